@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+// Committed, so that npm links it before the build has run; the command line itself is the built bundle.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import module from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const FLOOR = 24;
+const entry = new URL('../dist/index.js', import.meta.url);
+
+/** The Node executable of the npm package `node`, or undefined where it is not installed. */
+function pinnedNode() {
+  try {
+    const packageFile = module.createRequire(import.meta.url).resolve('node/package.json');
+    const file = join(dirname(packageFile), 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+    return existsSync(file) ? file : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function fail(message) {
+  process.stderr.write(`heddle: ${message}\n`);
+  process.exitCode = 2;
+}
+
+function rerun(node) {
+  const self = fileURLToPath(import.meta.url);
+  const child = spawn(node, [...process.execArgv, self, ...process.argv.slice(2)], { stdio: 'inherit' });
+  // A terminal sends SIGINT to both processes; the others reach only this one.
+  process.on('SIGINT', () => {});
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => fail(`cannot start ${node}: ${error.message}`));
+  child.on('exit', (code) => {
+    process.exitCode = code ?? 1;
+  });
+}
+
+if (Number(process.versions.node.split('.', 1)[0]) < FLOOR) {
+  const node = pinnedNode();
+  if (node) rerun(node);
+  else fail(`needs Node ${FLOOR} or newer, this is ${process.version}. Install it, or add the npm package "node".`);
+} else if (!existsSync(entry)) {
+  fail('is not built yet. Run "npm run build" in the repository.');
+} else {
+  module.enableCompileCache();
+  const { main } = await import(entry.href);
+  process.exitCode = await main(process.argv.slice(2));
+}

@@ -1,0 +1,25 @@
+import { rm } from 'node:fs/promises';
+import { build } from 'esbuild';
+
+// Dynamic imports become chunks of their own, so that a command loads only what it uses.
+await rm('dist/chunks', { recursive: true, force: true });
+await build({
+  entryPoints: ['src/index.ts'],
+  outdir: 'dist',
+  chunkNames: 'chunks/[name]-[hash]',
+  bundle: true,
+  splitting: true,
+  format: 'esm',
+  platform: 'node',
+  target: 'node24',
+  conditions: ['@heddle/source'],
+  // Native code and its child processes find their files beside themselves.
+  external: ['@heddle/sandbox', 'isolated-vm'],
+  // Bundled CommonJS modules call require() for Node's own modules.
+  banner: {
+    js: "import { createRequire as heddleRequire } from 'node:module'; const require = heddleRequire(import.meta.url);",
+  },
+  sourcemap: true,
+  minifySyntax: true,
+  logLevel: 'warning',
+});
