@@ -40,7 +40,10 @@ function rerun(node) {
 if (Number(process.versions.node.split('.', 1)[0]) < FLOOR) {
   const node = pinnedNode();
   if (node) rerun(node);
-  else fail(`needs Node ${FLOOR} or newer, this is ${process.version}. Install it, or add the npm package "node".`);
+  else
+    fail(
+      `needs Node ${FLOOR} or newer, this is ${process.version}. Install it, or add the npm package "node".`,
+    );
 } else if (!existsSync(entry)) {
   fail('is not built yet. Run "npm run build" in the repository.');
 } else {
