@@ -1,0 +1,87 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { type Manifest, packageFolders, readJson, repository } from './sources.ts';
+
+interface Locked {
+  readonly version?: string;
+  readonly license?: string;
+  readonly dev?: boolean;
+  readonly link?: boolean;
+  readonly hasInstallScript?: boolean;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+interface Root extends Manifest {
+  readonly allowScripts: Readonly<Record<string, boolean>>;
+}
+
+const LICENCES = new Set(['MIT', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', '0BSD']);
+
+const lock = readJson<{ packages: Record<string, Locked> }>('package-lock.json').packages;
+const root = readJson<Root>('package.json');
+const installed = Object.entries(lock).filter(
+  ([path, entry]) => path.includes('node_modules/') && !entry.link,
+);
+const nameOf = (path: string): string => path.slice(path.lastIndexOf('node_modules/') + 13);
+
+/** True where every reading of an SPDX expression, or one side of an `OR`, is on the list. */
+function isAllowed(licence: string | undefined): boolean {
+  const sides = (licence ?? '').replaceAll(/[()]/g, '').split(' OR ');
+  return sides.some((side) => side.split(' AND ').every((name) => LICENCES.has(name.trim())));
+}
+
+describe('dependencies', () => {
+  it('of production have a permissive licence', () => {
+    const production = installed.filter(([, entry]) => entry.dev !== true);
+    expect(production.length).toBeGreaterThan(2);
+    const others = production.filter(([, entry]) => !isAllowed(entry.license));
+    expect(others.map(([path, entry]) => `${nameOf(path)}: ${entry.license}`)).toEqual([]);
+  });
+
+  it.each([
+    ['MIT', true],
+    ['(MIT OR GPL-3.0)', true],
+    ['MIT AND GPL-3.0', false],
+    ['GPL-3.0', false],
+    [undefined, false],
+  ])('the licence %s is judged %s', (licence, allowed) => {
+    expect(isAllowed(licence)).toBe(allowed);
+  });
+
+  it('are pinned to exact versions', () => {
+    const manifests = [
+      root,
+      ...packageFolders().map((folder) => readJson<Manifest>(`packages/${folder}/package.json`)),
+    ];
+    const loose = manifests.flatMap((manifest) =>
+      Object.entries({ ...manifest.dependencies, ...manifest.devDependencies })
+        .filter(([, version]) => !/^\d+\.\d+\.\d+(-[\w.]+)?$/.test(version))
+        .map(([name, version]) => `${manifest.name}: ${name}@${version}`),
+    );
+    expect(loose).toEqual([]);
+  });
+
+  it('are locked for every platform, else npm ci refuses the lock file', () => {
+    const names = new Set(installed.map(([path]) => nameOf(path)));
+    const wanted = installed.flatMap(([, entry]) => Object.keys(entry.optionalDependencies ?? {}));
+    expect(wanted.length).toBeGreaterThan(10);
+    expect(wanted.filter((name) => !names.has(name))).toEqual([]);
+  });
+
+  it('with an install script are each allowed or refused by name', () => {
+    const scripted = installed.filter(([, entry]) => entry.hasInstallScript).map(([path]) => nameOf(path));
+    expect(scripted).toContain('node');
+    expect(scripted.filter((name) => !(name in root.allowScripts))).toEqual([]);
+  });
+
+  it('pin a Node of the major version that packages and bin ask for', () => {
+    const major = root.devDependencies?.['node']?.split('.')[0];
+    const bin = readFileSync(join(repository, 'packages/cli/bin/heddle.js'), 'utf8');
+    expect(bin).toContain(`const FLOOR = ${major};`);
+    for (const folder of packageFolders()) {
+      expect(readJson<Manifest>(`packages/${folder}/package.json`).engines).toEqual({ node: `>=${major}` });
+    }
+    expect(process.versions.node.split('.')[0]).toBe(major);
+  });
+});

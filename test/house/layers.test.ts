@@ -1,0 +1,106 @@
+import { describe, expect, it } from 'vitest';
+import { dependencyProblems, importProblems, LAYERS } from './layers.ts';
+import { type Manifest, modulesOf, packageFolders, parseModule, readJson, walk } from './sources.ts';
+
+const manifestOf = (folder: string): Manifest => readJson(`packages/${folder}/package.json`);
+
+describe('layers', () => {
+  it('have one row for each package', () => {
+    expect(packageFolders()).toEqual(Object.keys(LAYERS).sort());
+  });
+
+  it.each(packageFolders())('packages/%s imports only what its layer allows, and declares it', (folder) => {
+    const modules = modulesOf(folder);
+    expect(modules.length).toBeGreaterThan(0);
+    expect(modules.flatMap((module) => importProblems(module, manifestOf(folder)))).toEqual([]);
+  });
+
+  it.each(packageFolders())('packages/%s depends only on what its layer allows', (folder) => {
+    expect(dependencyProblems(folder, manifestOf(folder))).toEqual([]);
+  });
+
+  it('see imports in every form', () => {
+    const text = `
+      import a from 'a'; import type { B } from 'b'; export { c } from 'c'; export * from 'd';
+      export type { E } from 'e'; const f = await import('f'); type G = import('g').G; import 'h';`;
+    const module = parseModule('core', 'packages/core/src/x.ts', text);
+    expect(module.imports.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
+  });
+
+  it.each([
+    ['core', 'src/a.ts', 'node:fs', 'pure'],
+    ['core', 'src/a.ts', 'p-queue', 'only what its layer lists'],
+    ['core', 'src/a.ts', 'zod', 'does not declare'],
+    ['core', 'src/a.ts', '../../engine/src/index.ts', 'leaves its package'],
+    ['core', 'src/machine/a.ts', '../json.ts', 'nothing outside itself'],
+    ['core', 'src/machine/a.ts', 'zod', 'nothing outside itself'],
+    ['core', 'src/a.test.ts', '@heddle/engine', 'may not import'],
+    ['sandbox', 'src/a.ts', '@heddle/core', 'may not import'],
+    ['engine', 'src/a.ts', 'heddle', 'may not import'],
+    ['temporal', 'src/a.ts', 'zod', 'no row'],
+  ])('refuse that packages/%s %s imports %s', (folder, file, specifier, reason) => {
+    const module = parseModule(folder, `packages/${folder}/${file}`, `import '${specifier}';`);
+    expect(importProblems(module, { name: folder })).toEqual([expect.stringContaining(reason)]);
+  });
+
+  it('refuse a dependency that no module imports yet', () => {
+    const manifest = { name: '@heddle/core', dependencies: { undici: '1.0.0' } };
+    expect(dependencyProblems('core', manifest)).toHaveLength(1);
+  });
+});
+
+describe('purity of core', () => {
+  const clockReads = (folder: string, file: string, text: string): string[] => {
+    const found: string[] = [];
+    walk(parseModule(folder, file, text).program.body, (node) => {
+      const callee = (node['callee'] as { name?: string } | undefined)?.name;
+      const count = (node['arguments'] as unknown[] | undefined)?.length;
+      if (callee !== 'Date') return;
+      if (node['type'] === 'CallExpression' || count === 0) found.push(`${file} reads the clock`);
+    });
+    return found;
+  };
+
+  it('no module reads the clock through Date', () => {
+    const modules = modulesOf('core').filter((module) => !module.isTest);
+    expect(modules.length).toBeGreaterThan(0);
+    expect(modules.flatMap((module) => clockReads('core', module.file, module.text))).toEqual([]);
+  });
+
+  it.each(['new Date()', 'Date()', 'new Date'])('%s counts as reading the clock', (expression) => {
+    expect(clockReads('core', 'a.ts', `export const now = ${expression};`)).toHaveLength(1);
+  });
+
+  it('a Date of a given time does not', () => {
+    expect(clockReads('core', 'a.ts', 'export const at = new Date(0).toISOString();')).toEqual([]);
+  });
+
+  it('its types know neither Node nor the web', () => {
+    const { compilerOptions } = readJson<{ compilerOptions: Record<string, unknown> }>(
+      'packages/core/tsconfig.build.json',
+    );
+    expect(compilerOptions).toMatchObject({ lib: ['es2023'], types: [] });
+  });
+
+  it('the machine names no block type', () => {
+    const modules = modulesOf('core').filter(
+      (module) => module.file.includes('/src/machine/') && !module.isTest,
+    );
+    expect(modules.length).toBeGreaterThan(0);
+    const named = modules.filter((module) => BLOCK_TYPES.test(module.text));
+    expect(named.map((module) => module.file)).toEqual([]);
+  });
+});
+
+// Words that are also words of the machine (loop, parallel, wait, response) name rules there, not block types.
+const BLOCK_TYPES =
+  /['"](function|condition|router|api|agent|mcp|variables|human_in_the_loop|note|starter)['"]/;
+
+describe('the environment', () => {
+  it.each(packageFolders().filter((folder) => folder !== 'cli'))('is not read by packages/%s', (folder) => {
+    const modules = modulesOf(folder).filter((module) => !module.isTest);
+    expect(modules.length).toBeGreaterThan(0);
+    const readers = modules.filter((module) => module.text.includes('process.env'));
+    expect(readers.map((module) => module.file)).toEqual([]);
+  });
+});

@@ -1,0 +1,82 @@
+import { posix } from 'node:path';
+import type { Manifest, Module } from './sources.ts';
+
+/** What a package may import beside itself; `others` says whether third-party packages are free. */
+interface Layer {
+  readonly ours: readonly string[];
+  readonly others: readonly RegExp[] | 'declared';
+}
+
+/** The layer table of docs/architecture.md. A new package has no rules until it has a row here. */
+export const LAYERS: Readonly<Record<string, Layer>> = {
+  core: { ours: [], others: [/^zod(\/|$)/, /^graphology(-[a-z-]+)?(\/|$)/, /^@noble\/hashes(\/|$)/] },
+  sandbox: { ours: [], others: 'declared' },
+  engine: { ours: ['@heddle/core', '@heddle/sandbox'], others: 'declared' },
+  cli: { ours: ['@heddle/core', '@heddle/sandbox', '@heddle/engine'], others: 'declared' },
+};
+
+const TEST_ONLY = [/^vitest$/, /^fast-check$/, /^node:/];
+const PURE = new Set(['core']);
+
+function bareName(specifier: string): string {
+  const parts = specifier.split('/');
+  return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] as string);
+}
+
+function relativeProblem(module: Module, specifier: string): string | undefined {
+  const target = posix.join(posix.dirname(module.file), specifier);
+  const home = `packages/${module.package}/`;
+  const machine = `${home}src/machine/`;
+  if (!target.startsWith(home) && !(module.isTest && target.startsWith('test/support/'))) {
+    return 'leaves its package';
+  }
+  if (module.package === 'core' && module.file.startsWith(machine) && !module.isTest) {
+    if (!target.startsWith(machine)) return 'leaves core/src/machine, which imports nothing outside itself';
+  }
+  return undefined;
+}
+
+function layerProblem(module: Module, specifier: string): string | undefined {
+  const layer = LAYERS[module.package];
+  if (!layer) return `has no row in the layer table: packages/${module.package}`;
+  const name = bareName(specifier);
+  if (name.startsWith('@heddle/') || name === 'heddle') {
+    return layer.ours.includes(name) ? undefined : `packages/${module.package} may not import it`;
+  }
+  if (layer.others === 'declared' || layer.others.some((allowed) => allowed.test(specifier)))
+    return undefined;
+  return `packages/${module.package} may import only what its layer lists`;
+}
+
+function bareProblem(module: Module, specifier: string, manifest: Manifest): string | undefined {
+  if (module.isTest && TEST_ONLY.some((allowed) => allowed.test(specifier))) return undefined;
+  if (module.package === 'core' && module.file.includes('/src/machine/') && !module.isTest) {
+    return 'core/src/machine imports nothing outside itself';
+  }
+  if (specifier.startsWith('node:')) {
+    return PURE.has(module.package) ? `packages/${module.package} is pure` : undefined;
+  }
+  const layer = layerProblem(module, specifier);
+  if (layer) return layer;
+  const declared = { ...manifest.dependencies, ...(module.isTest ? manifest.devDependencies : {}) };
+  return bareName(specifier) in declared ? undefined : 'package.json does not declare it';
+}
+
+/** Every import of `module` that the layer table forbids, as sentences. */
+export function importProblems(module: Module, manifest: Manifest): string[] {
+  return module.imports.flatMap((specifier) => {
+    const problem = specifier.startsWith('.')
+      ? relativeProblem(module, specifier)
+      : bareProblem(module, specifier, manifest);
+    return problem ? [`${module.file} imports ${specifier}: ${problem}`] : [];
+  });
+}
+
+/** Every dependency of `manifest` that the layer table forbids `folder` to have, as sentences. */
+export function dependencyProblems(folder: string, manifest: Manifest): string[] {
+  const module = { package: folder } as Module;
+  return Object.keys(manifest.dependencies ?? {}).flatMap((name) => {
+    const problem = layerProblem(module, name);
+    return problem ? [`${manifest.name} depends on ${name}: ${problem}`] : [];
+  });
+}

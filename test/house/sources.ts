@@ -1,0 +1,100 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type EcmaScriptModule, type Program, parseSync } from 'oxc-parser';
+
+/**
+ * One module of a package: `file` is relative to the repository, `imports` are the specifiers as
+ * written, `exports` the names, types included, with `*` for an `export *`.
+ */
+export interface Module {
+  readonly package: string;
+  readonly file: string;
+  readonly text: string;
+  readonly isTest: boolean;
+  readonly imports: readonly string[];
+  readonly exports: readonly string[];
+  readonly program: Program;
+}
+
+/** The fields of a package.json that the house looks at. */
+export interface Manifest {
+  readonly name: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+  readonly engines?: Readonly<Record<string, string>>;
+}
+
+export const repository = fileURLToPath(new URL('../..', import.meta.url));
+
+/** The JSON in `file`, relative to the repository, taken to be a `T`. */
+export function readJson<T>(file: string): T {
+  return JSON.parse(readFileSync(join(repository, file), 'utf8')) as T;
+}
+
+/** The folder names under packages/, in order. */
+export function packageFolders(): string[] {
+  return globSync('packages/*/package.json', { cwd: repository })
+    .map((file) => file.split(/[\\/]/)[1] as string)
+    .sort();
+}
+
+/** Calls `visit` for every node of the syntax tree `root`. */
+export function walk(root: unknown, visit: (node: Record<string, unknown>) => void): void {
+  if (Array.isArray(root)) {
+    for (const item of root) walk(item, visit);
+  } else if (typeof root === 'object' && root !== null) {
+    const node = root as Record<string, unknown>;
+    if (typeof node['type'] === 'string') visit(node);
+    for (const value of Object.values(node)) walk(value, visit);
+  }
+}
+
+const IMPORTING = new Set([
+  'ImportDeclaration',
+  'ExportNamedDeclaration',
+  'ExportAllDeclaration',
+  'ImportExpression',
+  'TSImportType',
+  'TSExternalModuleReference',
+]);
+
+/** Every module specifier `program` names: static, dynamic, re-exported, and in types. */
+function importsOf(program: Program): string[] {
+  const found: string[] = [];
+  walk(program.body, (node) => {
+    if (!IMPORTING.has(node['type'] as string)) return;
+    const source = (node['source'] ?? node['argument'] ?? node['expression']) as { value?: unknown } | null;
+    if (typeof source?.value === 'string') found.push(source.value);
+  });
+  return found;
+}
+
+function exportsOf(module: EcmaScriptModule): string[] {
+  const names = module.staticExports.flatMap(({ entries }) => entries.map(({ exportName }) => exportName));
+  return names.map(({ kind, name }) => name ?? (kind === 'Default' ? 'default' : '*')).sort();
+}
+
+/** The module of `text`; throws where it does not parse, so that nothing passes unread. */
+export function parseModule(folder: string, file: string, text: string): Module {
+  const { program, module, errors } = parseSync(file, text);
+  if (errors.length > 0) throw new Error(`${file} does not parse: ${errors[0]?.message}`);
+  const isTest = file.endsWith('.test.ts');
+  return {
+    package: folder,
+    file,
+    text,
+    isTest,
+    imports: importsOf(program),
+    exports: exportsOf(module),
+    program,
+  };
+}
+
+/** Every module under packages/`folder`/src, parsed. */
+export function modulesOf(folder: string): Module[] {
+  return globSync(`packages/${folder}/src/**/*.ts`, { cwd: repository })
+    .map((file) => file.replaceAll('\\', '/'))
+    .sort()
+    .map((file) => parseModule(folder, file, readFileSync(join(repository, file), 'utf8')));
+}

@@ -1,0 +1,79 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { repository } from './sources.ts';
+
+const TOP_LEVEL = new Set([
+  'package.json',
+  'package-lock.json',
+  'tsconfig.json',
+  'turbo.json',
+  'packages',
+  'examples',
+  'test',
+  'docs',
+  'README.md',
+  'CONTRIBUTING.md',
+  'AGENTS.md',
+  'LICENSE',
+]);
+
+const BINARY = /\.(png|jpg|gif|ico|woff2?|gz|tgz|zip|wasm|node|sqlite|db)$/;
+
+// Written in pieces, so that this file does not hold the words it looks for.
+const FORBIDDEN: readonly { readonly word: string; readonly except?: readonly string[] }[] = [
+  { word: ['..', 'shared'].join('/'), except: ['.ci/run'] },
+  { word: ['', 'work', ''].join('/') },
+  { word: `TO${'DO'}` },
+  { word: `FIX${'ME'}` },
+  { word: `oxlint-${'disable'}` },
+  { word: `eslint-${'disable'}` },
+  { word: `@ts-${'ignore'}` },
+  { word: `@ts-${'nocheck'}` },
+];
+
+/** Every file git tracks or would track, relative to the repository. */
+function files(): string[] {
+  const out = execFileSync('git', ['ls-files', '-co', '--exclude-standard', '-z'], {
+    cwd: repository,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  return out.split('\0').filter((file) => file !== '');
+}
+
+function forbiddenIn(file: string, text: string): string[] {
+  return FORBIDDEN.filter(({ word, except }) => text.includes(word) && !except?.includes(file)).map(
+    ({ word }) => `${file}: ${word}`,
+  );
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(join(repository, file), 'utf8');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return ''; // Removed, but not committed yet.
+    throw error;
+  }
+}
+
+describe('the tree', () => {
+  it('holds at its top level only what belongs there, tool configurations being dotfiles', () => {
+    const entries = new Set(files().map((file) => file.split('/')[0] as string));
+    expect(entries.size).toBeGreaterThan(5);
+    const strangers = [...entries].filter((entry) => !entry.startsWith('.') && !TOP_LEVEL.has(entry));
+    expect(strangers).toEqual([]);
+  });
+
+  it('holds nothing of the machine it was written on, nothing left for later, no check switched off', () => {
+    const read = files().filter((file) => !BINARY.test(file) && file !== 'package-lock.json');
+    expect(read.length).toBeGreaterThan(50);
+    expect(read.flatMap((file) => forbiddenIn(file, textOf(file)))).toEqual([]);
+  });
+
+  it('would be told of a forbidden word', () => {
+    expect(forbiddenIn('a.ts', `// TO${'DO'}: later`)).toHaveLength(1);
+    expect(forbiddenIn('.ci/run', ['..', 'shared'].join('/'))).toEqual([]);
+  });
+});
