@@ -1,0 +1,114 @@
+import type { Json } from './json.ts';
+
+const BRAND = Symbol.for('heddle.error');
+
+/** Codes of errors that the caller of an API can act on. Every code has a heading in docs/errors.md. */
+export type EngineErrorCode =
+  | 'WORKFLOW_INVALID'
+  | 'WORKFLOW_NOT_FOUND'
+  | 'RUN_NOT_FOUND'
+  | 'RUN_ID_TAKEN'
+  | 'RUN_ENDED'
+  | 'RUN_NOT_SETTLED'
+  | 'RESUME_POINT_NOT_FOUND'
+  | 'RESUME_POINT_CLOSED'
+  | 'RESUME_INPUT_INVALID'
+  | 'BLOCK_NOT_FOUND'
+  | 'BLOCK_NOT_RESTARTABLE'
+  | 'START_NOT_FOUND'
+  | 'INPUT_INVALID'
+  | 'ENV_MISSING'
+  | 'DATA_LOCKED'
+  | 'DATA_UNWRITABLE'
+  | 'DATA_FORMAT_UNSUPPORTED'
+  | 'PLAN_FORMAT_UNSUPPORTED'
+  | 'JOURNAL_CORRUPT'
+  | 'VALUE_MISSING'
+  | 'VALUE_TOO_LARGE'
+  | 'ENGINE_CLOSED'
+  | 'OPTIONS_INVALID'
+  | 'EXECUTOR_DUPLICATE';
+
+/** An error the caller can act on: what, which, what to do. */
+export class EngineError extends Error {
+  readonly [BRAND] = 'engine';
+  readonly code: EngineErrorCode;
+  readonly details: Json | undefined;
+
+  constructor(code: EngineErrorCode, message: string, options: { details?: Json; cause?: unknown } = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'EngineError';
+    this.code = code;
+    this.details = options.details;
+  }
+}
+
+/** A broken invariant: our bug, never the user's fault. */
+export class InvariantError extends Error {
+  readonly [BRAND] = 'invariant';
+
+  constructor(message: string) {
+    super(`Heddle is in a state that should not exist: ${message}. Please report this.`);
+    this.name = 'InvariantError';
+  }
+}
+
+/** Codes of failures of a block. Custom executors may use codes of their own (upper case, underscores). */
+export type BlockErrorCode =
+  | 'BLOCK_FAILED'
+  | 'BLOCK_TIMEOUT'
+  | 'BLOCK_TYPE_UNKNOWN'
+  | 'BLOCK_CONFIG_INVALID'
+  | 'REFERENCE_UNRESOLVED'
+  | 'CONDITION_INVALID'
+  | 'EXPRESSION_FAILED'
+  | 'COLLECTION_INVALID'
+  | 'COUNT_INVALID'
+  | 'CONTAINER_EMPTY'
+  | 'LOOP_LIMIT'
+  | 'BRANCH_LIMIT'
+  | 'VARIABLE_INVALID'
+  | 'WAIT_INVALID'
+  | 'HTTP_FAILED'
+  | 'CHILD_FAILED'
+  | 'CHILD_NOT_FOUND'
+  | 'CHILD_DEPTH'
+  | 'LANGUAGE_UNSUPPORTED'
+  | 'CANCELLED'
+  | (string & {});
+
+/** Thrown by executors: becomes the block's failure, on its error port or as the run's error. */
+export class BlockError extends Error {
+  readonly [BRAND] = 'block';
+  readonly code: BlockErrorCode;
+  readonly retryable: boolean;
+  readonly retryAfterMs: number | undefined;
+  readonly details: Json | undefined;
+
+  constructor(
+    code: BlockErrorCode,
+    message: string,
+    options: { retryable?: boolean; retryAfterMs?: number; details?: Json; cause?: unknown } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = 'BlockError';
+    this.code = code;
+    this.retryable = options.retryable ?? true;
+    this.retryAfterMs = options.retryAfterMs;
+    this.details = options.details;
+  }
+}
+
+function branded(value: unknown, brand: string): boolean {
+  return typeof value === 'object' && value !== null && (value as { [BRAND]?: string })[BRAND] === brand;
+}
+
+/** True for an EngineError, also one of another copy of this package. */
+export function isEngineError(value: unknown): value is EngineError {
+  return branded(value, 'engine');
+}
+
+/** True for a BlockError, also one of another copy of this package. */
+export function isBlockError(value: unknown): value is BlockError {
+  return branded(value, 'block');
+}

@@ -1,0 +1,49 @@
+/**
+ * Where a node stands in the tree of frames: node, turn or branch, node, …, node (dense indexes).
+ *
+ * Length is odd. `[]` names the run itself (its grace timer, its deadline).
+ */
+export type Address = readonly number[];
+
+/** A fact, fed to the machine. Time enters here and nowhere else: `atMs` is milliseconds since the epoch. */
+export type Event =
+  | StartedEvent
+  /** A block's work is done. `port` absent: `source`. */
+  | { type: 'completed'; at: Address; atMs: number; try: number; port?: string }
+  /** One try of a block, or the expansion of a container, has failed. `jitter` (0 to 1) was drawn by the driver. */
+  | {
+      type: 'failed';
+      at: Address;
+      atMs: number;
+      try: number;
+      retryable: boolean;
+      retryAfterMs?: number;
+      jitter?: number;
+    }
+  /** The answer to `expand`: branches or turns; for a container that asks per turn, 1 (another turn) or 0. */
+  | { type: 'expanded'; at: Address; atMs: number; turn: number; count: number }
+  /** The block suspends itself: until `dueMs` (kind `time`) or until a `resumed` event (kind `human`). */
+  | { type: 'paused'; at: Address; atMs: number; try: number; kind: 'human' | 'time'; dueMs?: number }
+  | { type: 'resumed'; at: Address; atMs: number }
+  /** What the child run of a child block is blocked on; `null`: it moves. */
+  | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
+  /** A timer that the machine asked for has fired. */
+  | { type: 'fired'; at: Address; atMs: number; timer: TimerName; try?: number }
+  | { type: 'cancelled'; atMs: number };
+
+export interface StartedEvent {
+  type: 'started';
+  atMs: number;
+  /** Index of the top-level node at which the run starts; what lies downstream of it runs, and nothing else (run-from-block too). */
+  start: number;
+  /** Run-until: nothing new starts once this top-level node is settled. */
+  until?: number;
+  /** Milliseconds the run may last. */
+  timeoutMs?: number;
+  /** Time in which only a person could move the run does not count towards `timeoutMs`. */
+  activeOnly?: boolean;
+  /** Milliseconds that running blocks get once the run has failed or answered. */
+  graceMs: number;
+}
+
+export type TimerName = 'retry' | 'wait' | 'timeout' | 'grace' | 'deadline';

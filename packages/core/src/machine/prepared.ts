@@ -1,0 +1,50 @@
+import { SKIPPED } from './state.ts';
+import type { Cell } from './state.ts';
+import type { Region } from './skeleton.ts';
+
+/** What a join needs of a region, laid out for one look per edge. */
+export interface Prepared {
+  /** Cells of a fresh activation. */
+  cells: readonly Cell[];
+  /** Per node: its targets in edge order, each with the ports of the edges to it. */
+  outs: readonly (readonly Out[])[];
+}
+
+export interface Out {
+  to: number;
+  ports: readonly string[];
+}
+
+const cache = new WeakMap<Region, Prepared>();
+
+/** The region's prepared form, made once per region. */
+export function prepare(region: Region): Prepared {
+  const known = cache.get(region);
+  if (known) return known;
+  const ports = region.nodes.map(() => new Map<number, string[]>());
+  region.nodes.forEach((node, to) => {
+    for (const edge of node.ins) {
+      const list = ports[edge.from]?.get(to);
+      if (list) list.push(edge.port);
+      else ports[edge.from]?.set(to, [edge.port]);
+    }
+  });
+  const prepared: Prepared = {
+    cells: region.nodes.map((node) => new Set(node.ins.map((edge) => edge.from)).size * 2),
+    outs: region.nodes.map((node, from) =>
+      node.outs.map((to) => ({ to, ports: ports[from]?.get(to) ?? [] })),
+    ),
+  };
+  cache.set(region, prepared);
+  return prepared;
+}
+
+/** Cells of the run's own frame when it starts at `start`: what `start` does not reach is skipped, and waited for by none. */
+export function cellsFrom(region: Region, start: number): { cells: Cell[]; left: number } {
+  const { outs } = prepare(region);
+  const reached = new Set([start]);
+  for (const from of reached) for (const { to } of outs[from] ?? []) reached.add(to);
+  const cells: Cell[] = region.nodes.map(() => SKIPPED);
+  for (const from of reached) for (const { to } of outs[from] ?? []) cells[to] = (cells[to] as number) + 2;
+  return { cells, left: reached.size };
+}

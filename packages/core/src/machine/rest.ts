@@ -1,0 +1,31 @@
+import type { Command } from './command.ts';
+import type { State } from './state.ts';
+import type { Turn } from './turn.ts';
+
+export type Rest = 'running' | 'human' | 'time' | 'ended';
+
+/** What the run does: R16 it rests when only people (`human`) or only timers (`time`) can move it. */
+export function restOf(state: State): Rest {
+  if (state.phase === 'ended') return 'ended';
+  if (state.busy > 0) return 'running';
+  return state.humans > 0 ? 'human' : state.timers > 0 ? 'time' : 'running';
+}
+
+/** R17: stops the deadline's clock while only a person can move the run, and starts it again after. */
+export function keepDeadline(turn: Turn): void {
+  const { deadline } = turn.state;
+  if (!deadline?.activeOnly) return;
+  const resting = restOf(turn.state) === 'human';
+  if (resting && deadline.dueMs !== undefined) {
+    deadline.leftMs = Math.max(0, deadline.dueMs - turn.atMs);
+    delete deadline.dueMs;
+  } else if (!resting && deadline.leftMs !== undefined) {
+    deadline.dueMs = turn.atMs + deadline.leftMs;
+    delete deadline.leftMs;
+    turn.commands.push(deadlineTimer(deadline.dueMs));
+  }
+}
+
+export function deadlineTimer(dueMs: number): Command {
+  return { type: 'timer', at: [], timer: 'deadline', dueMs };
+}

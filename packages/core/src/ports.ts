@@ -1,0 +1,145 @@
+import type { Json, JsonObject } from './json.ts';
+import type { BlockClass } from './machine/skeleton.ts';
+import type { BlockConfig } from './plan/plan.ts';
+import type { Entry } from './record/entry.ts';
+import type { RunRecord } from './record/run.ts';
+import type { BlockLog } from './record/log.ts';
+
+/** Time, injected: tests bring their own. */
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /** Calls `fire` once at `atMs` (at once when past); the returned function cancels. Never earlier than `atMs`. */
+  at(atMs: number, fire: () => void): () => void;
+}
+
+/** Runs one type of block, or several. */
+export interface BlockExecutor {
+  /** Registry ids of the blocks it runs. */
+  types: readonly string[];
+  class: BlockClass;
+  /** Declared output names and types; absent: any path below the block may be referenced. */
+  outputs?: { [name: string]: string };
+  /** Sub-blocks that must not be empty, for `check`. */
+  required?: readonly string[];
+  execute(context: BlockContext): Promise<BlockResult> | BlockResult;
+  /** Pause blocks: the output once `input` was submitted; throws RESUME_INPUT_INVALID when it does not fit. */
+  resume?(context: ResumeContext): JsonObject;
+}
+
+export interface BlockContext {
+  runId: string;
+  workflowId: string;
+  block: BlockConfig;
+  /** Turn and branch numbers around the block, outermost first. */
+  scope: readonly number[];
+  /** 1 for the first try. */
+  try: number;
+  /** Equal across tries and restarts: `runId/blockId/scope`. */
+  idempotencyKey: string;
+  /** Aborted when the block's time is up or the run is cancelled. */
+  signal: AbortSignal;
+  /** Milliseconds left until the block's or the run's deadline; undefined: none. */
+  remainingMs: number | undefined;
+  /** The block's field, its references and placeholders resolved; `mode` says what becomes of a field that is exactly one reference. */
+  field(name: string, mode?: 'text' | 'native'): Json | undefined;
+  /** All fields, native. */
+  fields(): JsonObject;
+  /** The output of the block that led here (the first source that ran), or {}. */
+  sourceOutput(): JsonObject;
+  clock: Clock;
+  /** What the engine keeps for executors: sandbox, egress, children, variables, code bindings. */
+  services: unknown;
+}
+
+export type BlockResult =
+  | { output: JsonObject; port?: string; set?: { [variableId: string]: Json } }
+  | { waitUntilMs: number; waiting: JsonObject; output: JsonObject }
+  | { pause: JsonObject };
+
+export interface ResumeContext {
+  block: BlockConfig;
+  /** Output of the block while it was paused. */
+  paused: JsonObject;
+  input: Json;
+  pausedMs: number;
+  nowMs: number;
+}
+
+/** Everything a runtime stores about runs. One implementation's test is one call of `describeRunStore`. */
+export interface RunStore {
+  /** Creates the run with its first entry; false when the id is taken. */
+  create(run: NewRun, first: Entry): Promise<boolean> | boolean;
+  /** Appends entries, in order, durably as configured; group commit is the store's affair. */
+  append(runId: string, entries: readonly Entry[]): Promise<void> | void;
+  journal(runId: string): Promise<Entry[]> | Entry[];
+  header(runId: string): Promise<NewRun | undefined> | NewRun | undefined;
+  /** The projected record and logs, written behind the journal: at once when the run rests or ends, else within a second. */
+  saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<void> | void;
+  record(runId: string): Promise<RunRecord | undefined> | RunRecord | undefined;
+  logs(runId: string): Promise<BlockLog[]> | BlockLog[];
+  list(
+    query: RunQuery,
+  ):
+    | Promise<{ runs: RunRecord[]; cursor: string | undefined }>
+    | { runs: RunRecord[]; cursor: string | undefined };
+  /** Ids of runs that have not ended, oldest first. */
+  open(): Promise<string[]> | string[];
+}
+
+/** What a run needs to go on after a restart: never values of environment or secrets. */
+export interface NewRun {
+  runId: string;
+  workflowId: string;
+  planHash: string;
+  /** Version of the deployment; undefined: the run came from a file. */
+  version: number | undefined;
+  parent: { runId: string; block: string; scope: number[]; depth: number } | undefined;
+  mocks: Json;
+  /** Names of the environment values that the plan uses. */
+  env: string[];
+  createdMs: number;
+}
+
+export interface RunQuery {
+  workflowId?: string;
+  status?: RunRecord['status'][];
+  limit?: number;
+  cursor?: string;
+}
+
+/** Immutable versions of deployed workflows, and plans by content hash. */
+export interface DefinitionStore {
+  putPlan(hash: string, plan: Json): Promise<void> | void;
+  plan(hash: string): Promise<Json | undefined> | Json | undefined;
+  /** Deploys; returns the version number (1, 2, …), the same one when `planHash` is already the newest. */
+  deploy(deployment: {
+    workflowId: string;
+    name: string;
+    planHash: string;
+    atMs: number;
+  }): Promise<number> | number;
+  /** The plan hash of a version; of the newest when `version` is absent. By id, else by name. */
+  find(workflow: string, version?: number): Promise<Deployment | undefined> | Deployment | undefined;
+}
+
+export interface Deployment {
+  workflowId: string;
+  name: string;
+  version: number;
+  planHash: string;
+}
+
+/** Values too large to stand inline, content-addressed. */
+export interface ValueStore {
+  /** Stores JSON text; the key is its content hash, so storing twice is harmless. */
+  put(json: string): Promise<string> | string;
+  get(key: string): Promise<string | undefined> | string | undefined;
+}
+
+/** Environment values and secrets: asked for by name in executors only. */
+export interface SecretStore {
+  get(name: string): Promise<string | undefined> | string | undefined;
+  /** Every value that must be redacted. */
+  values(): Promise<string[]> | string[];
+}
