@@ -13,8 +13,8 @@ export interface Clock {
   at(atMs: number, fire: () => void): () => void;
 }
 
-/** Runs one type of block, or several. */
-export interface BlockExecutor {
+/** Runs one type of block, or several. `Services`: what the engine hands to its own executors; others need none. */
+export interface BlockExecutor<Services = unknown> {
   /** Registry ids of the blocks it runs. */
   types: readonly string[];
   class: BlockClass;
@@ -22,12 +22,12 @@ export interface BlockExecutor {
   outputs?: { [name: string]: string };
   /** Sub-blocks that must not be empty, for `check`. */
   required?: readonly string[];
-  execute(context: BlockContext): Promise<BlockResult> | BlockResult;
+  execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
   /** Pause blocks: the output once `input` was submitted; throws RESUME_INPUT_INVALID when it does not fit. */
   resume?(context: ResumeContext): JsonObject;
 }
 
-export interface BlockContext {
+export interface BlockContext<Services = unknown> {
   runId: string;
   workflowId: string;
   block: BlockConfig;
@@ -49,7 +49,7 @@ export interface BlockContext {
   sourceOutput(): JsonObject;
   clock: Clock;
   /** What the engine keeps for executors: sandbox, egress, children, variables, code bindings. */
-  services: unknown;
+  services: Services;
 }
 
 export type BlockResult =
@@ -140,6 +140,6 @@ export interface ValueStore {
 /** Environment values and secrets: asked for by name in executors only. */
 export interface SecretStore {
   get(name: string): Promise<string | undefined> | string | undefined;
-  /** Every value that must be redacted. */
-  values(): Promise<string[]> | string[];
+  /** Every value by name: what code blocks see as `environmentVariables`, and what is redacted. */
+  values(): Promise<{ [name: string]: string }> | { [name: string]: string };
 }
