@@ -5,6 +5,11 @@ import type { Entry } from './record/entry.ts';
 import type { RunRecord } from './record/run.ts';
 import type { BlockLog } from './record/log.ts';
 
+declare global {
+  /** The platform's. Core only passes it on, so that its own types need to know no platform. */
+  interface AbortSignal {}
+}
+
 /** Time, injected: tests bring their own. */
 export interface Clock {
   /** Milliseconds since the epoch. */
