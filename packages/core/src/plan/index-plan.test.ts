@@ -1,0 +1,52 @@
+import { describe, expect, it } from 'vitest';
+import type { Node, Region } from '../machine/skeleton.ts';
+import { indexPlan } from './index-plan.ts';
+
+const node = (id: string, more: Partial<Node> = {}): Node => ({
+  id,
+  kind: 'block',
+  class: 'compute',
+  ins: [],
+  outs: [],
+  handlesError: false,
+  ...more,
+});
+const region = (...nodes: Node[]): Region => ({ nodes, entries: nodes.map((_, index) => index) });
+const inside = (id: string, kind: 'loop' | 'parallel', ...nodes: Node[]): Node =>
+  node(id, { kind, class: 'inline', subflow: { body: region(...nodes), count: 2, limit: 9 } });
+
+const skeleton = region(
+  node('start'),
+  inside('loop', 'loop', node('a'), inside('fan', 'parallel', node('b'), inside('turns', 'loop', node('c')))),
+);
+const index = indexPlan({ skeleton });
+
+describe('the index of a plan', () => {
+  it.each([
+    ['start', [], [0]],
+    ['loop', [], [1]],
+    ['a', [4], [1, 4, 0]],
+    ['fan', [4], [1, 4, 1]],
+    ['b', [4, 7], [1, 4, 1, 7, 0]],
+    ['c', [4, 7, 2], [1, 4, 1, 7, 1, 2, 0]],
+  ])('turns %s with its turns and branches %j into an address and back', (block, scope, address) => {
+    expect(index.addressOf(block, scope)).toEqual(address);
+    expect(index.placeOf(address)).toEqual({ block, scope });
+    expect(index.node(address).id).toBe(block);
+  });
+
+  it('knows the containers, the parallels and the top-level node around a block', () => {
+    expect(index.containersAround('c')).toEqual(['loop', 'fan', 'turns']);
+    expect(index.parallelsAround('c')).toEqual(['fan']);
+    expect(index.parallelsAround('fan')).toEqual([]);
+    expect([index.topIndex('start'), index.topIndex('c'), index.topIndex('none')]).toEqual([0, 1, undefined]);
+    expect([index.has('c'), index.has('none')]).toEqual([true, false]);
+  });
+
+  it('refuses a block, a depth and an address that the plan does not have', () => {
+    expect(() => index.addressOf('none', [])).toThrow(/no block none/);
+    expect(() => index.addressOf('b', [1])).toThrow(/stands 2 deep/);
+    expect(() => index.node([1, 0])).toThrow(/no node at address 1\.0/);
+    expect(() => index.node([9])).toThrow(/no node at address 9/);
+  });
+});
