@@ -1,18 +1,33 @@
 import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { packageFolders, parseModule, repository } from './sources.ts';
+import { type Manifest, packageFolders, parseModule, readJson, repository } from './sources.ts';
 
 const MOST_NAMES = 40;
 
-function entryNames(folder: string): readonly string[] {
-  const file = `packages/${folder}/src/index.ts`;
-  return parseModule(folder, file, readFileSync(join(repository, file), 'utf8')).exports;
+interface Entry {
+  readonly name: string;
+  readonly names: readonly string[];
 }
 
+/** Every entry of the packages: where the condition of our own points to, or src/index.ts where all is bundled. */
+const entries: readonly Entry[] = packageFolders().flatMap((folder) => {
+  const { name, exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
+  return Object.entries(exports).flatMap(([path, target]) => {
+    if (path === './package.json') return [];
+    const source = (target as Readonly<Record<string, string>>)['@heddle/source'] ?? './src/index.ts';
+    const file = posix.join('packages', folder, source);
+    const module = parseModule(folder, file, readFileSync(join(repository, file), 'utf8'));
+    return [{ name: posix.join(name, path), names: module.exports }];
+  });
+});
+
 describe('the surface of the packages', () => {
-  it.each(packageFolders())('packages/%s exports at most 40 names, each by name', (folder) => {
-    const names = entryNames(folder);
+  it('has an entry in each package', () => {
+    expect(entries.length).toBeGreaterThanOrEqual(packageFolders().length);
+  });
+
+  it.each(entries)('$name exports at most 40 names, each by name', ({ names }) => {
     expect(names.length).toBeGreaterThan(0);
     expect(names.length).toBeLessThanOrEqual(MOST_NAMES);
     expect(names).not.toContain('*');
@@ -20,7 +35,7 @@ describe('the surface of the packages', () => {
   });
 
   it('changes only on purpose: the names are recorded', async () => {
-    const recorded = packageFolders().map((folder) => `# ${folder}\n${entryNames(folder).join('\n')}\n`);
+    const recorded = entries.map(({ name, names }) => `# ${name}\n${names.join('\n')}\n`);
     await expect(recorded.join('\n')).toMatchFileSnapshot('surface.txt');
   });
 

@@ -1,0 +1,93 @@
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { packageProblems } from './exports.ts';
+import { plant, runTool } from './planted.ts';
+import { repository } from './sources.ts';
+
+const reporter = join(repository, 'test/house/knip-reporter.mjs');
+
+const manifest = (name: string, more: object = {}): string =>
+  JSON.stringify({
+    name: `@heddle/${name}`,
+    version: '0.0.0',
+    license: 'Apache-2.0',
+    type: 'module',
+    files: ['dist'],
+    exports: {
+      '.': { '@heddle/source': './src/index.ts', types: './dist/index.d.ts', default: './dist/index.js' },
+    },
+    ...more,
+  });
+
+describe('knip', () => {
+  const project = {
+    'package.json': '{"name":"r","private":true,"type":"module","workspaces":["packages/*"]}',
+    'packages/a/package.json': manifest('a'),
+    'packages/a/src/index.ts': "export { used } from './used.ts';\n",
+  };
+
+  it('finds the dead export, the dead type, the export that only a test uses, and the dead file', () => {
+    using planted = plant({
+      ...project,
+      'packages/a/src/used.ts':
+        'export const used = 1;\nexport const dead = 2;\nexport type Dead = 3;\nexport const tested = 4;\n',
+      'packages/a/src/used.test.ts': "import { tested } from './used.ts';\ntested.toFixed();\n",
+      'packages/a/src/lost.ts': 'export const lost = 1;\n',
+    });
+    const { code, out } = runTool('knip', ['--production'], planted.folder);
+    expect(code).toBe(1);
+    for (const name of ['dead', 'Dead', 'tested', 'lost.ts'])
+      expect(out).toMatch(new RegExp(`\\b${name}\\b`));
+    expect(out).not.toMatch(/\bused {2}/);
+  });
+
+  it('fails where it did not read the modules', () => {
+    using planted = plant({ ...project, 'packages/a/src/used.ts': 'export const used = 1;\n' });
+    expect(runTool('knip', ['--production', '--reporter', reporter], planted.folder).code).toBe(0);
+    rmSync(join(planted.folder, 'packages/a/src'), { recursive: true });
+    expect(runTool('knip', ['--production', '--reporter', reporter], planted.folder).code).not.toBe(0);
+  });
+});
+
+describe('the export check', () => {
+  const good = {
+    'a/package.json': manifest('a', { files: ['dist', 'src'] }),
+    'a/README.md': '# a\n',
+    'a/src/index.ts': 'export const a: number = 1;\n',
+    'a/dist/index.js': 'export const a = 1;\n',
+    'a/dist/index.d.ts': 'export declare const a: number;\n',
+  };
+
+  const problemsOf = (files: Readonly<Record<string, string>>): string[] => {
+    using planted = plant(files);
+    return packageProblems([join(planted.folder, 'a')]);
+  };
+
+  it('passes a sound package', () => {
+    expect(problemsOf(good)).toEqual([]);
+  });
+
+  it('finds the export whose file is not in the tarball', () => {
+    const problems = problemsOf({ ...good, 'a/package.json': manifest('a', { files: ['src'] }) });
+    expect(problems.join()).toContain('publint');
+    expect(problems).toContain('@heddle/a: ./dist/index.js is not in the tarball');
+  });
+
+  it('finds the source that a condition of our own points to, and that was not packed', () => {
+    expect(problemsOf({ ...good, 'a/package.json': manifest('a') })).toEqual([
+      '@heddle/a: ./src/index.ts is not in the tarball',
+    ]);
+  });
+
+  it('finds the entry that does not load, and the one that exports nothing', () => {
+    const broken = problemsOf({ ...good, 'a/dist/index.js': "import './gone.js';\nexport const a = 1;\n" });
+    expect(broken.join()).toContain('ERR_MODULE_NOT_FOUND');
+    expect(problemsOf({ ...good, 'a/dist/index.js': 'export {};\n' }).join()).toContain('exports nothing');
+  });
+
+  it('finds types that do not resolve', () => {
+    const types = "export { a } from './gone.js';\n";
+    expect(problemsOf({ ...good, 'a/dist/index.d.ts': types }).join()).toContain('attw');
+  });
+});

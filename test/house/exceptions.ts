@@ -1,0 +1,38 @@
+interface Override {
+  readonly files: readonly string[];
+  readonly rules: Readonly<Record<string, unknown>>;
+}
+
+/** One finding of oxlint: `code` is `plugin(rule)`. */
+export interface Finding {
+  readonly code: string;
+  readonly filename: string;
+}
+
+function overrideProblem({ files, rules }: Override, found: readonly Finding[]): string | undefined {
+  const names = Object.keys(rules);
+  const [file, ...otherFiles] = files;
+  const [rule = '', ...otherRules] = names;
+  if (otherFiles.length > 0 || otherRules.length > 0) return `${files.join()}: name one file and one rule`;
+  const short = rule.slice(rule.indexOf('/') + 1);
+  const needed = found.some(({ code, filename }) => filename === file && code.endsWith(`(${short})`));
+  return needed ? undefined : `${file}: the exception to ${rule} is no longer needed, remove it`;
+}
+
+/**
+ * What is wrong with the exceptions in `text` (JSON with comment lines), given what lint finds without them:
+ * an entry without a reason above it, with more than one file or rule, or that nothing needs any more.
+ */
+export function exceptionProblems(text: string, found: readonly Finding[]): string[] {
+  const rows = text.split('\n').map((row) => row.trim());
+  const json = rows.filter((row) => !row.startsWith('//')).join('\n');
+  const { overrides } = JSON.parse(json) as { overrides: readonly Override[] };
+  const starts = rows.flatMap((row, index) => (row.includes('"files"') ? [index] : []));
+  const aboveOf = (start: number): string => rows[rows[start - 1] === '{' ? start - 2 : start - 1] ?? '';
+  const silent = starts.filter((start) => !/^\/\/ .{20,}/.test(aboveOf(start)));
+  return [
+    ...(starts.length === overrides.length ? [] : ['write "files" once in each entry, on a line of its own']),
+    ...silent.map((start) => `no reason stands above ${rows[start]}`),
+    ...overrides.flatMap((override) => overrideProblem(override, found) ?? []),
+  ];
+}

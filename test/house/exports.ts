@@ -1,0 +1,174 @@
+// npm run exports: what a user would install is checked, not what stands in the tree. Each package is packed;
+// publint and attw read the tarball; then all tarballs are unpacked side by side and every entry is imported.
+import { execFileSync, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, posix, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { repository } from './sources.ts';
+
+interface Packed {
+  readonly name: string;
+  readonly exports?: Readonly<Record<string, unknown>>;
+  readonly bin?: Readonly<Record<string, string>>;
+}
+
+interface Outcome {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+interface AttwReport {
+  readonly analysis: {
+    readonly entrypoints: {
+      readonly [entry: string]: {
+        readonly resolutions: {
+          readonly 'node16-esm': { resolution?: { isTypeScript: boolean; isJson: boolean } };
+        };
+      };
+    };
+  };
+}
+
+const bin = (name: string): string => join(repository, 'node_modules/.bin', name);
+
+function run(command: string, args: readonly string[], folder = repository): Outcome {
+  const { status, stdout, stderr, error } = spawnSync(command, args, { cwd: folder, encoding: 'utf8' });
+  if (error) throw error;
+  return { code: status ?? 1, stdout, stderr };
+}
+
+/** The tarball of the package in `folder`, written to `destination` without running its scripts. */
+function pack(folder: string, destination: string): string {
+  const result = run(
+    'npm',
+    ['pack', '--json', '--ignore-scripts', '--pack-destination', destination],
+    folder,
+  );
+  if (result.code !== 0) throw new Error(`npm pack failed in ${folder}: ${result.stderr}`);
+  return join(destination, (JSON.parse(result.stdout) as [{ filename: string }])[0].filename);
+}
+
+function publintProblems(tarball: string): string[] {
+  const result = run(bin('publint'), [tarball, '--strict']);
+  if (result.code === 0 && !result.stdout.includes('All good')) return ['publint read nothing'];
+  return result.code === 0 ? [] : [`publint: ${result.stdout.trim()}`];
+}
+
+function attwProblems(tarball: string): string[] {
+  const result = run(bin('attw'), [tarball, '--profile', 'esm-only', '-f', 'json']);
+  if (result.code !== 0) return [`attw: ${result.stdout || result.stderr}`];
+  const { entrypoints } = (JSON.parse(result.stdout) as AttwReport).analysis;
+  const untyped = Object.entries(entrypoints).filter(([, { resolutions }]) => {
+    const { resolution } = resolutions['node16-esm'];
+    return resolution?.isTypeScript !== true && resolution?.isJson !== true;
+  });
+  if (entrypoints['.'] === undefined) return ['attw saw no entry "."'];
+  return untyped.map(([entry]) => `attw saw no types of the entry "${entry}"`);
+}
+
+/** What publint and attw hold against one tarball; empty where they hold nothing. */
+function tarballProblems(tarball: string): string[] {
+  return [...publintProblems(tarball), ...attwProblems(tarball)];
+}
+
+function unpack(tarball: string, modules: string): Packed {
+  const folder = mkdtempSync(join(modules, '.unpack-'));
+  execFileSync('tar', ['-xzf', tarball, '-C', folder, '--strip-components=1']);
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Packed;
+  const target = join(modules, manifest.name);
+  mkdirSync(join(target, '..'), { recursive: true });
+  rmSync(target, { recursive: true, force: true });
+  renameSync(folder, target);
+  return manifest;
+}
+
+/** Unpacks `tarballs` into `folder`/node_modules beside the repository's third-party packages. */
+function install(tarballs: readonly string[], folder: string): Packed[] {
+  const modules = join(folder, 'node_modules');
+  mkdirSync(modules, { recursive: true });
+  for (const name of readdirSync(join(repository, 'node_modules'))) {
+    if (name.startsWith('.') || name === '@heddle' || name === 'heddle') continue;
+    symlinkSync(join(repository, 'node_modules', name), join(modules, name));
+  }
+  return tarballs.map((tarball) => unpack(tarball, modules));
+}
+
+function targetsOf(exported: unknown): string[] {
+  return typeof exported === 'string' ? [exported] : Object.values(exported ?? {}).flatMap(targetsOf);
+}
+
+/** The targets of exports, of every condition, that the unpacked packages do not hold. */
+function missingTargets(manifests: readonly Packed[], folder: string): string[] {
+  return manifests.flatMap(({ name, exports }) =>
+    targetsOf(exports)
+      .filter((target) => !existsSync(join(folder, 'node_modules', name, target)))
+      .map((target) => `${name}: ${target} is not in the tarball`),
+  );
+}
+
+/** The specifiers under which the code of a package is imported. */
+function entriesOf({ name, exports = {} }: Packed): string[] {
+  const paths = Object.keys(exports).filter((path) => !path.endsWith('.json'));
+  return paths.map((path) => posix.join(name, path));
+}
+
+/** Arguments with which Node imports `entry`, and fails where it exports nothing. */
+function importing(entry: string): string[] {
+  const names = `Object.keys(await import(${JSON.stringify(entry)}))`;
+  const code = `if (${names}.length === 0) throw new Error('${entry} exports nothing');`;
+  return ['--input-type=module', '-e', code];
+}
+
+/** What goes wrong when every entry of the unpacked packages is imported, and every bin is started. */
+function importProblems(manifests: readonly Packed[], folder: string): string[] {
+  return manifests.flatMap((manifest) => {
+    const imported = entriesOf(manifest).map((entry) => run(process.execPath, importing(entry), folder));
+    const started = Object.values(manifest.bin ?? {}).map((file) =>
+      run(process.execPath, [join(folder, 'node_modules', manifest.name, file), '--version']),
+    );
+    return [...imported, ...started]
+      .filter((result) => result.code !== 0)
+      .map((result) => `${manifest.name}: ${result.stderr.trim()}`);
+  });
+}
+
+/** Every problem of the packages in `folders`, packed and unpacked as a user gets them. */
+export function packageProblems(folders: readonly string[]): string[] {
+  const scratch = mkdtempSync(join(tmpdir(), 'heddle-exports-'));
+  try {
+    const tarballs = folders.map((folder) => pack(folder, scratch));
+    const manifests = install(tarballs, scratch);
+    return [
+      ...tarballs.flatMap(tarballProblems),
+      ...missingTargets(manifests, scratch),
+      ...importProblems(manifests, scratch),
+    ];
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+function main(): void {
+  const folders = globSync('packages/*/package.json', { cwd: repository }).map((file) =>
+    resolve(repository, file, '..'),
+  );
+  if (folders.length === 0) throw new Error('No packages found.');
+  const problems = packageProblems(folders);
+  for (const problem of problems) process.stderr.write(`${problem}\n`);
+  process.stdout.write(`${folders.length} packages checked, ${problems.length} problems.\n`);
+  process.exitCode = problems.length === 0 ? 0 : 1;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main();

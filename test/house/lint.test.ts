@@ -1,0 +1,101 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { exceptionProblems, type Finding } from './exceptions.ts';
+import { plant, runTool } from './planted.ts';
+import { repository } from './sources.ts';
+
+const lines = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `export const a${index} = ${index};\n`).join('');
+
+const branches = Array.from({ length: 13 }, (_, index) => `  if (n === ${index}) return ${index};\n`).join(
+  '',
+);
+
+/** The findings of oxlint in `folder`, as `rule file`, and how many files it read. */
+function lint(folder: string): { found: string[]; files: number } {
+  const { out } = runTool('oxlint', ['--format', 'json', 'packages'], folder);
+  const report = JSON.parse(out) as { diagnostics: Finding[]; number_of_files: number };
+  const ruleOf = (code: string): string => /\((.+)\)/.exec(code)?.[1] ?? code;
+  return {
+    found: report.diagnostics.map(({ code, filename }) => `${ruleOf(code)} ${filename}`),
+    files: report.number_of_files,
+  };
+}
+
+const PROJECT = { 'packages/core/tsconfig.json': '{"extends":"../../tsconfig.json","include":["src"]}' };
+
+describe('lint', () => {
+  it.each([
+    ['max-lines', 'src/a.ts', lines(301)],
+    ['max-lines', 'src/local/driver.ts', lines(81)],
+    ['max-lines-per-function', 'src/a.ts', `export function f(): void {\n${'  f();\n'.repeat(61)}}\n`],
+    ['complexity', 'src/a.ts', `export function f(n: number): number {\n${branches}  return n;\n}\n`],
+    ['max-params', 'src/a.ts', 'export const f = (a: 1, b: 1, c: 1, d: 1, e: 1): 1[] => [a, b, c, d, e];\n'],
+    ['no-explicit-any', 'src/a.ts', 'export const a: any = 1;\n'],
+    ['no-floating-promises', 'src/a.ts', 'const f = async (): Promise<void> => {};\nf();\n'],
+    ['no-restricted-properties', 'src/a.ts', 'export const now = Date.now();\n'],
+    ['no-restricted-properties', 'src/a.ts', 'export const now = Math.random();\n'],
+    ['no-focused-tests', 'src/a.test.ts', "import { it } from 'vitest';\nit.only('a', () => {});\n"],
+  ])('refuses %s in %s', (rule, file, text) => {
+    using planted = plant({ ...PROJECT, [`packages/core/${file}`]: text });
+    expect(lint(planted.folder).found).toContain(`${rule} packages/core/${file}`);
+  });
+
+  it('refuses a cycle of imports that are only types', () => {
+    const side = (other: string): string =>
+      `import type { A } from './${other}.ts';\nexport type B = A;\nexport type A2 = B;\nexport { type A };\n`;
+    using planted = plant({
+      ...PROJECT,
+      'packages/core/src/a.ts': side('b'),
+      'packages/core/src/b.ts': side('a'),
+    });
+    expect(lint(planted.folder).found).toContain('no-cycle packages/core/src/a.ts');
+  });
+
+  it('reads the modules, and passes what keeps the limits', () => {
+    using planted = plant({ ...PROJECT, 'packages/core/src/a.ts': lines(300) });
+    expect(lint(planted.folder)).toEqual({ found: [], files: 1 });
+  });
+});
+
+/** What lint finds in the repository without the exceptions. */
+function findingsWithoutExceptions(): Finding[] {
+  const file = 'node_modules/.cache/heddle-test/oxlint-without-exceptions.json';
+  const config = JSON.parse(readFileSync(join(repository, '.oxlintrc.json'), 'utf8')) as {
+    extends?: unknown;
+  };
+  delete config.extends;
+  mkdirSync(dirname(join(repository, file)), { recursive: true });
+  writeFileSync(join(repository, file), JSON.stringify(config));
+  const { out } = runTool('oxlint', ['--config', file, '--format', 'json', 'packages', 'test'], repository);
+  return (JSON.parse(out) as { diagnostics: Finding[] }).diagnostics;
+}
+
+describe('exceptions to the limits', () => {
+  const entry = '{\n"files": ["packages/a/src/a.ts"],\n"rules": { "typescript/no-explicit-any": "off" } }';
+  const finding = { code: 'typescript(no-explicit-any)', filename: 'packages/a/src/a.ts' };
+  const file = (...rows: string[]): string => `{ "overrides": [\n${rows.join('\n')}\n] }`;
+
+  it('each have a reason, name one file and one rule, and are still needed', () => {
+    const text = readFileSync(join(repository, 'test/house/exceptions.jsonc'), 'utf8');
+    expect(exceptionProblems(text, findingsWithoutExceptions())).toEqual([]);
+  });
+
+  it('pass with a reason while they are needed', () => {
+    expect(exceptionProblems(file('// The library gives us nothing better.', entry), [finding])).toEqual([]);
+  });
+
+  it.each([
+    ['have no reason', file(entry), [finding], 'no reason'],
+    ['are no longer needed', file('// The library gives us nothing better.', entry), [], 'no longer needed'],
+    [
+      'name more than one file',
+      file('// The library gives us nothing better.', entry.replace('a.ts"]', 'a.ts", "b.ts"]')),
+      [finding],
+      'one file',
+    ],
+  ])('are refused where they %s', (_, text, found, problem) => {
+    expect(exceptionProblems(text, found)).toEqual([expect.stringContaining(problem)]);
+  });
+});

@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { repository } from './sources.ts';
+
+/** A scratch copy of the house with `files` planted in it; disposing removes it. */
+export interface Planted extends Disposable {
+  readonly folder: string;
+}
+
+const HOUSE = ['.oxlintrc.json', '.knip.json', 'tsconfig.json', 'test/house/exceptions.jsonc'];
+
+/** A repository with the house's configurations and these `files` (path → text), to try a checker on. */
+export function plant(files: Readonly<Record<string, string>>): Planted {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
+  mkdirSync(join(folder, 'test/house'), { recursive: true });
+  for (const file of HOUSE) cpSync(join(repository, file), join(folder, file));
+  symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
+  for (const [file, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), text);
+  }
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The exit code and all output of the tool `name` of node_modules/.bin, run in `folder`. */
+export function runTool(
+  name: string,
+  args: readonly string[],
+  folder: string,
+): { code: number; out: string } {
+  const tool = join(repository, 'node_modules/.bin', name);
+  const result = spawnSync(tool, args, { cwd: folder, encoding: 'utf8' });
+  if (result.error) throw result.error;
+  return { code: result.status ?? 1, out: result.stdout + result.stderr };
+}

@@ -1,0 +1,118 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { fetchTool, requireTool } from './fetch.ts';
+import type { Tool } from './tools.ts';
+
+let folder = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-fetch-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const env = (): Record<string, string> => ({
+  PATH: `${folder}:/usr/bin:/bin`,
+  XDG_CACHE_HOME: join(folder, 'cache'),
+});
+
+/** An executable `name` on the PATH of these tests. */
+function script(name: string, body: string): void {
+  writeFileSync(join(folder, name), `#!/bin/sh\n${body}\n`);
+  chmodSync(join(folder, name), 0o755);
+}
+
+const loom = (more: Partial<Tool> = {}): Tool => ({
+  command: 'loom',
+  check: ['--check'],
+  routes: [],
+  ...more,
+});
+
+describe('fetchTool', () => {
+  it('takes a tool from PATH', () => {
+    script('loom', 'test "$1" = --check');
+    expect(fetchTool('loom', loom(), env()).found?.path).toBe(join(folder, 'loom'));
+  });
+
+  it('says that the tool on PATH does not work here', () => {
+    script('loom', 'echo no threads >&2; exit 3');
+    expect(fetchTool('loom', loom(), env())).toEqual({
+      reason: expect.stringMatching(/PATH: .*3: no threads/),
+    });
+  });
+
+  it('downloads Debian packages, unpacks them into the cache, and finds them there the next time', () => {
+    script('apt-get', 'test "$1" = download && echo "$2" > one.deb');
+    script(
+      'dpkg-deb',
+      'mkdir -p "$3/usr/bin" "$3/usr/lib/x86-linux-gnu" && cp "$(dirname "$0")/woven" "$3/usr/bin/loom"',
+    );
+    script('woven', 'case "$LD_LIBRARY_PATH" in */usr/lib/x86-linux-gnu:*) exit 0;; esac; exit 1');
+    const tool = loom({ routes: [{ apt: ['loom'] }] });
+    const first = fetchTool('loom', tool, env());
+    expect(first.found?.path).toMatch(/heddle-tools\/.*\/loom\/usr\/bin\/loom$/);
+    script('apt-get', 'exit 1');
+    expect(fetchTool('loom', tool, env())).toEqual(first);
+  });
+
+  it('updates package lists of its own where the machine has none', () => {
+    script(
+      'apt-get',
+      'case "$*" in download*lists=*) echo > one.deb;; update*lists=*) ;; *) exit 100;; esac',
+    );
+    script(
+      'dpkg-deb',
+      'mkdir -p "$3/bin" && printf "#!/bin/sh\\n" > "$3/bin/loom" && chmod +x "$3/bin/loom"',
+    );
+    expect(fetchTool('loom', loom({ routes: [{ apt: ['loom'] }] }), env()).found).toBeDefined();
+  });
+
+  it('tries the next route, and installs a Go package into the cache', () => {
+    script('apt-get', 'exit 100');
+    script('go', 'mkdir -p "$GOBIN" && printf "#!/bin/sh\\n" > "$GOBIN/loom" && chmod +x "$GOBIN/loom"');
+    const routes = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
+    expect(fetchTool('loom', loom({ routes }), env()).found?.path).toMatch(/\/bin\/loom$/);
+  });
+
+  it('names every way that was tried', () => {
+    script('apt-get', 'echo no such package >&2; exit 100');
+    script('go', 'echo no network >&2; exit 1');
+    const routes = [{ apt: ['loom'] }, { go: 'example.org/loom@v1.0.0' }];
+    expect(fetchTool('loom', loom({ routes }), env())).toEqual({
+      reason: expect.stringMatching(
+        /^loom \(loom\) is not on PATH\. apt-get .*no such package; go .*no network$/,
+      ),
+    });
+  });
+});
+
+describe('requireTool', () => {
+  const tools = { absent: { command: 'heddle-absent-tool', check: [], routes: [] } };
+
+  it('prints the reason why the tests of an absent tool are skipped', () => {
+    const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
+    vi.stubEnv('HEDDLE_REQUIRE', 'other');
+    expect(requireTool('absent', tools)).toBeUndefined();
+    expect(write).toHaveBeenCalledWith(expect.stringContaining('Tests skipped: absent (heddle-absent-tool)'));
+  });
+
+  it('fails instead where HEDDLE_REQUIRE names the tool', () => {
+    vi.stubEnv('HEDDLE_REQUIRE', 'other, absent');
+    expect(() => requireTool('absent', tools)).toThrow(/HEDDLE_REQUIRE asks for absent/);
+  });
+
+  it('refuses a name that the table does not have', () => {
+    expect(() => requireTool('lost', tools)).toThrow(/No tool "lost"/);
+  });
+});
+
+describe('the table', () => {
+  const bubblewrap = requireTool('bubblewrap');
+
+  it.skipIf(!bubblewrap)('gets a bubblewrap that starts a process of its own', () => {
+    expect(bubblewrap?.path).toMatch(/bwrap$/);
+  });
+});

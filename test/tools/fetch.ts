@@ -1,0 +1,192 @@
+import { spawnSync } from 'node:child_process';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
+import { homedir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type Route, type Tool, TOOLS } from './tools.ts';
+
+/** A tool that works here: its executable, and the environment to start it with. */
+export interface Found {
+  readonly path: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** A tool, or why there is none; the reason names every way that was tried. */
+export type Search = { readonly found: Found } | { readonly found?: undefined; readonly reason: string };
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+const DOWNLOAD_MS = 300_000;
+
+/** Where unpacked tools are kept: outside the repository, so that a fresh clone finds them filled. */
+function cacheFolder(env: Env): string {
+  return join(
+    env['XDG_CACHE_HOME'] || join(homedir(), '.cache'),
+    'heddle-tools',
+    `${process.platform}-${process.arch}`,
+  );
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function onPath(command: string, env: Env): string | undefined {
+  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.map((folder) => join(folder, command)).find(isExecutable);
+}
+
+/** The last line of what a failed command said, or undefined where it succeeded. */
+function failure(
+  command: string,
+  args: readonly string[],
+  options: { cwd?: string; env: Env },
+): string | undefined {
+  const result = spawnSync(command, args, { ...options, encoding: 'utf8', timeout: DOWNLOAD_MS });
+  if (result.error) return `${command}: ${result.error.message}`;
+  if (result.status === 0) return undefined;
+  const said = `${result.stdout}\n${result.stderr}`.trim().split('\n').at(-1);
+  return `${command} ${args[0] ?? ''} exited with ${result.status ?? result.signal}: ${said}`;
+}
+
+/** The library folders of an unpacked Debian tree. */
+function libraries(root: string): string[] {
+  return ['usr/lib', 'lib'].flatMap((folder) => {
+    const base = join(root, folder);
+    if (!existsSync(base)) return [];
+    const triples = readdirSync(base).filter((name) => /-linux-/.test(name));
+    return [...triples.map((triple) => join(base, triple)), base];
+  });
+}
+
+function unpacked(tool: Tool, root: string, env: Env): Found | undefined {
+  const path = ['bin', 'usr/bin', 'usr/sbin', 'sbin']
+    .map((folder) => join(root, folder, tool.command))
+    .find(isExecutable);
+  if (!path) return undefined;
+  const folders = [...libraries(root), env['LD_LIBRARY_PATH']].filter(Boolean);
+  return { path, env: folders.length > 0 ? { ...env, LD_LIBRARY_PATH: folders.join(':') } : env };
+}
+
+/** Options with which apt-get keeps its lists in `folder`, where no root is needed to update them. */
+function ownLists(folder: string): string[] {
+  mkdirSync(join(folder, 'lists/partial'), { recursive: true });
+  mkdirSync(join(folder, 'cache/archives/partial'), { recursive: true });
+  const dirs = { 'Dir::State::lists': join(folder, 'lists'), 'Dir::Cache': join(folder, 'cache') };
+  return Object.entries(dirs).flatMap(([key, value]) => ['-o', `${key}=${value}`]);
+}
+
+function aptDownload(packages: readonly string[], folder: string, env: Env): string | undefined {
+  const first = failure('apt-get', ['download', ...packages], { cwd: folder, env });
+  if (first === undefined) return undefined;
+  // No package lists, as in a bare container: fetch them into a folder of our own.
+  const options = ownLists(join(folder, 'apt'));
+  return (
+    failure('apt-get', ['update', ...options], { cwd: folder, env }) ??
+    failure('apt-get', ['download', ...options, ...packages], { cwd: folder, env })
+  );
+}
+
+function aptInstall(packages: readonly string[], root: string, env: Env): string | undefined {
+  const problem = aptDownload(packages, root, env);
+  if (problem !== undefined) return problem;
+  const archives = readdirSync(root).filter((name) => name.endsWith('.deb'));
+  const problems = archives.map((name) => failure('dpkg-deb', ['-x', join(root, name), root], { env }));
+  for (const name of [...archives, 'apt']) rmSync(join(root, name), { recursive: true, force: true });
+  return problems.find((each) => each !== undefined);
+}
+
+function goInstall(target: string, root: string, env: Env): string | undefined {
+  return failure('go', ['install', target], {
+    cwd: root,
+    env: { ...env, GOBIN: join(root, 'bin'), GOFLAGS: '' },
+  });
+}
+
+/** Fills `home` by `route`, or says why not. It is moved into place whole, so two processes may try at once. */
+function install(route: Route, home: string, env: Env): string | undefined {
+  mkdirSync(join(home, '..'), { recursive: true });
+  const scratch = mkdtempSync(`${home}.`);
+  try {
+    const problem = 'apt' in route ? aptInstall(route.apt, scratch, env) : goInstall(route.go, scratch, env);
+    if (problem !== undefined) return problem;
+    rmSync(home, { recursive: true, force: true });
+    renameSync(scratch, home);
+    return undefined;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** The tool if its check passes, else why not. */
+function checked(tool: Tool, found: Found): Search {
+  const problem = failure(found.path, tool.check, { env: found.env });
+  return problem === undefined ? { found } : { reason: `does not work here: ${problem}` };
+}
+
+/** `tool` from PATH, from the cache, or fetched into the cache by one of its routes; never needs root. */
+export function fetchTool(name: string, tool: Tool, env: Env = process.env): Search {
+  const reasons: string[] = [];
+  const attempt = (how: string, found: Found | undefined): Found | undefined => {
+    if (!found) return undefined;
+    const search = checked(tool, found);
+    if (!search.found) reasons.push(`${how}: ${search.reason}`);
+    return search.found;
+  };
+  const path = onPath(tool.command, env);
+  const home = join(cacheFolder(env), name);
+  const ready =
+    attempt('PATH', path ? { path, env } : undefined) ?? attempt('cache', unpacked(tool, home, env));
+  if (ready) return { found: ready };
+  for (const route of tool.routes) {
+    const how = 'apt' in route ? 'apt-get download' : 'go install';
+    const problem = install(route, home, env);
+    if (problem !== undefined) reasons.push(`${how}: ${problem}`);
+    const found = problem === undefined ? attempt(how, unpacked(tool, home, env)) : undefined;
+    if (found) return { found };
+  }
+  return { reason: `${name} (${tool.command}) is not on PATH. ${reasons.join('; ')}` };
+}
+
+const searches = new Map<string, Search>();
+
+/**
+ * The tool `name` of the table, or undefined after printing why its tests are skipped.
+ *
+ * @throws where the environment variable HEDDLE_REQUIRE (names, comma-separated) has `name` and it can't be had.
+ */
+export function requireTool(name: string, tools = TOOLS): Found | undefined {
+  const tool = tools[name];
+  if (!tool) throw new Error(`No tool "${name}" in test/tools/tools.ts. Add it there.`);
+  const search = searches.get(name) ?? fetchTool(name, tool);
+  searches.set(name, search);
+  if (search.found) return search.found;
+  const required = (process.env['HEDDLE_REQUIRE'] ?? '').split(',').map((each) => each.trim());
+  if (required.includes(name)) throw new Error(`HEDDLE_REQUIRE asks for ${search.reason}`);
+  process.stderr.write(`Tests skipped: ${search.reason}\n`);
+  return undefined;
+}
+
+function main(names: readonly string[]): void {
+  for (const name of names.length > 0 ? names : Object.keys(TOOLS)) {
+    const found = requireTool(name);
+    if (found) process.stdout.write(`${name}: ${found.path}\n`);
+    else process.exitCode = 1;
+  }
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) main(process.argv.slice(2));
