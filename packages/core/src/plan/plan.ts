@@ -92,5 +92,9 @@ export type ContainerConfig =
   | { kind: 'parallelCollection'; collection: CollectionSource };
 
 export type CountSource = { static: number } | { expression: ExpressionTemplate };
-/** `static`: the items themselves; `reference`: one reference, resolved natively; `text`: JSON text with {{placeholders}} in it. */
-export type CollectionSource = { static: Json[] } | { reference: Reference } | { invalid: string };
+/**
+ * `static`: the items themselves; `reference`: one reference, resolved natively; `template`: a list or object whose
+ * texts hold {{placeholders}} (JSON text is parsed first and filled in after, so no value can break it);
+ * `invalid`: the message with which the container fails when it is reached.
+ */
+export type CollectionSource = { static: Json[] } | { reference: Reference } | { template: Template } | { invalid: string };
