@@ -20,8 +20,6 @@ export type EntryBody =
       format: number;
       start: string;
       input: Stored;
-      /** Output of the start block, made from the input. */
-      output: Stored;
       graceMs: number;
       timeoutMs?: number;
       activeOnly?: boolean;
@@ -66,7 +64,11 @@ export type EntryBody =
     } & Place)
   | ({ type: 'resumed'; token: string; input: Stored; output: Stored } & Place)
   | ({ type: 'blocked'; childRunId: string; on: 'human' | 'time' | null } & Place)
-  | ({ type: 'fired'; timer: TimerName; try?: number } & Partial<Place>)
+  /** `branch`: the grace of one branch of the parallel at this place is over. */
+  | ({ type: 'fired'; timer: TimerName; try?: number; branch?: number } & {
+      block?: string;
+      scope?: number[];
+    })
   | { type: 'cancelled'; reason?: string };
 
 export interface Place {

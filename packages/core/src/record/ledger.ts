@@ -1,0 +1,221 @@
+import type { Json } from '../json.ts';
+import type { Notice } from '../machine/command.ts';
+import type { Address } from '../machine/event.ts';
+import type { PlanIndex } from '../plan/index-plan.ts';
+import type { Plan } from '../plan/plan.ts';
+import type { BlockFailure, Entry, Place } from './entry.ts';
+import { kindOfContainer, newBranch, scopeOf } from './scope.ts';
+import type { BranchScope, ContainerKind } from './scope.ts';
+import type { Stored } from './stored.ts';
+
+/**
+ * The data side of a run: outputs by block and branch, results of containers, variables, the run's output.
+ *
+ * A fold over the journal, like the machine beside it: no clock, no I/O. Order comes from the journal alone.
+ */
+export class Ledger {
+  readonly root: BranchScope = newBranch(undefined);
+  readonly variables = new Map<string, Json>();
+  /** Why blocks failed for good, by `key`; only what is still open to be asked for. */
+  readonly failures = new Map<string, BlockFailure>();
+  input: Stored = { v: null };
+  /** R21 the output of the first Response, else of the last finished terminal block. */
+  output: Stored | undefined;
+  private answered = false;
+  private order = 0;
+  private readonly plan: Plan;
+  private readonly index: PlanIndex;
+  private readonly lastError = new Map<string, BlockFailure>();
+
+  constructor(plan: Plan, index: PlanIndex) {
+    this.plan = plan;
+    this.index = index;
+    for (const variable of plan.variables) this.variables.set(variable.id, variable.value);
+  }
+
+  kindOf = (id: string): ContainerKind => kindOfContainer(this.plan.blocks[id]);
+
+  containersOf(block: string): readonly string[] {
+    return this.index.has(block)
+      ? this.index.containersAround(block)
+      : (this.plan.blocks[block]?.containers ?? []);
+  }
+
+  /** The scope in which the block at `place` reads and writes. */
+  scopeAt(place: Place): BranchScope | undefined {
+    return scopeOf(this.root, this.containersOf(place.block), place.scope, this.kindOf);
+  }
+
+  /** Takes in the data of an entry that the machine has accepted; its notices come next, by `note`. */
+  record(entry: Entry): void {
+    if (entry.type === 'started') this.begin(entry);
+    else if (entry.type === 'completed' || entry.type === 'resumed') this.complete(entry);
+    else if (entry.type === 'failed') this.lastError.set(key(entry), entry.error);
+    else if (entry.type === 'expanded') this.takeItems(entry, entry.items);
+    else if (entry.type === 'paused') {
+      this.writeAt(entry, entry.output);
+      if (entry.then) this.waiting.set(key(entry), entry.then);
+    } else if (entry.type === 'fired' && entry.timer === 'wait') this.fired(entry as Entry & Place);
+  }
+
+  private begin(entry: Extract<Entry, { type: 'started' }>): void {
+    this.input = entry.input;
+    for (const [id, value] of Object.entries(entry.variables)) this.variables.set(id, value);
+    for (const [block, value] of Object.entries(entry.reused?.outputs ?? {}))
+      this.write(this.root, block, value);
+  }
+
+  private complete(entry: Extract<Entry, { type: 'completed' | 'resumed' }>): void {
+    this.settle(entry, entry.output);
+    if (entry.type !== 'completed' || !entry.set) return;
+    for (const [id, value] of Object.entries(entry.set)) this.variables.set(id, value);
+  }
+
+  private readonly waiting = new Map<string, Stored>();
+
+  private fired(place: Place): void {
+    const output = this.waiting.get(key(place));
+    this.waiting.delete(key(place));
+    if (output) this.settle(place, output);
+  }
+
+  /** Takes in a change of structure. */
+  note(notice: Notice): void {
+    const place = this.index.placeOf(notice.at);
+    if (notice.type === 'entered') this.enter(place);
+    else if (notice.type === 'opened') this.open(place, notice.turn);
+    else if (notice.type === 'closed') this.close(place, notice.turn, notice.failed);
+    else if (notice.type === 'exited') this.exit(place, notice.count);
+    else this.fail(place, notice);
+  }
+
+  /** Why the node at `place` failed: its own last error, a limit, its time, or what failed inside it. */
+  failureAt(place: Place, notice: Extract<Notice, { type: 'failed' }>): BlockFailure {
+    const name = this.plan.blocks[place.block]?.name ?? place.block;
+    if (notice.cause) return this.failureOf(notice.cause);
+    if (notice.limit !== undefined) return limitFailure(name, this.kindOf(place.block), notice.limit);
+    if (notice.timedOut) {
+      const timeoutMs = this.index.node(notice.at).timeoutMs;
+      const message = `Block "${name}" took longer than its timeout of ${timeoutMs} ms.`;
+      return { code: 'BLOCK_TIMEOUT', message, retryable: true };
+    }
+    const error = this.lastError.get(key(place));
+    return error ?? { code: 'BLOCK_FAILED', message: `Block "${name}" failed.`, retryable: false };
+  }
+
+  failureOf(at: Address): BlockFailure {
+    const place = this.index.placeOf(at);
+    return (
+      this.failures.get(key(place)) ?? { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false }
+    );
+  }
+
+  private fail(place: Place, notice: Extract<Notice, { type: 'failed' }>): void {
+    const failure = this.failureAt(place, notice);
+    // A handled failure is asked for no more: its message is the block's output.
+    if (!notice.handled || notice.cause) this.failures.set(key(place), failure);
+    this.lastError.delete(key(place));
+    const output: Stored = { v: { error: failure.message } };
+    const scope = this.scopeAt(place);
+    if (scope) this.write(scope, place.block, output, true);
+    this.append(place, output);
+  }
+
+  private enter(place: Place): void {
+    const scope = this.scopeAt(place);
+    const config = this.plan.blocks[place.block]?.container;
+    const fixed =
+      config && 'collection' in config && 'static' in config.collection
+        ? config.collection.static
+        : undefined;
+    const items: Stored | undefined = fixed && { v: fixed };
+    if (this.kindOf(place.block) === 'parallel') {
+      scope?.parallels.set(place.block, { items, branches: new Map(), results: [] });
+    } else scope?.loops.set(place.block, { index: 0, items, current: [], results: [] });
+  }
+
+  private takeItems(place: Place, items: Stored | undefined): void {
+    if (!items) return;
+    const scope = this.scopeAt(place);
+    const container = scope?.loops.get(place.block) ?? scope?.parallels.get(place.block);
+    if (container) container.items = items;
+  }
+
+  private open(place: Place, turn: number): void {
+    const scope = this.scopeAt(place);
+    const loop = scope?.loops.get(place.block);
+    if (loop) loop.index = turn;
+    else scope?.parallels.get(place.block)?.branches.set(turn, newBranch(scope));
+  }
+
+  /** R18 a turn without an output adds nothing; a branch always has its place. */
+  private close(place: Place, turn: number, failed: Address | undefined): void {
+    const scope = this.scopeAt(place);
+    const loop = scope?.loops.get(place.block);
+    if (loop) {
+      if (loop.current.length > 0) loop.results.push(loop.current);
+      loop.current = [];
+      return;
+    }
+    const parallel = scope?.parallels.get(place.block);
+    const branch = parallel?.branches.get(turn);
+    if (!parallel || !branch) return;
+    parallel.results[turn] = failed ? [{ v: { error: this.failureOf(failed).message } }] : branch.current;
+    branch.current = [];
+    // Only branch 0 can be read from outside: the others are held by their results alone.
+    if (turn > 0) parallel.branches.delete(turn);
+  }
+
+  private exit(place: Place, count: number): void {
+    const scope = this.scopeAt(place);
+    const container = scope?.loops.get(place.block) ?? scope?.parallels.get(place.block);
+    const results = container?.results ?? [];
+    const control: { [name: string]: Json } =
+      this.kindOf(place.block) === 'parallel'
+        ? { sentinelEnd: true, selectedRoute: 'parallel_exit', totalBranches: count }
+        : { shouldContinue: false, shouldExit: true, selectedRoute: 'loop_exit', totalIterations: count };
+    this.settle(place, { results, control });
+  }
+
+  /** A block has ended well: its output, its part in its container's results, and maybe the run's output. */
+  private settle(place: Place, output: Stored): void {
+    this.writeAt(place, output);
+    this.append(place, output);
+    this.lastError.delete(key(place));
+    if (this.answered) return;
+    const node = this.index.node(this.index.addressOf(place.block, place.scope));
+    if (node.answers) this.answered = true;
+    if (node.answers || node.terminal) this.output = output;
+  }
+
+  private append(place: Place, output: Stored): void {
+    const containers = this.containersOf(place.block);
+    const around = containers.at(-1);
+    if (around === undefined) return;
+    const scope = this.scopeAt(place);
+    if (this.kindOf(around) === 'parallel') scope?.current.push(output);
+    else scope?.loops.get(around)?.current.push(output);
+  }
+
+  private writeAt(place: Place, output: Stored): void {
+    const scope = this.scopeAt(place);
+    if (scope) this.write(scope, place.block, output);
+  }
+
+  private write(scope: BranchScope, block: string, value: Stored, failed = false): void {
+    scope.outputs.set(block, { value, failed, order: ++this.order });
+  }
+}
+
+function limitFailure(name: string, kind: ContainerKind, limit: number): BlockFailure {
+  const loop = kind === 'loop';
+  const what = loop ? `wants more than ${limit} turns` : `wants more than ${limit} branches`;
+  const option = loop ? 'limits.maxLoopTurns' : 'limits.maxParallelBranches';
+  const message = `${loop ? 'Loop' : 'Parallel'} "${name}" ${what}. Raise ${option} if that is meant.`;
+  return { code: loop ? 'LOOP_LIMIT' : 'BRANCH_LIMIT', message, retryable: false };
+}
+
+/** Names a place in maps: block id and the turn and branch numbers around it. */
+export function key(place: Place): string {
+  return place.scope.length === 0 ? place.block : `${place.block}@${place.scope.join('.')}`;
+}

@@ -1,0 +1,69 @@
+import type { BlockConfig } from '../plan/plan.ts';
+import type { Stored } from './stored.ts';
+
+/** The latest output of a block in one scope. */
+export interface Output {
+  value: Stored;
+  failed: boolean;
+  /** Position in the order of completions over the run: tells which of several sources came last. */
+  order: number;
+}
+
+/** A loop's activation: R19 one scope for all its turns, so that a turn sees what earlier ones left. */
+export interface LoopScope {
+  index: number;
+  items: Stored | undefined;
+  /** Outputs of the blocks that ran in the open turn, in order of completion. */
+  current: Stored[];
+  results: Stored[][];
+}
+
+/** A parallel's activation: R20 a scope of its own for every branch. */
+export interface ParallelScope {
+  items: Stored | undefined;
+  branches: Map<number, BranchScope>;
+  results: Stored[][];
+}
+
+/** Where outputs live: the run itself, or one branch of a parallel. */
+export interface BranchScope {
+  parent: BranchScope | undefined;
+  outputs: Map<string, Output>;
+  loops: Map<string, LoopScope>;
+  parallels: Map<string, ParallelScope>;
+  /** Branches: outputs of the blocks directly in it, in order of completion. */
+  current: Stored[];
+}
+
+export function newBranch(parent: BranchScope | undefined): BranchScope {
+  return { parent, outputs: new Map(), loops: new Map(), parallels: new Map(), current: [] };
+}
+
+export type ContainerKind = 'loop' | 'parallel';
+
+/** The scope in which a block at the turn and branch numbers `scope` writes its output; undefined when it is gone. */
+export function scopeOf(
+  root: BranchScope,
+  containers: readonly string[],
+  scope: readonly number[],
+  kindOf: (id: string) => ContainerKind,
+): BranchScope | undefined {
+  let at: BranchScope | undefined = root;
+  for (let depth = 0; at && depth < containers.length; depth++) {
+    const id = containers[depth] as string;
+    if (kindOf(id) === 'parallel') at = at.parallels.get(id)?.branches.get(scope[depth] as number);
+  }
+  return at;
+}
+
+/** The scope that a reference means: `up` branches out from `from`, then into branch 0 of each of `into`. */
+export function scopeFrom(from: BranchScope, up: number, into: readonly string[]): BranchScope | undefined {
+  let at: BranchScope | undefined = from;
+  for (let climbed = 0; at && climbed < up; climbed++) at = at.parent;
+  for (const id of into) at = at?.parallels.get(id)?.branches.get(0);
+  return at;
+}
+
+export function kindOfContainer(block: BlockConfig | undefined): ContainerKind {
+  return block?.container?.kind.startsWith('parallel') ? 'parallel' : 'loop';
+}

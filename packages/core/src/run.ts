@@ -1,0 +1,16 @@
+// what drivers and readers of journals are written against
+export { pending, restOf } from './machine/index.ts';
+export type { AbortReason, Command, EndStatus, Rest, State, TimerName } from './machine/index.ts';
+export { indexPlan } from './plan/index-plan.ts';
+export type { PlanIndex } from './plan/index-plan.ts';
+export { JOURNAL_FORMAT } from './record/entry.ts';
+export type { BlockFailure, Entry, EntryBody, Place } from './record/entry.ts';
+export { key, Ledger } from './record/ledger.ts';
+export type { BlockLog, LogScope } from './record/log.ts';
+export { Replica } from './record/replica.ts';
+export type { Applied } from './record/replica.ts';
+export type { PausePoint, RunFailure, RunRecord, RunStatus } from './record/run.ts';
+export { scopeFrom } from './record/scope.ts';
+export type { BranchScope, Output } from './record/scope.ts';
+export { INLINE_LIMIT_BYTES, keysIn, materialize } from './record/stored.ts';
+export type { Stored } from './record/stored.ts';

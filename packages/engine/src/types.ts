@@ -1,0 +1,145 @@
+import type { BlockExecutor, BlockLog, Clock, Diagnostic, Json, PausePoint, Plan, PlanLimits, RunFailure, RunStatus } from '@heddle/core';
+
+/** Options of an engine; every one has a default that works on a laptop. */
+export interface EngineOptions {
+  /** Data folder; absent: everything in memory, gone with the process. */
+  data?: string;
+  /** `process` (default): nothing is lost when the process dies; `power`: nor when the machine does. */
+  durability?: 'process' | 'power';
+  /** Values of `{{NAME}}`: all of them are secrets, and redacted wherever a run's data is recorded or shown. */
+  env?: { [name: string]: string };
+  /** Executors of block types of your own; see `defineBlock`. */
+  blocks?: readonly BlockExecutor[];
+  /** Effect blocks and sandboxes that run at once: over the engine (default 64), and within one run (default 16). */
+  concurrency?: { engine?: number; run?: number };
+  limits?: Partial<PlanLimits>;
+  /** Which addresses `api` blocks and `fetch` in function blocks may reach; default: public ones. */
+  egress?: EgressOptions;
+  sandbox?: SandboxLimits;
+  clock?: Clock;
+  /** Take up the open runs of the data folder at the start (default true). */
+  takeUp?: boolean;
+  /** Called with what went wrong in the background and reached no caller. */
+  onError?: (error: unknown, runId: string | undefined) => void;
+}
+
+export interface EgressOptions {
+  allowPrivate?: boolean | readonly string[];
+  allowHosts?: readonly string[];
+  denyHosts?: readonly string[];
+  ports?: readonly number[];
+}
+
+export interface SandboxLimits {
+  maxProcesses?: number;
+  memoryMiB?: number;
+  cpuMs?: number;
+  wallMs?: number;
+}
+
+/** What runs: the id or name of a deployed workflow, an exported workflow (JSON value), or a compiled plan. */
+export type WorkflowSource = string | { workflow: unknown; fileName?: string; compat?: boolean } | { plan: Plan };
+
+export interface ExecuteOptions {
+  /** Claimed once: a second run with the same id is refused (RUN_ID_TAKEN). Default: a new UUID. */
+  runId?: string;
+  /** Version of the deployment; default the newest. */
+  version?: number;
+  /** Block (id or name) at which the run starts; default the plan's start. */
+  start?: string;
+  /** Block (id or name, top level) after which nothing new starts. */
+  until?: string;
+  /** Milliseconds the run may last. */
+  timeoutMs?: number;
+  /** Scripted outputs in place of blocks: `{ blocks: { NAME: value | [values in turn] }, types: { TYPE: … } }`. */
+  mocks?: Json;
+  signal?: AbortSignal;
+  /** Paths (`block.path`) whose values the resource shows as `blockOutputs`. */
+  select?: readonly string[];
+}
+
+/** The run as the API shows it. */
+export interface RunResource {
+  runId: string;
+  workflowId: string;
+  status: RunStatus;
+  output: Json;
+  blockOutputs: { [path: string]: Json } | null;
+  error: { code: string; message: string; details?: Json } | null;
+  startedAt: string | null;
+  endedAt: string | null;
+  durationMs: number | null;
+}
+
+/** A run that has been started. */
+export interface RunHandle {
+  readonly runId: string;
+  /** Resolves when the run has ended, or is paused and only a person can move it. Never rejects for a failed run. */
+  result(): Promise<RunResource>;
+  /** Everything that happens from now on, ending with the run (or with its rest, when a person is needed). */
+  events(): AsyncIterable<RunEvent>;
+  cancel(reason?: string): Promise<void>;
+}
+
+/** What happens in a run, in order. `seq` grows; late readers get it from the logs. */
+export type RunEvent =
+  | { type: 'run:started'; runId: string; atMs: number; workflowId: string }
+  | { type: 'block:started' | 'block:paused' | 'block:completed' | 'block:failed' | 'block:cancelled'; runId: string; atMs: number; log: BlockLog; output: Json }
+  /** A try has failed and another follows. */
+  | { type: 'block:retrying'; runId: string; atMs: number; blockId: string; blockName: string; try: number; dueMs: number }
+  /** A turn of a loop or a branch of a parallel has opened; `count`: how many in all, when known. */
+  | { type: 'container:turn'; runId: string; atMs: number; blockId: string; blockName: string; turn: number; count: number | undefined }
+  | { type: 'run:paused'; runId: string; atMs: number; kind: 'human' | 'time'; pauses: PausePoint[] }
+  | { type: 'run:resumed'; runId: string; atMs: number }
+  | { type: 'run:ended'; runId: string; atMs: number; status: 'completed' | 'failed' | 'cancelled'; output: Json; error: RunFailure | undefined };
+
+export interface RunDetail extends RunResource {
+  workflowName: string;
+  createdAt: string;
+  pauseKind: 'human' | 'time' | null;
+  /** All open pause points, earliest first; `token` resumes. */
+  pauses: { token: string; blockId: string; blockName: string; scope: number[]; kind: 'human' | 'time'; pausedAt: string; resumesAt: string | null; output: Json; inputFormat: Json }[];
+  parentRunId: string | null;
+  /** Why a run that should move does not. */
+  suspended: string | null;
+}
+
+export interface ListQuery {
+  workflowId?: string;
+  status?: readonly RunStatus[];
+  limit?: number;
+  cursor?: string;
+}
+
+export interface Deployed {
+  workflowId: string;
+  name: string;
+  version: number;
+  planHash: string;
+  /** Warnings; a definition with errors is not deployed. */
+  diagnostics: Diagnostic[];
+}
+
+/** An engine: deploys workflows and runs them, durable in one process. */
+export interface Engine {
+  /** Compiles and stores a new immutable version. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
+  deploy(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Promise<Deployed>;
+  /** Runs to the end, or to a pause that needs a person. */
+  execute(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunResource>;
+  /** Starts a run and gives it back as soon as it is recorded. */
+  start(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunHandle>;
+  /** Throws RUN_NOT_FOUND. */
+  getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
+  getLogs(runId: string): Promise<(Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json })[]>;
+  listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
+  /** Submits `input` to an open pause point (the only open one when `token` is absent), and goes on to the next rest. */
+  resume(runId: string, options?: { token?: string; input?: Json; select?: readonly string[] }): Promise<RunResource>;
+  /** Cancels; false when the run had ended before. */
+  cancel(runId: string, reason?: string): Promise<boolean>;
+  /** A new run that starts at `block` with the outputs of an earlier run, in its plan or in a changed one. */
+  runFromBlock(runId: string, block: string, options?: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions): Promise<RunHandle>;
+  /** A handle on a run that is open in this engine. */
+  attach(runId: string): Promise<RunHandle>;
+  /** Stops taking work, lets running blocks finish for `graceMs` (default 5,000), and closes; open runs go on at the next start. */
+  close(options?: { graceMs?: number }): Promise<void>;
+}
