@@ -1,9 +1,9 @@
-import { rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 
 // Dynamic imports become chunks of their own, so that a command loads only what it uses.
 await rm('dist/chunks', { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   entryPoints: ['src/index.ts'],
   outdir: 'dist',
   chunkNames: 'chunks/[name]-[hash]',
@@ -21,5 +21,9 @@ await build({
   },
   sourcemap: true,
   minifySyntax: true,
+  metafile: true,
   logLevel: 'warning',
 });
+
+// What stands in which file: test/house/bundle.test.ts holds the start of the command line to it.
+await writeFile('dist/meta.json', JSON.stringify(metafile));

@@ -1,0 +1,72 @@
+import { describe, expect, it } from 'vitest';
+import { readJson } from './sources.ts';
+
+interface Output {
+  readonly bytes: number;
+  readonly inputs: Readonly<Record<string, unknown>>;
+  readonly imports: readonly { readonly path: string; readonly kind: string; readonly external?: boolean }[];
+}
+
+interface Start {
+  /** Bytes of JavaScript that are read before the first command is known. */
+  readonly bytes: number;
+  /** Every module in it: sources by their path, modules outside the bundle by their name. */
+  readonly modules: readonly string[];
+}
+
+const ENTRY = 'dist/index.js';
+
+// Each costs tens of milliseconds or starts something; a command loads them when it first needs them.
+const HEAVY = /@heddle\/sandbox|isolated-vm|node:sqlite|(^|\/)undici\//;
+
+/** Everything that is loaded, by static imports, when the output `entry` is. */
+function startOf(outputs: Readonly<Record<string, Output>>, entry: string): Start {
+  const files = new Set([entry]);
+  const modules = new Set<string>();
+  let bytes = 0;
+  for (const file of files) {
+    const output = outputs[file];
+    if (!output) throw new Error(`${file} is not in the bundle's description`);
+    bytes += output.bytes;
+    for (const input of Object.keys(output.inputs)) modules.add(input);
+    for (const { path, kind, external } of output.imports) {
+      if (kind !== 'dynamic-import') (external ? modules : files).add(path);
+    }
+  }
+  return { bytes, modules: [...modules] };
+}
+
+describe('the bundle of the command line', () => {
+  const { outputs } = readJson<{ outputs: Record<string, Output> }>('packages/cli/dist/meta.json');
+  const start = startOf(outputs, ENTRY);
+
+  it('loads no sandbox, database or network at its start', () => {
+    expect(start.modules).toContain('src/main.ts');
+    expect(start.modules.filter((module) => HEAVY.test(module))).toEqual([]);
+  });
+
+  it('reads little at its start: what a command needs is a chunk of its own', () => {
+    expect(start.bytes).toBeLessThan(100_000);
+  });
+
+  it('is followed through static imports, and not through dynamic ones', () => {
+    const output = (inputs: string[], imports: Output['imports']): Output => ({
+      bytes: 10,
+      inputs: Object.fromEntries(inputs.map((input) => [input, {}])),
+      imports,
+    });
+    const made = {
+      a: output(
+        ['a.ts'],
+        [
+          { path: 'b', kind: 'import-statement' },
+          { path: 'c', kind: 'dynamic-import' },
+          { path: 'node:sqlite', kind: 'import-statement', external: true },
+        ],
+      ),
+      b: output(['b.ts'], []),
+      c: output(['c.ts'], []),
+    };
+    expect(startOf(made, 'a')).toEqual({ bytes: 20, modules: ['a.ts', 'node:sqlite', 'b.ts'] });
+  });
+});
