@@ -27,7 +27,7 @@ function relativeProblem(module: Module, specifier: string): string | undefined 
   const target = posix.join(posix.dirname(module.file), specifier);
   const home = `packages/${module.package}/`;
   const machine = `${home}src/machine/`;
-  if (!target.startsWith(home) && !(module.isTest && target.startsWith('test/support/'))) {
+  if (!target.startsWith(home) && !(module.isTest && target.startsWith('test/'))) {
     return 'leaves its package';
   }
   if (module.package === 'core' && module.file.startsWith(machine) && !module.isTest) {
