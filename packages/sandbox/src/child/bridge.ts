@@ -1,0 +1,90 @@
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+
+/** A message of the guest, checked. Nothing in it is trusted beyond its shape. */
+export type GuestMessage =
+  | { readonly kind: 'log'; readonly line: string }
+  | { readonly kind: 'result' | 'error'; readonly json: string }
+  | { readonly kind: 'timer'; readonly id: number; readonly ms: number }
+  | { readonly kind: 'clear'; readonly id: number }
+  | { readonly kind: 'call'; readonly call: number; readonly op: string; readonly head: string; readonly body: string | null }
+  | { readonly kind: 'random'; readonly bytes: number }
+  | { readonly kind: 'hash'; readonly algorithm: string; readonly key: string | null; readonly data: string };
+
+const HASHES: Readonly<Record<string, string>> = { '1': 'sha1', '256': 'sha256', '384': 'sha384', '512': 'sha512' };
+const MAX_RANDOM_BYTES = 65_536;
+
+function wholeNumber(text: string, most: number): number | null {
+  return /^\d{1,15}$/.test(text) && Number(text) <= most ? Number(text) : null;
+}
+
+function readTimer(rest: string): GuestMessage | null {
+  const match = /^(\d{1,15}):(\d+(?:\.\d+)?(?:e\+\d+)?|Infinity)$/.exec(rest);
+  return match === null ? null : { kind: 'timer', id: Number(match[1]), ms: Number(match[2]) };
+}
+
+function readCall(rest: string): GuestMessage | null {
+  const match = /^(\d{1,15}):([a-z]{1,20}):([+-])(\d{1,9}):/.exec(rest.slice(0, 64));
+  if (match === null) return null;
+  const start = match[0].length;
+  const end = start + Number(match[4]);
+  if (end > rest.length) return null;
+  const body = match[3] === '+' ? rest.slice(end) : null;
+  return { kind: 'call', call: Number(match[1]), op: match[2] as string, head: rest.slice(start, end), body };
+}
+
+function readHash(rest: string): GuestMessage | null {
+  const match = /^(1|256|384|512):(?:-|\+(\d{1,9})):/.exec(rest.slice(0, 24));
+  if (match === null) return null;
+  const start = match[0].length;
+  const end = start + Number(match[2] ?? 0);
+  if (end > rest.length) return null;
+  const key = match[2] === undefined ? null : rest.slice(start, end);
+  return { kind: 'hash', algorithm: HASHES[match[1] as string] as string, key, data: rest.slice(end) };
+}
+
+function readId(rest: string): GuestMessage | null {
+  const id = wholeNumber(rest, Number.MAX_SAFE_INTEGER);
+  return id === null ? null : { kind: 'clear', id };
+}
+
+function readRandom(rest: string): GuestMessage | null {
+  const bytes = wholeNumber(rest, MAX_RANDOM_BYTES);
+  return bytes === null ? null : { kind: 'random', bytes };
+}
+
+/** The message in `text`, or null when it is none: the caller treats that as hostile. */
+export function readMessage(text: unknown): GuestMessage | null {
+  if (typeof text !== 'string') return null;
+  const rest = text.slice(1);
+  switch (text[0]) {
+    case 'L':
+      return { kind: 'log', line: rest };
+    case 'D':
+      return { kind: 'result', json: rest };
+    case 'E':
+      return { kind: 'error', json: rest };
+    case 'T':
+      return readTimer(rest);
+    case 'X':
+      return readId(rest);
+    case 'C':
+      return readCall(rest);
+    case 'R':
+      return readRandom(rest);
+    case 'H':
+      return readHash(rest);
+    default:
+      return null;
+  }
+}
+
+/** Random bytes as a binary string. */
+export function random(bytes: number): string {
+  return randomBytes(bytes).toString('latin1');
+}
+
+/** Digest, or HMAC where a key is given, over binary strings. */
+export function hash(message: GuestMessage & { kind: 'hash' }): string {
+  const hasher = message.key === null ? createHash(message.algorithm) : createHmac(message.algorithm, Buffer.from(message.key, 'latin1'));
+  return hasher.update(message.data, 'latin1').digest().toString('latin1');
+}

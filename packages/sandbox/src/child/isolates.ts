@@ -1,0 +1,170 @@
+import type { Callback, Context, ExternalCopy, Isolate, Reference } from 'isolated-vm';
+
+/** The part of isolated-vm that is used, loaded from the addon file by its path. */
+export interface IsolatedVm {
+  readonly Isolate: typeof Isolate;
+  readonly Callback: typeof Callback;
+  readonly ExternalCopy: typeof ExternalCopy;
+}
+
+export type Post = (message: unknown) => string | number | undefined;
+type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
+
+/** A context that no user code has seen, with the guest's plumbing connected. */
+export class Realm {
+  readonly isolate: GuestIsolate;
+  readonly #context: Context;
+  readonly #enter: Enter;
+  /** Takes the guest's messages; set by the job that uses the realm. */
+  post: Post = () => undefined;
+
+  constructor(isolate: GuestIsolate, vm: IsolatedVm) {
+    this.isolate = isolate;
+    this.#context = isolate.native.createContextSync();
+    const boot = this.#context.global.getSync('__heddle', { reference: true });
+    // The one thing of ours that the guest gets: a plain function that takes and gives primitives.
+    const out = new vm.Callback((message: unknown) => this.post(message));
+    this.#enter = boot.applySync(undefined, [out], { result: { reference: true } }) as Enter;
+    boot.release();
+  }
+
+  /** Enters the guest for at most `budgetMs`. */
+  enter(entry: (string | number | boolean)[], budgetMs: number): void {
+    this.#enter.applySync(undefined, entry, { timeout: budgetMs });
+  }
+
+  release(): void {
+    if (this.isolate.native.isDisposed) return;
+    this.#enter.release();
+    this.#context.release();
+  }
+}
+
+/** A job inside an isolate. */
+export interface IsolateUser {
+  /** The isolate is gone through no act of this job. */
+  lost(): void;
+}
+
+/** A V8 isolate that serves the jobs of one key, each in a realm of its own. */
+export class GuestIsolate {
+  readonly native: Isolate;
+  readonly memoryMiB: number;
+  /** Jobs inside. */
+  readonly users = new Set<IsolateUser>();
+  /** Realms made so far; their garbage shares the heap, so their number is bounded. */
+  realms = 0;
+  /** Takes no new job and goes with its last one. */
+  retired = false;
+  ready: Realm | null = null;
+  readonly #vm: IsolatedVm;
+
+  constructor(vm: IsolatedVm, snapshot: ExternalCopy<ArrayBuffer>, memoryMiB: number) {
+    this.#vm = vm;
+    this.memoryMiB = memoryMiB;
+    this.native = new vm.Isolate({ memoryLimit: memoryMiB, snapshot });
+  }
+
+  /** Makes the next realm ahead of its job. */
+  prepare(): void {
+    if (this.ready !== null || this.native.isDisposed) return;
+    this.realms++;
+    this.ready = new Realm(this, this.#vm);
+  }
+
+  take(): Realm {
+    this.prepare();
+    const realm = this.ready as Realm;
+    this.ready = null;
+    return realm;
+  }
+
+  dispose(): void {
+    if (!this.native.isDisposed) this.native.dispose();
+  }
+}
+
+const MAX_REALMS = 256;
+const MAX_IDLE_ISOLATES = 16;
+
+/** The isolates of one process, by key, with a spare one built ahead. */
+export class Isolates {
+  readonly #byKey = new Map<string, GuestIsolate>();
+  readonly #vm: IsolatedVm;
+  readonly #snapshot: ExternalCopy<ArrayBuffer>;
+  readonly #memoryMiB: number;
+  #spare: GuestIsolate | null = null;
+  #last: GuestIsolate | null = null;
+
+  constructor(vm: IsolatedVm, snapshot: ExternalCopy<ArrayBuffer>, memoryMiB: number) {
+    this.#vm = vm;
+    this.#snapshot = snapshot;
+    this.#memoryMiB = memoryMiB;
+  }
+
+  /** A realm for one job; without a key in an isolate of its own. */
+  lease(user: IsolateUser, key: string, memoryMiB: number): Realm {
+    const name = key === '' ? '' : `${memoryMiB}/${key}`;
+    let isolate = key === '' ? undefined : this.#byKey.get(name);
+    if (isolate === undefined || isolate.retired || isolate.native.isDisposed) {
+      isolate = this.#fresh(memoryMiB);
+      if (key === '') isolate.retired = true;
+      else this.#byKey.set(name, isolate);
+    } else if (this.#byKey.delete(name)) {
+      // Insertion order is the order of last use.
+      this.#byKey.set(name, isolate);
+    }
+    isolate.users.add(user);
+    this.#last = isolate;
+    return isolate.take();
+  }
+
+  /** Ends a job's use of its realm. */
+  giveBack(user: IsolateUser, realm: Realm, spoiled: boolean): void {
+    const { isolate } = realm;
+    isolate.users.delete(user);
+    if (spoiled || isolate.realms >= MAX_REALMS) isolate.retired = true;
+    if (isolate.native.isDisposed) for (const other of [...isolate.users]) other.lost();
+    if (isolate.retired && isolate.users.size === 0) isolate.dispose();
+    else realm.release();
+    this.#evict();
+  }
+
+  /** Drops the isolates of a key once their jobs are done. */
+  release(key: string): void {
+    for (const [name, isolate] of this.#byKey) {
+      if (name.slice(name.indexOf('/') + 1) === key) this.#drop(name, isolate);
+    }
+  }
+
+  /** Builds what the next job needs; called when nothing else is to do. */
+  prepare(): void {
+    if (this.#last !== null && !this.#last.retired) this.#last.prepare();
+    if (this.#spare === null) {
+      this.#spare = new GuestIsolate(this.#vm, this.#snapshot, this.#memoryMiB);
+      this.#spare.prepare();
+    }
+  }
+
+  #fresh(memoryMiB: number): GuestIsolate {
+    if (this.#spare === null || memoryMiB !== this.#memoryMiB) return new GuestIsolate(this.#vm, this.#snapshot, memoryMiB);
+    const isolate = this.#spare;
+    this.#spare = null;
+    return isolate;
+  }
+
+  #evict(): void {
+    if (this.#byKey.size <= MAX_IDLE_ISOLATES) return;
+    for (const [name, isolate] of this.#byKey) {
+      if (isolate.users.size > 0) continue;
+      this.#drop(name, isolate);
+      return;
+    }
+  }
+
+  #drop(name: string, isolate: GuestIsolate): void {
+    this.#byKey.delete(name);
+    isolate.retired = true;
+    if (isolate.users.size === 0) isolate.dispose();
+  }
+}

@@ -1,0 +1,93 @@
+import type { Order, Report } from '../protocol.ts';
+import { Execution, type Floor, type RunOrder } from './execution.ts';
+import { Isolates, type IsolatedVm } from './isolates.ts';
+
+declare const GUEST_SOURCE: string;
+declare const require: (file: string) => { ivm: IsolatedVm };
+
+const vm = require(process.argv[2] as string).ivm;
+const executions = new Map<number, Execution>();
+const inbox: RunOrder[] = [];
+/** The job whose code the supervisor takes to be running. */
+let announced = 0;
+let scheduled = false;
+let served = 0;
+let rssMiB = 0;
+
+const send = (report: Report): void => void process.send?.(report);
+
+function boot(order: Extract<Order, { t: 'boot' }>): void {
+  let snapshot = null;
+  let copy;
+  if (order.snapshot === null) {
+    copy = vm.Isolate.createSnapshot([{ code: GUEST_SOURCE }], '__heddle(() => undefined)("run", "function", 0, 1, "return 1", 0)');
+    snapshot = new Uint8Array(copy.copy());
+  } else {
+    const { buffer, byteOffset, byteLength } = order.snapshot;
+    copy = new vm.ExternalCopy(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
+  }
+  floor.isolates = new Isolates(vm, copy, order.memoryMiB);
+  floor.isolates.prepare();
+  send({ t: 'ready', snapshot });
+}
+
+const floor: { -readonly [K in keyof Floor]: Floor[K] } = {
+  isolates: undefined as never,
+  busyMs: 0,
+  send,
+  announce(id) {
+    if (id === announced || executions.size + inbox.length < 2) return;
+    announced = id;
+    send({ t: 'enter', id });
+  },
+  ended(execution, report) {
+    executions.delete(execution.id);
+    announced = inbox[0]?.id ?? 0;
+    if (served++ % 32 === 0) rssMiB = process.memoryUsage.rss() / 2 ** 20;
+    send({ t: 'done', ...report, next: announced, rssMiB });
+    schedule();
+  },
+};
+
+/** One job per turn of the event loop, so that cancellations, answers and timers come between. */
+function turn(): void {
+  scheduled = false;
+  const order = inbox.shift();
+  if (order === undefined) {
+    floor.isolates.prepare();
+    return;
+  }
+  const execution = new Execution(order, floor);
+  executions.set(order.id, execution);
+  execution.start();
+  if (inbox.length > 0) schedule();
+}
+
+function schedule(): void {
+  if (scheduled) return;
+  scheduled = true;
+  setImmediate(turn);
+}
+
+function cancel(id: number): void {
+  const waiting = inbox.findIndex((order) => order.id === id);
+  if (waiting >= 0) inbox.splice(waiting, 1);
+  else executions.get(id)?.stop('CANCELLED', 'The job was cancelled.');
+}
+
+process.on('message', (order: Order) => {
+  switch (order.t) {
+    case 'boot':
+      return boot(order);
+    case 'run':
+      inbox.push(order);
+      return schedule();
+    case 'answer':
+      return executions.get(order.id)?.deliver(order);
+    case 'cancel':
+      return cancel(order.id);
+    case 'release':
+      return floor.isolates.release(order.key);
+  }
+});
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,67 @@
+import { BlockList, isIP, isIPv4 } from 'node:net';
+import { SandboxError } from '../error.ts';
+import type { Address } from './types.ts';
+
+/** What an address is good for: anyone, one's own network, or nothing that user code should ever see. */
+export type Reach = 'public' | 'private' | 'reserved';
+
+function ranges(...cidrs: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const cidr of cidrs) {
+    const [address = '', bits] = cidr.split('/');
+    list.addSubnet(address, Number(bits), isIPv4(address) ? 'ipv4' : 'ipv6');
+  }
+  return list;
+}
+
+// IANA special-purpose address registries for IPv4 and IPv6.
+const PRIVATE_4 = ranges('10.0.0.0/8', '100.64.0.0/10', '127.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16');
+const RESERVED_4 = ranges(
+  '0.0.0.0/8',
+  '169.254.0.0/16',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+);
+const METADATA = ranges('100.100.100.200/32', 'fd00:ec2::/32', 'fd20:ce::254/128');
+const PRIVATE_6 = ranges('::1/128', 'fc00::/7');
+const GLOBAL_6 = ranges('2000::/3');
+/** Inside 2000::/3, but tunnels, documentation and benchmarks: some carry an IPv4 address that nobody checked. */
+const SPECIAL_6 = ranges('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
+
+/** The IPv4 address in a mapped IPv6 address (`::ffff:a.b.c.d`), else the address itself. */
+export function normalize(address: Address): Address {
+  if (address.family !== 6) return address;
+  const hostname = new URL(`http://[${address.address.split('%')[0] ?? ''}]/`).hostname.slice(1, -1);
+  const match = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(hostname);
+  if (match === null) return { address: hostname, family: 6 };
+  const high = Number.parseInt(match[1] as string, 16);
+  const low = Number.parseInt(match[2] as string, 16);
+  return { address: `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`, family: 4 };
+}
+
+/** The reach of a normalized address. */
+export function reachOf({ address, family }: Address): Reach {
+  const type = family === 4 ? 'ipv4' : 'ipv6';
+  if (METADATA.check(address, type)) return 'reserved';
+  if (family === 4) return PRIVATE_4.check(address, type) ? 'private' : RESERVED_4.check(address, type) ? 'reserved' : 'public';
+  if (PRIVATE_6.check(address, type)) return 'private';
+  return GLOBAL_6.check(address, type) && !SPECIAL_6.check(address, type) ? 'public' : 'reserved';
+}
+
+/** The ranges of a policy. Throws SandboxError INVALID_OPTION for what is no CIDR range. */
+export function parseRanges(cidrs: readonly string[]): BlockList {
+  for (const cidr of cidrs) {
+    const [address = '', bits = '', ...rest] = cidr.split('/');
+    const most = isIP(address) === 4 ? 32 : 128;
+    if (isIP(address) === 0 || rest.length > 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most) {
+      throw new SandboxError('INVALID_OPTION', `"${cidr}" in allowPrivate is no address range; write it like 10.1.0.0/16.`);
+    }
+  }
+  return ranges(...cidrs);
+}

@@ -1,0 +1,25 @@
+/** Why a request did not give a response. */
+export type EgressErrorCode = 'EGRESS_DENIED' | 'EGRESS_TIMEOUT' | 'EGRESS_TOO_LARGE' | 'EGRESS_FAILED' | 'EGRESS_ABORTED';
+
+const BRAND = Symbol.for('heddle.EgressError');
+
+/** Thrown by the egress client; the message names the host and, where something can be changed, what. */
+export class EgressError extends Error {
+  override readonly name = 'EgressError';
+  readonly code: EgressErrorCode;
+  readonly [BRAND] = true;
+
+  constructor(code: EgressErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** Whether a caught value is an EgressError, also one of another copy of this package. */
+export function isEgressError(value: unknown): value is EgressError {
+  return typeof value === 'object' && value !== null && BRAND in value;
+}
+
+export function denied(message: string): EgressError {
+  return new EgressError('EGRESS_DENIED', message);
+}

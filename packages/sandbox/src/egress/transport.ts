@@ -1,0 +1,121 @@
+import type { Readable } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { Agent, request } from 'undici';
+import { EgressError } from './error.ts';
+import type { Pairs } from './headers.ts';
+import type { Target } from './types.ts';
+
+/** One request over the wire, without redirects. */
+export interface Exchange {
+  readonly target: Target;
+  readonly method: string;
+  readonly headers: Pairs;
+  readonly body: string | Uint8Array | null;
+  readonly signal: AbortSignal;
+  readonly maxBytes: number;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: Pairs;
+  readonly body: Uint8Array;
+}
+
+const MAX_AGENTS = 64;
+const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+};
+
+/** Connections, kept per origin and checked addresses: one that is open leads to an address that was allowed for this very request. */
+export class Transport {
+  readonly #agents = new Map<string, Agent>();
+
+  async exchange(exchange: Exchange): Promise<Reply> {
+    const { target, method, headers, body, signal } = exchange;
+    const response = await request(target.url, {
+      dispatcher: this.#agent(target),
+      method: method as 'GET',
+      headers: [...headers, ['accept-encoding', 'gzip, deflate, br']].flat(),
+      body,
+      signal,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      responseHeaders: 'raw',
+    });
+    const pairs = rawPairs(response.headers as unknown as string[]);
+    const encoding = pairs.find(([name]) => name === 'content-encoding')?.[1].toLowerCase() ?? '';
+    const decoder = method === 'HEAD' ? undefined : DECODERS[encoding];
+    const bytes = await collect(response.body, decoder?.(), exchange);
+    return {
+      status: response.statusCode,
+      statusText: response.statusText,
+      headers: decoder === undefined ? pairs : pairs.filter(([name]) => name !== 'content-encoding' && name !== 'content-length'),
+      body: bytes,
+    };
+  }
+
+  async close(): Promise<void> {
+    const agents = [...this.#agents.values()];
+    this.#agents.clear();
+    await Promise.all(agents.map((agent) => agent.destroy()));
+  }
+
+  #agent({ url, addresses }: Target): Agent {
+    const key = `${url.origin} ${addresses.map(({ address }) => address).join(' ')}`;
+    let agent = this.#agents.get(key);
+    if (agent === undefined) agent = pinned(addresses);
+    else this.#agents.delete(key);
+    this.#agents.set(key, agent);
+    if (this.#agents.size > MAX_AGENTS) {
+      const [oldest, unused] = this.#agents.entries().next().value as [string, Agent];
+      this.#agents.delete(oldest);
+      void unused.close();
+    }
+    return agent;
+  }
+}
+
+/** An agent that asks no resolver: every name leads to the given addresses. */
+function pinned(addresses: Target['addresses']): Agent {
+  const all = addresses.map(({ address, family }) => ({ address, family }));
+  const first = all[0] as (typeof all)[number];
+  return new Agent({
+    keepAliveTimeout: 4_000,
+    maxResponseSize: -1,
+    connect: {
+      autoSelectFamily: all.length > 1,
+      lookup: (_host, options, callback) => {
+        if (options.all === true) callback(null, all);
+        else callback(null, first.address, first.family);
+      },
+    },
+  });
+}
+
+function rawPairs(raw: readonly (string | Buffer)[]): Pairs {
+  const pairs: Pairs = [];
+  for (let i = 0; i + 1 < raw.length; i += 2) pairs.push([String(raw[i]).toLowerCase(), String(raw[i + 1])]);
+  return pairs;
+}
+
+async function collect(body: Readable, decoder: NodeJS.ReadWriteStream | undefined, { maxBytes, target }: Exchange): Promise<Uint8Array> {
+  const source = decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of source) {
+      bytes += (chunk as Uint8Array).byteLength;
+      if (bytes > maxBytes) {
+        throw new EgressError('EGRESS_TOO_LARGE', `The response of ${target.url.host} has more than ${maxBytes} bytes; raise maxResponseBytes to allow it.`);
+      }
+      chunks.push(chunk as Uint8Array);
+    }
+  } finally {
+    body.destroy();
+  }
+  return Buffer.concat(chunks);
+}

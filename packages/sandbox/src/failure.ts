@@ -1,0 +1,88 @@
+import { failure, type SandboxErrorCode, type SandboxFailure } from './outcome.ts';
+import type { EndCode } from './protocol.ts';
+import { LINE_OFFSET, USER_FILE, type UnitKind } from './protocol.ts';
+
+const FRAME = new RegExp(`^ *at (?:(.*?) \\()?${USER_FILE.replace('.', '\\.')}:(\\d+):(\\d+)\\)?$`);
+const CODES: Readonly<Record<string, SandboxErrorCode>> = {
+  compile: 'SYNTAX_ERROR',
+  run: 'USER_ERROR',
+  result: 'RESULT_NOT_SERIALIZABLE',
+};
+const END_CODES: Readonly<Partial<Record<EndCode, SandboxErrorCode>>> = {
+  RESULT_TOO_LARGE: 'RESULT_TOO_LARGE',
+  TIMEOUT_CPU: 'TIMEOUT_CPU',
+  TIMEOUT_WALL: 'TIMEOUT_WALL',
+  OUT_OF_MEMORY: 'OUT_OF_MEMORY',
+  BRIDGE_LIMIT: 'BRIDGE_LIMIT',
+  CANCELLED: 'CANCELLED',
+};
+
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** The frames of user code, with lines as the user counts them. */
+function userFrames(stack: string, offset: number): { text: string; first: Place | undefined } {
+  let text = '';
+  let first: Place | undefined;
+  for (const frame of stack.split('\n')) {
+    const match = FRAME.exec(frame);
+    if (match === null) continue;
+    const place: Place = { line: Number(match[2]) - offset, column: Number(match[3]) };
+    if (place.line < 1) continue;
+    first ??= place;
+    const name = match[1] === undefined || match[1] === 'eval' || match[1] === 'async eval' ? '' : match[1];
+    text += name === '' ? `\n    at line ${place.line}:${place.column}` : `\n    at ${name} (line ${place.line}:${place.column})`;
+  }
+  return { text, first };
+}
+
+const field = (fields: Record<string, unknown>, name: string): string => {
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  return typeof value === 'string' ? value : '';
+};
+
+const count = (fields: Record<string, unknown>, name: string): number | undefined => {
+  const value = Object.hasOwn(fields, name) ? fields[name] : undefined;
+  return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
+};
+
+/** The JSON object in a text of the guest; null where it is none. */
+export function readObject(json: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The failure a guest reports about its own code, and the expression it belongs to. */
+export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFailure; index: number } {
+  const fields = readObject(json);
+  const code = fields === null ? undefined : Object.hasOwn(CODES, field(fields, 'phase')) ? CODES[field(fields, 'phase')] : undefined;
+  if (fields === null || code === undefined) return { failure: failure('SANDBOX_PROTOCOL', 'The guest sent a malformed error.'), index: -1 };
+  const name = field(fields, 'name') || 'Error';
+  const message = field(fields, 'message');
+  const { text, first } = userFrames(field(fields, 'stack'), LINE_OFFSET[kind]);
+  const line = count(fields, 'line') ?? first?.line;
+  const column = count(fields, 'column') ?? first?.column;
+  return {
+    index: count(fields, 'index') ?? -1,
+    failure: {
+      code,
+      name,
+      message,
+      ...(line === undefined ? {} : { line }),
+      ...(column === undefined ? {} : { column }),
+      ...(text === '' ? {} : { stack: `${name}: ${message}${text}` }),
+      retryable: false,
+    },
+  };
+}
+
+/** The failure that a process reports about a job. */
+export function endFailure(code: EndCode, text: string): SandboxFailure {
+  return failure(END_CODES[code] ?? 'SANDBOX_PROTOCOL', text);
+}

@@ -1,0 +1,39 @@
+import { isEgressError } from './egress/error.ts';
+import type { EgressRequest, EgressResponse } from './egress/types.ts';
+import { readObject } from './failure.ts';
+import type { FetchContext } from './options.ts';
+import type { Job } from './pool/job.ts';
+import type { HostAnswer } from './pool/pool.ts';
+import type { Report } from './protocol.ts';
+
+type Send = (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;
+type Call = Extract<Report, { t: 'call' }>;
+
+const isPair = (value: unknown): value is [string, string] => Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'string';
+
+/** The request in a guest's call, or null where the call has not the shape of one. */
+function readRequest({ op, head, body }: Call): EgressRequest | null {
+  const fields = op === 'fetch' ? readObject(head) : null;
+  if (fields === null) return null;
+  const { url, method, headers, redirect } = fields;
+  if (typeof url !== 'string' || typeof method !== 'string' || !Array.isArray(headers) || !headers.every(isPair)) return null;
+  return { url, method, headers, body, redirect: redirect === 'manual' || redirect === 'error' ? redirect : 'follow' };
+}
+
+function refuse(code: string, message: string): HostAnswer {
+  return { ok: false, head: JSON.stringify({ code, message }), body: null };
+}
+
+/** Carries out one host call of a guest; errors become texts, since no object of the host may cross. */
+export async function answerCall(job: Job, call: Call, send: Send): Promise<HostAnswer> {
+  const request = readRequest(call);
+  if (request === null) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
+  const { signal } = job.stopped;
+  try {
+    const { status, statusText, url, redirected, headers, body } = await send({ ...request, signal }, { runId: job.runId, tenant: job.tenant, signal });
+    return { ok: true, head: JSON.stringify({ status, statusText, url, redirected, headers }), body };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : 'The request failed.';
+    return refuse(isEgressError(error) ? error.code : 'FETCH_FAILED', message.slice(0, 1_000));
+  }
+}

@@ -1,0 +1,41 @@
+import { get, NativeError, NativeMap, NativePromise, parse, remove, set, stringify } from './primordials.ts';
+import { send } from './link.ts';
+
+/** What the host answered: JSON, and bytes as a binary string (one char per byte). */
+export interface Reply {
+  readonly head: unknown;
+  readonly body: string;
+}
+
+interface Waiter {
+  readonly resolve: (reply: Reply) => void;
+  readonly reject: (error: Error) => void;
+}
+
+const waiting = new NativeMap<number, Waiter>();
+let lastId = 0;
+
+/** Asks the host for an operation; settles in a later entry. */
+export function hostCall(op: string, head: object, body: string | null): Promise<Reply> {
+  return new NativePromise<Reply>((resolve, reject) => {
+    const id = ++lastId;
+    set(waiting, id, { resolve, reject });
+    const json = stringify(head);
+    send('C' + id + ':' + op + ':' + (body === null ? '-' : '+') + json.length + ':' + json + (body ?? ''));
+  });
+}
+
+/** Settles a call; called by the process. Errors are made anew here: no object of the host's realm enters. */
+export function deliver(id: number, ok: boolean, head: string, body: string): void {
+  const waiter = get(waiting, id);
+  if (waiter === undefined) return;
+  remove(waiting, id);
+  if (ok) {
+    waiter.resolve({ head: parse(head), body });
+    return;
+  }
+  const { code, message } = parse(head) as { code: string; message: string };
+  const error = new NativeError(message) as Error & { code: string };
+  error.code = code;
+  waiter.reject(error);
+}

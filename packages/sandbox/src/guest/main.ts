@@ -1,0 +1,39 @@
+import type { GuestMode } from '../protocol.ts';
+import { deliver } from './calls.ts';
+import { installConsole } from './console.ts';
+import { connect } from './link.ts';
+import { define } from './primordials.ts';
+import { sendError } from './report.ts';
+import { run } from './run.ts';
+import { fire, installTimers, onMicrotaskError } from './timers.ts';
+import { installWebGlobals, removeBuiltIns } from './web/install.ts';
+
+type Entry =
+  | [kind: 'run', mode: GuestMode, ...args: (string | number)[]]
+  | [kind: 'timer', id: number]
+  | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
+
+/** One entry into the realm; every use is timed by the process. */
+function enter(...entry: Entry): void {
+  try {
+    if (entry[0] === 'run') void run(entry[1], entry);
+    else if (entry[0] === 'timer') fire(entry[1]);
+    else deliver(entry[1], entry[2], entry[3], entry[4]);
+  } catch (error) {
+    sendError('run', -1, error);
+  }
+}
+
+/** Called once per fresh context with the only way out; gives the only way in. */
+function boot(post: (message: string) => unknown): typeof enter {
+  delete (globalThis as { __heddle?: unknown }).__heddle;
+  removeBuiltIns();
+  connect(post);
+  return enter;
+}
+
+onMicrotaskError((error) => sendError('run', -1, error));
+installConsole();
+installTimers();
+installWebGlobals();
+define(globalThis, '__heddle', boot);

@@ -1,0 +1,35 @@
+import { USER_FILE, type GuestError } from '../protocol.ts';
+import { attempt, isError, slice, stringify, toText } from './primordials.ts';
+import { send } from './link.ts';
+
+const NAME_CHARS = 100;
+const MESSAGE_CHARS = 8_000;
+const STACK_CHARS = 8_000;
+
+const cut = (text: string, chars: number): string => (text.length > chars ? slice(text, 0, chars) : text);
+
+function describe(error: unknown): { name: string; message: string; stack: string } {
+  if (!attempt(() => isError(error), false)) {
+    return { name: 'Error', message: cut(attempt(() => toText(error), '[value without text]'), MESSAGE_CHARS), stack: '' };
+  }
+  const thrown = error as Error;
+  return {
+    name: cut(attempt(() => toText(thrown.name), 'Error'), NAME_CHARS),
+    message: cut(attempt(() => toText(thrown.message), ''), MESSAGE_CHARS),
+    stack: cut(attempt(() => toText(thrown.stack), ''), STACK_CHARS),
+  };
+}
+
+/** Ends the job with the result's JSON. */
+export function sendResult(json: string): void {
+  send('D' + json);
+}
+
+/** Ends the job with an error, made into text here, inside the timed entry, because reading it may run user code. */
+export function sendError(phase: GuestError['phase'], index: number, error: unknown): void {
+  const { name, message, stack } = describe(error);
+  send('E' + stringify({ __proto__: null, phase, index, name, message, stack }));
+}
+
+/** The line that names user code in stacks. */
+export const SOURCE_LINE = '\n//# sourceURL=' + USER_FILE;

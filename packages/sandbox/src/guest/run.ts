@@ -1,0 +1,122 @@
+import type { GuestMode } from '../protocol.ts';
+import { sendError, sendResult, SOURCE_LINE } from './report.ts';
+import { apply, AsyncFunction, construct, define, defineProperty, lastIndexOf, parse, slice, stringify, test } from './primordials.ts';
+
+type Args = readonly (string | number)[];
+type Body = (...values: unknown[]) => Promise<unknown>;
+
+/** One piece of user code with the names it sees. */
+interface Unit {
+  readonly code: string;
+  readonly names: string[];
+  readonly values: string[];
+}
+
+const put = <T>(list: T[], value: T): void => void defineProperty(list, list.length, { __proto__: null, value, writable: true, configurable: true, enumerable: true } as PropertyDescriptor);
+
+/** Takes the flat argument list apart, in the order protocol.ts gives; the entry's kind and mode stand before it. */
+function readArgs(args: Args): Unit[] {
+  let at = 2;
+  for (let left = args[at++] as number; left > 0; left--) {
+    define(globalThis, args[at++] as string, parse(args[at++] as string));
+  }
+  const units: Unit[] = [];
+  for (let left = args[at++] as number; left > 0; left--) {
+    const unit: Unit = { code: args[at++] as string, names: [], values: [] };
+    for (let values = args[at++] as number; values > 0; values--) {
+      put(unit.names, args[at++] as string);
+      put(unit.values, args[at++] as string);
+    }
+    put(units, unit);
+  }
+  return units;
+}
+
+/** Compiled by the constructor and not by joining text: a body cannot close its own wrapper. */
+function compile(names: string[], body: string): Body {
+  const parts: string[] = [];
+  for (let i = 0; i < names.length; i++) put(parts, names[i] as string);
+  put(parts, body);
+  return construct(AsyncFunction, parts) as Body;
+}
+
+const wrap = (expression: string): string => 'return (\n' + expression + '\n)' + SOURCE_LINE;
+const ONLY_COMMENTS = /^(?:\s|;|\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\/)*$/;
+
+/** An expression may end in semicolons and comments, which parentheses do not allow: those semicolons are taken out, last first. */
+function compileExpression(unit: Unit): Body {
+  if (test(ONLY_COMMENTS, unit.code)) return compile(unit.names, 'return undefined');
+  let fault: unknown;
+  let code = unit.code;
+  for (let end = code.length; end >= 0; ) {
+    try {
+      return compile(unit.names, wrap(code));
+    } catch (error) {
+      fault ??= error;
+    }
+    end = end === 0 ? -1 : lastIndexOf(unit.code, ';', end - 1);
+    if (end < 0 || !test(ONLY_COMMENTS, slice(unit.code, end))) break;
+    code = slice(unit.code, 0, end) + ' ' + slice(code, end + 1);
+  }
+  throw fault;
+}
+
+function call(body: Body, unit: Unit): Promise<unknown> {
+  const values: unknown[] = [];
+  for (let i = 0; i < unit.values.length; i++) put(values, parse(unit.values[i] as string));
+  return apply(body, undefined, values) as Promise<unknown>;
+}
+
+const toJson = (value: unknown): string => stringify(value) ?? 'null';
+
+/** Runs one unit to its JSON; null after an error, which is already sent. */
+async function evaluate(unit: Unit, index: number, make: (unit: Unit) => Body): Promise<{ value: unknown; json: string } | null> {
+  let body: Body;
+  try {
+    body = make(unit);
+  } catch (error) {
+    sendError('compile', index, error);
+    return null;
+  }
+  let value: unknown;
+  try {
+    value = await call(body, unit);
+  } catch (error) {
+    sendError('run', index, error);
+    return null;
+  }
+  try {
+    return { value, json: toJson(value) };
+  } catch (error) {
+    sendError('result', index, error);
+    return null;
+  }
+}
+
+/** Runs a job: its answer leaves as one `D` or `E` message, now or after later entries. */
+export async function run(mode: GuestMode, args: Args): Promise<void> {
+  let units: Unit[];
+  try {
+    units = readArgs(args);
+  } catch (error) {
+    sendError('run', -1, error);
+    return;
+  }
+  if (mode === 'function') {
+    const only = units[0] as Unit;
+    const done = await evaluate(only, 0, (unit) => compile(unit.names, unit.code + SOURCE_LINE));
+    if (done !== null) sendResult(done.json);
+    return;
+  }
+  const json: string[] = [];
+  for (let i = 0; i < units.length; i++) {
+    const done = await evaluate(units[i] as Unit, i, compileExpression);
+    if (done === null) return;
+    put(json, done.json);
+    if (mode === 'first-true' && done.value) {
+      sendResult(stringify({ __proto__: null, index: i, json }));
+      return;
+    }
+  }
+  sendResult(stringify({ __proto__: null, index: -1, json }));
+}

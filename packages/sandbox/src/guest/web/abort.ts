@@ -1,0 +1,85 @@
+import { Event, EventTarget } from './events.ts';
+
+const CREATE = Symbol('create');
+
+function reasonOr(reason: unknown, message: string, name: string): unknown {
+  return reason === undefined ? new DOMException(message, name) : reason;
+}
+
+export class AbortSignal extends EventTarget {
+  #aborted = false;
+  #reason: unknown;
+  onabort: ((event: Event) => unknown) | null = null;
+
+  constructor(token?: symbol) {
+    super();
+    if (token !== CREATE) throw new TypeError('An AbortSignal comes from an AbortController');
+  }
+
+  static abort(reason?: unknown): AbortSignal {
+    const signal = new AbortSignal(CREATE);
+    signal.#abort(reasonOr(reason, 'This operation was aborted', 'AbortError'));
+    return signal;
+  }
+
+  static timeout(ms: number): AbortSignal {
+    const signal = new AbortSignal(CREATE);
+    setTimeout(() => signal.#abort(reasonOr(undefined, 'The operation was aborted due to timeout', 'TimeoutError')), ms);
+    return signal;
+  }
+
+  static any(signals: Iterable<AbortSignal>): AbortSignal {
+    const joined = new AbortSignal(CREATE);
+    for (const signal of signals) {
+      if (signal.aborted) {
+        joined.#abort(signal.reason);
+        break;
+      }
+      signal.addEventListener('abort', () => joined.#abort(signal.reason));
+    }
+    return joined;
+  }
+
+  /** Makes a signal with the function that aborts it. */
+  static create(): [AbortSignal, (reason?: unknown) => void] {
+    const signal = new AbortSignal(CREATE);
+    return [signal, (reason) => signal.#abort(reasonOr(reason, 'This operation was aborted', 'AbortError'))];
+  }
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  throwIfAborted(): void {
+    if (this.#aborted) throw this.#reason;
+  }
+
+  #abort(reason: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#reason = reason;
+    const event = new Event('abort');
+    this.onabort?.(event);
+    this.dispatchEvent(event);
+  }
+}
+
+const { create } = AbortSignal;
+delete (AbortSignal as { create?: unknown }).create;
+
+export class AbortController {
+  readonly signal: AbortSignal;
+  readonly #abort: (reason?: unknown) => void;
+
+  constructor() {
+    [this.signal, this.#abort] = create();
+  }
+
+  abort(reason?: unknown): void {
+    this.#abort(reason);
+  }
+}

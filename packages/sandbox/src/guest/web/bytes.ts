@@ -1,0 +1,33 @@
+import { apply, codeAt, NativeUint8Array, toText } from '../primordials.ts';
+
+const fromCharCode = String.fromCharCode;
+const CHUNK = 8_192;
+const { subarray } = Uint8Array.prototype;
+
+/** Bytes as a binary string, one char per byte: the bridge carries text only. */
+export function toBinary(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at < bytes.length; at += CHUNK) {
+    text += apply(fromCharCode, undefined, apply(subarray, bytes, [at, at + CHUNK]) as unknown as number[]);
+  }
+  return text;
+}
+
+export function fromBinary(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new NativeUint8Array(text.length);
+  for (let i = 0; i < text.length; i++) bytes[i] = codeAt(text, i);
+  return bytes;
+}
+
+/** The bytes of a buffer or view, shared with it; null for anything else. */
+export function viewOf(value: unknown): Uint8Array | null {
+  if (ArrayBuffer.isView(value)) return new NativeUint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
+  return value instanceof ArrayBuffer ? new NativeUint8Array(value) : null;
+}
+
+/** As `viewOf`, for arguments that have to be bytes. */
+export function bytesOf(value: unknown, what: string): Uint8Array {
+  const view = viewOf(value);
+  if (view === null) throw new TypeError(what + ' must be a buffer or a view of one, not ' + toText(typeof value));
+  return view;
+}

@@ -1,0 +1,173 @@
+import { bytesOf } from './bytes.ts';
+
+const fromCodePoint = String.fromCodePoint;
+const LABELS: Readonly<Record<string, string>> = {
+  'utf-8': 'utf-8',
+  utf8: 'utf-8',
+  'unicode-1-1-utf-8': 'utf-8',
+  latin1: 'windows-1252',
+  'iso-8859-1': 'windows-1252',
+  ascii: 'windows-1252',
+  'us-ascii': 'windows-1252',
+  'windows-1252': 'windows-1252',
+  'utf-16le': 'utf-16le',
+  'utf-16': 'utf-16le',
+};
+const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
+
+/** The bytes of a text as UTF-8; lone surrogates become U+FFFD. */
+export function encode(text: string): Uint8Array<ArrayBuffer> {
+  const bytes = new Uint8Array(text.length * 3);
+  let end = 0;
+  for (let i = 0; i < text.length; i++) {
+    let point = text.codePointAt(i) as number;
+    if (point >= 0xd800 && point <= 0xdfff) point = 0xfffd;
+    if (point < 0x80) {
+      bytes[end++] = point;
+    } else if (point < 0x800) {
+      bytes[end++] = 0xc0 | (point >> 6);
+      bytes[end++] = 0x80 | (point & 63);
+    } else if (point < 0x10000) {
+      bytes[end++] = 0xe0 | (point >> 12);
+      bytes[end++] = 0x80 | ((point >> 6) & 63);
+      bytes[end++] = 0x80 | (point & 63);
+    } else {
+      i++;
+      bytes[end++] = 0xf0 | (point >> 18);
+      bytes[end++] = 0x80 | ((point >> 12) & 63);
+      bytes[end++] = 0x80 | ((point >> 6) & 63);
+      bytes[end++] = 0x80 | (point & 63);
+    }
+  }
+  return bytes.slice(0, end);
+}
+
+interface Utf8Result {
+  readonly text: string;
+  /** Bytes at the end that begin a character. */
+  readonly rest: number;
+  readonly valid: boolean;
+}
+
+/** The number of bytes after a lead byte, with the range of the next byte (Encoding standard, UTF-8 decoder); null for no lead byte. */
+function lead(byte: number): readonly [needed: number, low: number, high: number] | null {
+  if (byte >= 0xc2 && byte <= 0xdf) return [1, 0x80, 0xbf];
+  if (byte >= 0xe0 && byte <= 0xef) return [2, byte === 0xe0 ? 0xa0 : 0x80, byte === 0xed ? 0x9f : 0xbf];
+  if (byte >= 0xf0 && byte <= 0xf4) return [3, byte === 0xf0 ? 0x90 : 0x80, byte === 0xf4 ? 0x8f : 0xbf];
+  return null;
+}
+
+function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
+  let text = '';
+  let valid = true;
+  for (let at = 0; at < bytes.length; ) {
+    const byte = bytes[at++] as number;
+    if (byte < 0x80) {
+      text += fromCodePoint(byte);
+      continue;
+    }
+    const start = lead(byte);
+    let [needed, low, high] = start ?? [0, 0, 0];
+    let point = byte & (0x3f >> needed);
+    const began = at - 1;
+    let seen = 0;
+    while (seen < needed && at < bytes.length && (bytes[at] as number) >= low && (bytes[at] as number) <= high) {
+      point = (point << 6) | ((bytes[at++] as number) & 63);
+      seen++;
+      [low, high] = [0x80, 0xbf];
+    }
+    if (stream && start !== null && seen < needed && at === bytes.length) return { text, rest: bytes.length - began, valid };
+    const whole = start !== null && seen === needed;
+    valid &&= whole;
+    text += fromCodePoint(whole ? point : 0xfffd);
+  }
+  return { text, rest: 0, valid };
+}
+
+function decodeUtf16(bytes: Uint8Array): string {
+  let text = '';
+  for (let at = 0; at + 1 < bytes.length; at += 2) text += String.fromCharCode((bytes[at] as number) | ((bytes[at + 1] as number) << 8));
+  return text;
+}
+
+function decode1252(bytes: Uint8Array): string {
+  let text = '';
+  for (const byte of bytes) text += byte >= 0x80 && byte < 0xa0 ? WINDOWS_1252[byte - 0x80] : String.fromCharCode(byte);
+  return text;
+}
+
+/** The text of UTF-8 bytes; what is none becomes U+FFFD, a byte order mark is dropped. */
+export function decode(bytes: Uint8Array): string {
+  const { text } = decodeUtf8(bytes, false);
+  return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
+}
+
+export class TextEncoder {
+  get encoding(): string {
+    return 'utf-8';
+  }
+
+  encode(text: unknown = ''): Uint8Array {
+    return encode(String(text));
+  }
+
+  encodeInto(text: string, target: Uint8Array): { read: number; written: number } {
+    let read = 0;
+    let written = 0;
+    for (const character of String(text)) {
+      const bytes = encode(character);
+      if (written + bytes.length > target.length) break;
+      target.set(bytes, written);
+      written += bytes.length;
+      read += character.length;
+    }
+    return { read, written };
+  }
+}
+
+export class TextDecoder {
+  readonly encoding: string;
+  readonly fatal: boolean;
+  readonly ignoreBOM: boolean;
+  #rest: Uint8Array = new Uint8Array(0);
+  #begun = false;
+
+  constructor(label: unknown = 'utf-8', options: { fatal?: boolean; ignoreBOM?: boolean } = {}) {
+    const name = String(label).trim().toLowerCase();
+    const encoding = Object.hasOwn(LABELS, name) ? LABELS[name] : undefined;
+    if (encoding === undefined) throw new RangeError(`The encoding "${name}" is not supported; use utf-8, utf-16le or latin1`);
+    this.encoding = encoding;
+    this.fatal = options.fatal === true;
+    this.ignoreBOM = options.ignoreBOM === true;
+  }
+
+  decode(input?: unknown, options: { stream?: boolean } = {}): string {
+    const stream = options.stream === true;
+    const bytes = this.#join(input === undefined ? new Uint8Array(0) : bytesOf(input, 'The input of decode()'));
+    let text = this.#text(bytes, stream);
+    if (!this.#begun && !this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
+    this.#begun = stream && (this.#begun || text !== '');
+    return text;
+  }
+
+  #text(bytes: Uint8Array, stream: boolean): string {
+    if (this.encoding === 'windows-1252') return decode1252(bytes);
+    if (this.encoding === 'utf-16le') {
+      if (stream && bytes.length % 2 === 1) this.#rest = bytes.slice(-1);
+      return decodeUtf16(bytes);
+    }
+    const { text, rest, valid } = decodeUtf8(bytes, stream);
+    if (!valid && this.fatal) throw new TypeError('The bytes are not valid utf-8');
+    this.#rest = rest === 0 ? new Uint8Array(0) : bytes.slice(-rest);
+    return text;
+  }
+
+  #join(bytes: Uint8Array): Uint8Array {
+    if (this.#rest.length === 0) return bytes;
+    const joined = new Uint8Array(this.#rest.length + bytes.length);
+    joined.set(this.#rest);
+    joined.set(bytes, this.#rest.length);
+    this.#rest = new Uint8Array(0);
+    return joined;
+  }
+}

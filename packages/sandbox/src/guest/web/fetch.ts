@@ -1,0 +1,125 @@
+import { hostCall } from '../calls.ts';
+import { viewOf, fromBinary, toBinary } from './bytes.ts';
+import { decode, encode } from './encoding.ts';
+import { Headers } from './headers.ts';
+
+interface ResponseInit {
+  readonly status?: number;
+  readonly statusText?: string;
+  readonly headers?: ConstructorParameters<typeof Headers>[0];
+}
+
+interface ReplyHead {
+  readonly status: number;
+  readonly statusText: string;
+  readonly url: string;
+  readonly redirected: boolean;
+  readonly headers: [string, string][];
+}
+
+interface FetchInit {
+  readonly method?: unknown;
+  readonly headers?: ConstructorParameters<typeof Headers>[0];
+  readonly body?: unknown;
+  readonly redirect?: unknown;
+  readonly signal?: { readonly aborted: boolean; readonly reason: unknown; addEventListener(type: 'abort', listener: () => void): void } | null;
+}
+
+/** A body as bytes with the type it implies. */
+function readBody(body: unknown): { bytes: Uint8Array; type: string | null } | null {
+  if (body === null || body === undefined) return null;
+  const view = viewOf(body);
+  if (view !== null) return { bytes: view, type: null };
+  const isForm = typeof body === 'object' && Object.prototype.toString.call(body) === '[object URLSearchParams]';
+  return { bytes: encode(String(body)), type: isForm ? 'application/x-www-form-urlencoded;charset=UTF-8' : 'text/plain;charset=UTF-8' };
+}
+
+export class Response {
+  readonly status: number;
+  readonly statusText: string;
+  readonly headers: Headers;
+  readonly url: string = '';
+  readonly redirected: boolean = false;
+  readonly type = 'basic';
+  #bytes: Uint8Array;
+  #used = false;
+
+  constructor(body?: unknown, init: ResponseInit = {}) {
+    const read = readBody(body);
+    this.status = init.status ?? 200;
+    this.statusText = init.statusText ?? '';
+    this.headers = new Headers(init.headers);
+    if (read !== null && read.type !== null && !this.headers.has('content-type')) this.headers.set('content-type', read.type);
+    this.#bytes = read?.bytes ?? new Uint8Array(0);
+  }
+
+  static json(value: unknown, init: ResponseInit = {}): Response {
+    const response = new Response(JSON.stringify(value), init);
+    response.headers.set('content-type', 'application/json');
+    return response;
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  get bodyUsed(): boolean {
+    return this.#used;
+  }
+
+  clone(): Response {
+    if (this.#used) throw new TypeError('The body of the response was already read');
+    const copy = new Response(this.#bytes, this);
+    return place(copy, this.url, this.redirected);
+  }
+
+  async bytes(): Promise<Uint8Array> {
+    if (this.#used) throw new TypeError('The body of the response was already read');
+    this.#used = true;
+    return this.#bytes.slice();
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    return (await this.bytes()).buffer as ArrayBuffer;
+  }
+
+  async text(): Promise<string> {
+    return decode(await this.bytes());
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+}
+
+function place(response: Response, url: string, redirected: boolean): Response {
+  Object.defineProperty(response, 'url', { value: url });
+  Object.defineProperty(response, 'redirected', { value: redirected });
+  return response;
+}
+
+/** Rejects with the signal's reason once it is aborted. */
+function aborted(signal: NonNullable<FetchInit['signal']>): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener('abort', () => reject(signal.reason));
+  });
+}
+
+/** Sends a request through the host, which decides where it may go. */
+export async function fetch(input: unknown, init: FetchInit = {}): Promise<Response> {
+  const body = readBody(init.body);
+  const headers = new Headers(init.headers);
+  if (body !== null && body.type !== null && !headers.has('content-type')) headers.set('content-type', body.type);
+  const head = {
+    url: String(input),
+    method: String(init.method ?? 'GET').toUpperCase(),
+    headers: [...headers],
+    redirect: String(init.redirect ?? 'follow'),
+  };
+  if (init.signal?.aborted === true) throw init.signal.reason;
+  const call = hostCall('fetch', head, body === null ? null : toBinary(body.bytes));
+  const reply = await (init.signal ? Promise.race([call, aborted(init.signal)]) : call);
+  const { url, redirected, ...rest } = reply.head as ReplyHead;
+  return place(new Response(fromBinary(reply.body), rest), url, redirected);
+}

@@ -1,0 +1,78 @@
+type Pair = [name: string, value: string];
+type Init = Headers | Iterable<readonly [string, string]> | Record<string, string> | null | undefined;
+
+const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+function nameOf(name: unknown): string {
+  const text = String(name);
+  if (!NAME.test(text)) throw new TypeError(`"${text}" is no name of a header`);
+  return text.toLowerCase();
+}
+
+/** Headers of requests and responses, by name without regard to case. */
+export class Headers implements Iterable<Pair> {
+  readonly #pairs: Pair[] = [];
+
+  constructor(init?: Init) {
+    if (init === null || init === undefined) return;
+    const pairs = typeof (init as Iterable<unknown>)[Symbol.iterator] === 'function' ? (init as Iterable<Pair>) : Object.entries(init);
+    for (const [name, value] of pairs) this.append(name, value as string);
+  }
+
+  append(name: string, value: string): void {
+    this.#pairs.push([nameOf(name), String(value).trim()]);
+  }
+
+  set(name: string, value: string): void {
+    this.delete(name);
+    this.append(name, value);
+  }
+
+  delete(name: string): void {
+    const key = nameOf(name);
+    for (let i = this.#pairs.length - 1; i >= 0; i--) if (this.#pairs[i]?.[0] === key) this.#pairs.splice(i, 1);
+  }
+
+  get(name: string): string | null {
+    const key = nameOf(name);
+    const values = this.#pairs.filter(([other]) => other === key).map(([, value]) => value);
+    return values.length === 0 ? null : values.join(', ');
+  }
+
+  getSetCookie(): string[] {
+    return this.#pairs.filter(([name]) => name === 'set-cookie').map(([, value]) => value);
+  }
+
+  has(name: string): boolean {
+    const key = nameOf(name);
+    return this.#pairs.some(([other]) => other === key);
+  }
+
+  forEach(callback: (value: string, name: string, headers: Headers) => void, self?: unknown): void {
+    for (const [name, value] of this) callback.call(self, value, name, this);
+  }
+
+  *entries(): IterableIterator<Pair> {
+    const names = [...new Set(this.#pairs.map(([name]) => name))].sort();
+    for (const name of names) {
+      if (name === 'set-cookie') for (const cookie of this.getSetCookie()) yield [name, cookie];
+      else yield [name, this.get(name) as string];
+    }
+  }
+
+  *keys(): IterableIterator<string> {
+    for (const [name] of this) yield name;
+  }
+
+  *values(): IterableIterator<string> {
+    for (const [, value] of this) yield value;
+  }
+
+  [Symbol.iterator](): IterableIterator<Pair> {
+    return this.entries();
+  }
+
+  toJSON(): Record<string, string> {
+    return Object.fromEntries(this);
+  }
+}

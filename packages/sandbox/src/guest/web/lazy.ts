@@ -1,0 +1,28 @@
+import { define, defineProperty } from '../primordials.ts';
+
+/**
+ * Defines globals that are made at their first use: a fresh context costs what its objects cost,
+ * and few blocks use more than a few of these. The code itself is compiled once, in the snapshot.
+ */
+export function lazy(names: readonly string[], load: () => Readonly<Record<string, unknown>>): void {
+  const settle = (): void => {
+    // Libraries look for a native one first; they must not find the getter.
+    for (const name of names) delete (globalThis as Record<string, unknown>)[name];
+    const made = load();
+    for (const name of names) define(globalThis, name, made[name]);
+  };
+  for (const name of names) {
+    defineProperty(globalThis, name, {
+      __proto__: null,
+      configurable: true,
+      enumerable: false,
+      get() {
+        settle();
+        return (globalThis as Record<string, unknown>)[name];
+      },
+      set(value: unknown) {
+        define(globalThis, name, value);
+      },
+    } as PropertyDescriptor);
+  }
+}

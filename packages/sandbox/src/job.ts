@@ -1,0 +1,64 @@
+import { SandboxError } from './error.ts';
+import type { Limits } from './limits.ts';
+import { failure, type SandboxFailure } from './outcome.ts';
+
+interface JobBase {
+  /** Jobs of one run share an isolate (with the isolation `run`), until `release(runId)`. */
+  readonly runId: string;
+  /** Jobs of different tenants never share a process; default `default`. */
+  readonly tenant?: string;
+  /** Name → JSON text, defined as globals. */
+  readonly globals?: Readonly<Record<string, string>>;
+  readonly limits?: Partial<Limits>;
+  /** Ends the job at once with CANCELLED. */
+  readonly signal?: AbortSignal;
+}
+
+export interface FunctionJob extends JobBase {
+  /** Body of an async function: `return` and `await` at its top. */
+  readonly code: string;
+  /** Identifier → JSON text, bound as parameters; every job gets copies of its own. */
+  readonly values?: Readonly<Record<string, string>>;
+}
+
+export interface ExpressionJob extends JobBase {
+  /** first-true: in order up to the first truthy one; values: all. */
+  readonly mode: 'first-true' | 'values';
+  readonly expressions: readonly { readonly code: string; readonly values?: Readonly<Record<string, string>> }[];
+}
+
+type Flat = (string | number)[];
+
+const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
+
+/** Adds `count, name, JSON …`. Names that bind parameters are checked: they become part of a parameter list. */
+function pushTexts(args: Flat, texts: Readonly<Record<string, string>> | undefined, binding: boolean): number {
+  const names = texts === undefined ? [] : Object.keys(texts);
+  let chars = 0;
+  args.push(names.length);
+  for (const name of names) {
+    const text = texts?.[name];
+    if (typeof text !== 'string') throw new SandboxError('INVALID_JOB', `The value "${name}" is no JSON text.`);
+    if (binding && !IDENTIFIER.test(name)) throw new SandboxError('INVALID_JOB', `"${name}" is no identifier and cannot name a value.`);
+    args.push(name, text);
+    chars += text.length;
+  }
+  return chars;
+}
+
+/** The job's arguments as the guest takes them, or why it is too large. Throws SandboxError INVALID_JOB. */
+export function flatten(globals: FunctionJob['globals'], units: ExpressionJob['expressions'], limits: Limits): Flat | SandboxFailure {
+  const args: Flat = [];
+  let inputs = pushTexts(args, globals, false);
+  let code = 0;
+  args.push(units.length);
+  for (const unit of units) {
+    if (typeof unit.code !== 'string') throw new SandboxError('INVALID_JOB', 'The code of a job is no text.');
+    args.push(unit.code);
+    code += unit.code.length;
+    inputs += pushTexts(args, unit.values, true);
+  }
+  if (code > limits.codeChars) return failure('INPUT_TOO_LARGE', `The code has ${code} characters; ${limits.codeChars} are allowed.`);
+  if (inputs > limits.inputChars) return failure('INPUT_TOO_LARGE', `The inputs have ${inputs} characters as JSON; ${limits.inputChars} are allowed.`);
+  return args;
+}

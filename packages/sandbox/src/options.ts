@@ -1,0 +1,64 @@
+import { availableParallelism } from 'node:os';
+import type { EgressPolicy, EgressRequest, EgressResponse } from './egress/types.ts';
+import { SandboxError } from './error.ts';
+import type { Limits } from './limits.ts';
+
+/** What a fetch of user code belongs to. */
+export interface FetchContext {
+  readonly runId: string;
+  readonly tenant: string;
+  /** Aborted when the job ends. */
+  readonly signal: AbortSignal;
+}
+
+export interface SandboxOptions {
+  /** Child processes at most; default: the number of processors. */
+  readonly maxProcesses?: number;
+  /** Processes that are kept when idle; default 0. None is started before the first job. */
+  readonly minProcesses?: number;
+  /** Which jobs share an isolate, each in a context of its own; default `run`. */
+  readonly isolation?: 'run' | 'tenant' | 'isolate';
+  readonly limits?: Partial<Limits>;
+  /** Where user code may connect to; default: public addresses. */
+  readonly egress?: EgressPolicy;
+  /** Takes the place of the guarded client: every fetch of user code comes here. */
+  readonly fetch?: (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;
+  /** Lets V8 compile to machine code in the processes: faster loops, a larger attack surface; default false. */
+  readonly jit?: boolean;
+  /** The Node.js of the processes, 24 or newer; default: this process' own. */
+  readonly execPath?: string;
+  /** How long a process may be idle before it is stopped, in milliseconds; default 60,000. */
+  readonly idleMs?: number;
+  /** How long a job may wait for a process before SANDBOX_BUSY, in milliseconds; default 30,000. */
+  readonly queueTimeoutMs?: number;
+  /** Jobs waiting at most, over all tenants (default 10,000) and per tenant (default 2,000). */
+  readonly maxQueued?: number;
+  readonly maxQueuedPerTenant?: number;
+  /** When a process is replaced: after so many jobs (20,000), milliseconds (600,000) or MiB of memory (512). */
+  readonly recycle?: { readonly jobs?: number; readonly ageMs?: number; readonly rssMiB?: number };
+}
+
+const COUNTS = ['maxProcesses', 'minProcesses', 'idleMs', 'queueTimeoutMs', 'maxQueued', 'maxQueuedPerTenant'] as const;
+
+/** The options with defaults. Throws SandboxError INVALID_OPTION. */
+export function resolveOptions(options: SandboxOptions) {
+  for (const name of COUNTS) {
+    const value = options[name];
+    if (value !== undefined && !(Number.isInteger(value) && value >= (name === 'maxProcesses' || name === 'idleMs' ? 1 : 0))) {
+      throw new SandboxError('INVALID_OPTION', `The sandbox option ${name} is ${String(value)}; give a whole number.`);
+    }
+  }
+  return {
+    maxProcesses: options.maxProcesses ?? availableParallelism(),
+    minProcesses: options.minProcesses ?? 0,
+    idleMs: options.idleMs ?? 60_000,
+    queueTimeoutMs: options.queueTimeoutMs ?? 30_000,
+    maxQueued: options.maxQueued ?? 10_000,
+    maxQueuedPerTenant: options.maxQueuedPerTenant ?? 2_000,
+    recycle: { jobs: 20_000, ageMs: 600_000, rssMiB: 512, ...options.recycle },
+    pipeline: 4,
+    maxJobsPerProcess: 64,
+    jit: options.jit ?? false,
+    execPath: options.execPath ?? process.execPath,
+  };
+}

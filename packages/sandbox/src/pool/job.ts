@@ -1,0 +1,55 @@
+import type { SandboxErrorCode, SandboxFailure } from '../outcome.ts';
+import { failure } from '../outcome.ts';
+import type { Limits } from '../limits.ts';
+import type { GuestMode, Report } from '../protocol.ts';
+
+type Done = Extract<Report, { t: 'done' }>;
+
+/** How a job ended, before its result is read. */
+export type Ending = { readonly done: Done } | { readonly failure: SandboxFailure };
+
+/** A job on its way: queued, in a process, or ended. */
+export class Job {
+  readonly runId: string;
+  readonly tenant: string;
+  readonly mode: GuestMode;
+  readonly args: readonly (string | number)[];
+  readonly limits: Limits;
+  readonly queuedAtMs = performance.now();
+  /** Host calls issued so far: a job that made none can be run again unseen. */
+  hostCalls = 0;
+  /** Runs lost to a neighbour. */
+  losses = 0;
+  ended = false;
+  /** Aborted when the job ends: whatever the host still does for it stops. */
+  readonly stopped = new AbortController();
+  readonly #resolve: (ending: Ending) => void;
+  readonly #cleanups: (() => void)[] = [];
+
+  constructor(spec: Pick<Job, 'runId' | 'tenant' | 'mode' | 'args' | 'limits'>, resolve: (ending: Ending) => void) {
+    this.runId = spec.runId;
+    this.tenant = spec.tenant;
+    this.mode = spec.mode;
+    this.args = spec.args;
+    this.limits = spec.limits;
+    this.#resolve = resolve;
+  }
+
+  /** Registers work for the job's end. */
+  onEnd(cleanup: () => void): void {
+    this.#cleanups.push(cleanup);
+  }
+
+  /** Ends the job; later endings are ignored. */
+  end(ending: Ending): void {
+    if (this.ended) return;
+    this.ended = true;
+    for (const cleanup of this.#cleanups) cleanup();
+    if (this.hostCalls > 0) this.stopped.abort();
+    this.#resolve(ending);
+  }
+
+  fail(code: SandboxErrorCode, message: string): void {
+    this.end({ failure: failure(code, message) });
+  }
+}

@@ -1,0 +1,268 @@
+import { failure } from '../outcome.ts';
+import type { Report } from '../protocol.ts';
+import { launch, type LaunchOptions } from './launch.ts';
+import type { Ending, Job } from './job.ts';
+import { choose, isStuck, STUCK_MS, type Placement } from './placement.ts';
+import { FairQueue } from './queue.ts';
+import { Slot, type Assignment, type SlotEvents } from './slot.ts';
+
+type Call = Extract<Report, { t: 'call' }>;
+
+/** The host's answer to a guest's call. */
+export interface HostAnswer {
+  readonly ok: boolean;
+  readonly head: string;
+  readonly body: Uint8Array | null;
+}
+
+export interface PoolOptions extends LaunchOptions, Placement {
+  readonly minProcesses: number;
+  readonly idleMs: number;
+  readonly queueTimeoutMs: number;
+  readonly maxQueued: number;
+  readonly maxQueuedPerTenant: number;
+  /** When a process is replaced: jobs served, age, memory. */
+  readonly recycle: { readonly jobs: number; readonly ageMs: number; readonly rssMiB: number };
+  readonly memoryMiB: number;
+  readonly call: (job: Job, call: Call) => Promise<HostAnswer>;
+}
+
+/** How long a process may take to obey a cancellation before it is killed. */
+const CANCEL_MS = 250;
+const MAX_FAILED_STARTS = 3;
+
+/** The child processes and the jobs on their way to them. */
+export class Pool implements SlotEvents {
+  readonly #options: PoolOptions;
+  readonly #queue = new FairQueue();
+  readonly #slots = new Set<Slot>();
+  #snapshot: Uint8Array | null = null;
+  #failedStarts = 0;
+  #stuckTimer: NodeJS.Timeout | undefined;
+  #trimTimer: NodeJS.Timeout | undefined;
+  #closed = false;
+  #onEmpty: (() => void) | undefined;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  get counts(): { processes: number; queued: number; running: number } {
+    let running = 0;
+    for (const slot of this.#slots) running += slot.jobs.size;
+    return { processes: this.#slots.size, queued: this.#queue.size, running };
+  }
+
+  submit(job: Job): void {
+    if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
+    const { maxQueued, maxQueuedPerTenant, queueTimeoutMs } = this.#options;
+    if (this.#queue.size >= maxQueued || this.#queue.sizeOf(job.tenant) >= maxQueuedPerTenant) {
+      return job.fail('SANDBOX_BUSY', `The sandbox has ${this.#queue.size} jobs waiting and takes no more; try again later or raise maxQueued.`);
+    }
+    this.#queue.add(job);
+    this.#pump();
+    if (job.ended || this.#find(job) !== undefined) return;
+    const timer = setTimeout(() => {
+      if (this.#queue.remove(job)) job.fail('SANDBOX_BUSY', `The job waited ${queueTimeoutMs} ms for a sandbox process; raise maxProcesses or queueTimeoutMs.`);
+    }, queueTimeoutMs);
+    job.onEnd(() => clearTimeout(timer));
+  }
+
+  /** Ends a job wherever it is; the process dies with it where its code holds the thread. */
+  cancel(job: Job): void {
+    const queued = this.#queue.remove(job);
+    job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
+    const place = queued ? undefined : this.#find(job);
+    if (place === undefined) return;
+    const { slot, assignment } = place;
+    if (slot.occupant === assignment && !assignment.waiting) return slot.kill();
+    slot.cancel(assignment);
+    slot.extend(assignment, CANCEL_MS);
+  }
+
+  release(key: string): void {
+    for (const slot of this.#slots) slot.release(key);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#trimTimer);
+    for (const tenant of this.#queue.tenants()) this.#failQueued(tenant, 'The sandbox was closed.');
+    if (this.#slots.size === 0) return;
+    const empty = new Promise<void>((resolve) => (this.#onEmpty = resolve));
+    for (const slot of this.#slots) {
+      for (const { job } of slot.jobs.values()) job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
+      slot.kill();
+    }
+    await empty;
+  }
+
+  ready(slot: Slot): void {
+    this.#failedStarts = 0;
+    this.#snapshot ??= slot.snapshot;
+    this.#pump();
+  }
+
+  done(slot: Slot, assignment: Assignment, report: Extract<Report, { t: 'done' }>): void {
+    slot.remove(assignment);
+    if (report.code === 'LOST') this.#retry(assignment.job, report.text);
+    else assignment.job.end({ done: report } satisfies Ending);
+    this.#recycle(slot);
+    this.#pump();
+  }
+
+  call(slot: Slot, assignment: Assignment, report: Call): void {
+    assignment.job.hostCalls++;
+    void this.#options.call(assignment.job, report).then((answer) => slot.answer(assignment, { call: report.call, ...answer }));
+  }
+
+  overdue(slot: Slot, assignment: Assignment): void {
+    const { occupant } = slot;
+    // A neighbour that holds the thread has a deadline of its own, and the wait is not counted in the process either.
+    if (occupant !== undefined && occupant !== assignment && !occupant.waiting) {
+      return slot.extend(assignment, assignment.job.limits.killGraceMs);
+    }
+    const { wallMs } = assignment.job.limits;
+    assignment.job.fail('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms and could not be interrupted; its process was killed.`);
+    slot.kill();
+  }
+
+  malformed(slot: Slot): void {
+    slot.occupant?.job.fail('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed message; it was killed.');
+    slot.kill();
+  }
+
+  exit(slot: Slot, why: string): void {
+    this.#slots.delete(slot);
+    const culprit = slot.retiring ? undefined : slot.occupant;
+    for (const assignment of slot.jobs.values()) {
+      if (assignment !== culprit) this.#retry(assignment.job, `The sandbox process ended because of another job (${why}).`);
+      else if (why === 'out of memory') assignment.job.fail('OUT_OF_MEMORY', `The code needs more than its ${assignment.job.limits.memoryMiB} MiB of memory.`);
+      else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${why}).`);
+    }
+    if (!slot.ready && !slot.retiring) this.#startFailed(slot.tenant, why);
+    if (this.#slots.size === 0) {
+      clearInterval(this.#trimTimer);
+      this.#trimTimer = undefined;
+      this.#onEmpty?.();
+    }
+    this.#pump();
+  }
+
+  /** Gives queued jobs to processes until no tenant's first job can be placed. */
+  #pump(): void {
+    for (let placed = true; placed && !this.#closed; ) {
+      placed = false;
+      for (const tenant of this.#queue.tenants()) {
+        const job = this.#queue.peek(tenant);
+        const slot = job === undefined ? undefined : this.#place(job);
+        if (job === undefined || slot === undefined) continue;
+        this.#queue.take(tenant);
+        if (slot.runnable > 0) this.#watchStuck();
+        slot.assign(job, this.#options.keyOf(job));
+        placed = true;
+      }
+    }
+  }
+
+  #place(job: Job): Slot | undefined {
+    const slot = choose(this.#slots, job, this.#options);
+    if (slot === undefined) this.#grow(job.tenant);
+    return slot;
+  }
+
+  /** Starts a process for the tenant, in place of another tenant's idle one where the number is reached. */
+  #grow(tenant: string): boolean {
+    let count = 0;
+    let starting = 0;
+    let idle: Slot | undefined;
+    for (const slot of this.#slots) {
+      if (slot.retiring) continue;
+      count++;
+      if (slot.tenant === tenant && !slot.ready) starting++;
+      const free = slot.ready && slot.jobs.size === 0 && slot.tenant !== tenant;
+      if (free && (idle === undefined || slot.idleSinceMs < idle.idleSinceMs)) idle = slot;
+    }
+    if (starting > 0) return true;
+    if (count >= this.#options.maxProcesses) {
+      if (idle === undefined) return false;
+      idle.kill();
+    }
+    return this.#start(tenant);
+  }
+
+  #start(tenant: string): boolean {
+    let child;
+    try {
+      child = launch(this.#options);
+    } catch (error) {
+      this.#failQueued(tenant, (error as Error).message);
+      return false;
+    }
+    const boot = { t: 'boot', snapshot: this.#snapshot, memoryMiB: this.#options.memoryMiB } as const;
+    this.#slots.add(new Slot(tenant, child, boot, this));
+    this.#trimTimer ??= setInterval(() => this.#trim(), this.#options.idleMs / 2).unref();
+    return true;
+  }
+
+  #startFailed(tenant: string, why: string): void {
+    if (++this.#failedStarts < MAX_FAILED_STARTS) return;
+    this.#failedStarts = 0;
+    this.#failQueued(tenant, `Sandbox processes do not start (${why}).`);
+  }
+
+  #failQueued(tenant: string, message: string): void {
+    for (let job = this.#queue.peek(tenant); job !== undefined; job = this.#queue.peek(tenant)) {
+      this.#queue.remove(job);
+      job.fail('SANDBOX_UNAVAILABLE', message);
+    }
+  }
+
+  /** A job that lost its process through no fault of its own runs once more, unless the outside has seen it. */
+  #retry(job: Job, message: string): void {
+    if (job.ended) return;
+    if (job.hostCalls > 0 || job.losses > 0 || this.#closed) return job.fail('SANDBOX_CRASHED', message);
+    job.losses++;
+    this.#queue.putBack([job]);
+  }
+
+  #find(job: Job): { slot: Slot; assignment: Assignment } | undefined {
+    for (const slot of this.#slots) {
+      for (const assignment of slot.jobs.values()) if (assignment.job === job) return { slot, assignment };
+    }
+    return undefined;
+  }
+
+  #recycle(slot: Slot): void {
+    const { jobs, ageMs, rssMiB } = this.#options.recycle;
+    if (slot.served >= jobs || slot.rssMiB >= rssMiB || performance.now() - slot.startedAtMs >= ageMs) slot.retiring = true;
+    if (slot.retiring && slot.jobs.size === 0) slot.kill();
+  }
+
+  #watchStuck(): void {
+    this.#stuckTimer ??= setTimeout(() => {
+      this.#stuckTimer = undefined;
+      this.#rescue();
+    }, STUCK_MS);
+  }
+
+  /** Moves jobs from behind one that takes long, where another process can take them. */
+  #rescue(): void {
+    for (const slot of [...this.#slots]) {
+      if (slot.runnable < 2) continue;
+      this.#watchStuck();
+      if (!isStuck(slot)) continue;
+      const free = [...this.#slots].some((other) => other.tenant === slot.tenant && other.ready && !other.retiring && other.runnable === 0);
+      if (free || this.#grow(slot.tenant)) this.#queue.putBack(slot.recall());
+    }
+    this.#pump();
+  }
+
+  #trim(): void {
+    const now = performance.now();
+    for (const slot of [...this.#slots]) {
+      if (this.#slots.size <= this.#options.minProcesses) return;
+      if (slot.ready && slot.jobs.size === 0 && now - slot.idleSinceMs >= this.#options.idleMs) slot.kill();
+    }
+  }
+}

@@ -1,0 +1,41 @@
+import type { EndCode, Report } from '../protocol.ts';
+
+const END_CODES: ReadonlySet<unknown> = new Set<EndCode>([
+  'OK',
+  'GUEST_ERROR',
+  'RESULT_TOO_LARGE',
+  'TIMEOUT_CPU',
+  'TIMEOUT_WALL',
+  'OUT_OF_MEMORY',
+  'BRIDGE_LIMIT',
+  'PROTOCOL',
+  'CANCELLED',
+  'LOST',
+]);
+
+const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+const isText = (value: unknown): value is string => typeof value === 'string';
+const isBytes = (value: unknown): value is Uint8Array | null => value === null || value instanceof Uint8Array;
+
+type Checks = Readonly<Record<string, (value: unknown) => boolean>>;
+
+const SHAPES: { readonly [T in Report['t']]: Checks } = {
+  ready: { snapshot: isBytes },
+  done: { id: isNumber, code: (value) => END_CODES.has(value), text: isText, stdout: isText, cpuMs: isNumber, wallMs: isNumber, next: isNumber, rssMiB: isNumber },
+  call: { id: isNumber, call: isNumber, op: isText, head: isText, body: isBytes },
+  enter: { id: isNumber },
+  waiting: { id: isNumber },
+};
+
+/** A process' message, or null where it has not the shape of one: a process whose guest broke out may send anything. */
+export function readReport(message: unknown): Report | null {
+  if (typeof message !== 'object' || message === null || !Object.hasOwn(message, 't')) return null;
+  const fields = message as Record<string, unknown>;
+  const kind = fields['t'];
+  if (!isText(kind) || !Object.hasOwn(SHAPES, kind)) return null;
+  const checks = SHAPES[kind as Report['t']];
+  for (const name of Object.keys(checks)) {
+    if (!Object.hasOwn(fields, name) || checks[name]?.(fields[name]) !== true) return null;
+  }
+  return fields as unknown as Report;
+}

@@ -1,0 +1,196 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Order, Report } from '../protocol.ts';
+import { readReport } from './report.ts';
+import type { Job } from './job.ts';
+
+/** A job as its process knows it: a number of its own per try, so that late messages of an earlier try mean nothing. */
+export interface Assignment {
+  readonly id: number;
+  readonly job: Job;
+  /** Waits for a timer or a host call, as far as the process has told. */
+  waiting: boolean;
+  deadline: NodeJS.Timeout | undefined;
+}
+
+export interface SlotEvents {
+  ready(slot: Slot): void;
+  done(slot: Slot, assignment: Assignment, report: Extract<Report, { t: 'done' }>): void;
+  call(slot: Slot, assignment: Assignment, report: Extract<Report, { t: 'call' }>): void;
+  /** The process is silent past a job's deadline. */
+  overdue(slot: Slot, assignment: Assignment): void;
+  /** The process sent what no process of ours sends. */
+  malformed(slot: Slot): void;
+  exit(slot: Slot, why: string): void;
+}
+
+/** One child process with the jobs inside it. */
+export class Slot {
+  readonly tenant: string;
+  readonly startedAtMs = performance.now();
+  readonly jobs = new Map<number, Assignment>();
+  readonly runs = new Set<string>();
+  ready = false;
+  /** Takes no new job; it is stopped when its last one ends. */
+  retiring = false;
+  dead = false;
+  served = 0;
+  rssMiB = 0;
+  idleSinceMs = 0;
+  /** When the process was last known to make progress. */
+  progressAtMs = 0;
+  readonly #child: ChildProcess;
+  readonly #events: SlotEvents;
+  #announced = 0;
+  #stderr = '';
+  #lastId = 0;
+
+  constructor(tenant: string, child: ChildProcess, boot: Order, events: SlotEvents) {
+    this.tenant = tenant;
+    this.#child = child;
+    this.#events = events;
+    child.on('message', (message: unknown) => this.#receive(message));
+    child.stderr?.on('data', (data: Buffer) => {
+      if (this.#stderr.length < 4_000) this.#stderr += data.toString('latin1');
+    });
+    child.on('error', (error) => this.#gone(error.message));
+    // Not `exit`: what the process wrote about its end has to be read first.
+    child.on('close', (code, signal) => this.#gone(this.#explain(code, signal)));
+    this.#hold(true);
+    this.#send(boot);
+  }
+
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
+  /** The jobs whose code runs or waits for the thread. */
+  get runnable(): number {
+    let count = 0;
+    for (const assignment of this.jobs.values()) if (!assignment.waiting) count++;
+    return count;
+  }
+
+  /** The job whose code holds the thread, as far as can be known. */
+  get occupant(): Assignment | undefined {
+    const known = this.jobs.get(this.#announced);
+    if (known !== undefined) return known;
+    for (const assignment of this.jobs.values()) if (!assignment.waiting) return assignment;
+    return this.jobs.values().next().value;
+  }
+
+  assign(job: Job, key: string): void {
+    const id = ++this.#lastId;
+    const assignment: Assignment = { id, job, waiting: false, deadline: undefined };
+    if (this.jobs.size === 0) {
+      this.#announced = id;
+      this.progressAtMs = performance.now();
+      this.#hold(true);
+    }
+    this.jobs.set(id, assignment);
+    if (key !== '') this.runs.add(key);
+    this.extend(assignment, job.limits.wallMs + job.limits.killGraceMs);
+    this.#send({ t: 'run', id, key, mode: job.mode, args: job.args, limits: job.limits });
+  }
+
+  /** Sets when the process' silence about the job counts as its death. */
+  extend(assignment: Assignment, ms: number): void {
+    clearTimeout(assignment.deadline);
+    assignment.deadline = setTimeout(() => this.#events.overdue(this, assignment), ms);
+  }
+
+  answer(assignment: Assignment, answer: Omit<Extract<Order, { t: 'answer' }>, 't' | 'id'>): void {
+    if (this.jobs.has(assignment.id)) this.#send({ t: 'answer', id: assignment.id, ...answer });
+  }
+
+  /** Asks the process to stop a job; the assignment stays until it obeys or is killed. */
+  cancel(assignment: Assignment): void {
+    this.#send({ t: 'cancel', id: assignment.id });
+  }
+
+  /** Takes back the jobs that wait behind the occupant. */
+  recall(): Job[] {
+    const { occupant } = this;
+    const back: Job[] = [];
+    for (const assignment of [...this.jobs.values()]) {
+      if (assignment === occupant || assignment.waiting || assignment.job.ended || assignment.job.hostCalls > 0) continue;
+      this.cancel(assignment);
+      this.remove(assignment);
+      back.push(assignment.job);
+    }
+    return back;
+  }
+
+  release(key: string): void {
+    if (this.runs.delete(key)) this.#send({ t: 'release', key });
+  }
+
+  remove(assignment: Assignment): void {
+    clearTimeout(assignment.deadline);
+    this.jobs.delete(assignment.id);
+    if (this.jobs.size === 0) {
+      this.idleSinceMs = performance.now();
+      this.#hold(false);
+    }
+  }
+
+  kill(): void {
+    this.retiring = true;
+    this.#child.ref();
+    this.#child.kill('SIGKILL');
+  }
+
+  #send(order: Order): void {
+    // A failed send means a dead process, whose exit is reported on its own.
+    if (this.#child.connected) this.#child.send(order, () => undefined);
+  }
+
+  /** Whether this process keeps its host alive. */
+  #hold(on: boolean): void {
+    const channel = this.#child.channel as { ref(): void; unref(): void } | null | undefined;
+    if (on) channel?.ref();
+    else channel?.unref();
+  }
+
+  #receive(message: unknown): void {
+    const report = readReport(message);
+    if (report === null) return this.#events.malformed(this);
+    this.progressAtMs = performance.now();
+    if (report.t === 'ready') {
+      if (this.ready) return this.#events.malformed(this);
+      this.ready = true;
+      this.snapshot = report.snapshot;
+      this.idleSinceMs = performance.now();
+      if (this.jobs.size === 0) this.#hold(false);
+      return this.#events.ready(this);
+    }
+    const assignment = this.jobs.get(report.id);
+    if (report.t === 'done') {
+      this.#announced = report.next;
+      this.rssMiB = report.rssMiB;
+      this.served++;
+    }
+    if (assignment === undefined) return;
+    if (report.t === 'enter') this.#announced = report.id;
+    else if (report.t === 'waiting') assignment.waiting = true;
+    else if (report.t === 'call') this.#events.call(this, assignment, report);
+    else this.#events.done(this, assignment, report);
+  }
+
+  /** The snapshot that this process made at its start, for those after it. */
+  snapshot: Uint8Array | null = null;
+
+  #explain(code: number | null, signal: NodeJS.Signals | null): string {
+    const memory = /heap out of memory|out of memory|is_heap_oom/i.test(this.#stderr);
+    if (memory) return 'out of memory';
+    const end = signal !== null ? `signal ${signal}` : `exit code ${String(code)}`;
+    const said = this.ready ? '' : this.#stderr.trim().slice(0, 500);
+    return said === '' ? end : `${end}: ${said}`;
+  }
+
+  #gone(why: string): void {
+    if (this.dead) return;
+    this.dead = true;
+    for (const { deadline } of this.jobs.values()) clearTimeout(deadline);
+    this.#events.exit(this, why);
+  }
+}

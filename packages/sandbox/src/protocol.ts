@@ -1,0 +1,77 @@
+import type { Limits } from './limits.ts';
+
+/** How many lines the compiled text has before the first line of the user's code, by kind of unit. */
+export const LINE_OFFSET = { function: 2, expression: 3 } as const;
+
+/** The file name of user code in stacks. */
+export const USER_FILE = 'heddle-block.js';
+
+export type UnitKind = keyof typeof LINE_OFFSET;
+
+/** What the guest runs: functions give one value, expressions are taken in order. */
+export type GuestMode = 'function' | 'first-true' | 'values';
+
+/** Supervisor → process. */
+export type Order =
+  | { readonly t: 'boot'; readonly snapshot: Uint8Array | null; readonly memoryMiB: number }
+  | {
+      readonly t: 'run';
+      readonly id: number;
+      /** Which isolate: jobs with the same key share one, an empty key takes a fresh one. */
+      readonly key: string;
+      readonly mode: GuestMode;
+      /** Flat, so that it crosses in one array: globals (count, then name, JSON …), units (count, then code, count of values, name, JSON …). */
+      readonly args: readonly (string | number)[];
+      readonly limits: Limits;
+    }
+  | { readonly t: 'answer'; readonly id: number; readonly call: number; readonly ok: boolean; readonly head: string; readonly body: Uint8Array | null }
+  | { readonly t: 'cancel'; readonly id: number }
+  | { readonly t: 'release'; readonly key: string };
+
+/** Why a job ended, in the process' words. */
+export type EndCode =
+  | 'OK'
+  | 'GUEST_ERROR'
+  | 'RESULT_TOO_LARGE'
+  | 'TIMEOUT_CPU'
+  | 'TIMEOUT_WALL'
+  | 'OUT_OF_MEMORY'
+  | 'BRIDGE_LIMIT'
+  | 'PROTOCOL'
+  | 'CANCELLED'
+  /** A neighbour took the isolate down. */
+  | 'LOST';
+
+/** Process → supervisor. */
+export type Report =
+  | { readonly t: 'ready'; readonly snapshot: Uint8Array | null }
+  | {
+      readonly t: 'done';
+      readonly id: number;
+      readonly code: EndCode;
+      /** OK: JSON of the result. GUEST_ERROR: JSON of a GuestError. Otherwise a sentence. */
+      readonly text: string;
+      readonly stdout: string;
+      readonly cpuMs: number;
+      readonly wallMs: number;
+      /** The job that is entered next, 0 for none. */
+      readonly next: number;
+      readonly rssMiB: number;
+    }
+  | { readonly t: 'call'; readonly id: number; readonly call: number; readonly op: string; readonly head: string; readonly body: Uint8Array | null }
+  /** The job whose guest code runs from now on; sent only while several jobs are in the process. */
+  | { readonly t: 'enter'; readonly id: number }
+  /** The job's first entry ended without an answer: it waits for a timer or a host call. */
+  | { readonly t: 'waiting'; readonly id: number };
+
+/** What the guest says about an error; every field is user data. */
+export interface GuestError {
+  readonly phase: 'compile' | 'run' | 'result';
+  readonly index: number;
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string;
+  /** Added by the process for errors of the compile phase. */
+  readonly line?: number;
+  readonly column?: number;
+}
