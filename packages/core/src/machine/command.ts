@@ -1,6 +1,10 @@
 import type { Address, TimerName } from './event.ts';
 
-/** An intent, for a driver to carry out. Every command is answered by an event, or made void by `abort` or `end`. */
+/**
+ * An intent, for a driver to carry out. Every command is answered by an event, or made void: by `abort` or `end`, a
+ * time-out's timer by the end of its try, a grace timer by the end of what was given up, a deadline by a later one. The
+ * event of a void command changes nothing, so a driver may forget about it or not.
+ */
 export type Command =
   /** Run the block's executor; answered by `completed`, `failed` or `paused`. */
   | { type: 'run'; at: Address; try: number }

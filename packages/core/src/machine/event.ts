@@ -1,7 +1,8 @@
 /**
  * Where a node stands in the tree of frames: node, turn or branch, node, …, node (dense indexes).
  *
- * Length is odd. `[]` names the run itself (its grace timer, its deadline).
+ * Length is odd. Of even length are only the addresses of grace timers and deadlines that belong to a frame: `[]` names
+ * the run itself, and an address that ends in a branch number that branch.
  */
 export type Address = readonly number[];
 
@@ -17,17 +18,19 @@ export type Event =
       atMs: number;
       try: number;
       retryable: boolean;
+      /** The turn that was asked for, when an expansion has failed: with it a late failure of an earlier turn is told apart. */
+      turn?: number;
       retryAfterMs?: number;
       jitter?: number;
     }
-  /** The answer to `expand`: branches or turns; for a container that asks per turn, 1 (another turn) or 0. */
+  /** The answer to `expand`: branches or turns; for a container that asks per turn, 1 (another turn) or 0. A whole number. */
   | { type: 'expanded'; at: Address; atMs: number; turn: number; count: number }
   /** The block suspends itself: until `dueMs` (kind `time`) or until a `resumed` event (kind `human`). */
   | { type: 'paused'; at: Address; atMs: number; try: number; kind: 'human' | 'time'; dueMs?: number }
   | { type: 'resumed'; at: Address; atMs: number }
   /** What the child run of a child block is blocked on; `null`: it moves. */
   | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
-  /** A timer that the machine asked for has fired. */
+  /** A timer that the machine asked for has fired. A `deadline` is taken only when `atMs` has reached its time: older ones are void. */
   | { type: 'fired'; at: Address; atMs: number; timer: TimerName; try?: number }
   | { type: 'cancelled'; atMs: number };
 

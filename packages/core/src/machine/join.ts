@@ -1,9 +1,11 @@
+import { beginDrain } from './drain.ts';
 import { prepare } from './prepared.ts';
 import { addressOf, nodeAt, SKIPPED } from './state.ts';
 import type { Cell, Level } from './state.ts';
 import type { Turn } from './turn.ts';
 
-// When does a node start? R3 a join waits for all its sources; R4 one live edge runs it; R5 none skips it, and what follows.
+// When does a node start? R3 a join waits for all its sources; R4 one live edge runs it, once; R5 none skips it, and what
+// follows; R6 in edge order.
 
 /** Asks for one try of a block's work. */
 export function runTry(turn: Turn, level: Level, index: number, attempt: number): void {
@@ -25,34 +27,35 @@ export function settleNode(turn: Turn, level: Level, index: number, cell: Cell):
   const { frame, region } = level;
   frame.cells[index] = cell;
   frame.left--;
-  for (const out of prepare(region).outs[index] ?? []) {
+  // R27, R28: before the out-edges, for nothing starts after it.
+  if (nodeAt(region, index).answers && cell === 'source') {
+    beginDrain(turn, { of: 'run' }, 'answered', addressOf(level, index));
+    return;
+  }
+  if (level.parent === null && turn.state.until === index) {
+    beginDrain(turn, { of: 'run' }, 'until');
+    return;
+  }
+  for (const { to, ports } of prepare(region).outs[index] ?? [])
     arrive(
       turn,
       level,
-      out.to,
-      out.ports.some((port) => isLive(port, cell)),
+      to,
+      ports.some((port) => isLive(port, cell)),
     );
-  }
-  if (level.parent === null && turn.state.until === index) {
-    turn.tasks.push({ do: 'drain', scope: { of: 'run' }, why: 'until' });
-  } else if (nodeAt(region, index).answers && cell === 'source') {
-    turn.tasks.push({ do: 'drain', scope: { of: 'run' }, why: 'answered', cause: addressOf(level, index) });
-  } else if (frame.left === 0) {
+  // R7
+  if (frame.left === 0)
     turn.tasks.push(level.parent ? { do: 'close', level } : { do: 'end', status: 'completed' });
-  }
 }
 
 function arrive(turn: Turn, level: Level, to: number, live: boolean): void {
-  const before = level.frame.cells[to];
-  // A node that the run's start does not reach stays skipped.
-  if (typeof before !== 'number' || before === SKIPPED) return;
-  const cell = (before - 2) | (live ? 1 : 0);
-  if (cell > 1) level.frame.cells[to] = cell;
-  else if (cell === 1) turn.tasks.push({ do: 'start', level, index: to });
-  else turn.tasks.push({ do: 'settle', level, index: to, cell: SKIPPED });
+  const cell = ((level.frame.cells[to] as number) - 2) | (live ? 1 : 0);
+  level.frame.cells[to] = cell;
+  if (cell === 1) turn.tasks.push({ do: 'start', level, index: to });
+  else if (cell === 0) turn.tasks.push({ do: 'settle', level, index: to, cell: SKIPPED });
 }
 
-/** R2 an edge is live when its node took its port; a `source` edge whenever the node did not fail. */
+/** R2: an edge is live when its node took its port; a `source` edge whenever the node did not fail. */
 function isLive(port: string, cell: Cell): boolean {
   return typeof cell === 'string' && (cell === port || (port === 'source' && cell !== 'error'));
 }

@@ -39,7 +39,7 @@ export function prepare(region: Region): Prepared {
   return prepared;
 }
 
-/** Cells of the run's own frame when it starts at `start`: what `start` does not reach is skipped, and waited for by none. */
+/** R1: cells of the run's own frame when it starts at `start`: what `start` does not reach is skipped, and waited for by none. */
 export function cellsFrom(region: Region, start: number): { cells: Cell[]; left: number } {
   const { outs } = prepare(region);
   const reached = new Set([start]);

@@ -4,18 +4,19 @@ import type { Turn } from './turn.ts';
 
 export type Rest = 'running' | 'human' | 'time' | 'ended';
 
-/** What the run does: R16 it rests when only people (`human`) or only timers (`time`) can move it. */
+/** What the run does (R25): it rests when nothing runs and a person is needed (`human`), or only timers are left (`time`). */
 export function restOf(state: State): Rest {
   if (state.phase === 'ended') return 'ended';
   if (state.busy > 0) return 'running';
   return state.humans > 0 ? 'human' : state.timers > 0 ? 'time' : 'running';
 }
 
-/** R17: stops the deadline's clock while only a person can move the run, and starts it again after. */
+/** R26: stops the deadline's clock while only a person can move the run, and starts it again after. */
 export function keepDeadline(turn: Turn): void {
   const { deadline } = turn.state;
   if (!deadline?.activeOnly) return;
-  const resting = restOf(turn.state) === 'human';
+  const { busy, timers, humans } = turn.state;
+  const resting = busy === 0 && timers === 0 && humans > 0;
   if (resting && deadline.dueMs !== undefined) {
     deadline.leftMs = Math.max(0, deadline.dueMs - turn.atMs);
     delete deadline.dueMs;

@@ -61,7 +61,7 @@ export interface Subflow {
   count?: number;
   perTurn?: boolean;
   firstFree?: boolean;
-  /** Parallels: branches that may be open at once. */
+  /** Parallels: branches that may be open at once; absent: all. */
   window?: number;
   /** Parallels: a failed branch becomes its own result and the others go on. */
   collectErrors?: boolean;

@@ -1,4 +1,4 @@
-import type { Address } from './event.ts';
+import type { Address, Event } from './event.ts';
 import type { Node, Region } from './skeleton.ts';
 
 /** The state of a run's control flow: JSON, without outputs. A run rests, moves house and restarts as this value. */
@@ -31,11 +31,11 @@ export interface Frame {
   /** Nodes that are not settled yet. */
   left: number;
   cells: Cell[];
-  /** Branch of a parallel that collects errors, after a failure in it. */
+  /** Branch of a parallel that collects errors: given up after a failure in it. */
   drain?: Drain;
 }
 
-/** What is left to finish of something that has failed or answered: nothing new starts in it. */
+/** What is left to finish of something that is given up (failed, answered, or ended by run-until): nothing new starts in it. */
 export interface Drain {
   why: 'failed' | 'answered' | 'until';
   cause?: Address;
@@ -69,6 +69,8 @@ export interface Span {
   count: number;
   /** An `expand` command is out. */
   asking: boolean;
+  /** How many frames are open. */
+  live: number;
   open: { [turn: number]: Frame };
   drain?: Drain;
 }
@@ -79,6 +81,19 @@ export function isWork(cell: Cell): cell is Work {
 
 export function isSpan(cell: Cell): cell is Span {
   return typeof cell === 'object' && 'open' in cell;
+}
+
+/** True when `event` answers the `expand` command that `span` has out. */
+export function endsAsking(span: Span, event: Event): boolean {
+  if (!span.asking || (event.type !== 'expanded' && event.type !== 'failed')) return false;
+  return event.turn === span.next || (event.type === 'failed' && event.turn === undefined);
+}
+
+/** Takes `work` out of the counters of `state`. */
+export function uncount(state: State, work: Work): void {
+  if (work.w === 'run' || work.w === 'retry') state.busy--;
+  else if (work.w === 'wait' || (work.w === 'blocked' && work.on === 'time')) state.timers--;
+  else state.humans--;
 }
 
 /** A frame with the way to it: `node` is the container's index in `parent`, `turn` its turn or branch. */

@@ -1,26 +1,25 @@
+import { failNode } from './failure.ts';
 import { prepare } from './prepared.ts';
 import { addressOf, isSpan, nodeAt } from './state.ts';
 import type { Frame, Level, Span } from './state.ts';
 import type { Subflow } from './skeleton.ts';
 import type { Turn } from './turn.ts';
 
-// When does a frame open and close? R7 turns follow one another; R8 branches run side by side in a sliding window.
+// When does a frame open and close? R7 it closes when no node is left; R8 turns follow one another; R9 branches run side by
+// side in a sliding window; R10 how many is known, or asked.
 
 /** Opens the container at `index`. */
 export function enterContainer(turn: Turn, level: Level, index: number): void {
   const subflow = subflowAt(level, index);
-  level.frame.cells[index] = { next: 0, count: subflow.count ?? -1, asking: false, open: {} };
+  level.frame.cells[index] = { next: 0, count: subflow.count ?? -1, asking: false, live: 0, open: {} };
   turn.notices.push({ type: 'entered', at: addressOf(level, index) });
   proceed(turn, level, index);
 }
 
 /** The answer to `expand`: turns or branches in all, or whether another turn follows. */
 export function expandContainer(turn: Turn, level: Level, index: number, count: number): void {
-  const span = spanAt(level, index);
-  span.asking = false;
-  turn.state.busy--;
   if (!subflowAt(level, index).perTurn) {
-    span.count = count;
+    spanAt(level, index).count = count;
     proceed(turn, level, index);
   } else if (count > 0) openNext(turn, level, index);
   else exit(turn, level, index);
@@ -29,7 +28,9 @@ export function expandContainer(turn: Turn, level: Level, index: number, count: 
 /** The frame of `inner` is done: another turn, other branches, or the exit. */
 export function closeFrame(turn: Turn, inner: Level, failed: readonly number[] | undefined): void {
   const level = inner.parent as Level;
-  delete spanAt(level, inner.node).open[inner.turn];
+  const span = spanAt(level, inner.node);
+  delete span.open[inner.turn];
+  span.live--;
   turn.notices.push({
     type: 'closed',
     at: addressOf(level, inner.node),
@@ -46,17 +47,17 @@ function proceed(turn: Turn, level: Level, index: number): void {
   if (subflow.perTurn && !(subflow.firstFree && span.next === 0)) ask(turn, level, index);
   else if (subflow.perTurn) openNext(turn, level, index);
   else if (span.count < 0) ask(turn, level, index);
-  // R9 a limit is never a silent cap.
+  // R11: a limit is never a silent cap.
   else if (span.count > subflow.limit) fail(turn, level, index, subflow.limit);
   else fill(turn, level, index);
 }
 
 function fill(turn: Turn, level: Level, index: number): void {
   const span = spanAt(level, index);
-  const window = subflowAt(level, index).window ?? 1;
-  let open = span.next === 0 ? 0 : Object.keys(span.open).length;
-  for (; open < window && span.next < span.count; open++) openNext(turn, level, index);
-  if (open === 0) exit(turn, level, index);
+  const window =
+    subflowAt(level, index).window ?? (nodeAt(level.region, index).kind === 'loop' ? 1 : Infinity);
+  while (span.live < window && span.next < span.count) openNext(turn, level, index);
+  if (span.live === 0) exit(turn, level, index);
 }
 
 function ask(turn: Turn, level: Level, index: number): void {
@@ -76,9 +77,11 @@ function openNext(turn: Turn, level: Level, index: number): void {
   const number = span.next++;
   const frame: Frame = { left: body.nodes.length, cells: prepare(body).cells.slice() };
   span.open[number] = frame;
+  span.live++;
   turn.notices.push({ type: 'opened', at: addressOf(level, index), turn: number });
   const inner: Level = { region: body, frame, parent: level, node: index, turn: number };
   for (const entry of body.entries) turn.tasks.push({ do: 'start', level: inner, index: entry });
+  if (frame.left === 0) turn.tasks.push({ do: 'close', level: inner });
 }
 
 function exit(turn: Turn, level: Level, index: number): void {
@@ -87,7 +90,7 @@ function exit(turn: Turn, level: Level, index: number): void {
 }
 
 function fail(turn: Turn, level: Level, index: number, limit: number): void {
-  turn.tasks.push({ do: 'fail', level, index, failure: { retryable: false, limit } });
+  failNode(turn, level, index, { limit });
 }
 
 function subflowAt(level: Level, index: number): Subflow {

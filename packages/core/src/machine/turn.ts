@@ -1,8 +1,8 @@
 import type { Command, EndReason, EndStatus, Notice } from './command.ts';
 import type { Address } from './event.ts';
-import type { Cell, Drain, Level, State } from './state.ts';
+import type { Cell, Level, State } from './state.ts';
 
-/** Why a node has failed, and what speaks for or against another try. */
+/** Why a try or a node has failed, and what speaks for or against another try. */
 export interface Failure {
   retryable?: boolean;
   retryAfterMs?: number;
@@ -11,14 +11,15 @@ export interface Failure {
   limit?: number;
 }
 
-/** A piece of an event's work. Tasks are a list instead of calls, so that no graph is too deep and no order an accident. */
+/**
+ * A piece of an event's work. Tasks are a list instead of calls, so that no graph is too deep and no order an accident:
+ * they are worked off first come, first served (R6).
+ */
 export type Task =
   | { do: 'start'; level: Level; index: number }
   | { do: 'settle'; level: Level; index: number; cell: Cell }
-  | { do: 'fail'; level: Level; index: number; failure: Failure }
   /** The frame of `level` has no node left; `failed`: it was given up after the failure there. */
   | { do: 'close'; level: Level; failed?: Address }
-  | { do: 'drain'; scope: DrainScope; why: Drain['why']; cause?: Address }
   | { do: 'end'; status: EndStatus; reason?: EndReason; at?: Address };
 
 /** What is given up: the whole run, an open container, or one branch of a parallel. */
