@@ -1,7 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Manifest, packageFolders, readJson, repository } from './sources.ts';
+import { type Manifest, packageFolders, readJson, readText } from './sources.ts';
 
 interface Locked {
   readonly version?: string;
@@ -96,7 +94,7 @@ describe('dependencies', () => {
 
   it('pin a Node of the major version that packages and bin ask for', () => {
     const major = root.devDependencies?.['node']?.split('.')[0];
-    const bin = readFileSync(join(repository, 'packages/cli/bin/heddle.js'), 'utf8');
+    const bin = readText('packages/cli/bin/heddle.js');
     expect(bin).toContain(`const FLOOR = ${major};`);
     for (const folder of packageFolders()) {
       expect(readJson<Manifest>(`packages/${folder}/package.json`).engines).toEqual({ node: `>=${major}` });

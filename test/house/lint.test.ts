@@ -1,9 +1,9 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exceptionProblems, type Finding } from './exceptions.ts';
 import { plant, runTool } from './planted.ts';
-import { repository } from './sources.ts';
+import { readText, repository } from './sources.ts';
 
 const lines = (count: number): string =>
   Array.from({ length: count }, (_, index) => `export const a${index} = ${index};\n`).join('');
@@ -62,7 +62,7 @@ describe('lint', () => {
 /** What lint finds in the repository without the exceptions. */
 function findingsWithoutExceptions(): Finding[] {
   const file = 'node_modules/.cache/heddle-test/oxlint-without-exceptions.json';
-  const config = JSON.parse(readFileSync(join(repository, '.oxlintrc.json'), 'utf8')) as {
+  const config = JSON.parse(readText('.oxlintrc.json')) as {
     extends?: unknown;
   };
   delete config.extends;
@@ -78,7 +78,7 @@ describe('exceptions to the limits', () => {
   const file = (...rows: string[]): string => `{ "overrides": [\n${rows.join('\n')}\n] }`;
 
   it('each have a reason, name one file and one rule, and are still needed', () => {
-    const text = readFileSync(join(repository, 'test/house/exceptions.jsonc'), 'utf8');
+    const text = readText('test/house/exceptions.jsonc');
     expect(exceptionProblems(text, findingsWithoutExceptions())).toEqual([]);
   });
 

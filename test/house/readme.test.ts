@@ -1,12 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { repository } from './sources.ts';
+import { readText } from './sources.ts';
 
 const TEST_COMMAND = 'npm ci && npm test';
 
 describe('the quick start of the README', () => {
-  const text = (): string => readFileSync(join(repository, 'README.md'), 'utf8');
+  const text = (): string => readText('README.md');
 
   it('is its first section, and holds two command lines that start from a fresh clone', () => {
     const [, title = '', body = ''] = /^## (.+)\n([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(text()) ?? [];
@@ -18,7 +16,7 @@ describe('the quick start of the README', () => {
   });
 
   it('gives the test command that CI runs', () => {
-    const lines = readFileSync(join(repository, '.ci/run'), 'utf8').split('\n');
+    const lines = readText('.ci/run').split('\n');
     expect(lines).toContain(TEST_COMMAND);
   });
 });

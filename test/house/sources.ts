@@ -28,9 +28,14 @@ export interface Manifest {
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 
+/** The text of `file`, relative to the repository. */
+export function readText(file: string): string {
+  return readFileSync(join(repository, file), 'utf8');
+}
+
 /** The JSON in `file`, relative to the repository, taken to be a `T`. */
 export function readJson<T>(file: string): T {
-  return JSON.parse(readFileSync(join(repository, file), 'utf8')) as T;
+  return JSON.parse(readText(file)) as T;
 }
 
 /** The folder names under packages/, in order. */
@@ -97,5 +102,5 @@ export function modulesOf(folder: string): Module[] {
   return globSync(`packages/${folder}/src/**/*.ts`, { cwd: repository })
     .map((file) => file.replaceAll('\\', '/'))
     .sort()
-    .map((file) => parseModule(folder, file, readFileSync(join(repository, file), 'utf8')));
+    .map((file) => parseModule(folder, file, readText(file)));
 }

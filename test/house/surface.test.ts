@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join, posix } from 'node:path';
+import { posix } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type Manifest, packageFolders, parseModule, readJson, repository } from './sources.ts';
+import { type Manifest, packageFolders, parseModule, readJson, readText } from './sources.ts';
 
 const MOST_NAMES = 40;
 
@@ -17,7 +16,7 @@ const entries: readonly Entry[] = packageFolders().flatMap((folder) => {
     if (path === './package.json') return [];
     const source = (target as Readonly<Record<string, string>>)['@heddle/source'] ?? './src/index.ts';
     const file = posix.join('packages', folder, source);
-    const module = parseModule(folder, file, readFileSync(join(repository, file), 'utf8'));
+    const module = parseModule(folder, file, readText(file));
     return [{ name: posix.join(name, path), names: module.exports }];
   });
 });
