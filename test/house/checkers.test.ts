@@ -53,7 +53,7 @@ describe('knip', () => {
 describe('the export check', () => {
   const good = {
     'a/package.json': manifest('a', { files: ['dist', 'src'] }),
-    'a/README.md': '# a\n',
+    'a/LICENSE': 'Apache-2.0\n',
     'a/src/index.ts': 'export const a: number = 1;\n',
     'a/dist/index.js': 'export const a = 1;\n',
     'a/dist/index.d.ts': 'export declare const a: number;\n',

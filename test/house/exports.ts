@@ -109,12 +109,12 @@ function targetsOf(exported: unknown): string[] {
   return typeof exported === 'string' ? [exported] : Object.values(exported ?? {}).flatMap(targetsOf);
 }
 
-/** The targets of exports, of every condition, that the unpacked packages do not hold. */
-function missingTargets(manifests: readonly Packed[], folder: string): string[] {
+/** What the unpacked packages do not hold of what they must: their licence, and the targets of every condition. */
+function missingFiles(manifests: readonly Packed[], folder: string): string[] {
   return manifests.flatMap(({ name, exports }) =>
-    targetsOf(exports)
-      .filter((target) => !existsSync(join(folder, 'node_modules', name, target)))
-      .map((target) => `${name}: ${target} is not in the tarball`),
+    ['LICENSE', ...targetsOf(exports)]
+      .filter((file) => !existsSync(join(folder, 'node_modules', name, file)))
+      .map((file) => `${name}: ${file} is not in the tarball`),
   );
 }
 
@@ -152,7 +152,7 @@ export function packageProblems(folders: readonly string[]): string[] {
     const manifests = install(tarballs, scratch);
     return [
       ...tarballs.flatMap(tarballProblems),
-      ...missingTargets(manifests, scratch),
+      ...missingFiles(manifests, scratch),
       ...importProblems(manifests, scratch),
     ];
   } finally {
