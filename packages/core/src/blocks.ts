@@ -3,14 +3,16 @@ export { BlockError, EngineError, InvariantError, isBlockError, isEngineError } 
 export type { BlockErrorCode } from './errors.ts';
 export { isJsonObject, own } from './json.ts';
 export type { Json, JsonObject } from './json.ts';
-export type { BlockClass } from './machine/skeleton.ts';
+export type { BlockClass, Region } from './machine/skeleton.ts';
 export type {
   BlockConfig,
   CollectionSource,
+  ConditionRow,
   ContainerConfig,
   CountSource,
   VariableConfig,
 } from './plan/plan.ts';
+export type { BlockTypeInfo } from './plan/types.ts';
 export type {
   BlockContext,
   BlockExecutor,
@@ -19,4 +21,8 @@ export type {
   ResumeContext,
   SecretStore,
 } from './ports.ts';
-export type { ExpressionTemplate, Reference, Template } from './refs/template.ts';
+export { bindCode, bindExpression } from './refs/bind.ts';
+export type { Lookup } from './refs/lookup.ts';
+export { normalizeName } from './refs/names.ts';
+export { resolveReference, resolveTemplate } from './refs/resolve.ts';
+export type { CodeTemplate, ExpressionTemplate, Reference, Template } from './refs/template.ts';

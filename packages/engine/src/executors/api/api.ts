@@ -1,0 +1,74 @@
+import { BlockError } from '@heddle/core/blocks';
+import type { BlockResult, Json } from '@heddle/core/blocks';
+import type { EgressResponse } from '@heddle/sandbox/egress';
+import type { EngineContext, EngineExecutor } from '../services.ts';
+import { asText } from '../values.ts';
+import { connectionFailure, statusFailure } from './failure.ts';
+import { readRequest } from './request.ts';
+import type { ApiRequest } from './request.ts';
+import { apiOutput } from './response.ts';
+import { readRetry, retryAfterMs, sleep, waitBefore, worthRetrying } from './retry.ts';
+
+const DEFAULT_TIMEOUT_MS = 300_000;
+
+/** Sends an HTTP request through the guarded egress: output `{data, status, headers}` (P1–P12). */
+export const apiExecutor: EngineExecutor = {
+  types: ['api'],
+  class: 'effect',
+  execute: (context) => callApi(context),
+};
+
+type Try =
+  | { response: EgressResponse }
+  | { failure: BlockError; retry: boolean; askedMs?: number | undefined };
+
+async function callApi(context: EngineContext): Promise<BlockResult> {
+  const request = readRequest(context);
+  if (request === undefined) return { output: { data: null, status: 200, headers: {} } };
+  const retry = readRetry(context, request);
+  for (let index = 0; ; index++) {
+    const result = await tryOnce(context, request);
+    if ('response' in result) return { output: apiOutput(result.response) };
+    const waitMs = waitBefore(index, retry, result.askedMs);
+    if (!result.retry || index >= retry.retries || waitMs === undefined) throw result.failure;
+    await sleep(waitMs, context.clock, context.signal);
+  }
+}
+
+async function tryOnce(context: EngineContext, request: ApiRequest): Promise<Try> {
+  const { signal, clock } = context;
+  const egress = await context.services.egress();
+  let response: EgressResponse;
+  try {
+    response = await egress.fetch({
+      url: request.url,
+      method: request.method,
+      headers: request.headers,
+      body: request.body ?? null,
+      timeoutMs: timeoutOf(context),
+      signal,
+    });
+  } catch (error) {
+    if (signal.aborted)
+      throw new BlockError('CANCELLED', 'The request was cancelled.', { retryable: false, cause: error });
+    const failure = connectionFailure(request, error);
+    return { failure, retry: failure.retryable };
+  }
+  if (response.status >= 200 && response.status < 400) return { response };
+  const askedMs = retryAfterMs(response, clock.now());
+  return {
+    failure: statusFailure(request, response, askedMs),
+    retry: worthRetrying(response.status),
+    askedMs,
+  };
+}
+
+function timeoutOf(context: EngineContext): number {
+  const asked = numberOf(context.field('timeout'));
+  return Math.max(1, Math.min(asked ?? DEFAULT_TIMEOUT_MS, context.remainingMs ?? Number.POSITIVE_INFINITY));
+}
+
+function numberOf(value: Json | undefined): number | undefined {
+  const number = Number(asText(value).trim() || Number.NaN);
+  return Number.isFinite(number) && number > 0 ? number : undefined;
+}

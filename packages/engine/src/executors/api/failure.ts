@@ -1,0 +1,61 @@
+import { BlockError } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { isEgressError } from '@heddle/sandbox/egress';
+import type { EgressResponse } from '@heddle/sandbox/egress';
+import { shownUrl } from './request.ts';
+import type { ApiRequest } from './request.ts';
+import { apiOutput } from './response.ts';
+
+const EXCERPT_CHARS = 1000;
+
+const HINTS: readonly [test: (status: number) => boolean, hint: string][] = [
+  [(status) => status === 401, 'Check the credentials that are sent.'],
+  [(status) => status === 403, 'The credentials are known but not allowed to do this.'],
+  [(status) => status === 404, 'Check the path of the URL.'],
+  [(status) => status === 405, 'Check the method.'],
+  [(status) => status === 413, 'The body is too large for the server.'],
+  [(status) => status === 415, 'Check the Content-Type header.'],
+  [(status) => status === 429, 'The server asks for fewer requests: raise the waits between retries.'],
+  [(status) => status >= 500, "The fault is the server's: retries may help."],
+];
+
+/** The failure of a request whose answer was no success: method, URL without query values, status and a hint. */
+export function statusFailure(
+  request: ApiRequest,
+  response: EgressResponse,
+  retryAfterMs: number | undefined,
+): BlockError {
+  const { status, statusText } = response;
+  const hint = HINTS.find(([test]) => test(status))?.[1];
+  const text = `${request.method} ${shownUrl(request.url)} answered ${status}${statusText === '' ? '' : ` ${statusText}`}.`;
+  return new BlockError('HTTP_FAILED', hint === undefined ? text : `${text} ${hint}`, {
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+    details: {
+      method: request.method,
+      url: shownUrl(request.url),
+      status,
+      body: excerpt(apiOutput(response)),
+    },
+  });
+}
+
+/** The failure of a request that got no answer. */
+export function connectionFailure(request: ApiRequest, error: unknown): BlockError {
+  const code = isEgressError(error) ? error.code : 'EGRESS_FAILED';
+  const reason = error instanceof Error ? error.message : String(error);
+  const policy = code === 'EGRESS_DENIED' || code === 'EGRESS_TOO_LARGE';
+  return new BlockError(
+    'HTTP_FAILED',
+    `${request.method} ${shownUrl(request.url)} got no answer: ${reason}`,
+    {
+      retryable: !policy,
+      cause: error,
+      details: { method: request.method, url: shownUrl(request.url), reason: code },
+    },
+  );
+}
+
+function excerpt({ data }: JsonObject): string {
+  const text = typeof data === 'string' ? data : JSON.stringify(data ?? null);
+  return text.length > EXCERPT_CHARS ? `${text.slice(0, EXCERPT_CHARS)}…` : text;
+}

@@ -1,0 +1,44 @@
+import type { JsonObject } from '@heddle/core/blocks';
+import type { EgressResponse } from '@heddle/sandbox/egress';
+import { parseJson } from '../values.ts';
+
+const BINARY =
+  /^(?:image|audio|video|font)\/|^application\/(?:octet-stream|pdf|zip|gzip|x-tar|vnd\.(?!.*(?:json|xml)))/;
+
+/**
+ * The output `{data, status, headers}`: JSON is parsed, text decoded by its charset, binary content is base64 text.
+ * Header names are in lower case; repeated ones are joined with a comma.
+ */
+export function apiOutput(response: EgressResponse): JsonObject {
+  const headers = joined(response.headers);
+  return { data: dataOf(response.body, headers['content-type'] ?? ''), status: response.status, headers };
+}
+
+function dataOf(body: Uint8Array, contentType: string): JsonObject[string] {
+  if (body.length === 0) return null;
+  const type = contentType.toLowerCase();
+  if (BINARY.test(type)) return Buffer.from(body).toString('base64');
+  const text = decode(body, /charset="?([^\s;"]+)/.exec(type)?.[1] ?? 'utf-8');
+  return /[/+]json\b/.test(type) || type === '' ? (parseJson(text) ?? text) : text;
+}
+
+function decode(body: Uint8Array, charset: string): string {
+  return new TextDecoder(isCharset(charset) ? charset : 'utf-8').decode(body);
+}
+
+function isCharset(label: string): boolean {
+  try {
+    return new TextDecoder(label).encoding !== '';
+  } catch {
+    return false;
+  }
+}
+
+function joined(pairs: readonly (readonly [string, string])[]): { [name: string]: string } {
+  const headers = new Map<string, string>();
+  for (const [name, value] of pairs) {
+    const before = headers.get(name);
+    headers.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return Object.fromEntries(headers);
+}

@@ -1,0 +1,21 @@
+import type { Json, Template } from '@heddle/core/blocks';
+
+/** The field as it was authored: references and placeholders as text, nothing resolved. */
+export function authored(template: Template | undefined): Json | undefined {
+  if (template === undefined) return undefined;
+  switch (template.kind) {
+    case 'literal':
+      return template.value;
+    case 'text':
+      return template.parts.map((part) => textOf(part)).join('');
+    case 'list':
+      return template.items.map((item) => authored(item) ?? null);
+    case 'object':
+      return Object.fromEntries(template.entries.map(([key, value]) => [key, authored(value) ?? null]));
+  }
+}
+
+function textOf(part: Extract<Template, { kind: 'text' }>['parts'][number]): string {
+  if (typeof part === 'string') return part;
+  return 'ref' in part ? part.ref.text : part.text;
+}

@@ -1,0 +1,102 @@
+import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
+import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
+import type { ChildOutcome, ChildWorkflow, EngineContext, EngineExecutor } from './services.ts';
+import { asText, parseJson } from './values.ts';
+
+/** How many workflows may call each other in a chain (decision 19). */
+export const MAX_DEPTH = 25;
+
+/** Runs another workflow as a run of its own and gives its output as `result` (H1–H16). */
+export const childExecutor: EngineExecutor = {
+  types: ['workflow', 'workflow_input'],
+  class: 'child',
+  execute: (context) => runChild(context),
+};
+
+async function runChild(context: EngineContext): Promise<BlockResult> {
+  const { services } = context;
+  const reference = asText(context.field('workflowId')).trim();
+  if (reference === '')
+    throw new BlockError('BLOCK_CONFIG_INVALID', 'No workflow is chosen for the child block.', {
+      retryable: false,
+    });
+  if (services.run.depth >= MAX_DEPTH) {
+    throw new BlockError(
+      'CHILD_DEPTH',
+      `Workflows call each other more than ${MAX_DEPTH} levels deep: is there a workflow that calls itself?`,
+      { retryable: false },
+    );
+  }
+  const workflow = await services.findChild(reference);
+  if (workflow === undefined) {
+    throw new BlockError(
+      'CHILD_NOT_FOUND',
+      `There is no workflow "${reference}": deploy it, or give the folder that holds it.`,
+      { retryable: false, details: { workflow: reference } },
+    );
+  }
+  const outcome = await services.child({ workflow, input: inputFor(context, workflow) });
+  if (outcome.status !== 'completed') throw childFailure(workflow, outcome);
+  return {
+    output: {
+      success: true,
+      childWorkflowName: workflow.name,
+      childWorkflowId: workflow.workflowId,
+      result: outcome.output,
+    },
+  };
+}
+
+function inputFor(context: EngineContext, workflow: ChildWorkflow): Json {
+  const mapping =
+    context.block.type === 'workflow_input' ? context.field('inputMapping', 'native') : undefined;
+  if (mapping !== undefined && mapping !== null && mapping !== '') return mapped(mapping, workflow);
+  const input = context.field('input', 'native') ?? {};
+  const parsed = typeof input === 'string' && input.trim().startsWith('{') ? parseJson(input) : undefined;
+  return parsed ?? input;
+}
+
+/** The mapped inputs; keys that the child does not declare are left out, if it declares any. */
+function mapped(mapping: Json, { inputs, name }: ChildWorkflow): JsonObject {
+  const value = typeof mapping === 'string' ? parseJson(mapping) : mapping;
+  if (!isJsonObject(value)) {
+    throw new BlockError('BLOCK_CONFIG_INVALID', `The inputs for the workflow "${name}" are no object.`, {
+      retryable: false,
+    });
+  }
+  if (inputs === undefined || inputs.length === 0) return value;
+  return Object.fromEntries(Object.entries(value).filter(([key]) => inputs.includes(key)));
+}
+
+/** The failure with the chain of workflows from the one that was called to the one at fault. */
+function childFailure(
+  { name }: ChildWorkflow,
+  outcome: Exclude<ChildOutcome, { status: 'completed' }>,
+): BlockError {
+  if (outcome.status === 'cancelled') {
+    return new BlockError('CHILD_FAILED', `The workflow "${name}" was cancelled.`, {
+      retryable: false,
+      details: { chain: [name], childRunId: outcome.runId },
+    });
+  }
+  const { error } = outcome;
+  const inner = error.code === 'CHILD_FAILED' ? chainOf(error.details) : undefined;
+  const chain = [name, ...(inner?.chain ?? [])];
+  const cause =
+    inner?.cause ?? (error.blockName === undefined ? error.message : `${error.blockName}: ${error.message}`);
+  const path = chain.map((link) => `"${link}"`).join(' → ');
+  const text =
+    chain.length === 1 ? `The workflow ${path} failed: ${cause}` : `The workflows ${path} failed: ${cause}`;
+  return new BlockError('CHILD_FAILED', text, {
+    retryable: false,
+    details: { chain, cause, childRunId: outcome.runId },
+  });
+}
+
+function chainOf(details: Json | undefined): { chain: string[]; cause: string } | undefined {
+  if (!isJsonObject(details)) return undefined;
+  const chain = own(details, 'chain');
+  const cause = own(details, 'cause');
+  if (!Array.isArray(chain) || typeof cause !== 'string') return undefined;
+  return { chain: chain.filter((link) => typeof link === 'string'), cause };
+}

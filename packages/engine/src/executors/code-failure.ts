@@ -1,0 +1,66 @@
+import { BlockError } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import type { SandboxErrorCode, SandboxFailure } from '@heddle/sandbox';
+
+const CODES: Partial<Record<SandboxErrorCode, string>> = {
+  TIMEOUT_CPU: 'BLOCK_TIMEOUT',
+  TIMEOUT_WALL: 'BLOCK_TIMEOUT',
+  CANCELLED: 'CANCELLED',
+};
+
+/** The sandbox's own words, that is, no error of the user's code. */
+const HOST_NAME = 'SandboxError';
+
+const IMPORTS: readonly RegExp[] = [
+  /^Cannot use import statement/,
+  /^require is not defined$/,
+  /^Cannot use 'import\.meta'/,
+  /^Unexpected token 'export'$/,
+  /^Not supported$/,
+];
+
+/** The failure of a block whose code gave no value: type, line as it was authored, message (decision 56). */
+export function codeFailure(error: SandboxFailure, authored: string, stdout = ''): BlockError {
+  if (isImport(error)) return importFailure(error, authored);
+  return new BlockError(CODES[error.code] ?? 'BLOCK_FAILED', describeFailure(error, authored), {
+    retryable: error.code !== 'CANCELLED',
+    details: detailsOf(error, stdout),
+  });
+}
+
+/** `TypeError: Line 2: \`return a.b\` - message`; the type only where it says more than "Error", the line where it is known. */
+export function describeFailure(error: SandboxFailure, authored: string): string {
+  if (error.name === HOST_NAME) return error.message;
+  const type = error.name === 'Error' ? '' : `${error.name}: `;
+  const line = authoredLine(authored, error.line);
+  const place = line === undefined ? '' : `Line ${error.line}: \`${line}\` - `;
+  return `${type}${place}${error.message}`;
+}
+
+function authoredLine(authored: string, line: number | undefined): string | undefined {
+  return line === undefined ? undefined : authored.split(/\r\n|\r|\n/)[line - 1]?.trim();
+}
+
+function detailsOf(error: SandboxFailure, stdout: string): JsonObject {
+  return {
+    reason: error.code,
+    name: error.name,
+    ...(error.line === undefined ? {} : { line: error.line }),
+    ...(error.column === undefined ? {} : { column: error.column }),
+    ...(error.stack === undefined ? {} : { stack: error.stack }),
+    ...(stdout === '' ? {} : { stdout }),
+  };
+}
+
+function isImport(error: SandboxFailure): boolean {
+  const byEngine = ['SyntaxError', 'ReferenceError', 'TypeError', 'Error'].includes(error.name);
+  return byEngine && error.name !== HOST_NAME && IMPORTS.some((pattern) => pattern.test(error.message));
+}
+
+function importFailure(error: SandboxFailure, authored: string): BlockError {
+  return new BlockError(
+    'LANGUAGE_UNSUPPORTED',
+    `${describeFailure(error, authored)}. Function blocks cannot import packages: use what the language and the built-in globals offer.`,
+    { retryable: false, details: detailsOf(error, '') },
+  );
+}

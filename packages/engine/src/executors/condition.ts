@@ -1,0 +1,144 @@
+import { BlockError, bindExpression, isBlockError } from '@heddle/core/blocks';
+import type { BlockError as Failure, BlockResult, ConditionRow, Json, JsonObject } from '@heddle/core/blocks';
+import { authored } from './authored.ts';
+import { describeFailure } from './code-failure.ts';
+import type { EngineContext, EngineExecutor } from './services.ts';
+import { asText } from './values.ts';
+
+/** Fields of the source's output that belong to that block alone (C36–C38). */
+const NOT_PASSED_ON: ReadonlySet<string> = new Set([
+  'error',
+  'model',
+  'tokens',
+  'cost',
+  'toolCalls',
+  'providerTiming',
+  '_pauseMetadata',
+]);
+
+/** Takes the port of the first row that is true, in one crossing into the sandbox (C1–C42). */
+export const conditionExecutor: EngineExecutor = {
+  types: ['condition'],
+  class: 'compute',
+  execute: (context) => decide(context),
+};
+
+async function decide(context: EngineContext): Promise<BlockResult> {
+  const rows = rowsOf(context);
+  const source = context.sourceOutput();
+  const row = await firstTrue(context, rows, source);
+  const passedOn = Object.fromEntries(Object.entries(source).filter(([key]) => !NOT_PASSED_ON.has(key)));
+  if (row === undefined)
+    return { output: { ...passedOn, conditionResult: false, selectedPath: null, selectedOption: null } };
+  const port = `condition-${row.id}`;
+  return {
+    output: {
+      ...passedOn,
+      conditionResult: true,
+      selectedPath: pathOf(context, port),
+      selectedOption: row.id,
+    },
+    port,
+  };
+}
+
+function rowsOf({ block }: EngineContext): readonly ConditionRow[] {
+  if (block.conditions !== undefined) return block.conditions;
+  const given = authored(block.params['conditions']) ?? '';
+  if (asText(given).trim() === '') return [];
+  throw new BlockError('CONDITION_INVALID', `The conditions are no list of rows${jsonFault(given)}.`, {
+    retryable: false,
+  });
+}
+
+function jsonFault(given: Json): string {
+  if (typeof given !== 'string') return '';
+  try {
+    JSON.parse(given);
+    return '';
+  } catch (error) {
+    return `: ${error instanceof Error ? error.message : String(error)}`;
+  }
+}
+
+interface Bound {
+  row: ConditionRow;
+  code: string;
+  values: Record<string, string>;
+}
+
+/** The row that is taken: the first true one, else the `otherwise` row, which ends the list where it stands (r137). */
+async function firstTrue(
+  context: EngineContext,
+  rows: readonly ConditionRow[],
+  source: JsonObject,
+): Promise<ConditionRow | undefined> {
+  const end = rows.findIndex((row) => row.otherwise);
+  const tested = end === -1 ? rows : rows.slice(0, end);
+  const { bound, failure } = bindRows(context, tested);
+  const index = bound.length === 0 ? -1 : await evaluate(context, bound, source);
+  if (index >= 0) return bound[index]?.row;
+  if (failure !== undefined) throw failure;
+  return end === -1 ? undefined : rows[end];
+}
+
+/** Rows up to the first whose references do not resolve: it fails the block only if no row before it is true. */
+function bindRows(
+  context: EngineContext,
+  rows: readonly ConditionRow[],
+): { bound: Bound[]; failure?: Failure } {
+  const bound: Bound[] = [];
+  for (const row of rows) {
+    if (row.expression === undefined || row.expression.code === '') continue;
+    try {
+      bound.push({ row, ...bindExpression(row.expression, context.services.lookup) });
+    } catch (error) {
+      if (!isBlockError(error)) throw error;
+      return { bound, failure: named(row, error) };
+    }
+  }
+  return { bound };
+}
+
+function named(row: ConditionRow, error: Failure): Failure {
+  return new BlockError(error.code, `Condition "${row.title}": ${error.message}`, {
+    retryable: error.retryable,
+    ...(error.details === undefined ? {} : { details: error.details }),
+    cause: error,
+  });
+}
+
+async function evaluate(
+  context: EngineContext,
+  bound: readonly Bound[],
+  source: JsonObject,
+): Promise<number> {
+  const sandbox = await context.services.sandbox();
+  const { tenant } = context.services.run;
+  const mentioned = bound.some(({ row }) => /\bcontext\b/.test(row.expression?.authored ?? ''));
+  const outcome = await sandbox.evaluate({
+    runId: context.runId,
+    ...(tenant === undefined ? {} : { tenant }),
+    mode: 'first-true',
+    expressions: bound.map(({ code, values }) => ({ code, values })),
+    globals: mentioned ? { context: JSON.stringify(source) } : {},
+    signal: context.signal,
+  });
+  if (outcome.ok) return outcome.index;
+  const row = bound[outcome.index]?.row;
+  const text = describeFailure(outcome.error, row?.expression?.authored ?? '');
+  throw new BlockError(
+    outcome.error.code === 'CANCELLED' ? 'CANCELLED' : 'EXPRESSION_FAILED',
+    row === undefined
+      ? `The conditions could not be evaluated: ${text}`
+      : `Condition "${row.title}" failed: ${text}`,
+    { details: { reason: outcome.error.code, ...(row === undefined ? {} : { branch: row.id }) } },
+  );
+}
+
+function pathOf({ services }: EngineContext, port: string): JsonObject | null {
+  const blockId = services.target(port);
+  if (blockId === undefined) return null;
+  const { name, type } = services.lookup.describe(blockId);
+  return { blockId, blockType: type, blockTitle: name };
+}

@@ -1,0 +1,132 @@
+import {
+  BlockError,
+  bindExpression,
+  isJsonObject,
+  resolveReference,
+  resolveTemplate,
+} from '@heddle/core/blocks';
+import type {
+  CollectionSource,
+  ContainerConfig,
+  CountSource,
+  ExpressionTemplate,
+  Json,
+  Lookup,
+} from '@heddle/core/blocks';
+import { describeFailure } from './code-failure.ts';
+import type { CodeSandbox, RunFacts } from './services.ts';
+import { parseJson } from './values.ts';
+
+/** What a container's expansion needs; the sandbox is asked for only when an expression has to be evaluated. */
+export interface ExpandContext {
+  runId: string;
+  run: Pick<RunFacts, 'tenant'>;
+  /** From where the container stands; for conditions with its own index. */
+  lookup: Lookup;
+  sandbox(): Promise<CodeSandbox>;
+  signal: AbortSignal;
+}
+
+/** The turns or branches of a container: all of them, or, for conditions, whether there is another (1 or 0). */
+export interface Expansion {
+  count: number;
+  /** Collections: the item of each turn or branch. */
+  items?: Json[];
+}
+
+/** The answer to a container's question: how many turns or branches, and over which items. */
+export async function expandContainer(config: ContainerConfig, context: ExpandContext): Promise<Expansion> {
+  switch (config.kind) {
+    case 'for':
+    case 'parallelCount':
+      return { count: await expandCount(config.count, context) };
+    case 'forEach':
+    case 'parallelCollection': {
+      const items = expandCollection(config.collection, context.lookup);
+      return { count: items.length, items };
+    }
+    case 'while':
+    case 'doWhile':
+      return { count: (await evaluateCondition(config.condition, context)) ? 1 : 0 };
+  }
+}
+
+/** A whole number of at least 1, also as text (decision 51). Throws COUNT_INVALID, EXPRESSION_FAILED. */
+export async function expandCount(source: CountSource, context: ExpandContext): Promise<number> {
+  if ('static' in source) return source.static;
+  const value = await evaluateValue(source.expression, context);
+  const count = typeof value === 'string' && /^\s*\d+\s*$/.test(value) ? Number(value) : value;
+  if (typeof count === 'number' && Number.isSafeInteger(count) && count >= 1) return count;
+  throw new BlockError(
+    'COUNT_INVALID',
+    `The count \`${source.expression.authored}\` gives ${shown(value)}; it must give a whole number of at least 1.`,
+  );
+}
+
+/** The items: a list, the pairs of an object, nothing for null and empty (r433–r491). Throws COLLECTION_INVALID. */
+export function expandCollection(source: CollectionSource, lookup: Lookup): Json[] {
+  if ('static' in source) return source.static;
+  if ('invalid' in source) throw new BlockError('COLLECTION_INVALID', source.invalid, { retryable: false });
+  if ('reference' in source)
+    return itemsOf(resolveReference(source.reference, lookup) ?? null, source.reference.text);
+  return itemsOf(resolveTemplate(source.template, lookup, 'native'), 'the collection');
+}
+
+function itemsOf(value: Json, what: string): Json[] {
+  if (value === null) return [];
+  if (Array.isArray(value)) return value;
+  if (isJsonObject(value)) return Object.entries(value);
+  const hint =
+    typeof value === 'string' && Array.isArray(parseJson(value))
+      ? ' JSON text has to be parsed first, for example in a function block.'
+      : '';
+  throw new BlockError(
+    'COLLECTION_INVALID',
+    `A container cannot go over ${what}: it is ${shown(value)}, and a list or an object is needed.${hint}`,
+  );
+}
+
+/** Whether a while or doWhile loop has another turn; no condition means no. Throws EXPRESSION_FAILED (decision 10). */
+export async function evaluateCondition(
+  expression: ExpressionTemplate | null,
+  context: ExpandContext,
+): Promise<boolean> {
+  if (expression === null || expression.code === '') return false;
+  return (await evaluate(expression, context, 'first-true')).index === 0;
+}
+
+/** An expression that is one reference needs no sandbox. */
+async function evaluateValue(expression: ExpressionTemplate, context: ExpandContext): Promise<Json> {
+  const bound = bindExpression(expression, context.lookup);
+  const only = Object.hasOwn(bound.values, bound.code.trim()) ? bound.values[bound.code.trim()] : undefined;
+  if (only !== undefined) return parseJson(only) ?? null;
+  return parseJson((await evaluate(expression, context, 'values')).json[0] ?? 'null') ?? null;
+}
+
+async function evaluate(
+  expression: ExpressionTemplate,
+  context: ExpandContext,
+  mode: 'first-true' | 'values',
+): Promise<{ index: number; json: string[] }> {
+  const bound = bindExpression(expression, context.lookup);
+  const sandbox = await context.sandbox();
+  const { tenant } = context.run;
+  const outcome = await sandbox.evaluate({
+    runId: context.runId,
+    ...(tenant === undefined ? {} : { tenant }),
+    mode,
+    expressions: [bound],
+    signal: context.signal,
+  });
+  if (outcome.ok) return outcome;
+  throw new BlockError(
+    outcome.error.code === 'CANCELLED' ? 'CANCELLED' : 'EXPRESSION_FAILED',
+    `The expression \`${expression.authored.trim()}\` failed: ${describeFailure(outcome.error, expression.authored)}`,
+    { details: { reason: outcome.error.code } },
+  );
+}
+
+function shown(value: Json): string {
+  const text = JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}

@@ -1,0 +1,105 @@
+import { BlockError, isJsonObject } from '@heddle/core/blocks';
+import type { BlockContext, BlockExecutor, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
+import { z } from 'zod';
+
+/** A block of your own, as `defineBlock` takes it. */
+export interface BlockDefinition<
+  Input extends z.ZodType,
+  Output extends z.ZodType<JsonObject> = z.ZodType<JsonObject>,
+> {
+  type: string;
+  /** The fields, references in them resolved; a field that is exactly one reference keeps the type of its value. */
+  input: Input;
+  /** The output; where it is given, its fields are the only ones that references may name. */
+  output?: Output;
+  /** `compute`: pure and quick; `effect` (default): reaches outside, may run twice after a crash (see `idempotencyKey`). */
+  class?: 'compute' | 'effect';
+  run(input: z.output<Input>, context: BlockContext): Promise<z.input<Output>> | z.input<Output>;
+}
+
+/**
+ * An executor for blocks of one type, with typed fields and output. Register it in the engine's options.
+ *
+ * Fields that do not fit fail the block with BLOCK_CONFIG_INVALID, an output that does not fit with BLOCK_FAILED, each
+ * listing every path at fault. What `run` throws fails the block; throw a BlockError to say whether trying again helps.
+ */
+export function defineBlock<
+  Input extends z.ZodType,
+  Output extends z.ZodType<JsonObject> = z.ZodType<JsonObject>,
+>(definition: BlockDefinition<Input, Output>): BlockExecutor {
+  const { type, input, output } = definition;
+  const outputs = output === undefined ? undefined : declaredOutputs(output);
+  const required = requiredFields(input);
+  return {
+    types: [type],
+    class: definition.class ?? 'effect',
+    ...(outputs === undefined ? {} : { outputs }),
+    ...(required.length === 0 ? {} : { required }),
+    async execute(context): Promise<BlockResult> {
+      const fields = input.safeParse(withoutEmpty(context.fields()));
+      if (!fields.success)
+        throw misfit(
+          'BLOCK_CONFIG_INVALID',
+          `The fields of the block do not fit its type "${type}"`,
+          fields.error,
+        );
+      const result = await definition.run(fields.data, context);
+      const checked = (output ?? ANY_OBJECT).safeParse(result);
+      if (!checked.success)
+        throw misfit(
+          'BLOCK_FAILED',
+          `The output of the type "${type}" does not fit its schema`,
+          checked.error,
+        );
+      return { output: checked.data };
+    },
+  };
+}
+
+const ANY_OBJECT: z.ZodType<JsonObject> = z.record(z.string(), z.json());
+
+/** Empty fields of a graph (null) are absent for a schema. */
+function withoutEmpty(fields: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
+}
+
+function misfit(code: string, text: string, error: z.ZodError): BlockError {
+  const issues = error.issues.map((issue) => ({
+    path: issue.path.map(String).join('.') || '(all)',
+    message: issue.message,
+  }));
+  const list = issues.map(({ path, message }) => `${path}: ${message}`).join('; ');
+  return new BlockError(code, `${text}: ${list}.`, {
+    retryable: code !== 'BLOCK_CONFIG_INVALID',
+    details: { issues },
+  });
+}
+
+/** Names and types of an object schema's outputs; undefined when it is no plain object. */
+function declaredOutputs(schema: z.ZodType): { [name: string]: string } | undefined {
+  const { properties, additionalProperties } = jsonSchema(schema, 'output');
+  if (!isJsonObject(properties) || isJsonObject(additionalProperties) || additionalProperties === true)
+    return undefined;
+  return Object.fromEntries(
+    Object.entries(properties).map(([name, property]) => [name, outputType(property)]),
+  );
+}
+
+const SCALARS: ReadonlySet<Json> = new Set<Json>(['string', 'number', 'boolean', 'array']);
+
+function outputType(property: Json): string {
+  const type = isJsonObject(property) ? property['type'] : undefined;
+  if (type === 'integer') return 'number';
+  return typeof type === 'string' && SCALARS.has(type) ? type : 'json';
+}
+
+function requiredFields(schema: z.ZodType): string[] {
+  const { required } = jsonSchema(schema, 'input');
+  return Array.isArray(required) ? required.filter((name) => typeof name === 'string') : [];
+}
+
+/** The schema as JSON Schema; what cannot be said in it (transforms, custom checks) is left open. */
+function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
+  const text: unknown = JSON.parse(JSON.stringify(z.toJSONSchema(schema, { io, unrepresentable: 'any' })));
+  return isJsonObject(text) ? text : {};
+}

@@ -1,0 +1,101 @@
+import { BlockError, bindCode } from '@heddle/core/blocks';
+import type { BlockResult, CodeTemplate, Json } from '@heddle/core/blocks';
+import type { Limits } from '@heddle/sandbox';
+import { codeFailure } from './code-failure.ts';
+import type { EngineContext, EngineExecutor } from './services.ts';
+import { asRows, asText, parseJson } from './values.ts';
+
+const DEFAULT_TIMEOUT_MS = 300_000;
+/** The longest a sandbox takes. */
+const MOST_MS = 3_600_000;
+
+/** Runs a function block's JavaScript: output `{result, stdout}` (F1–F13). */
+export const functionExecutor: EngineExecutor = {
+  types: ['function'],
+  class: 'compute',
+  execute: (context) => runFunction(context),
+};
+
+async function runFunction(context: EngineContext): Promise<BlockResult> {
+  const code = codeOf(context);
+  const bound = bindCode(code, context.services.lookup);
+  const sandbox = await context.services.sandbox();
+  const { run } = context.services;
+  const outcome = await sandbox.run({
+    runId: context.runId,
+    ...(run.tenant === undefined ? {} : { tenant: run.tenant }),
+    code: bound.code,
+    values: bound.values,
+    globals: globalsOf(context, code.authored),
+    limits: limitsOf(context),
+    signal: context.signal,
+  });
+  if (!outcome.ok) throw codeFailure(outcome.error, code.authored, outcome.stdout);
+  return { output: { result: parseJson(outcome.json) ?? null, stdout: outcome.stdout } };
+}
+
+function codeOf({ block }: EngineContext): CodeTemplate {
+  const { code } = block;
+  if (code === undefined || code.authored.trim() === '') {
+    throw new BlockError('BLOCK_CONFIG_INVALID', 'The function block has no code.', { retryable: false });
+  }
+  if (code.language !== 'javascript') {
+    throw new BlockError(
+      'LANGUAGE_UNSUPPORTED',
+      `This engine does not run ${code.language} yet: write the function in JavaScript, or mock the block.`,
+      {
+        retryable: false,
+        details: { language: code.language },
+      },
+    );
+  }
+  return code;
+}
+
+/** The globals that the code mentions: copying the others in would cost time, and put secrets where nothing asks for them. */
+function globalsOf(context: EngineContext, authored: string): Record<string, string> {
+  const globals: Record<string, string> = { params: '{}' };
+  if (/\benvironmentVariables\b/.test(authored))
+    globals['environmentVariables'] = JSON.stringify(mountedEnv(context));
+  if (/\binput\b/.test(authored)) globals['input'] = JSON.stringify(context.sourceOutput());
+  return globals;
+}
+
+/** All environment values, or those that the block mounts; a malformed scope mounts none and fails. */
+function mountedEnv(context: EngineContext): { readonly [name: string]: string } {
+  const { env } = context.services.run;
+  const scope = context.field('secretScope') ?? 'all';
+  if (scope === 'all' || scope === '') return env;
+  const mounted = scope === 'selected' ? namesOf(context.field('mountedSecrets', 'native')) : undefined;
+  if (mounted === undefined) {
+    throw new BlockError(
+      'BLOCK_CONFIG_INVALID',
+      'The function block limits its environment values in a way that is not understood: secretScope must be "all" or "selected", mountedSecrets a list of names.',
+      { retryable: false },
+    );
+  }
+  return Object.fromEntries(Object.entries(env).filter(([name]) => mounted.has(name)));
+}
+
+function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
+  const list = typeof value === 'string' ? parseJson(value) : (value ?? []);
+  if (!Array.isArray(list)) return undefined;
+  const rows = asRows(list) ?? [];
+  return new Set([
+    ...list.filter((name) => typeof name === 'string'),
+    ...rows.map((row) => asText(row['name'])),
+  ]);
+}
+
+/** The block's own timeout raises the processor time as well; else the sandbox's limit of it stands. */
+function limitsOf(context: EngineContext): Partial<Limits> {
+  const own = Number(context.field('timeout') ?? Number.NaN);
+  const asked = Number.isFinite(own) && own > 0 ? own : undefined;
+  const wallMs = Math.min(
+    asked ?? DEFAULT_TIMEOUT_MS,
+    context.remainingMs ?? Number.POSITIVE_INFINITY,
+    MOST_MS,
+  );
+  const clamped = Math.max(1, Math.ceil(wallMs));
+  return { wallMs: clamped, ...(asked === undefined ? {} : { cpuMs: clamped }) };
+}

@@ -1,0 +1,96 @@
+import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import type { Json, JsonObject, ResumeContext } from '@heddle/core/blocks';
+import { coerceField, inputFields } from './input-format.ts';
+import type { InputField } from './input-format.ts';
+import { parseJson } from './values.ts';
+
+/** The output of a pause after `input` was submitted. Throws RESUME_INPUT_INVALID that lists all that does not fit. */
+export function resumeOutput(context: ResumeContext): JsonObject {
+  const { paused, nowMs } = context;
+  const resumeInput = unwrapped(context.input);
+  const submission = checked(context.block.name, inputFields(formatOf(paused)), resumeInput);
+  const output = new Map<string, Json>([...Object.entries(paused), ...Object.entries(submission)]);
+  const response = own(paused, 'response') ?? {};
+  output.set('response', withSubmission(response, submission));
+  output.set('submission', submission);
+  output.set('resumeInput', resumeInput);
+  output.set('submittedAt', new Date(nowMs).toISOString());
+  output.set('_resumed', true);
+  output.set('_pauseDurationMs', Math.max(0, nowMs - context.pausedMs));
+  return Object.fromEntries(output);
+}
+
+/** The fields of a submission: text is parsed, `submission` unwrapped, anything but an object becomes `{value}`. */
+function unwrapped(input: Json): JsonObject {
+  const value = typeof input === 'string' ? (parseJson(input) ?? input) : input;
+  if (value === null || value === '') return {};
+  if (!isJsonObject(value)) return { value };
+  const inner = own(value, 'submission');
+  return isJsonObject(inner) ? inner : value;
+}
+
+/** The declared inputs of an open pause, as its output shows them; null when it shows none. */
+export function formatOf(paused: JsonObject): Json {
+  const response = own(paused, 'response');
+  const data = isJsonObject(response) ? own(response, 'data') : undefined;
+  return isJsonObject(data) ? (own(data, 'inputFormat') ?? null) : null;
+}
+
+function withSubmission(response: Json, submission: JsonObject): Json {
+  if (!isJsonObject(response)) return response;
+  const data = own(response, 'data');
+  return isJsonObject(data) ? { ...response, data: { ...data, submission } } : response;
+}
+
+function checked(block: string, fields: readonly InputField[], given: JsonObject): JsonObject {
+  const problems: { field: string; problem: string }[] = [];
+  const submission = new Map<string, Json>(Object.entries(given));
+  for (const field of fields) {
+    const value = own(given, field.name) ?? field.value;
+    if (value === undefined || (value === '' && field.required)) {
+      if (field.required) problems.push({ field: field.name, problem: 'is required' });
+      continue;
+    }
+    const coerced = fits(value, field.type) ? value : coerceField(value, field.type);
+    if (fits(coerced, field.type) && !loses(value, field.type)) submission.set(field.name, coerced);
+    else problems.push({ field: field.name, problem: `must be ${EXPECTED[field.type] ?? 'a value'}` });
+  }
+  if (problems.length === 0) return Object.fromEntries(submission);
+  throw new EngineError(
+    'RESUME_INPUT_INVALID',
+    `The input does not fit the pause "${block}": ${problems.map(({ field, problem }) => `"${field}" ${problem}`).join('; ')}.`,
+    { details: { problems } },
+  );
+}
+
+/** A list or an object would not survive as text. */
+function loses(value: Json, type: string): boolean {
+  return type === 'string' && typeof value === 'object';
+}
+
+const EXPECTED: { readonly [type: string]: string } = {
+  string: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'a list',
+  'file[]': 'a list of files',
+};
+
+function fits(value: Json, type: string): boolean {
+  switch (type) {
+    case 'string':
+      return typeof value === 'string';
+    case 'number':
+      return typeof value === 'number';
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'object':
+      return isJsonObject(value);
+    case 'array':
+    case 'file[]':
+      return Array.isArray(value);
+    default:
+      return true;
+  }
+}

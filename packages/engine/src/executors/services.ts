@@ -1,0 +1,72 @@
+import type {
+  BlockContext,
+  BlockExecutor,
+  Json,
+  JsonObject,
+  Lookup,
+  VariableConfig,
+} from '@heddle/core/blocks';
+import type { EgressRequest, EgressResponse } from '@heddle/sandbox/egress';
+import type { Sandbox } from '@heddle/sandbox';
+
+/** What the engine's own executors get beside a block's fields. One object per block that runs. */
+export interface ExecutorServices {
+  /** Where code runs; started at the first call. */
+  sandbox(): Promise<CodeSandbox>;
+  /** The guarded way out; loaded at the first call. */
+  egress(): Promise<Outlet>;
+  /** The data that the block can see, from where it stands. */
+  lookup: Lookup;
+  run: RunFacts;
+  /** Id of the first block that an edge of this one leads to by `port`. */
+  target(port: string): string | undefined;
+  /** The workflow that a child block names by id or name, or undefined. */
+  findChild(workflow: string): Promise<ChildWorkflow | undefined>;
+  /** Runs a child to its end; the same block of the same run gets the same child again after a restart. */
+  child(request: ChildRequest): Promise<ChildOutcome>;
+  /** Where a person answers a pause, when the engine has such a place. */
+  pauseLinks?(): { url?: string; resumeEndpoint?: string };
+}
+
+/** What executors know of the run. */
+export interface RunFacts {
+  /** Runs of different tenants never share a sandbox process. */
+  tenant?: string;
+  variables: readonly VariableConfig[];
+  /** Every environment value, by name. */
+  env: { readonly [name: string]: string };
+  /** How many workflows called this one in a chain; 0 for a run of its own. */
+  depth: number;
+}
+
+export type CodeSandbox = Pick<Sandbox, 'run' | 'evaluate'>;
+
+/** The part of the egress that executors use. */
+export interface Outlet {
+  fetch(request: EgressRequest): Promise<EgressResponse>;
+}
+
+export interface ChildWorkflow {
+  workflowId: string;
+  name: string;
+  /** Names of the declared inputs; undefined: none are declared. */
+  inputs: readonly string[] | undefined;
+}
+
+export interface ChildRequest {
+  workflow: ChildWorkflow;
+  input: Json;
+}
+
+export type ChildOutcome =
+  | { status: 'completed'; runId: string; output: JsonObject }
+  | { status: 'cancelled'; runId: string }
+  | {
+      status: 'failed';
+      runId: string;
+      error: { code: string; message: string; blockName?: string; details?: Json };
+    };
+
+export type EngineContext = BlockContext<ExecutorServices>;
+
+export type EngineExecutor = BlockExecutor<ExecutorServices>;

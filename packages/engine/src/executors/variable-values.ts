@@ -1,0 +1,94 @@
+import { BlockError, isJsonObject } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core/blocks';
+import { asText, parseJson } from './values.ts';
+
+/** What a row of a variables block assigns, by the row's type; strict (r245–r262). Throws VARIABLE_INVALID. */
+export function assignedValue(name: string, type: string, value: Json | undefined): Json {
+  const empty = value === undefined || value === null || value === '';
+  switch (type) {
+    case 'number':
+      return empty ? 0 : toNumber(name, value);
+    case 'boolean':
+      return empty ? false : toBoolean(name, value);
+    case 'object':
+      return empty ? {} : toStructure(name, value, 'an object');
+    case 'array':
+      return empty ? [] : toStructure(name, value, 'a list');
+    default:
+      return asText(value);
+  }
+}
+
+function toNumber(name: string, value: Json): number {
+  const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : Number.NaN;
+  if (Number.isNaN(number)) throw invalid(name, value, 'a number');
+  return number;
+}
+
+function toBoolean(name: string, value: Json): boolean {
+  if (typeof value === 'boolean') return value;
+  const text = typeof value === 'string' ? value.trim().toLowerCase() : '';
+  if (text !== 'true' && text !== 'false') throw invalid(name, value, 'true or false');
+  return text === 'true';
+}
+
+/** Any valid JSON passes, of whatever kind: reads bring it into the variable's shape (r250, r252). */
+function toStructure(name: string, value: Json, expected: string): Json {
+  if (typeof value !== 'string') return value;
+  const parsed = parseJson(value);
+  if (parsed === undefined) throw invalid(name, value, `${expected} as JSON`);
+  return parsed;
+}
+
+function invalid(name: string, value: Json, expected: string): BlockError {
+  const text = JSON.stringify(value);
+  return new BlockError(
+    'VARIABLE_INVALID',
+    `The variable "${name}" cannot be set to ${text.length > 80 ? `${text.slice(0, 80)}…` : text}: ${expected} is needed.`,
+    {
+      retryable: false,
+      details: { variable: name },
+    },
+  );
+}
+
+/** The value as reads of a variable of this type give it: what does not fit is brought into its shape, never refused. */
+export function heldValue(type: string, value: Json): Json {
+  if (value === '' || value === null || type === 'string' || type === 'plain') return value;
+  const bare = typeof value === 'string' ? unquoted(value) : value;
+  switch (type) {
+    case 'number': {
+      const number = Number(bare);
+      return Number.isNaN(number) ? 0 : number;
+    }
+    case 'boolean':
+      return bare === true || (typeof bare === 'string' && bare.trim().toLowerCase() === 'true');
+    case 'object':
+      return toObject(bare);
+    case 'array':
+      return toArray(bare);
+    default:
+      return value;
+  }
+}
+
+function toObject(value: Json): Json {
+  if (typeof value === 'object') return value;
+  if (typeof value !== 'string' || !value.trim().startsWith('{')) return { value };
+  const parsed = parseJson(value);
+  return isJsonObject(parsed) ? parsed : {};
+}
+
+function toArray(value: Json): Json {
+  if (Array.isArray(value)) return value;
+  if (typeof value !== 'string' || !value.trim().startsWith('[')) return [value];
+  const parsed = parseJson(value);
+  return Array.isArray(parsed) ? parsed : [];
+}
+
+function unquoted(text: string): string {
+  const quote = text[0];
+  return text.length > 1 && (quote === '"' || quote === "'") && text.endsWith(quote)
+    ? text.slice(1, -1)
+    : text;
+}
