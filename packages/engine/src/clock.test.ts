@@ -1,0 +1,56 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { systemClock } from './clock.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1000 });
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('fires once, at its time', () => {
+  const fire = vi.fn<() => void>();
+  systemClock.at(1500, fire);
+  vi.advanceTimersByTime(499);
+  expect(fire).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1000);
+  expect(fire).toHaveBeenCalledTimes(1);
+});
+
+it('fires in a later turn when its time is past', () => {
+  const fire = vi.fn<() => void>();
+  systemClock.at(-5, fire);
+  expect(fire).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(0);
+  expect(fire).toHaveBeenCalledTimes(1);
+});
+
+it('waits longer than the longest timer', () => {
+  const fire = vi.fn<() => void>();
+  const days60 = 60 * 24 * 3_600_000;
+  systemClock.at(1000 + days60, fire);
+  vi.advanceTimersByTime(days60 - 1);
+  expect(fire).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(1);
+  expect(fire).toHaveBeenCalledTimes(1);
+});
+
+it('is never early when the timer is, because the wall clock was set back', () => {
+  const fire = vi.fn<() => void>();
+  systemClock.at(2000, fire);
+  vi.setSystemTime(500);
+  vi.advanceTimersByTime(1000);
+  expect(fire).not.toHaveBeenCalled();
+  vi.advanceTimersByTime(500);
+  expect(fire).toHaveBeenCalledTimes(1);
+});
+
+it('does not fire once it was cancelled, at first or later', () => {
+  const fire = vi.fn<() => void>();
+  const cancel = systemClock.at(2000, fire);
+  vi.setSystemTime(500);
+  vi.advanceTimersByTime(1000);
+  cancel();
+  vi.advanceTimersByTime(5000);
+  expect(fire).not.toHaveBeenCalled();
+});

@@ -1,0 +1,20 @@
+import type { Clock } from '@heddle/core';
+
+/** The longest delay that Node's timers take; longer ones would fire at once. */
+const LONGEST_DELAY_MS = 2 ** 31 - 1;
+
+/** The machine's clock. Timers may lie any time ahead and keep the process alive until they fire or are cancelled. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  at(atMs, fire) {
+    let timer: NodeJS.Timeout;
+    // Node's timers run on a monotonic clock and may fire a little before the wall clock says so.
+    const wait = (): void => {
+      const leftMs = atMs - Date.now();
+      if (leftMs <= 0) fire();
+      else timer = setTimeout(wait, Math.min(leftMs, LONGEST_DELAY_MS));
+    };
+    timer = setTimeout(wait, Math.min(Math.max(atMs - Date.now(), 0), LONGEST_DELAY_MS));
+    return () => clearTimeout(timer);
+  },
+};

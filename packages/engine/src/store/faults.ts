@@ -1,0 +1,41 @@
+import { EngineError, InvariantError } from '@heddle/core';
+
+/** JOURNAL_CORRUPT for a run. */
+export function journalCorrupt(runId: string, what: string, cause?: unknown): EngineError {
+  return new EngineError(
+    'JOURNAL_CORRUPT',
+    `The journal of run "${runId}" is damaged: ${what}. The run cannot go on; start it again, or restore the data folder from a backup.`,
+    { details: { runId }, cause },
+  );
+}
+
+/** RUN_NOT_FOUND for a write that names a run which was never created. */
+export function unknownRun(runId: string): EngineError {
+  return new EngineError(
+    'RUN_NOT_FOUND',
+    `There is no run "${runId}" in this store. Create it before writing to it.`,
+  );
+}
+
+/** The error for an entry whose number is taken: two writers drive one run. */
+export function entryTwice(runId: string): InvariantError {
+  return new InvariantError(`an entry of the journal of run "${runId}" was written twice`);
+}
+
+/** A stored JSON text as a value; JOURNAL_CORRUPT, naming `what` it is, when it is not JSON. */
+export function parseStored<T>(text: string, what: string): T {
+  try {
+    return JSON.parse(text) as T;
+  } catch (error) {
+    throw new EngineError(
+      'JOURNAL_CORRUPT',
+      `The stored ${what} is damaged: it is not JSON. Restore the data folder from a backup.`,
+      { cause: error },
+    );
+  }
+}
+
+/** The error for a deployment of a plan that nobody stored. */
+export function planUnknown(workflowId: string, planHash: string): InvariantError {
+  return new InvariantError(`workflow "${workflowId}" was deployed before its plan ${planHash} was stored`);
+}

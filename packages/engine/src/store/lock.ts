@@ -1,0 +1,100 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { EngineError } from '@heddle/core';
+import type { Clock } from '@heddle/core';
+import { fileFault, sqliteCode, systemFault } from './sqlite/failure.ts';
+import { loadSqlite } from './sqlite/load.ts';
+
+/** The process that runs a data folder. */
+export interface DataOwner {
+  pid: number;
+  hostname: string;
+  /** ISO 8601. */
+  startedAt: string;
+}
+
+export interface DataLock {
+  release(): void;
+}
+
+const SQLITE_BUSY = 5;
+/** An owner that is just closing needs a moment. */
+const PATIENCE_MS = 100;
+
+/**
+ * The right to run the data folder, for this process alone; DATA_LOCKED, naming the owner, when another one has it.
+ *
+ * The lock is SQLite's on an empty file of its own: the operating system drops it when the process dies, however it
+ * dies, so no stale lock can remain. Nothing else may open that file, since on POSIX systems closing any descriptor of
+ * it would drop the lock. Who owns it stands in `owner.json`, for messages only.
+ */
+export function lockData(data: string, clock: Clock): DataLock {
+  const file = join(data, 'lock.db');
+  const info = join(data, 'owner.json');
+  const db = exclusive(file, info, data);
+  try {
+    const owner: DataOwner = {
+      pid: process.pid,
+      hostname: hostname(),
+      startedAt: new Date(clock.now()).toISOString(),
+    };
+    writeFileSync(`${info}.new`, `${JSON.stringify(owner)}\n`);
+    renameSync(`${info}.new`, info);
+  } catch (error) {
+    db.close();
+    throw systemFault(error, info);
+  }
+  return {
+    release() {
+      if (!db.isOpen) return;
+      rmSync(info, { force: true });
+      db.close();
+    },
+  };
+}
+
+function exclusive(file: string, info: string, data: string): DatabaseSync {
+  const { DatabaseSync: Database } = loadSqlite();
+  let db: DatabaseSync | undefined;
+  try {
+    db = new Database(file, { timeout: PATIENCE_MS });
+    db.exec('BEGIN EXCLUSIVE');
+    return db;
+  } catch (error) {
+    db?.close();
+    if (((sqliteCode(error) ?? 0) & 0xff) === SQLITE_BUSY) throw locked(data, readOwner(info));
+    throw fileFault(error, file) ?? error;
+  }
+}
+
+/** The owner as it wrote itself down; undefined while it has not yet, or when what stands there is of a dead one. */
+function readOwner(info: string): DataOwner | undefined {
+  try {
+    const owner = JSON.parse(readFileSync(info, 'utf8')) as DataOwner;
+    if (owner.hostname === hostname()) process.kill(owner.pid, 0);
+    return owner;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return undefined;
+    return JSON.parse(readFileSync(info, 'utf8')) as DataOwner;
+  }
+}
+
+function locked(data: string, owner: DataOwner | undefined): EngineError {
+  const who = owner
+    ? `process ${owner.pid} on ${owner.hostname} (since ${owner.startedAt})`
+    : 'another process, which has just started';
+  return new EngineError(
+    'DATA_LOCKED',
+    `The data folder "${data}" is being run by ${who}, and only one process at a time may run it. ` +
+      'Wait until it ends, stop it, or use another data folder. ' +
+      'Runs in this folder can still be listed, shown, tailed, cancelled and resumed.',
+    {
+      details: {
+        data,
+        ...(owner && { pid: owner.pid, hostname: owner.hostname, startedAt: owner.startedAt }),
+      },
+    },
+  );
+}

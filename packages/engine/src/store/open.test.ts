@@ -1,0 +1,124 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { entry, newRun, record, started } from '../../../../test/support/run-data.ts';
+import { openStores } from './open.ts';
+import type { StoreOptions } from './open.ts';
+import { openDatabase } from './sqlite/database.ts';
+import type { Stores } from './stores.ts';
+
+function open(options: StoreOptions): Stores {
+  const stores = openStores(options);
+  onTestFinished(() => stores.close());
+  return stores;
+}
+
+it('is locked for a second owner, also of the same process, with pid and what still works', () => {
+  const data = dataFolder();
+  open({ data });
+  expect(() => openStores({ data })).toThrow(
+    expect.objectContaining({
+      code: 'DATA_LOCKED',
+      message: expect.stringMatching(
+        new RegExp(`run by process ${process.pid} on .*listed, shown, tailed, cancelled and resumed`),
+      ) as string,
+      details: expect.objectContaining({ pid: process.pid }) as unknown,
+    }),
+  );
+});
+
+it('is free again once it is closed, and after an attempt that failed', () => {
+  const data = dataFolder();
+  openStores({ data }).close();
+  expect(existsSync(join(data, 'owner.json'))).toBe(false);
+  writeFileSync(
+    join(data, 'owner.json'),
+    '{"pid":1,"hostname":"elsewhere","startedAt":"2020-01-01T00:00:00.000Z"}',
+  );
+  const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
+  db.exec('PRAGMA user_version = 99');
+  expect(() => openStores({ data })).toThrow(/format 99/);
+  db.exec('PRAGMA user_version = 1');
+  db.close();
+  open({ data });
+  expect(JSON.parse(readFileSync(join(data, 'owner.json'), 'utf8'))).toMatchObject({ pid: process.pid });
+});
+
+it.each(['not JSON', '{"pid":999999999,"hostname":"%HOST%"}'])(
+  'does not blame a dead owner (%s)',
+  async (text) => {
+    const data = dataFolder();
+    open({ data });
+    const { hostname } = await import('node:os');
+    writeFileSync(join(data, 'owner.json'), text.replace('%HOST%', hostname()));
+    expect(() => openStores({ data })).toThrow(/another process, which has just started/);
+  },
+);
+
+it('refuses a data file of a newer format, for owners and readers', () => {
+  const data = dataFolder();
+  openStores({ data }).close();
+  const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
+  db.exec('PRAGMA user_version = 2');
+  db.close();
+  for (const readOnly of [false, true]) {
+    expect(() => openStores({ data, readOnly })).toThrow(
+      expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }),
+    );
+  }
+});
+
+it('refuses a file that is no database', () => {
+  const data = dataFolder();
+  writeFileSync(join(data, 'heddle.db'), 'hello '.repeat(1000));
+  for (const readOnly of [false, true]) {
+    expect(() => openStores({ data, readOnly })).toThrow(/heddle\.db" is damaged or no data file of Heddle/);
+  }
+});
+
+it('says DATA_UNWRITABLE, naming the folder, when it cannot be made', () => {
+  const file = join(dataFolder(), 'file');
+  writeFileSync(file, '');
+  const fault = { code: 'DATA_UNWRITABLE', message: expect.stringContaining(file) as string };
+  expect(() => openStores({ data: file })).toThrow(expect.objectContaining(fault));
+  expect(() => openStores({ data: join(file, 'below') })).toThrow(expect.objectContaining(fault));
+});
+
+it('says DATA_UNWRITABLE, naming the file, when it cannot be opened', () => {
+  const data = dataFolder();
+  mkdirSync(join(data, 'heddle.db'));
+  expect(() => openStores({ data })).toThrow(
+    expect.objectContaining({
+      code: 'DATA_UNWRITABLE',
+      message: expect.stringContaining('heddle.db') as string,
+    }),
+  );
+});
+
+it('reads a folder without data as empty and makes none', () => {
+  const data = join(dataFolder(), 'none');
+  expect(open({ data, readOnly: true }).runs.list({})).toEqual({ runs: [], cursor: undefined });
+  expect(existsSync(data)).toBe(false);
+});
+
+it('lets two readers see each commit of the owner at once, and write nothing', async () => {
+  const data = dataFolder();
+  const owner = open({ data });
+  const readers = [open({ data, readOnly: true }), open({ data, readOnly: true })];
+  await owner.runs.create(newRun('r'), started());
+  for (let seq = 2; seq < 50; seq += 1) {
+    await owner.runs.append('r', [entry(seq)]);
+    for (const { runs } of readers) expect(runs.tail('r', seq - 1)).toEqual([entry(seq)]);
+  }
+  await owner.runs.saveRecord(record('r', { status: 'completed' }), []);
+  const large = await owner.values.put(JSON.stringify('x'.repeat(300_000)));
+  for (const { runs, values } of readers) {
+    expect(runs.list({ status: ['completed'] })).toMatchObject({ runs: [{ runId: 'r' }] });
+    expect(runs.open()).toEqual([]);
+    expect(await values.get(large)).toHaveLength(300_002);
+    await expect((async () => runs.append('r', [entry(99)]))()).rejects.toMatchObject({
+      code: 'DATA_UNWRITABLE',
+    });
+  }
+});

@@ -1,0 +1,169 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { Clock } from '@heddle/core';
+import { systemClock } from '../clock.ts';
+import { lockData } from './lock.ts';
+import type { DataLock } from './lock.ts';
+import { MemoryControlStore } from './memory-control.ts';
+import { MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
+import { GroupCommit } from './sqlite/commit.ts';
+import { SqliteControlStore } from './sqlite/control.ts';
+import type { Writer } from './sqlite/control.ts';
+import { explained, openDatabase } from './sqlite/database.ts';
+import { SqliteDefinitionStore } from './sqlite/definitions.ts';
+import { Doorbell } from './sqlite/doorbell.ts';
+import { systemFault } from './sqlite/failure.ts';
+import { expectNewest, formatOf, migrate } from './sqlite/migrations.ts';
+import { SqliteRunStore } from './sqlite/runs.ts';
+import { ValueFiles } from './sqlite/value-files.ts';
+import { SqliteValueStore } from './sqlite/values.ts';
+import type { Durability, Stores } from './stores.ts';
+
+export interface StoreOptions {
+  /** The data folder; undefined: everything stays in memory. */
+  data?: string | undefined;
+  /** Default `process`. */
+  durability?: Durability | undefined;
+  clock?: Clock | undefined;
+  /** For processes beside the owner: reads what is there, and may ask through `control`. A folder without data reads as empty. */
+  readOnly?: boolean | undefined;
+  /** Told of faults of the file in the background, which no caller waits for. */
+  onError?: ((error: unknown) => void) | undefined;
+}
+
+/**
+ * The stores of a data folder, or of this process's memory.
+ *
+ * Without `readOnly` the caller becomes the owner that runs the folder, until `close`: DATA_LOCKED when another process
+ * is. DATA_FORMAT_UNSUPPORTED for a file of another format, DATA_UNWRITABLE when the folder cannot be used.
+ */
+export function openStores(options: StoreOptions = {}): Stores {
+  const { data, durability = 'process', clock = systemClock, onError = () => undefined } = options;
+  if (data === undefined) return memoryStores(clock);
+  const place = { data, file: join(data, 'heddle.db'), durability, clock, onError };
+  return options.readOnly ? visit(place) : own(place);
+}
+
+interface Place {
+  data: string;
+  file: string;
+  durability: Durability;
+  clock: Clock;
+  onError: (error: unknown) => void;
+}
+
+function memoryStores(clock: Clock): Stores {
+  return {
+    runs: new MemoryRunStore(),
+    definitions: new MemoryDefinitionStore(),
+    values: new MemoryValueStore(),
+    control: new MemoryControlStore(clock),
+    close: () => undefined,
+  };
+}
+
+function own(place: Place): Stores {
+  try {
+    mkdirSync(place.data, { recursive: true });
+  } catch (error) {
+    throw systemFault(error, place.data);
+  }
+  const lock = lockData(place.data, place.clock);
+  try {
+    return ownLocked(place, lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function ownLocked(place: Place, lock: DataLock): Stores {
+  const { db, commit } = connect(place, (fresh) => migrate(fresh, place.file));
+  const files = valueFiles(place);
+  files.sweep();
+  const { stores, control } = assemble(place, db, { commit, files, writer: () => ({ db, commit }) });
+  // Old outcomes only take room, so nobody has to wait until they are gone.
+  control.prune().catch(place.onError);
+  return {
+    ...stores,
+    close() {
+      control.close();
+      commit.close();
+      if (db.isOpen) db.close();
+      lock.release();
+    },
+  };
+}
+
+function visit(place: Place): Stores {
+  if (!existsSync(place.file)) return memoryStores(place.clock);
+  const db = openDatabase(place.file, { readOnly: true, durability: place.durability });
+  try {
+    return visitOpen(place, db);
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function visitOpen(place: Place, db: DatabaseSync): Stores {
+  // The owner is about to create the first format.
+  if (explained(place.file, () => formatOf(db)) === 0) {
+    db.close();
+    return memoryStores(place.clock);
+  }
+  expectNewest(db, place.file);
+  let asking: Writer | undefined;
+  const writer = (): Writer => (asking ??= connect(place, (found) => expectNewest(found, place.file)));
+  const commit = new GroupCommit(db, place.file);
+  const { stores } = assemble(place, db, { commit, files: valueFiles(place), writer });
+  return {
+    ...stores,
+    close() {
+      for (const connection of [asking, { db, commit }]) {
+        connection?.commit.close();
+        if (connection?.db.isOpen) connection.db.close();
+      }
+    },
+  };
+}
+
+function connect(place: Place, prepare: (db: DatabaseSync) => void): Writer {
+  const db = openDatabase(place.file, { readOnly: false, durability: place.durability });
+  try {
+    explained(place.file, () => prepare(db));
+    return { db, commit: new GroupCommit(db, place.file) };
+  } catch (error) {
+    db.close();
+    throw error;
+  }
+}
+
+function valueFiles(place: Place): ValueFiles {
+  return new ValueFiles(join(place.data, 'values'), place.durability);
+}
+
+function assemble(
+  place: Place,
+  db: DatabaseSync,
+  parts: { commit: GroupCommit; files: ValueFiles; writer: () => Writer },
+): { stores: Omit<Stores, 'close'>; control: SqliteControlStore } {
+  const { file, clock, onError } = place;
+  const { commit, files, writer } = parts;
+  const control = new SqliteControlStore({
+    file,
+    db,
+    writer,
+    bell: new Doorbell(place.data),
+    clock,
+    onError,
+  });
+  const stores = {
+    runs: new SqliteRunStore(db, file, commit),
+    definitions: new SqliteDefinitionStore(db, file, commit),
+    values: new SqliteValueStore(db, { file, files }, commit),
+    control,
+  };
+  return { stores, control };
+}

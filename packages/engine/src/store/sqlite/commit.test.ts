@@ -1,0 +1,134 @@
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import { expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../../../../../test/support/data-folder.ts';
+import { entry, log, newRun, record, started } from '../../../../../test/support/run-data.ts';
+import { GroupCommit } from './commit.ts';
+import { openDatabase } from './database.ts';
+import { migrate } from './migrations.ts';
+import { SqliteRunStore } from './runs.ts';
+
+function open(): { db: DatabaseSync; file: string; commit: GroupCommit; runs: SqliteRunStore } {
+  const file = join(dataFolder(), 'heddle.db');
+  const db = openDatabase(file, { readOnly: false, durability: 'process' });
+  onTestFinished(() => db.close());
+  migrate(db, file);
+  const commit = new GroupCommit(db, file);
+  return { db, file, commit, runs: new SqliteRunStore(db, file, commit) };
+}
+
+/** A connection that notes what runs on it; `fail` names the statement that fails, with an error of SQLite's. */
+function scripted(fail: { sql: string; errcode: number } | undefined): { db: DatabaseSync; ran: string[] } {
+  const ran: string[] = [];
+  const db = { isTransaction: false };
+  const prepare = (sql: string): { run: () => void } => ({
+    run() {
+      ran.push(sql);
+      if (fail?.sql === sql) throw Object.assign(new Error('disk I/O error'), { errcode: fail.errcode });
+      db.isTransaction = sql.startsWith('BEGIN');
+    },
+  });
+  return { db: Object.assign(db, { prepare }) as unknown as DatabaseSync, ran };
+}
+
+it('commits the writes of one turn in one transaction, in order, and settles them after it', async () => {
+  const { db, ran } = scripted(undefined);
+  const commit = new GroupCommit(db, 'file');
+  const write = (name: string): Promise<number> => commit.run(() => ran.push(name));
+  const first = write('a').then(() => ran.push('a is settled'));
+  const second = Promise.resolve().then(() => write('b'));
+  await Promise.all([first, second]);
+  await write('c');
+  expect(ran).toEqual([
+    'BEGIN IMMEDIATE',
+    'a',
+    'b',
+    'COMMIT',
+    'a is settled',
+    'BEGIN IMMEDIATE',
+    'c',
+    'COMMIT',
+  ]);
+});
+
+it('rejects the whole group when the commit fails, rolls back, and tries anew with the next', async () => {
+  const fail = { sql: 'COMMIT', errcode: 10 };
+  const { db, ran } = scripted(fail);
+  const commit = new GroupCommit(db, '/data/heddle.db');
+  const answers = await Promise.allSettled([commit.run(() => 1), commit.run(() => 2)]);
+  for (const answer of answers) {
+    expect(answer).toMatchObject({
+      status: 'rejected',
+      reason: {
+        code: 'DATA_UNWRITABLE',
+        message: expect.stringMatching(/"\/data\/heddle.db".*disk reports an error/) as string,
+      },
+    });
+  }
+  expect(ran).toEqual(['BEGIN IMMEDIATE', 'COMMIT', 'ROLLBACK']);
+  fail.sql = '';
+  expect(await commit.run(() => 3)).toBe(3);
+});
+
+it('says which process to stop when another one keeps the file locked', async () => {
+  const { db } = scripted({ sql: 'BEGIN IMMEDIATE', errcode: 5 });
+  const commit = new GroupCommit(db, 'file');
+  await expect(commit.run(() => 1)).rejects.toThrow(/another process keeps it locked/);
+});
+
+it('lets a wrong write fail alone', async () => {
+  const { runs } = open();
+  await runs.create(newRun('a'), started());
+  const answers = await Promise.allSettled([
+    runs.append('a', [entry(2)]),
+    runs.append('nobody', [entry(2)]),
+    runs.append('a', [entry(3)]),
+    runs.append('a', [entry(4), entry(3)]),
+    runs.saveRecord(record('a'), [log('a', 1)]),
+  ]);
+  expect(answers.map((answer) => answer.status)).toEqual([
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+    'rejected',
+    'fulfilled',
+  ]);
+  expect(runs.journal('a').map((one) => one.seq)).toEqual([1, 2, 3]);
+});
+
+it('rejects every waiter when the disk is full, loses nothing that was committed, and works again when it is not', async () => {
+  const { db, file, runs } = open();
+  const ids = ['a', 'b', 'c'];
+  await Promise.all(ids.map((id) => runs.create(newRun(id), started())));
+  const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+  db.exec(`PRAGMA max_page_count = ${pages}`);
+
+  const large = 'x'.repeat(8000);
+  const answers = await Promise.allSettled([
+    runs.append('a', [entry(2)]),
+    ...ids.map((id) => runs.append(id, [entry(id === 'a' ? 3 : 2, large), entry(id === 'a' ? 4 : 3, large)])),
+  ]);
+  for (const answer of answers) {
+    expect(answer).toMatchObject({
+      status: 'rejected',
+      reason: { code: 'DATA_UNWRITABLE', details: { file } },
+    });
+    expect((answer as PromiseRejectedResult).reason.message).toMatch(
+      /heddle\.db.*disk is full\. Free some space/,
+    );
+  }
+  for (const id of ids) expect(runs.journal(id)).toEqual([started()]);
+
+  db.exec(`PRAGMA max_page_count = ${pages + 1000}`);
+  await Promise.all(ids.map((id) => runs.append(id, [entry(2, large)])));
+  for (const id of ids) expect(runs.journal(id)).toEqual([started(), entry(2, large)]);
+});
+
+it('commits what is waiting when it is closed, and refuses what comes later', async () => {
+  const { commit, runs } = open();
+  const waiting = runs.create(newRun('a'), started());
+  commit.close();
+  expect(runs.journal('a')).toHaveLength(1);
+  expect(await waiting).toBe(true);
+  await expect(runs.append('a', [entry(2)])).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
+});

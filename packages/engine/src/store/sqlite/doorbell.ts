@@ -1,0 +1,36 @@
+import { watch, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/**
+ * A file that requesters touch so that the owner looks at once.
+ *
+ * Watching the data file or its log would wake the owner at each commit of its own. Nothing depends on the bell: where
+ * a file system reports no changes, the owner's slow poll finds the requests.
+ */
+export class Doorbell {
+  readonly #file: string;
+
+  constructor(data: string) {
+    this.#file = join(data, 'doorbell');
+  }
+
+  ring(): void {
+    try {
+      writeFileSync(this.#file, `${process.pid}\n`);
+    } catch {
+      // The request is stored; the owner's poll finds it.
+    }
+  }
+
+  /** Calls `heard` at each ring until the returned function is called. Does not keep the process alive. */
+  listen(heard: () => void): () => void {
+    this.ring();
+    try {
+      const watcher = watch(this.#file, { persistent: false }, heard);
+      watcher.on('error', () => watcher.close());
+      return () => watcher.close();
+    } catch {
+      return () => undefined;
+    }
+  }
+}

@@ -1,0 +1,96 @@
+import { existsSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../../../../../test/support/data-folder.ts';
+import { openStores } from '../open.ts';
+import type { Durability, Stores } from '../stores.ts';
+
+const LARGE = JSON.stringify('ä'.repeat(200_000));
+
+function open(data: string, durability: Durability = 'process'): Stores {
+  const stores = openStores({ data, durability });
+  onTestFinished(() => stores.close());
+  return stores;
+}
+
+function fileOf(data: string, key: string): string {
+  const hash = key.slice('sha256:'.length);
+  return join(data, 'values', hash.slice(0, 2), hash);
+}
+
+it.each(['process', 'power'] as const)(
+  'writes a large value as a file named by its hash (%s)',
+  async (durability) => {
+    const data = dataFolder();
+    const key = await open(data, durability).values.put(LARGE);
+    expect(statSync(fileOf(data, key)).size).toBe(Buffer.byteLength(LARGE));
+    expect(readdirSync(join(data, 'values', 'unfinished'))).toEqual([]);
+  },
+);
+
+it('writes no file for a value of up to 256 KiB', async () => {
+  const data = dataFolder();
+  await open(data).values.put(JSON.stringify('x'.repeat(256 * 1024 - 2)));
+  expect(existsSync(join(data, 'values'))).toBe(false);
+});
+
+it('keeps values beyond the life of the process', async () => {
+  const data = dataFolder();
+  const first = open(data);
+  const keys = [await first.values.put('"small"'), await first.values.put(LARGE)];
+  first.close();
+  const { values } = open(data);
+  expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual(['"small"', LARGE]);
+});
+
+it('says VALUE_MISSING, with file and reason, when the file is gone', async () => {
+  const data = dataFolder();
+  const { values } = open(data);
+  const key = await values.put(LARGE);
+  rmSync(fileOf(data, key));
+  await expect((async () => values.get(key))()).rejects.toMatchObject({
+    code: 'VALUE_MISSING',
+    message: expect.stringMatching(/file ".*values.*" is gone\. Restore/) as string,
+  });
+});
+
+it('says VALUE_MISSING when the file has lost its end', async () => {
+  const data = dataFolder();
+  const { values } = open(data);
+  const key = await values.put(LARGE);
+  truncateSync(fileOf(data, key), 1000);
+  await expect((async () => values.get(key))()).rejects.toMatchObject({
+    code: 'VALUE_MISSING',
+    message: expect.stringContaining('1000 bytes instead of 400002') as string,
+  });
+});
+
+it('writes a file that is gone or damaged again when the value is stored again', async () => {
+  const data = dataFolder();
+  const { values } = open(data);
+  const key = await values.put(LARGE);
+  for (const damage of [rmSync, truncateSync]) {
+    damage(fileOf(data, key));
+    expect(await values.put(LARGE)).toBe(key);
+    expect(await values.get(key)).toBe(LARGE);
+  }
+});
+
+it('says DATA_UNWRITABLE when the file cannot be written', async () => {
+  const data = dataFolder();
+  const { values } = open(data);
+  writeFileSync(join(data, 'values'), 'a file where the folder should be');
+  await expect((async () => values.put(LARGE))()).rejects.toMatchObject({ code: 'DATA_UNWRITABLE' });
+  rmSync(join(data, 'values'));
+  expect(await values.get(await values.put(LARGE))).toBe(LARGE);
+});
+
+it('removes what a process that died has left unfinished', async () => {
+  const data = dataFolder();
+  const first = open(data);
+  await first.values.put(LARGE);
+  first.close();
+  writeFileSync(join(data, 'values', 'unfinished', 'half'), 'x');
+  open(data);
+  expect(existsSync(join(data, 'values', 'unfinished'))).toBe(false);
+});

@@ -1,0 +1,24 @@
+import type { DefinitionStore, Entry, RunStore, ValueStore } from '@heddle/core';
+import type { ControlStore } from './control.ts';
+
+/** A run store whose journals can be followed while they grow. */
+export interface LocalRunStore extends RunStore {
+  /** Entries of the journal after `afterSeq`, in order; all of them for -1. */
+  tail(runId: string, afterSeq: number): Promise<Entry[]> | Entry[];
+}
+
+/** Everything that one data folder, or the memory of one process, keeps. */
+export interface Stores {
+  readonly runs: LocalRunStore;
+  readonly definitions: DefinitionStore;
+  readonly values: ValueStore;
+  readonly control: ControlStore;
+  /** Writes what is under way, closes the files and gives the data folder free. Later writes fail with ENGINE_CLOSED. */
+  close(): void;
+}
+
+/**
+ * What a commit survives: `process`, the death of the process at any moment; `power`, that of the machine too
+ * (one flush of the disk for each commit).
+ */
+export type Durability = 'process' | 'power';

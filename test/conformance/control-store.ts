@@ -1,0 +1,81 @@
+import type { ControlAsk, ControlRequest, ControlStore } from '../../packages/engine/src/store/control.ts';
+import { describe, expect, it, vi } from 'vitest';
+
+const CANCEL: ControlAsk = { runId: 'r', kind: 'cancel', payload: { reason: 'ä' } };
+
+/** What every control store does; `make` gives a new, empty one. */
+export function describeControlStore(name: string, make: () => ControlStore): void {
+  describe(`${name}: control store`, () => {
+    it('hands a request to the one who serves and its answer back', async () => {
+      const store = make();
+      const taken: ControlRequest[] = [];
+      store.serve((request) => {
+        taken.push(request);
+        return { answer: request.runId };
+      });
+      const id = await store.request(CANCEL);
+      await vi.waitUntil(() => store.outcome(id));
+      expect(store.outcome(id)).toEqual({ status: 'done', value: { answer: 'r' } });
+      expect(taken).toEqual([{ ...CANCEL, id, createdMs: expect.any(Number) as number }]);
+    });
+
+    it('keeps requests until somebody serves, oldest first, each taken once', async () => {
+      const store = make();
+      const ids = [await store.request(CANCEL), await store.request(CANCEL), await store.request(CANCEL)];
+      expect(ids.map((id) => store.outcome(id))).toEqual([undefined, undefined, undefined]);
+      const taken: string[] = [];
+      const stop = store.serve(({ id }) => {
+        taken.push(id);
+        return null;
+      });
+      await stop();
+      const stopAgain = store.serve(({ id }) => {
+        taken.push(`again ${id}`);
+        return null;
+      });
+      await stopAgain();
+      expect(taken).toEqual(ids);
+    });
+
+    it('takes a slow request once, and others while it is in hand', async () => {
+      const store = make();
+      const finish: (() => void)[] = [];
+      store.serve(() => new Promise((resolve) => finish.push(() => resolve(null))));
+      const slow = await store.request(CANCEL);
+      const next = await store.request(CANCEL);
+      expect(finish).toHaveLength(2);
+      finish[1]?.();
+      await vi.waitUntil(() => store.outcome(next));
+      expect(store.outcome(slow)).toBeUndefined();
+      finish[0]?.();
+      await vi.waitUntil(() => store.outcome(slow));
+      expect(finish).toHaveLength(2);
+    });
+
+    it('tells the requester why a request was rejected', async () => {
+      const store = make();
+      const { EngineError } = await import('@heddle/core');
+      store.serve(({ kind }) => {
+        if (kind === 'resume') throw new TypeError('bug');
+        throw new EngineError('RUN_ENDED', 'Run "r" has ended.');
+      });
+      const cancel = await store.request(CANCEL);
+      const resume = await store.request({ ...CANCEL, kind: 'resume' });
+      await vi.waitUntil(() => store.outcome(cancel) && store.outcome(resume));
+      expect(store.outcome(cancel)).toEqual({
+        status: 'rejected',
+        code: 'RUN_ENDED',
+        message: 'Run "r" has ended.',
+      });
+      expect(store.outcome(resume)).toEqual({ status: 'rejected', code: 'UNEXPECTED', message: 'bug' });
+    });
+
+    it('takes nothing after it was stopped', async () => {
+      const store = make();
+      await store.serve(() => null)();
+      const id = await store.request(CANCEL);
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(store.outcome(id)).toBeUndefined();
+    });
+  });
+}

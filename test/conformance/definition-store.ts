@@ -1,0 +1,69 @@
+import type { DefinitionStore } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+
+/** What every definition store does; `make` gives a new, empty one. */
+export function describeDefinitionStore(name: string, make: () => DefinitionStore): void {
+  async function withPlans(): Promise<DefinitionStore> {
+    const store = make();
+    for (const hash of ['p1', 'p2', 'p3']) await store.putPlan(hash, { hash });
+    return store;
+  }
+
+  describe(`${name}: definition store`, () => {
+    it('gives a plan back, and never another one for the same hash', async () => {
+      const store = make();
+      await store.putPlan('p', { blocks: ['ä', null] });
+      await store.putPlan('p', { changed: true });
+      expect(await store.plan('p')).toEqual({ blocks: ['ä', null] });
+      expect(await store.plan('other')).toBeUndefined();
+    });
+
+    it('numbers the versions of each workflow from 1 on', async () => {
+      const store = await withPlans();
+      expect(await store.deploy({ workflowId: 'w', name: 'W', planHash: 'p1', atMs: 1 })).toBe(1);
+      expect(await store.deploy({ workflowId: 'w', name: 'W', planHash: 'p2', atMs: 2 })).toBe(2);
+      expect(await store.deploy({ workflowId: 'v', name: 'V', planHash: 'p2', atMs: 3 })).toBe(1);
+      expect(await store.find('w')).toEqual({ workflowId: 'w', name: 'W', version: 2, planHash: 'p2' });
+      expect(await store.find('w', 1)).toEqual({ workflowId: 'w', name: 'W', version: 1, planHash: 'p1' });
+      expect(await store.find('w', 3)).toBeUndefined();
+      expect(await store.find('w', 0)).toBeUndefined();
+    });
+
+    it('makes no new version of the newest plan, but one of an older plan', async () => {
+      const store = await withPlans();
+      const deploy = async (planHash: string): Promise<number> =>
+        store.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
+      expect([await deploy('p1'), await deploy('p1'), await deploy('p2'), await deploy('p1')]).toEqual([
+        1, 1, 2, 3,
+      ]);
+    });
+
+    it('finds a workflow by the name of its newest version, by id first', async () => {
+      const store = await withPlans();
+      await store.deploy({ workflowId: 'w', name: 'Mail', planHash: 'p1', atMs: 1 });
+      expect(await store.find('Mail', 1)).toMatchObject({ workflowId: 'w', version: 1 });
+      await store.deploy({ workflowId: 'w', name: 'Letters', planHash: 'p2', atMs: 2 });
+      expect(await store.find('Mail')).toBeUndefined();
+      expect(await store.find('Letters', 1)).toMatchObject({ workflowId: 'w', name: 'Mail' });
+      await store.deploy({ workflowId: 'Letters', name: 'Other', planHash: 'p1', atMs: 3 });
+      expect(await store.find('Letters')).toMatchObject({ workflowId: 'Letters' });
+    });
+
+    it('takes the workflow deployed last when several have the name', async () => {
+      const store = await withPlans();
+      await store.deploy({ workflowId: 'a', name: 'Same', planHash: 'p1', atMs: 1 });
+      await store.deploy({ workflowId: 'b', name: 'Same', planHash: 'p1', atMs: 2 });
+      expect(await store.find('Same')).toMatchObject({ workflowId: 'b' });
+      await store.deploy({ workflowId: 'a', name: 'Same', planHash: 'p3', atMs: 3 });
+      expect(await store.find('Same')).toMatchObject({ workflowId: 'a', version: 2 });
+    });
+
+    it('refuses to deploy a plan that was never stored', async () => {
+      const store = make();
+      const deploy = async (): Promise<number> =>
+        store.deploy({ workflowId: 'w', name: 'W', planHash: 'x', atMs: 1 });
+      await expect(deploy()).rejects.toThrow(/before its plan x was stored/);
+      expect(await store.find('w')).toBeUndefined();
+    });
+  });
+}

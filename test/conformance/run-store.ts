@@ -1,0 +1,226 @@
+import type { Entry, RunRecord, RunStore } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { entry, log, newRun, record, started } from '../support/run-data.ts';
+
+/** What every run store does; `make` gives a new, empty one. */
+export function describeRunStore(name: string, make: () => RunStore): void {
+  describe(`${name}: run store`, () => {
+    describeJournals(make);
+    describeRecords(make);
+    describeLists(make);
+  });
+}
+
+async function pages(store: RunStore, query: Parameters<RunStore['list']>[0]): Promise<string[][]> {
+  const found: string[][] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await store.list({ ...query, ...(cursor !== undefined && { cursor }) });
+    found.push(page.runs.map((run) => run.runId));
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  return found;
+}
+
+async function withRun(make: () => RunStore, runId = 'r'): Promise<RunStore> {
+  const store = make();
+  await store.create(newRun(runId), started());
+  return store;
+}
+
+function describeJournals(make: () => RunStore): void {
+  it('creates a run with its header and its first entry', async () => {
+    const store = make();
+    const run = newRun('r', { version: 3, mocks: { types: { agent: ['ä'] } }, env: ['KEY'] });
+    expect(await store.create(run, started())).toBe(true);
+    expect(await store.header('r')).toEqual(run);
+    expect(await store.journal('r')).toEqual([started()]);
+  });
+
+  it('refuses an id that is taken and leaves the run that has it alone', async () => {
+    const store = await withRun(make);
+    expect(await store.create(newRun('r', { workflowId: 'other' }), started(9))).toBe(false);
+    expect((await store.header('r'))?.workflowId).toBe('workflow');
+    expect(await store.journal('r')).toEqual([started()]);
+  });
+
+  it('creates one run when two ask for the same id in the same turn', async () => {
+    const store = make();
+    const create = async (): Promise<boolean> => store.create(newRun('r'), started());
+    expect(await Promise.all([create(), create()])).toEqual([true, false]);
+  });
+
+  it('appends entries in order, several at once, and reads them back', async () => {
+    const store = await withRun(make);
+    await store.append('r', [entry(2), entry(3, '"quotes" \u0000 \ud83d\ude00 ')]);
+    await store.append('r', []);
+    await Promise.all([store.append('r', [entry(4)]), store.append('r', [entry(5), entry(6)])]);
+    const expected = [
+      started(),
+      entry(2),
+      entry(3, '"quotes" \u0000 \ud83d\ude00 '),
+      entry(4),
+      entry(5),
+      entry(6),
+    ];
+    expect(await store.journal('r')).toEqual(expected);
+  });
+
+  it('keeps the journals of many runs apart when all write at once', async () => {
+    const store = make();
+    const ids = Array.from({ length: 40 }, (_, index) => `run-${index}`);
+    await Promise.all(ids.map(async (id) => store.create(newRun(id), started())));
+    await Promise.all(
+      ids.map(async (id) => {
+        for (let seq = 2; seq <= 6; seq += 1) await store.append(id, [entry(seq, id)]);
+      }),
+    );
+    for (const id of ids) {
+      expect(await store.journal(id)).toEqual([started(), ...[2, 3, 4, 5, 6].map((seq) => entry(seq, id))]);
+    }
+  });
+
+  it('holds what was written, not the objects it was given', async () => {
+    const store = await withRun(make);
+    const given = entry(2) as Entry & { scope: number[] };
+    await store.append('r', [given]);
+    given.scope.push(99);
+    ((await store.journal('r'))[1] as { scope: number[] }).scope.push(77);
+    expect((await store.journal('r'))[1]).toEqual(entry(2));
+  });
+
+  it('refuses entries of a run that was never created, without harm to others in the same turn', async () => {
+    const store = await withRun(make);
+    const write = async (id: string): Promise<void> => store.append(id, [entry(2)]);
+    const answers = await Promise.allSettled([write('r'), write('stranger'), write('other')]);
+    expect(answers.map((answer) => answer.status)).toEqual(['fulfilled', 'rejected', 'rejected']);
+    expect(answers[1]).toMatchObject({ reason: { code: 'RUN_NOT_FOUND' } });
+    expect(await store.journal('r')).toHaveLength(2);
+  });
+
+  it('refuses an entry whose number is taken, with all entries that came along', async () => {
+    const store = await withRun(make);
+    await store.append('r', [entry(2)]);
+    await expect((async () => store.append('r', [entry(3), entry(2, 'again')]))()).rejects.toThrow(
+      /written twice/,
+    );
+    expect(await store.journal('r')).toEqual([started(), entry(2)]);
+  });
+
+  it('knows nothing of a run that was never created', async () => {
+    const store = make();
+    expect(await store.header('r')).toBeUndefined();
+    expect(await store.journal('r')).toEqual([]);
+    expect(await store.record('r')).toBeUndefined();
+    expect(await store.logs('r')).toEqual([]);
+  });
+}
+
+function describeRecords(make: () => RunStore): void {
+  it('reads the record back as it was saved last', async () => {
+    const store = await withRun(make);
+    await store.saveRecord(record('r'), []);
+    const last = record('r', {
+      status: 'failed',
+      endedMs: 5,
+      error: { code: 'X', message: 'ö', retryable: false },
+    });
+    await store.saveRecord(last, []);
+    expect(await store.record('r')).toEqual(last);
+  });
+
+  it('has one log per block run, in the order of starts, however often it is saved', async () => {
+    const store = await withRun(make);
+    await store.saveRecord(record('r'), [log('r', 2), log('r', 1)]);
+    const done = log('r', 2, { status: 'completed', endedMs: 1500, durationMs: 500, output: { v: [1] } });
+    await store.saveRecord(record('r', { seq: 2 }), [done, log('r', 10)]);
+    await store.saveRecord(record('r', { seq: 2 }), [done]);
+    expect(await store.logs('r')).toEqual([log('r', 1), done, log('r', 10)]);
+  });
+
+  it('refuses the record of a run that was never created', async () => {
+    const store = make();
+    const save = async (): Promise<void> => store.saveRecord(record('r'), [log('r', 1)]);
+    await expect(save()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    expect(await store.record('r')).toBeUndefined();
+  });
+
+  it('names the runs that have not ended, oldest first, also those without a record yet', async () => {
+    const store = make();
+    const statuses = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
+    for (const [index, status] of statuses.entries()) {
+      await store.create(newRun(status, { createdMs: 9000 - index }), started());
+      await store.saveRecord(record(status, { status, createdMs: 9000 - index }), []);
+    }
+    await store.create(newRun('fresh', { createdMs: 10_000 }), started());
+    expect(await store.open()).toEqual(['paused', 'running', 'queued', 'fresh']);
+    await store.saveRecord(record('running', { status: 'completed' }), []);
+    expect(await store.open()).toEqual(['paused', 'queued', 'fresh']);
+  });
+}
+
+async function withRecords(make: () => RunStore, records: RunRecord[]): Promise<RunStore> {
+  const store = make();
+  for (const one of records) {
+    await store.create(
+      newRun(one.runId, { createdMs: one.createdMs, workflowId: one.workflowId }),
+      started(),
+    );
+    await store.saveRecord(one, []);
+  }
+  return store;
+}
+
+function describeLists(make: () => RunStore): void {
+  it('lists the newest runs first, page by page, each once, also those of one millisecond', async () => {
+    const times = [5, 1, 3, 3, 3, 2, 4];
+    const store = await withRecords(
+      make,
+      times.map((createdMs, index) => record(`r${index}`, { createdMs })),
+    );
+    const expected = [['r0', 'r6', 'r4'], ['r3', 'r2', 'r5'], ['r1']];
+    expect(await pages(store, { limit: 3 })).toEqual(expected);
+    expect(await pages(store, {})).toEqual([expected.flat()]);
+  });
+
+  it('has no cursor behind the last page, even a full one', async () => {
+    const store = await withRecords(make, [record('a', { createdMs: 1 }), record('b', { createdMs: 2 })]);
+    expect(await pages(store, { limit: 2 })).toEqual([['b', 'a']]);
+    expect(await pages(store, { limit: 1 })).toEqual([['b'], ['a']]);
+  });
+
+  it('goes on where a page ended although runs came and changed in between', async () => {
+    const store = await withRecords(
+      make,
+      [1, 2, 3, 4].map((at) => record(`r${at}`, { createdMs: at })),
+    );
+    const first = await store.list({ limit: 2 });
+    await store.create(newRun('new', { createdMs: 9 }), started());
+    await store.saveRecord(record('new', { createdMs: 9 }), []);
+    await store.saveRecord(record('r2', { createdMs: 2, status: 'completed' }), []);
+    const second = await store.list({ limit: 2, cursor: first.cursor as string });
+    expect(second.runs.map((run) => run.runId)).toEqual(['r2', 'r1']);
+  });
+
+  it('filters by workflow and by any of several statuses, across pages', async () => {
+    const store = await withRecords(make, [
+      record('a', { createdMs: 1, workflowId: 'w1', status: 'completed' }),
+      record('b', { createdMs: 2, workflowId: 'w2', status: 'completed' }),
+      record('c', { createdMs: 3, workflowId: 'w1', status: 'paused' }),
+      record('d', { createdMs: 4, workflowId: 'w1', status: 'failed' }),
+    ]);
+    expect(await pages(store, { workflowId: 'w1', limit: 1 })).toEqual([['d'], ['c'], ['a']]);
+    expect(await pages(store, { status: ['completed', 'paused'] })).toEqual([['c', 'b', 'a']]);
+    expect(await pages(store, { workflowId: 'w1', status: ['completed'] })).toEqual([['a']]);
+    expect(await pages(store, { workflowId: 'nobody' })).toEqual([[]]);
+    expect(await pages(store, { status: [] })).toEqual([[]]);
+  });
+
+  it.each([{ cursor: 'nonsense' }, { cursor: '' }, { limit: 0 }, { limit: 1.5 }, { limit: 1001 }])(
+    'refuses %o as OPTIONS_INVALID',
+    async (query) => {
+      const store = make();
+      await expect((async () => store.list(query))()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
+    },
+  );
+}

@@ -1,0 +1,19 @@
+import { describeControlStore } from '../conformance/control-store.ts';
+import { describeDefinitionStore } from '../conformance/definition-store.ts';
+import { describeRunStore } from '../conformance/run-store.ts';
+import { describeValueStore } from '../conformance/value-store.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { stores } from './stores.ts';
+
+const makers = {
+  memory: () => stores({}),
+  sqlite: () => stores({ data: dataFolder() }),
+  'sqlite, durable against power loss': () => stores({ data: dataFolder(), durability: 'power' }),
+} as const;
+
+for (const [name, make] of Object.entries(makers)) {
+  describeRunStore(name, () => make().runs);
+  describeValueStore(name, () => make().values);
+  describeDefinitionStore(name, () => make().definitions);
+  describeControlStore(name, () => make().control);
+}

@@ -1,0 +1,146 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Json } from '@heddle/core';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { entry, newRun, started } from '../support/run-data.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { stores } from './stores.ts';
+
+const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
+
+interface Child {
+  pid: number;
+  /** What it has printed so far. */
+  lines: Json[];
+  errors: () => string;
+  /** Resolves once it has printed `count` lines. */
+  printed(count: number): Promise<Json[]>;
+  /** Ends it with SIGKILL; resolves once it is gone. */
+  kill(): Promise<void>;
+  /** Resolves with its exit code. */
+  ended: Promise<number | null>;
+}
+
+function child(...args: string[]): Child {
+  const running = spawn(process.execPath, ['--conditions=@heddle/source', CHILD, ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let errors = '';
+  running.stderr.on('data', (text: Buffer) => (errors += text.toString()));
+  const lines: Json[] = [];
+  createInterface({ input: running.stdout }).on('line', (line) => lines.push(JSON.parse(line) as Json));
+  const ended = new Promise<number | null>((resolve) => running.on('close', resolve));
+  const kill = async (): Promise<void> => {
+    running.kill('SIGKILL');
+    await ended;
+  };
+  onTestFinished(kill);
+  const printed = (count: number): Promise<Json[]> =>
+    vi.waitUntil(
+      () => {
+        if (errors !== '') throw new Error(errors);
+        return lines.length >= count && lines;
+      },
+      { timeout: 20_000 },
+    );
+  return { pid: running.pid as number, lines, errors: () => errors, printed, kill, ended };
+}
+
+describe('a data folder and the processes around it', () => {
+  it('is locked while its owner lives, and free at once after kill -9', async () => {
+    const data = dataFolder();
+    const owner = child('serve', data);
+    await owner.printed(1);
+    expect(() => stores({ data })).toThrow(
+      expect.objectContaining({
+        code: 'DATA_LOCKED',
+        message: expect.stringContaining(`process ${owner.pid} on `) as string,
+        details: expect.objectContaining({ pid: owner.pid }) as unknown,
+      }),
+    );
+    await owner.kill();
+    expect(() => stores({ data })).not.toThrow();
+  });
+
+  it('has one owner when many processes start at once', async () => {
+    const data = dataFolder();
+    const children = Array.from({ length: 4 }, () => child('serve', data));
+    await vi.waitUntil(() => children.every((one) => one.lines.length + one.errors().length > 0), {
+      timeout: 20_000,
+    });
+    expect(children.filter((one) => one.lines.length > 0)).toHaveLength(1);
+    for (const one of children.filter((loser) => loser.lines.length === 0)) {
+      expect(await one.ended).toBe(1);
+      expect(one.errors()).toContain('DATA_LOCKED');
+    }
+  });
+
+  it('prints nothing on stderr, whatever warnings this Node has for SQLite', async () => {
+    const data = dataFolder();
+    const owner = child('serve', data);
+    await owner.printed(1);
+    const asker = child('ask', data, 'r');
+    expect(await asker.ended).toBe(0);
+    expect(owner.errors() + asker.errors()).toBe('');
+  });
+
+  it('has every entry that was committed after kill -9 in the midst of writing, in whole appends', async () => {
+    const data = dataFolder();
+    for (const run of ['a', 'b', 'c']) {
+      const writer = child('write', data, run);
+      await writer.printed(100);
+      await writer.kill();
+      const last = writer.lines.at(-1) as number;
+      const reader = stores({ data, readOnly: true });
+      const seqs = (await reader.runs.journal(run)).map((one) => one.seq);
+      expect(seqs.length).toBeGreaterThanOrEqual(last);
+      expect(seqs.length % 2).toBe(1);
+      expect(seqs).toEqual(seqs.map((_, index) => index + 1));
+    }
+    expect(stores({ data }).runs.open()).toEqual(['a', 'b', 'c']);
+  });
+
+  it('is read by two processes while a third writes: each sees every entry once, in order', async () => {
+    const data = dataFolder();
+    const { runs } = stores({ data });
+    await runs.create(newRun('r'), started());
+    const readers = [child('read', data, '600'), child('read', data, '600')];
+    await Promise.all(readers.map((reader) => reader.printed(1)));
+    for (let seq = 2; seq <= 600; seq += 1) await runs.append('r', [entry(seq)]);
+    for (const reader of readers) {
+      expect(await reader.ended).toBe(0);
+      expect(reader.lines.flat()).toEqual(Array.from({ length: 600 }, (_, index) => index + 1));
+    }
+  });
+
+  it('carries a request to the owner and its outcome back, each request once', async () => {
+    const data = dataFolder();
+    const owner = child('serve', data);
+    await owner.printed(1);
+    const askers = ['r1', 'r2', 'r3'].map((run) => child('ask', data, run));
+    for (const asker of askers) {
+      expect(await asker.printed(1)).toEqual([{ status: 'done', value: { pid: owner.pid } }]);
+      expect(await asker.ended).toBe(0);
+    }
+    expect(
+      owner.lines
+        .slice(1)
+        .map((line) => (line as { took: string }).took)
+        .toSorted(),
+    ).toEqual(['cancel r1', 'cancel r2', 'cancel r3']);
+  });
+
+  it('keeps a request whose owner was killed before it was done, for the next owner', async () => {
+    const data = dataFolder();
+    const first = child('serve', data, 'hang');
+    await first.printed(1);
+    const asker = child('ask', data, 'r');
+    expect((await first.printed(2))[1]).toEqual({ took: 'cancel r' });
+    await first.kill();
+    expect(asker.lines).toEqual([]);
+    const second = child('serve', data);
+    expect(await asker.printed(1)).toEqual([{ status: 'done', value: { pid: second.pid } }]);
+    expect(second.lines.filter((line) => line !== 'serving')).toEqual([{ took: 'cancel r' }]);
+  });
+});

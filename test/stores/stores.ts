@@ -1,0 +1,11 @@
+import { onTestFinished } from 'vitest';
+import { openStores } from '../../packages/engine/src/store/open.ts';
+import type { StoreOptions } from '../../packages/engine/src/store/open.ts';
+import type { Stores } from '../../packages/engine/src/store/stores.ts';
+
+/** Stores that are closed when the test has finished. */
+export function stores(options: StoreOptions): Stores {
+  const opened = openStores(options);
+  onTestFinished(() => opened.close());
+  return opened;
+}

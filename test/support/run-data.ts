@@ -1,0 +1,89 @@
+import type { BlockLog, Entry, NewRun, RunRecord } from '@heddle/core';
+
+/** A run as a driver creates it. */
+export function newRun(runId: string, more: Partial<NewRun> = {}): NewRun {
+  return {
+    runId,
+    workflowId: 'workflow',
+    planHash: 'sha256:plan',
+    version: undefined,
+    parent: undefined,
+    mocks: null,
+    env: [],
+    createdMs: 1000,
+    ...more,
+  };
+}
+
+/** The first entry of a journal. */
+export function started(atMs = 1000): Entry {
+  return {
+    seq: 1,
+    atMs,
+    type: 'started',
+    format: 1,
+    start: 's',
+    input: { v: {} },
+    graceMs: 0,
+    variables: {},
+  };
+}
+
+/** Any later entry. */
+export function entry(seq: number, text = 'x'): Entry {
+  return {
+    seq,
+    atMs: 1000 + seq,
+    type: 'completed',
+    try: 1,
+    startedMs: 1000,
+    output: { v: { text } },
+    block: 'block',
+    scope: [seq],
+  };
+}
+
+/** A record as it is projected. */
+export function record(runId: string, more: Partial<RunRecord> = {}): RunRecord {
+  return {
+    runId,
+    workflowId: 'workflow',
+    workflowName: 'Workflow',
+    status: 'running',
+    pauseKind: undefined,
+    createdMs: 1000,
+    startedMs: 1000,
+    endedMs: undefined,
+    input: { v: {} },
+    output: undefined,
+    error: undefined,
+    pauses: [],
+    parentRunId: undefined,
+    seq: 1,
+    suspended: undefined,
+    ...more,
+  };
+}
+
+/** The log of one block run. */
+export function log(runId: string, executionOrder: number, more: Partial<BlockLog> = {}): BlockLog {
+  return {
+    runId,
+    blockId: `b${executionOrder}`,
+    blockName: 'Block',
+    blockType: 'function',
+    executionOrder,
+    status: 'running',
+    startedMs: 1000,
+    endedMs: undefined,
+    durationMs: undefined,
+    errorHandled: false,
+    tries: 1,
+    input: undefined,
+    output: undefined,
+    error: undefined,
+    container: { kind: 'loop', blockId: 'loop', index: 2 },
+    parents: [],
+    ...more,
+  };
+}
