@@ -1,0 +1,123 @@
+import { BlockError } from '../errors.ts';
+import type { Json } from '../json.ts';
+import type { Lookup } from './lookup.ts';
+import { evaluate, resolveReference } from './resolve.ts';
+import type {
+  Binding,
+  CodeTemplate,
+  ExpressionKind,
+  ExpressionTemplate,
+  Quote,
+  Reference,
+} from './template.ts';
+
+/** Code that can run as soon as every identifier in `values` is bound to what its JSON text means. */
+export interface BoundCode {
+  code: string;
+  values: Record<string, string>;
+}
+
+/** The code of a function block with its values. Empty is null; a placeholder of no known name goes back to its text. */
+export function bindCode(code: CodeTemplate, lookup: Lookup): BoundCode {
+  return bind(code.code, code.bindings, lookup);
+}
+
+/**
+ * An expression with its values. Empty is null; a placeholder of no known name goes back to its text.
+ *
+ * Throws BlockError EXPRESSION_FAILED when a value would end the quotes that its reference stands in.
+ */
+export function bindExpression(expression: ExpressionTemplate, lookup: Lookup): BoundCode {
+  return bind(expression.code, expression.bindings, lookup);
+}
+
+function bind(code: string, bindings: readonly Binding[], lookup: Lookup): BoundCode {
+  const values: Record<string, string> = {};
+  let bound = code;
+  for (const binding of bindings) {
+    if ('env' in binding && binding.bare && lookup.env(binding.env) === undefined) {
+      bound = bound.replace(binding.name, () => binding.text);
+    } else {
+      values[binding.name] = JSON.stringify(valueOf(binding, lookup));
+    }
+  }
+  return { code: bound, values };
+}
+
+function valueOf(binding: Binding, lookup: Lookup): Json {
+  if ('env' in binding) return envValue(lookup.env(binding.env) ?? binding.text, binding.form);
+  switch (binding.form) {
+    case 'value':
+      return resolveReference(binding.ref, lookup) ?? null;
+    case 'loop':
+      return loopValue(resolveReference(binding.ref, lookup) ?? null);
+    case 'json':
+      return textInQuotes(binding.ref, lookup, (value) => JSON.stringify(value));
+    case 'pattern':
+      return textInQuotes(binding.ref, lookup, (value) =>
+        typeof value === 'string' ? value : JSON.stringify(value),
+      );
+    case 'quoted':
+      return textInQuotes(binding.ref, lookup, (value) =>
+        meaningInQuotes(literal(value, binding.kind), binding.quote, binding.ref),
+      );
+  }
+}
+
+const PLAIN_LITERAL = /^(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+
+function envValue(text: string, form: 'text' | 'literal'): Json {
+  if (form === 'text' || !PLAIN_LITERAL.test(text.trim())) return text;
+  const value = JSON.parse(text) as Json;
+  return typeof value === 'number' && !Number.isFinite(value) ? text : value;
+}
+
+/** In loop expressions the strings "true" and "false" count as booleans. */
+function loopValue(value: Json): Json {
+  if (value === 'true') return true;
+  return value === 'false' ? false : value;
+}
+
+function textInQuotes(ref: Reference, lookup: Lookup, text: (value: Json) => string): string {
+  const outcome = evaluate(ref, lookup);
+  if (outcome.is === 'text') return ref.text;
+  return text(outcome.is === 'value' ? outcome.value : null);
+}
+
+/** The literal an expression would hold if the value were written out in it. */
+function literal(value: Json, kind: ExpressionKind): string {
+  if (typeof value !== 'string') return JSON.stringify(value);
+  if (kind === 'condition') return `'${value.replace(/[\\'\n\r\u2028\u2029]/g, escaped)}'`;
+  return value === 'true' || value === 'false' ? value : JSON.stringify(value);
+}
+
+function escaped(character: string): string {
+  if (character === '\n') return '\\n';
+  if (character === '\r') return '\\r';
+  if (character === '\u2028') return '\\u2028';
+  return character === '\u2029' ? '\\u2029' : `\\${character}`;
+}
+
+/**
+ * The string that a literal written inside quotes means: its escapes are read a second time. A literal that would
+ * end the quotes has no meaning there.
+ */
+function meaningInQuotes(written: string, quote: Quote, ref: Reference): string {
+  const ends = quote === '`' ? /`|\$\{/ : new RegExp(quote);
+  if (ends.test(written.replace(/\\[\s\S]/g, ''))) {
+    throw new BlockError(
+      'EXPRESSION_FAILED',
+      `The value of ${ref.text} brings its own quotes and ends the ones around it. Remove the quotes around ${ref.text}.`,
+      { retryable: false },
+    );
+  }
+  return written.replace(/\\(u[0-9a-f]{4}|[\s\S])/g, (_, escape: string) => unescaped(escape));
+}
+
+const ESCAPES: Record<string, string> = { n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' };
+
+function unescaped(escape: string): string {
+  return escape.length > 1
+    ? String.fromCharCode(Number.parseInt(escape.slice(1), 16))
+    : (ESCAPES[escape] ?? escape);
+}

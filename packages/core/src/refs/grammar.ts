@@ -1,0 +1,90 @@
+/**
+ * What is written between angle brackets, before anyone knows which names exist.
+ *
+ * `plain`: may be a reference. `spaced`: has a space behind its first dot. `odd`: holds an operator character.
+ * The last two are no references, but in code they are read when their head is a block's name.
+ */
+export interface Tag {
+  start: number;
+  /** Behind the closing bracket. */
+  end: number;
+  /** With the brackets. */
+  text: string;
+  /** Up to the first dot. */
+  head: string;
+  /** Behind the first dot; undefined: there is none. */
+  path: string | undefined;
+  shape: 'plain' | 'spaced' | 'odd';
+}
+
+/** An environment placeholder `{{NAME}}`. */
+export interface Placeholder {
+  start: number;
+  end: number;
+  text: string;
+  /** Exactly what stands between the braces. */
+  name: string;
+}
+
+const LESS = 60;
+const GREATER = 62;
+const OPEN = 123;
+const CLOSE = 125;
+const NEWLINE = 10;
+const RETURN = 13;
+
+const OPERATORS = /[+*/=!]/;
+const ONLY_DIGITS = /^\d+$/;
+const SPACE_DIGIT = /\s\d/;
+
+/** The tag that begins at `start`, where a `<` stands, and ends before `limit`; undefined: none does. */
+export function tagAt(text: string, start: number, limit: number): Tag | undefined {
+  const end = closing(text, start + 1, limit);
+  if (end === undefined || end === start + 1) return undefined;
+  const inner = text.slice(start + 1, end);
+  if (inner.trim() !== inner) return undefined;
+  const dot = inner.indexOf('.');
+  const head = dot < 0 ? inner : inner.slice(0, dot);
+  const path = dot < 0 ? undefined : inner.slice(dot + 1);
+  const shape = shapeOf(inner, path);
+  return shape && { start, end: end + 1, text: text.slice(start, end + 1), head, path, shape };
+}
+
+/** The placeholder that begins at `start`, where a `{` stands, and ends before `limit`; undefined: none does. */
+export function placeholderAt(text: string, start: number, limit: number): Placeholder | undefined {
+  if (text.charCodeAt(start + 1) !== OPEN) return undefined;
+  for (let at = start + 2; at < limit; at++) {
+    const code = text.charCodeAt(at);
+    if (code === CLOSE) {
+      if (at === start + 2 || at + 1 >= limit || text.charCodeAt(at + 1) !== CLOSE) return undefined;
+      return { start, end: at + 2, text: text.slice(start, at + 2), name: text.slice(start + 2, at) };
+    }
+    if (endsName(code)) return undefined;
+  }
+  return undefined;
+}
+
+/** True when the inside of a tag is made of words, dots and brackets only: nothing that an operator could be. */
+export function isWordy(inner: string): boolean {
+  return /^[^\x00-\x1f!"#%&'()*+,/:;<=>?@\\^`{|}~]*$/.test(inner);
+}
+
+function shapeOf(inner: string, path: string | undefined): Tag['shape'] | undefined {
+  if (path === undefined && (ONLY_DIGITS.test(inner) || SPACE_DIGIT.test(inner))) return undefined;
+  if (OPERATORS.test(inner)) return 'odd';
+  return path !== undefined && path.includes(' ') ? 'spaced' : 'plain';
+}
+
+/** Where the `>` stands. A tag is on one line and holds no other `<`, so every character is looked at once. */
+function closing(text: string, from: number, limit: number): number | undefined {
+  for (let at = from; at < limit; at++) {
+    const code = text.charCodeAt(at);
+    if (code === GREATER) return at;
+    if (code === LESS || code === NEWLINE || code === RETURN) return undefined;
+  }
+  return undefined;
+}
+
+function endsName(code: number): boolean {
+  return code === OPEN || code === LESS || code === GREATER || code === NEWLINE || code === RETURN;
+}

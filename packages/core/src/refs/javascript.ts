@@ -1,0 +1,262 @@
+import {
+  isLineEnd,
+  scanLiteral,
+  scanRegex,
+  skipBlockComment,
+  skipLine,
+  skipSpace,
+  skipWord,
+} from './lexemes.ts';
+import type { Before, Site, SiteFinder } from './sites.ts';
+import type { Weaver } from './weaver.ts';
+
+/** What an open bracket is: `control` the head of if, for, while or with; `block` and `object` by what stands before. */
+type Bracket = '(' | 'control' | '[' | 'block' | 'object' | 'template';
+
+const CONTROL = new Set(['if', 'for', 'while', 'with']);
+/** Words an operand follows, so that `/` begins a regular expression and `<` a reference. */
+const OPERATOR_WORDS = new Set(
+  'return typeof instanceof in of new delete void throw case do else yield await default extends'.split(' '),
+);
+/** Before `{`: an object literal, not a block. */
+const BEFORE_OBJECT = new Set([
+  '(',
+  '[',
+  ',',
+  '=',
+  ':',
+  '?',
+  '&',
+  '|',
+  '+',
+  '-',
+  '*',
+  '/',
+  '%',
+  '!',
+  '~',
+  '^',
+  '<',
+  '>',
+  'return',
+  'typeof',
+  'in',
+  'of',
+  'throw',
+  'case',
+  'yield',
+  'await',
+  'default',
+  'new',
+  'void',
+]);
+
+/**
+ * Binds the references and placeholders in JavaScript, in one pass over its tokens.
+ *
+ * In code a site becomes an identifier. In quotes the literal is broken and joined with `+`; in a template literal the
+ * site becomes `${identifier}`; a regular expression becomes `new RegExp(…)`. Comments stay as they are, or are
+ * blanked out when `keepComments` is false. No line is added or lost.
+ *
+ * Which `/` begins a regular expression and which `<` compares is decided by the token before, as far as that goes
+ * without a parser: `)` of a control statement and `}` of a block are told from those of expressions.
+ */
+export class JavaScriptScanner {
+  readonly #text: string;
+  readonly #finder: SiteFinder;
+  readonly #weaver: Weaver;
+  readonly #keepComments: boolean;
+  readonly #brackets: Bracket[] = [];
+  #at = 0;
+  /** The last token: a word, or one punctuation character; 'x' for a literal or a site. */
+  #last = '';
+  /** True when the last token ends an operand. */
+  #operand = false;
+  /** True when a line ended since the last token. */
+  #line = false;
+  /** A regular expression was not closed up to here: a slash before is an operator, or no line would be read once. */
+  #noRegexBefore = 0;
+
+  constructor(finder: SiteFinder, weaver: Weaver, keepComments: boolean) {
+    this.#text = finder.text;
+    this.#finder = finder;
+    this.#weaver = weaver;
+    this.#keepComments = keepComments;
+  }
+
+  scan(): void {
+    while (this.#at < this.#text.length) this.#token();
+  }
+
+  #token(): void {
+    const character = this.#text.charAt(this.#at);
+    if (/\s/.test(character)) return this.#space(character);
+    if (character === '"' || character === "'") return this.#string(character);
+    if (character === '`') return this.#templateText(this.#at + 1);
+    if (character === '/') return this.#slash();
+    if ((character === '<' || character === '{') && this.#siteInCode()) return undefined;
+    const wordEnd = skipWord(this.#text, this.#at);
+    return wordEnd > this.#at ? this.#word(wordEnd) : this.#punctuation(character);
+  }
+
+  #space(character: string): void {
+    this.#line ||= isLineEnd(character);
+    this.#at++;
+  }
+
+  #word(end: number): void {
+    const word = this.#text.slice(this.#at, end);
+    const isProperty = this.#last === '.';
+    this.#moveTo(end, word, isProperty || !OPERATOR_WORDS.has(word));
+  }
+
+  #punctuation(character: string): void {
+    const next = this.#text.charAt(this.#at + 1);
+    if ((character === '+' || character === '-') && next === character)
+      return this.#moveTo(this.#at + 2, character, this.#operand);
+    if (character === ')' || character === ']' || character === '}') return this.#close(character);
+    const opened = this.#opened(character);
+    if (opened !== undefined) this.#brackets.push(opened);
+    const isArrow = character === '>' && this.#text.charAt(this.#at - 1) === '=';
+    return this.#moveTo(this.#at + 1, isArrow ? '=>' : character, false);
+  }
+
+  #opened(character: string): Bracket | undefined {
+    if (character === '(') return CONTROL.has(this.#last) ? 'control' : '(';
+    if (character === '{') return BEFORE_OBJECT.has(this.#last) ? 'object' : 'block';
+    return character === '[' ? '[' : undefined;
+  }
+
+  #close(character: string): void {
+    const bracket = this.#brackets.pop();
+    if (character === '}' && bracket === 'template') return this.#templateText(this.#at + 1);
+    return this.#moveTo(this.#at + 1, character, bracket !== 'control' && bracket !== 'block');
+  }
+
+  #slash(): void {
+    const next = this.#text.charAt(this.#at + 1);
+    if (next === '/') return this.#comment(skipLine(this.#text, this.#at));
+    if (next === '*') return this.#comment(skipBlockComment(this.#text, this.#at));
+    if (this.#operand || this.#at < this.#noRegexBefore) return this.#moveTo(this.#at + 1, '/', false);
+    const { body, end } = scanRegex(this.#text, this.#at);
+    if (body !== undefined) return this.#regex(body, end);
+    this.#noRegexBefore = end;
+    return this.#moveTo(this.#at + 1, '/', false);
+  }
+
+  #comment(end: number): void {
+    this.#finder.comment(this.#at, end);
+    if (!this.#keepComments) {
+      this.#weaver.replace(
+        this.#at,
+        end,
+        this.#text.slice(this.#at, end).replace(/[^\n\r\u2028\u2029]+/g, ' '),
+      );
+    }
+    this.#line ||= /[\n\r\u2028\u2029]/.test(this.#text.slice(this.#at, end));
+    this.#at = end;
+  }
+
+  #siteInCode(): boolean {
+    const before: Before = this.#operand ? (this.#line ? 'operand-line' : 'operand') : 'open';
+    const site = this.#finder.inCode(this.#at, before);
+    if (site === undefined) return false;
+    const name = this.#weaver.bind(site, 'code');
+    const apart = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
+    const code = `${apart(site.start - 1)}${this.#asOperand(name, site.end)}${apart(site.end)}`;
+    this.#weaver.replace(site.start, site.end, code);
+    this.#moveTo(site.end, 'x', true);
+    return true;
+  }
+
+  /** In an object literal a bare identifier would be a key or a shorthand property: neither is what is written. */
+  #asOperand(name: string, end: number): string {
+    if (this.#brackets.at(-1) !== 'object' || (this.#last !== '{' && this.#last !== ',')) return name;
+    const next = this.#text.charAt(skipSpace(this.#text, end));
+    if (next === ':') return `[${name}]`;
+    return next === ',' || next === '}' ? `(${name})` : name;
+  }
+
+  #string(quote: '"' | "'"): void {
+    const { end, content, closed } = scanLiteral(this.#text, this.#at, quote);
+    const sites = closed === 'never' ? [] : this.#sitesIn(this.#at + 1, content);
+    if (sites.length > 0) this.#weaver.replace(this.#at, end, this.#joined(quote, sites, content, end));
+    this.#moveTo(end, 'x', true);
+  }
+
+  /** The broken literal: `"a <x.y> b"` is `"a " + name + " b"`. Only authored constants are put in parentheses. */
+  #joined(quote: '"' | "'", sites: readonly Site[], content: number, end: number): string {
+    let joined = quote;
+    let from = this.#at + 1;
+    for (const site of sites) {
+      const constant =
+        site.kind === 'blank' ? 'undefined' : `${quote} + ${this.#weaver.bind(site, quote)} + ${quote}`;
+      joined += this.#text.slice(from, site.start) + constant;
+      from = site.end;
+    }
+    joined += this.#text.slice(from, content) + quote;
+    if (!this.#isWhole(sites)) return joined;
+    const isKey =
+      (this.#last === '{' || this.#last === ',') && this.#text.charAt(skipSpace(this.#text, end)) === ':';
+    if (isKey) return `[${joined}]`;
+    return this.#operand ? joined : `(${joined})`;
+  }
+
+  /** True when the joined text is to count as one literal, as it was written. */
+  #isWhole(sites: readonly Site[]): boolean {
+    if (!this.#keepComments) return true;
+    return sites.some((site) => site.kind === 'env') && sites.every((site) => site.kind !== 'reference');
+  }
+
+  /** Template text from behind a backtick or `}` up to the closing backtick or the next `${`. */
+  #templateText(from: number): void {
+    const { end, content, closed } = scanLiteral(this.#text, from - 1, '`');
+    for (const site of closed === 'never' ? [] : this.#sitesIn(from, content)) {
+      const value = site.kind === 'blank' ? 'undefined' : `\${${this.#weaver.bind(site, '`')}}`;
+      this.#weaver.replace(site.start, site.end, value);
+    }
+    if (closed === 'expression') this.#brackets.push('template');
+    this.#moveTo(end, closed === 'expression' ? '(' : 'x', closed !== 'expression');
+  }
+
+  #regex(body: number, end: number): void {
+    const sites = this.#sitesIn(this.#at + 1, body, true);
+    if (sites.length > 0) {
+      const parts: string[] = [];
+      let from = this.#at + 1;
+      for (const site of sites) {
+        parts.push(JSON.stringify(this.#text.slice(from, site.start)), this.#weaver.bind(site, 'pattern'));
+        from = site.end;
+      }
+      parts.push(
+        JSON.stringify(this.#text.slice(from, body)),
+        JSON.stringify(this.#text.slice(body + 1, end)),
+      );
+      this.#weaver.replace(this.#at, end, `new RegExp(${parts.slice(0, -1).join(' + ')}, ${parts.at(-1)})`);
+    }
+    this.#moveTo(end, 'x', true);
+  }
+
+  /** The sites of a literal. In a regular expression `(?<year>…)` and `\k<year>` name a group, whatever blocks are called. */
+  #sitesIn(from: number, to: number, isRegex = false): Site[] {
+    const sites: Site[] = [];
+    for (let at = from; at < to; at++) {
+      const character = this.#text.charCodeAt(at);
+      if (character === 92) at++;
+      if (character !== 60 && character !== 123) continue;
+      if (isRegex && (this.#text.startsWith('(?', at - 2) || this.#text.startsWith('\\k', at - 2))) continue;
+      const site = this.#finder.inText(at, to);
+      if (site === undefined) continue;
+      sites.push(site);
+      at = site.end - 1;
+    }
+    return sites;
+  }
+
+  #moveTo(at: number, last: string, operand: boolean): void {
+    this.#at = at;
+    this.#last = last;
+    this.#operand = operand;
+    this.#line = false;
+  }
+}

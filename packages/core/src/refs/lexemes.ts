@@ -1,0 +1,75 @@
+import type { Quote } from './template.ts';
+
+/** The extent of a literal. */
+export interface Literal {
+  /** Where its content ends: the closing quote, or the `$` of `${`. */
+  content: number;
+  /** Behind the closing quote or the `${`. */
+  end: number;
+  /** How it ended; `never`: the line, or the text, ended first. */
+  closed: 'quote' | 'expression' | 'never';
+}
+
+/** The string or template text whose opening quote (or `}`) stands at `start`. */
+export function scanLiteral(text: string, start: number, quote: Quote): Literal {
+  for (let at = start + 1; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (character === '\\') at++;
+    else if (character === quote) return { content: at, end: at + 1, closed: 'quote' };
+    else if (quote === '`' && character === '$' && text.charAt(at + 1) === '{')
+      return { content: at, end: at + 2, closed: 'expression' };
+    else if (quote !== '`' && (character === '\n' || character === '\r'))
+      return { content: at, end: at, closed: 'never' };
+  }
+  return { content: text.length, end: text.length, closed: 'never' };
+}
+
+/** The regular expression that begins with the slash at `start`; `end` alone: its line ends first, so it is none. */
+export function scanRegex(text: string, start: number): { end: number; body?: number } {
+  let inClass = false;
+  for (let at = start + 1; at < text.length; at++) {
+    const character = text.charAt(at);
+    if (isLineEnd(character)) return { end: at };
+    if (character === '\\') at++;
+    else if (character === '[') inClass = true;
+    else if (character === ']') inClass = false;
+    else if (character === '/' && !inClass) return { body: at, end: skipWord(text, at + 1) };
+  }
+  return { end: text.length };
+}
+
+/** Where the line of `start` ends. */
+export function skipLine(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && !isLineEnd(text.charAt(at))) at++;
+  return at;
+}
+
+/** Behind the block comment that begins at `start`; the end of the text when it is never closed. */
+export function skipBlockComment(text: string, start: number): number {
+  const close = text.indexOf('*/', start + 2);
+  return close < 0 ? text.length : close + 2;
+}
+
+/** Behind the white space that begins at `start`. */
+export function skipSpace(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && /\s/.test(text.charAt(at))) at++;
+  return at;
+}
+
+/** Behind the identifier, keyword or number that begins at `start`; `start` itself when none does. */
+export function skipWord(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && isWordCharacter(text.charAt(at))) at++;
+  return at;
+}
+
+export function isLineEnd(character: string): boolean {
+  return character === '\n' || character === '\r' || character === '\u2028' || character === '\u2029';
+}
+
+/** True for what can stand in an identifier or number, in any script; a backslash begins an escape in one. */
+function isWordCharacter(character: string): boolean {
+  return /[\w$\\]/.test(character) || (character > '\x7f' && !/\s/.test(character));
+}

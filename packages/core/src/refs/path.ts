@@ -1,0 +1,54 @@
+import { isJsonObject, own, type Json } from '../json.ts';
+import type { PathStep } from './template.ts';
+
+const DIGITS = /^\d+$/;
+const BRACKETS = /^([^[\]]*)((?:\[[^[\]]*\])+)$/;
+
+/** What leads nowhere: an index that is negative, malformed or no number. */
+const NOWHERE: PathStep = { index: null };
+
+/**
+ * The steps of a dotted path: `a.b[0][1].2` is a, b, index 0, index 1, index 2.
+ *
+ * Never fails: an empty segment is the key '', and what cannot be read as keys and indexes becomes a step that
+ * leads nowhere (negative and malformed indexes, keys with a space: no reference can name those).
+ */
+export function parsePath(path: string): PathStep[] {
+  return path.split('.').flatMap(parseSegment);
+}
+
+/** The steps of one segment between dots: `name`, `name[0][1]`, `[0]` or bare digits. */
+export function parseSegment(segment: string): PathStep[] {
+  if (DIGITS.test(segment)) return [indexStep(segment)];
+  if (/\s/.test(segment)) return [NOWHERE];
+  if (!segment.includes('[')) return [segment];
+  const match = BRACKETS.exec(segment);
+  if (match === null) return [NOWHERE];
+  const [, name = '', brackets = ''] = match;
+  const indexes = brackets.slice(1, -1).split('][').map(indexStep);
+  return name === '' ? indexes : [name, ...indexes];
+}
+
+/** The value behind a path, or undefined: only own properties, indexes only into arrays. */
+export function followPath(value: Json | undefined, path: readonly PathStep[]): Json | undefined {
+  let current = value;
+  for (const step of path) {
+    if (current === undefined || current === null) return undefined;
+    current = typeof step === 'string' ? property(current, step) : item(current, step.index);
+  }
+  return current;
+}
+
+function indexStep(digits: string): PathStep {
+  const index = DIGITS.test(digits) ? Number(digits) : Number.NaN;
+  return Number.isSafeInteger(index) ? { index } : NOWHERE;
+}
+
+function property(value: Json, key: string): Json | undefined {
+  if (Array.isArray(value)) return key === 'length' ? value.length : undefined;
+  return isJsonObject(value) ? own(value, key) : undefined;
+}
+
+function item(value: Json, index: number | null): Json | undefined {
+  return Array.isArray(value) && index !== null ? value[index] : undefined;
+}

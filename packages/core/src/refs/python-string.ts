@@ -1,0 +1,80 @@
+/** A string literal of Python. Offsets are of the whole text. */
+export interface PythonString {
+  /** As written, for example `rb`. */
+  prefix: string;
+  /** `"`, `'`, or three of them. */
+  quote: string;
+  /** Where the content begins and ends. */
+  from: number;
+  content: number;
+  /** Behind the closing quote. */
+  end: number;
+  /** False: the line, or the text, ended first. */
+  closed: boolean;
+  bytes: boolean;
+  formatted: boolean;
+}
+
+const PREFIX = /^(?:[rbfut]{1,2})?$/i;
+
+/** The prefix of the string literal that begins at `at`, possibly ''; undefined: none begins there. */
+export function stringPrefix(text: string, at: number): string | undefined {
+  for (let length = 0; length <= 2; length++) {
+    const character = text.charAt(at + length);
+    if (character === '"' || character === "'") {
+      const prefix = text.slice(at, at + length);
+      return PREFIX.test(prefix) ? prefix : undefined;
+    }
+  }
+  return undefined;
+}
+
+/** The string literal that begins with its prefix at `start`. A formatted one is not scanned to its end. */
+export function scanPythonString(text: string, start: number, prefix: string): PythonString {
+  const open = start + prefix.length;
+  const one = text.charAt(open);
+  const quote = text.startsWith(one.repeat(3), open) ? one.repeat(3) : one;
+  const from = open + quote.length;
+  const formatted = /[ft]/i.test(prefix);
+  const content = formatted ? from : contentEnd(text, from, quote);
+  const closed = text.startsWith(quote, content);
+  return {
+    prefix,
+    quote,
+    from,
+    content,
+    end: content + (closed ? quote.length : 0),
+    closed,
+    bytes: /b/i.test(prefix),
+    formatted,
+  };
+}
+
+/** A part of a broken literal as a literal of its own. */
+export function chunk({ prefix, quote, bytes }: PythonString, content: string): string {
+  const loose = quote.length === 3 ? looseQuotes(content, quote.charAt(0)) : 0;
+  if (loose === 0) return prefix + quote + content + quote;
+  // Quotes right before the closing three would end the literal early.
+  const rest = content.slice(0, content.length - loose);
+  if (!/r/i.test(prefix)) return `${prefix}${quote}${rest}${`\\${quote.charAt(0)}`.repeat(loose)}${quote}`;
+  const other = quote.charAt(0) === '"' ? "'" : '"';
+  return `${prefix}${quote}${rest}${quote} ${bytes ? 'b' : ''}${other}${quote.charAt(0).repeat(loose)}${other}`;
+}
+
+function contentEnd(text: string, from: number, quote: string): number {
+  for (let at = from; at < text.length; at++) {
+    if (text.charAt(at) === '\\') at++;
+    else if (text.startsWith(quote, at)) return at;
+    else if (quote.length === 1 && text.charAt(at) === '\n') return at;
+  }
+  return text.length;
+}
+
+/** How many quotes at the end of `content` are not escaped. */
+function looseQuotes(content: string, quote: string): number {
+  let quotes = 0;
+  while (content.charAt(content.length - 1 - quotes) === quote) quotes++;
+  let backslashes = 0;
+  while (content.charAt(content.length - 1 - quotes - backslashes) === '\\') backslashes++;
+  return quotes - (quotes > 0 && backslashes % 2 === 1 ? 1 : 0);
+}

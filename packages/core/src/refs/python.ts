@@ -1,0 +1,188 @@
+import { skipLine, skipSpace, skipWord } from './lexemes.ts';
+import { chunk, scanPythonString, type PythonString, stringPrefix } from './python-string.ts';
+import type { Site, SiteFinder } from './sites.ts';
+import type { Weaver } from './weaver.ts';
+
+/** An open bracket. `expression`: the braces of an f-string with that quote; `spec`: braces in its format spec. */
+type Bracket = { kind: '(' } | { kind: 'expression' | 'spec'; quote: string };
+
+/** Words an operand follows, so that `<` begins a reference. */
+const OPERATOR_WORDS = new Set(
+  'return in and or not is if elif else while for with assert del raise from import except case match lambda yield await as print'.split(
+    ' ',
+  ),
+);
+
+/**
+ * Binds the references and placeholders in Python, in one pass over its tokens.
+ *
+ * In code a site becomes an identifier. In quotes the literal is broken and joined with `+`, in an f-string the site
+ * becomes `{identifier}`. Comments stay as they are. No line is added or lost.
+ */
+export function scanPython(finder: SiteFinder, weaver: Weaver): void {
+  new PythonScanner(finder, weaver).scan();
+}
+
+class PythonScanner {
+  readonly #text: string;
+  readonly #finder: SiteFinder;
+  readonly #weaver: Weaver;
+  readonly #brackets: Bracket[] = [];
+  #at = 0;
+  #operand = false;
+  #line = false;
+  /** True when the last token is a string: the next string is joined to it without an operator. */
+  #string = false;
+
+  constructor(finder: SiteFinder, weaver: Weaver) {
+    this.#text = finder.text;
+    this.#finder = finder;
+    this.#weaver = weaver;
+  }
+
+  scan(): void {
+    while (this.#at < this.#text.length) this.#token();
+  }
+
+  #token(): void {
+    const character = this.#text.charAt(this.#at);
+    if (/\s/.test(character)) return this.#space(character);
+    if (character === '#') return this.#comment();
+    const prefix = stringPrefix(this.#text, this.#at);
+    if (prefix !== undefined) return this.#literal(scanPythonString(this.#text, this.#at, prefix));
+    if ((character === '<' || character === '{') && this.#siteInCode()) return undefined;
+    const end = skipWord(this.#text, this.#at);
+    if (end > this.#at) return this.#moveTo(end, !OPERATOR_WORDS.has(this.#text.slice(this.#at, end)));
+    return this.#punctuation(character);
+  }
+
+  #space(character: string): void {
+    this.#line ||= character === '\n';
+    this.#at++;
+  }
+
+  #comment(): void {
+    const end = skipLine(this.#text, this.#at);
+    this.#finder.comment(this.#at, end);
+    this.#at = end;
+  }
+
+  #punctuation(character: string): void {
+    const top = this.#brackets.at(-1);
+    if (character === ')' || character === ']' || character === '}') return this.#close(top);
+    if (character === ':' && top?.kind === 'expression') return this.#formatSpec(this.#at + 1, top.quote);
+    if (character === '(' || character === '[' || character === '{') this.#brackets.push({ kind: '(' });
+    return this.#moveTo(this.#at + 1, false);
+  }
+
+  #close(top: Bracket | undefined): void {
+    this.#brackets.pop();
+    if (top?.kind === 'expression') return this.#formatted(this.#at + 1, top.quote);
+    if (top?.kind === 'spec') return this.#formatSpec(this.#at + 1, top.quote);
+    return this.#moveTo(this.#at + 1, true);
+  }
+
+  #siteInCode(): boolean {
+    const freshLine = this.#line && this.#brackets.length === 0;
+    const before = !this.#operand || freshLine ? 'open' : this.#line ? 'operand-line' : 'operand';
+    const site = this.#finder.inCode(this.#at, before);
+    if (site === undefined || site.kind === 'blank') return false;
+    const apart = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
+    const name = this.#weaver.bind(site, 'code');
+    this.#weaver.replace(site.start, site.end, `${apart(site.start - 1)}${name}${apart(site.end)}`);
+    this.#moveTo(site.end, true);
+    return true;
+  }
+
+  #literal(literal: PythonString): void {
+    if (literal.formatted) return this.#formatted(literal.from, literal.quote);
+    const sites = literal.closed ? this.#sitesIn(literal.from, literal.content) : [];
+    if (sites.length > 0) this.#weaver.replace(this.#at, literal.end, this.#joined(literal, sites));
+    this.#moveTo(literal.end, true);
+    this.#string = true;
+  }
+
+  /** The broken literal: `"a <x.y> b"` is `"a " + name + " b"`. Only authored constants are put in parentheses. */
+  #joined(literal: PythonString, sites: readonly Site[]): string {
+    const parts: string[] = [];
+    let from = literal.from;
+    for (const site of sites) {
+      parts.push(chunk(literal, this.#text.slice(from, site.start)));
+      parts.push(this.#weaver.bind(site, '"') + (literal.bytes ? '.encode()' : ''));
+      from = site.end;
+    }
+    parts.push(chunk(literal, this.#text.slice(from, literal.content)));
+    const joined = parts.join(' + ');
+    const isJoined =
+      this.#string || stringPrefix(this.#text, skipSpace(this.#text, literal.end)) !== undefined;
+    return isJoined || sites.some((site) => site.kind === 'reference') ? joined : `(${joined})`;
+  }
+
+  /** The text of an f-string from `from` up to its end or to the next expression in braces. */
+  #formatted(from: number, quote: string): void {
+    let at = from;
+    while (at < this.#text.length && !this.#text.startsWith(quote, at)) {
+      const character = this.#text.charAt(at);
+      if (character === '\n' && quote.length === 1) return this.#moveTo(at, true);
+      const site = this.#formattedSite(at, quote);
+      if (site !== undefined) at = site.end;
+      else if (character === '\\' || this.#text.startsWith('{{', at)) at += 2;
+      else if (character === '{') return this.#expression(at, quote, 'expression');
+      else at++;
+    }
+    this.#moveTo(Math.min(at + quote.length, this.#text.length), true);
+    this.#string = true;
+  }
+
+  #formattedSite(at: number, quote: string): Site | undefined {
+    const site = this.#finder.inText(at, this.#text.length);
+    if (
+      site === undefined ||
+      site.kind === 'blank' ||
+      /["'{}]/.test(site.kind === 'env' ? site.name : site.text)
+    )
+      return undefined;
+    if (site.kind === 'reference' && site.text.includes(quote)) return undefined;
+    // An unknown name comes back between the braces that are added here, and reads as it was written.
+    const name =
+      site.kind === 'env'
+        ? this.#weaver.bind({ ...site, text: site.text.slice(1, -1) }, 'code')
+        : this.#weaver.bind(site, '"');
+    this.#weaver.replace(site.start, site.end, `{${name}}`);
+    return site;
+  }
+
+  #formatSpec(from: number, quote: string): void {
+    let at = from;
+    while (at < this.#text.length && !/["'\n{}]/.test(this.#text.charAt(at))) at++;
+    if (this.#text.charAt(at) === '{') return this.#expression(at, quote, 'spec');
+    if (this.#brackets.at(-1)?.kind === 'expression') this.#brackets.pop();
+    return this.#formatted(this.#text.charAt(at) === '}' ? at + 1 : at, quote);
+  }
+
+  #expression(at: number, quote: string, kind: 'expression' | 'spec'): void {
+    this.#brackets.push({ kind, quote });
+    this.#moveTo(at + 1, false);
+  }
+
+  #sitesIn(from: number, to: number): Site[] {
+    const sites: Site[] = [];
+    for (let at = from; at < to; at++) {
+      const character = this.#text.charCodeAt(at);
+      if (character === 92) at++;
+      if (character !== 60 && character !== 123) continue;
+      const site = this.#finder.inText(at, to);
+      if (site === undefined || site.kind === 'blank') continue;
+      sites.push(site);
+      at = site.end - 1;
+    }
+    return sites;
+  }
+
+  #moveTo(at: number, operand: boolean): void {
+    this.#at = at;
+    this.#operand = operand;
+    this.#line = false;
+    this.#string = false;
+  }
+}

@@ -1,0 +1,180 @@
+import type { Tag } from './grammar.ts';
+import { findVariable, type NamedBlock, type NameTable, normalizeName } from './names.ts';
+import { parsePath, parseSegment } from './path.ts';
+import type { ContainerField, PathStep, Reference } from './template.ts';
+
+/** Where a field stands, as far as the meaning of its references goes. */
+export interface TemplateContext {
+  names: NameTable;
+  /** The block whose field this is. */
+  reader: string;
+  /**
+   * `inside`: an ordinary field. `container`: a container's own collection or count, read where the container
+   * stands: the containers around it are visible, its own index and items are not. `condition`: its own while or
+   * doWhile condition: like `container`, and its own index is visible too.
+   */
+  standing: 'inside' | 'container' | 'condition';
+}
+
+/** What a tag means to its reader. `block`: the block it names, if it names one. */
+export type Reading =
+  | { kind: 'reference'; ref: Reference; block?: NamedBlock }
+  | { kind: 'unknown-block' }
+  | { kind: 'unknown-variable'; name: string }
+  | { kind: 'text' };
+
+type ContainerKind = 'loop' | 'parallel';
+
+const FIELDS: Record<ContainerKind, ReadonlyMap<string, ContainerField>> = {
+  loop: new Map([
+    ['index', 'index'],
+    ['iteration', 'index'],
+    ['currentItem', 'currentItem'],
+    ['item', 'currentItem'],
+    ['items', 'items'],
+  ]),
+  parallel: new Map([
+    ['index', 'index'],
+    ['currentItem', 'currentItem'],
+    ['items', 'items'],
+  ]),
+};
+
+/** The meaning of a tag: reserved heads first, then blocks by normalised name. Its shape is the caller's affair. */
+export function readTag(tag: Tag, context: TemplateContext): Reading {
+  const head = normalizeName(tag.head);
+  if (head === 'variable') return readVariable(tag, context.names);
+  if (head === 'loop' || head === 'parallel') return readGeneric(tag, head, context);
+  const block = context.names.blockByName.get(head);
+  if (block === undefined) return { kind: 'unknown-block' };
+  const ref = isContainer(block) ? namedContainer(tag, block, context) : blockReference(tag, block, context);
+  return { kind: 'reference', ref, block };
+}
+
+function isContainer(block: NamedBlock): block is NamedBlock & { type: ContainerKind } {
+  return block.type === 'loop' || block.type === 'parallel';
+}
+
+function readVariable(tag: Tag, names: NameTable): Reading {
+  if (tag.path === undefined) return { kind: 'text' };
+  const [first = '', ...rest] = tag.path.split('.');
+  const bracket = first.indexOf('[');
+  const name = bracket > 0 ? first.slice(0, bracket) : first;
+  const variable = findVariable(names, name);
+  if (variable === undefined) return { kind: 'unknown-variable', name };
+  const path = [
+    ...(bracket > 0 ? parseSegment(`x${first.slice(bracket)}`).slice(1) : []),
+    ...rest.flatMap(parseSegment),
+  ];
+  return { kind: 'reference', ref: { kind: 'variable', text: tag.text, variable: variable.id, path } };
+}
+
+/** `<loop…>` and `<parallel…>`: the innermost container of that kind around the reader, through any others. */
+function readGeneric(tag: Tag, kind: ContainerKind, context: TemplateContext): Reading {
+  const container = visibleContainers(context).findLast((around) => around.type === kind);
+  if (container === undefined) return { kind: 'unknown-block' };
+  const ref = insideReference(tag, { ...container, type: kind }, context);
+  if (ref.kind === 'container' || ref.kind === 'results') ref.generic = true;
+  return { kind: 'reference', ref };
+}
+
+function namedContainer(
+  tag: Tag,
+  block: NamedBlock & { type: ContainerKind },
+  context: TemplateContext,
+): Reference {
+  if (visibleContainers(context).some((around) => around.id === block.id))
+    return insideReference(tag, block, context);
+  const { property, rest } = splitProperty(tag);
+  if (property === undefined) return resultsReference(tag, block, { whole: true, path: [] }, context);
+  if (isResults(property)) return resultsReference(tag, block, { whole: false, path: rest }, context);
+  if (property === 'error') return blockReference(tag, block, context);
+  const known = FIELDS[block.type].has(property);
+  const fault = known ? `is known only inside the ${block.type}` : 'does not exist';
+  return invalid(tag, `"${property}" of ${block.type} "${block.name}" ${fault}. Available fields: results`);
+}
+
+function insideReference(
+  tag: Tag,
+  block: NamedBlock & { type: ContainerKind },
+  context: TemplateContext,
+): Reference {
+  const { property, rest } = splitProperty(tag);
+  if (property !== undefined && isResults(property))
+    return resultsReference(tag, block, { whole: false, path: rest }, context);
+  if (property === 'error' && normalizeName(tag.head) !== block.type)
+    return blockReference(tag, block, context);
+  const field = property === undefined ? 'all' : FIELDS[block.type].get(property);
+  if (field === undefined) {
+    const fields = 'index, currentItem and items (over a collection), results';
+    return invalid(
+      tag,
+      `"${property}" of ${block.type} "${block.name}" does not exist. Available fields: ${fields}`,
+    );
+  }
+  return {
+    kind: 'container',
+    text: tag.text,
+    block: block.id,
+    up: branchesInside(block, context),
+    field,
+    path: rest,
+  };
+}
+
+function blockReference(tag: Tag, block: NamedBlock, context: TemplateContext): Reference {
+  const path = tag.path === undefined ? [] : parsePath(tag.path);
+  return { kind: 'block', text: tag.text, block: block.id, ...cellAddress(block.id, context), path };
+}
+
+function resultsReference(
+  tag: Tag,
+  block: NamedBlock,
+  what: { whole: boolean; path: PathStep[] },
+  context: TemplateContext,
+): Reference {
+  return { kind: 'results', text: tag.text, block: block.id, ...cellAddress(block.id, context), ...what };
+}
+
+function invalid(tag: Tag, message: string): Reference {
+  return { kind: 'invalid', text: tag.text, message: `${tag.text}: ${message}.` };
+}
+
+function isResults(property: string): boolean {
+  return property === 'results' || property === 'result';
+}
+
+/** The first key of the path and the steps behind it; no `property`: there is no path. */
+function splitProperty(tag: Tag): { property?: string; rest: PathStep[] } {
+  if (tag.path === undefined) return { rest: [] };
+  const [property, ...rest] = parsePath(tag.path);
+  return typeof property === 'string' ? { property, rest } : { property: tag.path, rest: [] };
+}
+
+function visibleContainers(context: TemplateContext): readonly NamedBlock[] {
+  const around = context.names.around.get(context.reader) ?? [];
+  const self = context.standing === 'condition' ? context.names.blocks.get(context.reader) : undefined;
+  return self === undefined ? around : [...around, self];
+}
+
+/** Parallels between the reader and a container around it, the container not counted. */
+function branchesInside(container: NamedBlock, context: TemplateContext): number {
+  const visible = visibleContainers(context);
+  const inner = visible.slice(visible.findIndex((around) => around.id === container.id) + 1);
+  return inner.filter((around) => around.type === 'parallel').length;
+}
+
+/** The way from the reader to the output cell of a block: branches to leave, then parallels to enter. */
+function cellAddress(block: string, { names, reader }: TemplateContext): { up: number; into: string[] } {
+  const from = parallelsAround(names, reader);
+  const to = parallelsAround(names, block);
+  let shared = 0;
+  while (shared < from.length && from[shared] === to[shared]) shared++;
+  return { up: from.length - shared, into: to.slice(shared) };
+}
+
+function parallelsAround(names: NameTable, block: string): string[] {
+  return (names.around.get(block) ?? [])
+    .filter((around) => around.type === 'parallel')
+    .map((around) => around.id);
+}

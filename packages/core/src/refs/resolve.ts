@@ -1,0 +1,175 @@
+import { BlockError } from '../errors.ts';
+import { isJsonObject, own, type Json, type JsonObject } from '../json.ts';
+import type { OutputSchema } from '../plan/plan.ts';
+import type {
+  BlockReference,
+  ContainerReference,
+  ContainerValues,
+  Lookup,
+  ResultsReference,
+} from './lookup.ts';
+import { followPath } from './path.ts';
+import type { PathStep, Reference, Template, TextPart } from './template.ts';
+
+/** What a reference comes to. `text`: it has no meaning here and its authored text stays. */
+export type Outcome = { is: 'value'; value: Json } | { is: 'empty' } | { is: 'text' };
+
+const EMPTY: Outcome = { is: 'empty' };
+
+/**
+ * The value of a reference, or undefined when it is empty: the block did not run, or the path leads nowhere.
+ *
+ * Throws BlockError REFERENCE_UNRESOLVED for a path outside a block's declared outputs, and for one that can have no
+ * value at all, for example `<loop.currentItem>` in a counting loop.
+ */
+export function resolveReference(ref: Reference, lookup: Lookup): Json | undefined {
+  const outcome = evaluate(ref, lookup);
+  if (outcome.is === 'text')
+    throw unresolved(
+      `${ref.text} has no value here. Check that the container goes over a collection and that its items have this path.`,
+    );
+  return outcome.is === 'value' ? outcome.value : undefined;
+}
+
+/**
+ * The value of a compiled field.
+ *
+ * `text`: every text becomes a string, objects and arrays in it JSON text. `native`: a text that is exactly one
+ * reference keeps the type of its value. Empty is '' in both. Values are never looked at for references again.
+ */
+export function resolveTemplate(template: Template, lookup: Lookup, mode: 'text' | 'native'): Json {
+  switch (template.kind) {
+    case 'literal':
+      return template.value;
+    case 'text':
+      return resolveText(template.parts, lookup, mode);
+    case 'list':
+      return template.items.map((item) => resolveTemplate(item, lookup, mode));
+    case 'object':
+      return Object.fromEntries(
+        template.entries.map(([key, item]) => [key, resolveTemplate(item, lookup, mode)]),
+      );
+  }
+}
+
+/** The outcome of a reference. Throws BlockError REFERENCE_UNRESOLVED for a path outside the declared outputs. */
+export function evaluate(ref: Reference, lookup: Lookup): Outcome {
+  switch (ref.kind) {
+    case 'block':
+      return evaluateBlock(ref, lookup);
+    case 'container':
+      return outcomeOf(containerValue(ref, lookup), ref);
+    case 'results':
+      return outcomeOf(resultsValue(ref, lookup), ref);
+    case 'variable':
+      return outcomeOf(followPath(lookup.variable(ref.variable), ref.path), {});
+    case 'invalid':
+      throw unresolved(ref.message);
+  }
+}
+
+function resolveText(parts: readonly TextPart[], lookup: Lookup, mode: 'text' | 'native'): Json {
+  const [only] = parts;
+  if (
+    mode === 'native' &&
+    parts.length === 1 &&
+    only !== undefined &&
+    typeof only !== 'string' &&
+    'ref' in only
+  ) {
+    const outcome = evaluate(only.ref, lookup);
+    return outcome.is === 'value' ? outcome.value : textOf(outcome, only.ref);
+  }
+  return parts.map((part) => partText(part, lookup)).join('');
+}
+
+function partText(part: TextPart, lookup: Lookup): string {
+  if (typeof part === 'string') return part;
+  if ('env' in part) return lookup.env(part.env) ?? part.text;
+  return textOf(evaluate(part.ref, lookup), part.ref);
+}
+
+function textOf(outcome: Outcome, ref: Reference): string {
+  if (outcome.is === 'text') return ref.text;
+  if (outcome.is === 'empty') return '';
+  return typeof outcome.value === 'object' && outcome.value !== null
+    ? JSON.stringify(outcome.value)
+    : String(outcome.value);
+}
+
+function outcomeOf(value: Json | undefined, { generic }: { generic?: true }): Outcome {
+  if (value !== undefined) return { is: 'value', value };
+  return generic === true ? { is: 'text' } : EMPTY;
+}
+
+function evaluateBlock(ref: BlockReference, lookup: Lookup): Outcome {
+  const cell = lookup.block(ref);
+  if (!cell.ran) return EMPTY;
+  const described = lookup.describe(ref.block);
+  const path = withoutLegacyPrefix(ref.path, described.type, cell.output);
+  const value = followPath(cell.output, path);
+  if (value !== undefined) return { is: 'value', value };
+  if (described.outputs !== undefined && !mayBeMissing(path, described.outputs)) {
+    throw unresolved(missingOutput(ref, described.name, described.outputs));
+  }
+  return EMPTY;
+}
+
+function containerValue(ref: ContainerReference, lookup: Lookup): Json | undefined {
+  const values = lookup.container(ref);
+  if (values === undefined) return undefined;
+  const isParallel = lookup.describe(ref.block).type === 'parallel';
+  return followPath(containerField(ref.field, values, isParallel), ref.path);
+}
+
+/** A parallel always has items, none when it only counts. */
+function containerField(
+  field: ContainerReference['field'],
+  values: ContainerValues,
+  isParallel: boolean,
+): Json | undefined {
+  const items = values.items ?? (isParallel ? [] : undefined);
+  if (field === 'items') return items;
+  if (field !== 'all') return values[field];
+  const all: JsonObject = { index: values.index };
+  if (values.currentItem !== undefined) all.currentItem = values.currentItem;
+  if (items !== undefined) all.items = items;
+  return all;
+}
+
+function resultsValue(ref: ResultsReference, lookup: Lookup): Json | undefined {
+  const results = lookup.results(ref);
+  return results !== undefined && ref.whole ? { results } : followPath(results, ref.path);
+}
+
+/**
+ * Older workflows write `<reply.response.data>` for a Response block and `<child.result.response.data>` for a child
+ * workflow that ends in one. The extra `response` is dropped unless the output really has it.
+ */
+function withoutLegacyPrefix(path: PathStep[], type: string, output: Json): PathStep[] {
+  if (type === 'response' && path[0] === 'response' && lacksResponse(output)) return path.slice(1);
+  const isChild = type === 'workflow' || type === 'workflow_input';
+  if (!isChild || path[0] !== 'result' || path[1] !== 'response') return path;
+  return lacksResponse(followPath(output, ['result'])) ? ['result', ...path.slice(2)] : path;
+}
+
+function lacksResponse(value: Json | undefined): boolean {
+  return isJsonObject(value) && own(value, 'response') === undefined;
+}
+
+/** `error` may be missing: a block that succeeded has none, and handlers of several blocks ask all of them. */
+function mayBeMissing(path: readonly PathStep[], { fields }: OutputSchema): boolean {
+  const [first, ...rest] = path;
+  if (first === undefined || first === 'error') return true;
+  const field = typeof first === 'string' && Object.hasOwn(fields, first) ? fields[first] : undefined;
+  return field !== undefined && (field.opaque || rest.length === 0);
+}
+
+function missingOutput(ref: BlockReference, name: string, { fields }: OutputSchema): string {
+  const available = Object.keys(fields).join(', ') || 'none';
+  return `${ref.text}: block "${name}" has no such output. Available fields: ${available}.`;
+}
+
+function unresolved(message: string): BlockError {
+  return new BlockError('REFERENCE_UNRESOLVED', message, { retryable: false });
+}

@@ -1,0 +1,141 @@
+import type { Finding, Place } from './finding.ts';
+import { isWordy, placeholderAt, type Tag, tagAt } from './grammar.ts';
+import { isHtmlElement } from './html.ts';
+import { isReserved, type NamedBlock, neverRuns, suggestBlock, suggestVariable } from './names.ts';
+import { readTag, type Reading, type TemplateContext } from './reading.ts';
+import type { Reference } from './template.ts';
+
+/**
+ * A place in authored text that stands for a value.
+ *
+ * `blank`: begins with a block's name but is no reference; function code reads it as undefined.
+ */
+export type Site = { start: number; end: number; text: string } & (
+  | { kind: 'reference'; ref: Reference }
+  | { kind: 'blank' }
+  | { kind: 'env'; name: string }
+);
+
+export type FieldKind = 'text' | 'function' | 'expression';
+
+/** What stands right before a tag in code: nothing that needs an operator, or an operand (perhaps a line earlier). */
+export type Before = 'open' | 'operand' | 'operand-line';
+
+/** Finds the sites of one text and collects findings on the way. Every tag is looked at once. */
+export class SiteFinder {
+  readonly text: string;
+  readonly findings: Finding[] = [];
+  readonly #context: TemplateContext;
+  readonly #kind: FieldKind;
+
+  constructor(text: string, context: TemplateContext, kind: FieldKind) {
+    this.text = text;
+    this.#context = context;
+    this.#kind = kind;
+  }
+
+  /** The site at `at` that ends before `limit`, in an ordinary field, a string or a literal. */
+  inText(at: number, limit: number): Site | undefined {
+    const code = this.text.charCodeAt(at);
+    if (code === 123) return this.#placeholder(at, limit);
+    const tag = code === 60 ? tagAt(this.text, at, limit) : undefined;
+    return tag && this.#tag(tag, this.#kind === 'text' ? 'text' : 'string');
+  }
+
+  /** The site at `at` in code. After an operand `<` is a comparison, unless only a reference can be meant. */
+  inCode(at: number, before: Before): Site | undefined {
+    const code = this.text.charCodeAt(at);
+    const limit = this.text.length;
+    if (code === 123) return this.#placeholder(at, limit, true);
+    const tag = code === 60 ? tagAt(this.text, at, limit) : undefined;
+    if (tag === undefined) return undefined;
+    if (before === 'open') return this.#tag(tag, 'code');
+    const plausible = tag.shape === 'plain' && tag.path !== undefined && isWordy(tag.text.slice(1, -1));
+    if (!plausible || (before === 'operand' && readTag(tag, this.#context).kind !== 'reference'))
+      return undefined;
+    return this.#tag(tag, 'code');
+  }
+
+  /** Collects what a comment has to say: nothing in it is ever bound. */
+  comment(from: number, to: number): void {
+    for (let at = this.text.indexOf('<', from); at >= 0 && at < to; at = this.text.indexOf('<', at + 1)) {
+      const tag = tagAt(this.text, at, to);
+      if (tag?.shape === 'plain') this.#unknown(tag, readTag(tag, this.#context), 'comment');
+    }
+  }
+
+  #placeholder(at: number, limit: number, code = false): Site | undefined {
+    const found = placeholderAt(this.text, at, limit);
+    if (found === undefined || (code && !isWordy(found.name))) return undefined;
+    const name = this.#kind === 'function' ? found.name.trim() : found.name;
+    return { kind: 'env', start: at, end: found.end, text: found.text, name };
+  }
+
+  #tag(tag: Tag, where: Place): Site | undefined {
+    const reading = readTag(tag, this.#context);
+    if (tag.shape !== 'plain' && !isSpacedVariable(tag, reading)) return this.#shapeless(tag, reading);
+    if (reading.kind !== 'reference') {
+      this.#unknown(tag, reading, where);
+      return undefined;
+    }
+    if (reading.block !== undefined) this.#known(tag, reading.block, where);
+    if (this.#kind === 'expression' && where === 'string') this.#find('quoted-reference', tag, where);
+    return { kind: 'reference', start: tag.start, end: tag.end, text: tag.text, ref: reading.ref };
+  }
+
+  #shapeless(tag: Tag, reading: Reading): Site | undefined {
+    if (this.#kind !== 'function' || reading.kind !== 'reference' || reading.block === undefined)
+      return undefined;
+    return { kind: 'blank', start: tag.start, end: tag.end, text: tag.text };
+  }
+
+  #known(tag: Tag, block: NamedBlock, where: Place): void {
+    if (tag.path === undefined && isHtmlElement(tag.head)) this.#find('html-name', tag, where);
+    if (neverRuns(this.#context.names, block)) this.#find('never-ran-candidate', tag, where);
+  }
+
+  #unknown(tag: Tag, reading: Reading, where: Place): void {
+    if (reading.kind === 'unknown-variable' && where !== 'comment') {
+      this.#find('unknown-variable', tag, where, {
+        head: reading.name,
+        near: suggestVariable(this.#context.names, reading.name),
+      });
+    }
+    if (reading.kind === 'unknown-block' && (where === 'code' || tag.path !== undefined)) {
+      this.#find('unknown-block', tag, where, { head: tag.head, near: this.#near(tag.head) });
+    }
+  }
+
+  /** Nothing for the reserved heads: `<loop.index>` outside a loop is no misspelt "loop1". */
+  #near(head: string): { name: string; distance: number } | undefined {
+    return isReserved(head) ? undefined : suggestBlock(this.#context.names, head);
+  }
+
+  #find(
+    kind: Finding['kind'],
+    tag: Tag,
+    where: Place,
+    named: { head: string; near: { name: string; distance: number } | undefined } = {
+      head: tag.head,
+      near: undefined,
+    },
+  ): void {
+    const finding: Finding = {
+      kind,
+      text: tag.text,
+      head: named.head,
+      where,
+      offset: tag.start,
+      dotted: tag.path !== undefined,
+    };
+    if (named.near !== undefined)
+      Object.assign(finding, { suggestion: named.near.name, distance: named.near.distance });
+    this.findings.push(finding);
+  }
+}
+
+function isSpacedVariable(tag: Tag, reading: Reading): boolean {
+  if (tag.shape !== 'spaced') return false;
+  if (reading.kind === 'unknown-variable') return isWordy(tag.text.slice(1, -1));
+  return reading.kind === 'reference' && reading.ref.kind === 'variable';
+}

@@ -1,0 +1,84 @@
+import type { Json } from '../json.ts';
+import type { Finding } from './finding.ts';
+import type { TemplateContext } from './reading.ts';
+import { SiteFinder } from './sites.ts';
+import type { Reference, Template, TextPart } from './template.ts';
+
+/** The compiled form of a field's value, deep: every string in it is a template, keys are not. */
+export function compileTemplate(
+  value: Json,
+  context: TemplateContext,
+): { template: Template; findings: Finding[] } {
+  const findings: Finding[] = [];
+  return { template: compile(value, context, findings), findings };
+}
+
+/** The reference that `text` exactly is, without spaces around it; undefined: it is not one reference. */
+export function singleReference(
+  text: string,
+  context: TemplateContext,
+): { reference?: Reference; findings: Finding[] } {
+  const finder = new SiteFinder(text, context, 'expression');
+  const site = finder.inCode(0, 'open');
+  const whole = site === undefined || site.end === text.length;
+  const findings = finder.findings.filter((finding) => finding.text === text);
+  return whole && site?.kind === 'reference' ? { reference: site.ref, findings } : { findings };
+}
+
+/** The parts of a text: what stands between references and placeholders is kept as it is. */
+export function compileText(text: string, finder: SiteFinder): TextPart[] {
+  const parts: TextPart[] = [];
+  let copied = 0;
+  let at = nextMark(text, 0);
+  while (at < text.length) {
+    const site = finder.inText(at, text.length);
+    if (site === undefined || site.kind === 'blank') {
+      at = nextMark(text, at + 1);
+      continue;
+    }
+    if (site.start > copied) parts.push(text.slice(copied, site.start));
+    parts.push(site.kind === 'env' ? { env: site.name, text: site.text } : { ref: site.ref });
+    copied = site.end;
+    at = nextMark(text, copied);
+  }
+  if (copied < text.length) parts.push(text.slice(copied));
+  return parts;
+}
+
+function compile(value: Json, context: TemplateContext, findings: Finding[]): Template {
+  if (typeof value === 'string') return compileString(value, context, findings);
+  if (Array.isArray(value)) {
+    const items = value.map((item) => compile(item, context, findings));
+    return items.every(isLiteral) ? { kind: 'literal', value } : { kind: 'list', items };
+  }
+  if (typeof value !== 'object' || value === null) return { kind: 'literal', value };
+  const entries = Object.entries(value).map(([key, item]): [string, Template] => [
+    key,
+    compile(item, context, findings),
+  ]);
+  return entries.every(([, item]) => isLiteral(item))
+    ? { kind: 'literal', value }
+    : { kind: 'object', entries };
+}
+
+function compileString(text: string, context: TemplateContext, findings: Finding[]): Template {
+  const finder = new SiteFinder(text, context, 'text');
+  const parts = compileText(text, finder);
+  findings.push(...finder.findings);
+  return parts.every((part) => typeof part === 'string')
+    ? { kind: 'literal', value: text }
+    : { kind: 'text', parts };
+}
+
+function isLiteral(template: Template): boolean {
+  return template.kind === 'literal';
+}
+
+/** Where the next `<` or `{` stands, or the end. */
+function nextMark(text: string, from: number): number {
+  for (let at = from; at < text.length; at++) {
+    const code = text.charCodeAt(at);
+    if (code === 60 || code === 123) return at;
+  }
+  return text.length;
+}

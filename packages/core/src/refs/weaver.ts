@@ -1,0 +1,67 @@
+import type { Site } from './sites.ts';
+import type { Binding, ExpressionKind, Quote } from './template.ts';
+
+/** What a site stands in: decides what is bound for it. `pattern`: a regular expression. */
+export type Surroundings = 'code' | 'pattern' | Quote;
+
+/** Rewrites code with identifiers in place of its sites, and keeps the bindings of those identifiers. */
+export class Weaver {
+  readonly source: string;
+  readonly bindings: Binding[] = [];
+  readonly #expression: ExpressionKind | undefined;
+  readonly #prefix: string;
+  readonly #pieces: string[] = [];
+  #copied = 0;
+
+  /** `expression`: the kind of expression; undefined: the code of a function block. */
+  constructor(source: string, expression: ExpressionKind | undefined) {
+    this.source = source;
+    this.#expression = expression;
+    this.#prefix = freshPrefix(source);
+  }
+
+  /** The identifier that stands for a site from now on, or the text of the constant it is. */
+  bind(site: Site, surroundings: Surroundings): string {
+    if (site.kind === 'blank') return surroundings === 'code' ? 'undefined' : '"undefined"';
+    const name = `${this.#prefix}${this.bindings.length}_`;
+    this.bindings.push(
+      site.kind === 'env' ? this.#env(name, site, surroundings) : this.#reference(name, site, surroundings),
+    );
+    return name;
+  }
+
+  /** Puts `text` where the source had the characters from `start` to `end`; calls come in order. */
+  replace(start: number, end: number, text: string): void {
+    this.#pieces.push(this.source.slice(this.#copied, start), text);
+    this.#copied = end;
+  }
+
+  /** The code as rewritten. */
+  finish(): string {
+    return this.#pieces.join('') + this.source.slice(this.#copied);
+  }
+
+  #env(name: string, site: Extract<Site, { kind: 'env' }>, surroundings: Surroundings): Binding {
+    const bare = surroundings === 'code';
+    const form = bare && this.#expression !== undefined ? 'literal' : 'text';
+    return { name, env: site.name, text: site.text, form, bare };
+  }
+
+  #reference(
+    name: string,
+    { ref }: Extract<Site, { kind: 'reference' }>,
+    surroundings: Surroundings,
+  ): Binding {
+    if (surroundings === 'pattern') return { name, ref, form: 'pattern' };
+    if (surroundings === 'code') return { name, ref, form: this.#expression === 'loop' ? 'loop' : 'value' };
+    if (this.#expression === undefined) return { name, ref, form: 'json' };
+    return { name, ref, form: 'quoted', quote: surroundings, kind: this.#expression };
+  }
+}
+
+/** A beginning of identifiers that occurs nowhere in the source, so that no name of the user's can be meant. */
+function freshPrefix(source: string): string {
+  let prefix = '__heddle_';
+  for (let attempt = 0; source.includes(prefix); attempt++) prefix = `__heddle${attempt}_`;
+  return prefix;
+}
