@@ -1,0 +1,152 @@
+import { describe, expect, it } from 'vitest';
+import { loop, parallel, region } from '../../../../test/support/graph.ts';
+import { play } from '../../../../test/support/play.ts';
+
+const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
+
+describe('what is given up', () => {
+  const graph = region('s -> f, run, wait, pause, child, soon, L', 'run -> next', {
+    child: { class: 'child' },
+    soon: { retry },
+    L: loop(region('x')),
+  });
+
+  it('R17 starts nothing new, stops what only waits at once and lets running work finish', () => {
+    const { run } = play(graph);
+    run.complete('s');
+    run.wait('wait');
+    run.pause('pause');
+    run.fail('soon');
+    expect(run.fail('f')).toEqual([
+      'abort child failed',
+      'abort pause failed',
+      'abort soon failed',
+      'abort wait failed',
+      'timer grace 1050',
+    ]);
+    expect(run.complete('run')).toEqual([]);
+    expect(run.expand('L', 5)).toEqual(['end failed block f']);
+  });
+
+  it('R17 counts a block that pauses, fails or whose time is up as done', () => {
+    const other = region('s -> f, a, b, c', { a: { timeoutMs: 5, retry }, b: { retry } });
+    const { run } = play(other);
+    run.complete('s');
+    run.fail('f');
+    expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout']);
+    expect(run.notices).toEqual(['failed a timed out']);
+    expect(run.fail('b')).toEqual([]);
+    expect(run.notices).toEqual(['failed b']);
+    expect(run.pause('c')).toEqual(['end failed block f']);
+  });
+
+  it('R17 takes the end of a running try once, and of no other try', () => {
+    const { run } = play(region('s -> f, a, b'));
+    run.complete('s');
+    run.fail('f');
+    expect(run.complete('a', undefined, 2)).toEqual([]);
+    expect(run.changed).toBe(false);
+    run.complete('a');
+    expect(run.changed).toBe(true);
+    run.complete('a');
+    expect(run.changed).toBe(false);
+    expect(run.state.busy).toBe(1);
+  });
+
+  it('R17 a container fails only when what runs in it is done', () => {
+    const inner = region({ P: parallel(region('x -> y'), { count: 2 }) });
+    const { run } = play(region('O:error -> h', { O: loop(inner, { count: 2 }) }));
+    expect(run.fail('O/0/P/0/x')).toEqual(['timer O grace 1050']);
+    expect(run.complete('O/0/P/1/x')).toEqual(['run h']);
+    expect(run.notices).toEqual(['failed O handled because of O/0/P/0/x']);
+  });
+
+  it('R17 what is outside of it goes on', () => {
+    const { run } = play(
+      region('s -> P, b', 'b -> c', 'P:error -> h', { P: parallel(region('x'), { count: 2 }) }),
+    );
+    run.complete('s');
+    run.fail('P/0/x');
+    expect(run.complete('b')).toEqual(['run c']);
+    expect(run.complete('P/1/x')).toEqual(['run h']);
+  });
+
+  it('R18 is aborted when its grace is over', () => {
+    const { run } = play(region('s -> f, a, L', { L: loop(region('x')) }));
+    run.complete('s');
+    run.fail('f');
+    expect(run.fire('', 'grace')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
+  });
+
+  it('R18 is aborted at once when there is no grace', () => {
+    const { run } = play(region('s -> f, a, L', { L: loop(region('x')) }), { graceMs: 0 });
+    run.complete('s');
+    expect(run.fail('f')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
+  });
+
+  it('R18 a container is cut by its own timer', () => {
+    const { run } = play(region('P:error -> h', { P: parallel(region('x'), { count: 2 }) }));
+    expect(run.fail('P/0/x')).toEqual(['timer P grace 1050']);
+    expect(run.fire('P', 'grace')).toEqual(['abort P/1/x failed', 'run h']);
+  });
+
+  it('R18 a collected branch is cut by its own timer', () => {
+    const body = region('x', 'y');
+    const { run } = play(region({ P: parallel(body, { count: 3, window: 2, collectErrors: true }) }));
+    expect(run.fail('P/1/x')).toEqual(['timer P/1 grace 1050']);
+    expect(run.fire('P/0', 'grace')).toEqual([]);
+    expect(run.fire('P/1', 'grace')).toEqual(['abort P/1/y failed', 'run P/2/x', 'run P/2/y']);
+    expect(run.complete('P/1/y')).toEqual([]);
+    expect(run.changed).toBe(false);
+  });
+});
+
+describe('giving up around what is given up', () => {
+  const branches = parallel(region('x', 'y'), { count: 1, collectErrors: true });
+
+  it('R19 the outer one takes over: its grace counts, and the inner timer is void', () => {
+    const { run } = play(region('s -> P, b, c', { P: branches }));
+    run.complete('s');
+    expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
+    run.nowMs = 1020;
+    expect(run.fail('b')).toEqual(['timer grace 1070']);
+    run.nowMs = 1050;
+    expect(run.fire('P/0', 'grace')).toEqual([]);
+    expect(run.complete('P/0/y')).toEqual([]);
+    expect(run.complete('c')).toEqual(['end failed block b']);
+  });
+
+  it('R19 an outer container takes over an inner one', () => {
+    const inner = region('I', 'z', 'I:error -> g', { I: parallel(region('x'), { count: 2 }) });
+    const { run } = play(region('O:error -> h', { O: loop(inner, { count: 1 }) }));
+    expect(run.fail('O/0/I/0/x')).toEqual(['timer O/0/I grace 1050']);
+    expect(run.fail('O/0/z')).toEqual(['timer O grace 1050']);
+    expect(run.fire('O/0/I', 'grace')).toEqual([]);
+    expect(run.complete('O/0/I/1/x')).toEqual(['run h']);
+  });
+
+  it('R19 nothing is given up inside of what is given up', () => {
+    const { run } = play(region('s -> P, b', { P: branches }));
+    run.complete('s');
+    expect(run.fail('b')).toEqual(['timer grace 1050']);
+    expect(run.fail('P/0/x')).toEqual([]);
+    expect(run.complete('P/0/y')).toEqual(['end failed block b']);
+  });
+});
+
+describe('the first failure', () => {
+  it('R20 is the one that the run ends with', () => {
+    const { run } = play(region('s -> a, b'));
+    run.complete('s');
+    run.fail('b');
+    expect(run.fail('a')).toEqual(['end failed block b']);
+  });
+
+  it('R20 does not take the error port of a block that fails after it', () => {
+    const { run } = play(region('s -> a, b', 'a:error -> h'));
+    run.complete('s');
+    run.fail('b');
+    expect(run.fail('a')).toEqual(['end failed block b']);
+    expect(run.notices).toEqual(['failed a']);
+  });
+});

@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { loop, parallel, region } from '../../../../test/support/graph.ts';
+import { play } from '../../../../test/support/play.ts';
+import { retryWaitMs } from './failure.ts';
+
+const retry = { maxTries: 3, waitMs: 100, backoff: 2, maxWaitMs: 1000, jitter: 0 };
+
+describe('a failed try', () => {
+  it('R13 is followed by another, until one succeeds', () => {
+    const { run } = play(region('a -> b', { a: { retry: { ...retry, waitMs: 0 } } }));
+    expect(run.fail('a')).toEqual(['run a #2']);
+    expect(run.complete('a', undefined, 2)).toEqual(['run b']);
+  });
+
+  it('R13 is the last of as many as the policy allows', () => {
+    const { run } = play(region('a:error -> h', { a: { retry: { ...retry, waitMs: 0 } } }));
+    run.fail('a');
+    expect(run.fail('a', { try: 2 })).toEqual(['run a #3']);
+    expect(run.fail('a', { try: 3 })).toEqual(['run h']);
+  });
+
+  it('R13 without a policy is the only one', () => {
+    expect(play(region('a')).run.fail('a')).toEqual(['end failed block a']);
+  });
+
+  it('R13 that says so is the last', () => {
+    const { run } = play(region('a:error -> h', { a: { retry } }));
+    expect(run.fail('a', { retryable: false })).toEqual(['run h']);
+  });
+
+  it('R14 is followed by another after its wait', () => {
+    const { run } = play(region('a', { a: { retry } }));
+    expect(run.fail('a')).toEqual(['timer a retry 1100']);
+    run.nowMs = 1100;
+    expect(run.fire('a', 'retry', 2)).toEqual(['run a #2']);
+    expect(run.fail('a', { try: 2 })).toEqual(['timer a retry 1300']);
+  });
+
+  it('R14 waits for a try to come are aborted with the run', () => {
+    const { run } = play(region('s -> a, b', { a: { retry } }));
+    run.complete('s');
+    run.fail('a');
+    expect(run.fail('b')).toEqual(['abort a failed', 'end failed block b']);
+  });
+});
+
+describe('the wait before the next try', () => {
+  it.each([
+    [retry, 1, {}, 100],
+    [retry, 2, {}, 200],
+    [retry, 3, {}, 400],
+    [retry, 9, {}, 1000],
+    [{ ...retry, backoff: 1 }, 9, {}, 100],
+    [{ ...retry, jitter: 0.5 }, 1, { jitter: 1 }, 50],
+    [{ ...retry, jitter: 0.5 }, 1, { jitter: 0.5 }, 75],
+    [{ ...retry, jitter: 0.5 }, 1, {}, 100],
+    [retry, 1, { retryAfterMs: 5000 }, 5000],
+    [retry, 1, { retryAfterMs: 5 }, 100],
+    [{ ...retry, waitMs: 0 }, 1, { retryAfterMs: 5 }, 5],
+    [{ ...retry, waitMs: 0 }, 5000, {}, 0],
+    [retry, 5000, {}, 1000],
+  ])(
+    'R14 grows, has a ceiling, is shortened by jitter and never shorter than asked for (%#)',
+    (policy, attempt, failure, ms) => {
+      expect(retryWaitMs(policy, attempt, failure)).toBe(ms);
+    },
+  );
+});
+
+describe('a failed block', () => {
+  it('R15 with an error port takes it, and the run goes on', () => {
+    const { run } = play(region('s -> a, b', 'a -> c', 'a:error -> h -> j', 'b -> j'));
+    run.complete('s');
+    expect(run.fail('a')).toEqual(['run h']);
+    expect(run.notices).toEqual(['failed a handled']);
+    run.complete('b');
+    expect(run.complete('h')).toEqual(['run j']);
+  });
+
+  it('R15 completed by the port `error` it is routed as failed, and fails nothing', () => {
+    const { run } = play(region('a -> b'));
+    expect(run.complete('a', 'error')).toEqual(['end completed']);
+  });
+
+  it('R16 without one fails the nearest container with an error port', () => {
+    const graph = region('O -> z', 'O:error -> g', {
+      O: loop(
+        region('M:error -> h', { M: loop(region({ I: loop(region('x'), { count: 1 }) }), { count: 1 }) }),
+        {
+          count: 1,
+        },
+      ),
+    });
+    const { run } = play(graph);
+    expect(run.fail('O/0/M/0/I/0/x')).toEqual(['run O/0/h']);
+    expect(run.notices).toEqual(['failed O/0/M/0/I/0/x', 'failed O/0/M handled because of O/0/M/0/I/0/x']);
+    expect(run.complete('O/0/h')).toEqual(['run z']);
+  });
+
+  it('R16 is collected by the nearest parallel that collects, before its error port', () => {
+    const graph = region('P -> a', 'P:error -> h', {
+      P: parallel(region('x -> y'), { count: 2, collectErrors: true }),
+    });
+    const { run } = play(graph);
+    expect(run.fail('P/0/x')).toEqual([]);
+    run.complete('P/1/x');
+    expect(run.complete('P/1/y')).toEqual(['run a']);
+  });
+
+  it('R16 is not collected when the parallel itself fails', () => {
+    const { run } = play(region('P:error -> h', { P: parallel(region('x'), { collectErrors: true }) }));
+    expect(run.fail('P', { try: 0 })).toEqual(['run h']);
+  });
+
+  it('R16 that nothing handles fails the run', () => {
+    const graph = region('P -> a', { P: parallel(region('x'), { count: 2 }) });
+    const { run } = play(graph, { graceMs: 0 });
+    expect(run.fail('P/1/x')).toEqual(['abort P/0/x failed', 'end failed block P/1/x']);
+    expect(run.state.end).toEqual({ status: 'failed' });
+  });
+
+  it('R16 in a branch of a collecting parallel reaches only up to it, through loops', () => {
+    const inner = region('L -> y', { L: loop(region('x'), { count: 2 }) });
+    const { run } = play(
+      region('P -> a', { P: parallel(inner, { count: 2, window: 1, collectErrors: true }) }),
+    );
+    expect(run.fail('P/0/L/0/x')).toEqual(['run P/1/L/0/x']);
+  });
+});

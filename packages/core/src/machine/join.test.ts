@@ -1,0 +1,201 @@
+import { describe, expect, it } from 'vitest';
+import { loop, parallel, region } from '../../../../test/support/graph.ts';
+import { play } from '../../../../test/support/play.ts';
+
+describe('an edge', () => {
+  it('R2 is live when its node took its port; of the other ports nothing runs', () => {
+    const { run } = play(region('if:yes -> a', 'if:no -> b'));
+    expect(run.complete('if', 'yes')).toEqual(['run a']);
+    expect(run.complete('a')).toEqual(['end completed']);
+  });
+
+  it('R2 on `source` is live beside the port taken, whatever it is', () => {
+    const { run } = play(region('if:yes -> a', 'if -> b'));
+    expect(run.complete('if', 'yes')).toEqual(['run a', 'run b']);
+  });
+
+  it('R2 on `source` is dead when its node has failed', () => {
+    const { run } = play(region('a -> b', 'a:error -> c'));
+    expect(run.fail('a')).toEqual(['run c']);
+  });
+
+  it('R2 on `error` is dead when its node has not failed', () => {
+    const { run } = play(region('a -> b', 'a:error -> c'));
+    expect(run.complete('a')).toEqual(['run b']);
+  });
+
+  it('R2 of a port that no block took leads nowhere: the run ends', () => {
+    const { run } = play(region('if:yes -> a', 'if:no -> b'));
+    expect(run.complete('if', 'neither')).toEqual(['end completed']);
+  });
+});
+
+describe('a join', () => {
+  it('R3 waits for all its sources', () => {
+    const { run } = play(region('s -> a, b -> j'));
+    run.complete('s');
+    expect(run.complete('b')).toEqual([]);
+    expect(run.complete('a')).toEqual(['run j']);
+  });
+
+  it('R4 runs once, when one of its edges is live and the others are dead', () => {
+    const { run } = play(region('if:yes -> a -> j', 'if:no -> b -> c -> j'));
+    expect(run.complete('if', 'yes')).toEqual(['run a']);
+    expect(run.complete('a')).toEqual(['run j']);
+    expect(run.complete('j')).toEqual(['end completed']);
+  });
+
+  it.each([
+    ['first', ['yes'], ['run a']],
+    ['second', ['no'], ['run a']],
+    ['neither', ['other'], ['end completed']],
+  ])('R4 counts two edges of one source as one: %s port', (_, [port], commands) => {
+    const { run } = play(region('if:yes -> a', 'if:no -> a'));
+    expect(run.complete('if', port)).toEqual(commands);
+  });
+
+  it.each([
+    ['when one fails before the other completes', ['a', 'b'], ['run h']],
+    ['when one fails after the other has completed', ['b', 'a'], ['run h']],
+  ])('R4 a shared error handler runs once, %s', (_, order, last) => {
+    const { run } = play(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
+    run.complete('s');
+    const commands = order.map((name) => (name === 'a' ? run.fail('a') : run.complete('b')));
+    expect(commands).toEqual([[], last]);
+  });
+
+  it('R4 a shared error handler is skipped when nothing fails', () => {
+    const { run } = play(region('s -> a, b', 'a:error -> h', 'b:error -> h'));
+    run.complete('s');
+    run.complete('a');
+    expect(run.complete('b')).toEqual(['end completed']);
+  });
+
+  it('R4 runs when the node that both ports lead to fails or not', () => {
+    const graph = region('a -> b', 'a:error -> b');
+    expect(play(graph).run.complete('a')).toEqual(['run b']);
+    expect(play(graph).run.fail('a')).toEqual(['run b']);
+  });
+
+  it('R5 is skipped when all its edges are dead, and skips what follows, containers too', () => {
+    const body = region('x');
+    const graph = region(
+      'if:yes -> a',
+      'if:no -> b -> L -> c -> j',
+      { L: loop(body), P: parallel(body) },
+      'c -> P -> j',
+    );
+    const { run } = play(graph);
+    expect(run.complete('if', 'yes')).toEqual(['run a']);
+    expect(run.notices).toEqual([]);
+    expect(run.complete('a')).toEqual(['end completed']);
+  });
+
+  it('R5 behind a long pruned path still runs', () => {
+    const { run } = play(region('s -> if, w', 'if:no -> b1 -> b2 -> b3 -> j', 'w -> j'));
+    run.complete('s');
+    run.complete('if', 'yes');
+    expect(run.complete('w')).toEqual(['run j']);
+  });
+
+  it('R5 is decided by the last edge, be it the dead one', () => {
+    const { run } = play(region('s -> if, w', 'if:no -> b1 -> b2 -> b3 -> j', 'w -> j'));
+    run.complete('s');
+    run.complete('w');
+    expect(run.complete('if', 'yes')).toEqual(['run j']);
+  });
+});
+
+describe('starts', () => {
+  it('R6 come in the order of the edges, not of the indexes', () => {
+    const { run } = play(region('s -> c, a, b'));
+    expect(run.complete('s')).toEqual(['run c', 'run a', 'run b']);
+  });
+
+  it('R6 of a container come in the order of its entries', () => {
+    const { first } = play(region({ P: parallel(region('z', 'y'), { count: 2 }) }));
+    expect(first).toEqual(['run P/0/z', 'run P/0/y', 'run P/1/z', 'run P/1/y']);
+  });
+
+  it('R6 are first come, first served: direct successors before those behind an empty container', () => {
+    const { run } = play(region('s -> L, b', 'L -> a', { L: loop(region('x'), { count: 0 }) }));
+    expect(run.complete('s')).toEqual(['run b', 'run a']);
+  });
+});
+
+describe('an answer', () => {
+  it('R27 ends the run before anything after it starts', () => {
+    const { run } = play(region('r -> after', { r: { answers: true } }));
+    expect(run.complete('r')).toEqual(['end completed r']);
+  });
+
+  it('R27 gives what runs its grace, and aborts waits, pauses and children at once', () => {
+    const graph = region('s -> r, run, pause, wait, child', {
+      r: { answers: true },
+      child: { class: 'child' },
+    });
+    const { run } = play(graph);
+    run.complete('s');
+    run.pause('pause');
+    run.wait('wait');
+    expect(run.complete('r')).toEqual([
+      'abort child answered',
+      'abort pause answered',
+      'abort wait answered',
+      'timer grace 1050',
+    ]);
+    expect(run.complete('run')).toEqual(['end completed r']);
+  });
+
+  it('R27 stands: a failure after it does not fail the run', () => {
+    const { run } = play(region('s -> r, b', { r: { answers: true } }));
+    run.complete('s');
+    run.complete('r');
+    expect(run.fail('b')).toEqual(['end completed r']);
+    expect(run.notices).toEqual(['failed b']);
+  });
+
+  it('R27 comes from inside nested containers too', () => {
+    const inner = region({ P: parallel(region('r', { r: { answers: true } }), { count: 2 }) });
+    const { run } = play(region('L -> after', { L: loop(inner, { count: 3 }) }));
+    expect(run.complete('L/0/P/1/r')).toEqual(['timer grace 1050']);
+    expect(run.complete('L/0/P/0/r')).toEqual(['end completed L/0/P/1/r']);
+  });
+
+  it('R27 is none when the block took another port', () => {
+    const { run } = play(region('r -> after', 'r:error -> h', { r: { answers: true } }));
+    expect(run.fail('r')).toEqual(['run h']);
+  });
+});
+
+describe('run-until', () => {
+  it('R28 starts nothing after its block', () => {
+    const { run } = play(region('a -> b -> c'), { until: 'b' });
+    expect(run.complete('a')).toEqual(['run b']);
+    expect(run.complete('b')).toEqual(['end completed']);
+  });
+
+  it('R28 gives other running blocks their grace', () => {
+    const { run } = play(region('s -> a -> b', 's -> c -> d'), { until: 'a' });
+    run.complete('s');
+    expect(run.complete('a')).toEqual(['timer grace 1050']);
+    expect(run.complete('c')).toEqual(['end completed']);
+  });
+
+  it('R28 runs a container to its exit', () => {
+    const { run } = play(region('L -> b', { L: loop(region('x'), { count: 2 }) }), { until: 'L' });
+    expect(run.complete('L/0/x')).toEqual(['run L/1/x']);
+    expect(run.complete('L/1/x')).toEqual(['end completed']);
+  });
+
+  it('R28 ends with its block skipped, too', () => {
+    const { run } = play(region('if:yes -> c -> d', 'if:no -> b'), { until: 'b' });
+    expect(run.complete('if', 'yes')).toEqual(['run c', 'timer grace 1050']);
+    expect(run.complete('c')).toEqual(['end completed']);
+  });
+
+  it('R28 names a block of the run, not one of that index in a body', () => {
+    const { run } = play(region('L -> b', { L: loop(region('x -> y'), { count: 1 }) }), { until: 'L' });
+    expect(run.complete('L/0/x')).toEqual(['run L/0/y']);
+  });
+});

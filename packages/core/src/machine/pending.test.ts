@@ -1,0 +1,69 @@
+import { describe, expect, it } from 'vitest';
+import { loop, parallel, region } from '../../../../test/support/graph.ts';
+import { play } from '../../../../test/support/play.ts';
+import { pending } from './pending.ts';
+import { initialState } from './step.ts';
+
+const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
+
+describe('what a state still waits for', () => {
+  it('R31 is every command without an answer', () => {
+    const graph = region('s -> run, try, wait, pause, child, L, P', {
+      run: { timeoutMs: 30 },
+      try: { retry },
+      child: { class: 'child' },
+      L: loop(region('x')),
+      P: parallel(region('x', 'y'), { count: 2 }),
+    });
+    const { run } = play(graph, { timeoutMs: 999 });
+    run.complete('s');
+    run.fail('try');
+    run.wait('wait');
+    run.pause('pause');
+    run.block('child', 'human');
+    run.complete('P/0/x');
+    expect(run.pending()).toEqual([
+      'expand L 0',
+      'run P/0/y',
+      'run P/1/x',
+      'run P/1/y',
+      'run child',
+      'open pause',
+      'run run',
+      'timer run timeout 1030',
+      'timer try retry 1005',
+      'timer wait wait 1100',
+      'timer deadline 1999',
+    ]);
+  });
+
+  it('R31 is a later try with its number', () => {
+    const { run } = play(region('a', { a: { retry: { ...retry, waitMs: 0 } } }));
+    run.fail('a');
+    expect(run.pending()).toEqual(['run a #2']);
+  });
+
+  it('R31 is the grace of what is given up: the run, a container, a branch', () => {
+    const body = region('x', 'y');
+    const graph = region('s -> P, Q', 'Q:error -> h', {
+      P: parallel(body, { count: 1, collectErrors: true }),
+      Q: parallel(body, { count: 1 }),
+    });
+    const { run } = play(graph);
+    run.complete('s');
+    run.fail('P/0/x');
+    run.fail('Q/0/x');
+    expect(run.pending()).toEqual(['timer P/0 grace 1050', 'run P/0/y', 'timer Q grace 1050', 'run Q/0/y']);
+    const other = play(region('s -> a, b'));
+    other.run.complete('s');
+    other.run.fail('a');
+    expect(other.run.pending()).toEqual(['run b', 'timer grace 1050']);
+  });
+
+  it('R31 is nothing before the start and after the end', () => {
+    expect(pending(region('a'), initialState())).toEqual([]);
+    const { run } = play(region('a'), { timeoutMs: 5 });
+    run.complete('a');
+    expect(run.pending()).toEqual([]);
+  });
+});

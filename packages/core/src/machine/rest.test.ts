@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { region } from '../../../../test/support/graph.ts';
+import { play } from '../../../../test/support/play.ts';
+import { restOf } from './rest.ts';
+
+const graph = region('s -> p, w, b');
+
+describe('a run', () => {
+  it('R25 runs while anything runs', () => {
+    const { run } = play(graph);
+    run.complete('s');
+    run.pause('p');
+    run.wait('w');
+    expect(restOf(run.state)).toBe('running');
+  });
+
+  it('R25 is paused for a person when a person is needed and nothing runs', () => {
+    const { run } = play(graph);
+    run.complete('s');
+    run.pause('p');
+    run.wait('w');
+    run.complete('b');
+    expect(restOf(run.state)).toBe('human');
+    run.resume('p');
+    expect(restOf(run.state)).toBe('time');
+    run.fire('w', 'wait');
+    expect(restOf(run.state)).toBe('ended');
+  });
+
+  it('R25 runs while it waits for a try to come', () => {
+    const { run } = play(
+      region('a', { a: { retry: { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 } } }),
+    );
+    run.fail('a');
+    expect(restOf(run.state)).toBe('running');
+  });
+});

@@ -1,0 +1,139 @@
+import { describe, expect, it } from 'vitest';
+import { loop, region } from '../../../../test/support/graph.ts';
+import { play } from '../../../../test/support/play.ts';
+import { advance, initialState, step } from './step.ts';
+
+describe('a run', () => {
+  it('R1 starts at one block', () => {
+    expect(play(region('a -> c', 'b -> c'), { start: 'b' }).first).toEqual(['run b']);
+  });
+
+  it('R1 waits for nothing that its start does not reach', () => {
+    const { run } = play(region('a -> c', 'b -> c -> d', 'other'), { start: 'b' });
+    expect(run.complete('b')).toEqual(['run c']);
+    expect(run.complete('c')).toEqual(['run d']);
+    expect(run.complete('d')).toEqual(['end completed']);
+  });
+
+  it('R1 can start in the middle, at a join or a container', () => {
+    const graph = region('a -> b -> j', 'a -> j -> L -> d', { L: loop(region('x'), { count: 1 }) });
+    expect(play(graph, { start: 'j' }).first).toEqual(['run j']);
+    const { run, first } = play(graph, { start: 'L' });
+    expect(first).toEqual(['run L/0/x']);
+    expect(run.complete('L/0/x')).toEqual(['run d']);
+  });
+
+  it('R1 does not start at a block that is not there', () => {
+    expect(
+      advance(region('a'), initialState(), { type: 'started', atMs: 0, start: 9, graceMs: 0 }).changed,
+    ).toBe(false);
+  });
+
+  it('R30 starts once', () => {
+    const { run } = play(region('a'));
+    expect(run.feed({ type: 'started', atMs: 1, start: 0, graceMs: 0 })).toEqual([]);
+    expect(run.changed).toBe(false);
+  });
+});
+
+describe('a cancel', () => {
+  it('R29 aborts what is open and ends the run', () => {
+    const { run } = play(region('s -> a, b'));
+    run.complete('s');
+    run.pause('b');
+    expect(run.cancel()).toEqual(['abort a cancelled', 'abort b cancelled', 'end cancelled']);
+    expect(run.state).toMatchObject({
+      phase: 'ended',
+      end: { status: 'cancelled' },
+      busy: 0,
+      humans: 0,
+      timers: 0,
+    });
+  });
+
+  it('R29 wins over a failure in its grace', () => {
+    const { run } = play(region('s -> a, b'));
+    run.complete('s');
+    run.fail('a');
+    expect(run.cancel()).toEqual(['abort b cancelled', 'end cancelled']);
+  });
+
+  it('R29 before the start ends the run too, and it never starts', () => {
+    const state = initialState();
+    expect(advance(region('a'), state, { type: 'cancelled', atMs: 0 }).commands).toEqual([
+      { type: 'end', status: 'cancelled' },
+    ]);
+    expect(advance(region('a'), state, { type: 'started', atMs: 0, start: 0, graceMs: 0 }).changed).toBe(
+      false,
+    );
+  });
+
+  it('R29 comes once: an ended run never changes again', () => {
+    const { run } = play(region('a'));
+    run.complete('a');
+    expect(run.cancel()).toEqual([]);
+    expect(run.changed).toBe(false);
+  });
+});
+
+describe('a late or duplicate event', () => {
+  const graph = region('s -> L, p, t', {
+    L: loop(region('x'), {}),
+    t: { timeoutMs: 9, retry: { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 } },
+  });
+
+  it.each([
+    ['a second end of a block', { type: 'completed', at: [0], atMs: 0, try: 1 }],
+    ['the end of a block that has not started', { type: 'completed', at: [9], atMs: 0, try: 1 }],
+    ['the end of another try', { type: 'completed', at: [3], atMs: 0, try: 2 }],
+    ['a failure of another try', { type: 'failed', at: [3], atMs: 0, try: 2, retryable: true }],
+    ['the time-out of another try', { type: 'fired', at: [3], atMs: 0, timer: 'timeout', try: 2 }],
+    ['a time-out where there is none', { type: 'fired', at: [2], atMs: 0, timer: 'timeout', try: 1 }],
+    ['a retry of a running try', { type: 'fired', at: [3], atMs: 0, timer: 'retry', try: 1 }],
+    ['a resume of what is not paused', { type: 'resumed', at: [2], atMs: 0 }],
+    ['a wait that nobody waits for', { type: 'fired', at: [2], atMs: 0, timer: 'wait' }],
+    ['turns of what is no container', { type: 'expanded', at: [2], atMs: 0, turn: 0, count: 1 }],
+    ['an end of a container', { type: 'completed', at: [1], atMs: 0, try: 1 }],
+    ['turns that were not asked for', { type: 'expanded', at: [1], atMs: 0, turn: 1, count: 1 }],
+    [
+      'a failure to know another turn',
+      { type: 'failed', at: [1], atMs: 0, try: 0, turn: 1, retryable: true },
+    ],
+    ['an event in a closed frame', { type: 'completed', at: [1, 0, 0], atMs: 0, try: 1 }],
+    ['an event inside a block', { type: 'completed', at: [2, 0, 0], atMs: 0, try: 1 }],
+    ['an event about a frame', { type: 'completed', at: [1, 0], atMs: 0, try: 1 }],
+    ['an event about the run', { type: 'completed', at: [], atMs: 0, try: 1 }],
+    ['grace of what is not given up', { type: 'fired', at: [], atMs: 0, timer: 'grace' }],
+    ['grace of a container that is not given up', { type: 'fired', at: [1], atMs: 0, timer: 'grace' }],
+    ['grace of a closed branch', { type: 'fired', at: [1, 0], atMs: 0, timer: 'grace' }],
+    ['a deadline where there is none', { type: 'fired', at: [], atMs: 0, timer: 'deadline' }],
+    ['a block that is no child', { type: 'blocked', at: [2], atMs: 0, on: 'human' }],
+  ] as const)('R30 changes nothing: %s', (_, event) => {
+    const { run } = play(graph);
+    run.complete('s');
+    const before = structuredClone(run.state);
+    expect(run.feed(event)).toEqual([]);
+    expect(run.changed).toBe(false);
+    expect(run.state).toEqual(before);
+  });
+
+  it('R30 a timer of a try that has ended changes nothing', () => {
+    const { run } = play(graph);
+    run.complete('s');
+    run.fail('t');
+    expect(run.fire('t', 'timeout', 1)).toEqual([]);
+    expect(run.fire('t', 'retry', 3)).toEqual([]);
+    expect(run.fire('t', 'retry', 2)).toEqual(['run t #2', 'timer t timeout 1009']);
+  });
+});
+
+describe('step', () => {
+  it('R30 leaves the state as it was, and gives it back when nothing has changed', () => {
+    const graph = region('a -> b');
+    const before = initialState();
+    const [next] = step(graph, before, { type: 'started', atMs: 0, start: 0, graceMs: 0 });
+    expect(before).toEqual(initialState());
+    expect(next.busy).toBe(1);
+    expect(step(graph, next, { type: 'completed', at: [1], atMs: 0, try: 1 })[0]).toBe(next);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { region } from '../../../../test/support/graph.ts';
+import { play } from '../../../../test/support/play.ts';
+
+describe('the deadline', () => {
+  it('R26 ends the run, whatever is open', () => {
+    const { run, first } = play(region('s -> a, p'), { timeoutMs: 500 });
+    expect(first).toEqual(['timer deadline 1500', 'run s']);
+    run.complete('s');
+    run.pause('p');
+    run.nowMs = 1500;
+    expect(run.fire('', 'deadline')).toEqual(['abort a deadline', 'abort p deadline', 'end failed deadline']);
+    expect(run.state).toMatchObject({ busy: 0, humans: 0, timers: 0 });
+  });
+
+  it('R26 is not taken before its time', () => {
+    const { run } = play(region('a'), { timeoutMs: 500 });
+    run.nowMs = 1499;
+    expect(run.fire('', 'deadline')).toEqual([]);
+    expect(run.changed).toBe(false);
+  });
+
+  it('R26 counts the time in which a person is waited for', () => {
+    const { run } = play(region('p'), { timeoutMs: 500 });
+    expect(run.pause('p')).toEqual(['open p']);
+    run.nowMs = 1500;
+    expect(run.fire('', 'deadline')).toEqual(['abort p deadline', 'end failed deadline']);
+  });
+
+  it('R26 `activeOnly` stands still while only a person can move the run', () => {
+    const { run } = play(region('p -> a'), { timeoutMs: 500, activeOnly: true });
+    run.nowMs = 1100;
+    run.pause('p');
+    expect(run.pending()).toEqual(['open p']);
+    run.nowMs = 9000;
+    expect(run.fire('', 'deadline')).toEqual([]);
+    expect(run.resume('p')).toEqual(['run a', 'timer deadline 9400']);
+    run.nowMs = 9399;
+    expect(run.fire('', 'deadline')).toEqual([]);
+    run.nowMs = 9400;
+    expect(run.fire('', 'deadline')).toEqual(['abort a deadline', 'end failed deadline']);
+  });
+
+  it('R26 `activeOnly` goes on while a timer can move the run', () => {
+    const { run } = play(region('s -> p, w'), { timeoutMs: 500, activeOnly: true });
+    run.complete('s');
+    run.pause('p');
+    run.wait('w', 2000);
+    expect(run.state.deadline).toEqual({ dueMs: 1500, activeOnly: true });
+    run.nowMs = 1200;
+    run.fire('w', 'wait');
+    expect(run.state.deadline).toEqual({ leftMs: 300, activeOnly: true });
+  });
+
+  it('R26 only cuts the grace of a run that has failed', () => {
+    const { run } = play(region('s -> a, b'), { timeoutMs: 20 });
+    run.complete('s');
+    run.fail('a');
+    run.nowMs = 1020;
+    expect(run.fire('', 'deadline')).toEqual(['abort b deadline', 'end failed block a']);
+  });
+
+  it('R26 only cuts the grace of a run that has answered', () => {
+    const { run } = play(region('s -> r, b', { r: { answers: true } }), { timeoutMs: 20 });
+    run.complete('s');
+    run.complete('r');
+    run.nowMs = 1020;
+    expect(run.fire('', 'deadline')).toEqual(['abort b deadline', 'end completed r']);
+  });
+});

@@ -1,0 +1,112 @@
+import { describe, expect, it } from 'vitest';
+import { region } from '../../../../test/support/graph.ts';
+import { play } from '../../../../test/support/play.ts';
+import { restOf } from './rest.ts';
+
+describe('the time-out of a block', () => {
+  const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
+
+  it('R21 aborts the try and counts as its failure', () => {
+    const { run, first } = play(region('a:error -> h', { a: { timeoutMs: 30 } }));
+    expect(first).toEqual(['run a', 'timer a timeout 1030']);
+    expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'run h']);
+    expect(run.notices).toEqual(['failed a handled timed out']);
+  });
+
+  it('R21 is one for each try', () => {
+    const { run } = play(region('a', { a: { timeoutMs: 30, retry } }));
+    expect(run.fire('a', 'timeout', 1)).toEqual(['abort a timeout', 'timer a retry 1005']);
+    run.nowMs = 1005;
+    expect(run.fire('a', 'retry', 2)).toEqual(['run a #2', 'timer a timeout 1035']);
+    expect(run.fire('a', 'timeout', 1)).toEqual([]);
+  });
+
+  it('R21 does not reach a block that has paused', () => {
+    const { run } = play(region('a', { a: { timeoutMs: 30 } }));
+    run.pause('a');
+    expect(run.fire('a', 'timeout', 1)).toEqual([]);
+  });
+});
+
+describe('a pause', () => {
+  it('R22 is open as soon as its block is reached, while other branches go on', () => {
+    const { run } = play(region('s -> p -> a', 's -> b -> c'));
+    run.complete('s');
+    expect(run.pause('p')).toEqual(['open p']);
+    expect(run.complete('b')).toEqual(['run c']);
+    expect(run.resume('p')).toEqual(['run a']);
+  });
+
+  it('R22 ends by `source`: its error edge is dead', () => {
+    const { run } = play(region('p -> a', 'p:error -> h'));
+    run.pause('p');
+    expect(run.resume('p')).toEqual(['run a']);
+  });
+
+  it('R22 of several resume in any order, each once; a join waits for all', () => {
+    const { run } = play(region('s -> p, q -> j'));
+    run.complete('s');
+    run.pause('p');
+    run.pause('q');
+    expect(run.resume('q')).toEqual([]);
+    expect(run.resume('q')).toEqual([]);
+    expect(run.changed).toBe(false);
+    expect(run.resume('p')).toEqual(['run j']);
+  });
+
+  it('R22 is not ended by a timer, nor a wait by a resume', () => {
+    const { run } = play(region('s -> p, w'));
+    run.complete('s');
+    run.pause('p');
+    run.wait('w');
+    expect([run.fire('p', 'wait'), run.resume('w')]).toEqual([[], []]);
+    expect(run.state).toMatchObject({ humans: 1, timers: 1 });
+  });
+});
+
+describe('a wait', () => {
+  it('R23 ends at its time', () => {
+    const { run } = play(region('w -> a'));
+    expect(run.wait('w', 5000)).toEqual(['timer w wait 5000']);
+    run.nowMs = 5000;
+    expect(run.fire('w', 'wait')).toEqual(['run a']);
+  });
+
+  it('R23 without a time ends at once', () => {
+    const { run } = play(region('w'));
+    expect(run.feed({ type: 'paused', at: [0], atMs: 7, try: 1, kind: 'time' })).toEqual(['timer w wait 7']);
+  });
+});
+
+describe('a child run', () => {
+  const child = region('c -> a', { c: { class: 'child', timeoutMs: 500 } });
+
+  it.each([
+    ['human', 'human'],
+    ['time', 'time'],
+  ] as const)('R24 that is blocked (%s) rests its parent, until it moves or ends', (on, rest) => {
+    const { run } = play(child);
+    expect(run.block('c', on)).toEqual([]);
+    expect(restOf(run.state)).toBe(rest);
+    run.block('c', null);
+    expect(restOf(run.state)).toBe('running');
+    run.block('c', on);
+    expect(run.complete('c')).toEqual(['run a']);
+    expect(run.state).toMatchObject({ busy: 1, humans: 0, timers: 0 });
+  });
+
+  it('R24 changes from one to the other, and says the same twice without effect', () => {
+    const { run } = play(child);
+    run.block('c', 'time');
+    run.block('c', 'human');
+    expect(run.state).toMatchObject({ busy: 0, humans: 1, timers: 0 });
+    run.block('c', 'human');
+    expect(run.changed).toBe(false);
+  });
+
+  it('R24 times out also while it is blocked', () => {
+    const { run } = play(child);
+    run.block('c', 'human');
+    expect(run.fire('c', 'timeout', 1)).toEqual(['abort c timeout', 'end failed block c']);
+  });
+});

@@ -1,0 +1,109 @@
+import type { Node, Region, Subflow } from '../../packages/core/src/machine/index.ts';
+
+/** What a test says of a node beyond its edges. */
+export type NodeSettings = Partial<Omit<Node, 'id' | 'ins' | 'outs' | 'handlesError'>>;
+
+interface Edge {
+  from: string;
+  port: string;
+  to: string;
+}
+
+/**
+ * The region drawn by `parts`.
+ *
+ * A text is a node (`a`), an edge (`a -> b`), a chain (`a -> b -> c`) or a fan (`a -> b, c`); `a:error -> b` names a
+ * port. An object says more of nodes, by id: `{ a: { timeoutMs: 5 }, L: loop(region('x'), { count: 2 }) }`. Out-edges
+ * and entries keep the order in which they are written; indexes are topological, ties by id, as in a plan.
+ */
+export function region(...parts: (string | Record<string, NodeSettings>)[]): Region {
+  const settings: Record<string, NodeSettings> = {};
+  const ids = new Set<string>();
+  const edges: Edge[] = [];
+  for (const part of parts) {
+    if (typeof part === 'string') draw(part, ids, edges);
+    else Object.assign(settings, part);
+  }
+  for (const id of Object.keys(settings)) ids.add(id);
+  const order = sorted([...ids], edges);
+  const index = new Map(order.map((id, at) => [id, at]));
+  const at = (id: string): number => index.get(id) as number;
+  return {
+    nodes: order.map((id) => ({
+      id,
+      kind: 'block',
+      class: 'compute',
+      ...settings[id],
+      ins: edges.filter(({ to }) => to === id).map(({ from, port }) => ({ from: at(from), port })),
+      outs: [...new Set(edges.filter(({ from }) => from === id).map(({ to }) => at(to)))],
+      handlesError: edges.some(({ from, port }) => from === id && port === 'error'),
+    })),
+    entries: [...ids].filter((id) => !edges.some(({ to }) => to === id)).map(at),
+  };
+}
+
+/** Settings of a loop over `body`. */
+export function loop(body: Region, more: Partial<Subflow> = {}): NodeSettings {
+  return { kind: 'loop', subflow: { body, limit: 1_000_000, ...more } };
+}
+
+/** Settings of a parallel over `body`; without `window` all branches are open at once. */
+export function parallel(body: Region, more: Partial<Subflow> = {}): NodeSettings {
+  return { kind: 'parallel', subflow: { body, limit: 1_000_000, ...more } };
+}
+
+/** The address that `name` stands for: `L/0/x` is node x in turn 0 of L, `L/0` that turn, and the empty text the run. */
+export function addressOf(top: Region, name: string): number[] {
+  const address: number[] = [];
+  let region = top;
+  for (const [depth, part] of name === '' ? [] : name.split('/').entries()) {
+    if (depth % 2 === 1) address.push(Number(part));
+    else {
+      const index = region.nodes.findIndex(({ id }) => id === part);
+      if (index < 0) throw new Error(`${name}: there is no node ${part}`);
+      address.push(index);
+      region = region.nodes[index]?.subflow?.body ?? region;
+    }
+  }
+  return address;
+}
+
+/** The name of `address`, as `addressOf` takes it. */
+export function nameOf(top: Region, address: readonly number[]): string {
+  let region = top;
+  const name = address.map((part, depth) => {
+    if (depth % 2 === 1) return part;
+    const node = region.nodes[part] as Node;
+    region = node.subflow?.body ?? region;
+    return node.id;
+  });
+  return name.join('/');
+}
+
+function draw(text: string, ids: Set<string>, edges: Edge[]): void {
+  const stops = text.split('->').map((stop) => stop.split(',').map((name) => name.trim()));
+  stops.forEach((stop, at) => {
+    for (const name of stop) ids.add(name.split(':')[0] as string);
+    for (const source of at === 0 ? [] : (stops[at - 1] as string[])) {
+      const [from = '', port = 'source'] = source.split(':');
+      for (const target of stop) edges.push({ from, port, to: target.split(':')[0] as string });
+    }
+  });
+}
+
+/** Kahn's order, ties by id. */
+function sorted(ids: string[], edges: readonly Edge[]): string[] {
+  const open = new Map(ids.map((id) => [id, edges.filter(({ to }) => to === id).length]));
+  const order: string[] = [];
+  while (open.size > 0) {
+    const next = [...open]
+      .filter(([, left]) => left === 0)
+      .map(([id]) => id)
+      .sort()[0];
+    if (next === undefined) throw new Error('a cycle');
+    open.delete(next);
+    order.push(next);
+    for (const { from, to } of edges) if (from === next) open.set(to, (open.get(to) ?? 0) - 1);
+  }
+  return order;
+}

@@ -1,0 +1,112 @@
+import { advance, initialState, pending } from '../../packages/core/src/machine/index.ts';
+import type {
+  Command,
+  Event,
+  Notice,
+  Region,
+  StartedEvent,
+  State,
+} from '../../packages/core/src/machine/index.ts';
+import { addressOf, nameOf } from './graph.ts';
+
+type FailedEvent = Extract<Event, { type: 'failed' }>;
+
+/** A run played by hand: every method feeds one event and gives back the commands that came of it, as texts. */
+export interface Play {
+  readonly state: State;
+  /** The time of the events; set it to let time pass. */
+  nowMs: number;
+  /** Of the latest event. */
+  changed: boolean;
+  notices: string[];
+  feed(event: Event): string[];
+  complete(name: string, port?: string, attempt?: number): string[];
+  fail(name: string, more?: Partial<FailedEvent>): string[];
+  expand(name: string, count: number, turn?: number): string[];
+  wait(name: string, dueMs?: number): string[];
+  pause(name: string): string[];
+  resume(name: string): string[];
+  block(name: string, on: 'human' | 'time' | null): string[];
+  fire(name: string, timer: 'retry' | 'wait' | 'timeout' | 'grace' | 'deadline', attempt?: number): string[];
+  cancel(): string[];
+  /** What a driver that starts from this state has to do. */
+  pending(): string[];
+}
+
+/** A run of `region` that has just started, at its first node unless `started` says otherwise; `first` is what came of it. */
+export function play(
+  region: Region,
+  started: Partial<Omit<StartedEvent, 'start' | 'until'>> & { start?: string; until?: string } = {},
+): { run: Play; first: string[] } {
+  const state = initialState();
+  const at = (name: string): number[] => addressOf(region, name);
+  const run: Play = {
+    state,
+    nowMs: 1000,
+    changed: false,
+    notices: [],
+    feed(event) {
+      const outcome = advance(region, state, event);
+      run.changed = outcome.changed;
+      run.notices = outcome.notices.map((notice) => showNotice(region, notice));
+      return outcome.commands.map((command) => show(region, command));
+    },
+    complete: (name, port, attempt = 1) =>
+      run.feed({ type: 'completed', at: at(name), atMs: run.nowMs, try: attempt, ...(port && { port }) }),
+    fail: (name, more = {}) =>
+      run.feed({ type: 'failed', at: at(name), atMs: run.nowMs, try: 1, retryable: true, ...more }),
+    expand: (name, count, turn = 0) =>
+      run.feed({ type: 'expanded', at: at(name), atMs: run.nowMs, turn, count }),
+    wait: (name, dueMs = run.nowMs + 100) =>
+      run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, try: 1, kind: 'time', dueMs }),
+    pause: (name) => run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, try: 1, kind: 'human' }),
+    resume: (name) => run.feed({ type: 'resumed', at: at(name), atMs: run.nowMs }),
+    block: (name, on) => run.feed({ type: 'blocked', at: at(name), atMs: run.nowMs, on }),
+    fire: (name, timer, attempt) =>
+      run.feed({
+        type: 'fired',
+        at: at(name),
+        atMs: run.nowMs,
+        timer,
+        ...(attempt !== undefined && { try: attempt }),
+      }),
+    cancel: () => run.feed({ type: 'cancelled', atMs: run.nowMs }),
+    pending: () => pending(region, state).map((command) => show(region, command)),
+  };
+  const { start, until, ...more } = started;
+  const first = run.feed({
+    type: 'started',
+    atMs: run.nowMs,
+    start: start === undefined ? 0 : (at(start)[0] as number),
+    graceMs: 50,
+    ...(until !== undefined && { until: at(until)[0] as number }),
+    ...more,
+  });
+  return { run, first };
+}
+
+/** `command` as a text: `run a`, `run a #2`, `expand L 0`, `timer a retry 1100`, `open p`, `abort a failed`, `end completed`. */
+export function show(region: Region, command: Command): string {
+  const at = command.at === undefined ? '' : nameOf(region, command.at);
+  const parts: unknown[] = [command.type, at];
+  if (command.type === 'run' && command.try > 1) parts.push(`#${command.try}`);
+  else if (command.type === 'expand') parts.push(command.turn);
+  else if (command.type === 'timer') parts.push(command.timer, command.dueMs);
+  else if (command.type === 'abort') parts.push(command.why);
+  else if (command.type === 'end') parts.splice(1, 1, command.status, command.reason ?? '', at);
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+function showNotice(region: Region, notice: Notice): string {
+  const parts: unknown[] = [notice.type, nameOf(region, notice.at)];
+  if (notice.type === 'opened') parts.push(notice.turn);
+  else if (notice.type === 'exited') parts.push(notice.count);
+  else if (notice.type === 'closed')
+    parts.push(notice.turn, notice.failed ? `after ${nameOf(region, notice.failed)}` : '');
+  else if (notice.type === 'failed') {
+    parts.push(notice.handled ? 'handled' : '', notice.timedOut ? 'timed out' : '');
+    parts.push(notice.limit === undefined ? '' : `limit ${notice.limit}`);
+    parts.push(notice.cause ? `because of ${nameOf(region, notice.cause)}` : '');
+  }
+  return parts.filter((part) => part !== '').join(' ');
+}
