@@ -20,8 +20,9 @@ export interface Plan {
   workflow: { id: string; name: string; description?: string };
   /** True: the deployment asked for the reference's reading where decisions differ. */
   compat: boolean;
-  /** One skeleton for each block a run can start at, by block id; `start` names the default. */
+  /** The block a run starts at unless it is told otherwise; `startCandidates` lists the others. */
   start: string;
+  /** Every enabled block of the top level, reached or not, and of each body the blocks that an edge reaches. */
   skeleton: Region;
   blocks: { [blockId: string]: BlockConfig };
   variables: VariableConfig[];

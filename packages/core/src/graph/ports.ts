@@ -1,0 +1,64 @@
+import { isContainerType } from '../schema/read-block.ts';
+import type { Block } from '../schema/workflow.ts';
+import { conditionRows, routerRows } from './rows.ts';
+
+/**
+ * The port an edge leaves by, in the words of the plan: `source`, `error`, the id of a condition's row, or
+ * `router-<route or target>`.
+ *
+ * `unknown`: the block has no such port. It fires as `source`, save on conditions and routers, where a branch that no
+ * longer exists is never taken.
+ */
+export interface ReadPort {
+  port: string;
+  unknown?: boolean;
+}
+
+/** Reads the ports of one block's edges; `nth` counts the block's edges in edge order from 0. */
+export type PortReader = (port: string | undefined, nth: number, target: string) => ReadPort;
+
+const SIDES = /^source-(top|right|bottom|left)$/;
+
+/** The reader for a block's edges. `extra`: ports that a registered executor declares for the block's type. */
+export function portReader(block: Block, extra: readonly string[] = []): PortReader {
+  if (block.type === 'condition') return conditionPorts(block);
+  if (block.type === 'router') {
+    return (port, _, target) => ({ port: port === 'error' ? 'error' : `router-${target}` });
+  }
+  if (block.type === 'router_v2') return routerPorts(block);
+  const known = new Set(extra);
+  return (port) => {
+    if (port !== undefined && known.has(port)) return { port };
+    if (isContainerType(block.type) && port === `${block.type}-end-source`) return { port: 'source' };
+    return plainPort(port);
+  };
+}
+
+function plainPort(port: string | undefined): ReadPort {
+  if (port === undefined || port === 'source' || SIDES.test(port)) return { port: 'source' };
+  return port === 'error' ? { port } : { port: 'source', unknown: true };
+}
+
+function conditionPorts(block: Block): PortReader {
+  const { rows, fault } = conditionRows(block);
+  const ids = new Set(rows.map(({ id }) => id));
+  return (port, nth) => {
+    if (port === undefined) return { port: rows[nth]?.id ?? 'source' };
+    if (!port.startsWith('condition-')) return plainPort(port);
+    const id = port.slice('condition-'.length);
+    return ids.has(id) || fault !== undefined ? { port: id } : { port: id, unknown: true };
+  };
+}
+
+function routerPorts(block: Block): PortReader {
+  const { rows, fault } = routerRows(block);
+  const ports = new Set(rows.map(({ id }) => `router-${id}`));
+  return (port, nth) => {
+    if (port === 'error') return { port };
+    if (port === undefined || !port.startsWith('router-')) {
+      const row = rows[nth];
+      return row ? { port: `router-${row.id}` } : plainPort(port);
+    }
+    return ports.has(port) || fault !== undefined ? { port } : { port, unknown: true };
+  };
+}

@@ -1,0 +1,47 @@
+import { isJsonObject, own } from '../json.ts';
+import type { Json } from '../json.ts';
+import { readJsonText } from '../schema/json-text.ts';
+import type { Block } from '../schema/workflow.ts';
+
+/** A row of a condition, or a route of a router, in the order in which it is tested. */
+export interface Row {
+  id: string;
+  title: string;
+  value: string;
+}
+
+/** The rows of a condition block; `fault` says why they cannot be read. An absent list has no rows. */
+export function conditionRows(block: Block): { rows: Row[]; fault?: string } {
+  return readRows(own(block.fields, 'conditions'), (title, index) => {
+    if (isElse(title)) return `${block.id}-else`;
+    return index === 0 ? `${block.id}-if` : `${block.id}-else-if-${index}`;
+  });
+}
+
+/** The routes of a router block. */
+export function routerRows(block: Block): { rows: Row[]; fault?: string } {
+  return readRows(own(block.fields, 'routes'), (_, index) => `${block.id}-route${index + 1}`);
+}
+
+/** True for the title of a fallback row. */
+export function isElse(title: string): boolean {
+  return title.trim().toLowerCase() === 'else';
+}
+
+function readRows(stored: Json | undefined, idOf: (title: string, index: number) => string): { rows: Row[]; fault?: string } {
+  if (stored == null || stored === '') return { rows: [] };
+  const { value, fault } = typeof stored === 'string' ? readJsonText(stored) : { value: stored, fault: undefined };
+  if (fault !== undefined) return { rows: [], fault };
+  if (!Array.isArray(value)) return { rows: [], fault: 'It is not a list of rows.' };
+  const rows = value.filter(isJsonObject).map((row, index) => {
+    const title = text(own(row, 'title'));
+    const id = own(row, 'id');
+    return { id: typeof id === 'string' && id !== '' ? id : idOf(title, index), title, value: text(own(row, 'value')) };
+  });
+  return { rows };
+}
+
+function text(value: Json | undefined): string {
+  if (value == null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

@@ -1,0 +1,128 @@
+import { diagnostic } from '../plan/codes.ts';
+import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { Edge } from '../schema/workflow.ts';
+import { parentOf } from './containment.ts';
+import type { Place, Places } from './containment.ts';
+import { portReader } from './ports.ts';
+import type { PortReader } from './ports.ts';
+
+/** An edge between two blocks of the same container (or of the top level) that takes part in runs. */
+export interface Wire {
+  source: string;
+  target: string;
+  port: string;
+}
+
+export interface Wiring {
+  /** Without duplicates, in edge order. */
+  wires: Wire[];
+  /** By container: the inner blocks that an edge from the container leads to, in edge order. */
+  starts: ReadonlyMap<string, readonly string[]>;
+  /** Every edge between enabled blocks, also those that are not wired: what makes inner blocks part of a body. */
+  paths: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface WiringOptions {
+  compat: boolean;
+  /** Ports that registered executors declare, by block type. */
+  ports: ReadonlyMap<string, readonly string[]>;
+  /** Ids of blocks that never take part (notes). */
+  notes: ReadonlySet<string>;
+}
+
+/** Sorts every edge into what it means for a run, and reports those that mean nothing. */
+export function wireEdges(
+  edges: readonly Edge[],
+  places: Places,
+  options: WiringOptions,
+  found: Diagnostic[],
+): Wiring {
+  const wiring = { wires: [] as Wire[], starts: new Map<string, string[]>(), paths: new Map<string, string[]>() };
+  const seen = new Set<string>();
+  const readers = new Map<string, { read: PortReader; nth: number }>();
+  edges.forEach((edge, index) => {
+    const ends = findEnds(edge, index, { places, options, found });
+    if (!ends) return;
+    const { source, target } = ends;
+    const reader = readers.get(edge.source) ?? { read: portReader(source.block, options.ports.get(source.block.type)), nth: 0 };
+    readers.set(edge.source, reader);
+    const nth = reader.nth++;
+    if (!source.enabled || !target.enabled) return;
+    push(wiring.paths, edge.source, edge.target);
+    if (parentOf(target) === edge.source) push(wiring.starts, edge.source, edge.target);
+    else if (parentOf(source) === edge.target) return;
+    else if (parentOf(source) !== parentOf(target)) found.push(acrossScopes(index, source, target));
+    else {
+      const { port, unknown } = reader.read(edge.port, nth, edge.target);
+      if (unknown) found.push(unknownPort(edge, index, source, port));
+      const key = JSON.stringify([edge.source, edge.target, port]);
+      if (!seen.has(key)) wiring.wires.push({ source: edge.source, target: edge.target, port });
+      seen.add(key);
+    }
+  });
+  return wiring;
+}
+
+interface Finding {
+  places: Places;
+  options: WiringOptions;
+  found: Diagnostic[];
+}
+
+function findEnds(edge: Edge, index: number, finding: Finding): { source: Place; target: Place } | undefined {
+  const { places, options, found } = finding;
+  const source = places.get(edge.source);
+  const target = places.get(edge.target);
+  if (source && target) {
+    if (source !== target) return { source, target };
+    found.push(selfEdge(index, source));
+    return undefined;
+  }
+  for (const end of ['source', 'target'] as const) {
+    if (!places.has(edge[end]) && !options.notes.has(edge[end])) found.push(nowhere(edge, index, end, options.compat));
+  }
+  return undefined;
+}
+
+function push(lists: Map<string, string[]>, key: string, value: string): void {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+}
+
+function nowhere(edge: Edge, index: number, end: 'source' | 'target', compat: boolean): Diagnostic {
+  return diagnostic('EDGE_TO_NOWHERE', {
+    path: ['edges', index, end],
+    message: `The edge from "${edge.source}" to "${edge.target}" has a ${end} that does not exist.`,
+    hint: 'Remove the edge, or add the block.',
+    ...(compat && { severity: 'warning' }),
+  });
+}
+
+function selfEdge(index: number, { block }: Place): Diagnostic {
+  return diagnostic('EDGE_TO_SELF', {
+    blockId: block.id,
+    path: ['edges', index],
+    message: `An edge leads from "${block.name}" to itself.`,
+    hint: 'Put the block into a loop to repeat it.',
+  });
+}
+
+function acrossScopes(index: number, source: Place, target: Place): Diagnostic {
+  return diagnostic('EDGE_ACROSS_SCOPES', {
+    blockId: source.block.id,
+    path: ['edges', index],
+    message: `The edge from "${source.block.name}" to "${target.block.name}" joins blocks of different containers and is ignored.`,
+    hint: 'Draw it from or to the container that both see.',
+  });
+}
+
+function unknownPort(edge: Edge, index: number, { block }: Place, port: string): Diagnostic {
+  const effect = port === 'source' ? 'fires as the normal exit' : 'is never taken';
+  return diagnostic('PORT_UNKNOWN', {
+    blockId: block.id,
+    path: ['edges', index, 'sourceHandle'],
+    message: `The edge leaves "${block.name}" by the port "${edge.port}", which it does not have; it ${effect}.`,
+    hint: 'Draw the edge again.',
+  });
+}

@@ -1,0 +1,68 @@
+import { isJsonObject } from '../json.ts';
+import type { Json } from '../json.ts';
+import { envNamesIn, referencesIn } from '../refs/inventory.ts';
+import { compileTemplate, singleReference } from '../refs/text.ts';
+import { readJsonText } from '../schema/json-text.ts';
+import { diagnostic } from './codes.ts';
+import type { Compilation } from './compilation.ts';
+import type { CollectionSource } from './plan.ts';
+import { sortKeys } from './sort-keys.ts';
+import type { Site } from './site.ts';
+
+/** Where a container's items come from. What can never be a list is `invalid`: it fails the container when it is reached. */
+export function readCollection(compilation: Compilation, site: Site, value: Json | undefined): CollectionSource {
+  const source = readSource(compilation, site, value);
+  if ('invalid' in source) {
+    compilation.found.push(
+      diagnostic('COLLECTION_INVALID', {
+        blockId: site.block.id,
+        path: site.path,
+        message: `The collection of "${site.block.name}" can't be used: ${source.invalid}`,
+        hint: 'Give a JSON array, or exactly one reference to a list or an object, without spaces around it.',
+      }),
+    );
+  }
+  return source;
+}
+
+function readSource(compilation: Compilation, site: Site, value: Json | undefined): CollectionSource {
+  if (value == null || value === '') return { invalid: 'it is empty.' };
+  const context = compilation.context(site, 'container');
+  if (typeof value === 'string') {
+    const single = singleReference(value, context);
+    compilation.report(site, single.findings, 'expression');
+    if (single.reference) {
+      compilation.see(site, [single.reference], 'container');
+      return { reference: single.reference };
+    }
+    // Reported as an unknown name; with `compat` the text is no list at run time either.
+    if (single.findings.length > 0) return { invalid: 'its reference names nothing.' };
+  }
+  const source = typeof value === 'string' ? readText(value) : readItems(sortKeys(value));
+  if (!('static' in source)) return source;
+  const { template, findings } = compileTemplate(source.static, context);
+  // References inside a list are data, as in older engines, unless the list has to be filled in anyway.
+  if (envNamesIn(template).length === 0) return source;
+  compilation.report(site, findings, 'text');
+  compilation.see(site, referencesIn(template), 'container');
+  return { template };
+}
+
+/** A list written as JSON. Single quotes count as double ones, as in many exported graphs, so a text cannot hold both. */
+function readText(text: string): CollectionSource {
+  const { value, fault } = readJsonText(text.replaceAll("'", '"'));
+  if (fault === undefined) return readItems(value);
+  const apostrophe = text.includes("'") && readJsonText(text).fault === undefined;
+  return {
+    invalid: apostrophe
+      ? 'single quotes count as quotes in it, so it may hold no apostrophe.'
+      : 'it is not JSON.',
+  };
+}
+
+/** A list as it is, an object as a list of `[key, value]`, null as no items. */
+function readItems(value: Json | undefined): CollectionSource {
+  if (Array.isArray(value)) return { static: value };
+  if (isJsonObject(value)) return { static: Object.entries(value).map((pair): Json => pair) };
+  return value == null ? { static: [] } : { invalid: `it is a ${typeof value}, not a list or an object.` };
+}

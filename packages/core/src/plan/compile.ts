@@ -1,0 +1,102 @@
+import type { Json } from '../json.ts';
+import { buildStructure } from '../graph/structure.ts';
+import { parentOf } from '../graph/containment.ts';
+import type { Place, Places } from '../graph/containment.ts';
+import { MACHINE_VERSION } from '../machine/skeleton.ts';
+import { buildNames } from '../refs/names.ts';
+import type { NamedBlock } from '../refs/names.ts';
+import { isContainerType } from '../schema/read-block.ts';
+import type { Workflow } from '../schema/workflow.ts';
+import { buildSkeleton } from './build-skeleton.ts';
+import { hasErrors } from './codes.ts';
+import { Compilation } from './compilation.ts';
+import { configureBlock } from './configure.ts';
+import { readContainer } from './container.ts';
+import type { ReadContainer } from './container.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import { contentHash } from './hash.ts';
+import { PLAN_FORMAT } from './plan.ts';
+import type { BlockConfig, Plan, PlanLimits } from './plan.ts';
+import { findStarts } from './starts.ts';
+import { typeTable } from './types.ts';
+import type { BlockTypeInfo } from './types.ts';
+import { compileVariables } from './variables.ts';
+import { runChecks } from './checks.ts';
+
+export interface CompileOptions {
+  /** True: what the decisions made an error and older engines let pass is a warning. */
+  compat?: boolean;
+  limits?: Partial<PlanLimits>;
+  /** Types that registered executors run, over and beside the known ones. */
+  blocks?: readonly BlockTypeInfo[];
+}
+
+/** A plan with warnings, or every fault at once. */
+export type CompileResult =
+  | { ok: true; plan: Plan; diagnostics: Diagnostic[] }
+  | { ok: false; diagnostics: Diagnostic[] };
+
+const LIMITS: PlanLimits = { maxLoopTurns: 100_000, maxParallelBranches: 10_000, graceMs: 5000, deadline: 'total' };
+
+/** The plan of a workflow. Deterministic under any key order of the input; never throws on a parsed workflow. */
+export function compile(workflow: Workflow, options: CompileOptions = {}): CompileResult {
+  const { plan, diagnostics } = analyze(workflow, options);
+  return plan && !hasErrors(diagnostics) ? { ok: true, plan, diagnostics } : { ok: false, diagnostics };
+}
+
+/** Every finding about a workflow, errors and warnings; `compile` refuses exactly those workflows that have an error here. */
+export function checkWorkflow(workflow: Workflow, options: CompileOptions = {}): Diagnostic[] {
+  return analyze(workflow, options).diagnostics;
+}
+
+function analyze(workflow: Workflow, options: CompileOptions): { plan?: Plan; diagnostics: Diagnostic[] } {
+  const compilation = prepare(workflow, options);
+  const { found, structure } = compilation;
+  const starts = findStarts(structure.places, workflow.blocks.map(({ id }) => id), found);
+  const blocks: { [id: string]: BlockConfig } = {};
+  const containers = new Map<string, ReadContainer>();
+  for (const id of [...structure.members].toSorted()) {
+    const place = structure.places.get(id) as Place;
+    const config = configureBlock(compilation, place);
+    const container = isContainerType(place.block.type) ? readContainer(compilation, place.block) : undefined;
+    if (container) containers.set(id, container);
+    blocks[id] = container ? { ...config, container: container.config } : config;
+  }
+  runChecks(compilation, starts);
+  const [start] = starts;
+  if (start === undefined || hasErrors(found)) return { diagnostics: found };
+  const { id, name, description } = workflow;
+  const body: Omit<Plan, 'hash'> = {
+    format: PLAN_FORMAT,
+    machine: MACHINE_VERSION,
+    workflow: { id, name, ...(description !== undefined && { description }) },
+    compat: compilation.compat,
+    start,
+    skeleton: buildSkeleton(compilation, containers),
+    blocks,
+    variables: compileVariables(workflow.variables),
+    limits: compilation.limits,
+  };
+  return { plan: { ...body, hash: contentHash(body as unknown as Json) }, diagnostics: found };
+}
+
+function prepare(workflow: Workflow, options: CompileOptions): Compilation {
+  const { compat = false, limits = {} } = options;
+  const types = typeTable(options.blocks);
+  const found: Diagnostic[] = [];
+  const ports = new Map([...types.values()].map(({ type, ports = [] }) => [type, ports]));
+  const structure = buildStructure(workflow, { compat, ports }, found);
+  const names = buildNames(namedBlocks(structure.places), workflow.variables.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
+  return new Compilation({ workflow, structure, names, types, compat, found, limits: { ...LIMITS, ...limits } });
+}
+
+/** In the order of ids, so that which of two equal names counts does not depend on the order of keys. */
+function namedBlocks(places: Places): NamedBlock[] {
+  return [...places.values()]
+    .toSorted((a, b) => (a.block.id < b.block.id ? -1 : 1))
+    .map((place) => {
+      const { id, name, type, enabled } = place.block;
+      const parentId = parentOf(place);
+      return { id, name, type, enabled, ...(parentId !== undefined && { parentId }) };
+    });
+}

@@ -1,0 +1,63 @@
+import { conditionRows, isElse } from '../graph/rows.ts';
+import type { Row } from '../graph/rows.ts';
+import { compileExpression } from '../refs/code.ts';
+import { referencesIn } from '../refs/inventory.ts';
+import type { Block } from '../schema/workflow.ts';
+import { diagnostic } from './codes.ts';
+import type { Compilation } from './compilation.ts';
+import type { ConditionRow } from './plan.ts';
+import { fieldSite } from './site.ts';
+
+/** The rows of a condition block, compiled; undefined: they cannot be read, which fails the block when it is reached. */
+export function readConditions(compilation: Compilation, block: Block): ConditionRow[] | undefined {
+  const site = fieldSite(block, 'conditions');
+  const { rows, fault } = conditionRows(block);
+  if (fault !== undefined) {
+    compilation.found.push(
+      diagnostic('CONDITIONS_UNREADABLE', {
+        blockId: block.id,
+        path: site.path,
+        message: `The rows of "${block.name}" cannot be read: ${fault}`,
+        hint: 'Give a JSON array of {id, title, value}.',
+      }),
+    );
+    return undefined;
+  }
+  reportUnusable(compilation, block, rows);
+  return rows.map(({ id, title, value }): ConditionRow => {
+    if (isElse(title)) return { id, title, otherwise: true };
+    if (value.trim() === '') return { id, title, otherwise: false };
+    const { expression, findings } = compileExpression(value, compilation.context(site), 'condition');
+    compilation.report(site, findings, 'expression');
+    compilation.see(site, referencesIn(expression));
+    return { id, title, otherwise: false, expression };
+  });
+}
+
+/** Rows are tested in order: nothing after an else is, and of two rows with one id only the first is ever chosen. */
+function reportUnusable(compilation: Compilation, block: Block, rows: readonly Row[]): void {
+  const ids = new Set<string>();
+  let afterElse = false;
+  rows.forEach((row, index) => {
+    const why = afterElse
+      ? 'it stands after the else row'
+      : ids.has(row.id)
+        ? `its id "${row.id}" belongs to a row above`
+        : row.id === 'source' || row.id === 'error'
+          ? `its id "${row.id}" is the name of another port`
+          : !isElse(row.title) && row.value.trim() === ''
+            ? 'it is empty, which counts as false'
+            : undefined;
+    ids.add(row.id);
+    afterElse ||= isElse(row.title);
+    if (why === undefined) return;
+    compilation.found.push(
+      diagnostic('CONDITION_ROW', {
+        blockId: block.id,
+        path: [...fieldSite(block, 'conditions').path, index],
+        message: `Row ${index + 1} ("${row.title}") of "${block.name}" can never be chosen on its own: ${why}.`,
+        hint: 'Correct or remove the row.',
+      }),
+    );
+  });
+}

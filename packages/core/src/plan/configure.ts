@@ -1,0 +1,81 @@
+import { routerRows } from '../graph/rows.ts';
+import type { Place } from '../graph/containment.ts';
+import { own } from '../json.ts';
+import type { Json } from '../json.ts';
+import { referencesIn } from '../refs/inventory.ts';
+import type { Template } from '../refs/template.ts';
+import { compileTemplate } from '../refs/text.ts';
+import type { Block } from '../schema/workflow.ts';
+import { isContainerType } from '../schema/read-block.ts';
+import { readCode } from './code.ts';
+import { diagnostic } from './codes.ts';
+import type { Compilation } from './compilation.ts';
+import { readConditions } from './conditions.ts';
+import { outputSchema } from './outputs.ts';
+import type { BlockConfig } from './plan.ts';
+import { fieldSite } from './site.ts';
+import { sortKeys } from './sort-keys.ts';
+import { isTriggerType } from './types.ts';
+
+/** What executors need of one block, its references compiled. Containers get theirs from `readContainer`. */
+export function configureBlock(compilation: Compilation, place: Place): BlockConfig {
+  const { block, containers } = place;
+  const trigger = block.trigger || isTriggerType(block.type);
+  const code = block.type === 'function' && !trigger ? readCode(compilation, block) : undefined;
+  const conditions = block.type === 'condition' ? readConditions(compilation, block) : undefined;
+  const outputs = outputSchema(block, compilation.types);
+  const apart = new Set([...(code ? ['code'] : []), ...(conditions ? ['conditions'] : [])]);
+  return {
+    id: block.id,
+    type: block.type,
+    name: block.name,
+    trigger,
+    containers: [...containers],
+    params: isContainerType(block.type) ? {} : readParams(compilation, block, { trigger, apart }),
+    ...(code && { code }),
+    ...(conditions && { conditions }),
+    ...(outputs && { outputs }),
+    sources: [...new Set((compilation.structure.into.get(block.id) ?? []).map(({ source }) => source))],
+  };
+}
+
+function readParams(
+  compilation: Compilation,
+  block: Block,
+  { trigger, apart }: { trigger: boolean; apart: ReadonlySet<string> },
+): { [name: string]: Template } {
+  const params: { [name: string]: Template } = {};
+  for (const name of Object.keys(block.fields).toSorted()) {
+    if (apart.has(name)) continue;
+    const value = sortKeys(fieldValue(compilation, block, name));
+    if (trigger || name === 'conditions') {
+      // Nothing runs before a trigger, and unreadable rows are shown as they are.
+      params[name] = { kind: 'literal', value };
+      continue;
+    }
+    const site = fieldSite(block, name);
+    const { template, findings } = compileTemplate(value, compilation.context(site));
+    compilation.report(site, findings, 'text');
+    compilation.see(site, referencesIn(template));
+    params[name] = template;
+  }
+  return params;
+}
+
+/** Routes are kept as rows, so that a value that a reference brings in cannot break the list. */
+function fieldValue(compilation: Compilation, block: Block, name: string): Json {
+  const stored = own(block.fields, name) ?? null;
+  if (block.type !== 'router_v2' || name !== 'routes') return stored;
+  const { rows, fault } = routerRows(block);
+  if (fault === undefined) return rows.map((row): Json => ({ ...row }));
+  compilation.found.push(
+    diagnostic('ROUTES_UNREADABLE', {
+      blockId: block.id,
+      path: fieldSite(block, name).path,
+      message: `The routes of "${block.name}" cannot be read: ${fault}`,
+      hint: 'Give a JSON array of {id, title, value}.',
+    }),
+  );
+  return stored;
+}
+

@@ -1,0 +1,56 @@
+import type { Json } from '../json.ts';
+import { compileExpression } from '../refs/code.ts';
+import { referencesIn } from '../refs/inventory.ts';
+import { diagnostic } from './codes.ts';
+import type { Compilation } from './compilation.ts';
+import type { CountSource } from './plan.ts';
+import type { Site } from './site.ts';
+
+/** What an absent count means in graphs from elsewhere. */
+const USUAL_COUNT = 5;
+
+/** How many turns or branches a container has, or how to find out; undefined: the value is no count. */
+export function readCount(compilation: Compilation, site: Site, value: Json | undefined): CountSource | undefined {
+  if (isNothing(value)) return readNothing(compilation, site, value);
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return { static: value };
+  if (typeof value !== 'string') return refuse(compilation, site, value);
+  const text = value.trim();
+  if (/^\d{1,15}$/.test(text)) return { static: Number(text) };
+  const { expression, findings } = compileExpression(value, compilation.context(site, 'container'), 'loop');
+  compilation.report(site, findings, 'expression');
+  compilation.see(site, referencesIn(expression), 'container');
+  const arithmetic = /^[\d\s+*/%().-]+$/.test(text) && Number.isNaN(Number(text));
+  // What the findings say about an unknown name is worth more than "no number".
+  if (expression.bindings.length > 0 || arithmetic || findings.length > 0) return { expression };
+  return refuse(compilation, site, value);
+}
+
+function isNothing(value: Json | undefined): boolean {
+  return value == null || value === 0 || (typeof value === 'string' && /^\s*0*\s*$/.test(value));
+}
+
+function readNothing(compilation: Compilation, { block, path }: Site, value: Json | undefined): CountSource {
+  const strict = compilation.workflow.dialect === 'heddle';
+  const what = value == null || value === '' ? 'absent' : JSON.stringify(value);
+  compilation.found.push(
+    diagnostic(strict ? 'COUNT_INVALID' : 'COUNT_DEFAULTED', {
+      blockId: block.id,
+      path,
+      message: `The count of "${block.name}" is ${what}${strict ? '' : ` and is read as ${USUAL_COUNT}`}.`,
+      hint: 'Give a whole number of at least 1, or a reference that gives one.',
+    }),
+  );
+  return { static: USUAL_COUNT };
+}
+
+function refuse(compilation: Compilation, { block, path }: Site, value: Json | undefined): undefined {
+  compilation.found.push(
+    diagnostic('COUNT_INVALID', {
+      blockId: block.id,
+      path,
+      message: `The count of "${block.name}" is ${JSON.stringify(value)}, which is no whole number of at least 1.`,
+      hint: 'Give a whole number of at least 1, or a reference that gives one.',
+    }),
+  );
+  return undefined;
+}

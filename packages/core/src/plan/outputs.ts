@@ -1,0 +1,84 @@
+import { isJsonObject, own } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { inputFields } from '../schema/input-format.ts';
+import { readJsonText } from '../schema/json-text.ts';
+import type { Block } from '../schema/workflow.ts';
+import type { OutputSchema } from './plan.ts';
+import { isTriggerType } from './types.ts';
+import type { TypeTable } from './types.ts';
+
+type Types = { [name: string]: string };
+
+const CLOSED = new Set(['string', 'number', 'boolean']);
+const START: Types = { input: 'any', conversationId: 'string', files: 'file[]' };
+
+/** The outputs a block declares: its type's, its own, or those of its input format; undefined: every path may be referenced. */
+export function outputSchema(block: Block, types: TypeTable): OutputSchema | undefined {
+  const declared = declaredOutputs(block, types);
+  if (!declared) return undefined;
+  const fields = Object.entries(declared).map(([name, type]) => [name, { type, opaque: !CLOSED.has(type) }] as const);
+  return { fields: Object.fromEntries(fields) };
+}
+
+function declaredOutputs(block: Block, types: TypeTable): Types | undefined {
+  if (block.trigger) return undefined;
+  if (isTriggerType(block.type)) return triggerOutputs(block);
+  const known = types.get(block.type)?.outputs;
+  if (block.type === 'agent') return { ...known, ...ownOutputs(block.outputs), ...answerFields(own(block.fields, 'responseFormat')) };
+  if (block.type === 'human_in_the_loop') return { ...known, ...formatOutputs(block) };
+  if (block.type === 'evaluator') return { ...known, ...metricOutputs(own(block.fields, 'metrics')) };
+  if (known) return { ...known };
+  // A type without declared outputs is open on purpose; an unknown one declares what the file says.
+  if (types.has(block.type)) return undefined;
+  const outputs = ownOutputs(block.outputs);
+  return Object.keys(outputs).length > 0 ? outputs : undefined;
+}
+
+/** Triggers that other systems set off have the payload's fields, whatever they are. */
+function triggerOutputs(block: Block): Types | undefined {
+  switch (block.type) {
+    case 'start_trigger':
+    case 'starter':
+    case 'api_trigger':
+    case 'input_trigger': {
+      const metadata: Types = own(block.fields, 'runMetadata') === true ? { metadata: 'json' } : {};
+      return { ...START, ...metadata, ...formatOutputs(block) };
+    }
+    case 'chat_trigger':
+      return { ...START };
+    default:
+      return undefined;
+  }
+}
+
+function formatOutputs(block: Block): Types {
+  return Object.fromEntries(inputFields(block).map(({ name, type }) => [name, type]));
+}
+
+/** Outputs as exports have them: a type name, `{type}`, or nested objects, which are opaque. */
+function ownOutputs(outputs: JsonObject): Types {
+  return Object.fromEntries(
+    Object.entries(outputs).map(([name, value]) => {
+      const type = isJsonObject(value) ? own(value, 'type') : value;
+      return [name, typeof type === 'string' ? type : 'json'];
+    }),
+  );
+}
+
+/** The top-level fields of a response format: `{schema}`, `{json_schema: {schema}}` or a bare schema, as text or object. */
+function answerFields(stored: Json | undefined): Types {
+  const format = typeof stored === 'string' ? readJsonText(stored).value : stored;
+  if (!isJsonObject(format)) return {};
+  const wrapped = own(format, 'json_schema');
+  const holder = isJsonObject(wrapped) ? wrapped : format;
+  const schema = own(holder, 'schema') ?? holder;
+  const properties = isJsonObject(schema) ? own(schema, 'properties') : undefined;
+  return isJsonObject(properties) ? ownOutputs(properties) : {};
+}
+
+function metricOutputs(stored: Json | undefined): Types {
+  const metrics = typeof stored === 'string' ? readJsonText(stored).value : stored;
+  if (!Array.isArray(metrics)) return {};
+  const names = metrics.filter(isJsonObject).map((metric) => own(metric, 'name'));
+  return Object.fromEntries(names.filter((name) => typeof name === 'string').map((name) => [name.toLowerCase(), 'number']));
+}

@@ -1,0 +1,65 @@
+import { isJsonObject, own } from '../json.ts';
+import type { JsonObject } from '../json.ts';
+import type { RetryPolicy } from '../machine/skeleton.ts';
+import type { Block } from '../schema/workflow.ts';
+import { diagnostic } from './codes.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import { isTriggerType } from './types.ts';
+
+interface Range {
+  least: number;
+  most: number;
+  usual: number;
+}
+
+const DAY_MS = 86_400_000;
+
+/** The retry policy of a block, brought into range; undefined: one try only. Graphs made for this engine have wider ranges. */
+export function retryPolicy(block: Block, dialect: 'import' | 'heddle', found: Diagnostic[]): RetryPolicy | undefined {
+  const stored = block.retry;
+  if (!isJsonObject(stored) || own(stored, 'enabled') !== true) return undefined;
+  if (cannotRetry(block)) {
+    found.push(
+      diagnostic('RETRY_IGNORED', {
+        blockId: block.id,
+        path: ['blocks', block.id, 'retry'],
+        message: `"${block.name}" has a retry policy, but triggers, containers and pauses are never retried.`,
+        hint: 'Remove the policy.',
+      }),
+    );
+    return undefined;
+  }
+  const wide = dialect === 'heddle';
+  const read = (key: string, range: Range): number => readNumber(block, stored, { key, ...range }, found);
+  const maxTries = Math.floor(read('maxTries', { least: 2, most: wide ? 100 : 5, usual: 3 }));
+  const waitMs = Math.floor(read('waitBetweenTriesMs', { least: 0, most: wide ? DAY_MS : 5000, usual: 1000 }));
+  const backoff = read('backoffCoefficient', { least: 1, most: 100, usual: 1 });
+  const usualMost = backoff === 1 ? waitMs : Math.max(waitMs, 60_000);
+  const maxWaitMs = Math.floor(read('maxWaitMs', { least: waitMs, most: DAY_MS, usual: usualMost }));
+  const jitter = read('jitter', { least: 0, most: 1, usual: 0 });
+  return { maxTries, waitMs, backoff, maxWaitMs, jitter };
+}
+
+function cannotRetry(block: Block): boolean {
+  const { type } = block;
+  return block.trigger || isTriggerType(type) || type === 'loop' || type === 'parallel' || type === 'human_in_the_loop';
+}
+
+function readNumber(block: Block, stored: JsonObject, range: Range & { key: string }, found: Diagnostic[]): number {
+  const { key, least, most, usual } = range;
+  const value = own(stored, key);
+  if (value == null) return usual;
+  const number = typeof value === 'number' ? value : Number.NaN;
+  const used = Number.isNaN(number) ? usual : Math.min(most, Math.max(least, number));
+  if (used !== number) {
+    found.push(
+      diagnostic('RETRY_CLAMPED', {
+        blockId: block.id,
+        path: ['blocks', block.id, 'retry', key],
+        message: `${key} of "${block.name}" is ${JSON.stringify(value)}; ${used} is used.`,
+        hint: `Use a number from ${least} to ${most}.`,
+      }),
+    );
+  }
+  return used;
+}

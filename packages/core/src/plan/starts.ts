@@ -1,0 +1,44 @@
+import type { Place, Places } from '../graph/containment.ts';
+import { diagnostic } from './codes.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import type { Plan } from './plan.ts';
+import { isTriggerType, triggerRank } from './types.ts';
+
+/** Enabled top-level triggers, the default start first; equally good ones in file order. */
+export function findStarts(places: Places, fileOrder: readonly string[], found: Diagnostic[]): string[] {
+  const rank = (place: Place): number => (place.block.trigger ? Infinity : triggerRank(place.block.type));
+  const triggers = fileOrder
+    .flatMap((id) => places.get(id) ?? [])
+    .filter(({ block, enabled, containers }) => enabled && containers.length === 0 && (block.trigger || isTriggerType(block.type)))
+    .toSorted((a, b) => rank(a) - rank(b) || 0);
+  const [first, second] = triggers;
+  if (!first) {
+    found.push(
+      diagnostic('START_MISSING', {
+        path: ['blocks'],
+        message: 'No enabled block on the top level can start a run.',
+        hint: 'Add a start block, or enable the one there is.',
+      }),
+    );
+  } else if (second && rank(first) === rank(second)) {
+    found.push(
+      diagnostic('START_AMBIGUOUS', {
+        blockId: first.block.id,
+        path: ['blocks'],
+        message: `Both "${first.block.name}" and "${second.block.name}" can be the default start; runs start at the first, "${first.block.name}".`,
+        hint: 'Say at which block a run starts, or remove one of them.',
+      }),
+    );
+  }
+  return triggers.map(({ block }) => block.id);
+}
+
+/** Ids of the blocks a run of the plan can start at, the default start first. */
+export function startCandidates(plan: Plan): string[] {
+  const others = plan.skeleton.nodes
+    .map(({ id }) => plan.blocks[id])
+    .filter((block) => block !== undefined)
+    .filter(({ id, trigger }) => trigger && id !== plan.start)
+    .toSorted((a, b) => triggerRank(a.type) - triggerRank(b.type));
+  return [plan.start, ...others.map(({ id }) => id)];
+}

@@ -1,0 +1,79 @@
+import type { Json } from '../json.ts';
+import { readJsonText } from './json-text.ts';
+import type { Variable } from './workflow.ts';
+
+type VariableType = Variable['type'];
+
+/** The value of a variable at the start of a run: what is stored, made to fit the variable's type. */
+export function coerceAtStart(type: VariableType, stored: Json): Json {
+  if (stored === null) return emptyValue(type);
+  switch (type) {
+    case 'number':
+      return toNumber(stored);
+    case 'boolean':
+      return String(stored).toLowerCase() === 'true';
+    case 'array':
+    case 'object':
+      if (typeof stored !== 'string') return stored;
+      return readJsonText(stored).value ?? emptyValue(type);
+    case 'string':
+    case 'plain':
+      return toText(stored);
+  }
+}
+
+/**
+ * The value that a reference to a variable reads: what the run holds, made to fit the variable's type once more.
+ *
+ * An empty string and null stay as they are. Scalars in an object variable become `{value}`, in an array variable `[x]`.
+ */
+export function coerceOnRead(type: VariableType, held: Json): Json {
+  if (held === null || held === '') return held;
+  const value = typeof held === 'string' && type !== 'string' && type !== 'plain' ? withoutQuotes(held) : held;
+  switch (type) {
+    case 'number':
+      return toNumber(value);
+    case 'boolean':
+      return typeof value === 'boolean' ? value : String(value).toLowerCase() === 'true';
+    case 'object':
+      return readAsObject(value);
+    case 'array':
+      return readAsArray(value);
+    case 'string':
+    case 'plain':
+      return value;
+  }
+}
+
+function emptyValue(type: VariableType): Json {
+  const empty: { [type in VariableType]: Json } = { number: 0, boolean: false, array: [], object: {}, string: '', plain: '' };
+  return empty[type];
+}
+
+function toNumber(value: Json): number {
+  const number = typeof value === 'object' ? Number.NaN : Number(value);
+  return Number.isFinite(number) ? number : 0;
+}
+
+function toText(value: Json): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function withoutQuotes(text: string): string {
+  const quote = text.charAt(0);
+  const paired = text.length >= 2 && (quote === '"' || quote === "'") && text.endsWith(quote);
+  return paired ? text.slice(1, -1) : text;
+}
+
+function readAsObject(value: Json): Json {
+  if (typeof value === 'object') return value;
+  if (typeof value !== 'string' || !value.trimStart().startsWith('{')) return { value };
+  return readJsonText(value).value ?? {};
+}
+
+function readAsArray(value: Json): Json {
+  if (Array.isArray(value)) return value;
+  if (typeof value !== 'string' || !value.trimStart().startsWith('[')) return [value];
+  return readJsonText(value).value ?? [];
+}

@@ -1,0 +1,98 @@
+import { diagnostic } from '../plan/codes.ts';
+import type { DiagnosticCode } from '../plan/codes.ts';
+import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { Json, JsonObject } from '../json.ts';
+
+/** What a workflow may measure. Characters are UTF-16 units; a value is every scalar, array and object. */
+export const PARSE_LIMITS = {
+  textChars: 64 * 1024 * 1024,
+  stringChars: 8 * 1024 * 1024,
+  values: 2_000_000,
+  depth: 100,
+  blocks: 20_000,
+  edges: 100_000,
+  diagnostics: 500,
+} as const;
+
+interface Walk {
+  found: Diagnostic[];
+  values: number;
+  path: (string | number)[];
+}
+
+/**
+ * A copy of `input` that holds nothing but plain JSON: own properties only, no `__proto__`, within PARSE_LIMITS.
+ *
+ * What does not fit is left out and reported; nothing is thrown.
+ */
+export function guardInput(input: unknown): { value: Json | undefined; diagnostics: Diagnostic[] } {
+  const walk: Walk = { found: [], values: 0, path: [] };
+  const value = copy(walk, input);
+  return { value, diagnostics: walk.found };
+}
+
+function copy(walk: Walk, value: unknown): Json | undefined {
+  if (++walk.values > PARSE_LIMITS.values) {
+    if (walk.values === PARSE_LIMITS.values + 1) tooLarge(walk, `more than ${PARSE_LIMITS.values} values`);
+    return undefined;
+  }
+  if (typeof value === 'string') return copyString(walk, value);
+  if (typeof value === 'number') return copyNumber(walk, value);
+  if (value === null || typeof value === 'boolean' || value === undefined) return value;
+  if (typeof value !== 'object') {
+    note(walk, 'INPUT_SHAPE', `A value of type ${typeof value} is not JSON.`, 'Pass plain JSON.');
+    return undefined;
+  }
+  if (walk.path.length >= PARSE_LIMITS.depth) {
+    note(walk, 'INPUT_TOO_DEEP', `Values are nested more than ${PARSE_LIMITS.depth} deep.`, 'Flatten this value.');
+    return undefined;
+  }
+  return Array.isArray(value) ? copyArray(walk, value) : copyObject(walk, value);
+}
+
+function copyString(walk: Walk, value: string): string | undefined {
+  if (value.length <= PARSE_LIMITS.stringChars) return value;
+  tooLarge(walk, `a string of ${value.length} characters (at most ${PARSE_LIMITS.stringChars})`);
+  return undefined;
+}
+
+function copyNumber(walk: Walk, value: number): number | null {
+  if (Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
+  note(walk, 'INPUT_SHAPE', `${value} is not JSON.`, 'Use a finite number or null.');
+  return null;
+}
+
+function copyArray(walk: Walk, value: readonly unknown[]): Json[] {
+  const list: Json[] = [];
+  for (let index = 0; index < value.length && walk.values <= PARSE_LIMITS.values; index++) {
+    walk.path.push(index);
+    list.push(copy(walk, value[index]) ?? null);
+    walk.path.pop();
+  }
+  return list;
+}
+
+function copyObject(walk: Walk, value: object): JsonObject {
+  const object: JsonObject = {};
+  for (const key of Object.keys(value)) {
+    walk.path.push(key);
+    if (key === '__proto__') {
+      note(walk, 'KEY_FORBIDDEN', 'The key "__proto__" is not allowed.', 'Remove or rename it.');
+    } else {
+      const item = copy(walk, (value as { [key: string]: unknown })[key]);
+      if (item !== undefined) object[key] = item;
+    }
+    walk.path.pop();
+    if (walk.values > PARSE_LIMITS.values) break;
+  }
+  return object;
+}
+
+function tooLarge(walk: Walk, what: string): void {
+  note(walk, 'INPUT_TOO_LARGE', `The workflow has ${what}.`, 'Split it, or move the data out of it.');
+}
+
+function note(walk: Walk, code: DiagnosticCode, message: string, hint: string): void {
+  if (walk.found.length >= PARSE_LIMITS.diagnostics) return;
+  walk.found.push(diagnostic(code, { path: [...walk.path], message, hint }));
+}

@@ -1,0 +1,15 @@
+import type { Json } from '../json.ts';
+import { guardInput } from './guard.ts';
+
+/** The JSON that a text holds, guarded like any input; `fault` says why it holds none. */
+export function readJsonText(text: string): { value?: Json; fault?: string } {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch (error) {
+    return { fault: (error as SyntaxError).message };
+  }
+  const { value, diagnostics } = guardInput(parsed);
+  const fault = diagnostics[0]?.message;
+  return fault === undefined && value !== undefined ? { value } : { fault: fault ?? 'It holds no value.' };
+}

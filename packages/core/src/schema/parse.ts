@@ -1,0 +1,124 @@
+import { diagnostic, hasErrors } from '../plan/codes.ts';
+import type { Diagnostic } from '../plan/diagnostic.ts';
+import { isJsonObject, own } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { identify, openEnvelope } from './envelope.ts';
+import { guardInput, PARSE_LIMITS } from './guard.ts';
+import { readBlock } from './read-block.ts';
+import { readStored } from './read-stored.ts';
+import { readVariables } from './read-variables.ts';
+import { edgeShape, shape } from './shapes.ts';
+import type { Block, Edge, Workflow } from './workflow.ts';
+
+export interface ParseOptions {
+  /** Name of the file the input came from: gives the workflow's id and name where the input has none. */
+  fileName?: string;
+}
+
+/** A workflow, absent when a diagnostic is an error; every finding at once. */
+export interface ParseResult {
+  workflow?: Workflow;
+  diagnostics: Diagnostic[];
+}
+
+/** The workflow in a JSON text, in any accepted form. Never throws. */
+export function parseWorkflowText(text: string, options: ParseOptions = {}): ParseResult {
+  if (text.length > PARSE_LIMITS.textChars) {
+    const message = `The text has ${text.length} characters, at most ${PARSE_LIMITS.textChars} are read.`;
+    return fail(diagnostic('INPUT_TOO_LARGE', { path: [], message, hint: 'Move the data out of the workflow.' }));
+  }
+  let input: unknown;
+  try {
+    input = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
+  } catch (error) {
+    const message = `The text is not JSON: ${(error as SyntaxError).message}`;
+    return fail(diagnostic('JSON_INVALID', { path: [], message, hint: 'Correct the text at this place.' }));
+  }
+  return parseWorkflow(input, options);
+}
+
+/** The workflow in a JSON value, in any accepted form. Never throws on JSON, however hostile. */
+export function parseWorkflow(input: unknown, options: ParseOptions = {}): ParseResult {
+  const guarded = guardInput(input);
+  const envelope = guarded.value === undefined ? undefined : openEnvelope(guarded.value);
+  if (!envelope) {
+    return fail(
+      ...guarded.diagnostics,
+      diagnostic('INPUT_SHAPE', {
+        path: [],
+        message: 'The input holds no workflow: there is no "blocks" in it, in its "state" or in its "data".',
+        hint: 'Pass an exported workflow, its "state", or a draft graph.',
+      }),
+    );
+  }
+  const found = guarded.diagnostics.map((each) => inState(each, envelope.prefix));
+  const { state } = envelope;
+  const metadata = own(state, 'metadata');
+  const workflow: Workflow = {
+    ...identify(envelope, options.fileName),
+    dialect: isJsonObject(metadata) && own(metadata, 'engine') === 'heddle' ? 'heddle' : 'import',
+    blocks: readBlocks(own(state, 'blocks'), found),
+    edges: readEdges(own(state, 'edges'), found),
+    variables: readVariables(own(state, 'variables'), found),
+    stored: readStored(state, found),
+  };
+  const diagnostics = found.slice(0, PARSE_LIMITS.diagnostics);
+  return hasErrors(found) ? { diagnostics } : { workflow, diagnostics };
+}
+
+function fail(...diagnostics: Diagnostic[]): ParseResult {
+  return { diagnostics };
+}
+
+/** Paths start at the state's root, wherever the state stood in the input. */
+function inState(each: Diagnostic, prefix: readonly string[]): Diagnostic {
+  const inside = prefix.every((key, depth) => each.path[depth] === key);
+  return inside ? { ...each, path: each.path.slice(prefix.length) } : each;
+}
+
+function readBlocks(blocks: Json | undefined, found: Diagnostic[]): Block[] {
+  if (!isJsonObject(blocks)) {
+    found.push(wrongType('blocks', 'an object with the blocks by id', blocks));
+    return [];
+  }
+  const entries = Object.entries(blocks as JsonObject);
+  if (entries.length > PARSE_LIMITS.blocks) {
+    found.push(tooMany('blocks', entries.length, PARSE_LIMITS.blocks));
+    return [];
+  }
+  return entries.flatMap(([key, value]) => readBlock(key, value, found) ?? []);
+}
+
+function readEdges(edges: Json | undefined, found: Diagnostic[]): Edge[] {
+  if (!Array.isArray(edges)) {
+    found.push(wrongType('edges', 'an array of edges', edges));
+    return [];
+  }
+  if (edges.length > PARSE_LIMITS.edges) {
+    found.push(tooMany('edges', edges.length, PARSE_LIMITS.edges));
+    return [];
+  }
+  return edges.flatMap((value, index): Edge[] => {
+    const raw = shape(edgeShape, value, ['edges', index], found);
+    if (!raw) return [];
+    const port = raw.sourceHandle ?? '';
+    return [{ source: raw.source, target: raw.target, ...(port !== '' && { port }) }];
+  });
+}
+
+function wrongType(key: string, expected: string, value: Json | undefined): Diagnostic {
+  const got = value === undefined ? 'nothing' : Array.isArray(value) ? 'an array' : value === null ? 'null' : typeof value;
+  return diagnostic('INPUT_SHAPE', {
+    path: [key],
+    message: `${key}: expected ${expected}, received ${got}.`,
+    hint: 'Pass an exported workflow, its "state", or a draft graph.',
+  });
+}
+
+function tooMany(key: string, count: number, most: number): Diagnostic {
+  return diagnostic('INPUT_TOO_LARGE', {
+    path: [key],
+    message: `The workflow has ${count} ${key}, at most ${most} are read.`,
+    hint: 'Split the workflow: a block can run another workflow as its child.',
+  });
+}

@@ -1,0 +1,94 @@
+import { diagnostic } from '../plan/codes.ts';
+import type { Diagnostic } from '../plan/diagnostic.ts';
+import { isJsonObject, own } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { blockShape, shape } from './shapes.ts';
+import { CONTAINER_KEYS } from './workflow.ts';
+import type { Block } from './workflow.ts';
+
+/** The block that stands under `key`, without what only an editor needs; undefined when it can't be read. */
+export function readBlock(key: string, value: Json, found: Diagnostic[]): Block | undefined {
+  const path = ['blocks', key];
+  const raw = shape(blockShape, value, path, found);
+  if (!raw) return undefined;
+  if (raw.id != null && raw.id !== key) {
+    found.push(
+      diagnostic('BLOCK_ID_MISMATCH', {
+        blockId: key,
+        path: [...path, 'id'],
+        message: `The block under the key "${key}" has the id "${raw.id}".`,
+        hint: 'Give the block the id of its key; edges and references go by it.',
+      }),
+    );
+    return undefined;
+  }
+  const data = (raw.data ?? {}) as JsonObject;
+  const parentId = own(data, 'parentId');
+  return {
+    id: key,
+    type: raw.type,
+    name: readName(key, raw.name, found),
+    enabled: raw.enabled ?? true,
+    trigger: raw.triggerMode ?? false,
+    ...(typeof parentId === 'string' && parentId !== '' && { parentId }),
+    fields: readFields(key, (raw.subBlocks ?? {}) as JsonObject, found),
+    container: isContainerType(raw.type) ? pickContainer(data) : {},
+    outputs: isJsonObject(raw.outputs) ? (raw.outputs as JsonObject) : {},
+    ...(raw.retry != null && { retry: raw.retry as Json }),
+    ...(raw.timeoutMs != null && { timeoutMs: raw.timeoutMs as Json }),
+  };
+}
+
+/** True for loops and parallels. */
+export function isContainerType(type: string): type is 'loop' | 'parallel' {
+  return type === 'loop' || type === 'parallel';
+}
+
+/** The keys that say how a container runs; null counts as absent. */
+export function pickContainer(data: JsonObject): JsonObject {
+  const picked: JsonObject = {};
+  for (const key of CONTAINER_KEYS) {
+    const value = own(data, key);
+    if (value != null) picked[key] = value;
+  }
+  return picked;
+}
+
+function readName(key: string, name: string | null | undefined, found: Diagnostic[]): string {
+  if (name != null && name.trim() !== '') return name;
+  found.push(
+    diagnostic('NAME_MISSING', {
+      blockId: key,
+      path: ['blocks', key, 'name'],
+      message: `The block "${key}" has no name.`,
+      hint: 'Name it; until then references can only use its id as a name.',
+    }),
+  );
+  return key;
+}
+
+function readFields(key: string, subBlocks: JsonObject, found: Diagnostic[]): JsonObject {
+  const fields: JsonObject = {};
+  for (const [name, field] of Object.entries(subBlocks)) {
+    const fault = fieldFault(name, field);
+    if (fault === undefined) {
+      fields[name] = own(field as JsonObject, 'value') ?? null;
+      continue;
+    }
+    found.push(
+      diagnostic('FIELD_DROPPED', {
+        blockId: key,
+        path: ['blocks', key, 'subBlocks', name],
+        message: `The field "${name}" is ignored: ${fault}.`,
+        hint: 'Remove it, or give it an id, a type and a value.',
+      }),
+    );
+  }
+  return fields;
+}
+
+function fieldFault(name: string, field: Json): string | undefined {
+  if (name === 'undefined' || name === '') return 'its name is not a name';
+  if (!isJsonObject(field)) return 'it is not an object with a value';
+  return own(field, 'type') === 'unknown' ? 'its type is unknown' : undefined;
+}

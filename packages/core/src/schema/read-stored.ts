@@ -1,0 +1,48 @@
+import type { Diagnostic } from '../plan/diagnostic.ts';
+import { isJsonObject, own } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { pickContainer } from './read-block.ts';
+import { containerShape, shape } from './shapes.ts';
+import type { StoredContainer } from './workflow.ts';
+
+/** The words that stored maps use for what a block's data calls otherwise. */
+const RENAMED = {
+  loop: { iterations: 'count', forEachItems: 'collection' },
+  parallel: { distribution: 'collection' },
+} as const;
+
+/** Entries of the stored `loops` and `parallels` maps, in the words of container blocks. */
+export function readStored(state: JsonObject, found: Diagnostic[]): StoredContainer[] {
+  return [...readMap('loop', 'loops', state, found), ...readMap('parallel', 'parallels', state, found)];
+}
+
+function readMap(kind: 'loop' | 'parallel', key: string, state: JsonObject, found: Diagnostic[]): StoredContainer[] {
+  const map = own(state, key);
+  if (!isJsonObject(map)) return [];
+  return Object.entries(map).flatMap(([id, entry]): StoredContainer[] => {
+    if (entry === null) return [];
+    const raw = shape(containerShape, entry, [key, id], found);
+    return raw ? [{ id, kind, nodes: raw.nodes ?? [], container: rename(kind, raw as JsonObject) }] : [];
+  });
+}
+
+function rename(kind: 'loop' | 'parallel', raw: JsonObject): JsonObject {
+  const data: { [key: string]: Json } = { ...raw };
+  for (const [from, to] of Object.entries(RENAMED[kind])) {
+    const value = own(raw, from);
+    if (value != null) data[to] = value;
+  }
+  return pickContainer(data);
+}
+
+/** The stored map entry of a container, in the words that stored maps use. */
+export function writeStored(stored: StoredContainer): JsonObject {
+  const entry: JsonObject = { id: stored.id, nodes: stored.nodes, ...stored.container };
+  for (const [stays, key] of Object.entries(RENAMED[stored.kind])) {
+    const value = own(entry, key);
+    if (value === undefined) continue;
+    entry[stays] = value;
+    delete entry[key];
+  }
+  return entry;
+}

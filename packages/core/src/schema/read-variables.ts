@@ -1,0 +1,75 @@
+import { diagnostic } from '../plan/codes.ts';
+import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { Json } from '../json.ts';
+import { readJsonText } from './json-text.ts';
+import { shape, variableShape } from './shapes.ts';
+import { VARIABLE_TYPES } from './workflow.ts';
+import type { Variable } from './workflow.ts';
+
+/** The workflow's variables from any stored form: a record by id, an array, or either as JSON text. */
+export function readVariables(stored: Json | undefined, found: Diagnostic[]): Variable[] {
+  const value = typeof stored === 'string' ? readText(stored, found) : stored;
+  if (value == null) return [];
+  if (typeof value !== 'object') {
+    found.push(
+      diagnostic('INPUT_SHAPE', {
+        path: ['variables'],
+        message: `variables: expected an object or an array, received ${typeof value}.`,
+        hint: 'Store variables by id: {"<id>": {"id", "name", "type", "value"}}.',
+      }),
+    );
+    return [];
+  }
+  const variables: Variable[] = [];
+  const seen = new Set<string>();
+  for (const [key, entry] of Object.entries(value)) {
+    const variable = entry === null ? undefined : readVariable(Array.isArray(value) ? Number(key) : key, entry, found);
+    if (!variable) continue;
+    if (seen.has(variable.id)) duplicate(key, variable.id, found);
+    else variables.push(variable);
+    seen.add(variable.id);
+  }
+  return variables;
+}
+
+function readText(text: string, found: Diagnostic[]): Json {
+  if (text.trim() === '') return null;
+  const { value } = readJsonText(text);
+  if (value !== undefined && (typeof value === 'object' || value === null)) return value;
+  found.push(
+    diagnostic('INPUT_SHAPE', {
+      path: ['variables'],
+      message: 'variables: the text is not a JSON object or array.',
+      hint: 'Store variables by id: {"<id>": {"id", "name", "type", "value"}}.',
+    }),
+  );
+  return null;
+}
+
+function readVariable(key: string | number, entry: Json, found: Diagnostic[]): Variable | undefined {
+  const path = ['variables', key];
+  const raw = shape(variableShape, entry, path, found);
+  if (!raw) return undefined;
+  const type = VARIABLE_TYPES.find((known) => known === (raw.type ?? 'string'));
+  if (type === undefined) {
+    found.push(
+      diagnostic('VARIABLE_TYPE_UNKNOWN', {
+        path: [...path, 'type'],
+        message: `The variable "${raw.name}" has the type "${raw.type}", which does not exist; it is read as a string.`,
+        hint: `Use one of ${VARIABLE_TYPES.join(', ')}.`,
+      }),
+    );
+  }
+  const id = raw.id ?? (typeof key === 'string' ? key : raw.name);
+  return { id, name: raw.name, type: type ?? 'string', value: (raw.value ?? null) as Json };
+}
+
+function duplicate(key: string, id: string, found: Diagnostic[]): void {
+  found.push(
+    diagnostic('INPUT_SHAPE', {
+      path: ['variables', key, 'id'],
+      message: `Two variables have the id "${id}".`,
+      hint: 'Give each variable an id of its own.',
+    }),
+  );
+}

@@ -1,0 +1,52 @@
+import type { Json, JsonObject } from '../json.ts';
+import { writeStored } from './read-stored.ts';
+import type { Block, Workflow } from './workflow.ts';
+
+/** The workflow as an export that `parseWorkflow` reads back equal. What only an editor needs is not in it. */
+export function serializeWorkflow(workflow: Workflow): JsonObject {
+  const { id, name, description, dialect } = workflow;
+  const containers = (kind: 'loop' | 'parallel'): JsonObject =>
+    byId(workflow.stored.filter((each) => each.kind === kind).map((each) => [each.id, writeStored(each)]));
+  return {
+    version: '1.0',
+    workflow: { id, name, ...(description !== undefined && { description }) },
+    state: {
+      blocks: byId(workflow.blocks.map((block) => [block.id, writeBlock(block)])),
+      edges: workflow.edges.map(({ source, target, port }, index) => ({
+        id: `edge-${index + 1}`,
+        source,
+        target,
+        ...(port !== undefined && { sourceHandle: port }),
+      })),
+      loops: containers('loop'),
+      parallels: containers('parallel'),
+      ...(dialect === 'heddle' && { metadata: { engine: 'heddle' } }),
+      variables: byId(workflow.variables.map((variable) => [variable.id, { ...variable }])),
+    },
+  };
+}
+
+function byId(entries: [string, Json][]): JsonObject {
+  return Object.fromEntries(entries);
+}
+
+function writeBlock(block: Block): JsonObject {
+  const fields = Object.entries(block.fields).map(([name, value]): [string, Json] => [
+    name,
+    { id: name, type: 'short-input', value },
+  ]);
+  const data: JsonObject = { ...(block.parentId !== undefined && { parentId: block.parentId }), ...block.container };
+  return {
+    id: block.id,
+    type: block.type,
+    name: block.name,
+    position: { x: 0, y: 0 },
+    enabled: block.enabled,
+    ...(block.trigger && { triggerMode: true }),
+    subBlocks: byId(fields),
+    outputs: block.outputs,
+    data,
+    ...(block.retry !== undefined && { retry: block.retry }),
+    ...(block.timeoutMs !== undefined && { timeoutMs: block.timeoutMs }),
+  };
+}

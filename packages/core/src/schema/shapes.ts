@@ -1,0 +1,56 @@
+import * as z from 'zod';
+import { diagnostic } from '../plan/codes.ts';
+import type { Diagnostic } from '../plan/diagnostic.ts';
+
+// Only what the engine reads: other keys belong to editors and are left out. The input has been guarded, so `unknown` is JSON here.
+
+const anything = z.unknown().optional();
+const object = z.record(z.string(), anything);
+
+export const blockShape = z.object({
+  id: z.string().min(1).nullish(),
+  type: z.string().min(1),
+  name: z.string().nullish(),
+  enabled: z.boolean().nullish(),
+  triggerMode: z.boolean().nullish(),
+  subBlocks: object.nullish(),
+  outputs: anything,
+  data: object.nullish(),
+  retry: anything,
+  timeoutMs: anything,
+});
+
+export const edgeShape = z.object({
+  source: z.string().min(1),
+  target: z.string().min(1),
+  sourceHandle: z.string().nullish(),
+});
+
+export const variableShape = z.object({
+  id: z.string().min(1).nullish(),
+  name: z.string(),
+  type: z.string().nullish(),
+  value: anything,
+});
+
+export const containerShape = z.object({ id: z.string().nullish(), nodes: z.array(z.string()).nullish() }).catchall(anything);
+
+/** The value in its shape, or what is wrong with it, with paths from the state's root. */
+export function shape<T>(schema: z.ZodType<T>, value: unknown, path: (string | number)[], found: Diagnostic[]): T | undefined {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) {
+    const at = [...path, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))];
+    const where = at.map(String).join('.');
+    const what = value === undefined ? 'is missing' : issue.message.replace(/^Invalid input: /, '').replace(/^\w/, (first) => first.toLowerCase());
+    found.push(
+      diagnostic('INPUT_SHAPE', {
+        ...(path[0] === 'blocks' && typeof path[1] === 'string' && { blockId: path[1] }),
+        path: at,
+        message: `${where}: ${what}.`,
+        hint: 'Correct this part of the file, or export the workflow again.',
+      }),
+    );
+  }
+  return undefined;
+}
