@@ -1,10 +1,8 @@
+import { resolve } from 'node:path';
 import { build } from 'esbuild';
 
-// The guest: everything that is put into the snapshot which contexts of user code start from.
-const guest = await build({
-  entryPoints: ['src/guest/main.ts'],
+const guestOptions = {
   bundle: true,
-  format: 'iife',
   platform: 'browser',
   target: 'es2024',
   conditions: ['@heddle/source'],
@@ -13,7 +11,31 @@ const guest = await build({
   legalComments: 'none',
   write: false,
   logLevel: 'warning',
-});
+};
+
+/** Modules that exist once in a guest: a lazy module gets them as an argument. */
+const shared = {
+  name: 'shared',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\/(?:calls|link|primordials)\.ts$/ }, ({ path }) => ({ path: path.match(/(\w+)\.ts$/)[1], namespace: 'shared' }));
+    onLoad({ filter: /.*/, namespace: 'shared' }, ({ path }) => ({ contents: `module.exports = __shared.${path};` }));
+  },
+};
+
+/** `lazy:` imports: the module with all it imports as one function. */
+const lazy = {
+  name: 'lazy',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^lazy:/ }, ({ path, resolveDir }) => ({ path: resolve(resolveDir, path.slice('lazy:'.length)), namespace: 'lazy' }));
+    onLoad({ filter: /.*/, namespace: 'lazy' }, async ({ path }) => {
+      const module = await build({ ...guestOptions, entryPoints: [path], format: 'iife', globalName: '__made', plugins: [shared] });
+      return { contents: `export default function (__shared) {${module.outputFiles[0].text}return __made;}` };
+    });
+  },
+};
+
+// The guest: everything that is put into the snapshot which contexts of user code start from.
+const guest = await build({ ...guestOptions, entryPoints: ['src/guest/main.ts'], format: 'iife', plugins: [lazy] });
 
 // The child program: one file, so that the process needs to read nothing else but the addon.
 await build({

@@ -1,6 +1,6 @@
 import { failure, type SandboxErrorCode, type SandboxFailure } from './outcome.ts';
 import type { EndCode } from './protocol.ts';
-import { LINE_OFFSET, USER_FILE, type UnitKind } from './protocol.ts';
+import { USER_FILE, userPlace, type UnitKind } from './protocol.ts';
 
 const FRAME = new RegExp(`^ *at (?:(.*?) \\()?${USER_FILE.replace('.', '\\.')}:(\\d+):(\\d+)\\)?$`);
 const CODES: Readonly<Record<string, SandboxErrorCode>> = {
@@ -23,13 +23,13 @@ interface Place {
 }
 
 /** The frames of user code, with lines as the user counts them. */
-function userFrames(stack: string, offset: number): { text: string; first: Place | undefined } {
+function userFrames(stack: string, kind: UnitKind): { text: string; first: Place | undefined } {
   let text = '';
   let first: Place | undefined;
   for (const frame of stack.split('\n')) {
     const match = FRAME.exec(frame);
     if (match === null) continue;
-    const place: Place = { line: Number(match[2]) - offset, column: Number(match[3]) };
+    const place = userPlace(kind, Number(match[2]), Number(match[3]));
     if (place.line < 1) continue;
     first ??= place;
     const name = match[1] === undefined || match[1] === 'eval' || match[1] === 'async eval' ? '' : match[1];
@@ -65,7 +65,7 @@ export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFa
   if (fields === null || code === undefined) return { failure: failure('SANDBOX_PROTOCOL', 'The guest sent a malformed error.'), index: -1 };
   const name = field(fields, 'name') || 'Error';
   const message = field(fields, 'message');
-  const { text, first } = userFrames(field(fields, 'stack'), LINE_OFFSET[kind]);
+  const { text, first } = userFrames(field(fields, 'stack'), kind);
   const line = count(fields, 'line') ?? first?.line;
   const column = count(fields, 'column') ?? first?.column;
   return {

@@ -1,12 +1,20 @@
 import type { Limits } from './limits.ts';
 
-/** How many lines the compiled text has before the first line of the user's code, by kind of unit. */
-export const LINE_OFFSET = { function: 2, expression: 3 } as const;
+export type UnitKind = 'function' | 'expression';
+
+/** What the compiled text of an expression begins with, on the line of the user's first one. */
+export const EXPRESSION_START = 'return (';
+
+const LINES_BEFORE = 2;
+
+/** A place in the compiled text as the user counts: lines and columns of the code that was given, from 1. */
+export function userPlace(kind: UnitKind, line: number, column: number): { line: number; column: number } {
+  const before = kind === 'expression' && line === LINES_BEFORE + 1 ? EXPRESSION_START.length : 0;
+  return { line: line - LINES_BEFORE, column: Math.max(1, column - before) };
+}
 
 /** The file name of user code in stacks. */
 export const USER_FILE = 'heddle-block.js';
-
-export type UnitKind = keyof typeof LINE_OFFSET;
 
 /** What the guest runs: functions give one value, expressions are taken in order. */
 export type GuestMode = 'function' | 'first-true' | 'values';

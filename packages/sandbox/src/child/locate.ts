@@ -1,5 +1,5 @@
 import type { Isolate } from 'isolated-vm';
-import { LINE_OFFSET, USER_FILE, type GuestError, type UnitKind } from '../protocol.ts';
+import { EXPRESSION_START, USER_FILE, userPlace, type GuestError, type UnitKind } from '../protocol.ts';
 import type { RunOrder } from './execution.ts';
 
 interface Unit {
@@ -25,7 +25,7 @@ function unitAt(order: RunOrder, index: number): Unit | null {
 
 /** The text whose compilation fails at the same place as the guest's. */
 function wrap(unit: Unit, kind: UnitKind): string {
-  const body = kind === 'function' ? unit.code : `return (\n${unit.code}\n)`;
+  const body = kind === 'function' ? unit.code : `${EXPRESSION_START}${unit.code}\n)`;
   return `(async function anonymous(${unit.names.join(',')}\n) {\n${body}\n})`;
 }
 
@@ -50,7 +50,9 @@ export function locate(json: string, order: RunOrder, isolate: Isolate): string 
     const match = new RegExp(`\\[${USER_FILE}:(\\d+):(\\d+)\\]$`).exec(String((fault as Error).message));
     // The fault may be seen only behind the last line of the code: it is still the user's.
     const lines = unit.code.split(/\r\n|[\n\r\u2028\u2029]/).length;
-    if (match !== null) return JSON.stringify({ ...error, line: Math.min(Number(match[1]) - LINE_OFFSET[kind], lines), column: Number(match[2]) });
+    if (match === null) return json;
+    const { line, column } = userPlace(kind, Number(match[1]), Number(match[2]));
+    return JSON.stringify({ ...error, line: Math.min(line, lines), column });
   }
   return json;
 }

@@ -5,6 +5,9 @@ import { Isolates, type IsolatedVm } from './isolates.ts';
 declare const GUEST_SOURCE: string;
 declare const require: (file: string) => { ivm: IsolatedVm };
 
+/** Run once in a context that is thrown away, so that the code behind these globals is in the snapshot compiled. */
+const WARM_UP = '__heddle(() => undefined)("run", "function", 0, 1, "return [URL, structuredClone, atob, Buffer, Event, fetch, crypto]", 0)';
+
 const vm = require(process.argv[2] as string).ivm;
 const executions = new Map<number, Execution>();
 const inbox: RunOrder[] = [];
@@ -20,7 +23,7 @@ function boot(order: Extract<Order, { t: 'boot' }>): void {
   let snapshot = null;
   let copy;
   if (order.snapshot === null) {
-    copy = vm.Isolate.createSnapshot([{ code: GUEST_SOURCE }], '__heddle(() => undefined)("run", "function", 0, 1, "return 1", 0)');
+    copy = vm.Isolate.createSnapshot([{ code: GUEST_SOURCE }], WARM_UP);
     snapshot = new Uint8Array(copy.copy());
   } else {
     const { buffer, byteOffset, byteLength } = order.snapshot;

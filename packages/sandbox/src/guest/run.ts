@@ -1,4 +1,4 @@
-import type { GuestMode } from '../protocol.ts';
+import { EXPRESSION_START, type GuestMode } from '../protocol.ts';
 import { sendError, sendResult, SOURCE_LINE } from './report.ts';
 import { apply, AsyncFunction, construct, define, defineProperty, lastIndexOf, parse, slice, stringify, test } from './primordials.ts';
 
@@ -40,8 +40,8 @@ function compile(names: string[], body: string): Body {
   return construct(AsyncFunction, parts) as Body;
 }
 
-const wrap = (expression: string): string => 'return (\n' + expression + '\n)' + SOURCE_LINE;
-const ONLY_COMMENTS = /^(?:\s|;|\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\/)*$/;
+const wrap = (expression: string): string => EXPRESSION_START + expression + '\n)' + SOURCE_LINE;
+const ONLY_COMMENTS = /^(?:\s|;|\/\/[^\n\r\u2028\u2029]*|\/\*(?:[^*]|\*(?!\/))*\*\/)*$/;
 
 /** An expression may end in semicolons and comments, which parentheses do not allow: those semicolons are taken out, last first. */
 function compileExpression(unit: Unit): Body {
@@ -55,8 +55,8 @@ function compileExpression(unit: Unit): Body {
       fault ??= error;
     }
     end = end === 0 ? -1 : lastIndexOf(unit.code, ';', end - 1);
-    if (end < 0 || !test(ONLY_COMMENTS, slice(unit.code, end))) break;
-    code = slice(unit.code, 0, end) + ' ' + slice(code, end + 1);
+    while (end >= 0 && !test(ONLY_COMMENTS, slice(unit.code, end))) end = end === 0 ? -1 : lastIndexOf(unit.code, ';', end - 1);
+    if (end >= 0) code = slice(unit.code, 0, end) + ' ' + slice(code, end + 1);
   }
   throw fault;
 }

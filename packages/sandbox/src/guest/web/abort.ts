@@ -1,4 +1,5 @@
 import { Event, EventTarget } from './events.ts';
+import { DOMException } from './exception.ts';
 
 const CREATE = Symbol('create');
 

@@ -1,10 +1,12 @@
+import loadBase64 from 'lazy:./base64.ts';
+import loadBuffer from 'lazy:./buffer.ts';
+import loadClone from 'lazy:./clone.ts';
+import loadCrypto from 'lazy:./crypto.ts';
+import loadDom from 'lazy:./dom.ts';
+import loadHttp from 'lazy:./http.ts';
+import loadUrl from 'lazy:./url.ts';
 import { define, now } from '../primordials.ts';
 import { lazy } from './lazy.ts';
-
-// esbuild turns these calls into modules that run when called.
-declare const require: (id: string) => Record<string, unknown>;
-
-const the = (id: Record<string, unknown>): unknown => ('default' in id ? id['default'] : id);
 
 /**
  * Takes away what can hold memory that the isolate's limit does not see, or compile.
@@ -36,19 +38,12 @@ function installPerformance(): void {
 /** Installs the web's globals, most of them as getters. */
 export function installWebGlobals(): void {
   installPerformance();
-  lazy(['URL', 'URLSearchParams'], () => ({
-    URL: the(require('core-js-pure/actual/url')),
-    URLSearchParams: the(require('core-js-pure/actual/url-search-params')),
-  }));
-  lazy(['structuredClone'], () => ({ structuredClone: the(require('core-js-pure/actual/structured-clone')) }));
-  lazy(['DOMException'], () => ({ DOMException: the(require('core-js-pure/actual/dom-exception')) }));
-  lazy(['atob', 'btoa'], () => ({ atob: the(require('core-js-pure/actual/atob')), btoa: the(require('core-js-pure/actual/btoa')) }));
-  lazy(['Buffer'], () => ({ Buffer: require('buffer')['Buffer'] }));
-  lazy(['TextEncoder', 'TextDecoder'], () => require('./encoding.ts'));
-  lazy(['EventTarget', 'Event', 'CustomEvent'], () => require('./events.ts'));
-  lazy(['AbortController', 'AbortSignal'], () => require('./abort.ts'));
-  lazy(['Headers'], () => require('./headers.ts'));
-  lazy(['Response', 'fetch'], () => require('./fetch.ts'));
-  lazy(['crypto'], () => require('./crypto.ts'));
+  lazy(['URL', 'URLSearchParams'], loadUrl);
+  lazy(['structuredClone'], loadClone);
+  lazy(['atob', 'btoa'], loadBase64);
+  lazy(['Buffer'], loadBuffer);
+  lazy(['EventTarget', 'Event', 'CustomEvent', 'AbortController', 'AbortSignal', 'DOMException'], loadDom);
+  lazy(['TextEncoder', 'TextDecoder', 'Headers', 'Response', 'fetch'], loadHttp);
+  lazy(['crypto'], loadCrypto);
   define(globalThis, 'self', globalThis);
 }

@@ -1,14 +1,20 @@
-import { define, defineProperty } from '../primordials.ts';
+import * as calls from '../calls.ts';
+import * as link from '../link.ts';
+import * as primordials from '../primordials.ts';
+
+const { define, defineProperty } = primordials;
+/** The modules that lazy ones use and do not get copies of, since they have state or had to run before user code. */
+const shared = { calls, link, primordials };
 
 /**
  * Defines globals that are made at their first use: a fresh context costs what its objects cost,
- * and few blocks use more than a few of these. The code itself is compiled once, in the snapshot.
+ * and few blocks use more than a few of these. The code itself is in the snapshot.
  */
-export function lazy(names: readonly string[], load: () => Readonly<Record<string, unknown>>): void {
+export function lazy(names: readonly string[], load: (modules: object) => Readonly<Record<string, unknown>>): void {
   const settle = (): void => {
     // Libraries look for a native one first; they must not find the getter.
     for (const name of names) delete (globalThis as Record<string, unknown>)[name];
-    const made = load();
+    const made = load(shared);
     for (const name of names) define(globalThis, name, made[name]);
   };
   for (const name of names) {

@@ -1,0 +1,3 @@
+import structuredClone from 'core-js-pure/actual/structured-clone.js';
+
+export { structuredClone };

@@ -1,0 +1,5 @@
+/** A module that bundle.mjs turns into one function: its code runs, and its objects exist, only where it is called. */
+declare module 'lazy:*' {
+  const load: (shared: object) => Readonly<Record<string, unknown>>;
+  export default load;
+}
