@@ -1,3 +1,5 @@
+import { parseJson } from './sources.ts';
+
 interface Override {
   readonly files: readonly string[];
   readonly rules: Readonly<Record<string, unknown>>;
@@ -25,8 +27,7 @@ function overrideProblem({ files, rules }: Override, found: readonly Finding[]):
  */
 export function exceptionProblems(text: string, found: readonly Finding[]): string[] {
   const rows = text.split('\n').map((row) => row.trim());
-  const json = rows.filter((row) => !row.startsWith('//')).join('\n');
-  const { overrides } = JSON.parse(json) as { overrides: readonly Override[] };
+  const { overrides } = parseJson(text) as { overrides: readonly Override[] };
   const starts = rows.flatMap((row, index) => (row.includes('"files"') ? [index] : []));
   const aboveOf = (start: number): string => rows[rows[start - 1] === '{' ? start - 2 : start - 1] ?? '';
   const silent = starts.filter((start) => !/^\/\/ .{20,}/.test(aboveOf(start)));

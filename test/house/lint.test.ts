@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { exceptionProblems, type Finding } from './exceptions.ts';
 import { plant, runTool } from './planted.ts';
-import { readText, repository } from './sources.ts';
+import { readJson, readText, repository } from './sources.ts';
 
 const lines = (count: number): string =>
   Array.from({ length: count }, (_, index) => `export const a${index} = ${index};\n`).join('');

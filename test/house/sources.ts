@@ -33,9 +33,14 @@ export function readText(file: string): string {
   return readFileSync(join(repository, file), 'utf8');
 }
 
-/** The JSON in `file`, relative to the repository, taken to be a `T`. */
+/** The JSON in `file`, relative to the repository and perhaps with lines of comment, taken to be a `T`. */
 export function readJson<T>(file: string): T {
-  return JSON.parse(readText(file)) as T;
+  return parseJson(readText(file)) as T;
+}
+
+/** The value of `text`, which is JSON where lines that start with `//` are comments. */
+export function parseJson(text: string): unknown {
+  return JSON.parse(text.replaceAll(/^\s*\/\/.*$/gm, ''));
 }
 
 /** The folder names under packages/, in order. */
