@@ -62,9 +62,7 @@ describe('lint', () => {
 /** What lint finds in the repository without the exceptions. */
 function findingsWithoutExceptions(): Finding[] {
   const file = 'node_modules/.cache/heddle-test/oxlint-without-exceptions.json';
-  const config = JSON.parse(readText('.oxlintrc.json')) as {
-    extends?: unknown;
-  };
+  const config = readJson<{ extends?: unknown }>('.oxlintrc.json');
   delete config.extends;
   mkdirSync(dirname(join(repository, file)), { recursive: true });
   writeFileSync(join(repository, file), JSON.stringify(config));
