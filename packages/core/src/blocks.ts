@@ -22,6 +22,7 @@ export type {
   SecretStore,
 } from './ports.ts';
 export { bindCode, bindExpression } from './refs/bind.ts';
+export { envNamesIn, referencesIn } from './refs/inventory.ts';
 export type { Lookup } from './refs/lookup.ts';
 export { normalizeName } from './refs/names.ts';
 export { resolveReference, resolveTemplate } from './refs/resolve.ts';

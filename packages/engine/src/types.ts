@@ -1,4 +1,15 @@
-import type { BlockExecutor, BlockLog, Clock, Diagnostic, Json, PausePoint, Plan, PlanLimits, RunFailure, RunStatus } from '@heddle/core';
+import type {
+  BlockExecutor,
+  BlockLog,
+  Clock,
+  Diagnostic,
+  Json,
+  PausePoint,
+  Plan,
+  PlanLimits,
+  RunFailure,
+  RunStatus,
+} from '@heddle/core';
 
 /** Options of an engine; every one has a default that works on a laptop. */
 export interface EngineOptions {
@@ -6,8 +17,11 @@ export interface EngineOptions {
   data?: string;
   /** `process` (default): nothing is lost when the process dies; `power`: nor when the machine does. */
   durability?: 'process' | 'power';
-  /** Values of `{{NAME}}`: all of them are secrets, and redacted wherever a run's data is recorded or shown. */
-  env?: { [name: string]: string };
+  /**
+   * Values of `{{NAME}}`. A text is a secret: redacted wherever a run's data is recorded or shown. A value that may be
+   * seen is given as `{ value, secret: false }`.
+   */
+  env?: { [name: string]: EnvironmentValue };
   /** Executors of block types of your own; see `defineBlock`. */
   blocks?: readonly BlockExecutor[];
   /** Effect blocks and sandboxes that run at once: over the engine (default 64), and within one run (default 16). */
@@ -22,6 +36,8 @@ export interface EngineOptions {
   /** Called with what went wrong in the background and reached no caller. */
   onError?: (error: unknown, runId: string | undefined) => void;
 }
+
+export type EnvironmentValue = string | { value: string; secret: false };
 
 export interface EgressOptions {
   allowPrivate?: boolean | readonly string[];
@@ -38,7 +54,10 @@ export interface SandboxLimits {
 }
 
 /** What runs: the id or name of a deployed workflow, an exported workflow (JSON value), or a compiled plan. */
-export type WorkflowSource = string | { workflow: unknown; fileName?: string; compat?: boolean } | { plan: Plan };
+export type WorkflowSource =
+  | string
+  | { workflow: unknown; fileName?: string; compat?: boolean }
+  | { plan: Plan };
 
 export interface ExecuteOptions {
   /** Claimed once: a second run with the same id is refused (RUN_ID_TAKEN). Default: a new UUID. */
@@ -84,21 +103,60 @@ export interface RunHandle {
 /** What happens in a run, in order. `seq` grows; late readers get it from the logs. */
 export type RunEvent =
   | { type: 'run:started'; runId: string; atMs: number; workflowId: string }
-  | { type: 'block:started' | 'block:paused' | 'block:completed' | 'block:failed' | 'block:cancelled'; runId: string; atMs: number; log: BlockLog; output: Json }
+  | {
+      type: 'block:started' | 'block:paused' | 'block:completed' | 'block:failed' | 'block:cancelled';
+      runId: string;
+      atMs: number;
+      log: BlockLog;
+      output: Json;
+    }
   /** A try has failed and another follows. */
-  | { type: 'block:retrying'; runId: string; atMs: number; blockId: string; blockName: string; try: number; dueMs: number }
+  | {
+      type: 'block:retrying';
+      runId: string;
+      atMs: number;
+      blockId: string;
+      blockName: string;
+      try: number;
+      dueMs: number;
+    }
   /** A turn of a loop or a branch of a parallel has opened; `count`: how many in all, when known. */
-  | { type: 'container:turn'; runId: string; atMs: number; blockId: string; blockName: string; turn: number; count: number | undefined }
+  | {
+      type: 'container:turn';
+      runId: string;
+      atMs: number;
+      blockId: string;
+      blockName: string;
+      turn: number;
+      count: number | undefined;
+    }
   | { type: 'run:paused'; runId: string; atMs: number; kind: 'human' | 'time'; pauses: PausePoint[] }
   | { type: 'run:resumed'; runId: string; atMs: number }
-  | { type: 'run:ended'; runId: string; atMs: number; status: 'completed' | 'failed' | 'cancelled'; output: Json; error: RunFailure | undefined };
+  | {
+      type: 'run:ended';
+      runId: string;
+      atMs: number;
+      status: 'completed' | 'failed' | 'cancelled';
+      output: Json;
+      error: RunFailure | undefined;
+    };
 
 export interface RunDetail extends RunResource {
   workflowName: string;
   createdAt: string;
   pauseKind: 'human' | 'time' | null;
   /** All open pause points, earliest first; `token` resumes. */
-  pauses: { token: string; blockId: string; blockName: string; scope: number[]; kind: 'human' | 'time'; pausedAt: string; resumesAt: string | null; output: Json; inputFormat: Json }[];
+  pauses: {
+    token: string;
+    blockId: string;
+    blockName: string;
+    scope: number[];
+    kind: 'human' | 'time';
+    pausedAt: string;
+    resumesAt: string | null;
+    output: Json;
+    inputFormat: Json;
+  }[];
   parentRunId: string | null;
   /** Why a run that should move does not. */
   suspended: string | null;
@@ -133,11 +191,18 @@ export interface Engine {
   getLogs(runId: string): Promise<(Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json })[]>;
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /** Submits `input` to an open pause point (the only open one when `token` is absent), and goes on to the next rest. */
-  resume(runId: string, options?: { token?: string; input?: Json; select?: readonly string[] }): Promise<RunResource>;
+  resume(
+    runId: string,
+    options?: { token?: string; input?: Json; select?: readonly string[] },
+  ): Promise<RunResource>;
   /** Cancels; false when the run had ended before. */
   cancel(runId: string, reason?: string): Promise<boolean>;
   /** A new run that starts at `block` with the outputs of an earlier run, in its plan or in a changed one. */
-  runFromBlock(runId: string, block: string, options?: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions): Promise<RunHandle>;
+  runFromBlock(
+    runId: string,
+    block: string,
+    options?: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions,
+  ): Promise<RunHandle>;
   /** A handle on a run that is open in this engine. */
   attach(runId: string): Promise<RunHandle>;
   /** Stops taking work, lets running blocks finish for `graceMs` (default 5,000), and closes; open runs go on at the next start. */

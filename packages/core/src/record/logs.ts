@@ -11,6 +11,8 @@ import type { Stored } from './stored.ts';
 export class Logs {
   private readonly open = new Map<string, BlockLog>();
   private readonly entered = new Map<string, number>();
+  private readonly starts = new Map<string, number>();
+  private readonly numbers = new Map<string, number>();
   private order = 0;
   private changed: BlockLog[] = [];
   private readonly runId: string;
@@ -104,8 +106,16 @@ export class Logs {
       container: scopes.pop(),
       parents: scopes,
     };
+    const started = this.starts.get(place.block) ?? 0;
+    this.starts.set(place.block, started + 1);
+    this.numbers.set(key(place), started);
     this.open.set(key(place), log);
     this.changed.push(log);
+  }
+
+  /** How many runs of the block came before the one that is open at `place`. */
+  nth(place: Place): number {
+    return this.numbers.get(key(place)) ?? 0;
   }
 
   private note(place: Place, change: Partial<BlockLog>, publish = false): void {
@@ -119,6 +129,7 @@ export class Logs {
     const log = this.open.get(key(place));
     if (!log) return;
     this.open.delete(key(place));
+    this.numbers.delete(key(place));
     Object.assign(log, change, { endedMs: atMs, durationMs: Math.max(0, atMs - log.startedMs) });
     if (log.status === 'completed') log.error = undefined;
     this.changed.push(log);

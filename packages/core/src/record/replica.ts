@@ -1,5 +1,6 @@
-import type { Command } from '../machine/command.ts';
-import type { Event } from '../machine/event.ts';
+import type { Command, Notice } from '../machine/command.ts';
+import type { Address, Event } from '../machine/event.ts';
+import { countAt, workAt } from '../machine/work-at.ts';
 import { pending } from '../machine/pending.ts';
 import { restOf } from '../machine/rest.ts';
 import type { Rest } from '../machine/rest.ts';
@@ -22,11 +23,12 @@ export interface Applied {
   /** False: late or duplicate; nothing has changed. */
   changed: boolean;
   commands: Command[];
+  notices: Notice[];
   /** Block logs that started, paused or ended. */
   logs: BlockLog[];
 }
 
-const NOTHING: Applied = { changed: false, commands: [], logs: [] };
+const NOTHING: Applied = { changed: false, commands: [], notices: [], logs: [] };
 
 /**
  * A run as its journal tells it: machine, data and logs, folded entry by entry.
@@ -73,12 +75,31 @@ export class Replica {
       if (command.type === 'abort') this.closePause(this.index.placeOf(command.at));
       else if (command.type === 'end') this.end(command, entry.atMs);
     }
-    return { changed: true, commands: outcome.commands, logs: this.logs.take() };
+    return { changed: true, commands: outcome.commands, notices: outcome.notices, logs: this.logs.take() };
   }
 
   /** Commands that are still owed, after a restart. */
   pending(): Command[] {
     return pending(this.plan.skeleton, this.state);
+  }
+
+  /** When the time of the work at `at` is up, its own or the run's, in milliseconds since the epoch; undefined: never. */
+  deadlineAt(at: Address): number | undefined {
+    const own = workAt(this.plan.skeleton, this.state, at);
+    const dueMs = own && 'dueMs' in own ? own.dueMs : undefined;
+    const runMs = this.state.deadline?.dueMs;
+    return dueMs === undefined || runMs === undefined ? (dueMs ?? runMs) : Math.min(dueMs, runMs);
+  }
+
+  /** The try in flight at `at`, from 1. */
+  tryAt(at: Address): number {
+    const work = workAt(this.plan.skeleton, this.state, at);
+    return work && 'try' in work ? work.try : 1;
+  }
+
+  /** Turns or branches in all of an open container, when they are known. */
+  countAt(at: Address): number | undefined {
+    return countAt(this.plan.skeleton, this.state, at);
   }
 
   rest(): Rest {

@@ -1,0 +1,106 @@
+import type { Clock } from '@heddle/core';
+import { systemClock } from './clock.ts';
+import { Definitions } from './definitions.ts';
+import { LocalEngine } from './engine.ts';
+import { environmentOf } from './environment.ts';
+import { builtInExecutors } from './executors/built-ins.ts';
+import { createRegistry } from './executors/registry.ts';
+import type { Registry } from './executors/registry.ts';
+import type { Outlet } from './executors/services.ts';
+import { CodeService } from './local/code.ts';
+import { serveControl } from './local/control.ts';
+import { Runtime } from './local/runtime.ts';
+import { Values } from './local/values.ts';
+import { createRedactor } from './secrets/redactor.ts';
+import { openStores } from './store/open.ts';
+import type { Stores } from './store/stores.ts';
+import type { Engine, EngineOptions } from './types.ts';
+
+/** What an engine is made of. */
+export interface EngineParts {
+  stores: Stores;
+  values: Values;
+  clock: Clock;
+  registry: Registry;
+  definitions: Definitions;
+  runtime: Runtime;
+  close(graceMs: number): Promise<void>;
+}
+
+const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
+
+/**
+ * An engine over a data folder, or in memory. It owns the folder until it is closed (DATA_LOCKED when another process
+ * does), and goes on with the runs that had not ended.
+ *
+ * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, EXECUTOR_DUPLICATE.
+ */
+export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
+  const { clock = systemClock, data, durability } = options;
+  const registry = createRegistry(builtInExecutors, options.blocks);
+  const stores = openStores({ data, durability, clock });
+  const values = new Values(stores.values);
+  const { env, secrets } = environmentOf(options.env ?? {});
+  const definitions = new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() });
+  const report = options.onError ?? reportLoudly;
+  const code = new CodeService(sandboxOptions(options));
+  const runtime = new Runtime({
+    stores,
+    values,
+    clock,
+    registry,
+    env,
+    redactor: createRedactor(secrets),
+    code,
+    egress: outlet(options),
+    concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
+    definitions,
+    report,
+  });
+  const stopControl = serveControl({ stores, runtime, registry, values, clock });
+  const parts: EngineParts = {
+    stores,
+    values,
+    clock,
+    registry,
+    definitions,
+    runtime,
+    close: async (graceMs) => {
+      await stopControl();
+      await runtime.close(within(clock, graceMs));
+      await code.close();
+      stores.close();
+    },
+  };
+  if (options.takeUp !== false) await runtime.takeUp();
+  return new LocalEngine(parts);
+}
+
+function within(clock: Clock, graceMs: number): Promise<void> {
+  return graceMs <= 0
+    ? Promise.resolve()
+    : new Promise((resolve) => clock.at(clock.now() + graceMs, resolve));
+}
+
+function reportLoudly(error: unknown, runId: string | undefined): void {
+  const what = error instanceof Error ? error.message : String(error);
+  process.emitWarning(runId === undefined ? what : `run ${runId}: ${what}`, 'HeddleWarning');
+}
+
+function sandboxOptions({
+  egress,
+  sandbox = {},
+}: EngineOptions): ConstructorParameters<typeof CodeService>[0] {
+  const { maxProcesses, ...limits } = sandbox;
+  return {
+    limits,
+    ...(maxProcesses !== undefined && { maxProcesses }),
+    ...(egress && { egress }),
+  };
+}
+
+function outlet({ egress }: EngineOptions): () => Promise<Outlet> {
+  let opening: Promise<Outlet> | undefined;
+  return () =>
+    (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) => createEgress(egress ?? {})));
+}

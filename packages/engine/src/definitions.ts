@@ -1,0 +1,108 @@
+import { compile, EngineError, parseWorkflow, parseWorkflowText, readPlan } from '@heddle/core';
+import type { CompileOptions, Diagnostic, Json, Plan, PlanLimits } from '@heddle/core';
+import { blockTypeInfos } from './executors/registry.ts';
+import type { Registry } from './executors/registry.ts';
+import type { Stores } from './store/stores.ts';
+import type { Deployed, WorkflowSource } from './types.ts';
+
+/** A plan, and the version of the deployment it came from; undefined: it came with the call. */
+export interface Found {
+  plan: Plan;
+  version: number | undefined;
+}
+
+/** Compiles, deploys and finds workflows. */
+export class Definitions {
+  private readonly stores: Stores;
+  private readonly options: CompileOptions;
+  private readonly plans = new Map<string, Plan>();
+  private readonly now: () => number;
+
+  constructor(parts: {
+    stores: Stores;
+    registry: Registry;
+    limits: Partial<PlanLimits> | undefined;
+    now: () => number;
+  }) {
+    this.stores = parts.stores;
+    this.now = parts.now;
+    this.options = { blocks: blockTypeInfos(parts.registry), ...(parts.limits && { limits: parts.limits }) };
+  }
+
+  /** The plan of a workflow: an exported JSON value, or its text. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
+  compile(
+    workflow: unknown,
+    options: { fileName?: string; compat?: boolean } = {},
+  ): { plan: Plan; diagnostics: Diagnostic[] } {
+    const named = options.fileName === undefined ? {} : { fileName: options.fileName };
+    const parsed =
+      typeof workflow === 'string' ? parseWorkflowText(workflow, named) : parseWorkflow(workflow, named);
+    if (!parsed.workflow) throw invalid(parsed.diagnostics);
+    const compiled = compile(parsed.workflow, { ...this.options, ...(options.compat && { compat: true }) });
+    const diagnostics = [...parsed.diagnostics, ...compiled.diagnostics];
+    if (!compiled.ok || parsed.diagnostics.some(({ severity }) => severity === 'error'))
+      throw invalid(diagnostics);
+    return { plan: compiled.plan, diagnostics };
+  }
+
+  async deploy(workflow: unknown, options: { fileName?: string; compat?: boolean }): Promise<Deployed> {
+    const { plan, diagnostics } = this.compile(workflow, options);
+    const { definitions } = this.stores;
+    await definitions.putPlan(plan.hash, plan as unknown as Json);
+    const { id: workflowId, name } = plan.workflow;
+    const version = await definitions.deploy({ workflowId, name, planHash: plan.hash, atMs: this.now() });
+    return { workflowId, name, version, planHash: plan.hash, diagnostics };
+  }
+
+  /** Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID. */
+  async resolve(source: WorkflowSource, version?: number): Promise<Found> {
+    if (typeof source !== 'string') {
+      return {
+        plan: 'plan' in source ? source.plan : this.compile(source.workflow, source).plan,
+        version: undefined,
+      };
+    }
+    const found = await this.find(source, version);
+    if (found) return found;
+    const which = version === undefined ? '' : ` in version ${version}`;
+    throw new EngineError(
+      'WORKFLOW_NOT_FOUND',
+      `There is no deployed workflow "${source}"${which}. Deploy it first, or pass the workflow itself.`,
+      {
+        details: { workflow: source },
+      },
+    );
+  }
+
+  /** The deployed workflow with this id or name; the newest version unless one is named. */
+  async find(reference: string, version?: number): Promise<Found | undefined> {
+    const deployment = await this.stores.definitions.find(reference, version);
+    if (!deployment) return undefined;
+    return { plan: await this.plan(deployment.planHash), version: deployment.version };
+  }
+
+  /** The stored plan with this hash. Throws JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED. */
+  async plan(hash: string): Promise<Plan> {
+    const known = this.plans.get(hash);
+    if (known) return known;
+    const stored = await this.stores.definitions.plan(hash);
+    if (stored === undefined)
+      throw new EngineError('JOURNAL_CORRUPT', `The plan ${hash} is not in the data folder.`);
+    const plan = readPlan(stored);
+    this.plans.set(hash, plan);
+    return plan;
+  }
+}
+
+function invalid(diagnostics: readonly Diagnostic[]): EngineError {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error');
+  const [first] = errors;
+  const more = errors.length > 1 ? ` (and ${errors.length - 1} more)` : '';
+  return new EngineError(
+    'WORKFLOW_INVALID',
+    `The workflow cannot run: ${first?.message ?? 'it has errors'}${more}`,
+    {
+      details: { diagnostics: diagnostics as unknown as Json },
+    },
+  );
+}

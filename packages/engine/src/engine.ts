@@ -1,0 +1,221 @@
+import { randomUUID } from 'node:crypto';
+import { EngineError, startCandidates } from '@heddle/core';
+import type { BlockLog, Json, Plan } from '@heddle/core';
+import { runEvents } from './local/handle.ts';
+import { findBlock } from './local/plan-facts.ts';
+import { resumeRun } from './local/resume.ts';
+import type { ActiveRun } from './local/run.ts';
+import type { Reused } from './rerun.ts';
+import { reuse } from './rerun.ts';
+import { detailOf, resourceOf } from './resource.ts';
+import type { EngineParts } from './create.ts';
+import type { Found } from './definitions.ts';
+import type {
+  Deployed,
+  Engine,
+  ExecuteOptions,
+  ListQuery,
+  RunDetail,
+  RunHandle,
+  RunResource,
+  WorkflowSource,
+} from './types.ts';
+
+interface Selection {
+  select?: readonly string[];
+}
+
+type Shown = Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json };
+
+/** The engine of one process. */
+export class LocalEngine implements Engine {
+  private readonly parts: EngineParts;
+  private closed: Promise<void> | undefined;
+
+  constructor(parts: EngineParts) {
+    this.parts = parts;
+  }
+
+  deploy(workflow: unknown, options: { fileName?: string; compat?: boolean } = {}): Promise<Deployed> {
+    return this.parts.definitions.deploy(workflow, options);
+  }
+
+  async execute(
+    workflow: WorkflowSource,
+    input: Json = {},
+    options: ExecuteOptions = {},
+  ): Promise<RunResource> {
+    return (await this.start(workflow, input, options)).result();
+  }
+
+  async start(workflow: WorkflowSource, input: Json = {}, options: ExecuteOptions = {}): Promise<RunHandle> {
+    const found = await this.parts.definitions.resolve(workflow, options.version);
+    const start = options.start === undefined ? found.plan.start : startBlock(found.plan, options.start);
+    return this.launch(found, { start, input, options });
+  }
+
+  private async launch(
+    { plan, version }: Found,
+    request: { start: string; input: Json; options: ExecuteOptions; reused?: Reused },
+  ): Promise<RunHandle> {
+    const { start, input, options, reused } = request;
+    const run = await this.parts.runtime.start({
+      runId: options.runId ?? randomUUID(),
+      plan,
+      version,
+      input,
+      start,
+      mocks: options.mocks ?? null,
+      ...(options.until !== undefined && { until: topLevel(plan, options.until) }),
+      ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+      ...(reused && { reused }),
+    });
+    const handle = this.handle(run, options);
+    const { signal } = options;
+    const cancel = (): void => run.cancel('The caller aborted.');
+    if (signal?.aborted) cancel();
+    else signal?.addEventListener('abort', cancel, { once: true });
+    return handle;
+  }
+
+  private handle(run: ActiveRun, { select }: Selection): RunHandle {
+    const { values, clock } = this.parts;
+    return {
+      runId: run.runId,
+      result: async () => {
+        await run.rested();
+        return this.resource(run.runId, { ...(select && { select }) });
+      },
+      events: () => runEvents(run, values, () => clock.now()),
+      cancel: async (reason) => {
+        await this.cancel(run.runId, reason);
+      },
+    };
+  }
+
+  private async resource(runId: string, { select }: Selection): Promise<RunResource> {
+    const { runs } = this.parts.stores;
+    const record = await runs.record(runId);
+    if (!record) throw notFound(runId);
+    return resourceOf(record, this.parts.values, { select, logs: select ? await runs.logs(runId) : [] });
+  }
+
+  async getRun(runId: string, { select }: Selection = {}): Promise<RunDetail> {
+    const { runs } = this.parts.stores;
+    const record = this.parts.runtime.running(runId)?.record() ?? (await runs.record(runId));
+    if (!record) throw notFound(runId);
+    return detailOf(record, this.parts.values, { select, logs: select ? await runs.logs(runId) : [] });
+  }
+
+  async getLogs(runId: string): Promise<Shown[]> {
+    const { stores, values, runtime } = this.parts;
+    await runtime.running(runId)?.save();
+    if (!(await stores.runs.header(runId))) throw notFound(runId);
+    const logs = await stores.runs.logs(runId);
+    return Promise.all(
+      logs.map(async (log) => ({
+        ...log,
+        input: log.input ? await values.load(log.input) : null,
+        output: log.output ? await values.load(log.output) : null,
+      })),
+    );
+  }
+
+  async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
+    const { status, ...rest } = query;
+    const page = await this.parts.stores.runs.list({ ...rest, ...(status && { status: [...status] }) });
+    const runs = await Promise.all(
+      page.runs.map((record) =>
+        detailOf(this.parts.runtime.running(record.runId)?.record() ?? record, this.parts.values),
+      ),
+    );
+    return { runs, nextCursor: page.cursor ?? null };
+  }
+
+  async resume(
+    runId: string,
+    options: { token?: string; input?: Json } & Selection = {},
+  ): Promise<RunResource> {
+    const run = await resumeRun(this.parts, runId, options);
+    await run?.rested();
+    return this.resource(runId, options);
+  }
+
+  async cancel(runId: string, reason?: string): Promise<boolean> {
+    const run = await this.parts.runtime.open(runId);
+    if (!run) {
+      if (await this.parts.stores.runs.header(runId)) return false;
+      throw notFound(runId);
+    }
+    const over = run.over();
+    run.cancel(reason);
+    await over;
+    return true;
+  }
+
+  async runFromBlock(
+    runId: string,
+    block: string,
+    options: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions = {},
+  ): Promise<RunHandle> {
+    const { stores, definitions, values, runtime } = this.parts;
+    if (runtime.running(runId))
+      throw new EngineError(
+        'RUN_NOT_SETTLED',
+        `Run ${runId} is still going: wait for its end, or cancel it.`,
+      );
+    const header = await stores.runs.header(runId);
+    if (!header) throw notFound(runId);
+    const plan = await definitions.plan(header.planHash);
+    const found =
+      options.workflow === undefined
+        ? { plan, version: header.version }
+        : await definitions.resolve(options.workflow, options.version);
+    const entries = await stores.runs.journal(runId);
+    const { start, reused } = reuse(found.plan, block, { runId, plan, entries });
+    const [first] = entries;
+    const before = first?.type === 'started' ? await values.load(first.input) : {};
+    return this.launch(found, {
+      start,
+      input: options.input ?? before,
+      options: { mocks: header.mocks, ...options },
+      reused,
+    });
+  }
+
+  async attach(runId: string): Promise<RunHandle> {
+    const run = await this.parts.runtime.open(runId);
+    if (run) return this.handle(run, {});
+    if (await this.parts.stores.runs.header(runId))
+      throw new EngineError('RUN_ENDED', `Run ${runId} has ended.`);
+    throw notFound(runId);
+  }
+
+  close(options: { graceMs?: number } = {}): Promise<void> {
+    this.closed ??= this.parts.close(options.graceMs ?? 5000);
+    return this.closed;
+  }
+}
+
+function notFound(runId: string): EngineError {
+  return new EngineError('RUN_NOT_FOUND', `There is no run ${runId}.`, { details: { runId } });
+}
+
+/** The block that `reference` names, when a run can start at it. Throws BLOCK_NOT_FOUND, START_NOT_FOUND. */
+function startBlock(plan: Plan, reference: string): string {
+  const block = findBlock(plan, reference);
+  const candidates = startCandidates(plan);
+  if (candidates.includes(block.id)) return block.id;
+  const names = candidates.map((id) => `"${plan.blocks[id]?.name ?? id}"`).join(', ');
+  throw new EngineError(
+    'START_NOT_FOUND',
+    `A run cannot start at "${block.name}": it is no trigger. It can start at ${names}.`,
+  );
+}
+
+function topLevel(plan: Plan, reference: string): string {
+  const block = findBlock(plan, reference);
+  if (block.containers.length === 0 && !block.trigger) return block.id;
+  const why = block.trigger ? 'it is where runs start' : 'it stands inside a container';
+  throw new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot stop after "${block.name}": ${why}.`);
+}

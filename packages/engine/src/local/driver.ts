@@ -1,0 +1,84 @@
+import type { Clock } from '@heddle/core';
+import type { Applied, Command, Entry, EntryBody, Replica } from '@heddle/core/run';
+
+export interface DriverParts {
+  replica: Replica;
+  clock: Clock;
+  /** Writes entries so that they outlive what the deployment promises to survive. */
+  append(runId: string, entries: readonly Entry[]): Promise<void> | void;
+  /** Carries out a command; its answer comes back by `post`. */
+  perform(command: Command): void;
+  /** What an entry has led to, once it is written. */
+  observe(entry: Entry, applied: Applied): void;
+  /** The journal cannot be written: the run stops here and goes on from its journal at the next start. */
+  broken(error: unknown): void;
+  /** Nothing is left to feed. */
+  settled(): void;
+}
+
+/** Entries after which other work of the process gets its turn. */
+const BREATH = 256;
+
+/**
+ * The event loop of one run: feeds what happens to the replica, writes it down, carries out what follows.
+ *
+ * 1. An entry is written before any command that it led to is carried out.
+ * 2. There are no rules here: what happens next is the machine's answer.
+ */
+export class Driver {
+  private readonly inbox: EntryBody[] = [];
+  private readonly parts: DriverParts;
+  private pumping = false;
+  private stopped = false;
+
+  constructor(parts: DriverParts) {
+    this.parts = parts;
+  }
+
+  post(body: EntryBody): void {
+    if (this.stopped) return;
+    this.inbox.push(body);
+    if (!this.pumping) void this.pump();
+  }
+
+  /** Takes no more: what happens from now on is found out again at the next start. */
+  stop(): void {
+    this.stopped = true;
+    this.inbox.length = 0;
+  }
+
+  private async pump(): Promise<void> {
+    this.pumping = true;
+    try {
+      for (let fed = 0; this.inbox.length > 0 && !this.stopped; fed++) {
+        const batch = this.take();
+        if (batch.length === 0) continue;
+        const written = this.parts.append(
+          this.parts.replica.runId,
+          batch.map(({ entry }) => entry),
+        );
+        if (written) await written;
+        else if (fed % BREATH === BREATH - 1) await new Promise(setImmediate);
+        for (const { entry, applied } of batch) this.parts.observe(entry, applied);
+        for (const { applied } of batch) for (const command of applied.commands) this.parts.perform(command);
+      }
+    } catch (error) {
+      this.stop();
+      this.parts.broken(error);
+    } finally {
+      this.pumping = false;
+    }
+    this.parts.settled();
+  }
+
+  private take(): { entry: Entry; applied: Applied }[] {
+    const { replica, clock } = this.parts;
+    const batch: { entry: Entry; applied: Applied }[] = [];
+    for (const body of this.inbox.splice(0)) {
+      const entry: Entry = { seq: replica.seq + 1, atMs: clock.now(), ...body };
+      const applied = replica.apply(entry);
+      if (applied.changed) batch.push({ entry, applied });
+    }
+    return batch;
+  }
+}

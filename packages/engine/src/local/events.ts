@@ -1,0 +1,105 @@
+import type { BlockLog, Json, PausePoint, RunFailure } from '@heddle/core';
+import { key } from '@heddle/core/run';
+import type { Applied, Entry, Replica, Rest, Stored } from '@heddle/core/run';
+import type { RunEvent } from '../types.ts';
+import type { Values } from './values.ts';
+
+/** What happens in a run, before large values are fetched. */
+export type RawEvent =
+  | { type: 'event'; event: RunEvent; output?: Stored | undefined }
+  | { type: 'resumed'; place: string }
+  /** The run has come to rest, moves again, or cannot go on. */
+  | { type: 'rest'; rest: Rest; error?: unknown };
+
+const LOG_EVENTS = {
+  running: 'block:started',
+  paused: 'block:paused',
+  completed: 'block:completed',
+  failed: 'block:failed',
+  cancelled: 'block:cancelled',
+} as const;
+
+/** The events that an entry gives rise to, in order. */
+export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawEvent[] {
+  const { runId } = replica;
+  const { atMs } = entry;
+  const events: RawEvent[] = [];
+  if (entry.type === 'started')
+    events.push(plain({ type: 'run:started', runId, atMs, workflowId: replica.plan.workflow.id }));
+  if (entry.type === 'resumed') events.push({ type: 'resumed', place: key(entry) });
+  for (const log of applied.logs) events.push(logEvent(runId, atMs, log));
+  for (const notice of applied.notices) {
+    if (notice.type !== 'opened') continue;
+    const { block } = replica.index.placeOf(notice.at);
+    const blockName = nameOf(replica, block);
+    const count = replica.countAt(notice.at);
+    events.push(
+      plain({ type: 'container:turn', runId, atMs, blockId: block, blockName, turn: notice.turn, count }),
+    );
+  }
+  for (const command of applied.commands) {
+    if (command.type === 'timer' && command.timer === 'retry')
+      events.push(retryEvent(replica, atMs, command.at, command.try ?? 2, command.dueMs));
+    else if (command.type === 'run' && command.try > 1 && entry.type === 'failed')
+      events.push(retryEvent(replica, atMs, command.at, command.try, atMs));
+    else if (command.type === 'end') events.push(endEvent(replica, atMs, command.status));
+  }
+  return events;
+}
+
+function plain(event: RunEvent): RawEvent {
+  return { type: 'event', event };
+}
+
+function nameOf(replica: Replica, block: string): string {
+  return replica.plan.blocks[block]?.name ?? block;
+}
+
+function logEvent(runId: string, atMs: number, log: BlockLog): RawEvent {
+  return {
+    type: 'event',
+    event: { type: LOG_EVENTS[log.status], runId, atMs, log, output: null },
+    output: log.output,
+  };
+}
+
+function retryEvent(
+  replica: Replica,
+  atMs: number,
+  at: readonly number[],
+  attempt: number,
+  dueMs: number,
+): RawEvent {
+  const { block } = replica.index.placeOf(at);
+  return plain({
+    type: 'block:retrying',
+    runId: replica.runId,
+    atMs,
+    blockId: block,
+    blockName: nameOf(replica, block),
+    try: attempt,
+    dueMs,
+  });
+}
+
+function endEvent(replica: Replica, atMs: number, status: 'completed' | 'failed' | 'cancelled'): RawEvent {
+  const error: RunFailure | undefined = replica.error;
+  const event: RunEvent = { type: 'run:ended', runId: replica.runId, atMs, status, output: null, error };
+  return { type: 'event', event, output: replica.ledger.output };
+}
+
+/** The event as listeners get it, with its output fetched. */
+export async function shown(raw: Extract<RawEvent, { type: 'event' }>, values: Values): Promise<RunEvent> {
+  if (!raw.output || !('output' in raw.event)) return raw.event;
+  const output: Json = await values.load(raw.output);
+  return { ...raw.event, output };
+}
+
+export function restEvent(
+  runId: string,
+  atMs: number,
+  kind: 'human' | 'time',
+  pauses: PausePoint[],
+): RunEvent {
+  return { type: 'run:paused', runId, atMs, kind, pauses };
+}

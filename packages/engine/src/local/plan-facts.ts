@@ -1,0 +1,37 @@
+import { EngineError } from '@heddle/core';
+import type { Plan } from '@heddle/core';
+import { envNamesIn, normalizeName } from '@heddle/core/blocks';
+import type { BlockConfig } from '@heddle/core/blocks';
+import { authored } from '../executors/authored.ts';
+import { inputFields } from '../executors/input-format.ts';
+import { templatesOf } from './reader.ts';
+
+/** Names of the environment values that the plan's blocks use, sorted. */
+export function envNames(plan: Plan): string[] {
+  const names = Object.values(plan.blocks).flatMap((block) =>
+    templatesOf(block).flatMap((part) => envNamesIn(part)),
+  );
+  return [...new Set(names)].sort();
+}
+
+/** Names of the inputs that the plan's start block declares; undefined: it declares none. */
+export function declaredInputs(plan: Plan): string[] | undefined {
+  const fields = inputFields(authored(plan.blocks[plan.start]?.params['inputFormat']));
+  return fields.length > 0 ? fields.map(({ name }) => name) : undefined;
+}
+
+/** The block that `reference` names by id or by name, as in references. Throws BLOCK_NOT_FOUND. */
+export function findBlock(plan: Plan, reference: string): BlockConfig {
+  const byId = Object.hasOwn(plan.blocks, reference) ? plan.blocks[reference] : undefined;
+  const wanted = normalizeName(reference);
+  const found = byId ?? Object.values(plan.blocks).find((block) => normalizeName(block.name) === wanted);
+  if (found) return found;
+  const names = Object.values(plan.blocks).map((block) => `"${block.name}"`);
+  throw new EngineError(
+    'BLOCK_NOT_FOUND',
+    `The workflow "${plan.workflow.name}" has no block "${reference}". It has: ${names.join(', ')}.`,
+    {
+      details: { block: reference },
+    },
+  );
+}

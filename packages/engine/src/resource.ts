@@ -1,0 +1,131 @@
+import type { BlockLog, Json, PausePoint, Plan, RunRecord } from '@heddle/core';
+import { isJsonObject, normalizeName } from '@heddle/core/blocks';
+import type { Stored } from '@heddle/core/run';
+import type { Values } from './local/values.ts';
+import type { RunDetail, RunResource } from './types.ts';
+
+/** The run as the API shows it; `blockOutputs` has the values of `select`, each `block` or `block.path`. */
+export async function resourceOf(
+  record: RunRecord,
+  values: Values,
+  selected: { select?: readonly string[] | undefined; logs?: readonly BlockLog[] } = {},
+): Promise<RunResource> {
+  const output = await outputOf(record, values);
+  const { error, startedMs, endedMs } = record;
+  return {
+    runId: record.runId,
+    workflowId: record.workflowId,
+    status: record.status,
+    output,
+    blockOutputs: selected.select ? await select(selected.select, selected.logs ?? [], values) : null,
+    error: error ? { code: error.code, message: error.message, details: failureDetails(error) } : null,
+    startedAt: iso(startedMs),
+    endedAt: iso(endedMs),
+    durationMs: startedMs === undefined || endedMs === undefined ? null : endedMs - startedMs,
+  };
+}
+
+/** The run's output; while it is paused, what its only pause shows, or all of them. */
+async function outputOf(record: RunRecord, values: Values): Promise<Json> {
+  if (record.status === 'paused') {
+    const human = record.pauses.filter((pause) => pause.kind === 'human');
+    const [first] = human;
+    if (first && human.length === 1) return values.load(first.output);
+    const pausedBlocks = await Promise.all(human.map((pause) => values.load(pause.output)));
+    return { pausedBlocks, pauseCount: human.length };
+  }
+  if (!record.output) return record.status === 'failed' || record.status === 'cancelled' ? {} : null;
+  return finalOutput(record.output, values);
+}
+
+/** A container that ends a run shows how it ended beside its results. */
+export async function finalOutput(stored: Stored, values: Values): Promise<Json> {
+  const value = await values.load(stored);
+  return 'results' in stored && stored.control && isJsonObject(value)
+    ? { ...value, ...stored.control }
+    : value;
+}
+
+function failureDetails(error: NonNullable<RunRecord['error']>): Json {
+  return {
+    ...(isJsonObject(error.details)
+      ? error.details
+      : error.details === undefined
+        ? {}
+        : { details: error.details }),
+    ...(error.blockId !== undefined && { blockId: error.blockId }),
+    ...(error.blockName !== undefined && { blockName: error.blockName }),
+    ...(error.blockType !== undefined && { blockType: error.blockType }),
+    ...(error.scope && error.scope.length > 0 && { scope: error.scope }),
+  };
+}
+
+async function select(
+  paths: readonly string[],
+  logs: readonly BlockLog[],
+  values: Values,
+): Promise<{ [path: string]: Json }> {
+  const found: [string, Json][] = [];
+  for (const path of paths) found.push([path, await valueAt(path, logs, values)]);
+  return Object.fromEntries(found);
+}
+
+/** The value at `block.path` of the block's latest output, or null. */
+async function valueAt(path: string, logs: readonly BlockLog[], values: Values): Promise<Json> {
+  const [head = '', ...steps] = path.split('.');
+  const wanted = normalizeName(head);
+  const log = logs.findLast(
+    (entry) => (entry.blockId === head || normalizeName(entry.blockName) === wanted) && entry.output,
+  );
+  if (!log?.output) return null;
+  let at: Json | undefined = await values.load(log.output);
+  for (const step of steps) {
+    if (Array.isArray(at)) at = at[Number(step)];
+    else at = isJsonObject(at) && Object.hasOwn(at, step) ? at[step] : undefined;
+  }
+  return at ?? null;
+}
+
+/** Everything about a run but its logs. */
+export async function detailOf(
+  record: RunRecord,
+  values: Values,
+  selected: { select?: readonly string[] | undefined; logs?: readonly BlockLog[] } = {},
+): Promise<RunDetail> {
+  return {
+    ...(await resourceOf(record, values, selected)),
+    workflowName: record.workflowName,
+    createdAt: new Date(record.createdMs).toISOString(),
+    pauseKind: record.pauseKind ?? null,
+    pauses: await Promise.all(record.pauses.map((pause) => shownPause(pause, values))),
+    parentRunId: record.parentRunId ?? null,
+    suspended: record.suspended ?? null,
+  };
+}
+
+async function shownPause(pause: PausePoint, values: Values): Promise<RunDetail['pauses'][number]> {
+  const { token, blockId, blockName, scope, kind, inputFormat } = pause;
+  const output = await values.load(pause.output);
+  return {
+    token,
+    blockId,
+    blockName,
+    scope,
+    kind,
+    pausedAt: iso(pause.pausedMs) ?? '',
+    resumesAt: iso(pause.dueMs),
+    output,
+    inputFormat,
+  };
+}
+
+function iso(ms: number | undefined): string | null {
+  return ms === undefined ? null : new Date(ms).toISOString();
+}
+
+/** Top-level blocks that lie downstream of `block`, itself included. */
+export function downstreamOf(plan: Plan, index: number): Set<number> {
+  const reached = new Set([index]);
+  for (const at of reached) for (const out of plan.skeleton.nodes[at]?.outs ?? []) reached.add(out);
+  return reached;
+}
