@@ -1,0 +1,39 @@
+import { EXIT } from '../exit-code.ts';
+import { readWorkflow } from '../input/workflow-file.ts';
+import type { WorkflowFile } from '../input/workflow-file.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { blockNames } from '../input/block-names.ts';
+import { anyError, countsOf, diagnosticLines } from '../render/diagnostics.ts';
+import { plural } from '../render/format.ts';
+import { safeLine, styleFor } from '../render/style.ts';
+
+export interface CheckOptions {
+  json: boolean;
+  compat: boolean;
+}
+
+/** Checks files and says everything that is wrong with them at once; 2 when one of them cannot run. */
+export async function check(io: Io, files: readonly string[], options: CheckOptions): Promise<number> {
+  const read: WorkflowFile[] = [];
+  for (const file of files) read.push(await readWorkflow(file, options));
+  const diagnostics = read.flatMap((each) => each.diagnostics);
+  if (options.json) writeJson(io, { diagnostics });
+  else for (const each of read) report(io, each);
+  return anyError(diagnostics) ? EXIT.invalid : EXIT.completed;
+}
+
+function report(io: Io, { file, text, plan, diagnostics }: WorkflowFile): void {
+  const style = styleFor(io.stdout);
+  const counts = countsOf(diagnostics);
+  const mark = plan ? style.green('✓') : style.red('✗');
+  const about = plan
+    ? `  ${safeLine(plan.workflow.name)}, ${plural(Object.keys(plan.blocks).length, 'block')}${counts === '' ? '' : `, ${counts}`}`
+    : `  ${counts}`;
+  const lines = [
+    ...diagnosticLines(diagnostics, blockNames(text), style),
+    `${mark} ${style.bold(safeLine(file))}${about}`,
+    ...(diagnostics.length > 0 ? [''] : []),
+  ];
+  io.stdout.write(`${lines.join('\n')}\n`);
+}

@@ -1,0 +1,76 @@
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { BlockConfig, ContainerConfig, CountSource, Reference, Region } from '@heddle/core/blocks';
+import type { Plan } from '@heddle/core';
+import { plural } from '../render/format.ts';
+import { literalOf, referencesOf } from './templates.ts';
+
+type Node = Region['nodes'][number];
+
+/** `orderId string, items array`: what a start block declares; empty when it declares nothing. */
+export function inputsOf(plan: Plan): string {
+  const format = literalOf(plan.blocks[plan.start]?.params['inputFormat']);
+  const rows = Array.isArray(format) ? format.filter(isJsonObject) : [];
+  return rows
+    .filter((row) => typeof own(row, 'name') === 'string' && own(row, 'name') !== '')
+    .map((row) => `${String(own(row, 'name'))} ${String(own(row, 'type') ?? 'string')}`)
+    .join(', ');
+}
+
+/** How a container gets its turns or branches, in a few words. */
+export function containerWords(container: ContainerConfig, node: Node): string {
+  const window = node.subflow?.window;
+  const atOnce = window === undefined || window === Infinity ? '' : `, up to ${window} at once`;
+  switch (container.kind) {
+    case 'for':
+      return countWords(container.count, 'turn');
+    case 'forEach':
+      return `for each ${collectionWords(container)}`;
+    case 'while':
+      return container.condition ? `while ${container.condition.authored}` : 'no turn: it has no condition';
+    case 'doWhile':
+      return `again while ${container.condition.authored}`;
+    case 'parallelCount':
+      return `${countWords(container.count, 'branch')}${atOnce}`;
+    case 'parallelCollection':
+      return `for each ${collectionWords(container)}${atOnce}`;
+  }
+}
+
+function countWords(count: CountSource, noun: string): string {
+  return 'static' in count ? plural(count.static, noun) : `${count.expression.authored} ${plural(2, noun).slice(2)}`;
+}
+
+function collectionWords({ collection }: Extract<ContainerConfig, { collection: unknown }>): string {
+  if ('static' in collection) return `of ${plural(collection.static.length, 'item')}`;
+  if ('reference' in collection) return collection.reference.text;
+  return 'text' in collection ? 'item of a list with placeholders' : `nothing: ${collection.invalid}`;
+}
+
+/** Where a node leads to: `if → Ship, else → Review`; only ports that are worth a word. */
+export function portWords(plan: Plan, region: Region, node: Node): string {
+  const position = region.nodes.indexOf(node);
+  const titles = new Map(plan.blocks[node.id]?.conditions?.map((row) => [row.id, row.title]));
+  return node.outs
+    .flatMap((target) => {
+      const to = region.nodes[target];
+      const ports = to?.ins.filter((edge) => edge.from === position).map((edge) => edge.port) ?? [];
+      return ports.filter((port) => port !== 'source').map((port) => `${titles.get(port) ?? port} → ${nameOf(plan, to)}`);
+    })
+    .join(', ');
+}
+
+function nameOf(plan: Plan, node: Node | undefined): string {
+  return node ? (plan.blocks[node.id]?.name ?? node.id) : '';
+}
+
+/** Names of what a block reads: blocks, `variable.x`, and containers around it, each once. */
+export function readsOf(plan: Plan, block: BlockConfig): string[] {
+  return [...new Set(referencesOf(block).map((reference) => readName(plan, reference)))];
+}
+
+function readName(plan: Plan, reference: Reference): string {
+  if (reference.kind === 'invalid') return reference.text;
+  if (reference.kind !== 'variable') return plan.blocks[reference.block]?.name ?? reference.block;
+  const variable = plan.variables.find(({ id }) => id === reference.variable);
+  return `variable ${variable?.name ?? reference.variable}`;
+}

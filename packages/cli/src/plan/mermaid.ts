@@ -1,0 +1,57 @@
+import type { BlockConfig, Plan } from '@heddle/core';
+import type { Region } from '@heddle/core/blocks';
+import { containerWords } from './describe.ts';
+
+type Node = Region['nodes'][number];
+
+/** A Mermaid flowchart of a plan: containers are subgraphs, ports other than the normal exit are labels. */
+export function mermaid(plan: Plan): string {
+  return [`flowchart TD`, ...regionLines(plan, plan.skeleton, { prefix: 'n', indent: '  ' }), ''].join('\n');
+}
+
+interface Level {
+  /** Beginning of the ids of this level's nodes. */
+  prefix: string;
+  indent: string;
+}
+
+function regionLines(plan: Plan, region: Region, level: Level): string[] {
+  return [
+    ...region.nodes.flatMap((node, index) => nodeLines(plan, node, { ...level, prefix: `${level.prefix}${index}` })),
+    ...region.nodes.flatMap((node, index) =>
+      node.ins.map(({ from, port }) => {
+        const label = port === 'source' ? '' : `|${quoted(portTitle(plan, region.nodes[from], port))}|`;
+        return `${level.indent}${level.prefix}${from} -->${label} ${level.prefix}${index}`;
+      }),
+    ),
+  ];
+}
+
+function nodeLines(plan: Plan, node: Node, { prefix, indent }: Level): string[] {
+  const block = plan.blocks[node.id] as BlockConfig;
+  if (!node.subflow || !block.container) return [`${indent}${prefix}${shape(node, block)}`];
+  const title = `${block.name} (${block.type}): ${containerWords(block.container, node)}`;
+  return [
+    `${indent}subgraph ${prefix}[${quoted(title)}]`,
+    ...regionLines(plan, node.subflow.body, { prefix: `${prefix}_`, indent: `${indent}  ` }),
+    `${indent}end`,
+  ];
+}
+
+function shape(node: Node, block: BlockConfig): string {
+  const label = quoted(block.name);
+  if (block.type === 'condition' || block.type.startsWith('router')) return `{${label}}`;
+  if (block.trigger || node.answers) return `([${label}])`;
+  return node.class === 'pause' || node.class === 'wait' ? `[/${label}/]` : `[${label}]`;
+}
+
+function portTitle(plan: Plan, from: Node | undefined, port: string): string {
+  const rows = from ? plan.blocks[from.id]?.conditions : undefined;
+  return rows?.find((row) => row.id === port)?.title ?? port;
+}
+
+/** Mermaid reads `#…;` in a quoted label as a character; nothing else can end it. */
+function quoted(text: string): string {
+  const escaped = text.replaceAll(/[#"<>&;\n\r`]/g, (character) => `#${character.codePointAt(0) ?? 32};`);
+  return `"${escaped}"`;
+}

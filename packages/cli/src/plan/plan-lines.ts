@@ -1,0 +1,75 @@
+import type { BlockConfig, Plan } from '@heddle/core';
+import type { Region } from '@heddle/core/blocks';
+import { plural } from '../render/format.ts';
+import { safeLine } from '../render/style.ts';
+import type { Style } from '../render/style.ts';
+import { table } from '../render/table.ts';
+import { containerWords, inputsOf, portWords, readsOf } from './describe.ts';
+import { envUsers } from './templates.ts';
+
+/** A plan for people: its start, its blocks in order with containers as a tree, and what it needs. */
+export function planLines(plan: Plan, style: Style): string[] {
+  const start = plan.blocks[plan.start];
+  const inputs = inputsOf(plan);
+  const head = [
+    [style.dim('start'), `${safeLine(start?.name ?? plan.start)}${inputs === '' ? '' : style.dim(`  takes ${safeLine(inputs)}`)}`],
+    [style.dim('needs'), needs(plan, style)],
+    [style.dim('hash'), plan.hash],
+  ].filter(([, value]) => value !== '') as string[][];
+  return [
+    `${style.bold(safeLine(plan.workflow.name))}${style.dim(`  ${safeLine(plan.workflow.id)}`)}`,
+    ...(plan.workflow.description ? [safeLine(plan.workflow.description)] : []),
+    '',
+    ...table(head),
+    '',
+    ...table([
+      ['', 'block', 'type', 'class', ''].map((title) => style.dim(title)),
+      ...rows(plan, plan.skeleton, { style, depth: 0, numbers: '' }),
+    ]),
+  ];
+}
+
+function needs(plan: Plan, style: Style): string {
+  return [...envUsers(plan)]
+    .map(([name, users]) => {
+      const names = users.map((block) => safeLine(block.name)).join(', ');
+      return `{{${safeLine(name)}}}${style.dim(` in ${names}`)}`;
+    })
+    .join(', ');
+}
+
+interface Around {
+  style: Style;
+  depth: number;
+  /** Number of the container around, with a dot at its end. */
+  numbers: string;
+}
+
+function rows(plan: Plan, region: Region, around: Around): string[][] {
+  const { style, depth, numbers } = around;
+  return region.nodes.flatMap((node, index) => {
+    const block = plan.blocks[node.id] as BlockConfig;
+    const number = `${numbers}${index + 1}`;
+    const row = [
+      style.dim(number),
+      `${'  '.repeat(depth)}${safeLine(block.name)}`,
+      block.type,
+      style.dim(node.class),
+      notes(plan, region, node, block).map((note) => safeLine(note)).join(style.dim(' · ')),
+    ];
+    const inner = node.subflow ? rows(plan, node.subflow.body, { style, depth: depth + 1, numbers: `${number}.` }) : [];
+    return [row, ...inner];
+  });
+}
+
+function notes(plan: Plan, region: Region, node: Region['nodes'][number], block: BlockConfig): string[] {
+  const reads = readsOf(plan, block);
+  return [
+    block.container ? containerWords(block.container, node) : '',
+    portWords(plan, region, node),
+    node.retry ? `${plural(node.retry.maxTries, 'try').replace('trys', 'tries')}, ${node.retry.waitMs} ms apart` : '',
+    node.timeoutMs === undefined ? '' : `at most ${node.timeoutMs} ms`,
+    node.subflow?.collectErrors ? 'collects failures' : '',
+    reads.length === 0 || block.container ? '' : `reads ${reads.join(', ')}`,
+  ].filter((note) => note !== '');
+}

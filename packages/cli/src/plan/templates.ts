@@ -1,0 +1,53 @@
+import { envNamesIn, referencesIn } from '@heddle/core/blocks';
+import type { BlockConfig, ContainerConfig, Reference, Template } from '@heddle/core/blocks';
+import type { Plan } from '@heddle/core';
+
+type Compiled = Parameters<typeof referencesIn>[0];
+
+/** Every reference of a block, in the order of its fields. */
+export function referencesOf(block: BlockConfig): Reference[] {
+  const inContainer = block.container ? containerReference(block.container) : [];
+  return [...inContainer, ...compiledOf(block).flatMap((part) => referencesIn(part))];
+}
+
+/** Names of the environment values that a plan uses, sorted, each with the blocks that use it. */
+export function envUsers(plan: Plan): Map<string, BlockConfig[]> {
+  const users = new Map<string, BlockConfig[]>();
+  for (const block of Object.values(plan.blocks)) {
+    const names = new Set(compiledOf(block).flatMap((part) => envNamesIn(part)));
+    for (const name of names) users.set(name, [...(users.get(name) ?? []), block]);
+  }
+  return new Map([...users].sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+function compiledOf(block: BlockConfig): Compiled[] {
+  const conditions = (block.conditions ?? []).flatMap(({ expression }) => expression ?? []);
+  return [
+    ...Object.values(block.params),
+    ...(block.code ? [block.code] : []),
+    ...conditions,
+    ...(block.container ? containerParts(block.container) : []),
+  ];
+}
+
+function containerParts(container: ContainerConfig): Compiled[] {
+  switch (container.kind) {
+    case 'for':
+    case 'parallelCount':
+      return 'expression' in container.count ? [container.count.expression] : [];
+    case 'while':
+    case 'doWhile':
+      return container.condition ? [container.condition] : [];
+    default:
+      return 'text' in container.collection ? [container.collection.text] : [];
+  }
+}
+
+function containerReference(container: ContainerConfig): Reference[] {
+  return 'collection' in container && 'reference' in container.collection ? [container.collection.reference] : [];
+}
+
+/** The value of a field, when nothing in it has to be resolved. */
+export function literalOf(template: Template | undefined): unknown {
+  return template?.kind === 'literal' ? template.value : undefined;
+}

@@ -1,0 +1,54 @@
+import { InvalidArgumentError, Option } from 'commander';
+
+/** Options of the commands that start or go on with runs, as the actions get them. */
+export interface RunOptions {
+  input?: string;
+  env: string[];
+  envFile: string[];
+  mock: string[];
+  mocks: string[];
+  workflows?: string;
+  data: string;
+  compat: boolean;
+  json: boolean;
+  select: string[];
+  /** Milliseconds. */
+  timeout?: number;
+}
+
+const DEFINITIONS = {
+  input: () => [new Option('-i, --input <json>', 'input of the run: JSON, @file, or - for standard input')],
+  env: () => [
+    repeatable('-e, --env <name=value>', "value of {{NAME}}; NAME alone takes the shell's (repeatable)"),
+    repeatable('--env-file <file>', 'values of {{NAME}} in dotenv syntax (repeatable)'),
+  ],
+  mocks: () => [
+    repeatable('--mock <type=json>', 'output in place of every block of a type (repeatable)'),
+    repeatable('--mocks <file>', '{"blocks": {NAME: …}, "types": {TYPE: …}}, each a value or a list in turn'),
+  ],
+  workflows: () => [new Option('--workflows <dir>', 'folder with the workflows that this one runs as children')],
+  data: () => [new Option('--data <dir>', 'folder in which runs are kept').default('./.heddle')],
+  compat: () => [
+    new Option('--compat', 'read unknown references and edges as older engines do, with warnings').default(false),
+  ],
+  json: () => [new Option('--json', 'print {"data": run} on stdout and no progress').default(false)],
+  select: () => [repeatable('--select <block.path>', 'show this value in blockOutputs, with --json (repeatable)')],
+  timeout: () => [
+    new Option('--timeout <seconds>', 'fail the run when it takes longer').argParser((text: string) => {
+      const seconds = Number(text);
+      if (text.trim() !== '' && Number.isFinite(seconds) && seconds > 0) return seconds * 1000;
+      throw new InvalidArgumentError('It is a number of seconds above 0.');
+    }),
+  ],
+} satisfies { [group: string]: () => Option[] };
+
+/** Fresh options of the named groups, in this order. */
+export function runOptions(...groups: (keyof typeof DEFINITIONS)[]): Option[] {
+  return groups.flatMap((group) => DEFINITIONS[group]());
+}
+
+/** An option that may stand several times; what it was given is collected. */
+export function repeatable(flags: string, description: string): Option {
+  const option = new Option(flags, description).argParser((value: string, before: string[]) => [...before, value]);
+  return option.default([], 'none');
+}
