@@ -33,12 +33,18 @@ export function describeFailure(error: SandboxFailure, authored: string): string
   if (error.name === HOST_NAME) return error.message;
   const type = error.name === 'Error' ? '' : `${error.name}: `;
   const line = authoredLine(authored, error.line);
-  const place = line === undefined ? '' : `Line ${error.line}: \`${line}\` - `;
-  return `${type}${place}${error.message}`;
+  return `${type}${line === undefined ? '' : `Line ${line.number}: \`${line.text}\` - `}${error.message}`;
 }
 
-function authoredLine(authored: string, line: number | undefined): string | undefined {
-  return line === undefined ? undefined : authored.split(/\r\n|\r|\n/)[line - 1]?.trim();
+/** The line at fault; of code that has one line it is that one. */
+function authoredLine(
+  authored: string,
+  line: number | undefined,
+): { number: number; text: string } | undefined {
+  const lines = authored.trimEnd().split(/\r\n|\r|\n/);
+  const number = line ?? (lines.length === 1 ? 1 : undefined);
+  const text = number === undefined ? undefined : lines[number - 1]?.trim();
+  return number === undefined || text === undefined ? undefined : { number, text };
 }
 
 function detailsOf(error: SandboxFailure, stdout: string): JsonObject {

@@ -47,7 +47,7 @@ export function startOutput(block: BlockConfig, input: Json, metadata: JsonObjec
       ['metadata'],
     );
   const output = SHAPES[kind]({ block, fields, top, input });
-  setOrDelete(output, 'files', normalizeFiles(own(top, 'files')), kind !== 'external' && kind !== 'manual');
+  if (kind !== 'external' && kind !== 'manual') takeFiles(output, top);
   if (withMetadata) output.set('metadata', metadata);
   return Object.fromEntries(output);
 }
@@ -119,13 +119,8 @@ function refuseReserved(block: BlockConfig, names: readonly string[], reserved: 
   );
 }
 
-function setOrDelete(
-  output: Map<string, Json>,
-  key: string,
-  value: Json | undefined,
-  applies: boolean,
-): void {
-  if (!applies) return;
-  if (value === undefined) output.delete(key);
-  else output.set(key, value);
+function takeFiles(output: Map<string, Json>, top: JsonObject): void {
+  const files = normalizeFiles(own(top, 'files'));
+  if (files !== undefined) output.set('files', files);
+  else if (Object.hasOwn(top, 'files')) output.delete('files');
 }

@@ -57,12 +57,10 @@ export function heldValue(type: string, value: Json): Json {
   if (value === '' || value === null || type === 'string' || type === 'plain') return value;
   const bare = typeof value === 'string' ? unquoted(value) : value;
   switch (type) {
-    case 'number': {
-      const number = Number(bare);
-      return Number.isNaN(number) ? 0 : number;
-    }
+    case 'number':
+      return Number(bare) || 0;
     case 'boolean':
-      return bare === true || (typeof bare === 'string' && bare.trim().toLowerCase() === 'true');
+      return isTrue(bare);
     case 'object':
       return toObject(bare);
     case 'array':
@@ -70,6 +68,10 @@ export function heldValue(type: string, value: Json): Json {
     default:
       return value;
   }
+}
+
+function isTrue(value: Json): boolean {
+  return value === true || (typeof value === 'string' && value.trim().toLowerCase() === 'true');
 }
 
 function toObject(value: Json): Json {

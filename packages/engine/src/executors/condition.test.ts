@@ -1,0 +1,206 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createSandbox } from '@heddle/sandbox';
+import type { JsonObject } from '@heddle/core/blocks';
+import type { ExpressionJob, ExpressionOutcome } from '@heddle/sandbox';
+import { contextOf, failureOf } from '../../../../test/support/block.ts';
+import type { Scene } from '../../../../test/support/block.ts';
+import { conditionExecutor } from './condition.ts';
+import type { CodeSandbox } from './services.ts';
+
+const sandbox = createSandbox({ maxProcesses: 1 });
+afterAll(() => sandbox.close());
+
+const target = (port: string): string => port.replace('condition-', 'to');
+
+const decide = (scene: Scene): unknown =>
+  conditionExecutor.execute(
+    contextOf({ type: 'condition', ...scene, services: { target, ...scene.services } }),
+  );
+
+const really = (scene: Scene): unknown => {
+  return decide({ ...scene, services: { sandbox: async () => sandbox, ...scene.services } });
+};
+
+const scripted = (outcome: Partial<ExpressionOutcome>, jobs: ExpressionJob[] = []): CodeSandbox => ({
+  run: () => Promise.reject(new Error('no functions here')),
+  evaluate: async (job) => {
+    jobs.push(job);
+    return {
+      ok: true,
+      index: -1,
+      json: [],
+      stdout: '',
+      cpuMs: 0,
+      wallMs: 0,
+      ...outcome,
+    } as ExpressionOutcome;
+  },
+});
+
+const taken = (id: string): JsonObject => ({
+  conditionResult: true,
+  selectedPath: { blockId: `to${id}`, blockType: 'function', blockTitle: `to${id}` },
+  selectedOption: id,
+});
+const NONE: JsonObject = { conditionResult: false, selectedPath: null, selectedOption: null };
+
+const ladder: [string, string, string][] = [
+  ['c-if', 'if', '<start.n> > 30'],
+  ['c-2', 'else if', '<start.n> > 20'],
+  ['c-else', 'else', ''],
+];
+
+describe('a condition', () => {
+  it.each([
+    [35, 'c-if'],
+    [25, 'c-2'],
+    [5, 'c-else'],
+  ])('with n=%i takes the first true row (r072–r075)', async (n, id) => {
+    expect(await really({ rows: ladder, outputs: { Start: { n } } })).toEqual({
+      output: { n, ...taken(id) },
+      port: `condition-${id}`,
+    });
+  });
+
+  it('takes no branch when nothing matches and there is no else (r077, C9)', async () => {
+    expect(await really({ rows: [['c-if', 'if', '<start.n> > 9']], outputs: { Start: { n: 1 } } })).toEqual({
+      output: { n: 1, ...NONE },
+    });
+  });
+
+  it('an else row is taken where it stands, without asking the sandbox (r137)', async () => {
+    expect(
+      await decide({
+        rows: [
+          ['e', ' Else ', 'true'],
+          ['c-if', 'if', 'true'],
+        ],
+      }),
+    ).toEqual({ output: taken('e'), port: 'condition-e' });
+  });
+
+  it('selectedPath is null for a branch without an edge (r079, C31)', async () => {
+    const result = await decide({ rows: [['e', 'else', '']], services: { target: () => undefined } });
+    expect(result).toEqual({
+      output: { conditionResult: true, selectedPath: null, selectedOption: 'e' },
+      port: 'condition-e',
+    });
+  });
+
+  it.each<[string, boolean]>([
+    ['<start.q> === "it\'s"', true],
+    ['context.q === "it\'s"', true],
+    ['true // yes', true],
+    ['/* x */ true', true],
+    ['', false],
+    ['   ', false],
+    ['"<start.q>" === "it\'s"', false],
+    ['{{N}} > 5 && {{W}} === "w"', true],
+    ['await Promise.resolve(true)', true],
+    ['/^it/.test(<start.q>)', true],
+  ])('%s is %s (r082–r146)', async (expression, expected) => {
+    const result = await really({
+      rows: [['c', 'if', expression]],
+      outputs: { Start: { q: "it's" } },
+      env: { N: '7', W: 'w' },
+    });
+    expect(result).toMatchObject({ output: { conditionResult: expected } });
+  });
+
+  it('does not hand on what belongs to the source alone (C36–C38)', async () => {
+    const own = {
+      error: 'x',
+      model: 'm',
+      tokens: {},
+      cost: 1,
+      toolCalls: [],
+      providerTiming: {},
+      _pauseMetadata: {},
+    };
+    expect(await decide({ rows: [], outputs: { A: { ...own, content: 'kept' } } })).toEqual({
+      output: { content: 'kept', ...NONE },
+    });
+  });
+
+  it('works without a source (C7) and without rows (r135, C34)', async () => {
+    expect(await decide({ rows: [] })).toEqual({ output: NONE });
+    expect(await decide({ params: { conditions: '' } })).toEqual({ output: NONE });
+  });
+
+  it.each([
+    ['{bad', 'JSON'],
+    ['{"a": 1}', 'no list'],
+  ])('fails on conditions that are no list: %s (r134, C4)', async (conditions, message) => {
+    expect(await failureOf(() => decide({ params: { conditions } }))).toMatchObject({
+      code: 'CONDITION_INVALID',
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it.each([
+    ['nope > 1', 'Condition "if" failed: ReferenceError: Line 1: `nope > 1` - nope is not defined'],
+    ['1 +', 'Condition "if" failed: SyntaxError: '],
+    ['return true', 'Condition "if" failed: SyntaxError: '],
+  ])('a failing row fails the block and is named: %s (r114, r123, r124, C5)', async (expression, message) => {
+    const failure = await failureOf(() =>
+      really({
+        rows: [
+          ['a', 'else if', 'false'],
+          ['c', 'if', expression],
+          ['e', 'else', ''],
+        ],
+      }),
+    );
+    expect(failure).toMatchObject({
+      code: 'EXPRESSION_FAILED',
+      details: { branch: 'c' },
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it('rows after the true one are not reached, whatever is wrong with them (r130, C15)', async () => {
+    const outputs = { P: { error: 'none' } };
+    expect(
+      await really({
+        rows: [
+          ['a', 'if', 'true'],
+          ['b', 'else if', 'nope.x'],
+          ['c', 'else if', '<p.result.x'],
+        ],
+        outputs,
+      }),
+    ).toMatchObject({ port: 'condition-a' });
+  });
+
+  it('evaluates all rows in one crossing, with the time limit of expressions (C2, C12)', async () => {
+    const jobs: ExpressionJob[] = [];
+    await decide({
+      rows: ladder,
+      outputs: { Start: { n: 1 } },
+      services: { sandbox: async () => scripted({ index: 1 }, jobs) },
+    });
+    expect(jobs).toHaveLength(1);
+    expect(jobs[0]).toMatchObject({ mode: 'first-true', globals: {}, runId: 'run-1' });
+    expect(jobs[0]?.expressions).toHaveLength(2);
+  });
+
+  it('a fault of the sandbox is never read as false (C11, C21)', async () => {
+    const error = {
+      code: 'TIMEOUT_WALL',
+      name: 'SandboxError',
+      message: 'took too long',
+      retryable: false,
+    } as const;
+    const failure = await failureOf(() =>
+      decide({
+        rows: ladder,
+        outputs: { Start: { n: 1 } },
+        services: { sandbox: async () => scripted({ ok: false, index: -1, error }) },
+      }),
+    );
+    expect(failure).toMatchObject({
+      code: 'EXPRESSION_FAILED',
+      message: 'The conditions could not be evaluated: took too long',
+    });
+  });
+});

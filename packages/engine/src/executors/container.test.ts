@@ -1,0 +1,180 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createSandbox } from '@heddle/sandbox';
+import type { CollectionSource, Json } from '@heddle/core/blocks';
+import { failureOf, loopExpression, lookupOf, readerOf } from '../../../../test/support/block.ts';
+import type { Scene } from '../../../../test/support/block.ts';
+import { compileTemplate } from '../../../core/src/refs/index.ts';
+import { expandContainer } from './container.ts';
+import type { ExpandContext } from './container.ts';
+
+const sandbox = createSandbox({ maxProcesses: 1 });
+afterAll(() => sandbox.close());
+
+const context = (scene: Scene, more: Partial<ExpandContext> = {}): ExpandContext => ({
+  runId: 'run-1',
+  run: {},
+  lookup: lookupOf(scene),
+  sandbox: () => Promise.reject(new Error('no sandbox is needed here')),
+  signal: new AbortController().signal,
+  ...more,
+});
+
+const withSandbox = (scene: Scene): ExpandContext => {
+  return context(scene, { sandbox: async () => sandbox });
+};
+
+const P: Scene = {
+  outputs: {
+    P: {
+      result: {
+        l: [1, 'c'],
+        o: { a: 1, b: [2] },
+        s: 'text',
+        j: '[1,2]',
+        n: 3,
+        u: null,
+        b: false,
+        e: [],
+        t: ' 4 ',
+      },
+    },
+  },
+  notRun: ['X'],
+  env: { A: 'x"y' },
+};
+
+const over = async (collection: CollectionSource): Promise<Json[] | undefined> =>
+  (await expandContainer({ kind: 'forEach', collection }, context(P))).items;
+
+const reference = (path: string): CollectionSource => {
+  const { template } = compileTemplate(`<${path}>`, readerOf(P));
+  const part = template.kind === 'text' ? template.parts[0] : undefined;
+  if (part === undefined || typeof part === 'string' || !('ref' in part))
+    throw new Error(`${path} is no reference`);
+  return { reference: part.ref };
+};
+
+describe('a collection', () => {
+  it.each<[string, Json[]]>([
+    ['p.result.l', [1, 'c']],
+    [
+      'p.result.o',
+      [
+        ['a', 1],
+        ['b', [2]],
+      ],
+    ],
+    ['p.result.e', []],
+    ['p.result.u', []],
+    ['p.result.zz', []],
+    ['x.result', []],
+  ])(
+    '<%s> gives its items, pairs of an object, nothing for null and empty (r455–r491)',
+    async (path, items) => {
+      expect(await over(reference(path))).toEqual(items);
+    },
+  );
+
+  it.each(['p.result.s', 'p.result.n', 'p.result.b', 'p.result.j'])(
+    '<%s> is none (r460–r468)',
+    async (path) => {
+      expect(await failureOf(() => over(reference(path)))).toMatchObject({
+        code: 'COLLECTION_INVALID',
+        message: expect.stringContaining(`<${path}>`) as string,
+      });
+    },
+  );
+
+  it('JSON text brought by a reference is not parsed, and the failure says what to do (r461)', async () => {
+    expect((await failureOf(() => over(reference('p.result.j')))).message).toContain('parsed first');
+  });
+
+  it('that is known beforehand counts its items', async () => {
+    expect(
+      await expandContainer({ kind: 'parallelCollection', collection: { static: [1, 2] } }, context(P)),
+    ).toEqual({ count: 2, items: [1, 2] });
+  });
+
+  it('with placeholders is filled in after parsing, so a value cannot break it (r409)', async () => {
+    expect(await over({ template: compileTemplate(['{{A}}', 'b'], readerOf(P)).template })).toEqual([
+      'x"y',
+      'b',
+    ]);
+  });
+
+  it('that the compiler found invalid fails the container with its message (r438, r447)', async () => {
+    expect(await failureOf(() => over({ invalid: 'The collection is no JSON.' }))).toMatchObject({
+      code: 'COLLECTION_INVALID',
+      message: 'The collection is no JSON.',
+    });
+  });
+});
+
+describe('a count', () => {
+  const count = (text: string, given = context(P)): Promise<unknown> =>
+    expandContainer({ kind: 'for', count: { expression: loopExpression(text, P) } }, given);
+
+  it.each([
+    ['<p.result.n>', 3],
+    ['<p.result.t>', 4],
+  ])('given by %s needs no sandbox (r419)', async (text, expected) => {
+    expect(await count(text)).toEqual({ count: expected });
+  });
+
+  it('given by an expression is evaluated', async () => {
+    expect(await count('<p.result.n> * 2', withSandbox(P))).toEqual({ count: 6 });
+  });
+
+  it.each(['<p.result.s>', '<p.result.u>', '<p.result.b>', '<p.result.l>'])(
+    '%s is none: a whole number of at least 1 is needed (decision 51)',
+    async (text) => {
+      expect(await failureOf(() => count(text))).toMatchObject({
+        code: 'COUNT_INVALID',
+        message: expect.stringContaining(text) as string,
+      });
+    },
+  );
+
+  it.each(['0', '2.5', '-1'])('of %s fails the container', async (text) => {
+    expect(await failureOf(() => count(`${text} + 0`, withSandbox(P)))).toMatchObject({
+      code: 'COUNT_INVALID',
+    });
+  });
+
+  it('known beforehand is taken', async () => {
+    expect(await expandContainer({ kind: 'parallelCount', count: { static: 7 } }, context(P))).toEqual({
+      count: 7,
+    });
+  });
+});
+
+describe('a loop condition', () => {
+  const holds = (text: string): Promise<unknown> =>
+    expandContainer({ kind: 'while', condition: loopExpression(text, P) }, withSandbox(P));
+
+  it.each([
+    ['<p.result.n> < 4', 1],
+    ['<p.result.n> > 4', 0],
+    ['true; // yes', 1],
+    ['<p.result.s> === "text"', 1],
+  ])('%s gives %i more turn (r496–r523)', async (text, expected) => {
+    expect(await holds(text)).toEqual({ count: expected });
+  });
+
+  it('that is not there ends a while loop (r497)', async () => {
+    expect(await expandContainer({ kind: 'while', condition: null }, context(P))).toEqual({ count: 0 });
+    expect(
+      await expandContainer({ kind: 'while', condition: loopExpression(' // nothing') }, context(P)),
+    ).toEqual({ count: 0 });
+  });
+
+  it.each(['nope > 1', '1 +', 'null.x', 'return true'])(
+    '%s fails the container and is never read as false (r502–r509, decision 10)',
+    async (text) => {
+      expect(await failureOf(() => holds(text))).toMatchObject({
+        code: 'EXPRESSION_FAILED',
+        message: expect.stringContaining(`\`${text}\``) as string,
+      });
+    },
+  );
+});

@@ -1,0 +1,164 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createSandbox } from '@heddle/sandbox';
+import type { FunctionJob } from '@heddle/sandbox';
+import { contextOf, failureOf } from '../../../../test/support/block.ts';
+import type { Scene } from '../../../../test/support/block.ts';
+import { functionExecutor } from './function.ts';
+import type { CodeSandbox } from './services.ts';
+
+const sandbox = createSandbox({ maxProcesses: 1 });
+afterAll(() => sandbox.close());
+
+const run = (scene: Scene): unknown => functionExecutor.execute(contextOf(scene));
+
+/** Runs in a real sandbox. */
+const really = (scene: Scene): unknown => {
+  return run({ ...scene, services: { sandbox: async () => sandbox } });
+};
+
+/** A sandbox that only notes the job. */
+const noting = (jobs: FunctionJob[]): CodeSandbox => ({
+  run: async (job) => {
+    jobs.push(job);
+    return { ok: true, json: 'null', stdout: '', cpuMs: 0, wallMs: 0 };
+  },
+  evaluate: () => Promise.reject(new Error('no expressions here')),
+});
+
+const jobOf = async (scene: Scene): Promise<FunctionJob> => {
+  const jobs: FunctionJob[] = [];
+  await run({ code: 'return 1', ...scene, services: { sandbox: async () => noting(jobs) } });
+  return jobs[0]!;
+};
+
+describe('a function block', () => {
+  it('gives what the code returns, with its console output, references bound to values (r276, r373)', async () => {
+    const code =
+      'console.log("a", {b: [2]}); console.warn("w"); return [<p.result.o>, <p.result.s>, "{{K}}"]';
+    const outputs = { P: { result: { o: { q: 1 }, s: 'it\'s "q"\n' }, stdout: '' } };
+    expect(await really({ code, outputs, env: { K: 'a"b' } })).toEqual({
+      output: { result: [{ q: 1 }, 'it\'s "q"\n', 'a"b'], stdout: 'a {"b":[2]}\nWARN: w' },
+    });
+  });
+
+  it('gives null for no result (r363)', async () => {
+    expect(await really({ code: 'const a = 1' })).toEqual({ output: { result: null, stdout: '' } });
+  });
+
+  it('has the globals params, environmentVariables and input: the output of the block that led here (r377, r400)', async () => {
+    const code =
+      'return [params, environmentVariables["K"], Object.keys(environmentVariables), input.attendees]';
+    const result = await really({ code, env: { K: 'v' }, outputs: { Start: { attendees: 'a,b' } } });
+    expect(result).toMatchObject({ output: { result: [{}, 'v', ['K'], 'a,b'] } });
+  });
+
+  it.each<[string, string, string]>([
+    ['an error', 'const a = 1;\nthrow new Error("three");', 'Line 2: `throw new Error("three");` - three'],
+    [
+      'an error of a built-in type',
+      'const a = null;\nreturn a.b',
+      "TypeError: Line 2: `return a.b` - Cannot read properties of null (reading 'b')",
+    ],
+    ['an unknown name', 'return nope', 'ReferenceError: Line 1: `return nope` - nope is not defined'],
+    [
+      'an error with a name of its own',
+      'const e = new Error("c"); e.name = "Custom"; throw e',
+      'Custom: Line 1: `const e = new Error("c"); e.name = "Custom"; throw e` - c',
+    ],
+    ['a thrown text', 'throw "plain"', 'Line 1: `throw "plain"` - plain'],
+    ['a thrown text somewhere', 'const a = 1;\nthrow "plain"', 'plain'],
+  ])(
+    'names type, line as authored and message of %s (r155–r165, decision 56)',
+    async (_what, code, message) => {
+      expect(await failureOf(() => really({ code }))).toMatchObject({
+        code: 'BLOCK_FAILED',
+        message,
+        retryable: true,
+      });
+    },
+  );
+
+  it('quotes the authored line, never values (F22)', async () => {
+    const failure = await failureOf(() =>
+      really({ code: 'throw new Error("second: " + <a.error>)', outputs: { A: { error: 'first' } } }),
+    );
+    expect(failure.message).toBe('Line 1: `throw new Error("second: " + <a.error>)` - second: first');
+  });
+
+  it('names the line of a syntax error', async () => {
+    const failure = await failureOf(() => really({ code: 'const a = 1;\nreturn (a' }));
+    expect(failure.message).toMatch(/^SyntaxError: Line \d+: `/);
+  });
+
+  it('says that a value cannot become JSON (r367)', async () => {
+    expect((await failureOf(() => really({ code: 'return 10n' }))).message).toContain('BigInt');
+  });
+
+  it('keeps the console output of failing code in the details', async () => {
+    expect(
+      await failureOf(() => really({ code: 'console.log("seen"); throw new Error("x")' })),
+    ).toMatchObject({
+      details: { stdout: expect.stringContaining('seen') as string, line: 1, name: 'Error' },
+    });
+  });
+
+  it.each(['import x from "y"', 'const x = require("y")', 'return await import("y")'])(
+    'says that packages cannot be imported: %s',
+    async (code) => {
+      const failure = await failureOf(() => really({ code }));
+      expect(failure).toMatchObject({ code: 'LANGUAGE_UNSUPPORTED', retryable: false });
+      expect(failure.message).toContain('cannot import packages');
+    },
+  );
+
+  it('stops when its time is up (F6)', async () => {
+    expect(
+      await failureOf(() => really({ code: 'await new Promise(() => {})', params: { timeout: 50 } })),
+    ).toMatchObject({ code: 'BLOCK_TIMEOUT' });
+  });
+
+  it.each([{ params: {} }, { code: '' }, { code: ' \n ' }])('fails without code (r061)', async (scene) => {
+    expect(await failureOf(() => run(scene))).toMatchObject({
+      code: 'BLOCK_CONFIG_INVALID',
+      message: expect.stringContaining('no code') as string,
+    });
+  });
+
+  it.each(['python', 'shell'] as const)('does not run %s, and says so', async (language) => {
+    expect(await failureOf(() => run({ code: 'print(1)', language }))).toMatchObject({
+      code: 'LANGUAGE_UNSUPPORTED',
+      message: expect.stringContaining(language) as string,
+    });
+  });
+
+  it('gets its own timeout, at most the time that is left, five minutes by default (F4, F5)', async () => {
+    expect((await jobOf({})).limits).toEqual({ wallMs: 300_000 });
+    expect((await jobOf({ params: { timeout: '1000' } })).limits).toEqual({ wallMs: 1000, cpuMs: 1000 });
+    expect((await jobOf({ params: { timeout: 1000 }, deadlineMs: 400 })).limits).toEqual({
+      wallMs: 400,
+      cpuMs: 400,
+    });
+    expect((await jobOf({ deadlineMs: 700 })).limits).toEqual({ wallMs: 700 });
+  });
+
+  it('brings into the sandbox only what the code mentions', async () => {
+    expect((await jobOf({ env: { K: 'secret' }, outputs: { A: { big: 1 } } })).globals).toEqual({
+      params: '{}',
+    });
+  });
+
+  it('mounts the environment values that the block selects, and fails on a scope it does not know (F7, F8)', async () => {
+    const code = 'return environmentVariables';
+    const env = { A: '1', B: '2' };
+    const job = await jobOf({ code, env, params: { secretScope: 'selected', mountedSecrets: ['A'] } });
+    expect(job.globals?.['environmentVariables']).toBe('{"A":"1"}');
+    expect(await failureOf(() => jobOf({ code, env, params: { secretScope: 'some' } }))).toMatchObject({
+      code: 'BLOCK_CONFIG_INVALID',
+    });
+    expect(
+      await failureOf(() =>
+        jobOf({ code, env, params: { secretScope: 'selected', mountedSecrets: '{bad' } }),
+      ),
+    ).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject, VariableConfig } from '@heddle/core/blocks';
+import { contextOf, failureOf } from '../../../../test/support/block.ts';
+import type { Scene } from '../../../../test/support/block.ts';
+import { variablesExecutor } from './variables.ts';
+
+const variables: VariableConfig[] = [
+  { id: 'var-n', name: 'n', type: 'number', value: 1 },
+  { id: 'var-s', name: 's', type: 'string', value: 'x' },
+  { id: 'var-b', name: 'b', type: 'boolean', value: false },
+  { id: 'var-o', name: 'o', type: 'object', value: { k: 1 } },
+  { id: 'var-l', name: 'l', type: 'array', value: [1] },
+  { id: 'var-p', name: 'p', type: 'plain', value: 'plain' },
+];
+
+const row = (name: string, type: string, value: Json): JsonObject => ({
+  id: name,
+  isExisting: true,
+  variableId: `var-${name}`,
+  variableName: name,
+  type,
+  value,
+});
+
+const assign = (rows: Json, scene: Scene = {}): unknown =>
+  variablesExecutor.execute(
+    contextOf({ type: 'variables', params: { variables: rows }, variables, ...scene }),
+  );
+
+describe('a variables block', () => {
+  it('sets each type, and gives one key per row (r238)', () => {
+    const rows = [
+      row('n', 'number', '9'),
+      row('s', 'string', 'new'),
+      row('b', 'boolean', 'true'),
+      row('o', 'object', '{"z": [1]}'),
+      row('l', 'array', '["a"]'),
+      row('p', 'plain', ' p p '),
+    ];
+    const output = { n: 9, s: 'new', b: true, o: { z: [1] }, l: ['a'], p: ' p p ' };
+    const set = Object.fromEntries(Object.entries(output).map(([name, value]) => [`var-${name}`, value]));
+    expect(assign(rows)).toEqual({ output, set });
+  });
+
+  it('takes typed values from references, and text around them (r239)', () => {
+    const outputs = { Q: { result: { n: 5, b: true, o: { d: { e: 1 } }, l: [{ x: 1 }] } } };
+    const rows = [
+      row('n', 'number', '<q.result.n>'),
+      row('b', 'boolean', '<q.result.b>'),
+      row('o', 'object', '<q.result.o>'),
+      row('l', 'array', '<q.result.l>'),
+      row('p', 'plain', 'n is <q.result.n>'),
+      row('s', 'string', '<q.result.o>'),
+    ];
+    expect(assign(rows, { outputs })).toMatchObject({
+      output: { n: 5, b: true, o: { d: { e: 1 } }, l: [{ x: 1 }], p: 'n is 5', s: '{"d":{"e":1}}' },
+    });
+  });
+
+  it.each<[string, Json]>([
+    ['number', 0],
+    ['boolean', false],
+    ['object', {}],
+    ['array', []],
+    ['string', ''],
+  ])('empty and null give the empty %s (r248–r262)', (type, empty) => {
+    const name = type[0] === 'a' ? 'l' : type[0]!;
+    for (const value of ['', null])
+      expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: empty } });
+  });
+
+  it.each<[string, string, Json]>([
+    ['n', 'number', 'abc'],
+    ['b', 'boolean', 'maybe'],
+    ['b', 'boolean', 1],
+    ['o', 'object', 'nope'],
+    ['l', 'array', '[1'],
+    ['n', 'number', [5]],
+  ])('refuses for %s as %s the value %j (r245, r247)', async (name, type, value) => {
+    expect(await failureOf(() => assign([row(name, type, value)]))).toMatchObject({
+      code: 'VARIABLE_INVALID',
+      message: expect.stringContaining(`"${name}"`) as string,
+    });
+  });
+
+  it.each<[string, string, Json, Json]>([
+    ['n', 'number', ' 7 ', 7],
+    ['b', 'boolean', 'TRUE', true],
+    ['p', 'plain', '5', '5'],
+  ])('accepts for %s as %s the value %j (r257, r258, r260)', (name, type, value, expected) => {
+    expect(assign([row(name, type, value)])).toMatchObject({ output: { [name]: expected } });
+  });
+
+  it('assigns by the row and holds by the variable (r250, r252, r711)', () => {
+    expect(assign([row('o', 'object', '[1]')])).toEqual({ output: { o: [1] }, set: { 'var-o': [1] } });
+    expect(assign([row('l', 'array', '{"a":1}')])).toEqual({
+      output: { l: { a: 1 } },
+      set: { 'var-l': [{ a: 1 }] },
+    });
+    expect(assign([row('n', 'string', '"12"')])).toEqual({ output: { n: '"12"' }, set: { 'var-n': 12 } });
+    expect(assign([row('o', 'string', 'five')])).toEqual({
+      output: { o: 'five' },
+      set: { 'var-o': { value: 'five' } },
+    });
+  });
+
+  it('all rows see the values from before the block, and the last of two equal rows wins (r243, r244)', () => {
+    const rows = [row('n', 'number', '2'), row('p', 'plain', '<variable.n>'), row('n', 'number', '3')];
+    expect(assign(rows)).toMatchObject({ output: { n: 3, p: '1' }, set: { 'var-n': 3 } });
+  });
+
+  it('an unknown variable stands in the output only; a name finds what an id does not (S2)', () => {
+    expect(
+      assign([
+        { variableName: 'ghost', type: 'string', value: 'v' },
+        { variableId: 'gone', variableName: 's', type: 'string', value: 'w' },
+      ]),
+    ).toEqual({ output: { ghost: 'v', s: 'w' }, set: { 'var-s': 'w' } });
+  });
+
+  it('names such as __proto__ and constructor are names (S3–S5)', () => {
+    const result = assign([
+      { variableName: '__proto__', value: 'a' },
+      { variableName: 'constructor', value: 'b' },
+    ]) as { output: JsonObject };
+    expect(Object.entries(result.output)).toEqual([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+    ]);
+    expect(Object.getPrototypeOf(result.output)).toBe(Object.prototype);
+  });
+
+  it('data is never a template (r660, decision 43)', () => {
+    expect(
+      assign([row('s', 'string', '<q.v>')], {
+        outputs: { Q: { v: '{{KEY}} <q.v>' } },
+        env: { KEY: 'secret' },
+      }),
+    ).toMatchObject({ output: { s: '{{KEY}} <q.v>' } });
+  });
+
+  it('an empty list, or none, sets nothing (r275); what is no list fails', async () => {
+    expect(assign([])).toEqual({ output: {}, set: {} });
+    expect(assign(null)).toEqual({ output: {}, set: {} });
+    expect(await failureOf(() => assign('{oops'))).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
+  });
+});

@@ -1,0 +1,50 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '@heddle/core/blocks';
+import { contextOf, failureOf } from '../../../../test/support/block.ts';
+import { TestClock } from '../../../../test/support/test-clock.ts';
+import { waitExecutor } from './wait.ts';
+
+const NOW = Date.UTC(2026, 0, 1);
+const wait = (params: JsonObject): unknown =>
+  waitExecutor.execute(contextOf({ type: 'wait', params, clock: new TestClock(NOW) }));
+
+describe('a wait', () => {
+  it.each<[JsonObject, number]>([
+    [{ timeValue: '0.05', timeUnit: 'seconds' }, 50],
+    [{ timeValue: 2, timeUnit: 'minutes' }, 120_000],
+    [{}, 10_000],
+    [{ timeValue: '', timeUnit: '' }, 10_000],
+    [{ timeValue: '1.5', timeUnit: 'hours' }, 5_400_000],
+    [{ timeValue: '400', timeUnit: 'days' }, 34_560_000_000],
+  ])('%j lasts %i ms, however long (r621, W1–W5, decision 18)', (params, waitDuration) => {
+    expect(wait(params)).toEqual({
+      waitUntilMs: NOW + waitDuration,
+      waiting: { waitDuration, status: 'waiting', resumeAt: new Date(NOW + waitDuration).toISOString() },
+      output: { waitDuration, status: 'completed' },
+    });
+  });
+
+  it('that is async uses its own unit, minutes by default, and says when it went on (W9–W17)', () => {
+    const params = { async: true, timeValue: '1', timeUnit: 'seconds' };
+    expect(wait(params)).toMatchObject({
+      output: { waitDuration: 60_000, status: 'completed', resumeAt: '2026-01-01T00:01:00.000Z' },
+    });
+    expect(wait({ ...params, timeUnitLong: 'days', timeValue: '0.5' })).toMatchObject({
+      waitUntilMs: NOW + 43_200_000,
+    });
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ timeValue: '-1' }, 'above 0'],
+    [{ timeValue: '0' }, 'above 0'],
+    [{ timeValue: 'abc' }, '"abc"'],
+    [{ timeValue: '1', timeUnit: 'years' }, '"years"'],
+    [{ async: 'true', timeUnitLong: 'seconds' }, 'seconds'],
+    [{ timeValue: '1e15', timeUnit: 'days' }, 'longer'],
+  ])('%j is refused (r623–r626)', async (params, message) => {
+    expect(await failureOf(() => wait(params))).toMatchObject({
+      code: 'WAIT_INVALID',
+      message: expect.stringContaining(message) as string,
+    });
+  });
+});

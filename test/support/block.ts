@@ -1,0 +1,153 @@
+import type {
+  BlockConfig,
+  ExpressionTemplate,
+  Json,
+  JsonObject,
+  Lookup,
+  VariableConfig,
+} from '../../packages/core/src/blocks.ts';
+import {
+  buildNames,
+  compileCode,
+  compileExpression,
+  compileTemplate,
+} from '../../packages/core/src/refs/index.ts';
+import type { TemplateContext } from '../../packages/core/src/refs/index.ts';
+import { createBlockContext } from '../../packages/engine/src/executors/context.ts';
+import type { EngineContext, ExecutorServices } from '../../packages/engine/src/executors/services.ts';
+import { TestClock } from './test-clock.ts';
+
+/** A block as a test draws it, with what it can see. */
+export interface Scene {
+  type?: string;
+  name?: string;
+  trigger?: boolean;
+  /** Fields as authored. */
+  params?: JsonObject;
+  code?: string;
+  language?: 'javascript' | 'python' | 'shell';
+  /** Condition rows: id, title, expression; the title `else` makes the row the last resort. */
+  rows?: [id: string, title: string, value: string][];
+  /** Outputs of other blocks, by name; the id is the name in lower case. Also the order of the sources. */
+  outputs?: { [name: string]: JsonObject };
+  /** Blocks that are there and have not run. */
+  notRun?: string[];
+  env?: { [name: string]: string };
+  variables?: VariableConfig[];
+  services?: Partial<Omit<ExecutorServices, 'run'>>;
+  depth?: number;
+  clock?: TestClock;
+  signal?: AbortSignal;
+  deadlineMs?: number;
+}
+
+const idOf = (name: string): string => name.toLowerCase().replaceAll(' ', '');
+
+const absent = (what: string) => (): never => {
+  throw new Error(`this test has no ${what}`);
+};
+
+/** Where references of the scene's block are read. */
+export function readerOf(scene: Scene): TemplateContext {
+  const others = [...Object.keys(scene.outputs ?? {}), ...(scene.notRun ?? [])];
+  const blocks = others.map((name) => ({ id: idOf(name), name, type: 'function', enabled: true }));
+  const self = { id: 'self', name: scene.name ?? 'Self', type: scene.type ?? 'function', enabled: true };
+  return { names: buildNames([...blocks, self], scene.variables ?? []), reader: 'self', standing: 'inside' };
+}
+
+/** The scene's block as the compiler would give it. */
+export function blockOf(scene: Scene): BlockConfig {
+  const reader = readerOf(scene);
+  const block: BlockConfig = {
+    id: 'self',
+    type: scene.type ?? 'function',
+    name: scene.name ?? 'Self',
+    trigger: scene.trigger ?? false,
+    containers: [],
+    params: Object.fromEntries(
+      Object.entries(scene.params ?? {}).map(([name, value]) => [
+        name,
+        compileTemplate(value, reader).template,
+      ]),
+    ),
+    sources: Object.keys(scene.outputs ?? {}).map((name) => idOf(name)),
+  };
+  if (scene.code !== undefined)
+    block.code = compileCode(scene.code, scene.language ?? 'javascript', reader).code;
+  if (scene.rows !== undefined) {
+    block.conditions = scene.rows.map(([id, title, value]) => {
+      const otherwise = title.trim().toLowerCase() === 'else';
+      return {
+        id,
+        title,
+        otherwise,
+        ...(otherwise ? {} : { expression: compileExpression(value, reader, 'condition').expression }),
+      };
+    });
+  }
+  return block;
+}
+
+/** An expression of a container that stands in the scene. */
+export function loopExpression(text: string, scene: Scene = {}): ExpressionTemplate {
+  return compileExpression(text, { ...readerOf(scene), standing: 'container' }, 'loop').expression;
+}
+
+/** The values the scene's block can see. */
+export function lookupOf(scene: Scene): Lookup {
+  const outputs = new Map<string, Json>(
+    Object.entries(scene.outputs ?? {}).map(([name, output]) => [idOf(name), output]),
+  );
+  const names = new Map(
+    [...Object.keys(scene.outputs ?? {}), ...(scene.notRun ?? [])].map((name) => [idOf(name), name]),
+  );
+  return {
+    block: (ref) => {
+      const output = outputs.get(ref.block);
+      return output === undefined ? { ran: false } : { ran: true, output };
+    },
+    container: () => undefined,
+    results: () => undefined,
+    variable: (id) => scene.variables?.find((variable) => variable.id === id)?.value,
+    env: (name) => (Object.hasOwn(scene.env ?? {}, name) ? scene.env?.[name] : undefined),
+    describe: (id) => ({ name: names.get(id) ?? id, type: 'function' }),
+  };
+}
+
+/** The context of the scene's block; services that the scene does not bring fail the test when they are used. */
+export function contextOf(scene: Scene): EngineContext {
+  const signal = scene.signal ?? new AbortController().signal;
+  return createBlockContext({
+    runId: 'run-1',
+    workflowId: 'workflow-1',
+    block: blockOf(scene),
+    scope: [2, 0],
+    try: 1,
+    signal,
+    clock: scene.clock ?? new TestClock(),
+    ...(scene.deadlineMs === undefined ? {} : { deadlineMs: scene.deadlineMs }),
+    services: {
+      sandbox: absent('sandbox'),
+      egress: absent('egress'),
+      lookup: lookupOf(scene),
+      run: { variables: scene.variables ?? [], env: scene.env ?? {}, depth: scene.depth ?? 0 },
+      target: () => undefined,
+      findChild: absent('children'),
+      child: absent('children'),
+      ...scene.services,
+    },
+  });
+}
+
+/** What `work` fails with. */
+export async function failureOf(
+  work: () => unknown,
+): Promise<{ code: string; message: string; retryable?: boolean; retryAfterMs?: number; details?: Json }> {
+  try {
+    await work();
+  } catch (error) {
+    if (error instanceof Error && 'code' in error) return error as Error & { code: string };
+    throw error;
+  }
+  throw new Error('nothing failed');
+}
