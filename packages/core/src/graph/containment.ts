@@ -20,7 +20,9 @@ export type Places = ReadonlyMap<string, Place>;
 
 /** Where every block stands, from the `parentId` of blocks; stored maps only where no block says it. */
 export function placeBlocks(workflow: Workflow, found: Diagnostic[]): Places {
-  const blocks = new Map(workflow.blocks.filter(({ type }) => type !== 'note').map((block) => [block.id, block]));
+  const blocks = new Map(
+    workflow.blocks.filter(({ type }) => type !== 'note').map((block) => [block.id, block]),
+  );
   const parents = namedParents(blocks, found);
   for (const [child, parent] of storedParents(workflow.stored, blocks, found)) parents.set(child, parent);
   const places = new Map<string, Place>();
@@ -63,33 +65,39 @@ interface Placing {
 
 /** Places the block and everything around it, outermost first. */
 function place(id: string, placing: Placing): void {
-  const { blocks, parents, places, found } = placing;
-  const chain: string[] = [];
-  const seen = new Set<string>();
-  let up: string | undefined = id;
-  while (up !== undefined && !places.has(up) && !seen.has(up)) {
-    chain.push(up);
-    seen.add(up);
-    up = parents.get(up);
-  }
-  if (up !== undefined && seen.has(up)) {
-    found.push(parentCycle(chain.slice(chain.indexOf(up)), blocks));
-    up = undefined;
-  }
-  let around = up === undefined ? undefined : places.get(up);
+  const { blocks, places, found } = placing;
+  const { chain, outer } = unplaced(id, placing);
+  let around = outer;
   for (const next of chain.toReversed()) {
     const block = blocks.get(next) as Block;
     if (around && around.containers.length >= MAX_NESTING) {
       found.push(tooDeep(block));
       around = undefined;
     }
-    around = {
-      block,
-      containers: around ? [...around.containers, around.block.id] : [],
-      enabled: block.enabled && (around?.enabled ?? true),
-    };
+    around = around ? inside(block, around) : { block, containers: [], enabled: block.enabled };
     places.set(next, around);
   }
+}
+
+/** The block and what is around it, innermost first, up to a container that has its place already. */
+function unplaced(
+  id: string,
+  { blocks, parents, places, found }: Placing,
+): { chain: string[]; outer: Place | undefined } {
+  const chain = new Set<string>();
+  let up: string | undefined = id;
+  while (up !== undefined && !places.has(up) && !chain.has(up)) {
+    chain.add(up);
+    up = parents.get(up);
+  }
+  const ids = [...chain];
+  if (up !== undefined && chain.has(up)) found.push(parentCycle(ids.slice(ids.indexOf(up)), blocks));
+  return { chain: ids, outer: up === undefined ? undefined : places.get(up) };
+}
+
+function inside(block: Block, around: Place): Place {
+  const containers = [...around.containers, around.block.id];
+  return { block, containers, enabled: block.enabled && around.enabled };
 }
 
 function parentCycle(ids: readonly string[], blocks: ReadonlyMap<string, Block>): Diagnostic {

@@ -42,9 +42,13 @@ export class StringHeap {
  *
  * Nodes on a cycle, and what follows them, are left out.
  */
-export function topologicalOrder(nodes: readonly string[], targets: (node: string) => readonly string[]): string[] {
+export function topologicalOrder(
+  nodes: readonly string[],
+  targets: (node: string) => readonly string[],
+): string[] {
   const waiting = new Map(nodes.map((node) => [node, 0]));
-  for (const node of nodes) for (const target of targets(node)) waiting.set(target, (waiting.get(target) ?? 0) + 1);
+  for (const node of nodes)
+    for (const target of targets(node)) waiting.set(target, (waiting.get(target) ?? 0) + 1);
   const ready = new StringHeap();
   for (const [node, count] of waiting) if (count === 0) ready.push(node);
   const order: string[] = [];

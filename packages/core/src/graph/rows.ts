@@ -28,15 +28,23 @@ export function isElse(title: string): boolean {
   return title.trim().toLowerCase() === 'else';
 }
 
-function readRows(stored: Json | undefined, idOf: (title: string, index: number) => string): { rows: Row[]; fault?: string } {
+function readRows(
+  stored: Json | undefined,
+  idOf: (title: string, index: number) => string,
+): { rows: Row[]; fault?: string } {
   if (stored == null || stored === '') return { rows: [] };
-  const { value, fault } = typeof stored === 'string' ? readJsonText(stored) : { value: stored, fault: undefined };
+  const { value, fault } =
+    typeof stored === 'string' ? readJsonText(stored) : { value: stored, fault: undefined };
   if (fault !== undefined) return { rows: [], fault };
   if (!Array.isArray(value)) return { rows: [], fault: 'It is not a list of rows.' };
   const rows = value.filter(isJsonObject).map((row, index) => {
     const title = text(own(row, 'title'));
     const id = own(row, 'id');
-    return { id: typeof id === 'string' && id !== '' ? id : idOf(title, index), title, value: text(own(row, 'value')) };
+    return {
+      id: typeof id === 'string' && id !== '' ? id : idOf(title, index),
+      title,
+      value: text(own(row, 'value')),
+    };
   });
   return { rows };
 }

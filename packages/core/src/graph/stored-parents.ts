@@ -1,6 +1,10 @@
 import { diagnostic } from '../plan/codes.ts';
 import type { Diagnostic } from '../plan/diagnostic.ts';
 import type { Block, StoredContainer } from '../schema/workflow.ts';
+import { append } from './lists.ts';
+import type { Lists } from './lists.ts';
+
+type Blocks = ReadonlyMap<string, Block>;
 
 /**
  * Containers of blocks that name none, from the stored maps, and only for containers that no block names.
@@ -9,16 +13,11 @@ import type { Block, StoredContainer } from '../schema/workflow.ts';
  */
 export function storedParents(
   stored: readonly StoredContainer[],
-  blocks: ReadonlyMap<string, Block>,
+  blocks: Blocks,
   found: Diagnostic[],
 ): Map<string, string> {
-  const named = new Map<string, Set<string>>();
-  for (const { id, parentId } of blocks.values()) {
-    if (parentId === undefined) continue;
-    const children = named.get(parentId);
-    if (children) children.add(id);
-    else named.set(parentId, new Set([id]));
-  }
+  const named: Lists<string> = new Map();
+  for (const { id, parentId } of blocks.values()) if (parentId !== undefined) append(named, parentId, id);
   const parents = new Map<string, string>();
   const lists = new Map(stored.map((each) => [each.id, new Set(each.nodes)]));
   for (const entry of stored) {
@@ -27,24 +26,45 @@ export function storedParents(
     if (block?.type !== entry.kind) {
       if (entry.nodes.some((id) => blocks.has(id))) found.push(orphan(entry));
     } else if (children) {
-      const extra = entry.nodes.filter((id) => blocks.has(id) && !children.has(id) && !isInside(blocks, id, entry.id));
-      const lost = [...children].filter((id) => !entry.nodes.includes(id));
-      if (extra.length + lost.length > 0) found.push(differs(entry, block, [...extra, ...lost]));
-    } else {
-      const adopted = entry.nodes.filter((id) => blocks.has(id) && blocks.get(id)?.parentId === undefined && id !== entry.id);
-      for (const id of adopted) {
-        const other = parents.get(id);
-        // The inner one of two is the one that the other lists.
-        if (other === undefined || lists.get(other)?.has(entry.id)) parents.set(id, entry.id);
-      }
-      if (adopted.length > 0) found.push(used(entry, block));
-    }
+      const odd = disagreements(entry, children, blocks);
+      if (odd.length > 0) found.push(differs(entry, block, odd));
+    } else if (adopt(entry, { blocks, parents, lists })) found.push(used(entry, block));
   }
   return parents;
 }
 
+/** Ids that only one of the map and the blocks puts into the container. */
+function disagreements(entry: StoredContainer, children: readonly string[], blocks: Blocks): string[] {
+  const listed = new Set(entry.nodes);
+  const named = new Set(children);
+  const extra = entry.nodes.filter(
+    (id) => blocks.has(id) && !named.has(id) && !isInside(blocks, id, entry.id),
+  );
+  return [...extra, ...children.filter((id) => !listed.has(id))];
+}
+
+interface Adopting {
+  blocks: Blocks;
+  parents: Map<string, string>;
+  lists: ReadonlyMap<string, ReadonlySet<string>>;
+}
+
+/** Puts the listed blocks that name no container into this one; true when there are any. */
+function adopt(entry: StoredContainer, { blocks, parents, lists }: Adopting): boolean {
+  let any = false;
+  for (const id of entry.nodes) {
+    const block = blocks.get(id);
+    if (!block || block.parentId !== undefined || id === entry.id) continue;
+    any = true;
+    const other = parents.get(id);
+    // The inner one of two is the one that the other lists.
+    if (other === undefined || lists.get(other)?.has(entry.id)) parents.set(id, entry.id);
+  }
+  return any;
+}
+
 /** True when a block stands in the container at any depth: older maps list deep children in every container around them. */
-function isInside(blocks: ReadonlyMap<string, Block>, id: string, container: string): boolean {
+function isInside(blocks: Blocks, id: string, container: string): boolean {
   const seen = new Set<string>();
   let up = blocks.get(id)?.parentId;
   while (up !== undefined && up !== container && !seen.has(up)) {

@@ -1,15 +1,20 @@
 import { DirectedGraph } from 'graphology';
 import type { Diagnostic } from '../plan/diagnostic.ts';
+import { isContainerType } from '../schema/read-block.ts';
 import type { Workflow } from '../schema/workflow.ts';
 import { parentOf, placeBlocks } from './containment.ts';
 import type { Place, Places } from './containment.ts';
 import { findCycles } from './cycles.ts';
+import { append } from './lists.ts';
+import type { Lists } from './lists.ts';
 import { topologicalOrder } from './order.ts';
 import { wireEdges } from './wiring.ts';
 import type { Wire } from './wiring.ts';
 
 /** The blocks of the top level, or of one container's body. */
 export interface RegionGraph {
+  /** Blocks in it; more than are in `order` when there is a cycle. */
+  size: number;
   /** Ids in topological order, ties by id. Incomplete when there is a cycle. */
   order: string[];
   /** In edge order. */
@@ -36,34 +41,49 @@ export interface StructureOptions {
 }
 
 /** The workflow's structure, with every finding about its edges and containers. Linear in blocks and edges but for the heap of the order. */
-export function buildStructure(workflow: Workflow, options: StructureOptions, found: Diagnostic[]): Structure {
+export function buildStructure(
+  workflow: Workflow,
+  options: StructureOptions,
+  found: Diagnostic[],
+): Structure {
   const places = placeBlocks(workflow, found);
   const notes = new Set(workflow.blocks.filter(({ type }) => type === 'note').map(({ id }) => id));
   const wiring = wireEdges(workflow.edges, places, { ...options, notes }, found);
   const members = findMembers(places, wiring.paths);
+  const wires = wiring.wires.filter(({ source, target }) => members.has(source) && members.has(target));
   const graph = new DirectedGraph();
   for (const id of members) graph.addNode(id);
-  const wires = wiring.wires.filter(({ source, target }) => members.has(source) && members.has(target));
   for (const { source, target } of wires) graph.mergeEdge(source, target);
   found.push(...findCycles(graph, places));
-
-  const insides = new Map<string, string[]>([['', []]]);
-  for (const id of members) {
-    const place = places.get(id) as Place;
-    if (place.block.type === 'loop' || place.block.type === 'parallel') insides.set(id, []);
-  }
-  for (const id of members) insides.get(parentOf(places.get(id) as Place) ?? '')?.push(id);
-  const inner = new Map<string, Wire[]>();
-  for (const wire of wires) append(inner, parentOf(places.get(wire.source) as Place) ?? '', wire);
-  const regions = new Map<string, RegionGraph>();
-  for (const [container, ids] of insides) {
-    const order = topologicalOrder(ids, (id) => graph.outNeighbors(id));
-    const starts = wiring.starts.get(container) ?? [];
-    const free = new Set(order.filter((id) => graph.inDegree(id) === 0));
-    const entries = [...new Set([...starts.filter((id) => free.has(id)), ...free])];
-    regions.set(container, { order, wires: inner.get(container) ?? [], entries });
-  }
+  const regions = buildRegions({ places, members, graph, wires, starts: wiring.starts });
   return { places, members, regions, ...neighbours(wires) };
+}
+
+interface Regional {
+  places: Places;
+  members: ReadonlySet<string>;
+  graph: DirectedGraph;
+  wires: readonly Wire[];
+  starts: ReadonlyMap<string, readonly string[]>;
+}
+
+function buildRegions({ places, members, graph, wires, starts }: Regional): Map<string, RegionGraph> {
+  const containerOf = (id: string): string => parentOf(places.get(id) as Place) ?? '';
+  const insides: Lists<string> = new Map();
+  for (const id of members) append(insides, containerOf(id), id);
+  const inner: Lists<Wire> = new Map();
+  for (const wire of wires) append(inner, containerOf(wire.source), wire);
+  const containers = [...members].filter((id) => isContainerType((places.get(id) as Place).block.type));
+  const regions = new Map<string, RegionGraph>();
+  for (const container of ['', ...containers]) {
+    const ids = insides.get(container) ?? [];
+    const order = topologicalOrder(ids, (id) => graph.outNeighbors(id));
+    const free = new Set(order.filter((id) => graph.inDegree(id) === 0));
+    const first = (starts.get(container) ?? []).filter((id) => free.has(id));
+    const entries = [...new Set([...first, ...free])];
+    regions.set(container, { size: ids.length, order, wires: inner.get(container) ?? [], entries });
+  }
+  return regions;
 }
 
 /** Enabled top-level blocks, and every enabled inner block that a path of edges leads to. */
@@ -72,21 +92,17 @@ function findMembers(places: Places, paths: ReadonlyMap<string, readonly string[
   for (const [id, place] of places) if (place.enabled && place.containers.length === 0) reached.add(id);
   for (const id of reached) for (const target of paths.get(id) ?? []) reached.add(target);
   // A block inside a container that is not part itself never runs either.
-  return new Set([...reached].filter((id) => places.get(id)?.containers.every((around) => reached.has(around))));
+  return new Set(
+    [...reached].filter((id) => places.get(id)?.containers.every((around) => reached.has(around))),
+  );
 }
 
 function neighbours(wires: readonly Wire[]): Pick<Structure, 'into' | 'outOf'> {
-  const into = new Map<string, Wire[]>();
-  const outOf = new Map<string, Wire[]>();
+  const into: Lists<Wire> = new Map();
+  const outOf: Lists<Wire> = new Map();
   for (const wire of wires) {
     append(into, wire.target, wire);
     append(outOf, wire.source, wire);
   }
   return { into, outOf };
-}
-
-function append<T>(lists: Map<string, T[]>, key: string, value: T): void {
-  const list = lists.get(key);
-  if (list) list.push(value);
-  else lists.set(key, [value]);
 }

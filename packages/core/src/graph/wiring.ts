@@ -3,6 +3,7 @@ import type { Diagnostic } from '../plan/diagnostic.ts';
 import type { Edge } from '../schema/workflow.ts';
 import { parentOf } from './containment.ts';
 import type { Place, Places } from './containment.ts';
+import { append } from './lists.ts';
 import { portReader } from './ports.ts';
 import type { PortReader } from './ports.ts';
 
@@ -37,19 +38,26 @@ export function wireEdges(
   options: WiringOptions,
   found: Diagnostic[],
 ): Wiring {
-  const wiring = { wires: [] as Wire[], starts: new Map<string, string[]>(), paths: new Map<string, string[]>() };
+  const wiring = {
+    wires: [] as Wire[],
+    starts: new Map<string, string[]>(),
+    paths: new Map<string, string[]>(),
+  };
   const seen = new Set<string>();
   const readers = new Map<string, { read: PortReader; nth: number }>();
   edges.forEach((edge, index) => {
     const ends = findEnds(edge, index, { places, options, found });
     if (!ends) return;
     const { source, target } = ends;
-    const reader = readers.get(edge.source) ?? { read: portReader(source.block, options.ports.get(source.block.type)), nth: 0 };
+    const reader = readers.get(edge.source) ?? {
+      read: portReader(source.block, options.ports.get(source.block.type)),
+      nth: 0,
+    };
     readers.set(edge.source, reader);
     const nth = reader.nth++;
     if (!source.enabled || !target.enabled) return;
-    push(wiring.paths, edge.source, edge.target);
-    if (parentOf(target) === edge.source) push(wiring.starts, edge.source, edge.target);
+    append(wiring.paths, edge.source, edge.target);
+    if (parentOf(target) === edge.source) append(wiring.starts, edge.source, edge.target);
     else if (parentOf(source) === edge.target) return;
     else if (parentOf(source) !== parentOf(target)) found.push(acrossScopes(index, source, target));
     else {
@@ -79,15 +87,10 @@ function findEnds(edge: Edge, index: number, finding: Finding): { source: Place;
     return undefined;
   }
   for (const end of ['source', 'target'] as const) {
-    if (!places.has(edge[end]) && !options.notes.has(edge[end])) found.push(nowhere(edge, index, end, options.compat));
+    if (!places.has(edge[end]) && !options.notes.has(edge[end]))
+      found.push(nowhere(edge, index, end, options.compat));
   }
   return undefined;
-}
-
-function push(lists: Map<string, string[]>, key: string, value: string): void {
-  const list = lists.get(key);
-  if (list) list.push(value);
-  else lists.set(key, [value]);
 }
 
 function nowhere(edge: Edge, index: number, end: 'source' | 'target', compat: boolean): Diagnostic {

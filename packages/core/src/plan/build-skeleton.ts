@@ -1,31 +1,35 @@
 import type { RegionGraph } from '../graph/structure.ts';
 import type { Wire } from '../graph/wiring.ts';
-import type { BlockClass, Node, Region } from '../machine/skeleton.ts';
+import type { BlockClass, Node, Region, RetryPolicy, Subflow } from '../machine/skeleton.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Block } from '../schema/workflow.ts';
 import type { Compilation } from './compilation.ts';
-import type { ReadContainer } from './container.ts';
-import { retryPolicy } from './retry.ts';
-import { readTimeout } from './timeout.ts';
 import { isTriggerType } from './types.ts';
 
-/** How the containers run, by block id. */
-export type Containers = ReadonlyMap<string, ReadContainer>;
-
-/** The control skeleton: regions of densely indexed nodes, in topological order with ties by block id. */
-export function buildSkeleton(compilation: Compilation, containers: Containers): Region {
-  return buildRegion(compilation, containers, '');
+/** What the machine has to know of a block beside its edges. */
+export interface NodeSettings {
+  retry?: RetryPolicy;
+  timeoutMs?: number;
+  /** Containers. */
+  subflow?: Omit<Subflow, 'body'>;
 }
 
-function buildRegion(compilation: Compilation, containers: Containers, container: string): Region {
-  const graph = compilation.structure.regions.get(container) ?? { order: [], wires: [], entries: [] };
+export type Settings = ReadonlyMap<string, NodeSettings>;
+
+/** The control skeleton: regions of densely indexed nodes, in topological order with ties by block id. */
+export function buildSkeleton(compilation: Compilation, settings: Settings): Region {
+  return buildRegion(compilation, settings, '');
+}
+
+function buildRegion(compilation: Compilation, settings: Settings, container: string): Region {
+  const graph = compilation.structure.regions.get(container) as RegionGraph;
   const index = new Map(graph.order.map((id, position) => [id, position]));
   const indexOf = (id: string): number => index.get(id) as number;
   const ends = endsByNode(graph);
   return {
     nodes: graph.order.map((id) => {
       const { ins, outs } = ends.get(id) ?? { ins: [], outs: [] };
-      const node = buildNode(compilation, containers, id);
+      const node = buildNode(compilation, settings, id);
       node.ins = ins.map(({ source, port }) => ({ from: indexOf(source), port }));
       node.outs = [...new Set(outs.map(({ target }) => indexOf(target)))];
       node.handlesError = outs.some(({ port }) => port === 'error');
@@ -45,27 +49,26 @@ function endsByNode(graph: RegionGraph): Map<string, { ins: Wire[]; outs: Wire[]
   return ends;
 }
 
-function buildNode(compilation: Compilation, containers: Containers, id: string): Node {
+function buildNode(compilation: Compilation, settings: Settings, id: string): Node {
   const { block } = compilation.structure.places.get(id) as { block: Block };
-  const read = containers.get(id);
-  const retry = retryPolicy(block, compilation.workflow.dialect, compilation.found);
-  const timeoutMs = readTimeout(block, compilation.found);
+  const { retry, timeoutMs, subflow } = settings.get(id) ?? {};
   return {
     id,
     kind: isContainerType(block.type) ? block.type : 'block',
-    class: classOf(compilation, block, read),
+    class: classOf(compilation, block, subflow),
     ins: [],
     outs: [],
     handlesError: false,
     ...(block.type === 'response' && { answers: true }),
     ...(retry && { retry }),
     ...(timeoutMs !== undefined && { timeoutMs }),
-    ...(read && { subflow: { body: buildRegion(compilation, containers, id), ...read.subflow } }),
+    ...(subflow && { subflow: { body: buildRegion(compilation, settings, id), ...subflow } }),
   };
 }
 
 /** Containers whose turns are known beforehand cost no work; unknown types may do anything. */
-function classOf(compilation: Compilation, block: Block, read: ReadContainer | undefined): BlockClass {
-  if (read) return read.subflow.count === undefined ? 'compute' : 'inline';
-  return compilation.types.get(block.type)?.class ?? (block.trigger || isTriggerType(block.type) ? 'compute' : 'effect');
+function classOf(compilation: Compilation, block: Block, subflow: NodeSettings['subflow']): BlockClass {
+  if (subflow) return subflow.count === undefined ? 'compute' : 'inline';
+  const trigger = block.trigger || isTriggerType(block.type);
+  return compilation.types.get(block.type)?.class ?? (trigger ? 'compute' : 'effect');
 }

@@ -35,7 +35,9 @@ export const DIAGNOSTIC_CODES = {
   PARENT_CYCLE: error('Containers stand inside each other in a circle.'),
   NESTING_TOO_DEEP: error('Containers are nested deeper than they may be.'),
   CONTAINER_EMPTY: error('A container has no block inside that can run.'),
-  CONTAINER_MAP_USED: warning('What a container holds was taken from the stored map, the blocks do not say it.'),
+  CONTAINER_MAP_USED: warning(
+    'What a container holds was taken from the stored map, the blocks do not say it.',
+  ),
   CONTAINER_MAP_DIFFERS: warning('The stored map of a container disagrees with its block; the block counts.'),
 
   NAME_RESERVED: error('A block has a name that references use for something else.'),
@@ -44,7 +46,9 @@ export const DIAGNOSTIC_CODES = {
   REFERENCE_UNKNOWN_BLOCK: error('A reference names no block.'),
   REFERENCE_UNKNOWN_VARIABLE: error('A reference names no variable.'),
   REFERENCE_QUOTED: warning('A reference stands inside quotes in an expression.'),
-  REFERENCE_HTML_NAME: warning('A tag is both an HTML element and the name of a block, and is read as the block.'),
+  REFERENCE_HTML_NAME: warning(
+    'A tag is both an HTML element and the name of a block, and is read as the block.',
+  ),
   REFERENCE_NEVER_RAN: warning('A reference names a block that cannot have run before its reader.'),
   REFERENCE_UNDECLARED_OUTPUT: warning('A reference names an output that its block does not declare.'),
   REFERENCE_INVALID: warning('A reference has a path that can never be resolved.'),
@@ -52,11 +56,15 @@ export const DIAGNOSTIC_CODES = {
   FIELD_REQUIRED: error('A field that the block needs is empty.'),
   FIELD_EMPTY: warning('A field is empty, and the block fails or does nothing when it is reached.'),
   LANGUAGE_UNKNOWN: error('A function block names a language that does not exist.'),
-  CONDITIONS_UNREADABLE: warning('The rows of a condition cannot be read; the block fails when it is reached.'),
+  CONDITIONS_UNREADABLE: warning(
+    'The rows of a condition cannot be read; the block fails when it is reached.',
+  ),
   CONDITION_ROW: warning('A row of a condition can never be chosen.'),
   ROUTES_UNREADABLE: warning('The routes of a router cannot be read; the block fails when it is reached.'),
   LOOP_TYPE_UNKNOWN: error('A loop has a type that does not exist.'),
-  PARALLEL_TYPE_UNKNOWN: warning('A parallel has a type that does not exist and is read as one over a collection.'),
+  PARALLEL_TYPE_UNKNOWN: warning(
+    'A parallel has a type that does not exist and is read as one over a collection.',
+  ),
   COUNT_INVALID: error('A count is no whole number of at least 1.'),
   COUNT_DEFAULTED: warning('A count is absent or 0 and is read as 5.'),
   COUNT_OVER_LIMIT: warning('A container has more turns or branches than a run may have.'),
@@ -89,4 +97,12 @@ export function diagnostic(code: DiagnosticCode, finding: Finding): Diagnostic {
 /** True when one of them is an error. */
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((each) => each.severity === 'error');
+}
+
+/** The diagnostics without repetitions, errors first, then by place: equal for every order of keys in the input. */
+export function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
+  const keyed = new Map(
+    diagnostics.map((each) => [JSON.stringify([each.severity, each.path, each.code, each.message]), each]),
+  );
+  return [...keyed].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
 }

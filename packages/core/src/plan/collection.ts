@@ -10,7 +10,11 @@ import { sortKeys } from './sort-keys.ts';
 import type { Site } from './site.ts';
 
 /** Where a container's items come from. What can never be a list is `invalid`: it fails the container when it is reached. */
-export function readCollection(compilation: Compilation, site: Site, value: Json | undefined): CollectionSource {
+export function readCollection(
+  compilation: Compilation,
+  site: Site,
+  value: Json | undefined,
+): CollectionSource {
   const source = readSource(compilation, site, value);
   if ('invalid' in source) {
     compilation.found.push(

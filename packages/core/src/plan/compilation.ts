@@ -24,6 +24,8 @@ interface Parts {
   structure: Structure;
   names: NameTable;
   types: TypeTable;
+  /** Types that something runs. */
+  runnable: ReadonlySet<string>;
   limits: PlanLimits;
   compat: boolean;
   found: Diagnostic[];
@@ -35,6 +37,7 @@ export class Compilation {
   readonly structure: Structure;
   readonly names: NameTable;
   readonly types: TypeTable;
+  readonly runnable: ReadonlySet<string>;
   readonly limits: PlanLimits;
   readonly compat: boolean;
   readonly found: Diagnostic[];
@@ -46,6 +49,7 @@ export class Compilation {
     this.structure = parts.structure;
     this.names = parts.names;
     this.types = parts.types;
+    this.runnable = parts.runnable;
     this.limits = parts.limits;
     this.compat = parts.compat;
     this.found = parts.found;

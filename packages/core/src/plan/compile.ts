@@ -3,25 +3,28 @@ import { buildStructure } from '../graph/structure.ts';
 import { parentOf } from '../graph/containment.ts';
 import type { Place, Places } from '../graph/containment.ts';
 import { MACHINE_VERSION } from '../machine/skeleton.ts';
+import type { Region } from '../machine/skeleton.ts';
 import { buildNames } from '../refs/names.ts';
 import type { NamedBlock } from '../refs/names.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Workflow } from '../schema/workflow.ts';
 import { buildSkeleton } from './build-skeleton.ts';
-import { hasErrors } from './codes.ts';
+import type { NodeSettings } from './build-skeleton.ts';
+import { hasErrors, inOrder } from './codes.ts';
 import { Compilation } from './compilation.ts';
 import { configureBlock } from './configure.ts';
 import { readContainer } from './container.ts';
-import type { ReadContainer } from './container.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { contentHash } from './hash.ts';
 import { PLAN_FORMAT } from './plan.ts';
 import type { BlockConfig, Plan, PlanLimits } from './plan.ts';
+import { retryPolicy } from './retry.ts';
 import { findStarts } from './starts.ts';
-import { typeTable } from './types.ts';
+import { readTimeout } from './timeout.ts';
+import { runnableTypes, typeTable } from './types.ts';
 import type { BlockTypeInfo } from './types.ts';
 import { compileVariables } from './variables.ts';
-import { runChecks } from './checks.ts';
+import { runChecks } from './checks/run-checks.ts';
 
 export interface CompileOptions {
   /** True: what the decisions made an error and older engines let pass is a warning. */
@@ -36,7 +39,12 @@ export type CompileResult =
   | { ok: true; plan: Plan; diagnostics: Diagnostic[] }
   | { ok: false; diagnostics: Diagnostic[] };
 
-const LIMITS: PlanLimits = { maxLoopTurns: 100_000, maxParallelBranches: 10_000, graceMs: 5000, deadline: 'total' };
+const LIMITS: PlanLimits = {
+  maxLoopTurns: 100_000,
+  maxParallelBranches: 10_000,
+  graceMs: 5000,
+  deadline: 'total',
+};
 
 /** The plan of a workflow. Deterministic under any key order of the input; never throws on a parsed workflow. */
 export function compile(workflow: Workflow, options: CompileOptions = {}): CompileResult {
@@ -52,32 +60,51 @@ export function checkWorkflow(workflow: Workflow, options: CompileOptions = {}):
 function analyze(workflow: Workflow, options: CompileOptions): { plan?: Plan; diagnostics: Diagnostic[] } {
   const compilation = prepare(workflow, options);
   const { found, structure } = compilation;
-  const starts = findStarts(structure.places, workflow.blocks.map(({ id }) => id), found);
-  const blocks: { [id: string]: BlockConfig } = {};
-  const containers = new Map<string, ReadContainer>();
+  const starts = findStarts(
+    structure.places,
+    workflow.blocks.map(({ id }) => id),
+    found,
+  );
+  const blocks = new Map<string, BlockConfig>();
+  const settings = new Map<string, NodeSettings>();
   for (const id of [...structure.members].toSorted()) {
     const place = structure.places.get(id) as Place;
+    const { block } = place;
+    const container = isContainerType(block.type) ? readContainer(compilation, block) : undefined;
+    const retry = retryPolicy(block, workflow.dialect, found);
+    const timeoutMs = readTimeout(block, found);
+    settings.set(id, {
+      ...(retry && { retry }),
+      ...(timeoutMs !== undefined && { timeoutMs }),
+      ...(container && { subflow: container.subflow }),
+    });
     const config = configureBlock(compilation, place);
-    const container = isContainerType(place.block.type) ? readContainer(compilation, place.block) : undefined;
-    if (container) containers.set(id, container);
-    blocks[id] = container ? { ...config, container: container.config } : config;
+    blocks.set(id, container ? { ...config, container: container.config } : config);
   }
-  runChecks(compilation, starts);
+  runChecks(compilation, starts, blocks);
   const [start] = starts;
-  if (start === undefined || hasErrors(found)) return { diagnostics: found };
+  if (start === undefined || hasErrors(found)) return { diagnostics: inOrder(found) };
+  const skeleton = buildSkeleton(compilation, settings);
+  return { plan: buildPlan(compilation, { start, skeleton, blocks }), diagnostics: inOrder(found) };
+}
+
+function buildPlan(
+  { workflow, compat, limits }: Compilation,
+  { start, skeleton, blocks }: { start: string; skeleton: Region; blocks: ReadonlyMap<string, BlockConfig> },
+): Plan {
   const { id, name, description } = workflow;
   const body: Omit<Plan, 'hash'> = {
     format: PLAN_FORMAT,
     machine: MACHINE_VERSION,
     workflow: { id, name, ...(description !== undefined && { description }) },
-    compat: compilation.compat,
+    compat,
     start,
-    skeleton: buildSkeleton(compilation, containers),
-    blocks,
+    skeleton,
+    blocks: Object.fromEntries(blocks),
     variables: compileVariables(workflow.variables),
-    limits: compilation.limits,
+    limits,
   };
-  return { plan: { ...body, hash: contentHash(body as unknown as Json) }, diagnostics: found };
+  return { ...body, hash: contentHash(body as unknown as Json) };
 }
 
 function prepare(workflow: Workflow, options: CompileOptions): Compilation {
@@ -86,8 +113,20 @@ function prepare(workflow: Workflow, options: CompileOptions): Compilation {
   const found: Diagnostic[] = [];
   const ports = new Map([...types.values()].map(({ type, ports = [] }) => [type, ports]));
   const structure = buildStructure(workflow, { compat, ports }, found);
-  const names = buildNames(namedBlocks(structure.places), workflow.variables.toSorted((a, b) => (a.id < b.id ? -1 : 1)));
-  return new Compilation({ workflow, structure, names, types, compat, found, limits: { ...LIMITS, ...limits } });
+  const names = buildNames(
+    namedBlocks(structure.places),
+    workflow.variables.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+  );
+  return new Compilation({
+    workflow,
+    structure,
+    names,
+    types,
+    runnable: runnableTypes(options.blocks),
+    compat,
+    found,
+    limits: { ...LIMITS, ...limits },
+  });
 }
 
 /** In the order of ids, so that which of two equal names counts does not depend on the order of keys. */

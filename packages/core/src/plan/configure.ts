@@ -78,4 +78,3 @@ function fieldValue(compilation: Compilation, block: Block, name: string): Json 
   );
   return stored;
 }
-

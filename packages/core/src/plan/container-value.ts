@@ -8,7 +8,11 @@ import { fieldSite } from './site.ts';
 import type { Site } from './site.ts';
 
 /** What a container says under `key`, and where it says it: in its data, else in its fields, else in the stored map. */
-export function containerValue(compilation: Compilation, block: Block, key: string): { value: Json | undefined; site: Site } {
+export function containerValue(
+  compilation: Compilation,
+  block: Block,
+  key: string,
+): { value: Json | undefined; site: Site } {
   const data = own(block.container, key);
   const inData = { block, path: ['blocks', block.id, 'data', key] };
   if (!isBlank(data)) return { value: data, site: inData };
@@ -16,7 +20,8 @@ export function containerValue(compilation: Compilation, block: Block, key: stri
   if (!isBlank(field)) return { value: field, site: fieldSite(block, key) };
   const stored = compilation.storedOf(block);
   const value = stored && own(stored.container, key);
-  if (data === undefined && !isBlank(value)) return { value, site: { block, path: [mapOf(block), block.id] } };
+  if (data === undefined && !isBlank(value))
+    return { value, site: { block, path: [mapOf(block), block.id] } };
   return { value: data, site: inData };
 }
 

@@ -38,20 +38,23 @@ export function readContainer(compilation: Compilation, block: Block): ReadConta
   const limit = block.type === 'loop' ? maxLoopTurns : maxParallelBranches;
   const count = staticCount(config);
   if (count !== undefined && count > limit) overLimit(compilation, block, { count, limit });
-  return {
-    config,
-    subflow: {
-      ...(count !== undefined && { count }),
-      ...(config.kind === 'while' && config.condition && { perTurn: true }),
-      ...(config.kind === 'doWhile' && { perTurn: true, firstFree: true }),
-      ...(block.type === 'parallel' && { window: readBatchSize(compilation, block) }),
-      ...(own(block.container, 'onBranchError') === 'collect' && block.type === 'parallel' && { collectErrors: true }),
-      limit,
-    },
-  };
+  const subflow = { ...(count !== undefined && { count }), ...asksPerTurn(config), limit };
+  if (block.type === 'loop') return { config, subflow };
+  const collectErrors = own(block.container, 'onBranchError') === 'collect';
+  const window = readBatchSize(compilation, block);
+  return { config, subflow: { ...subflow, window, ...(collectErrors && { collectErrors }) } };
 }
 
-function readConfig(compilation: Compilation, block: Block, kind: ContainerConfig['kind']): ContainerConfig | undefined {
+function asksPerTurn(config: ContainerConfig): Pick<Subflow, 'perTurn' | 'firstFree'> {
+  if (config.kind === 'doWhile') return { perTurn: true, firstFree: true };
+  return config.kind === 'while' && config.condition ? { perTurn: true } : {};
+}
+
+function readConfig(
+  compilation: Compilation,
+  block: Block,
+  kind: ContainerConfig['kind'],
+): ContainerConfig | undefined {
   compareStored(compilation, block, COMPARED[kind]);
   switch (kind) {
     case 'for':
@@ -83,7 +86,7 @@ function readCondition(
   key: 'whileCondition' | 'doWhileCondition',
 ): ExpressionTemplate | null {
   const { value, site } = containerValue(compilation, block, key);
-  const text = value == null ? "" : typeof value === "string" ? value : JSON.stringify(value);
+  const text = value == null ? '' : typeof value === 'string' ? value : JSON.stringify(value);
   if (text.trim() === '') {
     compilation.found.push(
       diagnostic('LOOP_CONDITION_MISSING', {
@@ -109,7 +112,11 @@ function staticCount(config: ContainerConfig): number | undefined {
   return typeof source.static === 'number' ? source.static : source.static.length;
 }
 
-function overLimit(compilation: Compilation, block: Block, { count, limit }: { count: number; limit: number }): void {
+function overLimit(
+  compilation: Compilation,
+  block: Block,
+  { count, limit }: { count: number; limit: number },
+): void {
   compilation.found.push(
     diagnostic('COUNT_OVER_LIMIT', {
       blockId: block.id,

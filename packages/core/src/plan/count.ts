@@ -10,7 +10,11 @@ import type { Site } from './site.ts';
 const USUAL_COUNT = 5;
 
 /** How many turns or branches a container has, or how to find out; undefined: the value is no count. */
-export function readCount(compilation: Compilation, site: Site, value: Json | undefined): CountSource | undefined {
+export function readCount(
+  compilation: Compilation,
+  site: Site,
+  value: Json | undefined,
+): CountSource | undefined {
   if (isNothing(value)) return readNothing(compilation, site, value);
   if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 1) return { static: value };
   if (typeof value !== 'string') return refuse(compilation, site, value);

@@ -1,5 +1,6 @@
 import type { Finding } from '../refs/finding.ts';
 import { diagnostic } from './codes.ts';
+import type { DiagnosticCode } from './codes.ts';
 import type { Diagnostic, Severity } from './diagnostic.ts';
 import type { Site, SiteKind } from './site.ts';
 
@@ -14,41 +15,72 @@ export function reportFindings(site: Site, findings: readonly Finding[], reporti
   return findings.flatMap((finding) => reportFinding(site, finding, reporting) ?? []);
 }
 
+type Text = Pick<Diagnostic, 'message' | 'hint'> & { severity?: Severity };
+
+const CODES = {
+  'unknown-block': 'REFERENCE_UNKNOWN_BLOCK',
+  'unknown-variable': 'REFERENCE_UNKNOWN_VARIABLE',
+  'quoted-reference': 'REFERENCE_QUOTED',
+  'html-name': 'REFERENCE_HTML_NAME',
+  'never-ran-candidate': 'REFERENCE_NEVER_RAN',
+} as const satisfies { [kind in Finding['kind']]: DiagnosticCode };
+
 function reportFinding(site: Site, finding: Finding, reporting: Reporting): Diagnostic | undefined {
-  const { block, path } = site;
-  const at = { blockId: block.id, path };
-  const { text, head, suggestion } = finding;
+  const text = textOf(site.block.name, finding, reporting);
+  return text && diagnostic(CODES[finding.kind], { blockId: site.block.id, path: site.path, ...text });
+}
+
+function textOf(reader: string, finding: Finding, reporting: Reporting): Text | undefined {
+  const { text } = finding;
   switch (finding.kind) {
     case 'unknown-block': {
       const severity = unknownBlock(finding, reporting);
-      if (!severity) return undefined;
-      const generic = /^(loop|parallel)$/i.exec(head)?.[0].toLowerCase();
-      const message = generic
-        ? `${text} in "${block.name}" stands in no ${generic}.`
-        : `${text} in "${block.name}" names the block "${head}", which does not exist.`;
-      if (generic) return diagnostic('REFERENCE_UNKNOWN_BLOCK', { ...at, severity, message, hint: `Move the block into a ${generic}, or name one: <name.results>.` });
-      const hint = suggestion === undefined ? 'Correct the name, or add the block.' : `Did you mean <${suggestion}${pathOf(finding)}>?`;
-      return diagnostic('REFERENCE_UNKNOWN_BLOCK', { ...at, severity, message, hint });
+      return severity && { severity, ...unknownBlockText(reader, finding) };
     }
-    case 'unknown-variable': {
-      if (finding.where === 'comment') return undefined;
-      const message = `${text} in "${block.name}" names the variable "${head}", which does not exist.`;
-      const hint = suggestion === undefined ? 'Correct the name, or add the variable.' : `Did you mean <variable.${suggestion}>?`;
-      return diagnostic('REFERENCE_UNKNOWN_VARIABLE', { ...at, severity: reporting.compat ? 'warning' : 'error', message, hint });
-    }
-    case 'quoted-reference': {
-      const message = `${text} stands inside quotes in an expression of "${block.name}", where it brings quotes of its own along.`;
-      return diagnostic('REFERENCE_QUOTED', { ...at, message, hint: `Remove the quotes around ${text}.` });
-    }
-    case 'html-name': {
-      const message = `${text} in "${block.name}" is an HTML element and the name of a block; it is read as the block.`;
-      return diagnostic('REFERENCE_HTML_NAME', { ...at, message, hint: 'Rename the block if the element is meant.' });
-    }
-    case 'never-ran-candidate': {
-      const message = `${text} in "${block.name}" names a disabled block, so it is always empty.`;
-      return diagnostic('REFERENCE_NEVER_RAN', { ...at, message, hint: 'Enable the block, or remove the reference.' });
-    }
+    case 'unknown-variable':
+      return finding.where === 'comment' ? undefined : unknownVariable(reader, finding, reporting);
+    case 'quoted-reference':
+      return {
+        message: `${text} stands inside quotes in an expression of "${reader}", where it brings quotes of its own along.`,
+        hint: `Remove the quotes around ${text}.`,
+      };
+    case 'html-name':
+      return {
+        message: `${text} in "${reader}" is an HTML element and the name of a block; it is read as the block.`,
+        hint: 'Rename the block if the element is meant.',
+      };
+    case 'never-ran-candidate':
+      return {
+        message: `${text} in "${reader}" names a disabled block, so it is always empty.`,
+        hint: 'Enable the block, or remove the reference.',
+      };
   }
+}
+
+function unknownBlockText(reader: string, finding: Finding): Text {
+  const { text, head, suggestion } = finding;
+  const generic = /^(loop|parallel)$/i.exec(head)?.[0].toLowerCase();
+  if (generic !== undefined) {
+    const hint = `Move the block into a ${generic}, or name one: <name.results>.`;
+    return { message: `${text} in "${reader}" stands in no ${generic}.`, hint };
+  }
+  const hint =
+    suggestion === undefined
+      ? 'Correct the name, or add the block.'
+      : `Did you mean <${suggestion}${pathOf(finding)}>?`;
+  return { message: `${text} in "${reader}" names the block "${head}", which does not exist.`, hint };
+}
+
+function unknownVariable(reader: string, finding: Finding, { compat }: Reporting): Text {
+  const { text, head, suggestion } = finding;
+  return {
+    severity: compat ? 'warning' : 'error',
+    message: `${text} in "${reader}" names the variable "${head}", which does not exist.`,
+    hint:
+      suggestion === undefined
+        ? 'Correct the name, or add the variable.'
+        : `Did you mean <variable.${suggestion}>?`,
+  };
 }
 
 /**

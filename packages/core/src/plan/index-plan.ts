@@ -74,7 +74,9 @@ function collect(region: Region, around: Spot, spots: Map<string, Spot>): void {
 
 function weave(blockId: string, path: readonly number[], scope: readonly number[]): number[] {
   if (scope.length !== path.length - 1) {
-    throw new InvariantError(`block ${blockId} stands ${path.length - 1} deep, its place names ${scope.length} turns`);
+    throw new InvariantError(
+      `block ${blockId} stands ${path.length - 1} deep, its place names ${scope.length} turns`,
+    );
   }
   return path.flatMap((node, depth) => (depth === 0 ? [node] : [scope[depth - 1] as number, node]));
 }

@@ -16,7 +16,9 @@ const START: Types = { input: 'any', conversationId: 'string', files: 'file[]' }
 export function outputSchema(block: Block, types: TypeTable): OutputSchema | undefined {
   const declared = declaredOutputs(block, types);
   if (!declared) return undefined;
-  const fields = Object.entries(declared).map(([name, type]) => [name, { type, opaque: !CLOSED.has(type) }] as const);
+  const fields = Object.entries(declared).map(
+    ([name, type]) => [name, { type, opaque: !CLOSED.has(type) }] as const,
+  );
   return { fields: Object.fromEntries(fields) };
 }
 
@@ -24,7 +26,8 @@ function declaredOutputs(block: Block, types: TypeTable): Types | undefined {
   if (block.trigger) return undefined;
   if (isTriggerType(block.type)) return triggerOutputs(block);
   const known = types.get(block.type)?.outputs;
-  if (block.type === 'agent') return { ...known, ...ownOutputs(block.outputs), ...answerFields(own(block.fields, 'responseFormat')) };
+  if (block.type === 'agent')
+    return { ...known, ...ownOutputs(block.outputs), ...answerFields(own(block.fields, 'responseFormat')) };
   if (block.type === 'human_in_the_loop') return { ...known, ...formatOutputs(block) };
   if (block.type === 'evaluator') return { ...known, ...metricOutputs(own(block.fields, 'metrics')) };
   if (known) return { ...known };
@@ -80,5 +83,7 @@ function metricOutputs(stored: Json | undefined): Types {
   const metrics = typeof stored === 'string' ? readJsonText(stored).value : stored;
   if (!Array.isArray(metrics)) return {};
   const names = metrics.filter(isJsonObject).map((metric) => own(metric, 'name'));
-  return Object.fromEntries(names.filter((name) => typeof name === 'string').map((name) => [name.toLowerCase(), 'number']));
+  return Object.fromEntries(
+    names.filter((name) => typeof name === 'string').map((name) => [name.toLowerCase(), 'number']),
+  );
 }

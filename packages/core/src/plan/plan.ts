@@ -98,4 +98,8 @@ export type CountSource = { static: number } | { expression: ExpressionTemplate 
  * texts hold {{placeholders}} (JSON text is parsed first and filled in after, so no value can break it);
  * `invalid`: the message with which the container fails when it is reached.
  */
-export type CollectionSource = { static: Json[] } | { reference: Reference } | { template: Template } | { invalid: string };
+export type CollectionSource =
+  | { static: Json[] }
+  | { reference: Reference }
+  | { template: Template }
+  | { invalid: string };

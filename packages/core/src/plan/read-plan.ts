@@ -1,22 +1,42 @@
 import { EngineError } from '../errors.ts';
-import { isJsonObject } from '../json.ts';
+import { isJsonObject, own } from '../json.ts';
 import type { Json } from '../json.ts';
 import { MACHINE_VERSION } from '../machine/skeleton.ts';
 import { PLAN_FORMAT } from './plan.ts';
 import type { Plan } from './plan.ts';
 
 /**
- * The stored plan, when this version of Heddle can run it.
+ * The plan in stored JSON.
  *
- * Throws PLAN_FORMAT_UNSUPPORTED for a plan of another format or for other rules of the machine.
+ * Throws EngineError PLAN_FORMAT_UNSUPPORTED when it is no plan, or one of a format or for a machine that this
+ * version does not know.
  */
 export function readPlan(json: Json): Plan {
-  const { format, machine } = isJsonObject(json) ? json : {};
-  if (format !== PLAN_FORMAT || machine !== MACHINE_VERSION) {
+  if (!isJsonObject(json) || own(json, 'format') === undefined) {
     throw new EngineError(
       'PLAN_FORMAT_UNSUPPORTED',
-      `The plan has format ${String(format)} and rules of version ${String(machine)}; this Heddle reads format ${PLAN_FORMAT} with rules of version ${MACHINE_VERSION}. Use a newer Heddle, or deploy the workflow again.`,
+      'The stored value is not a plan. Compile the workflow again.',
     );
   }
+  const format = own(json, 'format');
+  if (format !== PLAN_FORMAT) throw unsupported('format', format, PLAN_FORMAT);
+  const machine = own(json, 'machine');
+  if (machine !== MACHINE_VERSION) throw unsupported('machine', machine, MACHINE_VERSION);
+  const missing = ['hash', 'workflow', 'start', 'skeleton', 'blocks', 'variables', 'limits'].filter(
+    (key) => own(json, key) === undefined,
+  );
+  if (missing.length > 0) {
+    const message = `The stored plan has no ${missing.join(', ')}. Compile the workflow again.`;
+    throw new EngineError('PLAN_FORMAT_UNSUPPORTED', message, { details: { missing } });
+  }
   return json as unknown as Plan;
+}
+
+function unsupported(what: 'format' | 'machine', found: Json | undefined, known: number): EngineError {
+  const version = JSON.stringify(found ?? null);
+  return new EngineError(
+    'PLAN_FORMAT_UNSUPPORTED',
+    `The plan has ${what} version ${version}, this engine knows ${known}. Run it with the engine that compiled it, or compile the workflow again.`,
+    { details: { what, found: found ?? null, known } },
+  );
 }

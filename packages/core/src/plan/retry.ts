@@ -15,7 +15,11 @@ interface Range {
 const DAY_MS = 86_400_000;
 
 /** The retry policy of a block, brought into range; undefined: one try only. Graphs made for this engine have wider ranges. */
-export function retryPolicy(block: Block, dialect: 'import' | 'heddle', found: Diagnostic[]): RetryPolicy | undefined {
+export function retryPolicy(
+  block: Block,
+  dialect: 'import' | 'heddle',
+  found: Diagnostic[],
+): RetryPolicy | undefined {
   const stored = block.retry;
   if (!isJsonObject(stored) || own(stored, 'enabled') !== true) return undefined;
   if (cannotRetry(block)) {
@@ -32,7 +36,9 @@ export function retryPolicy(block: Block, dialect: 'import' | 'heddle', found: D
   const wide = dialect === 'heddle';
   const read = (key: string, range: Range): number => readNumber(block, stored, { key, ...range }, found);
   const maxTries = Math.floor(read('maxTries', { least: 2, most: wide ? 100 : 5, usual: 3 }));
-  const waitMs = Math.floor(read('waitBetweenTriesMs', { least: 0, most: wide ? DAY_MS : 5000, usual: 1000 }));
+  const waitMs = Math.floor(
+    read('waitBetweenTriesMs', { least: 0, most: wide ? DAY_MS : 5000, usual: 1000 }),
+  );
   const backoff = read('backoffCoefficient', { least: 1, most: 100, usual: 1 });
   const usualMost = backoff === 1 ? waitMs : Math.max(waitMs, 60_000);
   const maxWaitMs = Math.floor(read('maxWaitMs', { least: waitMs, most: DAY_MS, usual: usualMost }));
@@ -42,10 +48,21 @@ export function retryPolicy(block: Block, dialect: 'import' | 'heddle', found: D
 
 function cannotRetry(block: Block): boolean {
   const { type } = block;
-  return block.trigger || isTriggerType(type) || type === 'loop' || type === 'parallel' || type === 'human_in_the_loop';
+  return (
+    block.trigger ||
+    isTriggerType(type) ||
+    type === 'loop' ||
+    type === 'parallel' ||
+    type === 'human_in_the_loop'
+  );
 }
 
-function readNumber(block: Block, stored: JsonObject, range: Range & { key: string }, found: Diagnostic[]): number {
+function readNumber(
+  block: Block,
+  stored: JsonObject,
+  range: Range & { key: string },
+  found: Diagnostic[],
+): number {
   const { key, least, most, usual } = range;
   const value = own(stored, key);
   if (value == null) return usual;

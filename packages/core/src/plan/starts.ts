@@ -9,7 +9,10 @@ export function findStarts(places: Places, fileOrder: readonly string[], found: 
   const rank = (place: Place): number => (place.block.trigger ? Infinity : triggerRank(place.block.type));
   const triggers = fileOrder
     .flatMap((id) => places.get(id) ?? [])
-    .filter(({ block, enabled, containers }) => enabled && containers.length === 0 && (block.trigger || isTriggerType(block.type)))
+    .filter(
+      ({ block, enabled, containers }) =>
+        enabled && containers.length === 0 && (block.trigger || isTriggerType(block.type)),
+    )
     .toSorted((a, b) => rank(a) - rank(b) || 0);
   const [first, second] = triggers;
   if (!first) {

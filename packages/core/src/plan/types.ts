@@ -23,7 +23,13 @@ const AGENT = {
   cost: 'json',
   interactionId: 'string',
 };
-const CHOICE = { model: 'string', tokens: 'json', cost: 'json', selectedRoute: 'string', selectedPath: 'json' };
+const CHOICE = {
+  model: 'string',
+  tokens: 'json',
+  cost: 'json',
+  selectedRoute: 'string',
+  selectedPath: 'json',
+};
 const CHILD = {
   success: 'boolean',
   childWorkflowName: 'string',
@@ -48,13 +54,21 @@ const KNOWN: readonly BlockTypeInfo[] = [
   },
   { type: 'variables', class: 'compute' },
   // Older graphs write <reply.response.data> for <reply.data>.
-  { type: 'response', class: 'compute', outputs: { data: 'json', status: 'number', headers: 'json', response: 'json' } },
+  {
+    type: 'response',
+    class: 'compute',
+    outputs: { data: 'json', status: 'number', headers: 'json', response: 'json' },
+  },
   { type: 'api', class: 'effect', outputs: { data: 'json', status: 'number', headers: 'json' } },
   { type: 'webhook_request', class: 'effect', outputs: { data: 'json', status: 'number', headers: 'json' } },
   { type: 'agent', class: 'effect', outputs: AGENT },
   { type: 'router', class: 'effect', outputs: { prompt: 'string', ...CHOICE } },
   { type: 'router_v2', class: 'effect', outputs: { context: 'string', reasoning: 'string', ...CHOICE } },
-  { type: 'evaluator', class: 'effect', outputs: { content: 'any', model: 'string', tokens: 'json', cost: 'json' } },
+  {
+    type: 'evaluator',
+    class: 'effect',
+    outputs: { content: 'any', model: 'string', tokens: 'json', cost: 'json' },
+  },
   { type: 'wait', class: 'wait', outputs: { waitDuration: 'number', status: 'string', resumeAt: 'string' } },
   { type: 'human_in_the_loop', class: 'pause', outputs: PAUSE },
   { type: 'workflow', class: 'child', outputs: CHILD },
@@ -80,11 +94,23 @@ export const TRIGGER_PRIORITY = [
 ] as const;
 
 /** Triggers that something outside sets off; they come after the others, as do blocks in trigger mode. */
-const EXTERNAL_TRIGGERS = new Set(['trigger', 'generic_webhook', 'webhook', 'schedule', 'rss', 'imap', 'circleback']);
+const EXTERNAL_TRIGGERS = new Set([
+  'trigger',
+  'generic_webhook',
+  'webhook',
+  'schedule',
+  'rss',
+  'imap',
+  'circleback',
+]);
 
 /** True for types that start runs. */
 export function isTriggerType(type: string): boolean {
-  return triggerRank(type) < TRIGGER_PRIORITY.length || EXTERNAL_TRIGGERS.has(type) || type.endsWith('_workspace_event');
+  return (
+    triggerRank(type) < TRIGGER_PRIORITY.length ||
+    EXTERNAL_TRIGGERS.has(type) ||
+    type.endsWith('_workspace_event')
+  );
 }
 
 /** Position in the order of default starts, from 0; external triggers share the last one. */
@@ -98,4 +124,9 @@ export function typeTable(registered: readonly BlockTypeInfo[] = []): TypeTable 
   const table = new Map(KNOWN.map((info) => [info.type, info]));
   for (const info of registered) table.set(info.type, { ...table.get(info.type), ...info });
   return table;
+}
+
+/** Types that something runs: those of registered executors, or where none are given every known one. */
+export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {
+  return new Set((registered ?? KNOWN).map(({ type }) => type));
 }

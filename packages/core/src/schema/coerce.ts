@@ -11,7 +11,7 @@ export function coerceAtStart(type: VariableType, stored: Json): Json {
     case 'number':
       return toNumber(stored);
     case 'boolean':
-      return String(stored).toLowerCase() === 'true';
+      return isTrue(stored);
     case 'array':
     case 'object':
       if (typeof stored !== 'string') return stored;
@@ -28,26 +28,34 @@ export function coerceAtStart(type: VariableType, stored: Json): Json {
  * An empty string and null stay as they are. Scalars in an object variable become `{value}`, in an array variable `[x]`.
  */
 export function coerceOnRead(type: VariableType, held: Json): Json {
-  if (held === null || held === '') return held;
-  const value = typeof held === 'string' && type !== 'string' && type !== 'plain' ? withoutQuotes(held) : held;
+  if (held === null || held === '' || type === 'string' || type === 'plain') return held;
+  const value = typeof held === 'string' ? withoutQuotes(held) : held;
   switch (type) {
     case 'number':
       return toNumber(value);
     case 'boolean':
-      return typeof value === 'boolean' ? value : String(value).toLowerCase() === 'true';
+      return isTrue(value);
     case 'object':
       return readAsObject(value);
     case 'array':
       return readAsArray(value);
-    case 'string':
-    case 'plain':
-      return value;
   }
 }
 
 function emptyValue(type: VariableType): Json {
-  const empty: { [type in VariableType]: Json } = { number: 0, boolean: false, array: [], object: {}, string: '', plain: '' };
+  const empty: { [type in VariableType]: Json } = {
+    number: 0,
+    boolean: false,
+    array: [],
+    object: {},
+    string: '',
+    plain: '',
+  };
   return empty[type];
+}
+
+function isTrue(value: Json): boolean {
+  return value === true || (typeof value === 'string' && value.toLowerCase() === 'true');
 }
 
 function toNumber(value: Json): number {

@@ -37,13 +37,18 @@ function isGraph(value: JsonObject): boolean {
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
 /** Id and name of a workflow: its own, else by the file's name (the UUID in it, else its base name). */
-export function identify(envelope: Envelope, fileName: string | undefined): { id: string; name: string; description?: string } {
+export function identify(
+  envelope: Envelope,
+  fileName: string | undefined,
+): { id: string; name: string; description?: string } {
   const base = baseName(fileName ?? '');
   const uuid = UUID.exec(base)?.[0];
   const metadata = own(envelope.state, 'metadata');
   const sources = [envelope.about, isJsonObject(metadata) ? metadata : {}];
   const text = (key: string): string | undefined =>
-    sources.map((source) => own(source, key)).find((value) => typeof value === 'string' && value.trim() !== '') as string | undefined;
+    sources
+      .map((source) => own(source, key))
+      .find((value) => typeof value === 'string' && value.trim() !== '') as string | undefined;
   const aboutId = own(envelope.about, 'id');
   const id = typeof aboutId === 'string' && aboutId !== '' ? aboutId : (uuid ?? (base || 'workflow'));
   const name = text('name') ?? (base.replace(UUID, '').replace(/^[-_. ]+|[-_. ]+$/g, '') || id);

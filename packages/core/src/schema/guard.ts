@@ -44,7 +44,12 @@ function copy(walk: Walk, value: unknown): Json | undefined {
     return undefined;
   }
   if (walk.path.length >= PARSE_LIMITS.depth) {
-    note(walk, 'INPUT_TOO_DEEP', `Values are nested more than ${PARSE_LIMITS.depth} deep.`, 'Flatten this value.');
+    note(
+      walk,
+      'INPUT_TOO_DEEP',
+      `Values are nested more than ${PARSE_LIMITS.depth} deep.`,
+      'Flatten this value.',
+    );
     return undefined;
   }
   return Array.isArray(value) ? copyArray(walk, value) : copyObject(walk, value);

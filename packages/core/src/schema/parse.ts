@@ -25,7 +25,9 @@ export interface ParseResult {
 export function parseWorkflowText(text: string, options: ParseOptions = {}): ParseResult {
   if (text.length > PARSE_LIMITS.textChars) {
     const message = `The text has ${text.length} characters, at most ${PARSE_LIMITS.textChars} are read.`;
-    return fail(diagnostic('INPUT_TOO_LARGE', { path: [], message, hint: 'Move the data out of the workflow.' }));
+    return fail(
+      diagnostic('INPUT_TOO_LARGE', { path: [], message, hint: 'Move the data out of the workflow.' }),
+    );
   }
   let input: unknown;
   try {
@@ -107,7 +109,14 @@ function readEdges(edges: Json | undefined, found: Diagnostic[]): Edge[] {
 }
 
 function wrongType(key: string, expected: string, value: Json | undefined): Diagnostic {
-  const got = value === undefined ? 'nothing' : Array.isArray(value) ? 'an array' : value === null ? 'null' : typeof value;
+  const got =
+    value === undefined
+      ? 'nothing'
+      : Array.isArray(value)
+        ? 'an array'
+        : value === null
+          ? 'null'
+          : typeof value;
   return diagnostic('INPUT_SHAPE', {
     path: [key],
     message: `${key}: expected ${expected}, received ${got}.`,

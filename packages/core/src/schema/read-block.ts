@@ -12,31 +12,38 @@ export function readBlock(key: string, value: Json, found: Diagnostic[]): Block 
   const raw = shape(blockShape, value, path, found);
   if (!raw) return undefined;
   if (raw.id != null && raw.id !== key) {
-    found.push(
-      diagnostic('BLOCK_ID_MISMATCH', {
-        blockId: key,
-        path: [...path, 'id'],
-        message: `The block under the key "${key}" has the id "${raw.id}".`,
-        hint: 'Give the block the id of its key; edges and references go by it.',
-      }),
-    );
+    found.push(idMismatch(key, raw.id));
     return undefined;
   }
   const data = (raw.data ?? {}) as JsonObject;
-  const parentId = own(data, 'parentId');
+  const { retry, timeoutMs } = raw as { retry?: Json; timeoutMs?: Json };
   return {
     id: key,
     type: raw.type,
     name: readName(key, raw.name, found),
     enabled: raw.enabled ?? true,
     trigger: raw.triggerMode ?? false,
-    ...(typeof parentId === 'string' && parentId !== '' && { parentId }),
+    ...readParent(data),
     fields: readFields(key, (raw.subBlocks ?? {}) as JsonObject, found),
     container: isContainerType(raw.type) ? pickContainer(data) : {},
     outputs: isJsonObject(raw.outputs) ? (raw.outputs as JsonObject) : {},
-    ...(raw.retry != null && { retry: raw.retry as Json }),
-    ...(raw.timeoutMs != null && { timeoutMs: raw.timeoutMs as Json }),
+    ...(retry != null && { retry }),
+    ...(timeoutMs != null && { timeoutMs }),
   };
+}
+
+function readParent(data: JsonObject): Pick<Block, 'parentId'> {
+  const parentId = own(data, 'parentId');
+  return typeof parentId === 'string' && parentId !== '' ? { parentId } : {};
+}
+
+function idMismatch(key: string, id: string): Diagnostic {
+  return diagnostic('BLOCK_ID_MISMATCH', {
+    blockId: key,
+    path: ['blocks', key, 'id'],
+    message: `The block under the key "${key}" has the id "${id}".`,
+    hint: 'Give the block the id of its key; edges and references go by it.',
+  });
 }
 
 /** True for loops and parallels. */

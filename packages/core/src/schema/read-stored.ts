@@ -16,7 +16,12 @@ export function readStored(state: JsonObject, found: Diagnostic[]): StoredContai
   return [...readMap('loop', 'loops', state, found), ...readMap('parallel', 'parallels', state, found)];
 }
 
-function readMap(kind: 'loop' | 'parallel', key: string, state: JsonObject, found: Diagnostic[]): StoredContainer[] {
+function readMap(
+  kind: 'loop' | 'parallel',
+  key: string,
+  state: JsonObject,
+  found: Diagnostic[],
+): StoredContainer[] {
   const map = own(state, key);
   if (!isJsonObject(map)) return [];
   return Object.entries(map).flatMap(([id, entry]): StoredContainer[] => {

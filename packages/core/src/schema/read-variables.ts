@@ -23,7 +23,8 @@ export function readVariables(stored: Json | undefined, found: Diagnostic[]): Va
   const variables: Variable[] = [];
   const seen = new Set<string>();
   for (const [key, entry] of Object.entries(value)) {
-    const variable = entry === null ? undefined : readVariable(Array.isArray(value) ? Number(key) : key, entry, found);
+    const variable =
+      entry === null ? undefined : readVariable(Array.isArray(value) ? Number(key) : key, entry, found);
     if (!variable) continue;
     if (seen.has(variable.id)) duplicate(key, variable.id, found);
     else variables.push(variable);

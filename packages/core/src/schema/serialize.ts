@@ -35,7 +35,10 @@ function writeBlock(block: Block): JsonObject {
     name,
     { id: name, type: 'short-input', value },
   ]);
-  const data: JsonObject = { ...(block.parentId !== undefined && { parentId: block.parentId }), ...block.container };
+  const data: JsonObject = {
+    ...(block.parentId !== undefined && { parentId: block.parentId }),
+    ...block.container,
+  };
   return {
     id: block.id,
     type: block.type,

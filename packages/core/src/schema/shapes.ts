@@ -33,16 +33,26 @@ export const variableShape = z.object({
   value: anything,
 });
 
-export const containerShape = z.object({ id: z.string().nullish(), nodes: z.array(z.string()).nullish() }).catchall(anything);
+export const containerShape = z
+  .object({ id: z.string().nullish(), nodes: z.array(z.string()).nullish() })
+  .catchall(anything);
 
 /** The value in its shape, or what is wrong with it, with paths from the state's root. */
-export function shape<T>(schema: z.ZodType<T>, value: unknown, path: (string | number)[], found: Diagnostic[]): T | undefined {
+export function shape<T>(
+  schema: z.ZodType<T>,
+  value: unknown,
+  path: (string | number)[],
+  found: Diagnostic[],
+): T | undefined {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   for (const issue of result.error.issues) {
     const at = [...path, ...issue.path.map((key) => (typeof key === 'symbol' ? String(key) : key))];
     const where = at.map(String).join('.');
-    const what = value === undefined ? 'is missing' : issue.message.replace(/^Invalid input: /, '').replace(/^\w/, (first) => first.toLowerCase());
+    const what =
+      value === undefined
+        ? 'is missing'
+        : issue.message.replace(/^Invalid input: /, '').replace(/^\w/, (first) => first.toLowerCase());
     found.push(
       diagnostic('INPUT_SHAPE', {
         ...(path[0] === 'blocks' && typeof path[1] === 'string' && { blockId: path[1] }),

@@ -1,0 +1,90 @@
+import type { Place } from '../../graph/containment.ts';
+import { own } from '../../json.ts';
+import type { Json } from '../../json.ts';
+import { isContainerType } from '../../schema/read-block.ts';
+import type { Block } from '../../schema/workflow.ts';
+import { diagnostic } from '../codes.ts';
+import type { DiagnosticCode } from '../codes.ts';
+import type { Compilation } from '../compilation.ts';
+import { fieldSite } from '../site.ts';
+import { isTriggerType } from '../types.ts';
+
+/** Fields without which a block of a known type fails or does nothing when it is reached. A mock may still stand in for it. */
+const NEEDED: ReadonlyMap<string, string> = new Map([
+  ['workflow', 'workflowId'],
+  ['workflow_input', 'workflowId'],
+  ['api', 'url'],
+]);
+
+/** Types that nothing runs, and fields that must not be empty. */
+export function checkBlocks(compilation: Compilation): void {
+  for (const id of [...compilation.structure.members].toSorted()) {
+    const { block } = compilation.structure.places.get(id) as Place;
+    if (block.trigger || isTriggerType(block.type)) continue;
+    if (isContainerType(block.type)) checkBody(compilation, block);
+    else {
+      checkType(compilation, block);
+      checkFields(compilation, block);
+    }
+  }
+}
+
+function checkType(compilation: Compilation, block: Block): void {
+  if (compilation.runnable.has(block.type)) return;
+  compilation.found.push(
+    diagnostic('BLOCK_TYPE_UNKNOWN', {
+      blockId: block.id,
+      path: ['blocks', block.id, 'type'],
+      message: `Nothing that is registered runs blocks of the type "${block.type}"; "${block.name}" fails when it is reached.`,
+      hint: 'Register an executor for the type, or give it a mock.',
+    }),
+  );
+}
+
+function checkFields(compilation: Compilation, block: Block): void {
+  for (const name of compilation.types.get(block.type)?.required ?? []) {
+    if (isEmpty(own(block.fields, name))) report(compilation, block, { code: 'FIELD_REQUIRED', name });
+  }
+  const needed = NEEDED.get(block.type);
+  if (needed !== undefined && isEmpty(own(block.fields, needed))) {
+    report(compilation, block, { code: 'FIELD_EMPTY', name: needed });
+  }
+}
+
+function report(
+  compilation: Compilation,
+  block: Block,
+  { code, name }: { code: DiagnosticCode; name: string },
+): void {
+  const { path } = fieldSite(block, name);
+  const message = `The field "${name}" of "${block.name}" is empty.`;
+  compilation.found.push(diagnostic(code, { blockId: block.id, path, message, hint: 'Fill it in.' }));
+}
+
+function checkBody(compilation: Compilation, block: Block): void {
+  const { places, regions, found } = { ...compilation.structure, found: compilation.found };
+  if ((regions.get(block.id)?.size ?? 0) > 0) return;
+  const inside = [...places.values()].filter((place) => place.containers.at(-1) === block.id);
+  const why =
+    inside.length === 0
+      ? 'it is empty'
+      : inside.some(({ enabled }) => enabled)
+        ? 'no edge leads to any'
+        : 'all are disabled';
+  found.push(
+    diagnostic('CONTAINER_EMPTY', {
+      blockId: block.id,
+      path: ['blocks', block.id],
+      message: `The ${block.type} "${block.name}" has no block inside that can run: ${why}.`,
+      hint: `Put a block into it and draw an edge to it from the ${block.type}.`,
+    }),
+  );
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return (
+    value == null ||
+    (typeof value === 'string' && value.trim() === '') ||
+    (Array.isArray(value) && value.length === 0)
+  );
+}

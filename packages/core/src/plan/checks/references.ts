@@ -1,0 +1,69 @@
+import { nearest } from '../../refs/nearest.ts';
+import type { Reference } from '../../refs/template.ts';
+import { diagnostic } from '../codes.ts';
+import type { Finding } from '../codes.ts';
+import type { Compilation, SeenReference } from '../compilation.ts';
+import type { BlockConfig } from '../plan.ts';
+import { NeverRan } from './never-ran.ts';
+
+/** References that lead somewhere, but never to a value. Each is reported once for a field, however often it is written. */
+export function checkReferences(
+  compilation: Compilation,
+  starts: readonly string[],
+  blocks: ReadonlyMap<string, BlockConfig>,
+): void {
+  const order = new NeverRan(compilation, starts);
+  const reported = new Set<string>();
+  for (const seen of compilation.seen) {
+    const key = JSON.stringify([seen.site.path, seen.ref.text]);
+    if (reported.has(key)) continue;
+    reported.add(key);
+    if (seen.ref.kind === 'invalid') report(compilation, 'REFERENCE_INVALID', seen, invalid(seen.ref));
+    else if (seen.ref.kind === 'block' || seen.ref.kind === 'results')
+      checkTarget(compilation, seen, { order, blocks });
+  }
+}
+
+interface Looking {
+  order: NeverRan;
+  blocks: ReadonlyMap<string, BlockConfig>;
+}
+
+function checkTarget(compilation: Compilation, seen: SeenReference, { order, blocks }: Looking): void {
+  const { ref, site } = seen;
+  const target = ref.kind === 'block' || ref.kind === 'results' ? ref.block : '';
+  const why = order.why(site.block.id, target, seen.standing);
+  if (why !== undefined) {
+    report(compilation, 'REFERENCE_NEVER_RAN', seen, {
+      message: `${ref.text} in "${site.block.name}" is always empty: ${why}.`,
+      hint: 'Read a block that comes before, or move this one behind it.',
+    });
+  } else if (ref.kind === 'block') checkOutput(compilation, seen, blocks.get(target));
+}
+
+/** The first step of the path against the block's declared outputs. Triggers also pass on what their input brings. */
+function checkOutput(compilation: Compilation, seen: SeenReference, target: BlockConfig | undefined): void {
+  const [first] = seen.ref.kind === 'block' ? seen.ref.path : [];
+  if (!target?.outputs || target.trigger || typeof first !== 'string' || first === 'error') return;
+  const { fields } = target.outputs;
+  if (Object.hasOwn(fields, first)) return;
+  const names = Object.keys(fields);
+  const near = nearest(first, names);
+  report(compilation, 'REFERENCE_UNDECLARED_OUTPUT', seen, {
+    message: `${seen.ref.text} in "${seen.site.block.name}" names "${first}", which "${target.name}" does not declare; without it the block fails.`,
+    hint: near ? `Did you mean "${near.name}"?` : `Its outputs are ${names.join(', ')}.`,
+  });
+}
+
+function invalid(ref: Extract<Reference, { kind: 'invalid' }>): Pick<Finding, 'message' | 'hint'> {
+  return { message: `${ref.message} The block fails when it is reached.`, hint: 'Correct the path.' };
+}
+
+function report(
+  { found }: Compilation,
+  code: 'REFERENCE_INVALID' | 'REFERENCE_NEVER_RAN' | 'REFERENCE_UNDECLARED_OUTPUT',
+  { site }: SeenReference,
+  text: Pick<Finding, 'message' | 'hint'>,
+): void {
+  found.push(diagnostic(code, { blockId: site.block.id, path: site.path, ...text }));
+}
