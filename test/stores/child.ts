@@ -1,6 +1,6 @@
 // A process of its own for the tests of what processes do to each other: `node child.ts COMMAND DATA [ARGUMENT]`.
 // It prints one JSON value per line.
-import type { Json } from '@heddle/core';
+import type { EngineError, Json } from '@heddle/core';
 import { requestControl } from '../../packages/engine/src/store/control.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import { systemClock } from '../../packages/engine/src/clock.ts';
@@ -21,6 +21,31 @@ const commands: { [name: string]: () => Promise<void> | void } = {
       await runs.append(argument, [entry(seq), entry((seq += 1))]);
       print(seq);
     }
+  },
+  /** Owns the folder and appends until it cannot: prints what it was told, for an entry and for a large value, and the last number that was committed. */
+  async fill() {
+    // The signal's default would end the process; as with a full disk, the write is to fail.
+    process.on('SIGXFSZ', () => undefined);
+    const { runs, values } = openStores({ data });
+    const told = async (write: () => unknown): Promise<Json> => {
+      try {
+        await write();
+        return 'written';
+      } catch (error) {
+        const { code, message } = error as EngineError;
+        return { code, message };
+      }
+    };
+    await runs.create(newRun(argument), started());
+    let seq = 1;
+    let answer: Json = 'written';
+    while (answer === 'written') {
+      answer = await told(() => runs.append(argument, [entry(seq + 1, 'x'.repeat(5000))]));
+      if (answer === 'written') seq += 1;
+    }
+    print(answer);
+    print(await told(() => values.put(JSON.stringify('x'.repeat(2_000_000)))));
+    print(seq);
   },
   /** Owns the folder and serves; `hang`: takes requests and never answers. */
   serve() {

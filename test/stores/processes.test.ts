@@ -23,9 +23,11 @@ interface Child {
 }
 
 function child(...args: string[]): Child {
-  const running = spawn(process.execPath, ['--conditions=@heddle/source', CHILD, ...args], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  return start(process.execPath, ['--conditions=@heddle/source', CHILD, ...args]);
+}
+
+function start(command: string, args: string[]): Child {
+  const running = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let errors = '';
   running.stderr.on('data', (text: Buffer) => (errors += text.toString()));
   const lines: Json[] = [];
@@ -100,6 +102,37 @@ describe('a data folder and the processes around it', () => {
     }
     expect(stores({ data }).runs.open()).toEqual(['a', 'b', 'c']);
   });
+
+  it.skipIf(process.platform === 'win32')(
+    'says DATA_UNWRITABLE when the system refuses a write, and keeps what was committed',
+    async () => {
+      const data = dataFolder();
+      // A limit on the size of files, in blocks of 512 bytes, stands in for a full disk: the write itself fails.
+      const limited = start('/bin/sh', [
+        '-c',
+        'ulimit -f 2048; exec "$0" "$@"',
+        process.execPath,
+        '--conditions=@heddle/source',
+        CHILD,
+        'fill',
+        data,
+        'r',
+      ]);
+      const [entryTold, valueTold, committed] = await limited.printed(3);
+      expect(entryTold).toMatchObject({
+        code: 'DATA_UNWRITABLE',
+        message: expect.stringMatching(/heddle\.db" cannot be used: the disk/) as string,
+      });
+      expect(valueTold).toMatchObject({
+        code: 'DATA_UNWRITABLE',
+        message: expect.stringMatching(/values.*file size/) as string,
+      });
+      expect(await limited.ended).toBe(0);
+      const { runs } = stores({ data });
+      expect((await runs.journal('r')).length).toBe(committed);
+      await runs.append('r', [entry((committed as number) + 1)]);
+    },
+  );
 
   it('is read by two processes while a third writes: each sees every entry once, in order', async () => {
     const data = dataFolder();

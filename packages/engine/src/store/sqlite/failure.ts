@@ -15,7 +15,8 @@ const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
 
 /** Extended result codes of constraints. */
 export const FOREIGN_KEY = 787;
-export const PRIMARY_KEY = 1555;
+export const NOT_NULL = 1299;
+export const UNIQUE = 2067;
 
 /** The extended result code of an error of node:sqlite; undefined for any other error. */
 export function sqliteCode(error: unknown): number | undefined {

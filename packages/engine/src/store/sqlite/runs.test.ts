@@ -101,24 +101,27 @@ it.each([
   db.close();
 });
 
-it('reads, pages and filters lists by the indexes alone', async () => {
+it('reads journals, lists and open runs by their indexes, without sorting', async () => {
   const data = dataFolder();
   open({ data });
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: true, durability: 'process' });
   onTestFinished(() => db.close());
-  const plan = (where: string, sql: string): unknown =>
-    db.prepare(`EXPLAIN QUERY PLAN SELECT ${sql} ${where} ORDER BY created_ms DESC, run_id DESC`).all()[0]?.[
-      'detail'
-    ];
-  expect(plan("WHERE status IN ('failed')", 'record FROM records')).toBe(
-    'SCAN records USING INDEX records_newest',
-  );
-  expect(plan("WHERE workflow_id = 'w' AND (created_ms, run_id) < (1, 'r')", 'record FROM records')).toMatch(
-    /^SEARCH records USING INDEX records_workflow/,
-  );
-  expect(
+  const plan = (sql: string): unknown[] =>
     db
-      .prepare('EXPLAIN QUERY PLAN SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id')
-      .all(),
-  ).toEqual([expect.objectContaining({ detail: 'SCAN runs USING COVERING INDEX runs_open' }) as unknown]);
+      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
+      .all()
+      .map((step) => step['detail']);
+  const page = 'ORDER BY created_ms DESC, run_id DESC';
+  expect(plan('SELECT entry FROM journal WHERE run = 1 AND seq > 2 ORDER BY seq')).toEqual([
+    'SEARCH journal USING INDEX journal_run (run=? AND seq>?)',
+  ]);
+  expect(plan(`SELECT record FROM records WHERE status IN ('failed') ${page}`)).toEqual([
+    'SCAN records USING INDEX records_newest',
+  ]);
+  expect(
+    plan(`SELECT record FROM records WHERE workflow_id = 'w' AND (created_ms, run_id) < (1, 'r') ${page}`),
+  ).toEqual([expect.stringMatching(/^SEARCH records USING INDEX records_workflow/)]);
+  expect(plan('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id')).toEqual([
+    'SCAN runs USING COVERING INDEX runs_open',
+  ]);
 });

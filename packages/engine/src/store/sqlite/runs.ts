@@ -7,7 +7,10 @@ import type { JournalRow } from '../journal.ts';
 import type { LocalRunStore } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
 import { explained } from './database.ts';
-import { FOREIGN_KEY, PRIMARY_KEY, sqliteCode } from './failure.ts';
+import { FOREIGN_KEY, NOT_NULL, sqliteCode, UNIQUE } from './failure.ts';
+
+/** The number of the run that the first parameter names; null, which no table takes, for an unknown one. */
+const RUN = '(SELECT number FROM runs WHERE run_id = ?)';
 
 function prepare(db: DatabaseSync) {
   return {
@@ -15,17 +18,17 @@ function prepare(db: DatabaseSync) {
     header: db.prepare('SELECT header FROM runs WHERE run_id = ?'),
     open: db.prepare('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id'),
     end: db.prepare('UPDATE runs SET ended = ? WHERE run_id = ? AND ended <> ?'),
-    append: db.prepare('INSERT INTO journal (run_id, seq, entry) VALUES (?, ?, ?)'),
-    journal: db.prepare('SELECT seq, entry FROM journal WHERE run_id = ? AND seq > ? ORDER BY seq'),
+    append: db.prepare(`INSERT INTO journal (run, seq, entry) VALUES (${RUN}, ?, ?)`),
+    journal: db.prepare(`SELECT seq, entry FROM journal WHERE run = ${RUN} AND seq > ? ORDER BY seq`),
     record: db.prepare('SELECT record FROM records WHERE run_id = ?'),
     saveRecord: db.prepare(`
       INSERT INTO records (run_id, workflow_id, status, created_ms, record) VALUES (?, ?, ?, ?, ?)
       ON CONFLICT (run_id) DO UPDATE SET workflow_id = excluded.workflow_id, status = excluded.status,
         created_ms = excluded.created_ms, record = excluded.record`),
-    logs: db.prepare('SELECT log FROM logs WHERE run_id = ? ORDER BY execution_order'),
+    logs: db.prepare(`SELECT log FROM logs WHERE run = ${RUN} ORDER BY execution_order`),
     saveLog: db.prepare(`
-      INSERT INTO logs (run_id, execution_order, log) VALUES (?, ?, ?)
-      ON CONFLICT (run_id, execution_order) DO UPDATE SET log = excluded.log`),
+      INSERT INTO logs (run, execution_order, log) VALUES (${RUN}, ?, ?)
+      ON CONFLICT (run, execution_order) DO UPDATE SET log = excluded.log`),
   };
 }
 
@@ -159,6 +162,6 @@ function filters(query: RunQuery): { where: string; values: SQLInputValue[] } {
 
 function refusal(error: unknown, runId: string): unknown {
   const code = sqliteCode(error);
-  if (code === FOREIGN_KEY) return unknownRun(runId);
-  return code === PRIMARY_KEY ? entryTwice(runId) : error;
+  if (code === FOREIGN_KEY || code === NOT_NULL) return unknownRun(runId);
+  return code === UNIQUE ? entryTwice(runId) : error;
 }
