@@ -8,7 +8,11 @@ export interface ApiRequest {
   method: string;
   headers: [string, string][];
   body: string | undefined;
+  /** A header lets the server recognise a repeated request. */
+  hasKey: boolean;
 }
+
+const KEY_HEADER = 'Idempotency-Key';
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
 
@@ -22,8 +26,8 @@ export function readRequest(context: BlockContext): ApiRequest | undefined {
   const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(context.field('body', 'native'));
   if (body !== undefined && body.isJson && !has(headers, 'content-type'))
     headers.push(['Content-Type', 'application/json']);
-  addIdempotencyKey(context, headers);
-  return { url: urlOf(address, pairsOf(context, 'params')), method, headers, body: body?.text };
+  const hasKey = addIdempotencyKey(context, headers);
+  return { url: urlOf(address, pairsOf(context, 'params')), method, headers, body: body?.text, hasKey };
 }
 
 function pairsOf(context: BlockContext, name: string): [string, string][] {
@@ -54,18 +58,15 @@ function bodyOf(value: Json | undefined): { text: string; isJson: boolean } | un
 }
 
 /** `idempotencyHeader`: true sends `Idempotency-Key`, a text names another header; equal over tries and restarts (decision 23). */
-function addIdempotencyKey(context: BlockContext, headers: [string, string][]): void {
+function addIdempotencyKey(context: BlockContext, headers: [string, string][]): boolean {
   const asked = context.field('idempotencyHeader', 'native');
-  const name = isOn(asked)
-    ? 'Idempotency-Key'
-    : typeof asked === 'string' && asked !== 'false'
-      ? asked.trim()
-      : '';
-  if (name !== '' && !has(headers, name)) headers.push([name, context.idempotencyKey]);
+  const name = typeof asked === 'string' && asked !== 'true' && asked !== 'false' ? asked.trim() : '';
+  const key = isOn(asked) ? KEY_HEADER : name;
+  if (key !== '' && !has(headers, key)) headers.push([key, context.idempotencyKey]);
+  return key !== '' || has(headers, KEY_HEADER);
 }
 
-/** Whether a header of this name is there, whatever its case. */
-export function has(headers: readonly (readonly [string, string])[], name: string): boolean {
+function has(headers: readonly (readonly [string, string])[], name: string): boolean {
   return headers.some(([key]) => key.toLowerCase() === name.toLowerCase());
 }
 

@@ -1,7 +1,6 @@
 import type { BlockContext, Clock, Json } from '@heddle/core/blocks';
 import type { EgressResponse } from '@heddle/sandbox/egress';
 import { asText, isOn } from '../values.ts';
-import { has } from './request.ts';
 import type { ApiRequest } from './request.ts';
 
 /** How an api block tries again, beside the retry policy that every block may have. */
@@ -18,10 +17,7 @@ const MOST_RETRIES = 10;
 /** The block's retries; none for a request that may act twice, unless the block allows it or the request has a key. */
 export function readRetry(context: BlockContext, request: ApiRequest): ApiRetry {
   const safe =
-    IDEMPOTENT.has(request.method) ||
-    isOn(context.field('retryNonIdempotent', 'native')) ||
-    has(request.headers, 'Idempotency-Key') ||
-    isOn(context.field('idempotencyHeader', 'native'));
+    IDEMPOTENT.has(request.method) || request.hasKey || isOn(context.field('retryNonIdempotent', 'native'));
   const delayMs = count(context.field('retryDelayMs'), 500);
   return {
     retries: safe ? Math.min(Math.floor(count(context.field('retries'), 0)), MOST_RETRIES) : 0,

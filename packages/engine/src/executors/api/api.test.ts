@@ -1,0 +1,303 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { JsonObject } from '@heddle/core/blocks';
+import { createEgress, EgressError } from '@heddle/sandbox/egress';
+import type { EgressRequest, EgressResponse } from '@heddle/sandbox/egress';
+import { contextOf, failureOf } from '../../../../../test/support/block.ts';
+import type { Scene } from '../../../../../test/support/block.ts';
+import { TestClock } from '../../../../../test/support/test-clock.ts';
+import { apiExecutor } from './api.ts';
+
+type Answer = { status?: number; headers?: [string, string][]; body?: string | Uint8Array } | Error;
+
+const answered = ({
+  status = 200,
+  headers = [['content-type', 'application/json']],
+  body = '{}',
+}: Exclude<Answer, Error>): EgressResponse => ({
+  status,
+  statusText: status === 503 ? 'Unavailable' : '',
+  url: 'https://x.test/',
+  redirected: false,
+  headers,
+  body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
+});
+
+interface Call extends Scene {
+  answers?: Answer[];
+  requests?: EgressRequest[];
+}
+
+const call = (
+  params: JsonObject,
+  { answers = [{}], requests = [], ...scene }: Call = {},
+): Promise<unknown> => {
+  let turn = 0;
+  const fetch = async (request: EgressRequest): Promise<EgressResponse> => {
+    requests.push(request);
+    const answer = answers[Math.min(turn++, answers.length - 1)] ?? {};
+    if (answer instanceof Error) throw answer;
+    return answered(answer);
+  };
+  const context = contextOf({
+    type: 'api',
+    params: { url: 'https://x.test/a', ...params },
+    services: { egress: async () => ({ fetch }) },
+    ...scene,
+  });
+  return Promise.resolve(apiExecutor.execute(context));
+};
+
+const requestOf = async (params: JsonObject, more: Call = {}): Promise<EgressRequest> => {
+  const requests: EgressRequest[] = [];
+  await call(params, { ...more, requests });
+  return requests[0]!;
+};
+
+const table = (...pairs: [string, string][]): JsonObject[] =>
+  pairs.map(([Key, Value]) => ({ id: Key, cells: { Key, Value } }));
+
+describe('the request of an api block', () => {
+  it('is not sent without a URL (P1)', async () => {
+    expect(await call({ url: ' ' })).toEqual({ output: { data: null, status: 200, headers: {} } });
+  });
+
+  it('has method, query and headers from the fields; quotes around the URL are dropped', async () => {
+    const params = {
+      url: '"https://x.test/a?b=1"',
+      method: 'delete',
+      params: table(['q', 'a b&c'], ['b', '2']),
+      headers: table(['X-A', '<a.v>']),
+    };
+    expect(await requestOf(params, { outputs: { A: { v: 7 } } })).toMatchObject({
+      url: 'https://x.test/a?b=1&q=a+b%26c&b=2',
+      method: 'DELETE',
+      headers: [['X-A', '7']],
+      timeoutMs: 300_000,
+    });
+  });
+
+  it.each<[JsonObject, string | null, boolean]>([
+    [{ body: { a: '<a.v>' } }, '{"a":7}', true],
+    [{ body: '{"a": 12345678901234567890}' }, '{"a": 12345678901234567890}', true],
+    [{ body: 'plain' }, 'plain', false],
+    [{ body: '{no json' }, '{no json', false],
+    [{ body: null }, null, false],
+  ])('sends the body %j (P4–P6)', async (params, body, isJson) => {
+    const request = await requestOf({ method: 'POST', ...params }, { outputs: { A: { v: 7 } } });
+    expect(request.body).toBe(body);
+    expect(request.headers).toEqual(isJson ? [['Content-Type', 'application/json']] : []);
+  });
+
+  it('keeps a content type of its own, and sends no body with GET', async () => {
+    expect(
+      (await requestOf({ method: 'PUT', body: {}, headers: { 'content-type': 'application/x' } })).headers,
+    ).toEqual([['content-type', 'application/x']]);
+    expect((await requestOf({ body: '{"a":1}' })).body).toBeNull();
+  });
+
+  it('sends the same key at every try when it is asked to (decision 23)', async () => {
+    expect((await requestOf({ method: 'POST', idempotencyHeader: true })).headers).toEqual([
+      ['Idempotency-Key', 'run-1/self/2/0'],
+    ]);
+    expect((await requestOf({ method: 'POST', idempotencyHeader: 'X-Once' })).headers).toEqual([
+      ['X-Once', 'run-1/self/2/0'],
+    ]);
+  });
+
+  it('gets the time that is asked for, at most what is left', async () => {
+    expect(await requestOf({ timeout: '5000' })).toMatchObject({ timeoutMs: 5000 });
+    expect(await requestOf({ timeout: '5000' }, { deadlineMs: 300 })).toMatchObject({ timeoutMs: 300 });
+  });
+
+  it.each<[JsonObject, string]>([
+    [{ url: 'x.test/a' }, 'scheme'],
+    [{ url: 'file:///etc/passwd' }, 'http'],
+    [{ method: 'BREW' }, '"BREW"'],
+    [{ headers: 'bad' }, 'headers'],
+  ])('is refused when it makes no sense: %j (P2)', async (params, message) => {
+    expect(await failureOf(() => call(params))).toMatchObject({
+      code: 'BLOCK_CONFIG_INVALID',
+      retryable: false,
+      message: expect.stringContaining(message) as string,
+    });
+  });
+});
+
+describe('the answer of an api block', () => {
+  it.each<[Exclude<Answer, Error>, unknown]>([
+    [{ body: '{"a": [1]}' }, { a: [1] }],
+    [{ body: 'not json' }, 'not json'],
+    [{ headers: [['content-type', 'application/problem+json; charset=utf-8']], body: '{"t": 1}' }, { t: 1 }],
+    [{ headers: [['content-type', 'text/plain']], body: '{"t": 1}' }, '{"t": 1}'],
+    [{ headers: [['content-type', 'text/plain; charset=iso-8859-1']], body: new Uint8Array([0xe9]) }, 'é'],
+    [{ headers: [['content-type', 'image/png']], body: new Uint8Array([137, 80]) }, 'iVA='],
+    [{ status: 204, headers: [], body: '' }, null],
+  ])('%j gives its data (P7)', async (answer, data) => {
+    expect(await call({}, { answers: [answer] })).toMatchObject({
+      output: { data, status: answer.status ?? 200 },
+    });
+  });
+
+  it('joins headers that are repeated', async () => {
+    const headers: [string, string][] = [
+      ['x-a', '1'],
+      ['x-a', '2'],
+    ];
+    expect(await call({}, { answers: [{ headers }] })).toMatchObject({
+      output: { headers: { 'x-a': '1, 2' } },
+    });
+  });
+});
+
+describe('a failing api block', () => {
+  it('names method, URL, status and what to do; never credentials or values of the query (P8–P10)', async () => {
+    const params = { url: 'https://user:pw@x.test/a?token=abc', method: 'POST' };
+    const failure = await failureOf(() =>
+      call(params, { answers: [{ status: 503, body: '{"why": "busy"}' }] }),
+    );
+    expect(failure).toMatchObject({
+      code: 'HTTP_FAILED',
+      retryable: true,
+      message:
+        "POST https://x.test/a?token=… answered 503 Unavailable. The fault is the server's: retries may help.",
+      details: { method: 'POST', url: 'https://x.test/a?token=…', status: 503, body: '{"why":"busy"}' },
+    });
+  });
+
+  it.each<[EgressError['code'], boolean]>([
+    ['EGRESS_FAILED', true],
+    ['EGRESS_TIMEOUT', true],
+    ['EGRESS_DENIED', false],
+    ['EGRESS_TOO_LARGE', false],
+  ])('%s: no answer came (P11)', async (code, retryable) => {
+    expect(await failureOf(() => call({}, { answers: [new EgressError(code, 'the reason')] }))).toMatchObject(
+      {
+        code: 'HTTP_FAILED',
+        retryable,
+        message: 'GET https://x.test/a got no answer: the reason',
+        details: { reason: code },
+      },
+    );
+  });
+
+  it('tells the block-level retry policy how long the server wants it to wait', async () => {
+    const answers = [{ status: 429, headers: [['retry-after', '120']] as [string, string][] }];
+    expect(await failureOf(() => call({}, { answers }))).toMatchObject({ retryAfterMs: 120_000 });
+  });
+});
+
+describe('retries of an api block', () => {
+  /** Calls with a clock that is moved on as soon as somebody waits for it; gives the waits. */
+  const waits = async (
+    params: JsonObject,
+    more: Call,
+  ): Promise<{ waits: number[]; sent: number; outcome: unknown }> => {
+    const seen: number[] = [];
+    const requests: EgressRequest[] = [];
+    const clock = new (class extends TestClock {
+      override at(atMs: number, fire: () => void): () => void {
+        seen.push(atMs - this.now());
+        const cancel = super.at(atMs, fire);
+        queueMicrotask(() => this.advance(atMs - this.now()));
+        return cancel;
+      }
+    })();
+    const outcome = await call(params, { ...more, clock, requests }).catch((error: unknown) => error);
+    return { waits: seen, sent: requests.length, outcome };
+  };
+  const busy = { status: 503 };
+
+  it('wait longer and longer, up to a limit, until an answer is good', async () => {
+    const params = { retries: 4, retryDelayMs: 100, retryMaxDelayMs: 300 };
+    expect(
+      await waits(params, {
+        answers: [busy, new EgressError('EGRESS_FAILED', 'x'), busy, busy, { body: '1' }],
+      }),
+    ).toMatchObject({ waits: [100, 200, 300, 300], sent: 5, outcome: { output: { data: 1 } } });
+  });
+
+  it('end with the last failure', async () => {
+    expect(await waits({ retries: 1, retryDelayMs: 5 }, { answers: [busy] })).toMatchObject({
+      waits: [5],
+      sent: 2,
+      outcome: { code: 'HTTP_FAILED' },
+    });
+  });
+
+  it('are none by default, and none for answers that stay as they are', async () => {
+    expect(await waits({}, { answers: [busy] })).toMatchObject({ sent: 1 });
+    expect(await waits({ retries: 3 }, { answers: [{ status: 404 }] })).toMatchObject({ sent: 1 });
+    expect(await waits({ retries: 3 }, { answers: [new EgressError('EGRESS_DENIED', 'no')] })).toMatchObject({
+      sent: 1,
+    });
+  });
+
+  it('are none for a request that may act twice, unless it is allowed or has a key', async () => {
+    const params = { method: 'POST', retries: 1, retryDelayMs: 1 };
+    expect(await waits(params, { answers: [busy] })).toMatchObject({ sent: 1 });
+    expect(await waits({ ...params, retryNonIdempotent: true }, { answers: [busy] })).toMatchObject({
+      sent: 2,
+    });
+    expect(await waits({ ...params, idempotencyHeader: true }, { answers: [busy] })).toMatchObject({
+      sent: 2,
+    });
+    expect(await waits({ ...params, idempotencyHeader: 'X-Once' }, { answers: [busy] })).toMatchObject({
+      sent: 2,
+    });
+  });
+
+  it('wait as long as the server asks, in seconds or until a date, unless that is too long', async () => {
+    const after = (value: string): Answer => ({ status: 429, headers: [['retry-after', value]] });
+    const params = { retries: 1, retryDelayMs: 100 };
+    expect(await waits(params, { answers: [after('2'), {}] })).toMatchObject({ waits: [2000], sent: 2 });
+    expect(await waits(params, { answers: [after('Thu, 01 Jan 1970 00:00:07 GMT'), {}] })).toMatchObject({
+      waits: [7000],
+    });
+    expect(await waits(params, { answers: [after('3600'), {}] })).toMatchObject({
+      waits: [],
+      sent: 1,
+      outcome: { retryAfterMs: 3_600_000 },
+    });
+  });
+
+  it('stop when the run is cancelled, also while waiting', async () => {
+    const controller = new AbortController();
+    const clock = new TestClock();
+    const called = call({ retries: 5 }, { answers: [busy], clock, signal: controller.signal });
+    await expect.poll(() => clock.waiting).toBe(1);
+    controller.abort(new Error('stopped'));
+    await expect(called).rejects.toThrow('stopped');
+    expect(clock.waiting).toBe(0);
+  });
+});
+
+describe('through the guarded egress', () => {
+  const serve = async (): Promise<string> => {
+    const server = createServer((request, response) =>
+      response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify({ method: request.method, url: request.url })),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+  };
+
+  it('a real server answers where the policy allows it, and is out of reach where it does not', async () => {
+    const url = await serve();
+    const open = createEgress({ allowPrivate: true, ports: 'any' });
+    const closed = createEgress({ ports: 'any' });
+    onTestFinished(async () => {
+      await Promise.all([open.close(), closed.close()]);
+    });
+    expect(await call({ url, params: { q: 1 } }, { services: { egress: async () => open } })).toMatchObject({
+      output: { data: { method: 'GET', url: '/x?q=1' }, status: 200 },
+    });
+    expect(await failureOf(() => call({ url }, { services: { egress: async () => closed } }))).toMatchObject({
+      code: 'HTTP_FAILED',
+      details: { reason: 'EGRESS_DENIED' },
+    });
+  });
+});

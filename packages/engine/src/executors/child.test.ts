@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import type { JsonObject } from '@heddle/core/blocks';
+import { contextOf, failureOf } from '../../../../test/support/block.ts';
+import type { Scene } from '../../../../test/support/block.ts';
+import { childExecutor } from './child.ts';
+import type { ChildOutcome, ChildRequest, ChildWorkflow } from './services.ts';
+
+const CHILD: ChildWorkflow = { workflowId: 'wf-2', name: 'Child', inputs: ['topic'] };
+const DONE: ChildOutcome = { status: 'completed', runId: 'run-2', output: { data: 1 } };
+
+const call = (
+  params: JsonObject,
+  more: Scene & { outcome?: ChildOutcome; workflow?: ChildWorkflow | null; requests?: ChildRequest[] } = {},
+): unknown => {
+  const services = {
+    findChild: async () => (more.workflow === null ? undefined : (more.workflow ?? CHILD)),
+    child: async (request: ChildRequest) => {
+      more.requests?.push(request);
+      return more.outcome ?? DONE;
+    },
+  };
+  return childExecutor.execute(
+    contextOf({ type: 'workflow_input', params: { workflowId: 'wf-2', ...params }, services, ...more }),
+  );
+};
+
+const inputFor = async (params: JsonObject, more: Parameters<typeof call>[1] = {}): Promise<unknown> => {
+  const requests: ChildRequest[] = [];
+  await call(params, { ...more, requests });
+  return requests[0]?.input;
+};
+
+describe('a child workflow', () => {
+  it('gives its output as result (H14)', async () => {
+    expect(await call({})).toEqual({
+      output: { success: true, childWorkflowName: 'Child', childWorkflowId: 'wf-2', result: { data: 1 } },
+    });
+  });
+
+  it('gets the mapped inputs, from text or object, without keys it does not declare', async () => {
+    const outputs = { A: { t: 'x "y"', n: 3 } };
+    expect(await inputFor({ inputMapping: { topic: '<a.t>', other: 1 } }, { outputs })).toEqual({
+      topic: 'x "y"',
+    });
+    expect(await inputFor({ inputMapping: '{"topic": <a.n>, "other": 1}' }, { outputs })).toEqual({
+      topic: 3,
+    });
+    expect(
+      await inputFor({ inputMapping: { any: 1 } }, { workflow: { ...CHILD, inputs: undefined } }),
+    ).toEqual({ any: 1 });
+  });
+
+  it('of the older kind gets `input` as it is', async () => {
+    const more = { type: 'workflow', outputs: { A: { o: { p: 1 } } } };
+    expect(await inputFor({ input: '<a.o>' }, more)).toEqual({ p: 1 });
+    expect(await inputFor({ input: '{"q": 2}' }, more)).toEqual({ q: 2 });
+    expect(await inputFor({ input: 'text' }, more)).toBe('text');
+    expect(await inputFor({}, more)).toEqual({});
+  });
+
+  it('that fails, fails the block and is not tried again; its error names workflow and block (H15)', async () => {
+    const outcome: ChildOutcome = {
+      status: 'failed',
+      runId: 'run-2',
+      error: { code: 'BLOCK_FAILED', message: 'boom', blockName: 'F' },
+    };
+    expect(await failureOf(() => call({}, { outcome }))).toMatchObject({
+      code: 'CHILD_FAILED',
+      retryable: false,
+      message: 'The workflow "Child" failed: F: boom',
+      details: { chain: ['Child'], cause: 'F: boom', childRunId: 'run-2' },
+    });
+  });
+
+  it('that failed by a child of its own shows the whole chain', async () => {
+    const error = {
+      code: 'CHILD_FAILED',
+      message: 'long',
+      blockName: 'W',
+      details: { chain: ['B', 'C'], cause: 'F: boom' },
+    };
+    expect(
+      await failureOf(() => call({}, { outcome: { status: 'failed', runId: 'r', error } })),
+    ).toMatchObject({
+      message: 'The workflows "Child" → "B" → "C" failed: F: boom',
+      details: { chain: ['Child', 'B', 'C'], cause: 'F: boom' },
+    });
+  });
+
+  it('that was cancelled fails the block', async () => {
+    expect(await failureOf(() => call({}, { outcome: { status: 'cancelled', runId: 'r' } }))).toMatchObject({
+      code: 'CHILD_FAILED',
+      message: expect.stringContaining('cancelled') as string,
+    });
+  });
+
+  it('must be named (H2) and be there (H4)', async () => {
+    expect(await failureOf(() => call({ workflowId: '' }))).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
+    expect(await failureOf(() => call({}, { workflow: null }))).toMatchObject({
+      code: 'CHILD_NOT_FOUND',
+      message: expect.stringContaining('"wf-2"') as string,
+    });
+  });
+
+  it('25 levels deep is the end (H3)', async () => {
+    expect(await call({}, { depth: 24 })).toMatchObject({ output: { success: true } });
+    expect(await failureOf(() => call({}, { depth: 25 }))).toMatchObject({ code: 'CHILD_DEPTH' });
+  });
+
+  it.each(['[1]', '{bad'])('inputs that are no object are refused: %s', async (inputMapping) => {
+    expect(await failureOf(() => call({ inputMapping }))).toMatchObject({ code: 'BLOCK_CONFIG_INVALID' });
+  });
+});

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest';
+import { region } from '../../../../test/support/graph.ts';
+import { contextOf } from '../../../../test/support/block.ts';
+import { TestClock } from '../../../../test/support/test-clock.ts';
+import { createBlockContext, targetOf } from './context.ts';
+
+describe('the context of a block', () => {
+  it('resolves a field as text, or natively, when it is asked for', () => {
+    const context = contextOf({
+      params: { a: '<p.o>', b: 'x <p.n>', c: [1, '{{K}}'] },
+      outputs: { P: { o: { q: 1 }, n: 2 } },
+      env: { K: 'v' },
+    });
+    expect(context.field('a')).toBe('{"q":1}');
+    expect(context.field('a', 'native')).toEqual({ q: 1 });
+    expect(context.fields()).toEqual({ a: { q: 1 }, b: 'x 2', c: [1, 'v'] });
+  });
+
+  it('has no field that the block has not, whatever its name', () => {
+    expect(contextOf({}).field('constructor')).toBeUndefined();
+  });
+
+  it('has one idempotency key per place, equal over tries (decision 30)', () => {
+    expect(contextOf({}).idempotencyKey).toBe('run-1/self/2/0');
+  });
+
+  it('gives the first source that has run, or {}', () => {
+    expect(contextOf({ outputs: { A: { a: 1 }, B: { b: 1 } } }).sourceOutput()).toEqual({ a: 1 });
+    expect(contextOf({ notRun: ['A'] }).sourceOutput()).toEqual({});
+  });
+
+  it('gives the source whose edge is live, not one that ran in an earlier turn', () => {
+    const { services, block, clock, signal } = contextOf({ outputs: { A: { a: 1 }, B: { b: 1 } } });
+    const context = createBlockContext({
+      runId: 'r',
+      workflowId: 'w',
+      block,
+      scope: [],
+      try: 1,
+      signal,
+      clock,
+      services,
+      liveSources: ['b'],
+    });
+    expect(context.sourceOutput()).toEqual({ b: 1 });
+  });
+
+  it('counts the time that is left', () => {
+    expect(contextOf({ clock: new TestClock(100), deadlineMs: 350 }).remainingMs).toBe(250);
+    expect(contextOf({ clock: new TestClock(400), deadlineMs: 350 }).remainingMs).toBe(0);
+    expect(contextOf({}).remainingMs).toBeUndefined();
+  });
+});
+
+describe('the target of a port', () => {
+  it('is the first block that an edge leads to by it', () => {
+    const graph = region('c:condition-1 -> b', 'c:condition-1 -> a', 'c:condition-2 -> a');
+    const from = graph.nodes.findIndex((node) => node.id === 'c');
+    expect(targetOf(graph, from, 'condition-1')).toBe('b');
+    expect(targetOf(graph, from, 'condition-2')).toBe('a');
+    expect(targetOf(graph, from, 'condition-3')).toBeUndefined();
+  });
+});

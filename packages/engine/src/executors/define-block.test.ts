@@ -1,0 +1,105 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { contextOf, failureOf } from '../../../../test/support/block.ts';
+import type { Scene } from '../../../../test/support/block.ts';
+import { defineBlock } from './define-block.ts';
+
+const greet = defineBlock({
+  type: 'greet',
+  input: z.object({
+    name: z.string(),
+    times: z.coerce.number().int().default(1),
+    note: z.string().optional(),
+  }),
+  output: z.object({
+    text: z.string(),
+    length: z.number().int(),
+    parts: z.array(z.string()),
+    extra: z.object({ key: z.string() }),
+  }),
+  run: ({ name, times }, context) => {
+    const text = `Hello ${name}! `.repeat(times).trim();
+    return { text, length: text.length, parts: [text], extra: { key: context.idempotencyKey } };
+  },
+});
+
+const run = (block: typeof greet, scene: Scene): unknown =>
+  block.execute(contextOf({ type: 'greet', ...scene }));
+
+describe('defineBlock', () => {
+  it('gives typed fields with references resolved, and checks the output', async () => {
+    expect(
+      await run(greet, {
+        params: { name: '<p.who>', times: '2', note: null },
+        outputs: { P: { who: 'Ada' } },
+      }),
+    ).toEqual({
+      output: {
+        text: 'Hello Ada! Hello Ada!',
+        length: 21,
+        parts: ['Hello Ada! Hello Ada!'],
+        extra: { key: 'run-1/self/2/0' },
+      },
+    });
+  });
+
+  it('declares outputs and required fields for checks of graphs', () => {
+    expect(greet).toMatchObject({
+      types: ['greet'],
+      class: 'effect',
+      outputs: { text: 'string', length: 'number', parts: 'array', extra: 'json' },
+      required: ['name'],
+    });
+  });
+
+  it('declares nothing that the schemas do not say', () => {
+    const open = defineBlock({
+      type: 'open',
+      class: 'compute',
+      input: z.record(z.string(), z.unknown()),
+      output: z.looseObject({ a: z.string() }).transform((value) => ({ a: value.a })),
+      run: () => ({ a: 'x' }),
+    });
+    expect(open).toMatchObject({ class: 'compute' });
+    expect(open.outputs).toBeUndefined();
+    expect(open.required).toBeUndefined();
+  });
+
+  it('lists every field that does not fit', async () => {
+    const failure = await failureOf(() => run(greet, { params: { name: 5, times: 'many' } }));
+    expect(failure).toMatchObject({
+      code: 'BLOCK_CONFIG_INVALID',
+      retryable: false,
+      details: { issues: [{ path: 'name' }, { path: 'times' }] },
+    });
+    expect(failure.message).toMatch(/"greet".*name: .*; times: /);
+  });
+
+  it('fails when the output does not fit, or is no JSON object', async () => {
+    const wrong = defineBlock({
+      type: 'greet',
+      input: z.object({}),
+      output: z.object({ n: z.number() }),
+      run: () => JSON.parse('{"n": "x"}') as { n: number },
+    });
+    expect(await failureOf(() => run(wrong, {}))).toMatchObject({
+      code: 'BLOCK_FAILED',
+      message: expect.stringContaining('n: ') as string,
+    });
+    const bare = defineBlock({
+      type: 'greet',
+      input: z.object({}),
+      run: () => JSON.parse('[1]') as { [key: string]: string },
+    });
+    expect(await failureOf(() => run(bare, {}))).toMatchObject({ code: 'BLOCK_FAILED' });
+  });
+
+  it('passes on what run throws', async () => {
+    const failing = defineBlock({
+      type: 'greet',
+      input: z.object({}),
+      run: () => Promise.reject(new Error('down')),
+    });
+    await expect(run(failing, {})).rejects.toThrow('down');
+  });
+});

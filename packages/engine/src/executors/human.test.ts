@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { blockOf, contextOf, failureOf } from '../../../../test/support/block.ts';
+import type { Scene } from '../../../../test/support/block.ts';
+import { humanExecutor } from './human.ts';
+
+const inputFormat = [
+  { id: 'a', name: 'approved', type: 'boolean', required: true },
+  { id: 'b', name: 'note', type: 'string' },
+  { id: 'c', name: 'amount', type: 'number', value: '5' },
+];
+const params: JsonObject = {
+  inputFormat,
+  builderData: [{ id: 'x', name: 'summary', type: 'string', value: '<agent.content>' }],
+};
+const outputs = { Agent: { content: 'All good' } };
+
+const pause = (scene: Scene = {}): JsonObject => {
+  const result = humanExecutor.execute(
+    contextOf({ type: 'human_in_the_loop', name: 'Approve', params, outputs, ...scene }),
+  );
+  return (result as { pause: JsonObject }).pause;
+};
+
+const resume = (input: Json, paused = pause()): JsonObject => {
+  const context = {
+    block: blockOf({ type: 'human_in_the_loop', name: 'Approve', params }),
+    paused,
+    input,
+    pausedMs: 1000,
+    nowMs: 61_000,
+  };
+  const output = humanExecutor.resume?.(context);
+  if (output === undefined) throw new Error('a pause can be resumed');
+  return output;
+};
+
+describe('a human pause', () => {
+  it('shows its fields with defaults, what is to be judged and the form (§3.10)', () => {
+    expect(pause()).toEqual({
+      approved: null,
+      note: null,
+      amount: 5,
+      response: {
+        data: {
+          operation: 'human',
+          responseStructure: [{ name: 'summary', type: 'string', value: 'All good' }],
+          inputFormat,
+          submission: null,
+        },
+        status: 200,
+        headers: { 'Content-Type': 'application/json' },
+      },
+    });
+  });
+
+  it('has links where the engine has a place to answer, and its own fields can use them', () => {
+    const pauseLinks = () => ({ url: 'https://x.test/r', resumeEndpoint: 'https://x.test/api/r' });
+    const builderData = [{ name: 'go', type: 'string', value: 'see <approve.url>' }];
+    const output = pause({ params: { builderData }, services: { pauseLinks } });
+    expect(output).toMatchObject({
+      url: 'https://x.test/r',
+      resumeEndpoint: 'https://x.test/api/r',
+      response: { data: { responseStructure: [{ value: 'see https://x.test/r' }] } },
+    });
+  });
+
+  it('does not read its own output of an earlier turn', () => {
+    const scene: Scene = { params: { builderData: [{ name: 'go', value: '<approve.url>' }] } };
+    const { lookup } = contextOf(scene).services;
+    const earlier = { ...lookup, block: () => ({ ran: true as const, output: { url: 'old' } }) };
+    expect(pause({ ...scene, services: { lookup: earlier } })).toMatchObject({
+      response: { data: { responseStructure: [{ value: '' }] } },
+    });
+  });
+
+  it('says that notifications are not sent, and pauses all the same', () => {
+    expect(pause({ params: { notification: [{ type: 'slack', title: 'Tell' }] } })).toMatchObject({
+      response: {
+        data: { notifications: [{ type: 'slack', sent: false, error: expect.any(String) as string }] },
+      },
+    });
+  });
+});
+
+describe('resuming', () => {
+  it('gives the submission everywhere it is looked for, typed, with defaults', () => {
+    const submission = { approved: true, amount: 5, extra: [1] };
+    expect(resume({ approved: 'true', extra: [1] })).toEqual({
+      ...pause(),
+      ...submission,
+      response: {
+        ...(pause()['response'] as JsonObject),
+        data: { ...((pause()['response'] as JsonObject)['data'] as JsonObject), submission },
+      },
+      submission,
+      resumeInput: { approved: 'true', extra: [1] },
+      submittedAt: '1970-01-01T00:01:01.000Z',
+      _resumed: true,
+      _pauseDurationMs: 60_000,
+    });
+  });
+
+  it.each<[string, Json]>([
+    ['JSON text', '{"approved": true}'],
+    ['a submission', { submission: { approved: true } }],
+  ])('takes %s', (_what, input) => {
+    expect(resume(input)).toMatchObject({ approved: true, submission: { approved: true } });
+  });
+
+  it.each<[Json, JsonObject]>([
+    ['just text', { value: 'just text' }],
+    [[1], { value: [1] }],
+    [null, {}],
+  ])('wraps %j when no field is required', (input, submission) => {
+    expect(resume(input, pause({ params: {} }))).toMatchObject({ submission });
+  });
+
+  it('refuses what does not fit, naming every field at once (decision 17)', async () => {
+    const failure = await failureOf(() => resume({ note: { a: 1 }, amount: 'many' }));
+    expect(failure).toMatchObject({
+      code: 'RESUME_INPUT_INVALID',
+      details: {
+        problems: [
+          { field: 'approved', problem: 'is required' },
+          { field: 'note', problem: 'must be a text' },
+          { field: 'amount', problem: 'must be a number' },
+        ],
+      },
+    });
+    for (const name of ['"Approve"', '"approved"', '"note"', '"amount"'])
+      expect(failure.message).toContain(name);
+  });
+
+  it('a submitted field cannot pass for what the engine says', () => {
+    const output = resume({ approved: true, _resumed: 'forged', submittedAt: 'forged', response: 'forged' });
+    expect(output).toMatchObject({
+      _resumed: true,
+      submittedAt: '1970-01-01T00:01:01.000Z',
+      response: { status: 200 },
+    });
+  });
+
+  it('a key __proto__ is data', () => {
+    const output = resume(JSON.parse('{"approved": true, "__proto__": {"x": 1}}') as Json);
+    expect(Object.keys(output)).toContain('__proto__');
+    expect(Object.getPrototypeOf(output)).toBe(Object.prototype);
+  });
+});

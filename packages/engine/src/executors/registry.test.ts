@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import type { BlockExecutor } from '@heddle/core/blocks';
+import { builtInExecutors } from './built-ins.ts';
+import { blockTypeInfos, createRegistry } from './registry.ts';
+import { unknownType } from './unknown.ts';
+
+const custom = (type: string): BlockExecutor => ({
+  types: [type],
+  class: 'effect',
+  outputs: { sent: 'boolean' },
+  required: ['to'],
+  execute: () => ({ output: {} }),
+});
+
+describe('the registry', () => {
+  it('has the types of the engine and of the embedder', () => {
+    const registry = createRegistry(builtInExecutors, [custom('mail')]);
+    expect([...registry.keys()]).toEqual([
+      'function',
+      'condition',
+      'variables',
+      'response',
+      'wait',
+      'human_in_the_loop',
+      'workflow',
+      'workflow_input',
+      'api',
+      'mail',
+    ]);
+  });
+
+  it.each([['function'], ['mail']])('refuses a second executor for %s', (type) => {
+    expect(() => createRegistry(builtInExecutors, [custom('mail'), custom(type)])).toThrow(
+      expect.objectContaining({
+        code: 'EXECUTOR_DUPLICATE',
+        message: expect.stringContaining(`"${type}"`) as string,
+      }) as Error,
+    );
+  });
+
+  it('tells the compiler what it has to know', () => {
+    const infos = blockTypeInfos(createRegistry(builtInExecutors, [custom('mail')]));
+    expect(infos.find(({ type }) => type === 'mail')).toEqual({
+      type: 'mail',
+      class: 'effect',
+      outputs: { sent: 'boolean' },
+      required: ['to'],
+    });
+    expect(infos.find(({ type }) => type === 'wait')).toEqual({ type: 'wait', class: 'wait' });
+  });
+});
+
+describe('a type that nothing runs', () => {
+  it('fails with what to do about it', () => {
+    const failure = unknownType({ name: 'Tell "them"', type: 'slack' });
+    expect(failure).toMatchObject({ code: 'BLOCK_TYPE_UNKNOWN', retryable: false });
+    expect(failure.message).toContain('{"types": {"slack": {…}}}');
+    expect(failure.message).toContain('{"blocks": {"Tell \\"them\\"": {…}}}');
+    expect(failure.message).toContain('register');
+  });
+});

@@ -1,0 +1,110 @@
+import { describe, expect, it } from 'vitest';
+import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
+import { failureOf } from '../../../../test/support/block.ts';
+import { mockResult } from './mock-result.ts';
+import { NO_MOCKS, parseMocks } from './mocks.ts';
+
+const BLOCK = { id: 'b1', name: 'My Agent', type: 'agent' };
+
+const play = (json: Json, turn = 0, block = BLOCK): BlockResult | undefined => {
+  const values = parseMocks(json).valuesFor(block);
+  return values === undefined ? undefined : mockResult(block, values, turn);
+};
+
+describe('mocks', () => {
+  it.each(['My Agent', 'myagent', 'MY AGENT', 'b1'])(
+    'find a block as references do, or by its id: %s',
+    (name) => {
+      expect(play({ blocks: { [name]: { content: 'hi' } } })).toEqual({ output: { content: 'hi' } });
+    },
+  );
+
+  it('of a block win over those of its type; others are not mocked', () => {
+    expect(play({ blocks: { 'My Agent': 1 }, types: { agent: 2 } })).toEqual({ output: { content: 1 } });
+    expect(play({ types: { agent: 2 } })).toEqual({ output: { content: 2 } });
+    expect(play({ types: { slack: {} } })).toBeUndefined();
+    expect(play({ types: { constructor: {} } }, 0, { ...BLOCK, type: 'toString' })).toBeUndefined();
+    expect(NO_MOCKS.valuesFor(BLOCK)).toBeUndefined();
+  });
+
+  it('give their values in turn, then the last one again: the turn comes from the record of the run', () => {
+    const json = { types: { agent: [{ n: 1 }, { n: 2 }] } };
+    expect([0, 1, 2, 9].map((turn) => (play(json, turn) as { output: JsonObject }).output['n'])).toEqual([
+      1, 2, 2, 2,
+    ]);
+  });
+
+  it.each<[string, Json, JsonObject]>([
+    ['agent', 'text', { content: 'text' }],
+    ['anything', null, { content: null }],
+    ['function', 5, { result: 5, stdout: '' }],
+    ['api', 'body', { data: 'body', status: 200, headers: {} }],
+  ])('of the type %s may be short for their main field', (type, value, output) => {
+    expect(play({ types: { [type]: value } }, 0, { ...BLOCK, type })).toEqual({ output });
+  });
+
+  it.each<[string, JsonObject, string | undefined]>([
+    ['condition', { selectedOption: 'c-if' }, 'condition-c-if'],
+    ['router_v2', { selectedRoute: 'r1' }, 'router-r1'],
+    ['router', { selectedRoute: 'block-2' }, 'router-block-2'],
+    ['condition', { conditionResult: false }, undefined],
+    ['agent', { selectedRoute: 'r1', selectedOption: 'x' }, undefined],
+  ])('of a %s take the branch that their output names: %j', (type, value, port) => {
+    expect(play({ types: { [type]: value } }, 0, { ...BLOCK, type })).toEqual(
+      port === undefined ? { output: value } : { output: value, port },
+    );
+  });
+
+  it('may be failures, with a code of their own', async () => {
+    const json = {
+      blocks: {
+        b1: [
+          { $error: { message: 'down', code: 'RATE_LIMITED', retryable: false } },
+          { $error: { message: 'x' } },
+        ],
+      },
+    };
+    expect(await failureOf(() => play(json))).toMatchObject({
+      code: 'RATE_LIMITED',
+      message: 'down',
+      retryable: false,
+    });
+    expect(await failureOf(() => play(json, 1))).toMatchObject({
+      code: 'BLOCK_FAILED',
+      message: 'x',
+      retryable: true,
+    });
+  });
+
+  it.each<[Json, string]>([
+    [[], '(all)'],
+    [{ block: {} }, 'block'],
+    [{ blocks: [] }, 'blocks'],
+    [{ blocks: { a: [] } }, 'blocks.a: is an empty list'],
+    [{ types: { a: [1, [2]] } }, 'types.a.1: is a list inside'],
+    [{ types: { a: { $error: 'down' } } }, 'types.a.$error'],
+    [{ types: { a: [{ $error: { message: 'x', code: 'lower' } }] } }, 'types.a.0.$error.code'],
+  ])('that are malformed are refused with the path at fault: %j', async (json, message) => {
+    expect(await failureOf(() => parseMocks(json))).toMatchObject({
+      code: 'OPTIONS_INVALID',
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  it('list every fault at once', async () => {
+    const { details } = await failureOf(() => parseMocks({ blocks: { a: [], b: { $error: 1 } }, more: 1 }));
+    expect((details as { issues: JsonObject[] }).issues).toHaveLength(3);
+  });
+
+  it('name the blocks that are not there: most are typing errors', () => {
+    expect(parseMocks({ blocks: { 'my agent': 1, b1: 1, Agnet: 1 } }).unusedNames([BLOCK])).toEqual([
+      'Agnet',
+    ]);
+  });
+
+  it('survive the record of the run', () => {
+    const json = { blocks: { a: [1] } };
+    expect(parseMocks(parseMocks(json).json).json).toEqual(json);
+    expect(parseMocks(null)).toBe(NO_MOCKS);
+  });
+});
