@@ -3,8 +3,7 @@ import type { Block } from '../schema/workflow.ts';
 import { conditionRows, routerRows } from './rows.ts';
 
 /**
- * The port an edge leaves by, in the words of the plan: `source`, `error`, the id of a condition's row, or
- * `router-<route or target>`.
+ * The port an edge leaves by, in the words of the plan: `source`, `error`, `condition-<row>`, or `router-<route or target>`.
  *
  * `unknown`: the block has no such port. It fires as `source`, save on conditions and routers, where a branch that no
  * longer exists is never taken.
@@ -41,12 +40,12 @@ function plainPort(port: string | undefined): ReadPort {
 
 function conditionPorts(block: Block): PortReader {
   const { rows, fault } = conditionRows(block);
-  const ids = new Set(rows.map(({ id }) => id));
+  const ports = new Set(rows.map(({ id }) => `condition-${id}`));
   return (port, nth) => {
-    if (port === undefined) return { port: rows[nth]?.id ?? 'source' };
-    if (!port.startsWith('condition-')) return plainPort(port);
-    const id = port.slice('condition-'.length);
-    return ids.has(id) || fault !== undefined ? { port: id } : { port: id, unknown: true };
+    const row = rows[nth];
+    if (port === undefined && row) return { port: `condition-${row.id}` };
+    if (port === undefined || !port.startsWith('condition-')) return plainPort(port);
+    return ports.has(port) || fault !== undefined ? { port } : { port, unknown: true };
   };
 }
 

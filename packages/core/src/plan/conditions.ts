@@ -39,15 +39,7 @@ function reportUnusable(compilation: Compilation, block: Block, rows: readonly R
   const ids = new Set<string>();
   let afterElse = false;
   rows.forEach((row, index) => {
-    const why = afterElse
-      ? 'it stands after the else row'
-      : ids.has(row.id)
-        ? `its id "${row.id}" belongs to a row above`
-        : row.id === 'source' || row.id === 'error'
-          ? `its id "${row.id}" is the name of another port`
-          : !isElse(row.title) && row.value.trim() === ''
-            ? 'it is empty, which counts as false'
-            : undefined;
+    const why = unusable(row, { afterElse, taken: ids.has(row.id) });
     ids.add(row.id);
     afterElse ||= isElse(row.title);
     if (why === undefined) return;
@@ -60,4 +52,13 @@ function reportUnusable(compilation: Compilation, block: Block, rows: readonly R
       }),
     );
   });
+}
+
+function unusable(
+  row: Row,
+  { afterElse, taken }: { afterElse: boolean; taken: boolean },
+): string | undefined {
+  if (afterElse) return 'it stands after the else row';
+  if (taken) return `its id "${row.id}" belongs to a row above`;
+  return isElse(row.title) || row.value.trim() !== '' ? undefined : 'it is empty, which counts as false';
 }

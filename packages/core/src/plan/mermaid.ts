@@ -51,7 +51,7 @@ function turnsOf({ kind, subflow }: Node): string {
 /** What stands on an edge: nothing on the normal exit, the title of a condition's row. */
 function labelOf(source: BlockConfig | undefined, port: string): string {
   if (port === 'source') return '';
-  return source?.conditions?.find(({ id }) => id === port)?.title ?? port;
+  return source?.conditions?.find(({ id }) => `condition-${id}` === port)?.title ?? port;
 }
 
 /** Mermaid reads `#code;` as a character, and would read markup and quotes otherwise. */

@@ -75,6 +75,7 @@ export interface ConditionRow {
   id: string;
   title: string;
   otherwise: boolean;
+  /** Absent on an else row, and on an empty row, which counts as false. */
   expression?: ExpressionTemplate;
 }
 
