@@ -1,0 +1,145 @@
+import fc from 'fast-check';
+import type {
+  BlockClass,
+  Node,
+  Region,
+  RetryPolicy,
+  Subflow,
+} from '../../packages/core/src/machine/index.ts';
+
+/**
+ * What can happen in a run. `calm`: failures only where the block's own error port takes them, no limit and no answer,
+ * so that what runs does not depend on the order. `stormy`: everything.
+ */
+export type Mood = 'calm' | 'stormy';
+
+/** A run to try: a graph, where it starts, and a world (`seed`) that answers as a function of the call. */
+export interface Scenario {
+  region: Region;
+  start: number;
+  seed: number;
+  mood: Mood;
+  graceMs: number;
+  /** Decides in which order things happen. */
+  order: number;
+}
+
+type Draft = Omit<Node, 'id' | 'ins' | 'outs' | 'handlesError'>;
+
+const CLASSES: readonly BlockClass[] = ['compute', 'compute', 'effect', 'wait', 'pause', 'child'];
+
+const retry: fc.Arbitrary<RetryPolicy> = fc.record({
+  maxTries: fc.integer({ min: 1, max: 3 }),
+  waitMs: fc.constantFrom(0, 10),
+  backoff: fc.constantFrom(1, 2),
+  maxWaitMs: fc.constant(1000),
+  jitter: fc.constantFrom(0, 0.5),
+});
+
+function block(mood: Mood): fc.Arbitrary<Draft> {
+  const shape = {
+    kind: fc.constant('block' as const),
+    class: fc.constantFrom(...CLASSES),
+    retry,
+    timeoutMs: fc.constantFrom(30, 60),
+    answers: fc.constant(true),
+  };
+  return fc.tuple(fc.record(shape, { requiredKeys: ['kind', 'class'] }), fc.nat(99)).map(([draft, rare]) => {
+    // Answers end the run, so they are rare.
+    const { answers, ...rest } = draft;
+    return mood === 'stormy' && answers && rare < 10 ? { ...rest, answers } : rest;
+  });
+}
+
+function container(mood: Mood, depth: number): fc.Arbitrary<Draft> {
+  const limit = mood === 'calm' ? fc.constant(1000) : fc.integer({ min: 1, max: 4 });
+  const body = regions(mood, depth + 1);
+  const count = fc.integer({ min: 0, max: 3 });
+  const loop: fc.Arbitrary<Subflow> = fc.oneof(
+    // A count known beforehand beyond the limit is for the compiler to find, and for a unit test.
+    fc.record({ body, count, limit: fc.constant(1000) }),
+    fc.record({ body, limit }),
+    fc.record({ body, limit, perTurn: fc.constant(true), firstFree: fc.boolean() }),
+  );
+  const parallel: fc.Arbitrary<Subflow> = fc
+    .tuple(
+      fc.oneof(fc.record({ body, count, limit: fc.constant(1000) }), fc.record({ body, limit })),
+      fc.record(
+        { window: fc.integer({ min: 1, max: 3 }), collectErrors: fc.boolean() },
+        { requiredKeys: [] },
+      ),
+    )
+    .map(([subflow, more]) => ({ ...subflow, ...more }));
+  return fc.oneof(
+    loop.map((subflow): Draft => ({ kind: 'loop', class: 'inline', subflow })),
+    parallel.map((subflow): Draft => ({ kind: 'parallel', class: 'inline', subflow })),
+  );
+}
+
+/** Regions of blocks and containers, nested up to `depth` 2; edges go forward, by any port. */
+function regions(mood: Mood, depth: number): fc.Arbitrary<Region> {
+  const most = depth === 0 ? 7 : 4;
+  const plain = block(mood);
+  const node =
+    depth < 2
+      ? fc.oneof({ weight: 3, arbitrary: plain }, { weight: 1, arbitrary: container(mood, depth) })
+      : plain;
+  const end = fc.nat(most - 1);
+  const port = fc.constantFrom('source', 'source', 'a', 'b', 'error');
+  return fc
+    .record({
+      drafts: fc.array(node, { minLength: depth === 0 ? 1 : 0, maxLength: most }),
+      edges: fc.array(fc.tuple(end, end, port), { maxLength: 2 * most }),
+    })
+    .map(({ drafts, edges }) => wire(drafts, edges));
+}
+
+function wire(drafts: readonly Draft[], pairs: readonly (readonly [number, number, string])[]): Region {
+  const edges = pairs
+    .map(([a, b, port]) => ({ from: Math.min(a, b), to: Math.max(a, b), port }))
+    .filter(({ from, to }) => from !== to && to < drafts.length)
+    .map((edge) => {
+      const inner = drafts[edge.from]?.subflow !== undefined;
+      return inner && edge.port !== 'error' ? { ...edge, port: 'source' } : edge;
+    });
+  const nodes = drafts.map((draft, index): Node => {
+    const ins = new Map(
+      edges.filter(({ to }) => to === index).map(({ from, port }) => [`${from} ${port}`, { from, port }]),
+    );
+    const outs = edges.filter(({ from }) => from === index);
+    return {
+      ...draft,
+      id: `n${index}`,
+      ins: [...ins.values()],
+      outs: [...new Set(outs.map(({ to }) => to))],
+      handlesError: outs.some(({ port }) => port === 'error'),
+    };
+  });
+  return { nodes, entries: [...nodes.keys()].filter((index) => nodes[index]?.ins.length === 0) };
+}
+
+/** Runs of random nested regions. */
+export function scenarios(mood: Mood): fc.Arbitrary<Scenario> {
+  return fc
+    .record({
+      region: regions(mood, 0),
+      start: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(6) }),
+      seed: fc.nat(),
+      mood: fc.constant(mood),
+      graceMs: fc.constantFrom(0, 50, 50),
+      order: fc.nat(),
+    })
+    .map((scenario) => ({ ...scenario, start: scenario.start % scenario.region.nodes.length }));
+}
+
+/** Small regions without nesting below one container: few enough interleavings to try them all. */
+export function smallScenarios(mood: Mood): fc.Arbitrary<Scenario> {
+  return fc.record({
+    region: regions(mood, 1).filter(({ nodes }) => nodes.length > 0),
+    start: fc.constant(0),
+    seed: fc.nat(),
+    mood: fc.constant(mood),
+    graceMs: fc.constantFrom(0, 50),
+    order: fc.constant(0),
+  });
+}

@@ -1,0 +1,195 @@
+import { assert } from 'vitest';
+import { isSpan, isWork } from '../../packages/core/src/machine/state.ts';
+import { advance, initialState, pending, step } from '../../packages/core/src/machine/index.ts';
+import type {
+  Command,
+  Event,
+  Frame,
+  Outcome,
+  Region,
+  State,
+  Work,
+} from '../../packages/core/src/machine/index.ts';
+import type { Scenario } from './arbitraries.ts';
+import { respond } from './world.ts';
+import type { Asked } from './world.ts';
+
+type End = Extract<Command, { type: 'end' }>;
+
+/** The name of what `command` asks for: the same for the same work. */
+export function keyOf(command: Asked): string {
+  const at = command.at.join('.');
+  if (command.type === 'run') return `run ${at} ${command.try}`;
+  if (command.type === 'expand') return `expand ${at} ${command.turn}`;
+  if (command.type === 'timer') return `${command.timer} ${at} ${command.try ?? 0}`;
+  return `open ${at} 0`;
+}
+
+/** A run of the machine, with its invariants looked at after every event. */
+export class Drive {
+  readonly scenario: Scenario;
+  readonly region: Region;
+  state: State = initialState();
+  nowMs = 1000;
+  end: End | undefined;
+  /** What has been asked for, and been neither answered nor aborted. */
+  readonly open = new Map<string, Asked>();
+  /** All that was ever asked for, and how it was answered. */
+  readonly trace: string[] = [];
+  readonly past: Event[] = [];
+
+  constructor(scenario: Scenario) {
+    this.scenario = scenario;
+    this.region = scenario.region;
+  }
+
+  start(more: { timeoutMs?: number; activeOnly?: boolean } = {}): void {
+    const { start, graceMs } = this.scenario;
+    this.feed({ type: 'started', atMs: this.nowMs, start, graceMs, ...more });
+  }
+
+  /** Open work but time-outs and the deadline: what an answer of the world is wanted for. */
+  wanted(): string[] {
+    return [...this.open.keys()].filter((key) => !/^(timeout|deadline) /.test(key)).sort();
+  }
+
+  /** Lets the world answer `key`. */
+  answer(key: string): void {
+    const command = this.open.get(key) as Asked;
+    const { event } = respond(this.scenario, command, this.nowMs);
+    const { type, atMs: _, at: __, ...said } = event as Extract<Event, { at: readonly number[] }>;
+    // When something happens is no part of what happens.
+    const { dueMs: ___, ...what } = said as { dueMs?: number };
+    this.trace.push(`${key} ${type} ${JSON.stringify(what)}`);
+    this.feed(event);
+  }
+
+  feed(event: Event): Outcome {
+    this.nowMs = Math.max(this.nowMs + 1, event.atMs);
+    const before = JSON.stringify(this.state);
+    const [next, outcome] = step(this.region, this.state, event);
+    assert.equal(JSON.stringify(this.state), before, 'step leaves its input alone');
+    const inPlace = JSON.parse(before) as State;
+    assert.deepEqual(advance(this.region, inPlace, event), outcome, 'advance says what step says');
+    assert.deepEqual(inPlace, next, 'advance does what step does');
+    this.state = JSON.parse(JSON.stringify(next)) as State;
+    assert.deepEqual(this.state, next, 'the state is JSON');
+    this.past.push(event);
+    this.account(event, outcome);
+    recount(this.region, this.state);
+    this.compareOwed();
+    return outcome;
+  }
+
+  /** Feeds `event` to the side: it has to change nothing. */
+  expectVoid(event: Event): void {
+    const [next, outcome] = step(this.region, this.state, event);
+    assert.deepEqual(
+      outcome,
+      { commands: [], notices: [], changed: false },
+      `void: ${JSON.stringify(event)}`,
+    );
+    assert.equal(next, this.state);
+  }
+
+  private account(event: Event, outcome: Outcome): void {
+    if (outcome.changed) this.close(event);
+    for (const command of outcome.commands) {
+      assert.isUndefined(this.end, 'nothing comes after the end');
+      if (command.type === 'abort') this.abort(command.at);
+      else if (command.type === 'end') this.end = command;
+      else {
+        const key = keyOf(command);
+        if (command.type !== 'timer' || !['deadline', 'grace'].includes(command.timer))
+          assert.isFalse(this.open.has(key), `asked once: ${key}`);
+        this.open.set(key, command);
+      }
+    }
+    if (this.end) {
+      const left = this.wanted().filter((key) => !key.startsWith('grace '));
+      assert.deepEqual(left, [], 'every open work is aborted');
+      this.open.clear();
+    }
+  }
+
+  /** What `event` answers is open no more; a time-out is followed by an abort. */
+  private close(event: Event): void {
+    if (event.type === 'started' || event.type === 'cancelled' || event.type === 'blocked') return;
+    const at = event.at.join('.');
+    if (event.type === 'expanded') this.open.delete(`expand ${at} ${event.turn}`);
+    else if (event.type === 'resumed') this.open.delete(`open ${at} 0`);
+    else if (event.type === 'fired') {
+      this.open.delete(`${event.timer} ${at} ${event.try ?? 0}`);
+    } else {
+      this.open.delete(`timeout ${at} ${event.try}`);
+      if (event.type === 'failed' && event.turn !== undefined) this.open.delete(`expand ${at} ${event.turn}`);
+      else this.open.delete(`run ${at} ${event.try}`);
+    }
+  }
+
+  private abort(at: readonly number[]): void {
+    const gone = [...this.open.keys()].filter(
+      (key) => key.split(' ')[1] === at.join('.') && !key.startsWith('grace '),
+    );
+    const work = gone.filter((key) => !key.startsWith('timeout '));
+    assert.lengthOf(work, 1, `aborted once: ${at.join('.')}`);
+    for (const key of gone) this.open.delete(key);
+  }
+
+  /** What is owed is what is open; grace timers and deadlines that are owed no more are void. */
+  private compareOwed(): void {
+    const owed = new Map(
+      pending(this.region, this.state).map((command) => [keyOf(command as Asked), command as Asked]),
+    );
+    for (const [key, command] of this.open) {
+      if (owed.has(key) || !/^(grace|deadline) /.test(key)) continue;
+      this.open.delete(key);
+      this.expectVoid(respond(this.scenario, command, this.nowMs).event);
+    }
+    assert.deepEqual(Object.fromEntries(owed), Object.fromEntries(this.open), 'what is owed is what is open');
+  }
+}
+
+/** Compares the counters of `state` with what is in its frames. */
+export function recount(region: Region, state: State): void {
+  const counted = { busy: 0, timers: 0, humans: 0 };
+  countFrame(region, state.frame, counted, state.phase === 'draining');
+  const { busy, timers, humans } = state;
+  assert.deepEqual({ busy, timers, humans }, counted, 'counters');
+  if (state.phase !== 'ended' && state.frame.cells.length > 0)
+    assert.isAbove(busy + timers + humans, 0, 'a run that has not ended waits for something');
+}
+
+interface Counted {
+  busy: number;
+  timers: number;
+  humans: number;
+}
+
+function countFrame(region: Region, frame: Frame, counted: Counted, givenUp = false): void {
+  const open = frame.cells.filter((cell) =>
+    typeof cell === 'number' ? cell !== 0 : typeof cell === 'object',
+  );
+  // In what is given up, work that was stopped is neither open nor settled.
+  const draining = givenUp || frame.drain !== undefined;
+  if (!draining) assert.equal(frame.left, open.length, 'left');
+  frame.cells.forEach((cell, index) => {
+    if (isSpan(cell)) {
+      if (cell.asking) counted.busy++;
+      assert.lengthOf(Object.keys(cell.open), cell.live, 'live');
+      for (const inner of Object.values(cell.open))
+        countFrame(
+          region.nodes[index]?.subflow?.body as Region,
+          inner,
+          counted,
+          draining || cell.drain !== undefined,
+        );
+    } else if (isWork(cell)) counted[counterOf(cell)]++;
+  });
+}
+
+function counterOf(work: Work): 'busy' | 'timers' | 'humans' {
+  if (work.w === 'run' || work.w === 'retry') return 'busy';
+  if (work.w === 'blocked') return work.on === 'time' ? 'timers' : 'humans';
+  return work.w === 'wait' ? 'timers' : 'humans';
+}

@@ -1,0 +1,203 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { pending } from '../../packages/core/src/machine/index.ts';
+import { dose } from '../support/dose.ts';
+import { scenarios } from './arbitraries.ts';
+import type { Mood, Scenario } from './arbitraries.ts';
+import { Drive, keyOf } from './drive.ts';
+import { reference } from './reference.ts';
+import type { Answer, Call, World } from './scope.ts';
+import { nodeOf, numbers, respond } from './world.ts';
+import type { Asked } from './world.ts';
+
+const moods: readonly Mood[] = ['calm', 'stormy'];
+
+/** Events after which a run is too long to be worth following. */
+const ENOUGH = 400;
+
+/** The reference's world: calls wait until the driver answers them. */
+class Waiting implements World {
+  readonly open = new Map<string, (answer: Answer) => void>();
+
+  ask(call: Call): Promise<Answer> {
+    return new Promise((resolve) => this.open.set(nameOf(call), resolve));
+  }
+
+  drop(call: Call): void {
+    this.open.delete(nameOf(call));
+  }
+}
+
+function nameOf(call: Call): string {
+  return `${call.do} ${call.at.join('.')} ${call.nth}`;
+}
+
+/** Lets every promise that can move move. */
+function quiet(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** News of child runs, which change nothing but what the run rests on. */
+function gossip(drive: Drive, draw: () => number): void {
+  const children = [...drive.open.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [, command] of children) {
+    if (command.type !== 'run' || nodeOf(drive.region, command.at).class !== 'child' || draw() < 0.5)
+      continue;
+    const on = draw() < 0.4 ? 'human' : draw() < 0.6 ? 'time' : null;
+    drive.feed({ type: 'blocked', at: command.at, atMs: drive.nowMs, on });
+    return;
+  }
+}
+
+/** A run to its end, or to `most` events, in the order that `draw` says. */
+function follow(drive: Drive, draw: () => number, most = ENOUGH): void {
+  for (let fed = 0; fed < most && !drive.end; fed++) {
+    gossip(drive, draw);
+    const keys = drive.wanted();
+    expect(keys.length, 'never stuck').toBeGreaterThan(0);
+    drive.answer(keys[Math.floor(draw() * keys.length)] as string);
+  }
+}
+
+/** A run until its deadline fires; what it was in then, or undefined when it had ended before. */
+function followToDeadline(drive: Drive, draw: () => number): 'running' | 'failed' | 'answered' | undefined {
+  for (let fed = 0; fed < 60 && !drive.end; fed++) {
+    const { busy, timers, humans, deadline, drain } = drive.state;
+    const stands = deadline?.activeOnly === true && busy + timers === 0 && humans > 0;
+    expect(deadline?.dueMs === undefined, 'the clock stands still').toBe(stands);
+    if (deadline?.dueMs !== undefined && drive.nowMs >= deadline.dueMs) {
+      drive.answer([...drive.open.keys()].find((key) => key.startsWith('deadline '))!);
+      return drain ? (drain.why as 'failed' | 'answered') : 'running';
+    }
+    follow(drive, draw, 1);
+  }
+  return undefined;
+}
+
+async function inLockstep(scenario: Scenario): Promise<void> {
+  const drive = new Drive(scenario);
+  const world = new Waiting();
+  const draw = numbers(scenario.order);
+  const ending = reference(scenario.region, scenario.start, world, scenario.graceMs);
+  drive.start();
+  for (let fed = 0; fed < ENOUGH; fed++) {
+    await quiet();
+    expect([...world.open.keys()].sort()).toEqual(drive.wanted());
+    if (drive.end) break;
+    gossip(drive, draw);
+    const keys = drive.wanted();
+    const key = keys[Math.floor(draw() * keys.length)] as string;
+    const { answer } = respond(scenario, drive.open.get(key)!, drive.nowMs);
+    const resolve = world.open.get(key)!;
+    world.open.delete(key);
+    drive.answer(key);
+    resolve(answer);
+  }
+  if (!drive.end) return;
+  const { status, at } = drive.end;
+  expect(await ending).toEqual({ status, ...(at && { at }) });
+}
+
+describe('the machine', () => {
+  it.each(moods)(
+    'R32 asks for the same as the reference, event by event, and ends the same (%s)',
+    async (mood) => {
+      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: dose(250, 10_000) });
+    },
+  );
+
+  it('R32 does the same work in any order of completion when nothing fails the run', () => {
+    fc.assert(
+      fc.property(scenarios('calm'), fc.nat(), (scenario, other) => {
+        const traces = [scenario.order, other].map((order) => {
+          const drive = new Drive(scenario);
+          drive.start();
+          follow(drive, numbers(order), 5 * ENOUGH);
+          return { trace: drive.trace.sort(), end: drive.end };
+        });
+        expect(traces[0]).toEqual(traces[1]);
+      }),
+      { numRuns: dose(150, 5000) },
+    );
+  });
+
+  it.each(moods)('R30 takes no event twice, nor late, nor one that it never asked for (%s)', (mood) => {
+    fc.assert(
+      fc.property(scenarios(mood), (scenario) => {
+        const drive = new Drive(scenario);
+        const draw = numbers(scenario.order);
+        drive.start();
+        for (let fed = 0; fed < 60 && !drive.end; fed++) {
+          follow(drive, draw, 1);
+          for (const event of drive.past.slice(-3)) if (event.type !== 'blocked') drive.expectVoid(event);
+          const event = drive.past[Math.floor(draw() * drive.past.length)]!;
+          if (event.type === 'blocked' || event.type === 'started') continue;
+          drive.expectVoid(event);
+          const at = [Math.floor(draw() * 8), Math.floor(draw() * 4), Math.floor(draw() * 4)];
+          if (!drive.open.has(`run ${at.join('.')} 7`))
+            drive.expectVoid({ type: 'completed', at, atMs: drive.nowMs, try: 7 });
+        }
+      }),
+      { numRuns: dose(150, 5000) },
+    );
+  });
+
+  it.each(moods)('R29 ends by a cancel at any point, every open work aborted once (%s)', (mood) => {
+    fc.assert(
+      fc.property(scenarios(mood), fc.nat(40), (scenario, when) => {
+        const drive = new Drive(scenario);
+        drive.start();
+        follow(drive, numbers(scenario.order), when);
+        if (drive.end) return;
+        drive.feed({ type: 'cancelled', atMs: drive.nowMs });
+        expect(drive.end).toEqual({ type: 'end', status: 'cancelled' });
+        for (const event of drive.past) drive.expectVoid(event);
+      }),
+      { numRuns: dose(200, 5000) },
+    );
+  });
+
+  it.each([false, true])('R26 ends by its deadline at any point (only active time: %s)', (activeOnly) => {
+    fc.assert(
+      fc.property(scenarios('stormy'), fc.integer({ min: 1, max: 200 }), (scenario, timeoutMs) => {
+        const drive = new Drive(scenario);
+        drive.start({ timeoutMs, activeOnly });
+        const was = followToDeadline(drive, numbers(scenario.order));
+        if (was === undefined) return;
+        const [status, reason] = {
+          running: ['failed', 'deadline'],
+          failed: ['failed', 'block'],
+          answered: ['completed', undefined],
+        }[was] as [string, string?];
+        expect(drive.end).toMatchObject({ status, ...(reason && { reason }) });
+      }),
+      { numRuns: dose(200, 5000) },
+    );
+  });
+
+  it('R31 goes on from any point as if it had never stopped', () => {
+    fc.assert(
+      fc.property(scenarios('stormy'), fc.nat(30), (scenario, when) => {
+        const [one, two] = [new Drive(scenario), new Drive(scenario)];
+        one.start();
+        two.start();
+        const [draw, same] = [numbers(scenario.order), numbers(scenario.order)];
+        follow(one, draw, when);
+        follow(two, same, when);
+        // The second forgets what it had asked for, and asks its state.
+        expect([...two.open.keys()].sort()).toEqual([...one.open.keys()].sort());
+        two.open.clear();
+        if (!two.end)
+          for (const command of pending(two.region, two.state) as Asked[])
+            two.open.set(keyOf(command), command);
+        follow(one, draw);
+        follow(two, same);
+        expect(two.trace).toEqual(one.trace);
+        expect(two.end).toEqual(one.end);
+      }),
+      { numRuns: dose(100, 3000) },
+    );
+  });
+});

@@ -1,0 +1,125 @@
+import type { Node, Region, Subflow } from '../../packages/core/src/machine/index.ts';
+import { GIVEN_UP, Scope } from './scope.ts';
+import type { World } from './scope.ts';
+
+/** How a run ends. */
+export interface Ending {
+  status: 'completed' | 'failed';
+  at?: readonly number[];
+}
+
+/**
+ * The executable specification of control flow: how a run of `region` from `start` ends.
+ *
+ * A join is `Promise.all`, a loop is a `for`, a window is so many workers, and what a failure ends is a scope.
+ */
+export async function reference(
+  region: Region,
+  start: number,
+  world: World,
+  graceMs: number,
+): Promise<Ending> {
+  const run = new Scope(world, graceMs, []);
+  await contained(undefined, run, () => activate(region, run, [], start));
+  return { status: run.why === 'failed' ? 'failed' : 'completed', ...(run.cause && { at: run.cause }) };
+}
+
+async function activate(
+  region: Region,
+  scope: Scope,
+  base: readonly number[],
+  start?: number,
+): Promise<void> {
+  const reached = new Set(start === undefined ? region.nodes.keys() : [start]);
+  for (const index of reached) for (const to of region.nodes[index]?.outs ?? []) reached.add(to);
+  const ports = new Map<number, Promise<string | null>>();
+  const portOf = (index: number): Promise<string | null> => {
+    if (!ports.has(index)) ports.set(index, settle(index));
+    return ports.get(index) as Promise<string | null>;
+  };
+  const settle = async (index: number): Promise<string | null> => {
+    if (!reached.has(index)) return null;
+    const node = region.nodes[index] as Node;
+    const taken = await Promise.all(node.ins.map(({ from }) => portOf(from)));
+    const live = node.ins.some(
+      ({ port }, i) =>
+        taken[i] === port || (port === 'source' && ![null, 'error'].includes(taken[i] ?? null)),
+    );
+    const first = start === undefined ? node.ins.length === 0 : index === start;
+    return live || first ? work(node, scope, [...base, index]) : null;
+  };
+  await together([...region.nodes.keys()].map(portOf));
+}
+
+async function work(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
+  const port = node.subflow ? await container(node, node.subflow, scope, at) : await block(node, scope, at);
+  if (node.answers && port === 'source') scope.root.giveUp('answered', at);
+  return port;
+}
+
+async function block(node: Node, scope: Scope, at: readonly number[]): Promise<string> {
+  const { maxTries = 1, waitMs = 0 } = node.retry ?? {};
+  for (let nth = 1; ; nth++) {
+    const end = await scope.ask({ do: 'run', at, nth }, node.class !== 'child');
+    if (end.is === 'done') return end.port ?? 'source';
+    if (end.is === 'paused') {
+      await scope.ask({ do: end.how, at, nth: 0 }, false);
+      return 'source';
+    }
+    if (end.is === 'final' || nth >= maxTries)
+      return node.handlesError ? 'error' : scope.giveUp('failed', at);
+    if (waitMs > 0) await scope.ask({ do: 'retry', at, nth: nth + 1 }, false);
+  }
+}
+
+async function container(node: Node, subflow: Subflow, outer: Scope, at: readonly number[]): Promise<string> {
+  const scope = node.handlesError ? outer.inner(at) : outer;
+  const branch = (turn: number): Promise<boolean> => {
+    const inner = subflow.collectErrors ? scope.inner([...at, turn]) : scope;
+    return contained(scope, inner, () => activate(subflow.body, inner, [...at, turn]));
+  };
+  const expand = async (nth: number): Promise<number> => {
+    const end = await scope.ask({ do: 'expand', at, nth }, true);
+    return end.is === 'count' ? end.count : scope.giveUp('failed', at);
+  };
+  const turns = async (): Promise<void> => {
+    for (let turn = 0; (subflow.firstFree && turn === 0) || (await expand(turn)) > 0; turn++) {
+      if (turn >= subflow.limit) scope.giveUp('failed', at);
+      await branch(turn);
+    }
+  };
+  const branches = async (): Promise<void> => {
+    const count = subflow.count ?? (await expand(0));
+    if (count > subflow.limit) scope.giveUp('failed', at);
+    const workers = Math.min(count, subflow.window ?? (node.kind === 'loop' ? 1 : count));
+    let next = 0;
+    const worker = async (): Promise<void> => {
+      while (next < count) await branch(next++);
+    };
+    await together(Array.from({ length: workers }, worker));
+  };
+  return (await contained(outer, scope, subflow.perTurn ? turns : branches)) ? 'source' : 'error';
+}
+
+/** Runs `body` in `scope`; false when it was given up by `scope` itself, and not by what is around it. */
+async function contained(
+  outer: Scope | undefined,
+  scope: Scope,
+  body: () => Promise<void>,
+): Promise<boolean> {
+  try {
+    await body();
+  } catch (stop) {
+    if (stop !== GIVEN_UP || scope === outer || outer?.over) throw stop;
+    return false;
+  } finally {
+    if (scope !== outer) scope.close();
+  }
+  return true;
+}
+
+/** `Promise.all`, but it waits for all also when one rejects: nothing is left running behind anybody's back. */
+async function together(parts: readonly Promise<unknown>[]): Promise<void> {
+  for (const part of await Promise.allSettled(parts))
+    if (part.status === 'rejected') throw part.reason as unknown;
+}

@@ -1,0 +1,112 @@
+/** What a run asks of the world. `nth` is the try of a block or the turn of a container. */
+export interface Call {
+  do: 'run' | 'expand' | 'retry' | 'wait' | 'open' | 'grace';
+  at: readonly number[];
+  nth: number;
+}
+
+export type Answer =
+  | { is: 'done'; port?: string }
+  /** A failure; `final`: no other try can help. */
+  | { is: 'failed' | 'final' }
+  | { is: 'paused'; how: 'open' | 'wait' }
+  | { is: 'count'; count: number };
+
+export interface World {
+  ask(call: Call): Promise<Answer>;
+  /** The call is no longer wanted. */
+  drop(call: Call): void;
+}
+
+/** Thrown where something is given up, through everything that belongs to it. */
+export const GIVEN_UP = new Error('given up');
+
+interface Open {
+  call: Call;
+  /** True: it gets its grace when its scope is given up. */
+  patient: boolean;
+  reject: (reason: unknown) => void;
+}
+
+/** What one failure ends: the run, a container with an error port, or a branch that collects its error. */
+export class Scope {
+  why: 'failed' | 'answered' | undefined;
+  cause: readonly number[] | undefined;
+  readonly parent: Scope | undefined;
+  private readonly world: World;
+  private readonly graceMs: number;
+  private readonly at: readonly number[];
+  private readonly open = new Set<Open>();
+  private readonly inside = new Set<Scope>();
+
+  constructor(world: World, graceMs: number, at: readonly number[], parent?: Scope) {
+    this.world = world;
+    this.graceMs = graceMs;
+    this.at = at;
+    this.parent = parent;
+  }
+
+  inner(at: readonly number[]): Scope {
+    const scope = new Scope(this.world, this.graceMs, at, this);
+    this.inside.add(scope);
+    return scope;
+  }
+
+  get root(): Scope {
+    return this.parent?.root ?? this;
+  }
+
+  /** True when it, or anything around it, is given up. */
+  get over(): boolean {
+    return this.why !== undefined || (this.parent?.over ?? false);
+  }
+
+  async ask(call: Call, patient: boolean): Promise<Answer> {
+    if (this.over) throw GIVEN_UP;
+    return this.listen(call, patient);
+  }
+
+  giveUp(why: 'failed' | 'answered', cause: readonly number[]): never {
+    this.why = why;
+    this.cause = cause;
+    this.stop(({ patient }) => !patient);
+    if (this.graceMs === 0) this.stop(() => true);
+    else if (this.isBusy())
+      this.listen({ do: 'grace', at: this.at, nth: 0 }, false).then(
+        () => this.stop(() => true),
+        () => undefined, // taken over, or not needed any more
+      );
+    throw GIVEN_UP;
+  }
+
+  /** It has ended; what it still asks for is no longer wanted. */
+  close(): void {
+    this.stop(() => true);
+    this.parent?.inside.delete(this);
+  }
+
+  private listen(call: Call, patient: boolean): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const open = { call, patient, reject };
+      this.open.add(open);
+      void this.world.ask(call).then((answer) => {
+        if (!this.open.delete(open)) return;
+        if (this.over && call.do !== 'grace') reject(GIVEN_UP);
+        else resolve(answer);
+      });
+    });
+  }
+
+  private stop(which: (open: Open) => boolean): void {
+    for (const open of [...this.open].filter(which)) {
+      this.open.delete(open);
+      this.world.drop(open.call);
+      open.reject(GIVEN_UP);
+    }
+    for (const scope of this.inside) scope.stop(which);
+  }
+
+  private isBusy(): boolean {
+    return this.open.size > 0 || [...this.inside].some((scope) => scope.isBusy());
+  }
+}

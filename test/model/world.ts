@@ -1,0 +1,104 @@
+import type { Command, Event, Node, Region } from '../../packages/core/src/machine/index.ts';
+import type { Scenario } from './arbitraries.ts';
+import type { Answer } from './scope.ts';
+
+/** Commands that are asked of the world and answered by it. */
+export type Asked = Exclude<Command, { type: 'abort' | 'end' }>;
+
+type Try = Extract<Command, { type: 'run' }>;
+
+/** A stream of numbers in [0, 1), the same for the same `seed` (mulberry32, public domain). */
+export function numbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** The node at `at`. */
+export function nodeOf(region: Region, at: readonly number[]): Node {
+  let node = region.nodes[at[0] as number] as Node;
+  for (let depth = 2; depth < at.length; depth += 2)
+    node = node.subflow?.body.nodes[at[depth] as number] as Node;
+  return node;
+}
+
+/** What the world answers to `command`: a function of the scenario and the command, never of the order of things. */
+export function respond(scenario: Scenario, command: Asked, atMs: number): { event: Event; answer: Answer } {
+  const { at } = command;
+  if (command.type === 'timer') {
+    const { timer, try: nth } = command;
+    return {
+      event: {
+        type: 'fired',
+        at,
+        atMs: Math.max(atMs, command.dueMs),
+        timer,
+        ...(nth !== undefined && { try: nth }),
+      },
+      answer: { is: 'done' },
+    };
+  }
+  if (command.type === 'open') return { event: { type: 'resumed', at, atMs }, answer: { is: 'done' } };
+  const draw = drawFor(scenario, command);
+  if (command.type === 'run') return endOf(scenario, command, atMs, draw);
+  if (scenario.mood === 'stormy' && draw() < 0.05)
+    return {
+      event: { type: 'failed', at, atMs, try: 0, turn: command.turn, retryable: false },
+      answer: { is: 'final' },
+    };
+  const { perTurn } = nodeOf(scenario.region, at).subflow ?? {};
+  const count = perTurn ? Number(draw() < 0.6 && command.turn < 6) : Math.floor(draw() * 4.5);
+  return { event: { type: 'expanded', at, atMs, turn: command.turn, count }, answer: { is: 'count', count } };
+}
+
+function endOf(
+  scenario: Scenario,
+  command: Try,
+  atMs: number,
+  draw: () => number,
+): { event: Event; answer: Answer } {
+  const node = nodeOf(scenario.region, command.at);
+  const head = { at: command.at, atMs, try: command.try };
+  const mayFail = scenario.mood === 'stormy' || node.handlesError;
+  const luck = draw();
+  if (mayFail && luck < 0.1 && node.timeoutMs !== undefined)
+    return { event: { type: 'fired', ...head, timer: 'timeout' }, answer: { is: 'failed' } };
+  if (mayFail && luck < (scenario.mood === 'stormy' ? 0.2 : 0.4)) {
+    const retryable = draw() < 0.8;
+    return {
+      event: { type: 'failed', ...head, retryable, jitter: draw() },
+      answer: { is: retryable ? 'failed' : 'final' },
+    };
+  }
+  return successOf(node, head, draw);
+}
+
+function successOf(
+  node: Node,
+  head: { at: readonly number[]; atMs: number; try: number },
+  draw: () => number,
+): { event: Event; answer: Answer } {
+  if (node.class === 'pause' || node.class === 'wait') {
+    const [kind, how] = node.class === 'pause' ? (['human', 'open'] as const) : (['time', 'wait'] as const);
+    return {
+      event: { type: 'paused', ...head, kind, dueMs: head.atMs + 40 },
+      answer: { is: 'paused', how },
+    };
+  }
+  const port = ['source', 'a', 'b'][Math.floor(draw() * 3)] as string;
+  return port === 'source' && draw() < 0.5
+    ? { event: { type: 'completed', ...head }, answer: { is: 'done' } }
+    : { event: { type: 'completed', ...head, port }, answer: { is: 'done', port } };
+}
+
+/** FNV-1a over what the command is about. */
+function drawFor(scenario: Scenario, command: Asked): () => number {
+  let hash = 2166136261 ^ scenario.seed;
+  const nth = command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;
+  for (const part of [...command.at, command.type.length, nth]) hash = Math.imul(hash ^ (part + 1), 16777619);
+  return numbers(hash);
+}
