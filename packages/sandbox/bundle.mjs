@@ -17,8 +17,13 @@ const guestOptions = {
 const shared = {
   name: 'shared',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\/(?:calls|link|primordials)\.ts$/ }, ({ path }) => ({ path: path.match(/(\w+)\.ts$/)[1], namespace: 'shared' }));
-    onLoad({ filter: /.*/, namespace: 'shared' }, ({ path }) => ({ contents: `module.exports = __shared.${path};` }));
+    onResolve({ filter: /\/(?:calls|link|primordials)\.ts$/ }, ({ path }) => ({
+      path: path.match(/(\w+)\.ts$/)[1],
+      namespace: 'shared',
+    }));
+    onLoad({ filter: /.*/, namespace: 'shared' }, ({ path }) => ({
+      contents: `module.exports = __shared.${path};`,
+    }));
   },
 };
 
@@ -26,16 +31,30 @@ const shared = {
 const lazy = {
   name: 'lazy',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^lazy:/ }, ({ path, resolveDir }) => ({ path: resolve(resolveDir, path.slice('lazy:'.length)), namespace: 'lazy' }));
+    onResolve({ filter: /^lazy:/ }, ({ path, resolveDir }) => ({
+      path: resolve(resolveDir, path.slice('lazy:'.length)),
+      namespace: 'lazy',
+    }));
     onLoad({ filter: /.*/, namespace: 'lazy' }, async ({ path }) => {
-      const module = await build({ ...guestOptions, entryPoints: [path], format: 'iife', globalName: '__made', plugins: [shared] });
+      const module = await build({
+        ...guestOptions,
+        entryPoints: [path],
+        format: 'iife',
+        globalName: '__made',
+        plugins: [shared],
+      });
       return { contents: `export default function (__shared) {${module.outputFiles[0].text}return __made;}` };
     });
   },
 };
 
 // The guest: everything that is put into the snapshot which contexts of user code start from.
-const guest = await build({ ...guestOptions, entryPoints: ['src/guest/main.ts'], format: 'iife', plugins: [lazy] });
+const guest = await build({
+  ...guestOptions,
+  entryPoints: ['src/guest/main.ts'],
+  format: 'iife',
+  plugins: [lazy],
+});
 
 // The child program: one file, so that the process needs to read nothing else but the addon.
 await build({

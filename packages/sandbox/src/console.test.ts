@@ -4,11 +4,13 @@ import { createSandbox } from './index.ts';
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const stdout = async (code: string, limits = {}): Promise<string> => (await sandbox.run({ runId: 'console', code, limits })).stdout;
+const stdout = async (code: string, limits = {}): Promise<string> =>
+  (await sandbox.run({ runId: 'console', code, limits })).stdout;
 
 describe('console output', () => {
   it('joins arguments by spaces, objects as JSON, levels by prefix', async () => {
-    const code = 'console.log("a", 1, {b: [2]}, null, undefined); console.info("i"); console.warn("w"); console.error("e"); return 1';
+    const code =
+      'console.log("a", 1, {b: [2]}, null, undefined); console.info("i"); console.warn("w"); console.error("e"); return 1';
     expect(await stdout(code)).toBe('a 1 {"b":[2]} null undefined\ni\nWARN: w\nERROR: e');
   });
 
@@ -18,7 +20,9 @@ describe('console output', () => {
   });
 
   it('shows errors by name and message, and what has no JSON by its text', async () => {
-    expect(await stdout('const a = {}; a.a = a; console.log(new TypeError("x"), a, () => 1, 10n)')).toBe('TypeError: x [object Object] () => 1 10');
+    expect(await stdout('const a = {}; a.a = a; console.log(new TypeError("x"), a, () => 1, 10n)')).toBe(
+      'TypeError: x [object Object] () => 1 10',
+    );
   });
 
   it('loses one trailing newline', async () => {
@@ -30,15 +34,29 @@ describe('console output', () => {
   });
 
   it('is cut at its limit, with a mark, and the code goes on', async () => {
-    const outcome = await sandbox.run({ runId: 'console', code: 'for (let i = 0; i < 100; i++) console.log("0123456789"); return "end"', limits: { stdoutChars: 25 } });
-    expect(outcome).toMatchObject({ ok: true, json: '"end"', stdout: '0123456789\n0123456789\n012\n[stdout truncated]' });
+    const outcome = await sandbox.run({
+      runId: 'console',
+      code: 'for (let i = 0; i < 100; i++) console.log("0123456789"); return "end"',
+      limits: { stdoutChars: 25 },
+    });
+    expect(outcome).toMatchObject({
+      ok: true,
+      json: '"end"',
+      stdout: '0123456789\n0123456789\n012\n[stdout truncated]',
+    });
   });
 
   it('is cut at its number of lines', async () => {
-    expect(await stdout('for (let i = 0; i < 9; i++) console.log(i)', { logLines: 2 })).toBe('0\n1\n[stdout truncated]');
+    expect(await stdout('for (let i = 0; i < 9; i++) console.log(i)', { logLines: 2 })).toBe(
+      '0\n1\n[stdout truncated]',
+    );
   });
 
   it('of several timers comes in order', async () => {
-    expect(await stdout('setTimeout(() => console.log(2), 2); console.log(1); await new Promise((r) => setTimeout(r, 8)); console.log(3)')).toBe('1\n2\n3');
+    expect(
+      await stdout(
+        'setTimeout(() => console.log(2), 2); console.log(1); await new Promise((r) => setTimeout(r, 8)); console.log(3)',
+      ),
+    ).toBe('1\n2\n3');
   });
 });

@@ -4,8 +4,15 @@ import { createSandbox, type ExpressionJob, type ExpressionOutcome } from './ind
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const evaluate = (mode: ExpressionJob['mode'], ...expressions: (string | ExpressionJob['expressions'][number])[]): Promise<ExpressionOutcome> =>
-  sandbox.evaluate({ runId: 'expressions', mode, expressions: expressions.map((item) => (typeof item === 'string' ? { code: item } : item)) });
+const evaluate = (
+  mode: ExpressionJob['mode'],
+  ...expressions: (string | ExpressionJob['expressions'][number])[]
+): Promise<ExpressionOutcome> =>
+  sandbox.evaluate({
+    runId: 'expressions',
+    mode,
+    expressions: expressions.map((item) => (typeof item === 'string' ? { code: item } : item)),
+  });
 
 async function only(code: string): Promise<unknown> {
   const outcome = await evaluate('values', code);
@@ -15,7 +22,11 @@ async function only(code: string): Promise<unknown> {
 
 describe('expressions', () => {
   it('first-true gives the index of the first truthy one', async () => {
-    expect(await evaluate('first-true', '0', '""', '"yes"', 'true')).toMatchObject({ ok: true, index: 2, json: ['0', '""', '"yes"'] });
+    expect(await evaluate('first-true', '0', '""', '"yes"', 'true')).toMatchObject({
+      ok: true,
+      index: 2,
+      json: ['0', '""', '"yes"'],
+    });
   });
 
   it('first-true gives -1 when none is', async () => {
@@ -27,7 +38,11 @@ describe('expressions', () => {
   });
 
   it('values gives the JSON of each', async () => {
-    expect(await evaluate('values', '[1]', { code: 'x * 2', values: { x: '21' } })).toMatchObject({ ok: true, index: -1, json: ['[1]', '42'] });
+    expect(await evaluate('values', '[1]', { code: 'x * 2', values: { x: '21' } })).toMatchObject({
+      ok: true,
+      index: -1,
+      json: ['[1]', '42'],
+    });
   });
 
   it('each sees its own values only', async () => {
@@ -36,7 +51,12 @@ describe('expressions', () => {
   });
 
   it('see globals', async () => {
-    const outcome = await sandbox.evaluate({ runId: 'e', mode: 'values', expressions: [{ code: 'context.n + 1' }], globals: { context: '{"n":1}' } });
+    const outcome = await sandbox.evaluate({
+      runId: 'e',
+      mode: 'values',
+      expressions: [{ code: 'context.n + 1' }],
+      globals: { context: '{"n":1}' },
+    });
     expect(outcome).toMatchObject({ ok: true, json: ['2'] });
   });
 
@@ -55,19 +75,43 @@ describe('expressions', () => {
     expect(await only(code)).toEqual(expected);
   });
 
-  it.each([[''], ['  '], ['// nothing'], ['/* nothing */ ;']])('are undefined when empty: "%s"', async (code) => {
-    expect(await evaluate('first-true', code)).toMatchObject({ ok: true, index: -1, json: ['null'] });
-  });
+  it.each([[''], ['  '], ['// nothing'], ['/* nothing */ ;']])(
+    'are undefined when empty: "%s"',
+    async (code) => {
+      expect(await evaluate('first-true', code)).toMatchObject({ ok: true, index: -1, json: ['null'] });
+    },
+  );
 
   it('say which one failed, and where', async () => {
-    expect(await evaluate('values', '1', 'nope.x')).toMatchObject({ ok: false, index: 1, error: { code: 'USER_ERROR', name: 'ReferenceError', line: 1, column: 1 } });
-    expect(await evaluate('values', '1', '\n  null.x')).toMatchObject({ ok: false, index: 1, error: { name: 'TypeError', line: 2, column: 8 } });
-    expect(await evaluate('values', '[].x.y')).toMatchObject({ ok: false, index: 0, error: { line: 1, column: 6 } });
-    expect(await evaluate('values', '1', '2', '(1 +')).toMatchObject({ ok: false, index: 2, error: { code: 'SYNTAX_ERROR', line: 1 } });
+    expect(await evaluate('values', '1', 'nope.x')).toMatchObject({
+      ok: false,
+      index: 1,
+      error: { code: 'USER_ERROR', name: 'ReferenceError', line: 1, column: 1 },
+    });
+    expect(await evaluate('values', '1', '\n  null.x')).toMatchObject({
+      ok: false,
+      index: 1,
+      error: { name: 'TypeError', line: 2, column: 8 },
+    });
+    expect(await evaluate('values', '[].x.y')).toMatchObject({
+      ok: false,
+      index: 0,
+      error: { line: 1, column: 6 },
+    });
+    expect(await evaluate('values', '1', '2', '(1 +')).toMatchObject({
+      ok: false,
+      index: 2,
+      error: { code: 'SYNTAX_ERROR', line: 1 },
+    });
   });
 
   it('have time limits of their own', async () => {
-    const outcome = await sandbox.evaluate({ runId: 'e', mode: 'values', expressions: [{ code: '(() => { for (;;); })()' }], limits: { cpuMs: 50 } });
+    const outcome = await sandbox.evaluate({
+      runId: 'e',
+      mode: 'values',
+      expressions: [{ code: '(() => { for (;;); })()' }],
+      limits: { cpuMs: 50 },
+    });
     expect(outcome).toMatchObject({ ok: false, error: { code: 'TIMEOUT_CPU' } });
   });
 });

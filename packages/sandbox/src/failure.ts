@@ -33,7 +33,10 @@ function userFrames(stack: string, kind: UnitKind): { text: string; first: Place
     if (place.line < 1) continue;
     first ??= place;
     const name = match[1] === undefined || match[1] === 'eval' || match[1] === 'async eval' ? '' : match[1];
-    text += name === '' ? `\n    at line ${place.line}:${place.column}` : `\n    at ${name} (line ${place.line}:${place.column})`;
+    text +=
+      name === ''
+        ? `\n    at line ${place.line}:${place.column}`
+        : `\n    at ${name} (line ${place.line}:${place.column})`;
   }
   return { text, first };
 }
@@ -52,7 +55,9 @@ const count = (fields: Record<string, unknown>, name: string): number | undefine
 export function readObject(json: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(json);
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : null;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : null;
   } catch {
     return null;
   }
@@ -61,8 +66,14 @@ export function readObject(json: string): Record<string, unknown> | null {
 /** The failure a guest reports about its own code, and the expression it belongs to. */
 export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFailure; index: number } {
   const fields = readObject(json);
-  const code = fields === null ? undefined : Object.hasOwn(CODES, field(fields, 'phase')) ? CODES[field(fields, 'phase')] : undefined;
-  if (fields === null || code === undefined) return { failure: failure('SANDBOX_PROTOCOL', 'The guest sent a malformed error.'), index: -1 };
+  const code =
+    fields === null
+      ? undefined
+      : Object.hasOwn(CODES, field(fields, 'phase'))
+        ? CODES[field(fields, 'phase')]
+        : undefined;
+  if (fields === null || code === undefined)
+    return { failure: failure('SANDBOX_PROTOCOL', 'The guest sent a malformed error.'), index: -1 };
   const name = field(fields, 'name') || 'Error';
   const message = field(fields, 'message');
   const { text, first } = userFrames(field(fields, 'stack'), kind);

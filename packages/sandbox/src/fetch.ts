@@ -9,15 +9,28 @@ import type { Report } from './protocol.ts';
 type Send = (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;
 type Call = Extract<Report, { t: 'call' }>;
 
-const isPair = (value: unknown): value is [string, string] => Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'string';
+const isPair = (value: unknown): value is [string, string] =>
+  Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'string';
 
 /** The request in a guest's call, or null where the call has not the shape of one. */
 function readRequest({ op, head, body }: Call): EgressRequest | null {
   const fields = op === 'fetch' ? readObject(head) : null;
   if (fields === null) return null;
   const { url, method, headers, redirect } = fields;
-  if (typeof url !== 'string' || typeof method !== 'string' || !Array.isArray(headers) || !headers.every(isPair)) return null;
-  return { url, method, headers, body, redirect: redirect === 'manual' || redirect === 'error' ? redirect : 'follow' };
+  if (
+    typeof url !== 'string' ||
+    typeof method !== 'string' ||
+    !Array.isArray(headers) ||
+    !headers.every(isPair)
+  )
+    return null;
+  return {
+    url,
+    method,
+    headers,
+    body,
+    redirect: redirect === 'manual' || redirect === 'error' ? redirect : 'follow',
+  };
 }
 
 function refuse(code: string, message: string): HostAnswer {
@@ -30,7 +43,10 @@ export async function answerCall(job: Job, call: Call, send: Send): Promise<Host
   if (request === null) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
   const { signal } = job.stopped;
   try {
-    const { status, statusText, url, redirected, headers, body } = await send({ ...request, signal }, { runId: job.runId, tenant: job.tenant, signal });
+    const { status, statusText, url, redirected, headers, body } = await send(
+      { ...request, signal },
+      { runId: job.runId, tenant: job.tenant, signal },
+    );
     return { ok: true, head: JSON.stringify({ status, statusText, url, redirected, headers }), body };
   } catch (error) {
     const message = error instanceof Error ? error.message : 'The request failed.';

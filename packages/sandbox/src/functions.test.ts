@@ -4,7 +4,8 @@ import { createSandbox, type FunctionJob, type FunctionOutcome } from './index.t
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> => sandbox.run({ runId: 'functions', code, ...more });
+const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
+  sandbox.run({ runId: 'functions', code, ...more });
 
 async function value(code: string, more: Partial<FunctionJob> = {}): Promise<unknown> {
   const outcome = await run(code, more);
@@ -24,7 +25,11 @@ describe('a function', () => {
   });
 
   it('follows JSON for dates, NaN and maps', async () => {
-    expect(await value('return { n: NaN, d: new Date(0), m: new Map([[1, 2]]) }')).toEqual({ n: null, d: '1970-01-01T00:00:00.000Z', m: {} });
+    expect(await value('return { n: NaN, d: new Date(0), m: new Map([[1, 2]]) }')).toEqual({
+      n: null,
+      d: '1970-01-01T00:00:00.000Z',
+      m: {},
+    });
   });
 
   it('may await at its top', async () => {
@@ -33,15 +38,25 @@ describe('a function', () => {
 
   it('sees each value as a parameter and each global as a global', async () => {
     const more = { values: { item: '{"n":2}', $x: '3' }, globals: { params: '{"q":5}' } };
-    expect(await value('return [item.n, $x, params.q, globalThis.params.q, typeof globalThis.item]', more)).toEqual([2, 3, 5, 5, 'undefined']);
+    expect(
+      await value('return [item.n, $x, params.q, globalThis.params.q, typeof globalThis.item]', more),
+    ).toEqual([2, 3, 5, 5, 'undefined']);
   });
 
   it('gets copies of its own, also of equal texts', async () => {
-    expect(await value('a.list.push(2); return [a.list, b.list]', { values: { a: '{"list":[1]}', b: '{"list":[1]}' } })).toEqual([[1, 2], [1]]);
+    expect(
+      await value('a.list.push(2); return [a.list, b.list]', {
+        values: { a: '{"list":[1]}', b: '{"list":[1]}' },
+      }),
+    ).toEqual([[1, 2], [1]]);
   });
 
   it('takes __proto__ in a value as an ordinary key', async () => {
-    expect(await value('return [Object.keys(v), ({}).polluted ?? null]', { values: { v: '{"__proto__":{"polluted":1}}' } })).toEqual([['__proto__'], null]);
+    expect(
+      await value('return [Object.keys(v), ({}).polluted ?? null]', {
+        values: { v: '{"__proto__":{"polluted":1}}' },
+      }),
+    ).toEqual([['__proto__'], null]);
   });
 
   it('takes values with quotes, backticks, templates and comment ends as data', async () => {
@@ -57,11 +72,15 @@ describe('a function', () => {
   });
 
   it('refuses a value whose name is no identifier', async () => {
-    await expect(run('return 1', { values: { 'a){}; evil(': '1' } })).rejects.toMatchObject({ code: 'INVALID_JOB' });
+    await expect(run('return 1', { values: { 'a){}; evil(': '1' } })).rejects.toMatchObject({
+      code: 'INVALID_JOB',
+    });
   });
 
   it('refuses limits out of range', async () => {
-    await expect(run('return 1', { limits: { memoryMiB: 4 } })).rejects.toMatchObject({ code: 'INVALID_OPTION' });
+    await expect(run('return 1', { limits: { memoryMiB: 4 } })).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+    });
   });
 });
 
@@ -73,25 +92,48 @@ describe('errors of user code', () => {
   };
 
   it('carry name, message, line and column of the code that was given', async () => {
-    expect(await failing('const a = 1;\n\n  throw new TypeError("boo")')).toMatchObject({ code: 'USER_ERROR', name: 'TypeError', message: 'boo', line: 3, column: 9, retryable: false });
+    expect(await failing('const a = 1;\n\n  throw new TypeError("boo")')).toMatchObject({
+      code: 'USER_ERROR',
+      name: 'TypeError',
+      message: 'boo',
+      line: 3,
+      column: 9,
+      retryable: false,
+    });
   });
 
   it('keep the name of an Error subclass', async () => {
-    expect(await failing('class Own extends Error { name = "Own" }\nthrow new Own("x")')).toMatchObject({ name: 'Own', message: 'x', line: 2 });
+    expect(await failing('class Own extends Error { name = "Own" }\nthrow new Own("x")')).toMatchObject({
+      name: 'Own',
+      message: 'x',
+      line: 2,
+    });
   });
 
   it('have a stack of user frames only', async () => {
     const { stack } = await failing('function inner() {\n  null.x\n}\nfunction outer() { inner() }\nouter()');
-    expect(stack?.split('\n').slice(1)).toEqual(['    at inner (line 2:8)', '    at outer (line 4:20)', '    at line 5:1']);
+    expect(stack?.split('\n').slice(1)).toEqual([
+      '    at inner (line 2:8)',
+      '    at outer (line 4:20)',
+      '    at line 5:1',
+    ]);
   });
 
   it('find the user line below built-in frames', async () => {
-    expect(await failing('\nJSON.parse("{")')).toMatchObject({ name: 'SyntaxError', code: 'USER_ERROR', line: 2 });
+    expect(await failing('\nJSON.parse("{")')).toMatchObject({
+      name: 'SyntaxError',
+      code: 'USER_ERROR',
+      line: 2,
+    });
   });
 
   it('are located after an await and in a timer', async () => {
-    expect(await failing('await null;\nawait new Promise((r) => setTimeout(r, 1));\nthrow new Error("late")')).toMatchObject({ line: 3 });
-    expect(await failing('setTimeout(() => {\n throw new RangeError("t") }, 1); await new Promise(() => {})')).toMatchObject({ name: 'RangeError', line: 2 });
+    expect(
+      await failing('await null;\nawait new Promise((r) => setTimeout(r, 1));\nthrow new Error("late")'),
+    ).toMatchObject({ line: 3 });
+    expect(
+      await failing('setTimeout(() => {\n throw new RangeError("t") }, 1); await new Promise(() => {})'),
+    ).toMatchObject({ name: 'RangeError', line: 2 });
   });
 
   it.each([
@@ -107,9 +149,20 @@ describe('errors of user code', () => {
   });
 
   it('are SYNTAX_ERROR with line and column when the code does not compile', async () => {
-    expect(await failing('const a = 1;\nlet b = ;')).toMatchObject({ code: 'SYNTAX_ERROR', name: 'SyntaxError', line: 2, column: 9 });
-    expect(await failing('return 1 +', { values: { x: '1' } })).toMatchObject({ code: 'SYNTAX_ERROR', line: 1 });
-    expect(await failing('const x = 1', { values: { x: '1' } })).toMatchObject({ code: 'SYNTAX_ERROR', message: expect.stringContaining('already been declared') });
+    expect(await failing('const a = 1;\nlet b = ;')).toMatchObject({
+      code: 'SYNTAX_ERROR',
+      name: 'SyntaxError',
+      line: 2,
+      column: 9,
+    });
+    expect(await failing('return 1 +', { values: { x: '1' } })).toMatchObject({
+      code: 'SYNTAX_ERROR',
+      line: 1,
+    });
+    expect(await failing('const x = 1', { values: { x: '1' } })).toMatchObject({
+      code: 'SYNTAX_ERROR',
+      message: expect.stringContaining('already been declared'),
+    });
   });
 
   it.each([

@@ -3,5 +3,11 @@ export { createSandbox, type Sandbox, type SandboxStats } from './sandbox.ts';
 export type { FetchContext, SandboxOptions } from './options.ts';
 export type { ExpressionJob, FunctionJob } from './job.ts';
 export { DEFAULT_LIMITS, EXPRESSION_LIMITS, type Limits } from './limits.ts';
-export type { ExpressionOutcome, FunctionOutcome, SandboxErrorCode, SandboxFailure, Usage } from './outcome.ts';
+export type {
+  ExpressionOutcome,
+  FunctionOutcome,
+  SandboxErrorCode,
+  SandboxFailure,
+  Usage,
+} from './outcome.ts';
 export { isSandboxError, SandboxError, type SandboxFaultCode } from './error.ts';

@@ -24,7 +24,10 @@ export interface FunctionJob extends JobBase {
 export interface ExpressionJob extends JobBase {
   /** first-true: in order up to the first truthy one; values: all. */
   readonly mode: 'first-true' | 'values';
-  readonly expressions: readonly { readonly code: string; readonly values?: Readonly<Record<string, string>> }[];
+  readonly expressions: readonly {
+    readonly code: string;
+    readonly values?: Readonly<Record<string, string>>;
+  }[];
 }
 
 type Flat = (string | number)[];
@@ -32,14 +35,20 @@ type Flat = (string | number)[];
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
 /** Adds `count, name, JSON …`. Names that bind parameters are checked: they become part of a parameter list. */
-function pushTexts(args: Flat, texts: Readonly<Record<string, string>> | undefined, binding: boolean): number {
+function pushTexts(
+  args: Flat,
+  texts: Readonly<Record<string, string>> | undefined,
+  binding: boolean,
+): number {
   const names = texts === undefined ? [] : Object.keys(texts);
   let chars = 0;
   args.push(names.length);
   for (const name of names) {
     const text = texts?.[name];
-    if (typeof text !== 'string') throw new SandboxError('INVALID_JOB', `The value "${name}" is no JSON text.`);
-    if (binding && !IDENTIFIER.test(name)) throw new SandboxError('INVALID_JOB', `"${name}" is no identifier and cannot name a value.`);
+    if (typeof text !== 'string')
+      throw new SandboxError('INVALID_JOB', `The value "${name}" is no JSON text.`);
+    if (binding && !IDENTIFIER.test(name))
+      throw new SandboxError('INVALID_JOB', `"${name}" is no identifier and cannot name a value.`);
     args.push(name, text);
     chars += text.length;
   }
@@ -47,7 +56,11 @@ function pushTexts(args: Flat, texts: Readonly<Record<string, string>> | undefin
 }
 
 /** The job's arguments as the guest takes them, or why it is too large. Throws SandboxError INVALID_JOB. */
-export function flatten(globals: FunctionJob['globals'], units: ExpressionJob['expressions'], limits: Limits): Flat | SandboxFailure {
+export function flatten(
+  globals: FunctionJob['globals'],
+  units: ExpressionJob['expressions'],
+  limits: Limits,
+): Flat | SandboxFailure {
   const args: Flat = [];
   let inputs = pushTexts(args, globals, false);
   let code = 0;
@@ -58,7 +71,12 @@ export function flatten(globals: FunctionJob['globals'], units: ExpressionJob['e
     code += unit.code.length;
     inputs += pushTexts(args, unit.values, true);
   }
-  if (code > limits.codeChars) return failure('INPUT_TOO_LARGE', `The code has ${code} characters; ${limits.codeChars} are allowed.`);
-  if (inputs > limits.inputChars) return failure('INPUT_TOO_LARGE', `The inputs have ${inputs} characters as JSON; ${limits.inputChars} are allowed.`);
+  if (code > limits.codeChars)
+    return failure('INPUT_TOO_LARGE', `The code has ${code} characters; ${limits.codeChars} are allowed.`);
+  if (inputs > limits.inputChars)
+    return failure(
+      'INPUT_TOO_LARGE',
+      `The inputs have ${inputs} characters as JSON; ${limits.inputChars} are allowed.`,
+    );
   return args;
 }

@@ -65,7 +65,10 @@ export function resolveLimits(...layers: readonly (Partial<Limits> | undefined)[
       if (value === undefined) continue;
       const [least, most] = RANGES[name] ?? [0, 2 ** 29];
       if (!Number.isFinite(value) || value < least || value > most) {
-        throw new SandboxError('INVALID_OPTION', `The sandbox limit ${name} is ${String(value)}; give a number from ${least} to ${most}.`);
+        throw new SandboxError(
+          'INVALID_OPTION',
+          `The sandbox limit ${name} is ${String(value)}; give a number from ${least} to ${most}.`,
+        );
       }
       limits[name] = Math.ceil(value);
     }

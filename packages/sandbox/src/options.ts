@@ -38,14 +38,27 @@ export interface SandboxOptions {
   readonly recycle?: { readonly jobs?: number; readonly ageMs?: number; readonly rssMiB?: number };
 }
 
-const COUNTS = ['maxProcesses', 'minProcesses', 'idleMs', 'queueTimeoutMs', 'maxQueued', 'maxQueuedPerTenant'] as const;
+const COUNTS = [
+  'maxProcesses',
+  'minProcesses',
+  'idleMs',
+  'queueTimeoutMs',
+  'maxQueued',
+  'maxQueuedPerTenant',
+] as const;
 
 /** The options with defaults. Throws SandboxError INVALID_OPTION. */
 export function resolveOptions(options: SandboxOptions) {
   for (const name of COUNTS) {
     const value = options[name];
-    if (value !== undefined && !(Number.isInteger(value) && value >= (name === 'maxProcesses' || name === 'idleMs' ? 1 : 0))) {
-      throw new SandboxError('INVALID_OPTION', `The sandbox option ${name} is ${String(value)}; give a whole number.`);
+    if (
+      value !== undefined &&
+      !(Number.isInteger(value) && value >= (name === 'maxProcesses' || name === 'idleMs' ? 1 : 0))
+    ) {
+      throw new SandboxError(
+        'INVALID_OPTION',
+        `The sandbox option ${name} is ${String(value)}; give a whole number.`,
+      );
     }
   }
   return {

@@ -47,7 +47,11 @@ export type ExpressionOutcome =
   /** `index` is the expression that failed, -1 when the fault belongs to none. */
   | ({ readonly ok: false; readonly index: number; readonly error: SandboxFailure } & Usage);
 
-const RETRYABLE: ReadonlySet<SandboxErrorCode> = new Set(['SANDBOX_CRASHED', 'SANDBOX_BUSY', 'SANDBOX_UNAVAILABLE']);
+const RETRYABLE: ReadonlySet<SandboxErrorCode> = new Set([
+  'SANDBOX_CRASHED',
+  'SANDBOX_BUSY',
+  'SANDBOX_UNAVAILABLE',
+]);
 
 /** A failure that is the host's finding and not the guest's word. */
 export function failure(code: SandboxErrorCode, message: string): SandboxFailure {

@@ -32,7 +32,14 @@ export type Order =
       readonly args: readonly (string | number)[];
       readonly limits: Limits;
     }
-  | { readonly t: 'answer'; readonly id: number; readonly call: number; readonly ok: boolean; readonly head: string; readonly body: Uint8Array | null }
+  | {
+      readonly t: 'answer';
+      readonly id: number;
+      readonly call: number;
+      readonly ok: boolean;
+      readonly head: string;
+      readonly body: Uint8Array | null;
+    }
   | { readonly t: 'cancel'; readonly id: number }
   | { readonly t: 'release'; readonly key: string };
 
@@ -66,7 +73,14 @@ export type Report =
       readonly next: number;
       readonly rssMiB: number;
     }
-  | { readonly t: 'call'; readonly id: number; readonly call: number; readonly op: string; readonly head: string; readonly body: Uint8Array | null }
+  | {
+      readonly t: 'call';
+      readonly id: number;
+      readonly call: number;
+      readonly op: string;
+      readonly head: string;
+      readonly body: Uint8Array | null;
+    }
   /** The job whose guest code runs from now on; sent only while several jobs are in the process. */
   | { readonly t: 'enter'; readonly id: number }
   /** The job's first entry ended without an answer: it waits for a timer or a host call. */

@@ -4,7 +4,13 @@ import { answerCall } from './fetch.ts';
 import { flatten, type ExpressionJob, type FunctionJob } from './job.ts';
 import { EXPRESSION_LIMITS, resolveLimits } from './limits.ts';
 import { resolveOptions, type SandboxOptions } from './options.ts';
-import { failure, type ExpressionOutcome, type FunctionOutcome, type SandboxFailure, type Usage } from './outcome.ts';
+import {
+  failure,
+  type ExpressionOutcome,
+  type FunctionOutcome,
+  type SandboxFailure,
+  type Usage,
+} from './outcome.ts';
 import { Job, type Ending } from './pool/job.ts';
 import { Pool } from './pool/pool.ts';
 
@@ -32,7 +38,9 @@ export interface Sandbox {
 }
 
 /** How a job's answer is read: the value, or the failure with the expression it belongs to. */
-type Answer<T> = { ok: true; value: T; usage: Usage } | { ok: false; error: SandboxFailure; index: number; usage: Usage };
+type Answer<T> =
+  | { ok: true; value: T; usage: Usage }
+  | { ok: false; error: SandboxFailure; index: number; usage: Usage };
 
 const NO_USAGE: Usage = { stdout: '', cpuMs: 0, wallMs: 0 };
 
@@ -55,7 +63,12 @@ function readExpressions(text: string, count: number): { index: number; json: st
   if (fields === null || !Object.hasOwn(fields, 'index') || !Object.hasOwn(fields, 'json')) return null;
   const { index, json } = fields;
   if (!Number.isInteger(index) || (index as number) < -1 || (index as number) >= count) return null;
-  if (!Array.isArray(json) || json.length > count || !json.every((item) => typeof item === 'string' && isJson(item))) return null;
+  if (
+    !Array.isArray(json) ||
+    json.length > count ||
+    !json.every((item) => typeof item === 'string' && isJson(item))
+  )
+    return null;
   return { index: index as number, json: json as string[] };
 }
 
@@ -70,7 +83,12 @@ function readEnding<T>(ending: Ending, job: Job, read: (text: string) => T | nul
   if (code !== 'OK') return { ok: false, error: endFailure(code, text), index: -1, usage };
   const value = text.length <= job.limits.resultChars ? read(text) : null;
   if (value !== null) return { ok: true, value, usage };
-  return { ok: false, error: failure('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed result.'), index: -1, usage };
+  return {
+    ok: false,
+    error: failure('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed result.'),
+    index: -1,
+    usage,
+  };
 }
 
 /**
@@ -91,10 +109,18 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     call: (job, call) => answerCall(job, call, send),
   });
 
-  const execute = async <T>(job: FunctionJob | ExpressionJob, spec: Pick<Job, 'mode' | 'limits'>, args: Job['args'] | SandboxFailure, read: (text: string) => T | null): Promise<Answer<T>> => {
+  const execute = async <T>(
+    job: FunctionJob | ExpressionJob,
+    spec: Pick<Job, 'mode' | 'limits'>,
+    args: Job['args'] | SandboxFailure,
+    read: (text: string) => T | null,
+  ): Promise<Answer<T>> => {
     const answer = await new Promise<Answer<T>>((resolve) => {
       const tenant = job.tenant ?? 'default';
-      const entry: Job = new Job({ ...spec, runId: job.runId, tenant, args: 'code' in args ? [] : args }, (ending) => resolve(readEnding(ending, entry, read)));
+      const entry: Job = new Job(
+        { ...spec, runId: job.runId, tenant, args: 'code' in args ? [] : args },
+        (ending) => resolve(readEnding(ending, entry, read)),
+      );
       if ('code' in args) return entry.end({ failure: args });
       const { signal } = job;
       if (signal?.aborted === true) return entry.fail('CANCELLED', 'The job was cancelled before it began.');
@@ -113,14 +139,22 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   return {
     async run(job) {
       const limits = resolveLimits(base, job.limits);
-      const args = flatten(job.globals, [{ code: job.code, ...(job.values === undefined ? {} : { values: job.values }) }], limits);
+      const args = flatten(
+        job.globals,
+        [{ code: job.code, ...(job.values === undefined ? {} : { values: job.values }) }],
+        limits,
+      );
       const answer = await execute(job, { mode: 'function', limits }, args, readFunction);
-      return answer.ok ? { ok: true, json: answer.value, ...answer.usage } : { ok: false, error: answer.error, ...answer.usage };
+      return answer.ok
+        ? { ok: true, json: answer.value, ...answer.usage }
+        : { ok: false, error: answer.error, ...answer.usage };
     },
     async evaluate(job) {
       const limits = resolveLimits(base, EXPRESSION_LIMITS, job.limits);
       const args = flatten(job.globals, job.expressions, limits);
-      const answer = await execute(job, { mode: job.mode, limits }, args, (text) => readExpressions(text, job.expressions.length));
+      const answer = await execute(job, { mode: job.mode, limits }, args, (text) =>
+        readExpressions(text, job.expressions.length),
+      );
       if (!answer.ok) return { ok: false, index: answer.index, error: answer.error, ...answer.usage };
       return { ok: true, ...answer.value, ...answer.usage };
     },

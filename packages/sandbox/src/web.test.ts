@@ -12,11 +12,11 @@ async function value(code: string): Promise<unknown> {
 
 describe('globals of the web', () => {
   it('URL and URLSearchParams', async () => {
-    expect(await value('const u = new URL("../x?a=1&a=2", "https://h.com/p/q"); u.searchParams.append("b", "c d"); return [u.href, u.searchParams.getAll("a"), URL.canParse("no")]')).toEqual([
-      'https://h.com/x?a=1&a=2&b=c+d',
-      ['1', '2'],
-      false,
-    ]);
+    expect(
+      await value(
+        'const u = new URL("../x?a=1&a=2", "https://h.com/p/q"); u.searchParams.append("b", "c d"); return [u.href, u.searchParams.getAll("a"), URL.canParse("no")]',
+      ),
+    ).toEqual(['https://h.com/x?a=1&a=2&b=c+d', ['1', '2'], false]);
   });
 
   it('TextEncoder and TextDecoder', async () => {
@@ -24,26 +24,54 @@ describe('globals of the web', () => {
     const bytes = [...new TextEncoder().encode(text)];
     expect(await value(`return [...new TextEncoder().encode(${JSON.stringify(text)})]`)).toEqual(bytes);
     const broken = [0x61, 0xff, 0xe2, 0x82, 0xf0, 0x9f, 0x98, 0x80, 0xed, 0xa0, 0x80, 0xc0, 0xaf];
-    expect(await value(`return new TextDecoder().decode(new Uint8Array(${JSON.stringify(broken)}))`)).toBe(new TextDecoder().decode(new Uint8Array(broken)));
-    expect(await value('const d = new TextDecoder(); return d.decode(new Uint8Array([0xe2, 0x82]), { stream: true }) + d.decode(new Uint8Array([0xac]))')).toBe('€');
-    expect(await value('try { new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array([255])) } catch (e) { return e.name }')).toBe('TypeError');
-    expect(await value('return [new TextDecoder("latin1").decode(new Uint8Array([0x80, 0xe9])), new TextDecoder("utf-16le").decode(new Uint8Array([0x41, 0, 0xac, 0x20]))]')).toEqual(['€é', 'A€']);
+    expect(await value(`return new TextDecoder().decode(new Uint8Array(${JSON.stringify(broken)}))`)).toBe(
+      new TextDecoder().decode(new Uint8Array(broken)),
+    );
+    expect(
+      await value(
+        'const d = new TextDecoder(); return d.decode(new Uint8Array([0xe2, 0x82]), { stream: true }) + d.decode(new Uint8Array([0xac]))',
+      ),
+    ).toBe('€');
+    expect(
+      await value(
+        'try { new TextDecoder("utf-8", { fatal: true }).decode(new Uint8Array([255])) } catch (e) { return e.name }',
+      ),
+    ).toBe('TypeError');
+    expect(
+      await value(
+        'return [new TextDecoder("latin1").decode(new Uint8Array([0x80, 0xe9])), new TextDecoder("utf-16le").decode(new Uint8Array([0x41, 0, 0xac, 0x20]))]',
+      ),
+    ).toEqual(['€é', 'A€']);
   });
 
   it('crypto: random values and UUIDs', async () => {
-    const [first, second] = (await value('return [crypto.randomUUID(), crypto.randomUUID()]')) as [string, string];
+    const [first, second] = (await value('return [crypto.randomUUID(), crypto.randomUUID()]')) as [
+      string,
+      string,
+    ];
     expect(first).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     expect(second).not.toBe(first);
-    expect(await value('const a = new Uint8Array(64); return crypto.getRandomValues(a) === a && a.some((b) => b > 0)')).toBe(true);
+    expect(
+      await value(
+        'const a = new Uint8Array(64); return crypto.getRandomValues(a) === a && a.some((b) => b > 0)',
+      ),
+    ).toBe(true);
   });
 
   it('crypto.subtle: digest and HMAC', async () => {
-    const hex = 'const hex = (b) => Buffer.from(b).toString("hex"); const bytes = (t) => new TextEncoder().encode(t);';
-    expect(await value(`${hex} return hex(await crypto.subtle.digest("SHA-256", bytes("abc")))`)).toBe('ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
+    const hex =
+      'const hex = (b) => Buffer.from(b).toString("hex"); const bytes = (t) => new TextEncoder().encode(t);';
+    expect(await value(`${hex} return hex(await crypto.subtle.digest("SHA-256", bytes("abc")))`)).toBe(
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+    );
     const sign = `${hex} const key = await crypto.subtle.importKey("raw", bytes("key"), { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
       const data = bytes("The quick brown fox jumps over the lazy dog"); const mac = await crypto.subtle.sign("HMAC", key, data);
       return [hex(mac), await crypto.subtle.verify("HMAC", key, mac, data), await crypto.subtle.verify("HMAC", key, mac, bytes("other"))]`;
-    expect(await value(sign)).toEqual(['f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8', true, false]);
+    expect(await value(sign)).toEqual([
+      'f7bc83f430538424b13298e6aa6fb143ef4d59a14946175997479dbc2d1a3cd8',
+      true,
+      false,
+    ]);
   });
 
   it('timers, in order of time, and their cancellation', async () => {
@@ -55,28 +83,56 @@ describe('globals of the web', () => {
   });
 
   it('structuredClone, atob, btoa, Buffer', async () => {
-    expect(await value('const a = { d: new Date(5), m: new Map([[1, 2]]) }; a.self = a; const b = structuredClone(a); return [b.self === b, b !== a, b.d.getTime(), b.m.get(1)]')).toEqual([true, true, 5, 2]);
-    expect(await value('return [btoa("hi"), atob("aGk="), Buffer.from("é").toString("base64"), Buffer.concat([Buffer.from("a"), Buffer.from("b")]).toString()]')).toEqual(['aGk=', 'hi', 'w6k=', 'ab']);
+    expect(
+      await value(
+        'const a = { d: new Date(5), m: new Map([[1, 2]]) }; a.self = a; const b = structuredClone(a); return [b.self === b, b !== a, b.d.getTime(), b.m.get(1)]',
+      ),
+    ).toEqual([true, true, 5, 2]);
+    expect(
+      await value(
+        'return [btoa("hi"), atob("aGk="), Buffer.from("é").toString("base64"), Buffer.concat([Buffer.from("a"), Buffer.from("b")]).toString()]',
+      ),
+    ).toEqual(['aGk=', 'hi', 'w6k=', 'ab']);
   });
 
   it('AbortController, EventTarget and DOMException', async () => {
     const code = `const c = new AbortController(); let n = 0; c.signal.addEventListener("abort", () => n++, { once: true }); c.abort(); c.abort();
       try { c.signal.throwIfAborted() } catch (e) { return [n, e.name, e instanceof DOMException, e.code, AbortSignal.any([c.signal]).aborted] }`;
     expect(await value(code)).toEqual([1, 'AbortError', true, 20, true]);
-    expect(await value('const t = new EventTarget(); let x = 0; t.addEventListener("a", (e) => (x += e.detail)); t.dispatchEvent(new CustomEvent("a", { detail: 2 })); return x')).toBe(2);
+    expect(
+      await value(
+        'const t = new EventTarget(); let x = 0; t.addEventListener("a", (e) => (x += e.detail)); t.dispatchEvent(new CustomEvent("a", { detail: 2 })); return x',
+      ),
+    ).toBe(2);
   });
 
   it('Headers and Response', async () => {
     const code = `const h = new Headers({ A: "1" }); h.append("a", "2"); h.set("B", "x"); const seen = []; h.forEach((v, k) => seen.push(k + v));
       return [h.get("A"), h.has("b"), [...h.entries()], seen, await new Response('{"a":1}', { status: 404 }).json(), new Response("", { status: 404 }).ok]`;
-    expect(await value(code)).toEqual(['1, 2', true, [['a', '1, 2'], ['b', 'x']], ['a1, 2', 'bx'], { a: 1 }, false]);
+    expect(await value(code)).toEqual([
+      '1, 2',
+      true,
+      [
+        ['a', '1, 2'],
+        ['b', 'x'],
+      ],
+      ['a1, 2', 'bx'],
+      { a: 1 },
+      false,
+    ]);
   });
 
   it('performance.now does not run back', async () => {
-    expect(await value('const a = performance.now(); const b = performance.now(); return [a >= 0, b >= a]')).toEqual([true, true]);
+    expect(
+      await value('const a = performance.now(); const b = performance.now(); return [a >= 0, b >= a]'),
+    ).toEqual([true, true]);
   });
 
   it('users may replace any of them', async () => {
-    expect(await value('globalThis.fetch = () => 7; globalThis.URL = 8; return [fetch(), URL, typeof URLSearchParams]')).toEqual([7, 8, 'function']);
+    expect(
+      await value(
+        'globalThis.fetch = () => 7; globalThis.URL = 8; return [fetch(), URL, typeof URLSearchParams]',
+      ),
+    ).toEqual([7, 8, 'function']);
   });
 });

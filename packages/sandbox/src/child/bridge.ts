@@ -6,11 +6,22 @@ export type GuestMessage =
   | { readonly kind: 'result' | 'error'; readonly json: string }
   | { readonly kind: 'timer'; readonly id: number; readonly ms: number }
   | { readonly kind: 'clear'; readonly id: number }
-  | { readonly kind: 'call'; readonly call: number; readonly op: string; readonly head: string; readonly body: string | null }
+  | {
+      readonly kind: 'call';
+      readonly call: number;
+      readonly op: string;
+      readonly head: string;
+      readonly body: string | null;
+    }
   | { readonly kind: 'random'; readonly bytes: number }
   | { readonly kind: 'hash'; readonly algorithm: string; readonly key: string | null; readonly data: string };
 
-const HASHES: Readonly<Record<string, string>> = { '1': 'sha1', '256': 'sha256', '384': 'sha384', '512': 'sha512' };
+const HASHES: Readonly<Record<string, string>> = {
+  '1': 'sha1',
+  '256': 'sha256',
+  '384': 'sha384',
+  '512': 'sha512',
+};
 const MAX_RANDOM_BYTES = 65_536;
 
 function wholeNumber(text: string, most: number): number | null {
@@ -85,6 +96,9 @@ export function random(bytes: number): string {
 
 /** Digest, or HMAC where a key is given, over binary strings. */
 export function hash(message: GuestMessage & { kind: 'hash' }): string {
-  const hasher = message.key === null ? createHash(message.algorithm) : createHmac(message.algorithm, Buffer.from(message.key, 'latin1'));
+  const hasher =
+    message.key === null
+      ? createHash(message.algorithm)
+      : createHmac(message.algorithm, Buffer.from(message.key, 'latin1'));
   return hasher.update(message.data, 'latin1').digest().toString('latin1');
 }

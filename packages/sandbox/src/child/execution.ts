@@ -64,7 +64,10 @@ export class Execution implements IsolateUser {
 
   /** Delivers the host's answer to a call. */
   deliver(answer: Answer): void {
-    const body = answer.body === null ? '' : Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.byteLength).toString('latin1');
+    const body =
+      answer.body === null
+        ? ''
+        : Buffer.from(answer.body.buffer, answer.body.byteOffset, answer.body.byteLength).toString('latin1');
     if (!this.#charge(answer.head.length + body.length)) return this.#finish();
     this.#enter(['answer', answer.call, answer.ok, answer.head, body]);
   }
@@ -103,9 +106,21 @@ export class Execution implements IsolateUser {
     const { cpuMs, memoryMiB } = this.#order.limits;
     const message = String((error as Error | null)?.message);
     this.#spoiled = true;
-    if (this.#realm.isolate.native.isDisposed) this.#set('OUT_OF_MEMORY', LIMIT_TEXT.OUT_OF_MEMORY(memoryMiB));
-    else if (message.includes('timed out') && this.#cpuMs + spentMs >= cpuMs - 1) this.#set('TIMEOUT_CPU', LIMIT_TEXT.TIMEOUT_CPU(cpuMs));
-    else this.#set('GUEST_ERROR', JSON.stringify({ phase: 'run', index: -1, name: 'RangeError', message: message.slice(0, 500), stack: '' }));
+    if (this.#realm.isolate.native.isDisposed)
+      this.#set('OUT_OF_MEMORY', LIMIT_TEXT.OUT_OF_MEMORY(memoryMiB));
+    else if (message.includes('timed out') && this.#cpuMs + spentMs >= cpuMs - 1)
+      this.#set('TIMEOUT_CPU', LIMIT_TEXT.TIMEOUT_CPU(cpuMs));
+    else
+      this.#set(
+        'GUEST_ERROR',
+        JSON.stringify({
+          phase: 'run',
+          index: -1,
+          name: 'RangeError',
+          message: message.slice(0, 500),
+          stack: '',
+        }),
+      );
   }
 
   /** The first reason counts. */
@@ -126,7 +141,10 @@ export class Execution implements IsolateUser {
   #charge(chars: number): boolean {
     this.#chars += chars;
     if (this.#chars <= this.#order.limits.bridgeChars) return true;
-    this.#set('BRIDGE_LIMIT', `The code exchanged more than ${this.#order.limits.bridgeChars} characters with the host.`);
+    this.#set(
+      'BRIDGE_LIMIT',
+      `The code exchanged more than ${this.#order.limits.bridgeChars} characters with the host.`,
+    );
     return false;
   }
 
@@ -150,7 +168,10 @@ export class Execution implements IsolateUser {
 
   #count(chars: number): boolean {
     if (++this.#messages > this.#order.limits.messages) {
-      this.#set('BRIDGE_LIMIT', `The code sent more than ${this.#order.limits.messages} messages to the host.`);
+      this.#set(
+        'BRIDGE_LIMIT',
+        `The code sent more than ${this.#order.limits.messages} messages to the host.`,
+      );
       return false;
     }
     return this.#charge(chars);
@@ -161,7 +182,11 @@ export class Execution implements IsolateUser {
     switch (message.kind) {
       case 'result':
         if (message.json.length <= limits.resultChars) this.#set('OK', message.json);
-        else this.#set('RESULT_TOO_LARGE', `The result has ${message.json.length} characters as JSON; ${limits.resultChars} are allowed.`);
+        else
+          this.#set(
+            'RESULT_TOO_LARGE',
+            `The result has ${message.json.length} characters as JSON; ${limits.resultChars} are allowed.`,
+          );
         return undefined;
       case 'error':
         this.#set('GUEST_ERROR', locate(message.json, this.#order, this.#realm.isolate.native));
@@ -206,7 +231,14 @@ export class Execution implements IsolateUser {
       return;
     }
     const body = message.body === null ? null : Buffer.from(message.body, 'latin1');
-    this.#floor.send({ t: 'call', id: this.id, call: message.call, op: message.op, head: message.head, body });
+    this.#floor.send({
+      t: 'call',
+      id: this.id,
+      call: message.call,
+      op: message.op,
+      head: message.head,
+      body,
+    });
   }
 
   #finish(): void {
@@ -218,7 +250,14 @@ export class Execution implements IsolateUser {
     this.#realm.post = () => undefined;
     const { code, text } = this.#end;
     const wallMs = performance.now() - this.#startedMs;
-    this.#floor.ended(this, { id: this.id, code, text, stdout: this.#stdout.toString(), cpuMs: this.#cpuMs, wallMs });
+    this.#floor.ended(this, {
+      id: this.id,
+      code,
+      text,
+      stdout: this.#stdout.toString(),
+      cpuMs: this.#cpuMs,
+      wallMs,
+    });
     this.#floor.isolates.giveBack(this, this.#realm, this.#spoiled);
   }
 }

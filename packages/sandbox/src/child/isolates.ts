@@ -147,7 +147,8 @@ export class Isolates {
   }
 
   #fresh(memoryMiB: number): GuestIsolate {
-    if (this.#spare === null || memoryMiB !== this.#memoryMiB) return new GuestIsolate(this.#vm, this.#snapshot, memoryMiB);
+    if (this.#spare === null || memoryMiB !== this.#memoryMiB)
+      return new GuestIsolate(this.#vm, this.#snapshot, memoryMiB);
     const isolate = this.#spare;
     this.#spare = null;
     return isolate;

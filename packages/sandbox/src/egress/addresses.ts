@@ -49,7 +49,12 @@ export function normalize(address: Address): Address {
 export function reachOf({ address, family }: Address): Reach {
   const type = family === 4 ? 'ipv4' : 'ipv6';
   if (METADATA.check(address, type)) return 'reserved';
-  if (family === 4) return PRIVATE_4.check(address, type) ? 'private' : RESERVED_4.check(address, type) ? 'reserved' : 'public';
+  if (family === 4)
+    return PRIVATE_4.check(address, type)
+      ? 'private'
+      : RESERVED_4.check(address, type)
+        ? 'reserved'
+        : 'public';
   if (PRIVATE_6.check(address, type)) return 'private';
   return GLOBAL_6.check(address, type) && !SPECIAL_6.check(address, type) ? 'public' : 'reserved';
 }
@@ -60,7 +65,10 @@ export function parseRanges(cidrs: readonly string[]): BlockList {
     const [address = '', bits = '', ...rest] = cidr.split('/');
     const most = isIP(address) === 4 ? 32 : 128;
     if (isIP(address) === 0 || rest.length > 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most) {
-      throw new SandboxError('INVALID_OPTION', `"${cidr}" in allowPrivate is no address range; write it like 10.1.0.0/16.`);
+      throw new SandboxError(
+        'INVALID_OPTION',
+        `"${cidr}" in allowPrivate is no address range; write it like 10.1.0.0/16.`,
+      );
     }
   }
   return ranges(...cidrs);

@@ -27,17 +27,22 @@ interface Hop {
 function firstHop(request: EgressRequest): Hop {
   const method = (request.method ?? 'GET').toUpperCase();
   const host = URL.canParse(request.url) ? new URL(request.url).host : request.url.slice(0, 100);
-  if (!/^[A-Z]{1,20}$/.test(method) || FORBIDDEN_METHODS.has(method)) throw denied(`The method ${method.slice(0, 30)} is not allowed in requests to ${host}.`);
+  if (!/^[A-Z]{1,20}$/.test(method) || FORBIDDEN_METHODS.has(method))
+    throw denied(`The method ${method.slice(0, 30)} is not allowed in requests to ${host}.`);
   const body = request.body ?? null;
-  if (body !== null && (method === 'GET' || method === 'HEAD')) throw denied(`A ${method} request to ${host} cannot have a body.`);
+  if (body !== null && (method === 'GET' || method === 'HEAD'))
+    throw denied(`A ${method} request to ${host} cannot have a body.`);
   return { url: request.url, method, headers: requestHeaders(request.headers, host), body };
 }
 
 /** The hop that a redirect asks for, by the rules of the Fetch standard (HTTP-redirect fetch). */
 function nextHop(hop: Hop, from: URL, reply: Reply, location: string): Hop {
-  if (!URL.canParse(location, from.href)) throw denied(`${from.host} redirects to "${location.slice(0, 200)}", which is no URL.`);
+  if (!URL.canParse(location, from.href))
+    throw denied(`${from.host} redirects to "${location.slice(0, 200)}", which is no URL.`);
   const url = new URL(location, from);
-  const toGet = (reply.status === 303 && hop.method !== 'HEAD') || ((reply.status === 301 || reply.status === 302) && hop.method === 'POST');
+  const toGet =
+    (reply.status === 303 && hop.method !== 'HEAD') ||
+    ((reply.status === 301 || reply.status === 302) && hop.method === 'POST');
   return {
     url,
     method: toGet ? 'GET' : hop.method,
@@ -47,13 +52,26 @@ function nextHop(hop: Hop, from: URL, reply: Reply, location: string): Hop {
 }
 
 /** An error of the connection in words; its code stays readable for callers that retry. */
-function explain(error: unknown, request: EgressRequest, deadline: AbortSignal, timeoutMs: number): EgressError {
+function explain(
+  error: unknown,
+  request: EgressRequest,
+  deadline: AbortSignal,
+  timeoutMs: number,
+): EgressError {
   const host = URL.canParse(request.url) ? new URL(request.url).host : request.url.slice(0, 100);
-  if (request.signal?.aborted === true) return new EgressError('EGRESS_ABORTED', `The request to ${host} was aborted.`, { cause: error });
-  if (deadline.aborted) return new EgressError('EGRESS_TIMEOUT', `${host} did not answer within ${timeoutMs} ms.`, { cause: error });
+  if (request.signal?.aborted === true)
+    return new EgressError('EGRESS_ABORTED', `The request to ${host} was aborted.`, { cause: error });
+  if (deadline.aborted)
+    return new EgressError('EGRESS_TIMEOUT', `${host} did not answer within ${timeoutMs} ms.`, {
+      cause: error,
+    });
   if (isEgressError(error)) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  return new EgressError('EGRESS_FAILED', `The request to ${host} failed: ${message || code || 'connection lost'}.`, { cause: error });
+  return new EgressError(
+    'EGRESS_FAILED',
+    `The request to ${host} failed: ${message || code || 'connection lost'}.`,
+    { cause: error },
+  );
 }
 
 /**
@@ -72,13 +90,26 @@ export function createEgress(policy: EgressPolicy = {}, resolve?: Resolve): Egre
     for (let hops = 0; ; hops++) {
       const target = await check(hop.url);
       signal.throwIfAborted();
-      const reply = await transport.exchange({ target, method: hop.method, headers: hop.headers, body: hop.body, signal, maxBytes });
-      const location = REDIRECTS.has(reply.status) ? reply.headers.find(([name]) => name === 'location')?.[1] : undefined;
+      const reply = await transport.exchange({
+        target,
+        method: hop.method,
+        headers: hop.headers,
+        body: hop.body,
+        signal,
+        maxBytes,
+      });
+      const location = REDIRECTS.has(reply.status)
+        ? reply.headers.find(([name]) => name === 'location')?.[1]
+        : undefined;
       if (location === undefined || request.redirect === 'manual') {
         return { ...reply, url: target.url.href, redirected: hops > 0 };
       }
-      if (request.redirect === 'error') throw denied(`${target.url.host} redirects, which this request does not allow.`);
-      if (hops >= maxRedirects) throw denied(`The request was redirected more than ${maxRedirects} times, last by ${target.url.host}.`);
+      if (request.redirect === 'error')
+        throw denied(`${target.url.host} redirects, which this request does not allow.`);
+      if (hops >= maxRedirects)
+        throw denied(
+          `The request was redirected more than ${maxRedirects} times, last by ${target.url.host}.`,
+        );
       hop = nextHop(hop, target.url, reply, location);
     }
   };

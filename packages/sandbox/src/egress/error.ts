@@ -1,5 +1,10 @@
 /** Why a request did not give a response. */
-export type EgressErrorCode = 'EGRESS_DENIED' | 'EGRESS_TIMEOUT' | 'EGRESS_TOO_LARGE' | 'EGRESS_FAILED' | 'EGRESS_ABORTED';
+export type EgressErrorCode =
+  | 'EGRESS_DENIED'
+  | 'EGRESS_TIMEOUT'
+  | 'EGRESS_TOO_LARGE'
+  | 'EGRESS_FAILED'
+  | 'EGRESS_ABORTED';
 
 const BRAND = Symbol.for('heddle.EgressError');
 

@@ -7,9 +7,11 @@ import type { Address, EgressPolicy, Resolve, Target } from './types.ts';
 const DEFAULT_PORTS = [80, 443, 8080, 8443];
 const MAX_URL_CHARS = 8_192;
 /** Names that only mean something inside a network. */
-const INTERNAL_NAME = /(?:^|\.)(?:localhost|local|localdomain|internal|intranet|lan|corp|home|private|home\.arpa|svc|cluster)$/;
+const INTERNAL_NAME =
+  /(?:^|\.)(?:localhost|local|localdomain|internal|intranet|lan|corp|home|private|home\.arpa|svc|cluster)$/;
 
-const systemResolve: Resolve = async (host) => (await lookup(host, { all: true, verbatim: true })) as Address[];
+const systemResolve: Resolve = async (host) =>
+  (await lookup(host, { all: true, verbatim: true })) as Address[];
 
 /** The policy as a function: what may be connected to. */
 export type Check = (url: string | URL) => Promise<Target>;
@@ -27,7 +29,9 @@ function parse(text: string | URL): URL {
   try {
     url = new URL(text);
   } catch {
-    throw denied(`"${String(text).slice(0, 200)}" is no URL; write it with its scheme, like https://example.com/path.`);
+    throw denied(
+      `"${String(text).slice(0, 200)}" is no URL; write it with its scheme, like https://example.com/path.`,
+    );
   }
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
     throw denied(`Requests to ${url.protocol} URLs are not allowed; use http: or https:.`);
@@ -47,7 +51,9 @@ function checkHost(host: string, policy: EgressPolicy): void {
   }
   const internal = isIP(host) === 0 && (!host.includes('.') || INTERNAL_NAME.test(host));
   if (internal && (policy.allowPrivate ?? false) === false) {
-    throw denied(`${host} is a name of an internal network; set allowPrivate in the egress policy to allow it.`);
+    throw denied(
+      `${host} is a name of an internal network; set allowPrivate in the egress policy to allow it.`,
+    );
   }
 }
 
@@ -55,7 +61,9 @@ function checkPort(url: URL, host: string, policy: EgressPolicy): void {
   const ports = policy.ports ?? DEFAULT_PORTS;
   const port = Number(url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : url.port);
   if (ports !== 'any' && !ports.includes(port)) {
-    throw denied(`Requests to port ${port} of ${host} are not allowed; add the port to ports in the egress policy.`);
+    throw denied(
+      `Requests to port ${port} of ${host} are not allowed; add the port to ports in the egress policy.`,
+    );
   }
 }
 
@@ -83,11 +91,16 @@ export function createCheck(policy: EgressPolicy, resolve: Resolve = systemResol
   const permits = (address: Address): boolean => {
     const reach = reachOf(address);
     if (reach === 'public') return true;
-    return allowed === null ? allowPrivate === true && reach === 'private' : allowed.check(address.address, address.family === 4 ? 'ipv4' : 'ipv6');
+    return allowed === null
+      ? allowPrivate === true && reach === 'private'
+      : allowed.check(address.address, address.family === 4 ? 'ipv4' : 'ipv6');
   };
   return async (text) => {
     const url = parse(text);
-    const host = url.hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '').toLowerCase();
+    const host = url.hostname
+      .replace(/^\[|\]$/g, '')
+      .replace(/\.$/, '')
+      .toLowerCase();
     checkHost(host, policy);
     checkPort(url, host, policy);
     const addresses = (await addressesOf(host, resolve)).map(normalize);

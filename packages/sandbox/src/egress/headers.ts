@@ -23,23 +23,36 @@ const CREDENTIALS = /^(?:authorization|cookie|.*(?:api[-_]?key|token|secret|pass
 
 /** The headers of a request that may be sent, names in lower case. Throws EGRESS_DENIED for what could forge a second header. */
 export function requestHeaders(headers: EgressRequest['headers'], host: string): Pairs {
-  const given = headers === undefined ? [] : Array.isArray(headers) ? (headers as Pairs) : Object.entries(headers as Record<string, string>);
-  if (given.length > MAX_HEADERS) throw denied(`The request to ${host} has more than ${MAX_HEADERS} headers.`);
+  const given =
+    headers === undefined
+      ? []
+      : Array.isArray(headers)
+        ? (headers as Pairs)
+        : Object.entries(headers as Record<string, string>);
+  if (given.length > MAX_HEADERS)
+    throw denied(`The request to ${host} has more than ${MAX_HEADERS} headers.`);
   const pairs: Pairs = [];
   let chars = 0;
   for (const [name, text] of given) {
     const value = String(text);
-    if (!NAME.test(name)) throw denied(`The request to ${host} has a header with the invalid name "${name.slice(0, 50)}".`);
-    if (/[^\t\x20-\x7e\x80-\xff]/.test(value)) throw denied(`The value of the header ${name} of the request to ${host} has characters that headers may not have.`);
+    if (!NAME.test(name))
+      throw denied(`The request to ${host} has a header with the invalid name "${name.slice(0, 50)}".`);
+    if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
+      throw denied(
+        `The value of the header ${name} of the request to ${host} has characters that headers may not have.`,
+      );
     chars += name.length + value.length;
     const lower = name.toLowerCase();
     if (!CONNECTION.has(lower) && !lower.startsWith('proxy-')) pairs.push([lower, value.trim()]);
   }
-  if (chars > MAX_HEADER_CHARS) throw denied(`The headers of the request to ${host} have more than ${MAX_HEADER_CHARS} characters.`);
+  if (chars > MAX_HEADER_CHARS)
+    throw denied(`The headers of the request to ${host} have more than ${MAX_HEADER_CHARS} characters.`);
   return pairs;
 }
 
 /** The headers for the next hop: credentials stay with the origin they were given for, descriptions of a dropped body go with it. */
 export function redirectHeaders(pairs: Pairs, sameOrigin: boolean, keepsBody: boolean): Pairs {
-  return pairs.filter(([name]) => (sameOrigin || !CREDENTIALS.test(name)) && (keepsBody || !name.startsWith('content-')));
+  return pairs.filter(
+    ([name]) => (sameOrigin || !CREDENTIALS.test(name)) && (keepsBody || !name.startsWith('content-')),
+  );
 }

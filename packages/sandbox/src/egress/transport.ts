@@ -53,7 +53,10 @@ export class Transport {
     return {
       status: response.statusCode,
       statusText: response.statusText,
-      headers: decoder === undefined ? pairs : pairs.filter(([name]) => name !== 'content-encoding' && name !== 'content-length'),
+      headers:
+        decoder === undefined
+          ? pairs
+          : pairs.filter(([name]) => name !== 'content-encoding' && name !== 'content-length'),
       body: bytes,
     };
   }
@@ -102,15 +105,23 @@ function rawPairs(raw: readonly (string | Buffer)[]): Pairs {
   return pairs;
 }
 
-async function collect(body: Readable, decoder: NodeJS.ReadWriteStream | undefined, { maxBytes, target }: Exchange): Promise<Uint8Array> {
-  const source = decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
+async function collect(
+  body: Readable,
+  decoder: NodeJS.ReadWriteStream | undefined,
+  { maxBytes, target }: Exchange,
+): Promise<Uint8Array> {
+  const source =
+    decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   try {
     for await (const chunk of source) {
       bytes += (chunk as Uint8Array).byteLength;
       if (bytes > maxBytes) {
-        throw new EgressError('EGRESS_TOO_LARGE', `The response of ${target.url.host} has more than ${maxBytes} bytes; raise maxResponseBytes to allow it.`);
+        throw new EgressError(
+          'EGRESS_TOO_LARGE',
+          `The response of ${target.url.host} has more than ${maxBytes} bytes; raise maxResponseBytes to allow it.`,
+        );
       }
       chunks.push(chunk as Uint8Array);
     }

@@ -6,7 +6,8 @@ const LINE_CHARS = 64 * 1024;
 /** Strings as they are, errors as `name: message`, other objects as JSON, the rest as String() gives it. */
 function show(value: unknown): string {
   if (typeof value === 'string') return value;
-  if (typeof value !== 'object' || value === null) return attempt(() => toText(value), '[value without text]');
+  if (typeof value !== 'object' || value === null)
+    return attempt(() => toText(value), '[value without text]');
   const fallback = (): string => attempt(() => toText(value), '[object]');
   if (attempt(() => isError(value), false)) return fallback();
   return attempt(() => stringify(value) ?? fallback(), '') || fallback();
@@ -19,7 +20,8 @@ const write = (prefix: string) =>
   function (...values: unknown[]): void {
     if (full) return;
     let line = prefix;
-    for (let i = 0; i < values.length && line.length <= LINE_CHARS; i++) line += (i > 0 ? ' ' : '') + show(values[i]);
+    for (let i = 0; i < values.length && line.length <= LINE_CHARS; i++)
+      line += (i > 0 ? ' ' : '') + show(values[i]);
     full = send('L' + (line.length > LINE_CHARS ? slice(line, 0, LINE_CHARS) : line)) === 0;
   };
 
@@ -28,12 +30,14 @@ export function installConsole(): void {
   const plain = write('');
   const error = write('ERROR: ');
   const target = {};
-  for (const name of ['log', 'info', 'debug', 'dir', 'table', 'group', 'groupCollapsed', 'trace']) define(target, name, plain);
+  for (const name of ['log', 'info', 'debug', 'dir', 'table', 'group', 'groupCollapsed', 'trace'])
+    define(target, name, plain);
   define(target, 'warn', write('WARN: '));
   define(target, 'error', error);
   define(target, 'assert', (holds: unknown, ...values: unknown[]) => {
     if (!holds) apply(error, undefined, ['Assertion failed', ...values]);
   });
-  for (const name of ['groupEnd', 'time', 'timeEnd', 'timeLog', 'count', 'countReset', 'clear']) define(target, name, () => undefined);
+  for (const name of ['groupEnd', 'time', 'timeEnd', 'timeLog', 'count', 'countReset', 'clear'])
+    define(target, name, () => undefined);
   define(globalThis, 'console', target);
 }

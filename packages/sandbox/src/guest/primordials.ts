@@ -14,14 +14,19 @@ const { get: mapGet, set: mapSet, delete: mapDelete } = Map.prototype;
 const { slice: textSlice, indexOf: textIndexOf, lastIndexOf: textLastIndexOf, charCodeAt } = String.prototype;
 const regExpTest = RegExp.prototype.test;
 
-export const AsyncFunction = (async () => {}).constructor as new (...parts: string[]) => (...values: unknown[]) => Promise<unknown>;
+export const AsyncFunction = (async () => {}).constructor as new (
+  ...parts: string[]
+) => (...values: unknown[]) => Promise<unknown>;
 
-export const get = <K, V>(map: Map<K, V>, key: K): V | undefined => apply(mapGet, map, [key]) as V | undefined;
+export const get = <K, V>(map: Map<K, V>, key: K): V | undefined =>
+  apply(mapGet, map, [key]) as V | undefined;
 export const set = <K, V>(map: Map<K, V>, key: K, value: V): void => void apply(mapSet, map, [key, value]);
 export const remove = <K, V>(map: Map<K, V>, key: K): boolean => apply(mapDelete, map, [key]) as boolean;
 export const slice = (text: string, from: number, to?: number): string => apply(textSlice, text, [from, to]);
-export const indexOf = (text: string, part: string, from?: number): number => apply(textIndexOf, text, [part, from]);
-export const lastIndexOf = (text: string, part: string, from: number): number => apply(textLastIndexOf, text, [part, from]);
+export const indexOf = (text: string, part: string, from?: number): number =>
+  apply(textIndexOf, text, [part, from]);
+export const lastIndexOf = (text: string, part: string, from: number): number =>
+  apply(textLastIndexOf, text, [part, from]);
 export const codeAt = (text: string, index: number): number => apply(charCodeAt, text, [index]);
 export const test = (pattern: RegExp, text: string): boolean => apply(regExpTest, pattern, [text]);
 
@@ -30,7 +35,13 @@ export const isError = (value: unknown): value is Error => value instanceof Nati
 
 /** A property that plumbing defines for users: theirs to replace, and not listed. */
 export function define(target: object, name: string, value: unknown): void {
-  defineProperty(target, name, { __proto__: null, value, writable: true, configurable: true, enumerable: false } as PropertyDescriptor);
+  defineProperty(target, name, {
+    __proto__: null,
+    value,
+    writable: true,
+    configurable: true,
+    enumerable: false,
+  } as PropertyDescriptor);
 }
 
 /** The result of `make`, or the fallback where user code that it reaches throws. */

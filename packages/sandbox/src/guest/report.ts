@@ -10,13 +10,29 @@ const cut = (text: string, chars: number): string => (text.length > chars ? slic
 
 function describe(error: unknown): { name: string; message: string; stack: string } {
   if (!attempt(() => isError(error), false)) {
-    return { name: 'Error', message: cut(attempt(() => toText(error), '[value without text]'), MESSAGE_CHARS), stack: '' };
+    return {
+      name: 'Error',
+      message: cut(
+        attempt(() => toText(error), '[value without text]'),
+        MESSAGE_CHARS,
+      ),
+      stack: '',
+    };
   }
   const thrown = error as Error;
   return {
-    name: cut(attempt(() => toText(thrown.name), 'Error'), NAME_CHARS),
-    message: cut(attempt(() => toText(thrown.message), ''), MESSAGE_CHARS),
-    stack: cut(attempt(() => toText(thrown.stack), ''), STACK_CHARS),
+    name: cut(
+      attempt(() => toText(thrown.name), 'Error'),
+      NAME_CHARS,
+    ),
+    message: cut(
+      attempt(() => toText(thrown.message), ''),
+      MESSAGE_CHARS,
+    ),
+    stack: cut(
+      attempt(() => toText(thrown.stack), ''),
+      STACK_CHARS,
+    ),
   };
 }
 

@@ -1,6 +1,17 @@
 import { EXPRESSION_START, type GuestMode } from '../protocol.ts';
 import { sendError, sendResult, SOURCE_LINE } from './report.ts';
-import { apply, AsyncFunction, construct, define, defineProperty, lastIndexOf, parse, slice, stringify, test } from './primordials.ts';
+import {
+  apply,
+  AsyncFunction,
+  construct,
+  define,
+  defineProperty,
+  lastIndexOf,
+  parse,
+  slice,
+  stringify,
+  test,
+} from './primordials.ts';
 
 type Args = readonly (string | number)[];
 type Body = (...values: unknown[]) => Promise<unknown>;
@@ -12,7 +23,14 @@ interface Unit {
   readonly values: string[];
 }
 
-const put = <T>(list: T[], value: T): void => void defineProperty(list, list.length, { __proto__: null, value, writable: true, configurable: true, enumerable: true } as PropertyDescriptor);
+const put = <T>(list: T[], value: T): void =>
+  void defineProperty(list, list.length, {
+    __proto__: null,
+    value,
+    writable: true,
+    configurable: true,
+    enumerable: true,
+  } as PropertyDescriptor);
 
 /** Takes the flat argument list apart, in the order protocol.ts gives; the entry's kind and mode stand before it. */
 function readArgs(args: Args): Unit[] {
@@ -48,14 +66,15 @@ function compileExpression(unit: Unit): Body {
   if (test(ONLY_COMMENTS, unit.code)) return compile(unit.names, 'return undefined');
   let fault: unknown;
   let code = unit.code;
-  for (let end = code.length; end >= 0; ) {
+  for (let end = code.length; end >= 0;) {
     try {
       return compile(unit.names, wrap(code));
     } catch (error) {
       fault ??= error;
     }
     end = end === 0 ? -1 : lastIndexOf(unit.code, ';', end - 1);
-    while (end >= 0 && !test(ONLY_COMMENTS, slice(unit.code, end))) end = end === 0 ? -1 : lastIndexOf(unit.code, ';', end - 1);
+    while (end >= 0 && !test(ONLY_COMMENTS, slice(unit.code, end)))
+      end = end === 0 ? -1 : lastIndexOf(unit.code, ';', end - 1);
     if (end >= 0) code = slice(unit.code, 0, end) + ' ' + slice(code, end + 1);
   }
   throw fault;
@@ -70,7 +89,11 @@ function call(body: Body, unit: Unit): Promise<unknown> {
 const toJson = (value: unknown): string => stringify(value) ?? 'null';
 
 /** Runs one unit to its JSON; null after an error, which is already sent. */
-async function evaluate(unit: Unit, index: number, make: (unit: Unit) => Body): Promise<{ value: unknown; json: string } | null> {
+async function evaluate(
+  unit: Unit,
+  index: number,
+  make: (unit: Unit) => Body,
+): Promise<{ value: unknown; json: string } | null> {
   let body: Body;
   try {
     body = make(unit);

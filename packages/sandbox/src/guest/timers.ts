@@ -35,29 +35,37 @@ export function fire(id: number): void {
 
 /** Installs the timers and queueMicrotask; the clock is the process'. */
 export function installTimers(): void {
-  define(globalThis, 'setTimeout', function setTimeout(handler: unknown, delay?: unknown, ...values: unknown[]): number {
-    check(handler, 'setTimeout');
-    const id = ++lastId;
-    arm(id, toMs(delay), () => void apply(handler, undefined, values));
-    return id;
-  });
+  define(
+    globalThis,
+    'setTimeout',
+    function setTimeout(handler: unknown, delay?: unknown, ...values: unknown[]): number {
+      check(handler, 'setTimeout');
+      const id = ++lastId;
+      arm(id, toMs(delay), () => void apply(handler, undefined, values));
+      return id;
+    },
+  );
   define(globalThis, 'setImmediate', function setImmediate(handler: unknown, ...values: unknown[]): number {
     check(handler, 'setImmediate');
     const id = ++lastId;
     arm(id, 0, () => void apply(handler, undefined, values));
     return id;
   });
-  define(globalThis, 'setInterval', function setInterval(handler: unknown, delay?: unknown, ...values: unknown[]): number {
-    check(handler, 'setInterval');
-    const id = ++lastId;
-    const ms = toMs(delay) || 1;
-    const turn = (): void => {
+  define(
+    globalThis,
+    'setInterval',
+    function setInterval(handler: unknown, delay?: unknown, ...values: unknown[]): number {
+      check(handler, 'setInterval');
+      const id = ++lastId;
+      const ms = toMs(delay) || 1;
+      const turn = (): void => {
+        arm(id, ms, turn);
+        apply(handler, undefined, values);
+      };
       arm(id, ms, turn);
-      apply(handler, undefined, values);
-    };
-    arm(id, ms, turn);
-    return id;
-  });
+      return id;
+    },
+  );
   for (const name of ['clearTimeout', 'clearInterval', 'clearImmediate']) define(globalThis, name, clear);
   const settled = NativePromise.resolve();
   const { then } = NativePromise.prototype;

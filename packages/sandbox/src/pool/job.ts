@@ -26,7 +26,10 @@ export class Job {
   readonly #resolve: (ending: Ending) => void;
   readonly #cleanups: (() => void)[] = [];
 
-  constructor(spec: Pick<Job, 'runId' | 'tenant' | 'mode' | 'args' | 'limits'>, resolve: (ending: Ending) => void) {
+  constructor(
+    spec: Pick<Job, 'runId' | 'tenant' | 'mode' | 'args' | 'limits'>,
+    resolve: (ending: Ending) => void,
+  ) {
     this.runId = spec.runId;
     this.tenant = spec.tenant;
     this.mode = spec.mode;

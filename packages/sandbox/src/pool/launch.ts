@@ -30,7 +30,10 @@ function addonPath(): string {
  */
 export function launch(options: LaunchOptions): ChildProcess {
   if (!existsSync(PROGRAM)) {
-    throw new SandboxError('NOT_BUILT', 'The program of the sandbox processes is missing; run `npm run build` in @heddle/sandbox.');
+    throw new SandboxError(
+      'NOT_BUILT',
+      'The program of the sandbox processes is missing; run `npm run build` in @heddle/sandbox.',
+    );
   }
   const program = realpathSync(PROGRAM);
   const addon = addonPath();

@@ -57,13 +57,20 @@ export class Pool implements SlotEvents {
     if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
     const { maxQueued, maxQueuedPerTenant, queueTimeoutMs } = this.#options;
     if (this.#queue.size >= maxQueued || this.#queue.sizeOf(job.tenant) >= maxQueuedPerTenant) {
-      return job.fail('SANDBOX_BUSY', `The sandbox has ${this.#queue.size} jobs waiting and takes no more; try again later or raise maxQueued.`);
+      return job.fail(
+        'SANDBOX_BUSY',
+        `The sandbox has ${this.#queue.size} jobs waiting and takes no more; try again later or raise maxQueued.`,
+      );
     }
     this.#queue.add(job);
     this.#pump();
     if (job.ended || this.#find(job) !== undefined) return;
     const timer = setTimeout(() => {
-      if (this.#queue.remove(job)) job.fail('SANDBOX_BUSY', `The job waited ${queueTimeoutMs} ms for a sandbox process; raise maxProcesses or queueTimeoutMs.`);
+      if (this.#queue.remove(job))
+        job.fail(
+          'SANDBOX_BUSY',
+          `The job waited ${queueTimeoutMs} ms for a sandbox process; raise maxProcesses or queueTimeoutMs.`,
+        );
     }, queueTimeoutMs);
     job.onEnd(() => clearTimeout(timer));
   }
@@ -113,7 +120,9 @@ export class Pool implements SlotEvents {
 
   call(slot: Slot, assignment: Assignment, report: Call): void {
     assignment.job.hostCalls++;
-    void this.#options.call(assignment.job, report).then((answer) => slot.answer(assignment, { call: report.call, ...answer }));
+    void this.#options
+      .call(assignment.job, report)
+      .then((answer) => slot.answer(assignment, { call: report.call, ...answer }));
   }
 
   overdue(slot: Slot, assignment: Assignment): void {
@@ -123,12 +132,18 @@ export class Pool implements SlotEvents {
       return slot.extend(assignment, assignment.job.limits.killGraceMs);
     }
     const { wallMs } = assignment.job.limits;
-    assignment.job.fail('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms and could not be interrupted; its process was killed.`);
+    assignment.job.fail(
+      'TIMEOUT_WALL',
+      `The code did not finish within ${wallMs} ms and could not be interrupted; its process was killed.`,
+    );
     slot.kill();
   }
 
   malformed(slot: Slot): void {
-    slot.occupant?.job.fail('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed message; it was killed.');
+    slot.occupant?.job.fail(
+      'SANDBOX_PROTOCOL',
+      'The sandbox process sent a malformed message; it was killed.',
+    );
     slot.kill();
   }
 
@@ -136,8 +151,13 @@ export class Pool implements SlotEvents {
     this.#slots.delete(slot);
     const culprit = slot.retiring ? undefined : slot.occupant;
     for (const assignment of slot.jobs.values()) {
-      if (assignment !== culprit) this.#retry(assignment.job, `The sandbox process ended because of another job (${why}).`);
-      else if (why === 'out of memory') assignment.job.fail('OUT_OF_MEMORY', `The code needs more than its ${assignment.job.limits.memoryMiB} MiB of memory.`);
+      if (assignment !== culprit)
+        this.#retry(assignment.job, `The sandbox process ended because of another job (${why}).`);
+      else if (why === 'out of memory')
+        assignment.job.fail(
+          'OUT_OF_MEMORY',
+          `The code needs more than its ${assignment.job.limits.memoryMiB} MiB of memory.`,
+        );
       else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${why}).`);
     }
     if (!slot.ready && !slot.retiring) this.#startFailed(slot.tenant, why);
@@ -151,7 +171,7 @@ export class Pool implements SlotEvents {
 
   /** Gives queued jobs to processes until no tenant's first job can be placed. */
   #pump(): void {
-    for (let placed = true; placed && !this.#closed; ) {
+    for (let placed = true; placed && !this.#closed;) {
       placed = false;
       for (const tenant of this.#queue.tenants()) {
         const job = this.#queue.peek(tenant);
@@ -235,7 +255,8 @@ export class Pool implements SlotEvents {
 
   #recycle(slot: Slot): void {
     const { jobs, ageMs, rssMiB } = this.#options.recycle;
-    if (slot.served >= jobs || slot.rssMiB >= rssMiB || performance.now() - slot.startedAtMs >= ageMs) slot.retiring = true;
+    if (slot.served >= jobs || slot.rssMiB >= rssMiB || performance.now() - slot.startedAtMs >= ageMs)
+      slot.retiring = true;
     if (slot.retiring && slot.jobs.size === 0) slot.kill();
   }
 
@@ -252,7 +273,9 @@ export class Pool implements SlotEvents {
       if (slot.runnable < 2) continue;
       this.#watchStuck();
       if (!isStuck(slot)) continue;
-      const free = [...this.#slots].some((other) => other.tenant === slot.tenant && other.ready && !other.retiring && other.runnable === 0);
+      const free = [...this.#slots].some(
+        (other) => other.tenant === slot.tenant && other.ready && !other.retiring && other.runnable === 0,
+      );
       if (free || this.#grow(slot.tenant)) this.#queue.putBack(slot.recall());
     }
     this.#pump();

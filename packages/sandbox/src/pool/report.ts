@@ -21,7 +21,16 @@ type Checks = Readonly<Record<string, (value: unknown) => boolean>>;
 
 const SHAPES: { readonly [T in Report['t']]: Checks } = {
   ready: { snapshot: isBytes },
-  done: { id: isNumber, code: (value) => END_CODES.has(value), text: isText, stdout: isText, cpuMs: isNumber, wallMs: isNumber, next: isNumber, rssMiB: isNumber },
+  done: {
+    id: isNumber,
+    code: (value) => END_CODES.has(value),
+    text: isText,
+    stdout: isText,
+    cpuMs: isNumber,
+    wallMs: isNumber,
+    next: isNumber,
+    rssMiB: isNumber,
+  },
   call: { id: isNumber, call: isNumber, op: isText, head: isText, body: isBytes },
   enter: { id: isNumber },
   waiting: { id: isNumber },

@@ -112,7 +112,13 @@ export class Slot {
     const { occupant } = this;
     const back: Job[] = [];
     for (const assignment of [...this.jobs.values()]) {
-      if (assignment === occupant || assignment.waiting || assignment.job.ended || assignment.job.hostCalls > 0) continue;
+      if (
+        assignment === occupant ||
+        assignment.waiting ||
+        assignment.job.ended ||
+        assignment.job.hostCalls > 0
+      )
+        continue;
       this.cancel(assignment);
       this.remove(assignment);
       back.push(assignment.job);

@@ -25,7 +25,10 @@ export class AbortSignal extends EventTarget {
 
   static timeout(ms: number): AbortSignal {
     const signal = new AbortSignal(CREATE);
-    setTimeout(() => signal.#abort(reasonOr(undefined, 'The operation was aborted due to timeout', 'TimeoutError')), ms);
+    setTimeout(
+      () => signal.#abort(reasonOr(undefined, 'The operation was aborted due to timeout', 'TimeoutError')),
+      ms,
+    );
     return signal;
   }
 

@@ -21,13 +21,15 @@ export function fromBinary(text: string): Uint8Array<ArrayBuffer> {
 
 /** The bytes of a buffer or view, shared with it; null for anything else. */
 export function viewOf(value: unknown): Uint8Array | null {
-  if (ArrayBuffer.isView(value)) return new NativeUint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
+  if (ArrayBuffer.isView(value))
+    return new NativeUint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
   return value instanceof ArrayBuffer ? new NativeUint8Array(value) : null;
 }
 
 /** As `viewOf`, for arguments that have to be bytes. */
 export function bytesOf(value: unknown, what: string): Uint8Array {
   const view = viewOf(value);
-  if (view === null) throw new TypeError(what + ' must be a buffer or a view of one, not ' + toText(typeof value));
+  if (view === null)
+    throw new TypeError(what + ' must be a buffer or a view of one, not ' + toText(typeof value));
   return view;
 }

@@ -1,7 +1,12 @@
 import { send } from '../link.ts';
 import { bytesOf, fromBinary, toBinary } from './bytes.ts';
 
-const HASHES: Readonly<Record<string, string>> = { 'SHA-1': '1', 'SHA-256': '256', 'SHA-384': '384', 'SHA-512': '512' };
+const HASHES: Readonly<Record<string, string>> = {
+  'SHA-1': '1',
+  'SHA-256': '256',
+  'SHA-384': '384',
+  'SHA-512': '512',
+};
 const BLOCK_BYTES: Readonly<Record<string, number>> = { '1': 64, '256': 64, '384': 128, '512': 128 };
 
 interface Algorithm {
@@ -9,22 +14,30 @@ interface Algorithm {
   readonly hash?: unknown;
 }
 
-const nameOf = (algorithm: unknown): string => String(typeof algorithm === 'string' ? algorithm : (algorithm as Algorithm).name).toUpperCase();
+const nameOf = (algorithm: unknown): string =>
+  String(typeof algorithm === 'string' ? algorithm : (algorithm as Algorithm).name).toUpperCase();
 
 function hashId(algorithm: unknown): string {
   const id = HASHES[nameOf(algorithm)];
-  if (id === undefined) throw new DOMException(`${nameOf(algorithm)} is not supported; use SHA-1, SHA-256, SHA-384 or SHA-512`, 'NotSupportedError');
+  if (id === undefined)
+    throw new DOMException(
+      `${nameOf(algorithm)} is not supported; use SHA-1, SHA-256, SHA-384 or SHA-512`,
+      'NotSupportedError',
+    );
   return id;
 }
 
 function hash(id: string, key: string | null, data: Uint8Array): ArrayBuffer {
-  const digest = send('H' + id + ':' + (key === null ? '-' : '+' + key.length) + ':' + (key ?? '') + toBinary(data));
+  const digest = send(
+    'H' + id + ':' + (key === null ? '-' : '+' + key.length) + ':' + (key ?? '') + toBinary(data),
+  );
   return fromBinary(String(digest)).buffer;
 }
 
 function getRandomValues<T extends ArrayBufferView>(view: T): T {
   const bytes = bytesOf(view, 'The argument of getRandomValues()');
-  if (bytes.length > 65_536) throw new DOMException('getRandomValues() gives at most 65536 bytes', 'QuotaExceededError');
+  if (bytes.length > 65_536)
+    throw new DOMException('getRandomValues() gives at most 65536 bytes', 'QuotaExceededError');
   bytes.set(fromBinary(String(send('R' + bytes.length))));
   return view;
 }
@@ -42,7 +55,11 @@ class CryptoKey {
   readonly type = 'secret';
   readonly extractable: boolean;
   readonly usages: readonly string[];
-  readonly algorithm: { readonly name: 'HMAC'; readonly hash: { readonly name: string }; readonly length: number };
+  readonly algorithm: {
+    readonly name: 'HMAC';
+    readonly hash: { readonly name: string };
+    readonly length: number;
+  };
   readonly #bytes: Uint8Array;
 
   constructor(bytes: Uint8Array, hashName: string, extractable: boolean, usages: readonly string[]) {
@@ -61,11 +78,16 @@ const keyBytes = CryptoKey.bytes;
 delete (CryptoKey as { bytes?: unknown }).bytes;
 
 function requireHmac(algorithm: unknown): void {
-  if (nameOf(algorithm) !== 'HMAC') throw new DOMException(`${nameOf(algorithm)} is not supported; crypto.subtle has digest and HMAC`, 'NotSupportedError');
+  if (nameOf(algorithm) !== 'HMAC')
+    throw new DOMException(
+      `${nameOf(algorithm)} is not supported; crypto.subtle has digest and HMAC`,
+      'NotSupportedError',
+    );
 }
 
 function hmac(key: CryptoKey, usage: string, data: unknown): Uint8Array {
-  if (!key.usages.includes(usage)) throw new DOMException(`The key is not for ${usage}`, 'InvalidAccessError');
+  if (!key.usages.includes(usage))
+    throw new DOMException(`The key is not for ${usage}`, 'InvalidAccessError');
   return new Uint8Array(hash(hashId(key.algorithm.hash), toBinary(keyBytes(key)), bytesOf(data, 'The data')));
 }
 
@@ -74,7 +96,13 @@ const subtle = {
     return hash(hashId(algorithm), null, bytesOf(data, 'The data'));
   },
 
-  async importKey(format: string, data: unknown, algorithm: Algorithm, extractable: boolean, usages: readonly string[]): Promise<CryptoKey> {
+  async importKey(
+    format: string,
+    data: unknown,
+    algorithm: Algorithm,
+    extractable: boolean,
+    usages: readonly string[],
+  ): Promise<CryptoKey> {
     requireHmac(algorithm);
     if (format !== 'raw') throw new DOMException('Keys are imported in the format raw', 'NotSupportedError');
     const hashName = nameOf(algorithm.hash);
@@ -82,14 +110,19 @@ const subtle = {
     return new CryptoKey(bytesOf(data, 'The key').slice(), hashName, extractable, usages);
   },
 
-  async generateKey(algorithm: Algorithm, extractable: boolean, usages: readonly string[]): Promise<CryptoKey> {
+  async generateKey(
+    algorithm: Algorithm,
+    extractable: boolean,
+    usages: readonly string[],
+  ): Promise<CryptoKey> {
     requireHmac(algorithm);
     const bytes = getRandomValues(new Uint8Array(BLOCK_BYTES[hashId(algorithm.hash)] as number));
     return new CryptoKey(bytes, nameOf(algorithm.hash), extractable, usages);
   },
 
   async exportKey(format: string, key: CryptoKey): Promise<ArrayBuffer> {
-    if (format !== 'raw' || !key.extractable) throw new DOMException('The key cannot be exported', 'InvalidAccessError');
+    if (format !== 'raw' || !key.extractable)
+      throw new DOMException('The key cannot be exported', 'InvalidAccessError');
     return keyBytes(key).slice().buffer as ArrayBuffer;
   },
 

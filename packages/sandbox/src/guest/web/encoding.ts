@@ -60,7 +60,7 @@ function lead(byte: number): readonly [needed: number, low: number, high: number
 function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
   let text = '';
   let valid = true;
-  for (let at = 0; at < bytes.length; ) {
+  for (let at = 0; at < bytes.length;) {
     const byte = bytes[at++] as number;
     if (byte < 0x80) {
       text += fromCodePoint(byte);
@@ -71,12 +71,18 @@ function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
     let point = byte & (0x3f >> needed);
     const began = at - 1;
     let seen = 0;
-    while (seen < needed && at < bytes.length && (bytes[at] as number) >= low && (bytes[at] as number) <= high) {
+    while (
+      seen < needed &&
+      at < bytes.length &&
+      (bytes[at] as number) >= low &&
+      (bytes[at] as number) <= high
+    ) {
       point = (point << 6) | ((bytes[at++] as number) & 63);
       seen++;
       [low, high] = [0x80, 0xbf];
     }
-    if (stream && start !== null && seen < needed && at === bytes.length) return { text, rest: bytes.length - began, valid };
+    if (stream && start !== null && seen < needed && at === bytes.length)
+      return { text, rest: bytes.length - began, valid };
     const whole = start !== null && seen === needed;
     valid &&= whole;
     text += fromCodePoint(whole ? point : 0xfffd);
@@ -86,13 +92,15 @@ function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
 
 function decodeUtf16(bytes: Uint8Array): string {
   let text = '';
-  for (let at = 0; at + 1 < bytes.length; at += 2) text += String.fromCharCode((bytes[at] as number) | ((bytes[at + 1] as number) << 8));
+  for (let at = 0; at + 1 < bytes.length; at += 2)
+    text += String.fromCharCode((bytes[at] as number) | ((bytes[at + 1] as number) << 8));
   return text;
 }
 
 function decode1252(bytes: Uint8Array): string {
   let text = '';
-  for (const byte of bytes) text += byte >= 0x80 && byte < 0xa0 ? WINDOWS_1252[byte - 0x80] : String.fromCharCode(byte);
+  for (const byte of bytes)
+    text += byte >= 0x80 && byte < 0xa0 ? WINDOWS_1252[byte - 0x80] : String.fromCharCode(byte);
   return text;
 }
 
@@ -135,7 +143,8 @@ export class TextDecoder {
   constructor(label: unknown = 'utf-8', options: { fatal?: boolean; ignoreBOM?: boolean } = {}) {
     const name = String(label).trim().toLowerCase();
     const encoding = Object.hasOwn(LABELS, name) ? LABELS[name] : undefined;
-    if (encoding === undefined) throw new RangeError(`The encoding "${name}" is not supported; use utf-8, utf-16le or latin1`);
+    if (encoding === undefined)
+      throw new RangeError(`The encoding "${name}" is not supported; use utf-8, utf-16le or latin1`);
     this.encoding = encoding;
     this.fatal = options.fatal === true;
     this.ignoreBOM = options.ignoreBOM === true;
@@ -143,7 +152,9 @@ export class TextDecoder {
 
   decode(input?: unknown, options: { stream?: boolean } = {}): string {
     const stream = options.stream === true;
-    const bytes = this.#join(input === undefined ? new Uint8Array(0) : bytesOf(input, 'The input of decode()'));
+    const bytes = this.#join(
+      input === undefined ? new Uint8Array(0) : bytesOf(input, 'The input of decode()'),
+    );
     let text = this.#text(bytes, stream);
     if (!this.#begun && !this.ignoreBOM && text.charCodeAt(0) === 0xfeff) text = text.slice(1);
     this.#begun = stream && (this.#begun || text !== '');

@@ -8,7 +8,10 @@ interface Listener {
 interface ListenerOptions {
   readonly capture?: boolean;
   readonly once?: boolean;
-  readonly signal?: { readonly aborted: boolean; addEventListener(type: 'abort', listener: () => void): void };
+  readonly signal?: {
+    readonly aborted: boolean;
+    addEventListener(type: 'abort', listener: () => void): void;
+  };
 }
 
 interface EventInit {
@@ -67,18 +70,34 @@ export class Event {
 export class EventTarget {
   #listeners: Listener[] = [];
 
-  addEventListener(type: string, callback: Listener['callback'] | null, options: ListenerOptions | boolean = {}): void {
-    const { capture = false, once = false, signal = undefined } = typeof options === 'boolean' ? { capture: options } : options;
+  addEventListener(
+    type: string,
+    callback: Listener['callback'] | null,
+    options: ListenerOptions | boolean = {},
+  ): void {
+    const {
+      capture = false,
+      once = false,
+      signal = undefined,
+    } = typeof options === 'boolean' ? { capture: options } : options;
     if (callback === null || signal?.aborted === true) return;
-    const known = this.#listeners.some((other) => other.type === type && other.callback === callback && other.capture === capture);
+    const known = this.#listeners.some(
+      (other) => other.type === type && other.callback === callback && other.capture === capture,
+    );
     if (known) return;
     this.#listeners.push({ type: String(type), callback, capture, once });
     signal?.addEventListener('abort', () => this.removeEventListener(type, callback, capture));
   }
 
-  removeEventListener(type: string, callback: Listener['callback'] | null, options: ListenerOptions | boolean = {}): void {
+  removeEventListener(
+    type: string,
+    callback: Listener['callback'] | null,
+    options: ListenerOptions | boolean = {},
+  ): void {
     const capture = typeof options === 'boolean' ? options : options.capture === true;
-    this.#listeners = this.#listeners.filter((other) => other.type !== type || other.callback !== callback || other.capture !== capture);
+    this.#listeners = this.#listeners.filter(
+      (other) => other.type !== type || other.callback !== callback || other.capture !== capture,
+    );
   }
 
   dispatchEvent(event: Event): boolean {

@@ -22,7 +22,11 @@ interface FetchInit {
   readonly headers?: ConstructorParameters<typeof Headers>[0];
   readonly body?: unknown;
   readonly redirect?: unknown;
-  readonly signal?: { readonly aborted: boolean; readonly reason: unknown; addEventListener(type: 'abort', listener: () => void): void } | null;
+  readonly signal?: {
+    readonly aborted: boolean;
+    readonly reason: unknown;
+    addEventListener(type: 'abort', listener: () => void): void;
+  } | null;
 }
 
 /** A body as bytes with the type it implies. */
@@ -30,8 +34,12 @@ function readBody(body: unknown): { bytes: Uint8Array; type: string | null } | n
   if (body === null || body === undefined) return null;
   const view = viewOf(body);
   if (view !== null) return { bytes: view, type: null };
-  const isForm = typeof body === 'object' && Object.prototype.toString.call(body) === '[object URLSearchParams]';
-  return { bytes: encode(String(body)), type: isForm ? 'application/x-www-form-urlencoded;charset=UTF-8' : 'text/plain;charset=UTF-8' };
+  const isForm =
+    typeof body === 'object' && Object.prototype.toString.call(body) === '[object URLSearchParams]';
+  return {
+    bytes: encode(String(body)),
+    type: isForm ? 'application/x-www-form-urlencoded;charset=UTF-8' : 'text/plain;charset=UTF-8',
+  };
 }
 
 export class Response {
@@ -49,7 +57,8 @@ export class Response {
     this.status = init.status ?? 200;
     this.statusText = init.statusText ?? '';
     this.headers = new Headers(init.headers);
-    if (read !== null && read.type !== null && !this.headers.has('content-type')) this.headers.set('content-type', read.type);
+    if (read !== null && read.type !== null && !this.headers.has('content-type'))
+      this.headers.set('content-type', read.type);
     this.#bytes = read?.bytes ?? new Uint8Array(0);
   }
 
@@ -110,7 +119,8 @@ function aborted(signal: NonNullable<FetchInit['signal']>): Promise<never> {
 export async function fetch(input: unknown, init: FetchInit = {}): Promise<Response> {
   const body = readBody(init.body);
   const headers = new Headers(init.headers);
-  if (body !== null && body.type !== null && !headers.has('content-type')) headers.set('content-type', body.type);
+  if (body !== null && body.type !== null && !headers.has('content-type'))
+    headers.set('content-type', body.type);
   const head = {
     url: String(input),
     method: String(init.method ?? 'GET').toUpperCase(),

@@ -15,7 +15,10 @@ export class Headers implements Iterable<Pair> {
 
   constructor(init?: Init) {
     if (init === null || init === undefined) return;
-    const pairs = typeof (init as Iterable<unknown>)[Symbol.iterator] === 'function' ? (init as Iterable<Pair>) : Object.entries(init);
+    const pairs =
+      typeof (init as Iterable<unknown>)[Symbol.iterator] === 'function'
+        ? (init as Iterable<Pair>)
+        : Object.entries(init);
     for (const [name, value] of pairs) this.append(name, value as string);
   }
 
@@ -30,7 +33,8 @@ export class Headers implements Iterable<Pair> {
 
   delete(name: string): void {
     const key = nameOf(name);
-    for (let i = this.#pairs.length - 1; i >= 0; i--) if (this.#pairs[i]?.[0] === key) this.#pairs.splice(i, 1);
+    for (let i = this.#pairs.length - 1; i >= 0; i--)
+      if (this.#pairs[i]?.[0] === key) this.#pairs.splice(i, 1);
   }
 
   get(name: string): string | null {

@@ -10,7 +10,10 @@ const shared = { calls, link, primordials };
  * Defines globals that are made at their first use: a fresh context costs what its objects cost,
  * and few blocks use more than a few of these. The code itself is in the snapshot.
  */
-export function lazy(names: readonly string[], load: (modules: object) => Readonly<Record<string, unknown>>): void {
+export function lazy(
+  names: readonly string[],
+  load: (modules: object) => Readonly<Record<string, unknown>>,
+): void {
   const settle = (): void => {
     // Libraries look for a native one first; they must not find the getter.
     for (const name of names) delete (globalThis as Record<string, unknown>)[name];

@@ -1,0 +1,252 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createEgress, type Address, type Egress, type EgressPolicy, type EgressRequest } from './index.ts';
+
+const LOCAL: Address = { address: '127.0.0.1', family: 4 };
+const seen: {
+  method: string;
+  url: string;
+  headers: IncomingMessage['headers'];
+  raw: string[];
+  body: string;
+}[] = [];
+let port = 0;
+
+function answer(request: IncomingMessage, response: ServerResponse, body: string): void {
+  const url = request.url ?? '';
+  seen.push({ method: request.method ?? '', url, headers: request.headers, raw: request.rawHeaders, body });
+  const to = (status: number, location: string): void => void response.writeHead(status, { location }).end();
+  if (url.startsWith('/to?'))
+    return to(
+      Number(new URLSearchParams(url.slice(4)).get('status') ?? 302),
+      new URLSearchParams(url.slice(4)).get('at') ?? '',
+    );
+  if (url === '/loop') return to(302, '/loop');
+  if (url === '/big') return void response.end('x'.repeat(100_000));
+  if (url === '/bomb')
+    return void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(1_000_000)));
+  if (url === '/gzip')
+    return void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('packed'));
+  if (url === '/silent') return;
+  if (url === '/cookies') return void response.writeHead(200, { 'set-cookie': ['a=1', 'b=2'] }).end();
+  response
+    .writeHead(url === '/missing' ? 404 : 200, { 'content-type': 'text/plain' })
+    .end(`${request.method ?? ''} ${body}`);
+}
+
+const server = createServer((request, response) => {
+  let body = '';
+  request.setEncoding('utf8').on('data', (chunk: string) => (body += chunk));
+  request.on('end', () => answer(request, response, body));
+});
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+const clients: Egress[] = [];
+afterAll(() => Promise.all(clients.map((client) => client.close())));
+
+/** A client for which every host but those of `resolve` is the test server. */
+function client(policy: EgressPolicy = {}, resolve: Record<string, Address[]> = {}): Egress {
+  const egress = createEgress(
+    { allowPrivate: ['127.0.0.1/32'], ports: 'any', ...policy },
+    async (host) => resolve[host] ?? [LOCAL],
+  );
+  clients.push(egress);
+  return egress;
+}
+
+const text = (body: Uint8Array): string => new TextDecoder().decode(body);
+const at = (path: string, host = 'ok.test'): string => `http://${host}:${port}${path}`;
+const codeOf = (request: Promise<unknown>): Promise<string> =>
+  request.then(
+    () => 'reached',
+    (error: { code: string }) => error.code,
+  );
+const last = () => seen.at(-1) as (typeof seen)[number];
+
+async function send(
+  request: EgressRequest,
+  policy: EgressPolicy = {},
+  resolve: Record<string, Address[]> = {},
+) {
+  return client(policy, resolve).fetch(request);
+}
+
+describe('the egress client', () => {
+  it('sends method, headers and body, and gives status, headers and body', async () => {
+    const response = await send({ url: at('/x?y=1'), method: 'post', headers: { 'X-A': '1' }, body: 'hé' });
+    expect(response).toMatchObject({ status: 200, statusText: 'OK', url: at('/x?y=1'), redirected: false });
+    expect(text(response.body)).toBe('POST hé');
+    expect(response.headers).toContainEqual(['content-type', 'text/plain']);
+    expect(last()).toMatchObject({
+      method: 'POST',
+      url: '/x?y=1',
+      body: 'hé',
+      headers: { 'x-a': '1', host: `ok.test:${port}` },
+    });
+  });
+
+  it('gives error statuses as responses', async () => {
+    expect(await send({ url: at('/missing') })).toMatchObject({ status: 404, statusText: 'Not Found' });
+  });
+
+  it('sends bytes as they are and repeated headers apart', async () => {
+    await send({
+      url: at('/'),
+      method: 'PUT',
+      body: new Uint8Array([0x61, 0x62]),
+      headers: [
+        ['x-m', '1'],
+        ['x-m', '2'],
+      ],
+    });
+    expect(last()).toMatchObject({ body: 'ab', headers: { 'x-m': '1, 2' } });
+    expect((await send({ url: at('/cookies') })).headers.filter(([name]) => name === 'set-cookie')).toEqual([
+      ['set-cookie', 'a=1'],
+      ['set-cookie', 'b=2'],
+    ]);
+  });
+
+  it('unpacks responses', async () => {
+    const response = await send({ url: at('/gzip') });
+    expect(text(response.body)).toBe('packed');
+    expect(response.headers.map(([name]) => name)).not.toContain('content-encoding');
+  });
+
+  it('keeps Host and the headers of the connection to itself', async () => {
+    await send({
+      url: at('/'),
+      headers: {
+        Host: 'internal',
+        'Transfer-Encoding': 'chunked',
+        Connection: 'upgrade',
+        'Proxy-Authorization': 'x',
+        'X-Ok': '1',
+      },
+    });
+    expect(last().headers).toMatchObject({ host: `ok.test:${port}`, 'x-ok': '1' });
+    expect(Object.keys(last().headers)).not.toEqual(expect.arrayContaining(['proxy-authorization']));
+    expect(last().headers['transfer-encoding']).toBeUndefined();
+  });
+
+  it.each([
+    ['a line break in a value', { 'X-A': 'a\r\nHost: evil' }],
+    ['a line break in a name', { 'X\r\nA': 'a' }],
+    ['a NUL', { 'X-A': 'a\0' }],
+    ['an empty name', { '': 'a' }],
+  ])('refuses headers with %s', async (_what, headers) => {
+    expect(await codeOf(send({ url: at('/'), headers }))).toBe('EGRESS_DENIED');
+  });
+
+  it.each(['CONNECT', 'TRACE', 'BAD METHOD', ''])('refuses the method "%s"', async (method) => {
+    expect(await codeOf(send({ url: at('/'), method }))).toBe('EGRESS_DENIED');
+  });
+
+  it('connects to the checked address and never resolves again', async () => {
+    let asked = 0;
+    const egress = createEgress({ allowPrivate: ['127.0.0.1/32'], ports: 'any' }, async () => {
+      asked++;
+      return asked === 1 ? [LOCAL] : [{ address: '169.254.169.254', family: 4 }];
+    });
+    clients.push(egress);
+    expect((await egress.fetch({ url: at('/', 'rebind.test') })).status).toBe(200);
+    expect(asked).toBe(1);
+    expect(await codeOf(egress.fetch({ url: at('/', 'rebind.test') }))).toBe('EGRESS_DENIED');
+  });
+
+  it('refuses a host of which one address is private', async () => {
+    const addresses: Address[] = [{ address: '93.184.216.34', family: 4 }, LOCAL];
+    expect(
+      await codeOf(send({ url: at('/', 'both.test') }, { allowPrivate: false }, { 'both.test': addresses })),
+    ).toBe('EGRESS_DENIED');
+  });
+
+  it('caps the size of responses, also unpacked', async () => {
+    expect(await codeOf(send({ url: at('/big') }, { maxResponseBytes: 50_000 }))).toBe('EGRESS_TOO_LARGE');
+    expect(await codeOf(send({ url: at('/bomb') }, { maxResponseBytes: 50_000 }))).toBe('EGRESS_TOO_LARGE');
+    expect(await codeOf(send({ url: at('/big'), maxResponseBytes: 10 }))).toBe('EGRESS_TOO_LARGE');
+  });
+
+  it('gives up after its time, and when it is aborted', async () => {
+    expect(await codeOf(send({ url: at('/silent'), timeoutMs: 50 }))).toBe('EGRESS_TIMEOUT');
+    expect(await codeOf(send({ url: at('/silent'), signal: AbortSignal.timeout(20) }))).toBe(
+      'EGRESS_ABORTED',
+    );
+    expect(await codeOf(send({ url: at('/'), signal: AbortSignal.abort() }))).toBe('EGRESS_ABORTED');
+  });
+
+  it('says EGRESS_FAILED when nobody listens', async () => {
+    expect(await codeOf(send({ url: 'http://ok.test:1/' }))).toBe('EGRESS_FAILED');
+  });
+});
+
+describe('redirects', () => {
+  const via = (location: string, status = 302): string =>
+    at(`/to?status=${status}&at=${encodeURIComponent(location)}`);
+
+  it('are followed, and the last URL is told', async () => {
+    expect(await send({ url: via('/end') })).toMatchObject({
+      status: 200,
+      url: at('/end'),
+      redirected: true,
+    });
+  });
+
+  it.each([
+    'http://169.254.169.254/',
+    'http://10.0.0.1/',
+    'http://[::1]/',
+    'file:///etc/passwd',
+    'http://user:pw@ok.test/',
+    'http://private.test/',
+  ])('to %s are refused', async (location) => {
+    expect(
+      await codeOf(
+        send({ url: via(location) }, {}, { 'private.test': [{ address: '192.168.1.1', family: 4 }] }),
+      ),
+    ).toBe('EGRESS_DENIED');
+  });
+
+  it('end after five', async () => {
+    const before = seen.length;
+    expect(await codeOf(send({ url: at('/loop') }))).toBe('EGRESS_DENIED');
+    expect(seen.length - before).toBe(6);
+  });
+
+  it('take credentials along within an origin only', async () => {
+    const headers = { Authorization: 'Bearer x', Cookie: 'a=1', 'X-Api-Key': 'k', 'X-Plain': 'p' };
+    await send({ url: via('/end'), headers });
+    expect(last().headers).toMatchObject({ authorization: 'Bearer x', cookie: 'a=1', 'x-api-key': 'k' });
+    await send({ url: via(at('/end', 'other.test')), headers });
+    expect(last().headers).toMatchObject({ 'x-plain': 'p', host: `other.test:${port}` });
+    for (const name of ['authorization', 'cookie', 'x-api-key']) expect(last().headers[name]).toBeUndefined();
+  });
+
+  it.each([
+    [303, 'POST', 'GET', ''],
+    [303, 'PUT', 'GET', ''],
+    [302, 'POST', 'GET', ''],
+    [301, 'POST', 'GET', ''],
+    [302, 'PUT', 'PUT', 'b'],
+    [307, 'POST', 'POST', 'b'],
+    [308, 'POST', 'POST', 'b'],
+  ])('with %d turn %s into %s', async (status, method, next, body) => {
+    await send({ url: via('/end', status), method, body: 'b', headers: { 'content-type': 'text/x' } });
+    expect(last()).toMatchObject({ method: next, body, url: '/end' });
+    expect(last().headers['content-type']).toBe(body === '' ? undefined : 'text/x');
+  });
+
+  it('are handed out or refused when asked for', async () => {
+    expect(await send({ url: via('/end'), redirect: 'manual' })).toMatchObject({ status: 302 });
+    expect(await codeOf(send({ url: via('/end'), redirect: 'error' }))).toBe('EGRESS_DENIED');
+  });
+});

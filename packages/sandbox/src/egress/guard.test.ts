@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { createCheck } from './guard.ts';
+import type { Address, EgressPolicy } from './types.ts';
+
+const PUBLIC: Address = { address: '93.184.216.34', family: 4 };
+const hosts: Record<string, Address[]> = {
+  'example.com': [PUBLIC],
+  'v6.example.com': [{ address: '2606:2800:220:1::1', family: 6 }],
+  'mixed.example.com': [PUBLIC, { address: '10.0.0.1', family: 4 }],
+  'loop.example.com': [{ address: '127.0.0.1', family: 4 }],
+  'mapped.example.com': [{ address: '::ffff:192.168.1.1', family: 6 }],
+  'intra.internal': [{ address: '10.1.2.3', family: 4 }],
+  localhost: [{ address: '127.0.0.1', family: 4 }],
+  'empty.example.com': [],
+};
+
+async function check(url: string, policy: EgressPolicy = {}): Promise<string> {
+  const guard = createCheck(policy, async (host) => {
+    const addresses = hosts[host];
+    if (addresses === undefined) throw new Error('ENOTFOUND');
+    return addresses;
+  });
+  return guard(url).then(
+    ({ addresses }) => addresses.map(({ address }) => address).join(),
+    (error: { code: string; message: string }) => `${error.code}: ${error.message}`,
+  );
+}
+
+describe('the egress check', () => {
+  it('gives the addresses that may be connected to', async () => {
+    expect(await check('https://example.com/path')).toBe('93.184.216.34');
+    expect(await check('http://v6.example.com:8080/')).toBe('2606:2800:220:1::1');
+    expect(await check('http://93.184.216.34/')).toBe('93.184.216.34');
+  });
+
+  it.each([
+    'http://169.254.169.254/latest/meta-data/iam/',
+    'http://127.0.0.1:8080/',
+    'http://2130706433/',
+    'http://0x7f.1/',
+    'http://0177.0.0.1/',
+    'http://127.1:8080/',
+    'http://[::1]/',
+    'http://[::ffff:127.0.0.1]/',
+    'http://[::ffff:a9fe:a9fe]/',
+    'http://[::]/',
+    'http://[::127.0.0.1]/',
+    'http://0.0.0.0:8080/',
+    'http://[fd00:ec2::254]/',
+    'http://100.100.100.200/latest/meta-data/',
+    'http://100.64.0.1/',
+    'http://[64:ff9b::7f00:1]/',
+    'http://[64:ff9b:1::1]/',
+    'http://[2002:7f00:1::]/',
+    'http://[2001:0:1::1]/',
+    'http://[fe80::1]/',
+    'http://[ff02::1]/',
+    'http://192.168.0.1/',
+    'http://172.16.0.1/',
+    'https://10.0.0.1/',
+    'http://224.0.0.1/',
+    'http://255.255.255.255/',
+    'http://①②⑦.⓪.⓪.①/',
+    'http://localhost/',
+    'http://localhost.:8080/',
+    'http://foo.localhost/',
+    'http://metadata.google.internal/computeMetadata/v1/',
+    'http://redis/',
+    'http://printer.local/',
+    'http://loop.example.com/',
+    'http://mixed.example.com/',
+    'http://mapped.example.com/',
+    'file:///etc/passwd',
+    'data:text/plain,hi',
+    'gopher://127.0.0.1:6379/_INFO',
+    'http://user:pw@example.com/',
+    'http://example.com:22/',
+    'http://example.com:6379/',
+    'no url',
+    `http://example.com/${'x'.repeat(9_000)}`,
+  ])('refuses %s', async (url) => {
+    expect(await check(url)).toMatch(/^EGRESS_DENIED: /);
+  });
+
+  it('names the host and what to change', async () => {
+    expect(await check('http://10.0.0.1/')).toContain(
+      '10.0.0.1 is a private address; add its range to allowPrivate',
+    );
+    expect(await check('http://loop.example.com/')).toContain(
+      'loop.example.com (127.0.0.1) is a private address',
+    );
+    expect(await check('http://example.com:22/')).toContain(
+      'port 22 of example.com are not allowed; add the port to ports',
+    );
+    expect(await check('http://example.com/', { allowHosts: ['a.test'] })).toContain(
+      'add the host to allowHosts',
+    );
+  });
+
+  it('tells hosts that do not exist apart', async () => {
+    expect(await check('http://nope.example.com/')).toBe(
+      'EGRESS_FAILED: The host nope.example.com could not be found.',
+    );
+    expect(await check('http://empty.example.com/')).toBe(
+      'EGRESS_FAILED: The host empty.example.com has no address.',
+    );
+  });
+
+  it('allows private addresses by policy, but no metadata service', async () => {
+    const policy = { allowPrivate: true };
+    expect(await check('http://127.0.0.1/', policy)).toBe('127.0.0.1');
+    expect(await check('http://localhost/', policy)).toBe('127.0.0.1');
+    expect(await check('http://intra.internal/', policy)).toBe('10.1.2.3');
+    expect(await check('http://169.254.169.254/', policy)).toMatch(/^EGRESS_DENIED/);
+    expect(await check('http://100.100.100.200/', policy)).toMatch(/^EGRESS_DENIED/);
+    expect(await check('http://[fd00:ec2::254]/', policy)).toMatch(/^EGRESS_DENIED/);
+  });
+
+  it('allows only the ranges that are listed', async () => {
+    const policy = { allowPrivate: ['10.1.0.0/16', '169.254.169.254/32'] };
+    expect(await check('http://intra.internal/', policy)).toBe('10.1.2.3');
+    expect(await check('http://169.254.169.254/', policy)).toBe('169.254.169.254');
+    expect(await check('http://[::ffff:10.1.0.1]/', policy)).toBe('10.1.0.1');
+    expect(await check('http://10.2.0.1/', policy)).toMatch(/^EGRESS_DENIED/);
+    expect(await check('http://localhost/', policy)).toMatch(/^EGRESS_DENIED/);
+  });
+
+  it('keeps to host lists, the denied one first', async () => {
+    const policy = { allowHosts: ['*.example.com', 'example.com'], denyHosts: ['v6.example.com'] };
+    expect(await check('http://example.com/', policy)).toBe('93.184.216.34');
+    expect(await check('http://EXAMPLE.com./', policy)).toBe('93.184.216.34');
+    expect(await check('http://v6.example.com/', policy)).toMatch(/denyHosts/);
+    expect(await check('http://93.184.216.34/', policy)).toMatch(/allowHosts/);
+  });
+
+  it('keeps to ports', async () => {
+    expect(await check('http://example.com:6379/', { ports: [6379] })).toBe('93.184.216.34');
+    expect(await check('http://example.com/', { ports: [443] })).toMatch(/^EGRESS_DENIED/);
+    expect(await check('http://example.com:1/', { ports: 'any' })).toBe('93.184.216.34');
+  });
+
+  it.each(['10.0.0.0', '10.0.0.0/33', 'host/8', '10.0.0.0/8/1'])(
+    'refuses the range %s in a policy',
+    (range) => {
+      expect(() => createCheck({ allowPrivate: [range] })).toThrow(/allowPrivate/);
+    },
+  );
+});

@@ -1,0 +1,114 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createSandbox, type Sandbox } from './index.ts';
+
+let url = '';
+let sandbox: Sandbox;
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => {
+    const body = Buffer.concat(chunks);
+    if (request.url === '/bytes') return void response.end(Buffer.from([0, 255, 128, 10]));
+    if (request.url === '/silent') return;
+    response.writeHead(request.url === '/no' ? 404 : 200, {
+      'content-type': 'application/json',
+      'x-own': 'yes',
+    });
+    response.end(
+      JSON.stringify({
+        method: request.method,
+        type: request.headers['content-type'] ?? null,
+        own: request.headers['x-own'] ?? null,
+        body: body.toString('base64'),
+      }),
+    );
+  });
+});
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  sandbox = createSandbox({ maxProcesses: 1, egress: { allowPrivate: ['127.0.0.1/32'], ports: 'any' } });
+});
+afterAll(async () => {
+  await sandbox.close();
+  server.closeAllConnections();
+  server.close();
+});
+
+async function value(code: string): Promise<unknown> {
+  const outcome = await sandbox.run({ runId: 'fetch', code, globals: { url: JSON.stringify(url) } });
+  if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
+  return JSON.parse(outcome.json);
+}
+
+describe('fetch in user code', () => {
+  it('gives status, headers and JSON', async () => {
+    expect(
+      await value(
+        'const r = await fetch(url + "/a"); return [r.ok, r.status, r.statusText, r.url === url + "/a", r.headers.get("X-Own"), r.headers.has("nope"), (await r.json()).method]',
+      ),
+    ).toEqual([true, 200, 'OK', true, 'yes', false, 'GET']);
+    expect(await value('const r = await fetch(new URL("/no", url)); return [r.ok, r.status]')).toEqual([
+      false,
+      404,
+    ]);
+  });
+
+  it('sends texts, forms, bytes and headers', async () => {
+    const sent = (init: string): Promise<unknown> =>
+      value(`return (await fetch(url, { method: "POST", ...${init} })).json()`);
+    expect(await sent('{ body: "hé", headers: { "X-Own": "1" } }')).toEqual({
+      method: 'POST',
+      type: 'text/plain;charset=UTF-8',
+      own: '1',
+      body: 'aMOp',
+    });
+    expect(await sent('{ body: new URLSearchParams({ a: "b c" }) }')).toMatchObject({
+      type: 'application/x-www-form-urlencoded;charset=UTF-8',
+      body: 'YT1iK2M=',
+    });
+    expect(
+      await sent('{ body: new Uint8Array([0, 255, 7]), headers: new Headers({ "content-type": "x/y" }) }'),
+    ).toMatchObject({ type: 'x/y', body: 'AP8H' });
+  });
+
+  it('gives bytes, and its body once', async () => {
+    expect(
+      await value(
+        'const r = await fetch(url + "/bytes"); const b = new Uint8Array(await r.arrayBuffer()); let again; try { await r.text() } catch (e) { again = e.name } return [[...b], r.bodyUsed, again]',
+      ),
+    ).toEqual([[0, 255, 128, 10], true, 'TypeError']);
+  });
+
+  it('rejects with EGRESS_DENIED and words that name the host', async () => {
+    expect(
+      await value(
+        'try { await fetch("http://10.9.8.7/") } catch (e) { return [e instanceof Error, e.code, e.message] }',
+      ),
+    ).toEqual([true, 'EGRESS_DENIED', expect.stringContaining('10.9.8.7 is a private address')]);
+  });
+
+  it('an uncaught one fails the job as USER_ERROR at its line', async () => {
+    const outcome = await sandbox.run({ runId: 'fetch', code: '\nawait fetch("http://10.9.8.7/")' });
+    expect(outcome).toMatchObject({ ok: false, error: { code: 'USER_ERROR' } });
+  });
+
+  it('can be aborted by user code', async () => {
+    expect(
+      await value(
+        'try { await fetch(url + "/silent", { signal: AbortSignal.timeout(20) }) } catch (e) { return e.name }',
+      ),
+    ).toBe('TimeoutError');
+  });
+
+  it('many at once keep apart', async () => {
+    expect(
+      await value(
+        'const all = await Promise.all([1, 2, 3, 4, 5].map((n) => fetch(url, { method: "POST", body: String(n) }).then((r) => r.json()))); return all.map((r) => atob(r.body))',
+      ),
+    ).toEqual(['1', '2', '3', '4', '5']);
+  });
+});

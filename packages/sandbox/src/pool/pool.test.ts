@@ -1,0 +1,231 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { createSandbox, type FunctionOutcome, type Sandbox, type SandboxOptions } from '../index.ts';
+
+let open: Sandbox[] = [];
+afterEach(async () => {
+  await Promise.all(open.map((sandbox) => sandbox.close()));
+  open = [];
+});
+
+function sandboxOf(options: SandboxOptions = {}): Sandbox {
+  const sandbox = createSandbox({ maxProcesses: 1, limits: { cpuMs: 3_000, wallMs: 3_000 }, ...options });
+  open.push(sandbox);
+  return sandbox;
+}
+
+const LOOP = 'for (;;);';
+const WAIT = 'await new Promise(() => {})';
+const sleep = (ms: number): string => `await new Promise((r) => setTimeout(r, ${ms})); return ${ms}`;
+
+const summary = (outcome: FunctionOutcome): string => (outcome.ok ? outcome.json : outcome.error.code);
+
+async function run(
+  sandbox: Sandbox,
+  code: string,
+  more: { runId?: string; tenant?: string; signal?: AbortSignal } = {},
+): Promise<string> {
+  return summary(await sandbox.run({ runId: 'r', code, ...more }));
+}
+
+/** Resolves once the condition holds; the test's own timeout is its limit. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('the pool', () => {
+  it('starts nothing before the first job', async () => {
+    const sandbox = sandboxOf();
+    expect(sandbox.stats()).toEqual({ processes: 0, queued: 0, running: 0, totals: {}, isolation: 'run' });
+    expect(await run(sandbox, 'return 1')).toBe('1');
+    expect(sandbox.stats()).toMatchObject({ processes: 1, running: 0, totals: { OK: 1 } });
+  });
+
+  it('interleaves waiting jobs in one process', async () => {
+    const sandbox = sandboxOf();
+    const stop = new AbortController();
+    const jobs = Array.from({ length: 20 }, (_, i) =>
+      run(sandbox, WAIT, { runId: `r${i % 3}`, signal: stop.signal }),
+    );
+    await until(() => sandbox.stats().running === 20);
+    expect(await run(sandbox, 'return 1')).toBe('1');
+    expect(sandbox.stats().processes).toBe(1);
+    stop.abort();
+    expect(new Set(await Promise.all(jobs))).toEqual(new Set(['CANCELLED']));
+  });
+
+  it('uses a second process when jobs wait behind a long one', async () => {
+    const sandbox = sandboxOf({ maxProcesses: 2 });
+    await run(sandbox, 'return 0');
+    const order: string[] = [];
+    const long = run(sandbox, 'const end = Date.now() + 1500; while (Date.now() < end); return "long"').then(
+      (text) => order.push(text),
+    );
+    const short = run(sandbox, 'return "short"').then((text) => order.push(text));
+    await Promise.all([long, short]);
+    expect(order).toEqual(['"short"', '"long"']);
+  });
+
+  it('gives tenants processes of their own and takes idle ones from others', async () => {
+    const sandbox = sandboxOf({ maxProcesses: 1 });
+    expect(await run(sandbox, 'return 1', { tenant: 'a' })).toBe('1');
+    expect(await run(sandbox, 'return 2', { tenant: 'b' })).toBe('2');
+    expect(await run(sandbox, 'return 3', { tenant: 'a' })).toBe('3');
+  });
+
+  it('serves tenants in turn', async () => {
+    const sandbox = sandboxOf({ maxProcesses: 1 });
+    const order: string[] = [];
+    const busy = 'const end = Date.now() + 30; while (Date.now() < end);';
+    const jobs = ['a', 'a', 'a', 'a', 'a', 'a', 'b'].map((tenant) =>
+      run(sandbox, busy, { tenant }).then(() => order.push(tenant)),
+    );
+    await Promise.all(jobs);
+    expect(order).toContain('b');
+    expect(order.length).toBe(7);
+  });
+
+  it('refuses jobs past its queue with SANDBOX_BUSY', async () => {
+    const sandbox = sandboxOf({ maxQueued: 3 });
+    const outcomes = await Promise.all(Array.from({ length: 6 }, () => run(sandbox, 'return 1')));
+    expect(outcomes.filter((code) => code === 'SANDBOX_BUSY').length).toBe(3);
+    expect(outcomes.filter((code) => code === '1').length).toBe(3);
+  });
+
+  it('refuses jobs that wait too long with SANDBOX_BUSY', async () => {
+    const sandbox = sandboxOf({ queueTimeoutMs: 1_500 });
+    await run(sandbox, 'return 0', { tenant: 'a' });
+    const stop = new AbortController();
+    const holder = run(sandbox, WAIT, { tenant: 'a', signal: stop.signal });
+    const outcome = await sandbox.run({ runId: 'r', tenant: 'b', code: 'return 1' });
+    expect(outcome).toMatchObject({ ok: false, error: { code: 'SANDBOX_BUSY', retryable: true } });
+    stop.abort();
+    expect(await holder).toBe('CANCELLED');
+  });
+
+  it('replaces a process after its number of jobs', async () => {
+    const sandbox = sandboxOf({ recycle: { jobs: 3 } });
+    for (let i = 0; i < 8; i++) expect(await run(sandbox, `return ${i}`)).toBe(String(i));
+    expect(sandbox.stats().totals).toEqual({ OK: 8 });
+  });
+
+  it('stops idle processes', async () => {
+    const sandbox = sandboxOf({ idleMs: 20 });
+    await run(sandbox, 'return 1');
+    await until(() => sandbox.stats().processes === 0);
+    expect(await run(sandbox, 'return 2')).toBe('2');
+  });
+
+  it('keeps working after a run was released', async () => {
+    const sandbox = sandboxOf();
+    await run(sandbox, 'return 1');
+    sandbox.release('r');
+    sandbox.release('unknown');
+    expect(await run(sandbox, 'return 2')).toBe('2');
+  });
+
+  it('says SANDBOX_UNAVAILABLE when processes do not start', async () => {
+    const sandbox = sandboxOf({ execPath: '/nonexistent/node' });
+    expect(await sandbox.run({ runId: 'r', code: 'return 1' })).toMatchObject({
+      ok: false,
+      error: { code: 'SANDBOX_UNAVAILABLE', retryable: true },
+    });
+  });
+
+  it('fails what is inside when it is closed, and refuses later jobs', async () => {
+    const sandbox = sandboxOf();
+    const job = run(sandbox, WAIT);
+    await until(() => sandbox.stats().running === 1);
+    await sandbox.close();
+    expect(await job).toBe('SANDBOX_UNAVAILABLE');
+    expect(await run(sandbox, 'return 1')).toBe('SANDBOX_UNAVAILABLE');
+  });
+});
+
+describe('cancelling', () => {
+  it('before the start ends a job with CANCELLED', async () => {
+    expect(await run(sandboxOf(), 'return 1', { signal: AbortSignal.abort() })).toBe('CANCELLED');
+  });
+
+  it('ends a queued job', async () => {
+    const sandbox = sandboxOf();
+    const stop = new AbortController();
+    const job = run(sandbox, 'return 1', { signal: stop.signal });
+    stop.abort();
+    expect(await job).toBe('CANCELLED');
+    expect(sandbox.stats().queued).toBe(0);
+  });
+
+  it('ends a job in a loop by killing its process', async () => {
+    const sandbox = sandboxOf();
+    await run(sandbox, 'return 0');
+    const stop = new AbortController();
+    const job = run(sandbox, LOOP, { signal: stop.signal });
+    await until(() => sandbox.stats().running === 1);
+    stop.abort();
+    expect(await job).toBe('CANCELLED');
+    expect(await run(sandbox, 'return 1')).toBe('1');
+  });
+
+  it('ends a waiting job and leaves its neighbours alone', async () => {
+    const sandbox = sandboxOf();
+    const stop = new AbortController();
+    const neighbour = run(sandbox, sleep(200));
+    const job = run(sandbox, WAIT, { signal: stop.signal });
+    await until(() => sandbox.stats().running === 2);
+    await run(sandbox, 'return 0');
+    stop.abort();
+    expect(await job).toBe('CANCELLED');
+    expect(await neighbour).toBe('200');
+    expect(sandbox.stats().running).toBe(0);
+  });
+
+  it('a neighbour of a killed job runs again when the outside has not seen it', async () => {
+    const sandbox = sandboxOf();
+    const stop = new AbortController();
+    const neighbour = run(sandbox, sleep(100));
+    await until(() => sandbox.stats().running === 1);
+    await run(sandbox, 'return 0');
+    const job = run(sandbox, LOOP, { signal: stop.signal });
+    await until(() => sandbox.stats().running === 2);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    stop.abort();
+    expect(await job).toBe('CANCELLED');
+    expect(await neighbour).toBe('100');
+  });
+
+  it('a neighbour that has called the host is SANDBOX_CRASHED', async () => {
+    const calls: string[] = [];
+    const sandbox = sandboxOf({
+      fetch: ({ url }) => {
+        calls.push(url);
+        return new Promise(() => {});
+      },
+    });
+    const stop = new AbortController();
+    const neighbour = sandbox.run({ runId: 'r', code: 'await fetch("http://a.test/")' });
+    await until(() => calls.length === 1);
+    const job = run(sandbox, LOOP, { signal: stop.signal });
+    await until(() => sandbox.stats().running === 2);
+    await new Promise((resolve) => setTimeout(resolve, 30));
+    stop.abort();
+    expect(await job).toBe('CANCELLED');
+    expect(await neighbour).toMatchObject({ ok: false, error: { code: 'SANDBOX_CRASHED', retryable: true } });
+    expect(calls.length).toBe(1);
+  });
+
+  it('aborts the requests of the job', async () => {
+    let signal: AbortSignal | undefined;
+    const sandbox = sandboxOf({
+      fetch: (_request, context) => {
+        signal = context.signal;
+        return new Promise(() => {});
+      },
+    });
+    const stop = new AbortController();
+    const job = run(sandbox, 'await fetch("http://a.test/")', { signal: stop.signal });
+    await until(() => signal !== undefined);
+    stop.abort();
+    expect(await job).toBe('CANCELLED');
+    expect(signal?.aborted).toBe(true);
+  });
+});

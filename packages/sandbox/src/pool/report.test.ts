@@ -1,0 +1,37 @@
+import { describe, expect, it } from 'vitest';
+import { readReport } from './report.ts';
+
+const done = {
+  t: 'done',
+  id: 1,
+  code: 'OK',
+  text: '1',
+  stdout: '',
+  cpuMs: 1,
+  wallMs: 1,
+  next: 0,
+  rssMiB: 60,
+};
+
+describe('messages of a sandbox process', () => {
+  it('are taken in their shape', () => {
+    expect(readReport(done)).toEqual(done);
+    expect(readReport({ t: 'ready', snapshot: null })).toEqual({ t: 'ready', snapshot: null });
+  });
+
+  it.each([
+    ['no object', 'done'],
+    ['null', null],
+    ['an unknown kind', { t: '__proto__' }],
+    ['an unknown code', { ...done, code: 'FINE' }],
+    ['a text that is no text', { ...done, text: { toString: 1 } }],
+    ['a number that is none', { ...done, cpuMs: Number.NaN }],
+    [
+      'an inherited field',
+      Object.assign(Object.create({ text: '1' }) as object, { ...done, text: undefined }),
+    ],
+    ['bytes that are none', { t: 'call', id: 1, call: 1, op: 'fetch', head: '{}', body: [1] }],
+  ])('are refused with %s', (_what, message) => {
+    expect(readReport(message)).toBeNull();
+  });
+});
