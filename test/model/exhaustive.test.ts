@@ -1,0 +1,114 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { initialState, pending, step } from '../../packages/core/src/machine/index.ts';
+import type { Command, Event, State } from '../../packages/core/src/machine/index.ts';
+import { loop, parallel, region } from '../support/graph.ts';
+import { dose } from '../support/dose.ts';
+import { smallScenarios } from './arbitraries.ts';
+import type { Scenario } from './arbitraries.ts';
+import { keyOf, recount } from './drive.ts';
+import { respond } from './world.ts';
+import type { Asked } from './world.ts';
+
+type End = Extract<Command, { type: 'end' }>;
+
+interface Explored {
+  /** How many states there are. */
+  states: number;
+  /** The different ways in which the run ends, and what had been done by then. */
+  endings: Set<string>;
+  /** By what had been done: the states after it. More than one where the order matters. */
+  byDone: Map<string, Set<string>>;
+  /** False: too many states to look at them all. */
+  whole: boolean;
+}
+
+const MOST_STATES = 4000;
+
+/** Every state that some order of answers leads to. Time stands still, so that states do not differ by it. */
+function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'started' }>> = {}): Explored {
+  const explored: Explored = { states: 0, endings: new Set(), byDone: new Map(), whole: true };
+  const seen = new Set<string>();
+  const { region: graph, start: first, graceMs } = scenario;
+  const [begun] = step(graph, initialState(), { type: 'started', atMs: 0, start: first, graceMs, ...start });
+  const stack: { state: State; done: string[]; end?: End | undefined }[] = [{ state: begun, done: [] }];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    const { state, done, end } = next;
+    const text = JSON.stringify(state);
+    const what = done.join(', ');
+    if (seen.has(`${text} ${what}`)) continue;
+    seen.add(`${text} ${what}`);
+    explored.states++;
+    explored.byDone.set(what, (explored.byDone.get(what) ?? new Set()).add(text));
+    if (explored.states > MOST_STATES) return { ...explored, whole: false };
+    recount(graph, state);
+    if (state.phase === 'ended') {
+      explored.endings.add(`${JSON.stringify(end)} after ${what}`);
+      continue;
+    }
+    const asked = (pending(graph, state) as Asked[]).filter(
+      (command) => command.type !== 'timer' || command.timer !== 'timeout',
+    );
+    expect(asked.length, `stuck: ${text}`).toBeGreaterThan(0);
+    for (const command of asked) {
+      const event = { ...respond(scenario, command, 0).event, atMs: 0 };
+      const [after, outcome] = step(graph, state, event);
+      expect(outcome.changed, 'what is owed is taken').toBe(true);
+      const last = outcome.commands.find((one): one is End => one.type === 'end');
+      stack.push({ state: after, done: [...done, keyOf(command)].sort(), end: last });
+    }
+  }
+  return explored;
+}
+
+const calm = { start: 0, seed: 1, mood: 'calm', graceMs: 50, order: 0 } as const;
+
+describe('every order of completion', () => {
+  it('R32 of a small graph leads to one end, and what has been done says what the state is', () => {
+    let whole = 0;
+    fc.assert(
+      fc.property(smallScenarios('calm'), (scenario) => {
+        const explored = explore(scenario);
+        for (const states of explored.byDone.values()) expect(states.size).toBe(1);
+        if (!explored.whole) return;
+        whole++;
+        expect([...explored.endings]).toHaveLength(1);
+      }),
+      { numRuns: dose(100, 2000) },
+    );
+    expect(whole).toBeGreaterThan(dose(80, 1600));
+  });
+
+  it('R32 of a small graph that fails, answers or is given up leads to an end, and never gets stuck', () => {
+    let whole = 0;
+    fc.assert(
+      fc.property(smallScenarios('stormy'), (scenario) => {
+        const explored = explore(scenario);
+        whole += explored.whole ? 1 : 0;
+        expect(explored.endings.size).toBeGreaterThan(explored.whole ? 0 : -1);
+      }),
+      { numRuns: dose(100, 2000) },
+    );
+    expect(whole).toBeGreaterThan(dose(80, 1600));
+  });
+
+  it('R9 of a window of two over three branches is seven states and one end', () => {
+    const graph = region({ P: parallel(region('x', { x: { class: 'child' } }), { count: 3, window: 2 }) });
+    const explored = explore({ ...calm, region: graph });
+    // Nothing; 0 or 1; 0 and 1, 0 and 2, 1 and 2; all, which is the end.
+    expect([explored.states, explored.endings.size]).toEqual([7, 1]);
+  });
+
+  it('R19 of failures in nested containers ends in one of the two ways, and leaves nothing open', () => {
+    const collecting = parallel(region('x', 'y'), { count: 2, collectErrors: true });
+    const inner = region('I', 'z', { I: collecting });
+    const graph = region('O', { O: loop(inner, { count: 1 }) });
+    const endings = new Set<string>();
+    for (let seed = 0; seed < 40; seed++) {
+      const explored = explore({ ...calm, region: graph, seed, mood: 'stormy' });
+      expect(explored.whole).toBe(true);
+      for (const ending of explored.endings) endings.add(ending.split('"')[7] as string);
+    }
+    expect([...endings].sort()).toEqual(['completed', 'failed']);
+  });
+});
