@@ -29,6 +29,15 @@ describe('the context of a block', () => {
     expect(contextOf({ notRun: ['A'] }).sourceOutput()).toEqual({});
   });
 
+  it('gives nothing of a container around the block', () => {
+    const { services, block, clock, signal } = contextOf({ outputs: { L: { results: [['earlier']] } } });
+    const parts = { runId: 'r', workflowId: 'w', scope: [], try: 1, signal, clock, services };
+    expect(createBlockContext({ ...parts, block: { ...block, containers: ['l'] } }).sourceOutput()).toEqual(
+      {},
+    );
+    expect(createBlockContext({ ...parts, block }).sourceOutput()).toEqual({ results: [['earlier']] });
+  });
+
   it('gives the source whose edge is live, not one that ran in an earlier turn', () => {
     const { services, block, clock, signal } = contextOf({ outputs: { A: { a: 1 }, B: { b: 1 } } });
     const context = createBlockContext({

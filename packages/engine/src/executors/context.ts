@@ -38,7 +38,7 @@ export function createBlockContext(parts: ContextParts): EngineContext {
       Object.fromEntries(
         Object.keys(block.params).map((name) => [name, field(block, name, lookup, 'native') ?? null]),
       ),
-    sourceOutput: () => sourceOutput(parts.liveSources ?? block.sources, lookup),
+    sourceOutput: () => sourceOutput(parts.liveSources ?? block.sources, block, lookup),
   };
 }
 
@@ -47,8 +47,10 @@ function field(block: BlockConfig, name: string, lookup: Lookup, mode: 'text' | 
   return template === undefined ? undefined : resolveTemplate(template, lookup, mode);
 }
 
-function sourceOutput(sources: readonly string[], lookup: Lookup): JsonObject {
+/** A container around the block leads to it too, but its output is that of an earlier time it ran. */
+function sourceOutput(sources: readonly string[], { containers }: BlockConfig, lookup: Lookup): JsonObject {
   for (const block of sources) {
+    if (containers.includes(block)) continue;
     const found = lookup.block({ kind: 'block', text: block, block, up: 0, into: [], path: [] });
     if (found.ran) return isJsonObject(found.output) ? found.output : {};
   }

@@ -1,8 +1,6 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { JsonObject } from '@heddle/core/blocks';
-import { createEgress, EgressError } from '@heddle/sandbox/egress';
+import { EgressError } from '@heddle/sandbox/egress';
 import type { EgressRequest, EgressResponse } from '@heddle/sandbox/egress';
 import { contextOf, failureOf } from '../../../../../test/support/block.ts';
 import type { Scene } from '../../../../../test/support/block.ts';
@@ -121,32 +119,6 @@ describe('the request of an api block', () => {
       code: 'BLOCK_CONFIG_INVALID',
       retryable: false,
       message: expect.stringContaining(message) as string,
-    });
-  });
-});
-
-describe('the answer of an api block', () => {
-  it.each<[Exclude<Answer, Error>, unknown]>([
-    [{ body: '{"a": [1]}' }, { a: [1] }],
-    [{ body: 'not json' }, 'not json'],
-    [{ headers: [['content-type', 'application/problem+json; charset=utf-8']], body: '{"t": 1}' }, { t: 1 }],
-    [{ headers: [['content-type', 'text/plain']], body: '{"t": 1}' }, '{"t": 1}'],
-    [{ headers: [['content-type', 'text/plain; charset=iso-8859-1']], body: new Uint8Array([0xe9]) }, 'é'],
-    [{ headers: [['content-type', 'image/png']], body: new Uint8Array([137, 80]) }, 'iVA='],
-    [{ status: 204, headers: [], body: '' }, null],
-  ])('%j gives its data (P7)', async (answer, data) => {
-    expect(await call({}, { answers: [answer] })).toMatchObject({
-      output: { data, status: answer.status ?? 200 },
-    });
-  });
-
-  it('joins headers that are repeated', async () => {
-    const headers: [string, string][] = [
-      ['x-a', '1'],
-      ['x-a', '2'],
-    ];
-    expect(await call({}, { answers: [{ headers }] })).toMatchObject({
-      output: { headers: { 'x-a': '1, 2' } },
     });
   });
 });
@@ -270,34 +242,5 @@ describe('retries of an api block', () => {
     controller.abort(new Error('stopped'));
     await expect(called).rejects.toThrow('stopped');
     expect(clock.waiting).toBe(0);
-  });
-});
-
-describe('through the guarded egress', () => {
-  const serve = async (): Promise<string> => {
-    const server = createServer((request, response) =>
-      response
-        .setHeader('content-type', 'application/json')
-        .end(JSON.stringify({ method: request.method, url: request.url })),
-    );
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
-  };
-
-  it('a real server answers where the policy allows it, and is out of reach where it does not', async () => {
-    const url = await serve();
-    const open = createEgress({ allowPrivate: true, ports: 'any' });
-    const closed = createEgress({ ports: 'any' });
-    onTestFinished(async () => {
-      await Promise.all([open.close(), closed.close()]);
-    });
-    expect(await call({ url, params: { q: 1 } }, { services: { egress: async () => open } })).toMatchObject({
-      output: { data: { method: 'GET', url: '/x?q=1' }, status: 200 },
-    });
-    expect(await failureOf(() => call({ url }, { services: { egress: async () => closed } }))).toMatchObject({
-      code: 'HTTP_FAILED',
-      details: { reason: 'EGRESS_DENIED' },
-    });
   });
 });

@@ -1,6 +1,5 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
-import { isEgressError } from '@heddle/sandbox/egress';
 import type { EgressResponse } from '@heddle/sandbox/egress';
 import { shownUrl } from './request.ts';
 import type { ApiRequest } from './request.ts';
@@ -41,7 +40,7 @@ export function statusFailure(
 
 /** The failure of a request that got no answer. */
 export function connectionFailure(request: ApiRequest, error: unknown): BlockError {
-  const code = isEgressError(error) ? error.code : 'EGRESS_FAILED';
+  const code = codeOf(error);
   const reason = error instanceof Error ? error.message : String(error);
   const policy = code === 'EGRESS_DENIED' || code === 'EGRESS_TOO_LARGE';
   return new BlockError(
@@ -53,6 +52,12 @@ export function connectionFailure(request: ApiRequest, error: unknown): BlockErr
       details: { method: request.method, url: shownUrl(request.url), reason: code },
     },
   );
+}
+
+/** Read off the error itself: importing the egress for its guard would load an HTTP client into every engine. */
+function codeOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? error.code : undefined;
+  return typeof code === 'string' && code.startsWith('EGRESS_') ? code : 'EGRESS_FAILED';
 }
 
 function excerpt({ data }: JsonObject): string {

@@ -1,0 +1,40 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import type { JsonObject } from '@heddle/core/blocks';
+import { createEgress } from '@heddle/sandbox/egress';
+import type { Egress } from '@heddle/sandbox/egress';
+import { contextOf, failureOf } from '../../../../../test/support/block.ts';
+import { apiExecutor } from './api.ts';
+
+const call = (params: JsonObject, egress: Egress): unknown =>
+  apiExecutor.execute(contextOf({ type: 'api', params, services: { egress: async () => egress } }));
+
+describe('through the guarded egress', () => {
+  const serve = async (): Promise<string> => {
+    const server = createServer((request, response) =>
+      response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify({ method: request.method, url: request.url })),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}/x`;
+  };
+
+  it('a real server answers where the policy allows it, and is out of reach where it does not', async () => {
+    const url = await serve();
+    const open = createEgress({ allowPrivate: true, ports: 'any' });
+    const closed = createEgress({ ports: 'any' });
+    onTestFinished(async () => {
+      await Promise.all([open.close(), closed.close()]);
+    });
+    expect(await call({ url, params: { q: 1 } }, open)).toMatchObject({
+      output: { data: { method: 'GET', url: '/x?q=1' }, status: 200 },
+    });
+    expect(await failureOf(() => call({ url }, closed))).toMatchObject({
+      code: 'HTTP_FAILED',
+      details: { reason: 'EGRESS_DENIED' },
+    });
+  });
+});

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest';
+import { apiOutput } from './response.ts';
+
+interface Answer {
+  status?: number;
+  headers?: [string, string][];
+  body?: string | Uint8Array;
+}
+
+const output = ({
+  status = 200,
+  headers = [['content-type', 'application/json']],
+  body = '{}',
+}: Answer): unknown =>
+  apiOutput({
+    status,
+    statusText: '',
+    url: 'https://x.test/',
+    redirected: false,
+    headers,
+    body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
+  });
+
+describe('the answer of an api block', () => {
+  it.each<[Answer, unknown]>([
+    [{ body: '{"a": [1]}' }, { a: [1] }],
+    [{ body: 'not json' }, 'not json'],
+    [{ headers: [['content-type', 'application/problem+json; charset=utf-8']], body: '{"t": 1}' }, { t: 1 }],
+    [{ headers: [['content-type', 'text/plain']], body: '{"t": 1}' }, '{"t": 1}'],
+    [{ headers: [['content-type', 'text/plain; charset=iso-8859-1']], body: new Uint8Array([0xe9]) }, 'é'],
+    [{ headers: [['content-type', 'image/png']], body: new Uint8Array([137, 80]) }, 'iVA='],
+    [{ status: 204, headers: [], body: '' }, null],
+  ])('%j gives its data (P7)', (answer, data) => {
+    expect(output(answer)).toMatchObject({ data, status: answer.status ?? 200 });
+  });
+
+  it('joins headers that are repeated', () => {
+    const headers: [string, string][] = [
+      ['x-a', '1'],
+      ['x-a', '2'],
+    ];
+    expect(output({ headers })).toMatchObject({ headers: { 'x-a': '1, 2' } });
+  });
+});
