@@ -1,47 +1,94 @@
 import type { DirectedGraph } from 'graphology';
-import { stronglyConnectedComponents } from 'graphology-components';
 import { diagnostic } from '../plan/codes.ts';
 import type { Diagnostic } from '../plan/diagnostic.ts';
 import type { Places } from './containment.ts';
+import { topologicalOrder } from './order.ts';
 
-/** One diagnostic for each knot of blocks that wait for each other, naming one circle in it. */
+/** One diagnostic for each circle of blocks that wait for each other; circles that share a block are reported as one. */
 export function findCycles(graph: DirectedGraph, places: Places): Diagnostic[] {
-  return stronglyConnectedComponents(graph)
-    .filter((knot) => knot.length > 1)
-    .map((knot) => knot.toSorted())
-    .toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1))
-    .map((knot) => {
-      const circle = circleIn(graph, knot);
-      const names = [...circle, circle[0] as string].map((id) => `"${places.get(id)?.block.name}"`);
-      const rest = knot.length > circle.length ? ` (${knot.length} blocks are part of the knot)` : '';
-      return diagnostic('CYCLE', {
-        blockId: circle[0] as string,
-        path: ['blocks', circle[0] as string],
-        message: `The blocks ${names.join(' → ')} wait for each other in a circle${rest}.`,
-        hint: 'Remove one of these edges; to repeat blocks, put them into a loop.',
-      });
+  return findCircles(graph).map((circle) => {
+    const names = [...circle, circle[0] as string].map((id) => `"${places.get(id)?.block.name}"`);
+    return diagnostic('CYCLE', {
+      blockId: circle[0] as string,
+      path: ['blocks', circle[0] as string],
+      message: `The blocks ${shorten(names).join(' → ')} wait for each other in a circle.`,
+      hint: 'Remove one of these edges; to repeat blocks, put them into a loop.',
     });
+  });
 }
 
-/** The shortest circle through the first block of a knot (breadth-first). */
-function circleIn(graph: DirectedGraph, knot: readonly string[]): string[] {
-  const inside = new Set(knot);
-  const first = knot[0] as string;
-  const cameFrom = new Map<string, string>();
-  const queue = [first];
-  for (const node of queue) {
-    for (const target of graph.outNeighbors(node).toSorted()) {
-      if (target === first) return pathTo(node, cameFrom);
-      if (!inside.has(target) || cameFrom.has(target)) continue;
-      cameFrom.set(target, node);
-      queue.push(target);
-    }
+/** What is left of a graph while it is peeled: the nodes, with the ways in and out that are left to them. */
+interface Rest {
+  graph: DirectedGraph;
+  nodes: Set<string>;
+  ins: Map<string, number>;
+  outs: Map<string, number>;
+}
+
+/** Circles without a block in common, each from its first block by id. Linear: nodes are peeled off until only circles are left. */
+function findCircles(graph: DirectedGraph): string[][] {
+  const ordered = new Set(topologicalOrder(graph.nodes(), (id) => graph.outNeighbors(id)));
+  const nodes = new Set(graph.nodes().toSorted());
+  const count = (ways: (id: string) => number): Map<string, number> =>
+    new Map([...nodes].map((id) => [id, ways(id)]));
+  const rest = {
+    graph,
+    nodes,
+    ins: count((id) => graph.inDegree(id)),
+    outs: count((id) => graph.outDegree(id)),
+  };
+  takeOut(rest, [...ordered]);
+  takeOut(
+    rest,
+    [...nodes].filter((id) => rest.outs.get(id) === 0),
+  );
+  const circles: string[][] = [];
+  for (const first of nodes) {
+    const circle = walk(rest, first);
+    circles.push(fromFirst(circle));
+    takeOut(rest, circle);
   }
-  return [...knot];
+  return circles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
-function pathTo(node: string, cameFrom: ReadonlyMap<string, string>): string[] {
-  const path: string[] = [];
-  for (let at: string | undefined = node; at !== undefined; at = cameFrom.get(at)) path.push(at);
-  return path.toReversed();
+/** Takes nodes out, and then every node that has no way in or no way on left: it lies on no circle. */
+function takeOut({ graph, nodes, ins, outs }: Rest, ids: readonly string[]): void {
+  const queue = [...ids];
+  const lose = (ways: Map<string, number>, id: string): void => {
+    const left = (ways.get(id) ?? 0) - 1;
+    ways.set(id, left);
+    if (left === 0 && nodes.has(id)) queue.push(id);
+  };
+  for (const id of queue) {
+    if (!nodes.delete(id)) continue;
+    for (const next of graph.outNeighbors(id)) lose(ins, next);
+    for (const before of graph.inNeighbors(id)) lose(outs, before);
+  }
+}
+
+/** The circle that following the first way on leads into. */
+function walk({ graph, nodes }: Rest, first: string): string[] {
+  const path = new Map<string, number>();
+  let at: string | undefined = first;
+  while (at !== undefined && !path.has(at)) {
+    path.set(at, path.size);
+    at = graph
+      .outNeighbors(at)
+      .filter((next) => nodes.has(next))
+      .toSorted()[0];
+  }
+  return [...path.keys()].slice(at === undefined ? 0 : path.get(at));
+}
+
+function fromFirst(circle: readonly string[]): string[] {
+  const first = circle.reduce((least, id) => (id < least ? id : least));
+  const at = circle.indexOf(first);
+  return [...circle.slice(at), ...circle.slice(0, at)];
+}
+
+/** Long circles are named by their ends. */
+function shorten(names: readonly string[]): string[] {
+  return names.length <= 12
+    ? [...names]
+    : [...names.slice(0, 8), `… ${names.length - 11} more …`, ...names.slice(-3)];
 }

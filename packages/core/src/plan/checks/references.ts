@@ -41,10 +41,14 @@ function checkTarget(compilation: Compilation, seen: SeenReference, { order, blo
   } else if (ref.kind === 'block') checkOutput(compilation, seen, blocks.get(target));
 }
 
-/** The first step of the path against the block's declared outputs. Triggers also pass on what their input brings. */
+/** Blocks that hand on more than they declare: a condition its source's output, a pause what was submitted. */
+const OPEN = new Set(['condition', 'human_in_the_loop']);
+
+/** The first step of the path against the block's declared outputs. Triggers pass on whatever their input brings. */
 function checkOutput(compilation: Compilation, seen: SeenReference, target: BlockConfig | undefined): void {
   const [first] = seen.ref.kind === 'block' ? seen.ref.path : [];
-  if (!target?.outputs || target.trigger || typeof first !== 'string' || first === 'error') return;
+  if (!target?.outputs || target.trigger || OPEN.has(target.type)) return;
+  if (typeof first !== 'string' || first === 'error') return;
   const { fields } = target.outputs;
   if (Object.hasOwn(fields, first)) return;
   const names = Object.keys(fields);
