@@ -1,9 +1,13 @@
 import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Json } from '@heddle/core';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { entry, newRun, started } from '../support/run-data.ts';
+import { isOwned } from '../../packages/engine/src/store/lock.ts';
+import { openStores } from '../../packages/engine/src/store/open.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { stores } from './stores.ts';
 
@@ -63,6 +67,29 @@ describe('a data folder and the processes around it', () => {
     );
     await owner.kill();
     expect(() => stores({ data })).not.toThrow();
+  });
+
+  it('stays locked for others when its owner tries to open it twice, or looks whether it is open', async () => {
+    const data = dataFolder();
+    expect(isOwned(data)).toBe(false);
+    stores({ data });
+    for (let times = 0; times < 3; times += 1) {
+      expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
+      expect(isOwned(data)).toBe(true);
+    }
+    const other = child('serve', data);
+    expect(await other.ended).toBe(1);
+    expect(other.errors()).toContain('DATA_LOCKED');
+  });
+
+  it('shows from outside whether it has an owner', async () => {
+    const data = dataFolder();
+    const owner = child('serve', data);
+    await owner.printed(1);
+    expect(isOwned(data)).toBe(true);
+    await owner.kill();
+    expect(isOwned(data)).toBe(false);
+    expect(readFileSync(join(data, 'owner.json'), 'utf8')).toContain(String(owner.pid));
   });
 
   it('has one owner when many processes start at once', async () => {

@@ -1,4 +1,4 @@
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
@@ -20,15 +20,15 @@ export interface DataLock {
 }
 
 const SQLITE_BUSY = 5;
-/** An owner that is just closing needs a moment. */
+/** An owner that is just closing, or somebody who looks whether there is one, needs a moment. */
 const PATIENCE_MS = 100;
 
 /**
  * The right to run the data folder, for this process alone; DATA_LOCKED, naming the owner, when another one has it.
  *
  * The lock is SQLite's on an empty file of its own: the operating system drops it when the process dies, however it
- * dies, so no stale lock can remain. Nothing else may open that file, since on POSIX systems closing any descriptor of
- * it would drop the lock. Who owns it stands in `owner.json`, for messages only.
+ * dies, so no stale lock can remain. Nothing but SQLite may open that file in the owner's process, since on POSIX
+ * systems closing any descriptor of it drops the lock (SQLite sees to its own). Who owns it stands in `owner.json`, for messages only.
  */
 export function lockData(data: string, clock: Clock): DataLock {
   const file = join(data, 'lock.db');
@@ -55,6 +55,29 @@ export function lockData(data: string, clock: Clock): DataLock {
   };
 }
 
+/** True while a process, this one or another, runs the data folder. Only looks: it writes nothing and keeps nobody out. */
+export function isOwned(data: string): boolean {
+  const file = join(data, 'lock.db');
+  if (!existsSync(file)) return false;
+  const { DatabaseSync: Database } = loadSqlite();
+  let db: DatabaseSync | undefined;
+  try {
+    db = new Database(file, { readOnly: true, timeout: 0 });
+    // Reading needs a shared lock, which the owner's exclusive one refuses.
+    db.prepare('SELECT count(*) FROM sqlite_schema').get();
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    throw fileFault(error, file) ?? error;
+  } finally {
+    db?.close();
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return ((sqliteCode(error) ?? 0) & 0xff) === SQLITE_BUSY;
+}
+
 function exclusive(file: string, info: string, data: string): DatabaseSync {
   const { DatabaseSync: Database } = loadSqlite();
   let db: DatabaseSync | undefined;
@@ -64,7 +87,7 @@ function exclusive(file: string, info: string, data: string): DatabaseSync {
     return db;
   } catch (error) {
     db?.close();
-    if (((sqliteCode(error) ?? 0) & 0xff) === SQLITE_BUSY) throw locked(data, readOwner(info));
+    if (isBusy(error)) throw locked(data, readOwner(info));
     throw fileFault(error, file) ?? error;
   }
 }
