@@ -67,7 +67,9 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     runtime,
     close: async (graceMs) => {
       await stopControl();
-      await runtime.close(within(clock, graceMs));
+      const grace = within(clock, graceMs);
+      await runtime.close(grace.over);
+      grace.cancel();
       await code.close();
       stores.close();
     },
@@ -76,10 +78,12 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
   return new LocalEngine(parts);
 }
 
-function within(clock: Clock, graceMs: number): Promise<void> {
-  return graceMs <= 0
-    ? Promise.resolve()
-    : new Promise((resolve) => clock.at(clock.now() + graceMs, resolve));
+/** Time that is over by itself, or no longer waited for: a timer left behind would keep the process alive. */
+function within(clock: Clock, graceMs: number): { over: Promise<void>; cancel: () => void } {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  if (graceMs > 0) return { over, cancel: clock.at(clock.now() + graceMs, resolve) };
+  resolve();
+  return { over, cancel: () => undefined };
 }
 
 function reportLoudly(error: unknown, runId: string | undefined): void {
