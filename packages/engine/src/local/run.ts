@@ -36,6 +36,8 @@ export class ActiveRun {
   private readonly answers = new Map<string, Promise<void>>();
   private cancelSave: (() => void) | undefined;
   private lastRest: Rest = 'running';
+  /** The writing of the record at the last rest: whoever waits for a rest may read it after. */
+  private saving: Promise<void> = Promise.resolve();
   private broken: unknown;
 
   constructor(parts: RunParts) {
@@ -74,8 +76,12 @@ export class ActiveRun {
         );
       for (const log of applied.logs) this.changedLogs.set(log.executionOrder, log);
     }
-    for (const command of this.replica.pending()) this.performer.perform(command);
     this.checkRest();
+    if (this.suspended !== undefined) {
+      this.saveSoon();
+      return;
+    }
+    for (const command of this.replica.pending()) this.performer.perform(command);
   }
 
   /** Starts with the journal's first entry, which is written already. */
@@ -83,7 +89,6 @@ export class ActiveRun {
     const applied = this.replica.apply(first);
     this.observe(first, applied);
     for (const command of applied.commands) this.performer.perform(command);
-    this.checkRest();
   }
 
   post(body: EntryBody): void {
@@ -122,7 +127,7 @@ export class ActiveRun {
   /** Resolves when the run has ended or only a person can move it; at once when that is so. */
   rested(): Promise<void> {
     if (this.broken !== undefined) return Promise.reject(this.broken);
-    if (isResting(this.replica.rest()) || this.suspended !== undefined) return Promise.resolve();
+    if (isResting(this.lastRest) || this.suspended !== undefined) return this.saved();
     return new Promise((resolve, reject) => {
       const stop = this.listen((event) => {
         if (event.type !== 'rest' || !isResting(event.rest)) return;
@@ -133,9 +138,14 @@ export class ActiveRun {
     });
   }
 
+  private async saved(): Promise<void> {
+    await this.saving;
+    if (this.broken !== undefined) throw this.broken;
+  }
+
   /** Resolves when the run has ended. */
   over(): Promise<void> {
-    if (this.ended()) return Promise.resolve();
+    if (this.ended()) return this.saved();
     return new Promise((resolve, reject) => {
       const stop = this.listen((event) => {
         if (event.type !== 'rest' || event.rest !== 'ended') return;
@@ -147,7 +157,7 @@ export class ActiveRun {
   }
 
   ended(): boolean {
-    return this.replica.state.phase === 'ended';
+    return this.lastRest === 'ended';
   }
 
   /** True when the run can be put away until somebody asks for it. */

@@ -1,0 +1,42 @@
+import { isJsonObject } from '@heddle/core/blocks';
+import type { Json } from '@heddle/core';
+
+/** Where two values differ, in words; undefined when the actual one is what was expected. */
+export function difference(
+  expected: Json | undefined,
+  actual: Json | undefined,
+  path = 'output',
+): string | undefined {
+  if (isJsonObject(expected) && '$error' in expected)
+    return faultDifference(expected['$error'], actual, path);
+  if (Array.isArray(expected) && Array.isArray(actual)) {
+    if (expected.length !== actual.length)
+      return `${path}: ${expected.length} items expected, got ${show(actual)}`;
+    return first(expected.map((item, index) => difference(item, actual[index], `${path}[${index}]`)));
+  }
+  if (isJsonObject(expected) && isJsonObject(actual)) {
+    const keys = new Set([...Object.keys(expected), ...Object.keys(actual)]);
+    return first([...keys].map((key) => difference(expected[key], actual[key], `${path}.${key}`)));
+  }
+  return Object.is(expected, actual) ? undefined : `${path}: expected ${show(expected)}, got ${show(actual)}`;
+}
+
+/** `true` stands for any text; a text must be part of the actual one. */
+export function faultDifference(
+  fault: Json | undefined,
+  actual: Json | undefined,
+  path: string,
+): string | undefined {
+  if (typeof actual !== 'string' || actual === '')
+    return `${path}: an error text expected, got ${show(actual)}`;
+  if (typeof fault !== 'string' || actual.includes(fault)) return undefined;
+  return `${path}: the fault "${fault}" is missing in ${show(actual)}`;
+}
+
+function first(differences: readonly (string | undefined)[]): string | undefined {
+  return differences.find((found) => found !== undefined);
+}
+
+function show(value: Json | undefined): string {
+  return value === undefined ? 'nothing' : (JSON.stringify(value).slice(0, 300) ?? 'nothing');
+}
