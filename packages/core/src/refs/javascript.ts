@@ -158,7 +158,15 @@ export class JavaScriptScanner {
   }
 
   #siteInCode(): boolean {
-    const before: Before = this.#operand ? (this.#line ? 'operand-line' : 'operand') : 'open';
+    // In `a<<b>c` the second one belongs to the shift, unless a reference to a known block begins there.
+    const shifts = this.#last === '<' && this.#text.charAt(this.#at - 1) === '<';
+    const before: Before = shifts
+      ? 'operand'
+      : this.#operand
+        ? this.#line
+          ? 'operand-line'
+          : 'operand'
+        : 'open';
     const site = this.#finder.inCode(this.#at, before);
     if (site === undefined) return false;
     const name = this.#weaver.bind(site, 'code');

@@ -8,7 +8,7 @@ export type ResultsReference = Extract<Reference, { kind: 'results' }>;
 
 /** The values a run has at one place: what references are resolved against. */
 export interface Lookup {
-  /** The current output of a block at the address; a block that failed has an output with `error`. */
+  /** The current output of a block at the address; a block or container that failed has an output with `error`. */
   block(ref: BlockReference): { ran: true; output: Json } | { ran: false };
   /** The turn or branch the reader stands in; undefined: the container is not running around the reader. */
   container(ref: ContainerReference): ContainerValues | undefined;

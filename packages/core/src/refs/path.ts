@@ -26,7 +26,8 @@ export function parseSegment(segment: string): PathStep[] {
   if (match === null) return [NOWHERE];
   const [, name = '', brackets = ''] = match;
   const indexes = brackets.slice(1, -1).split('][').map(indexStep);
-  return name === '' ? indexes : [name, ...indexes];
+  if (name === '') return indexes;
+  return [DIGITS.test(name) ? indexStep(name) : name, ...indexes];
 }
 
 /** The value behind a path, or undefined: only own properties, indexes only into arrays. */

@@ -102,7 +102,7 @@ class PythonScanner {
     this.#string = true;
   }
 
-  /** The broken literal: `"a <x.y> b"` is `"a " + name + " b"`. Only authored constants are put in parentheses. */
+  /** The broken literal: `"a <x.y> b"` is `"a " + name + " b"`. Only constants and bytes are put in parentheses. */
   #joined(literal: PythonString, sites: readonly Site[]): string {
     const parts: string[] = [];
     let from = literal.from;
@@ -115,7 +115,8 @@ class PythonScanner {
     const joined = parts.join(' + ');
     const isJoined =
       this.#string || stringPrefix(this.#text, skipSpace(this.#text, literal.end)) !== undefined;
-    return isJoined || sites.some((site) => site.kind === 'reference') ? joined : `(${joined})`;
+    const asWritten = !literal.bytes && sites.some((site) => site.kind === 'reference');
+    return isJoined || asWritten ? joined : `(${joined})`;
   }
 
   /** The text of an f-string from `from` up to its end or to the next expression in braces. */

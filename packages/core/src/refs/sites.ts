@@ -58,7 +58,8 @@ export class SiteFinder {
 
   /** Collects what a comment has to say: nothing in it is ever bound. */
   comment(from: number, to: number): void {
-    for (let at = this.text.indexOf('<', from); at >= 0 && at < to; at = this.text.indexOf('<', at + 1)) {
+    for (let at = from; at < to; at++) {
+      if (this.text.charCodeAt(at) !== 60) continue;
       const tag = tagAt(this.text, at, to);
       if (tag?.shape === 'plain') this.#unknown(tag, readTag(tag, this.#context), 'comment');
     }
@@ -68,6 +69,7 @@ export class SiteFinder {
     const found = placeholderAt(this.text, at, limit);
     if (found === undefined || (code && !isWordy(found.name))) return undefined;
     const name = this.#kind === 'function' ? found.name.trim() : found.name;
+    if (name === '') return undefined;
     return { kind: 'env', start: at, end: found.end, text: found.text, name };
   }
 

@@ -61,7 +61,8 @@ export class Weaver {
 
 /** A beginning of identifiers that occurs nowhere in the source, so that no name of the user's can be meant. */
 function freshPrefix(source: string): string {
-  let prefix = '__heddle_';
-  for (let attempt = 0; source.includes(prefix); attempt++) prefix = `__heddle${attempt}_`;
-  return prefix;
+  const taken = new Set(Array.from(source.matchAll(/__heddle(?=(\d*)_)/g), ([, number = '']) => number));
+  let number = '';
+  for (let next = 0; taken.has(number); next++) number = String(next);
+  return `__heddle${number}_`;
 }

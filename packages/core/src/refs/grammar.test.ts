@@ -1,0 +1,88 @@
+import { describe, expect, it } from 'vitest';
+import { isWordy, placeholderAt, tagAt } from './grammar.ts';
+
+const tag = (text: string) => tagAt(text, 0, text.length);
+
+describe('a tag', () => {
+  it.each([
+    ['<start.n>', 'start', 'n'],
+    ['<start>', 'start', undefined],
+    ['<My First Block.result[0].x>', 'My First Block', 'result[0].x'],
+    ['<p..result>', 'p', '.result'],
+    ['<p.result.>', 'p', 'result.'],
+    ['<a_b-c(1).x>', 'a_b-c(1)', 'x'],
+    ['<überblock.x>', 'überblock', 'x'],
+    ['<emoji😀.x>', 'emoji😀', 'x'],
+    ['<p.result[-1]>', 'p', 'result[-1]'],
+  ])('%s may be a reference', (text, head, path) => {
+    expect(tag(text)).toEqual({ start: 0, end: text.length, text, head, path, shape: 'plain' });
+  });
+
+  it.each([
+    ['<p.result.odd key>', 'spaced'],
+    ['<variable.My Var>', 'spaced'],
+    ['<a+b.result>', 'odd'],
+    ['<a.b=c>', 'odd'],
+    ['<a/b>', 'odd'],
+    ['<a.b!c>', 'odd'],
+  ])('%s is %s: a tag, but no reference by itself', (text, shape) => {
+    expect(tag(text)?.shape).toBe(shape);
+  });
+
+  it.each([
+    '<>',
+    '< a>',
+    '< p.result.a >',
+    '<p.a >',
+    '<5>',
+    '<3 && 5>',
+    '<a<b>',
+    '<a',
+    '<a\nb>',
+    '<',
+    '< 5 && b >',
+  ])('%j is none (decision 49)', (text) => {
+    expect(tag(text)).toBeUndefined();
+  });
+
+  it('ends before the limit of the literal it stands in', () => {
+    expect(tagAt('<a", "b.c>', 0, 2)).toBeUndefined();
+    expect(tagAt('x<a.b>y', 1, 6)?.text).toBe('<a.b>');
+    expect(tagAt('x<a.b>y', 1, 5)).toBeUndefined();
+  });
+});
+
+describe('a placeholder', () => {
+  it.each([
+    ['{{K}}', 'K'],
+    ['{{ K }}', ' K '],
+    ['{{MY_KEY-2}}', 'MY_KEY-2'],
+    ['{{a:1}}', 'a:1'],
+  ])('%s has the name %j, exactly as written', (text, name) => {
+    expect(placeholderAt(text, 0, text.length)).toEqual({ start: 0, end: text.length, text, name });
+  });
+
+  it.each(['{{}}', '{K}', '{{K}', '{{K} }', '{{K', '{', '{{{K}}}', '{{<a.b>}}', '{{a\n}}'])(
+    '%j is none',
+    (text) => {
+      expect(placeholderAt(text, 0, text.length)).toBeUndefined();
+    },
+  );
+
+  it('begins at the innermost braces', () => {
+    expect(placeholderAt('{{{K}}}', 1, 7)?.name).toBe('K');
+  });
+});
+
+describe('wordy insides', () => {
+  it.each(['a.b', 'my block.x[0]', 'überblock.x', 'a-b.c_d$'])('%s has no operator', (inner) => {
+    expect(isWordy(inner)).toBe(true);
+  });
+
+  it.each(['a.b&&c', 'a.b || c', 'a, b', 'f(x).y', 'a;b.c', 'a.b?c:d', '"a.b'])(
+    '%s could be code',
+    (inner) => {
+      expect(isWordy(inner)).toBe(false);
+    },
+  );
+});

@@ -1,0 +1,215 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { bindCode, bindExpression } from './bind.ts';
+import { compileCode, compileExpression } from './code.ts';
+import { JavaScriptScanner } from './javascript.ts';
+import type { Json } from '../json.ts';
+import type { Lookup } from './lookup.ts';
+import { buildNames } from './names.ts';
+import { scanPython } from './python.ts';
+import { resolveTemplate } from './resolve.ts';
+import { type FieldKind, SiteFinder } from './sites.ts';
+import { compileTemplate, compileText } from './text.ts';
+import { Weaver } from './weaver.ts';
+
+const names = buildNames([{ id: 'p', name: 'p', type: 'function', enabled: true }], [{ id: 'v', name: 'v' }]);
+const context = { names, reader: 'p', standing: 'inside' as const };
+
+function lookup(value: Json): Lookup {
+  return {
+    block: () => ({ ran: true, output: value }),
+    container: () => undefined,
+    results: () => undefined,
+    variable: () => value,
+    env: () => (typeof value === 'string' ? value : JSON.stringify(value)),
+    describe: () => ({ name: 'p', type: 'function' }),
+  };
+}
+
+const shards = [
+  '<',
+  '>',
+  '<p>',
+  '<p.x>',
+  '<variable.v>',
+  '<no.x>',
+  '{{',
+  '}}',
+  '{{K}}',
+  '{',
+  '}',
+  '${',
+  '`',
+  '"',
+  "'",
+  '"""',
+  "'''",
+  '\\',
+];
+const glue = [
+  '/',
+  '//',
+  '/*',
+  '*/',
+  '#',
+  '\n',
+  ' ',
+  'f"',
+  'r"',
+  ':',
+  '(',
+  ')',
+  '[',
+  ']',
+  ',',
+  '=>',
+  '+',
+  'return ',
+  'a',
+  '1',
+  '\u2028',
+  '\ud800',
+];
+const soup = fc
+  .array(fc.constantFrom(...shards, ...glue), { maxLength: 40 })
+  .map((pieces) => pieces.join(''));
+
+describe('any text at all', () => {
+  it('is scanned without an error, and code keeps its number of lines', () => {
+    fc.assert(
+      fc.property(
+        soup,
+        fc.constantFrom('javascript' as const, 'python' as const, 'shell' as const),
+        (text, language) => {
+          const { code } = compileCode(text, language, context);
+          const bound = bindCode(code, lookup(null));
+          return bound.code.split('\n').length === text.split('\n').length;
+        },
+      ),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('is compiled as an expression without an error', () => {
+    fc.assert(
+      fc.property(soup, fc.constantFrom('condition' as const, 'loop' as const), (text, kind) => {
+        const { expression } = compileExpression(text, context, kind);
+        return (
+          bindExpression(expression, lookup(null)).code === bindExpression(expression, lookup(null)).code
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('comes back unchanged when every reference is replaced by its own text', () => {
+    fc.assert(
+      fc.property(fc.oneof(soup, fc.string({ unit: 'binary' })), (text) => {
+        const finder = new SiteFinder(text, context, 'text');
+        const parts = compileText(text, finder).map((part) =>
+          typeof part === 'string' ? part : 'env' in part ? part.text : part.ref.text,
+        );
+        return parts.join('') === text;
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('without references and placeholders is a literal and resolves to itself', () => {
+    const plain = soup.filter((text) => !/<p|<variable|\{\{/.test(text));
+    fc.assert(
+      fc.property(plain, (text) => {
+        const { template } = compileTemplate(text, context);
+        expect(template).toEqual({ kind: 'literal', value: text });
+        expect(resolveTemplate(template, lookup('x'), 'text')).toBe(text);
+        expect(compileCode(text, 'python', context).code.code).toBe(text);
+        expect(compileCode(text, 'javascript', context).code.code).toBe(text);
+      }),
+    );
+  });
+});
+
+/** A text that counts the characters looked at. */
+class Counted extends String {
+  looks = 0;
+
+  override charAt(at: number): string {
+    this.looks++;
+    return super.charAt(at);
+  }
+
+  override charCodeAt(at: number): number {
+    this.looks++;
+    return super.charCodeAt(at);
+  }
+
+  override slice(from?: number, to?: number): string {
+    const part = super.slice(from, to);
+    this.looks += part.length;
+    return part;
+  }
+
+  override indexOf(wanted: string, from = 0): number {
+    const at = super.indexOf(wanted, from);
+    this.looks += (at < 0 ? this.length : at) - from;
+    return at;
+  }
+
+  override startsWith(wanted: string, at = 0): boolean {
+    this.looks += wanted.length;
+    return super.startsWith(wanted, at);
+  }
+}
+
+type Scan = (finder: SiteFinder, weaver: Weaver) => void;
+
+const scans: [string, FieldKind, Scan][] = [
+  ['text', 'text', (finder) => void compileText(finder.text, finder)],
+  ['JavaScript', 'function', (finder, weaver) => new JavaScriptScanner(finder, weaver, true).scan()],
+  ['expressions', 'expression', (finder, weaver) => new JavaScriptScanner(finder, weaver, false).scan()],
+  ['Python', 'function', scanPython],
+];
+
+describe.each(scans)('scanning %s', (_, kind, scan) => {
+  const looks = (text: string): number => {
+    const counted = new Counted(text);
+    const source = counted as unknown as string;
+    scan(new SiteFinder(source, context, kind), new Weaver(source, undefined));
+    return counted.looks;
+  };
+
+  it.each(['<', '{{', '<p.x>'])(
+    'looks at every character of 100,000 of %j a bounded number of times',
+    (pattern) => {
+      expect(looks(pattern.repeat(100_000 / pattern.length))).toBeLessThan(2_000_000);
+    },
+  );
+
+  it.each([
+    '{{a',
+    '<a',
+    '<a.',
+    '"<p.x',
+    '`${',
+    '/[',
+    '/*',
+    "'''",
+    'f"{',
+    'f"{x:',
+    '<p.x> ',
+    '"<p.x>"',
+    '\\',
+    '>',
+    '((',
+    'a<b.c&&',
+    '__heddle_',
+    '<no.x>',
+    '// <a.',
+    ' ',
+    '/a/',
+  ])('looks at every character of %j, repeated, a bounded number of times', (pattern) => {
+    const length = 10_000;
+    const text = pattern.repeat(Math.ceil(length / pattern.length));
+    expect(looks(text)).toBeLessThan(20 * length);
+  });
+});

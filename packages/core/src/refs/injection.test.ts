@@ -1,0 +1,135 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isBlockError } from '../errors.ts';
+import type { Json } from '../json.ts';
+import { bindCode, bindExpression } from './bind.ts';
+import { compileCode, compileExpression } from './code.ts';
+import type { Lookup } from './lookup.ts';
+import { buildNames } from './names.ts';
+
+const names = buildNames([{ id: 'p', name: 'p', type: 'function', enabled: true }], [{ id: 'v', name: 'v' }]);
+const context = { names, reader: 'p', standing: 'inside' as const };
+
+function lookup(value: Json): Lookup {
+  return {
+    block: () => ({ ran: true, output: value }),
+    container: () => undefined,
+    results: () => undefined,
+    variable: () => value,
+    env: () => (typeof value === 'string' ? value : JSON.stringify(value)),
+    describe: () => ({ name: 'p', type: 'function' }),
+  };
+}
+
+type Maker = new (...source: string[]) => (...values: unknown[]) => unknown;
+const Maker = Object.getPrototypeOf(() => undefined).constructor as Maker;
+
+function evaluate({ code, values }: { code: string; values: Record<string, string> }): unknown {
+  const bound = Object.values(values).map((json) => JSON.parse(json) as unknown);
+  return new Maker(...Object.keys(values), 'boom', code)(...bound, () => {
+    throw new Error('a value was run as code');
+  });
+}
+
+/** What `act` returns, or the code of the block error it throws. */
+function outcome(act: () => unknown): unknown {
+  try {
+    return act();
+  } catch (error) {
+    if (isBlockError(error) && error.code === 'EXPRESSION_FAILED') return error.code;
+    throw error;
+  }
+}
+
+const evil = [
+  '"',
+  "'",
+  '`',
+  '${boom()}',
+  '\\',
+  '\n',
+  '\r',
+  '\u2028',
+  '\u2029',
+  '*/',
+  '//',
+  '</script>',
+  '\ud800',
+  '{{K}}',
+  '<p.x>',
+  '"+boom()+"',
+  "'+boom()+'",
+  '`+boom()+`',
+  '__heddle_0_',
+  '$&',
+  '$1',
+  '\u0000',
+];
+const value: fc.Arbitrary<Json> = fc.oneof(
+  fc.array(fc.constantFrom(...evil), { maxLength: 6 }).map((pieces) => pieces.join('')),
+  fc.string({ unit: 'binary' }),
+  fc.jsonValue().map((json) => json as Json),
+);
+
+describe('any value at all (no injection)', () => {
+  it('is data in JavaScript, wherever its reference or placeholder stands', () => {
+    const authored =
+      'return [<p>, "<p>", \'<p>\', `<p>${<p>}`, <variable.v>, {{K}}, "{{K}}", `{{K}}`] // <p>\n/* <p> */';
+    const { code } = compileCode(authored, 'javascript', context);
+    fc.assert(
+      fc.property(value, (data) => {
+        const same = JSON.parse(JSON.stringify(data)) as Json;
+        const json = JSON.stringify(data);
+        const env = typeof data === 'string' ? data : json;
+        expect(evaluate(bindCode(code, lookup(data)))).toEqual([
+          same,
+          json,
+          json,
+          json + `${same as string}`,
+          same,
+          env,
+          env,
+          env,
+        ]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('is data in expressions', () => {
+    const { expression } = compileExpression(
+      '[<p>, {{K}}, "{{K}}", /* <p> */ `{{K}}`] // <p>',
+      context,
+      'condition',
+    );
+    fc.assert(
+      fc.property(value, (data) => {
+        const { code, values } = bindExpression(expression, lookup(data));
+        const [first, , ...env] = evaluate({ code: `return (${code})`, values }) as Json[];
+        const text = typeof data === 'string' ? data : JSON.stringify(data);
+        expect([first, ...env]).toEqual([JSON.parse(JSON.stringify(data)), text, text]);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it('inside quotes of an expression is a string or the failure that says so', () => {
+    for (const kind of ['condition', 'loop'] as const) {
+      const { expression } = compileExpression('["<p>", \'<p>\', `<p>`]', context, kind);
+      const parts = expression.bindings.map((binding) => ({
+        ...expression,
+        code: binding.name,
+        bindings: [binding],
+      }));
+      fc.assert(
+        fc.property(value, fc.constantFrom(...parts), (data, part) => {
+          const meaning = outcome(() => {
+            const { code, values } = bindExpression(part, lookup(data));
+            return evaluate({ code: `return ${code}`, values });
+          });
+          return typeof meaning === 'string';
+        }),
+      );
+    }
+  });
+});

@@ -1,0 +1,285 @@
+import { describe, expect, it } from 'vitest';
+import { bindCode } from './bind.ts';
+import { compileCode } from './code.ts';
+import type { Json } from '../json.ts';
+import type { Lookup } from './lookup.ts';
+import { buildNames, type NamedBlock } from './names.ts';
+
+const block = (id: string, name = id, more: Partial<NamedBlock> = {}): NamedBlock => ({
+  id,
+  name,
+  type: 'function',
+  enabled: true,
+  ...more,
+});
+const names = buildNames(
+  [
+    block('p'),
+    block('q'),
+    block('year'),
+    block('my', 'My First Block'),
+    block('ab', 'A+B'),
+    block('L', 'L', { type: 'loop' }),
+    block('f', 'F', { parentId: 'L' }),
+  ],
+  [{ id: 'v', name: 'My Var' }],
+);
+
+const env: Record<string, string> = { K: 'a"b\'c`d\n${e}\\', N: '5', W: 'w' };
+
+function lookup(result: Json): Lookup {
+  return {
+    block: () => ({ ran: true, output: { result } }),
+    container: () => ({ index: 3 }),
+    results: () => undefined,
+    variable: () => result,
+    env: (name) => env[name],
+    describe: () => ({ name: 'P', type: 'function' }),
+  };
+}
+
+const compile = (code: string) => compileCode(code, 'javascript', { names, reader: 'f', standing: 'inside' });
+
+type Maker = new (...source: string[]) => (...values: unknown[]) => Promise<unknown>;
+const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as Maker;
+
+/** Runs authored code as the sandbox would: every identifier a value of its own. */
+async function run(authored: string, result: Json = null): Promise<unknown> {
+  const { code, values } = bindCode(compile(authored).code, lookup(result));
+  const bound = Object.values(values).map((json) => JSON.parse(json) as unknown);
+  return new AsyncFunction(...Object.keys(values), code)(...bound);
+}
+
+const nasty = 'a"b\'c`d\n\\e${f}';
+const json = JSON.stringify(nasty);
+
+describe('a reference in JavaScript', () => {
+  it.each<[string, unknown]>([
+    ['return <p.result>', nasty],
+    ['return<p.result>', nasty],
+    ['return [...<p.result>].length', 14],
+    ['return <p.result>?.length ?? null', 14],
+    ['return <p.result> === <p.result>', true],
+    ['const v = <p.result>; return v', nasty],
+    ['const a = 1\n<p.result>.at(0)\nreturn a', 1],
+    ['if (true) <p.result>.at(0); return 1', 1],
+    ['return "x" in {} ? 1 : <p.result>', nasty],
+    ['return typeof<p.result>', 'string'],
+    ['return `${<p.result>}`', nasty],
+    ['return `${`${<p.result>}`}`', nasty],
+    ['return {a: <p.result>, b: [<p.result>, 1]}', { a: nasty, b: [nasty, 1] }],
+    ['return {<p.result>: 1}', { [nasty]: 1 }],
+    ['return <variable.My Var>', nasty],
+    ['return <My First Block.result>', nasty],
+    ['return <variable.My Var>.length / 2 / 1', 7],
+  ])('%s is its value (V8, V32-V41)', async (code, expected) => {
+    expect(await run(code, nasty)).toEqual(expected);
+  });
+
+  it.each<[string, unknown]>([
+    ['return "<p.result>"', json],
+    ["return '<p.result>'", json],
+    ['return "a <p.result> b"', `a ${json} b`],
+    ['return "\\"<p.result>"', `"${json}`],
+    ['return `<p.result>`', json],
+    ['return `$<p.result>\\${<p.result>}`', `$${json}\${${json}}`],
+    ['return `a ${`b <p.result>`} c <p.result>`', `a b ${json} c ${json}`],
+    ['return ["<My First Block.result>".length, "x" + "<My First Block.result>"]', [`${json}0`, `x${json}`]],
+    ['return ["<variable.My Var>", `<variable.My Var>`]', [json, json]],
+    ['return "<p.result><p.result>"', json + json],
+    ['return \'<p.result>\' + "\\\n<p.result>"', json + json],
+  ])('%s joins in its JSON text (decision 44)', async (code, expected) => {
+    expect(await run(code, nasty)).toEqual(expected);
+  });
+
+  it.each<[Json, string]>([
+    [42, '42'],
+    [{ a: "x'y" }, '{"a":"x\'y"}'],
+    [null, 'null'],
+    [false, 'false'],
+  ])('in quotes, a value of %j is the text %s', async (value, text) => {
+    expect(await run('return ["<p.result>", `<p.result>`]', value)).toEqual([text, text]);
+  });
+
+  it('is pattern text in a regular expression', async () => {
+    expect(await run('return "xa.cx".match(/x(<p.result>)x/i)[1]', 'A.C')).toBe('a.c');
+    expect(await run('return /[/<p.result>]\\/(?<year>.)\\k<year>/.test("b/ii")', 'ab')).toBe(true);
+    expect(await run('return /<p.result>/.source', 5)).toBe('5');
+  });
+
+  it('does nothing in comments, and cannot fail there', async () => {
+    const code = '// <p.result> "\n/* <loop.foo> {{K}} ` */ return 1 /* <L.none> */ // <p.result>';
+    expect(await run(code, nasty)).toBe(1);
+    expect(compile(code).code).toMatchObject({ code, bindings: [] });
+  });
+
+  it('is a syntax error as an object key in quotes, as it always was (r328)', async () => {
+    await expect(run('return {"<p.result>": 1}', nasty)).rejects.toThrow(SyntaxError);
+  });
+
+  it('has a binding of its own at every occurrence, under a name that the code does not have', () => {
+    const { code } = compile(
+      'let __heddle_0_, __heddle__heddle0_, __heddle2_; return [<p.result>, <p.result>]',
+    );
+    expect(code.code).toMatch(/\[__heddle1_0_, __heddle1_1_\]$/);
+    expect(code.bindings.map(({ name }) => name)).toEqual(['__heddle1_0_', '__heddle1_1_']);
+  });
+
+  it('keeps every line', () => {
+    const authored =
+      'const a = <p.result>;\n\n`x <p.result>\n${<p.result>}\n`;\r\n/a<p.result>/\n"<p.result>" // <p.result>\n/*\n*/ {{K}}';
+    expect(compile(authored).code.code.split('\n')).toHaveLength(authored.split('\n').length);
+  });
+});
+
+describe('what is no reference in JavaScript', () => {
+  it.each([
+    'const a = 1, b = 5; return [a < 2 && b > 3, a<b, b>a, 1 <2, [1,2].filter(x => x<2 || x>9)]',
+    'const p = {result: 3}, i = 1, c = 2; return [i<p.result&&c>0, i <p.result || c> 9, (i)<p.result&&c>0]',
+    'const q = [1]; let n = 0; for (let i = 0; i <q.length; i++) { if (n > 5) break; n += 1 } return n',
+    'return "<b>bold</b> <br/> <div class=\\"x\\">"',
+    'return "<nosuch.result>"',
+    'return `<nosuch.result> ${1} <loop.nosuch`',
+    'return {a: {b: {}}}',
+    'return {a:{b:{c:1}}}',
+    'return 1 / 2 / "<".length',
+    'let x = 4; return x++ / 2 + "/<" + x / 2',
+    'return [/[/"\'`]/.test("`"), 3 /1/ 1]',
+    'return ((a) => { return a })(1) / 1',
+    'if (1) /"/.test("a"); return 1',
+    'return "\\<p.result>"',
+    'return "\\{{K}}"',
+  ])('%s is left alone and means what it says', async (code) => {
+    const compiled = compile(code);
+    expect(compiled.code).toMatchObject({ code, bindings: [] });
+    expect(compiled.findings.filter(({ where }) => where === 'code')).toEqual([]);
+    expect(await run(code)).toEqual(await new AsyncFunction(code)());
+  });
+
+  it('a tag of a known block that is malformed reads as undefined (r298, r356)', async () => {
+    expect(await run('return [<p.result.odd key>, `<a+b.result>`]')).toEqual([undefined, 'undefined']);
+    expect(await run('return ["<a+b.result>".length, "x" + "<a+b.result>"]')).toEqual([9, 'xundefined']);
+  });
+
+  it('spaces inside the brackets make it text, here a syntax error (decision 49, r304)', async () => {
+    await expect(run('return [< p.result.a >]')).rejects.toThrow(SyntaxError);
+  });
+
+  it('a literal that is never closed is left as it is, so that it fails', async () => {
+    for (const code of [
+      'return "<p.result>',
+      'return `<p.result>',
+      'return "a\n<p.result>"',
+      "return '<p.result>",
+    ]) {
+      await expect(run(code, 1)).rejects.toThrow(SyntaxError);
+    }
+  });
+});
+
+describe('findings in JavaScript (decision 11)', () => {
+  const found = (code: string) =>
+    compile(code).findings.map(({ kind, head, where }) => `${kind} ${head} ${where}`);
+
+  it('an unknown head where an operand belongs is found, with or without a path', () => {
+    expect(found('return <nosuch.x> + <nosuch> + <variable.ghost>')).toEqual([
+      'unknown-block nosuch code',
+      'unknown-block nosuch code',
+      'unknown-variable ghost code',
+    ]);
+  });
+
+  it('in strings and comments only heads with a path are, and no variables in comments', () => {
+    expect(found('"<nosuch.x> <b> <variable.ghost>" // <far.x> <b> <variable.ghost>')).toEqual([
+      'unknown-block nosuch string',
+      'unknown-variable ghost string',
+      'unknown-block far comment',
+    ]);
+  });
+
+  it('comparisons are none', () => {
+    expect(found('a<b.c&&d>e; f(a <b.c, d> e); if (a) x<y.z>w')).toEqual([]);
+  });
+
+  it('<loop.index> is one only outside of any loop', () => {
+    const outside = compileCode('return <loop.index>', 'javascript', {
+      names,
+      reader: 'p',
+      standing: 'inside',
+    });
+    expect(found('return <loop.index>')).toEqual([]);
+    expect(outside.findings).toMatchObject([{ kind: 'unknown-block', head: 'loop', where: 'code' }]);
+  });
+});
+
+describe('a container reference without a value', () => {
+  it('stays text inside quotes and fails the block outside of them (r431, r550)', async () => {
+    expect(await run('return ["<loop.results>", `<loop.item>`, <loop.index>]')).toEqual([
+      '<loop.results>',
+      '<loop.item>',
+      3,
+    ]);
+    await expect(run('return <loop.item>')).rejects.toMatchObject({ code: 'REFERENCE_UNRESOLVED' });
+    await expect(run('return "<loop.foo>"')).rejects.toMatchObject({ code: 'REFERENCE_UNRESOLVED' });
+  });
+});
+
+describe('a placeholder in JavaScript', () => {
+  it.each<[string, unknown]>([
+    ['return {{K}}', env.K],
+    ['return "{{K}}"', env.K],
+    ["return '{{K}}'", env.K],
+    ['return `x {{K}}`', `x ${env.K}`],
+    ['return "a" + {{K}}', `a${env.K}`],
+    ['return {{N}} + 1', '51'],
+    ['return "{{W}}-{{N}}"', 'w-5'],
+    ['return "{{ W }}"', 'w'],
+    ['return "{{W}},x".split(",")', ['w', 'x']],
+    ['return {"{{W}}": 1}', { w: 1 }],
+    ['return "{{W}}".length * 2', 2],
+    ['return /^{{W}}$/.test("w")', true],
+    ['return {a:{{N}}}', { a: '5' }],
+    ['const a = 1\n"{{W}}".length\nreturn a', 1],
+    ['return ["<p.result> {{W}}"]', ['null w']],
+  ])('%s is a string constant (r392-r405)', async (code, expected) => {
+    expect(await run(code)).toEqual(expected);
+  });
+
+  it.each<[string, unknown]>([
+    ['return "{{NOPE}}"', '{{NOPE}}'],
+    ['return `{{NOPE}} ${1}`', '{{NOPE}} 1'],
+    ['const b = 2; {{b}}; return b', 2],
+    ['const K2 = {a: 1}; return `${{a: 1}.a}`', '1'],
+    ['return /a{2}{{NOPE}}/.source', 'a{2}{{NOPE}}'],
+  ])('%s keeps a name that is not known', async (code, expected) => {
+    expect(await run(code)).toEqual(expected);
+  });
+
+  it('without quotes, a name that is not known is the syntax error it was (r398)', async () => {
+    await expect(run('return {{NOPE}}')).rejects.toThrow(SyntaxError);
+    const bound = bindCode(compile('return {{NOPE}} + {{K}}').code, lookup(null));
+    expect(bound.code).toMatch(/^return \{\{NOPE\}\} \+ __heddle_1_$/);
+    expect(Object.keys(bound.values)).toEqual(['__heddle_1_']);
+  });
+
+  it('is never a value in the code itself', () => {
+    const bound = bindCode(compile('return "{{K}}" + {{K}} + `{{K}}` + /{{K}}/').code, lookup(null));
+    expect(bound.code).not.toContain('a"b');
+  });
+});
+
+describe('shell code', () => {
+  it('keeps its text and lists what it asks for', () => {
+    const { code } = compileCode('echo "<p.result>" {{K}} # <q.result>', 'shell', {
+      names,
+      reader: 'f',
+      standing: 'inside',
+    });
+    expect(code.code).toBe(code.authored);
+    expect(code.bindings.map((binding) => ('env' in binding ? binding.env : binding.ref.text))).toEqual([
+      '<p.result>',
+      'K',
+      '<q.result>',
+    ]);
+  });
+});

@@ -1,0 +1,259 @@
+import { describe, expect, it } from 'vitest';
+import { tagAt } from './grammar.ts';
+import { buildNames, type NamedBlock } from './names.ts';
+import { readTag, type TemplateContext } from './reading.ts';
+import type { Reference } from './template.ts';
+
+const block = (id: string, type: string, parentId?: string): NamedBlock => ({
+  id,
+  name: id,
+  type,
+  enabled: true,
+  ...(parentId === undefined ? {} : { parentId }),
+});
+
+/** top · P( a · L( b · Q( c ) ) · M( d ) ) · R( e ): P, Q, R parallels, L and M loops. */
+const names = buildNames(
+  [
+    block('top', 'function'),
+    block('P', 'parallel'),
+    block('a', 'function', 'P'),
+    block('L', 'loop', 'P'),
+    block('b', 'function', 'L'),
+    block('Q', 'parallel', 'L'),
+    block('c', 'function', 'Q'),
+    block('M', 'loop', 'P'),
+    block('d', 'function', 'M'),
+    block('R', 'parallel'),
+    block('e', 'function', 'R'),
+  ],
+  [{ id: 'v1', name: 'My Var' }],
+);
+
+function read(text: string, reader: string, standing: TemplateContext['standing'] = 'inside') {
+  const tag = tagAt(text, 0, text.length);
+  if (tag === undefined) throw new Error(`${text} is no tag`);
+  return readTag(tag, { names, reader, standing });
+}
+
+function reference(text: string, reader: string, standing?: TemplateContext['standing']): Reference {
+  const reading = read(text, reader, standing);
+  if (reading.kind !== 'reference') throw new Error(`${text} is no reference: ${reading.kind}`);
+  return reading.ref;
+}
+
+describe('a reference to a block', () => {
+  it.each([
+    ['top', 'a', 0, ['P']],
+    ['top', 'c', 0, ['P', 'Q']],
+    ['a', 'top', 1, []],
+    ['a', 'b', 0, []],
+    ['a', 'c', 0, ['Q']],
+    ['c', 'a', 1, []],
+    ['c', 'b', 1, []],
+    ['c', 'c', 0, []],
+    ['c', 'top', 2, []],
+    ['c', 'd', 1, []],
+    ['c', 'e', 2, ['R']],
+    ['d', 'c', 0, ['Q']],
+  ])('from %s to %s leaves and enters the parallels between them', (reader, target, up, into) => {
+    expect(reference(`<${target}.result.x[0]>`, reader)).toEqual({
+      kind: 'block',
+      text: `<${target}.result.x[0]>`,
+      block: target,
+      up,
+      into,
+      path: ['result', 'x', { index: 0 }],
+    });
+  });
+
+  it('is found by a name in any case, with any spaces, and without a path means the whole output', () => {
+    expect(reference('<T OP>', 'a')).toMatchObject({ kind: 'block', block: 'top', path: [] });
+  });
+
+  it('is never found by id when the name is another', () => {
+    const other = buildNames([{ id: 'blk-1', name: 'P', type: 'function', enabled: true }], []);
+    const tag = tagAt('<blk-1.result>', 0, 14);
+    expect(tag && readTag(tag, { names: other, reader: 'blk-1', standing: 'inside' })).toEqual({
+      kind: 'unknown-block',
+    });
+  });
+
+  it('of a container reaches its error, inside and outside', () => {
+    expect(reference('<L.error>', 'top')).toMatchObject({
+      kind: 'block',
+      block: 'L',
+      into: ['P'],
+      path: ['error'],
+    });
+    expect(reference('<L.error>', 'b')).toMatchObject({ kind: 'block', block: 'L', up: 0, path: ['error'] });
+  });
+});
+
+describe('a generic container reference', () => {
+  it.each([
+    ['<loop.index>', 'b', 'L', 0, 'index'],
+    ['<loop.iteration>', 'c', 'L', 1, 'index'],
+    ['<loop.item>', 'd', 'M', 0, 'currentItem'],
+    ['<loop.currentItem>', 'd', 'M', 0, 'currentItem'],
+    ['<loop.items>', 'c', 'L', 1, 'items'],
+    ['<loop>', 'c', 'L', 1, 'all'],
+    ['<parallel.index>', 'c', 'Q', 0, 'index'],
+    ['<parallel.index>', 'b', 'P', 0, 'index'],
+    ['<parallel>', 'd', 'P', 0, 'all'],
+  ])(
+    '%s in %s is the innermost of its kind, through others (V138-V200)',
+    (text, reader, ...[container, up, field]) => {
+      expect(reference(text, reader)).toEqual({
+        kind: 'container',
+        text,
+        block: container,
+        up,
+        field,
+        path: [],
+        generic: true,
+      });
+    },
+  );
+
+  it('takes a path into the item', () => {
+    expect(reference('<loop.currentItem.k.d[0]>', 'b')).toMatchObject({
+      field: 'currentItem',
+      path: ['k', 'd', { index: 0 }],
+    });
+    expect(reference('<loop.items[1].k>', 'b')).toMatchObject({ field: 'items', path: [{ index: 1 }, 'k'] });
+  });
+
+  it('asks for the results of an earlier activation with results or result (r431)', () => {
+    for (const text of ['<loop.results>', '<loop.result>']) {
+      expect(reference(text, 'c')).toEqual({
+        kind: 'results',
+        text,
+        block: 'L',
+        up: 1,
+        into: [],
+        whole: false,
+        path: [],
+        generic: true,
+      });
+    }
+  });
+
+  it.each(['<loop.index>', '<loop>', '<loop.foo>'])('%s outside any loop names nothing', (text) => {
+    expect(read(text, 'a')).toEqual({ kind: 'unknown-block' });
+    expect(read('<parallel.index>', 'top')).toEqual({ kind: 'unknown-block' });
+  });
+
+  it.each([
+    ['<loop.foo>', 'b'],
+    ['<loop.>', 'b'],
+    ['<loop.[0]>', 'b'],
+    ['<parallel.iteration>', 'c'],
+    ['<parallel.foo.bar>', 'c'],
+    ['<loop.error>', 'b'],
+  ])('%s fails when it is reached, and lists what there is (r423, r597)', (text, reader) => {
+    const ref = reference(text, reader);
+    expect(ref).toMatchObject({ kind: 'invalid', text });
+    expect(ref.kind === 'invalid' && ref.message).toMatch(/Available fields: index, currentItem and items/);
+  });
+});
+
+describe('a container by name', () => {
+  it.each([
+    ['<L.index>', 'c', 1, 'index'],
+    ['<P.index>', 'c', 1, 'index'],
+    ['<Q.index>', 'c', 0, 'index'],
+    ['<P.currentItem>', 'd', 0, 'currentItem'],
+    ['<L>', 'b', 0, 'all'],
+  ])('%s in %s is right at any depth (decision 40)', (text, reader, up, field) => {
+    expect(reference(text, reader)).toMatchObject({ kind: 'container', up, field });
+    expect(reference(text, reader)).not.toHaveProperty('generic');
+  });
+
+  it.each([
+    ['<L>', true, []],
+    ['<L.results>', false, []],
+    ['<L.result[0][1].id>', false, [{ index: 0 }, { index: 1 }, 'id']],
+  ])('%s outside is about its results (decision 46, V161-V174)', (text, whole, path) => {
+    expect(reference(text, 'top')).toEqual({
+      kind: 'results',
+      text,
+      block: 'L',
+      up: 0,
+      into: ['P'],
+      whole,
+      path,
+    });
+  });
+
+  it('results inside are those of the earlier activation', () => {
+    expect(reference('<Q.results>', 'c')).toMatchObject({
+      kind: 'results',
+      block: 'Q',
+      up: 1,
+      into: [],
+      whole: false,
+    });
+  });
+
+  it.each(['<L.index>', '<L.currentItem>', '<L.foo>'])(
+    '%s outside fails and lists results only (r427)',
+    (text) => {
+      const ref = reference(text, 'top');
+      expect(ref.kind === 'invalid' && ref.message).toMatch(/Available fields: results\.$/);
+    },
+  );
+});
+
+describe('a container that reads for itself', () => {
+  it('sees the containers around it in its collection, not itself (decision 39)', () => {
+    expect(reference('<loop.currentItem>', 'Q', 'container')).toMatchObject({ block: 'L', up: 0 });
+    expect(reference('<L.currentItem>', 'Q', 'container')).toMatchObject({ kind: 'container', block: 'L' });
+    expect(reference('<parallel.currentItem>', 'Q', 'container')).toMatchObject({ block: 'P', up: 0 });
+    expect(reference('<parallel.currentItem>', 'M', 'container')).toMatchObject({ block: 'P', up: 0 });
+    expect(reference('<M.index>', 'M', 'container')).toMatchObject({ kind: 'invalid' });
+    expect(read('<loop.index>', 'M', 'container')).toEqual({ kind: 'unknown-block' });
+  });
+
+  it('sees its own index and its body in its condition (decision 42)', () => {
+    expect(reference('<loop.index>', 'L', 'condition')).toMatchObject({
+      kind: 'container',
+      block: 'L',
+      up: 0,
+    });
+    expect(reference('<L.index>', 'L', 'condition')).toMatchObject({ kind: 'container', block: 'L', up: 0 });
+    expect(reference('<parallel.index>', 'L', 'condition')).toMatchObject({ block: 'P', up: 0 });
+    expect(reference('<b.result>', 'L', 'condition')).toMatchObject({ kind: 'block', up: 0, into: [] });
+    expect(reference('<c.result>', 'L', 'condition')).toMatchObject({ kind: 'block', up: 0, into: ['Q'] });
+  });
+});
+
+describe('a variable', () => {
+  it.each([
+    ['<variable.My Var>', []],
+    ['<variable.myvar.k[0]>', ['k', { index: 0 }]],
+    ['<VARIABLE.MYVAR[1][2].k>', [{ index: 1 }, { index: 2 }, 'k']],
+    ['<variable.v1>', []],
+    ['<variable.myvar[-1]>', [{ index: null }]],
+  ])('%s is found by name or id (decision 48)', (text, path) => {
+    expect(reference(text, 'top')).toEqual({ kind: 'variable', text, variable: 'v1', path });
+  });
+
+  it('that is not there is named', () => {
+    expect(read('<variable.ghost.x>', 'top')).toEqual({ kind: 'unknown-variable', name: 'ghost' });
+    expect(read('<variable>', 'top')).toEqual({ kind: 'text' });
+  });
+
+  it('keeps its head from blocks of that name, as loop and parallel do', () => {
+    const odd = buildNames(
+      ['loop', 'parallel', 'variable'].map((id) => block(id, 'function')),
+      [],
+    );
+    for (const head of ['loop', 'parallel', 'variable']) {
+      const tag = tagAt(`<${head}.result>`, 0, head.length + 9);
+      expect(tag && readTag(tag, { names: odd, reader: 'loop', standing: 'inside' }).kind).toMatch(
+        /^unknown/,
+      );
+    }
+  });
+});

@@ -1,0 +1,167 @@
+import { describe, expect, it } from 'vitest';
+import type { Finding } from './finding.ts';
+import { envNamesIn, referencesIn } from './inventory.ts';
+import { buildNames, type NamedBlock } from './names.ts';
+import type { TemplateContext } from './reading.ts';
+import { compileTemplate, singleReference } from './text.ts';
+
+const block = (id: string, name: string, more: Partial<NamedBlock> = {}): NamedBlock => ({
+  id,
+  name,
+  type: 'function',
+  enabled: true,
+  ...more,
+});
+const names = buildNames(
+  [
+    block('s', 'Start'),
+    block('p', 'P'),
+    block('off', 'Off', { enabled: false }),
+    block('ab', 'A+B'),
+    block('l', 'Loop 1', { type: 'loop' }),
+  ],
+  [{ id: 'v', name: 'My Var' }],
+);
+const context: TemplateContext = { names, reader: 's', standing: 'inside' };
+const compile = (text: string) => compileTemplate(text, context);
+const kinds = (findings: readonly Finding[]) => findings.map(({ kind, head }) => `${kind} ${head}`);
+
+describe('a compiled text', () => {
+  it('is parts of authored text, references and placeholders', () => {
+    expect(compile('a <start.x> b {{ K }} <p>').template).toEqual({
+      kind: 'text',
+      parts: [
+        'a ',
+        { ref: { kind: 'block', text: '<start.x>', block: 's', up: 0, into: [], path: ['x'] } },
+        ' b ',
+        { env: ' K ', text: '{{ K }}' },
+        ' ',
+        { ref: { kind: 'block', text: '<p>', block: 'p', up: 0, into: [], path: [] } },
+      ],
+    });
+  });
+
+  it.each([
+    'a < 5 && b > 3',
+    '<nosuch.x>',
+    '<b>bold</b> <br/> <div class="x.y">',
+    '< start.x >',
+    '<a+b.result>',
+    '<start.odd key>',
+    '<loop.index>',
+    '<variable>',
+    '<start.x',
+    '{{}} {K} {{a',
+    '',
+    '\u0000\ud800 \u2028',
+  ])('%j holds nothing to resolve and stays as it is', (text) => {
+    expect(compile(text).template).toEqual({ kind: 'literal', value: text });
+  });
+
+  it('is made of every string in objects and arrays, but not of keys', () => {
+    const { template } = compileTemplate(
+      { '<start.x>': [{ deep: '<start.x>' }, 1, null], plain: { a: ['b'] } },
+      context,
+    );
+    expect(template).toMatchObject({
+      kind: 'object',
+      entries: [
+        [
+          '<start.x>',
+          {
+            kind: 'list',
+            items: [{ kind: 'object' }, { kind: 'literal', value: 1 }, { kind: 'literal', value: null }],
+          },
+        ],
+        ['plain', { kind: 'literal', value: { a: ['b'] } }],
+      ],
+    });
+    expect(referencesIn(template).map(({ text }) => text)).toEqual(['<start.x>']);
+  });
+
+  it('tells its references, all of them, and its placeholders, each once', () => {
+    const { template } = compile('<start.a>{{K}}<start.a>{{L}}{{K}}<variable.My Var>');
+    expect(referencesIn(template).map(({ text }) => text)).toEqual([
+      '<start.a>',
+      '<start.a>',
+      '<variable.My Var>',
+    ]);
+    expect(envNamesIn(template)).toEqual(['K', 'L']);
+  });
+
+  it('reads a placeholder between braces of JSON text', () => {
+    expect(envNamesIn(compile('{"a":{"b":{{N}}}}').template)).toEqual(['N']);
+  });
+
+  it('reads a reference between the braces of a placeholder', () => {
+    expect(referencesIn(compile('{{<start.x>}}').template)).toHaveLength(1);
+  });
+});
+
+describe('findings in text (decision 11)', () => {
+  it('says nothing about tags without a path, comparisons and malformed tags', () => {
+    expect(compile('<div> <br> <b,c> a <5 b> c <x+y.z> < p.x > <start.odd key>').findings).toEqual([]);
+  });
+
+  it('names an unknown head with a path, and the block it may have been meant for', () => {
+    expect(compile('see <strat.x> and <far.away>').findings).toEqual([
+      {
+        kind: 'unknown-block',
+        text: '<strat.x>',
+        head: 'strat',
+        where: 'text',
+        offset: 4,
+        dotted: true,
+        suggestion: 'start',
+        distance: 1,
+      },
+      { kind: 'unknown-block', text: '<far.away>', head: 'far', where: 'text', offset: 18, dotted: true },
+    ]);
+  });
+
+  it('does not take <loop.index> outside a loop for a misspelt name (r428)', () => {
+    expect(compile('<loop.index>').findings).toEqual([
+      { kind: 'unknown-block', text: '<loop.index>', head: 'loop', where: 'text', offset: 0, dotted: true },
+    ]);
+  });
+
+  it('names unknown variables, HTML elements that are blocks, and blocks that never run', () => {
+    expect(kinds(compile('<variable.My Vra> <p> <P.x> <off.result>').findings)).toEqual([
+      'unknown-variable My Vra',
+      'html-name p',
+      'never-ran-candidate off',
+    ]);
+  });
+});
+
+describe('a single reference', () => {
+  it.each(['<start.x>', '<Start>', '<variable.My Var>', '<p.result[0].x>'])('%s is one', (text) => {
+    expect(singleReference(text, context)).toMatchObject({ reference: { text } });
+  });
+
+  it.each([
+    ' <start.x>',
+    '<start.x> ',
+    '<start.x><start.y>',
+    'x<start.x>',
+    '[<start.x>]',
+    '{{K}}',
+    '',
+    '5',
+    '<start.odd key>',
+  ])('%j is none, and there is nothing to say about it (r475)', (text) => {
+    expect(singleReference(text, context)).toEqual({ findings: [] });
+  });
+
+  it('to an unknown block or variable is an error in code (r490)', () => {
+    expect(singleReference('<nosuch.result>', context)).toMatchObject({
+      findings: [{ kind: 'unknown-block', where: 'code' }],
+    });
+    expect(singleReference('<variable.ghost>', context)).toMatchObject({
+      findings: [{ kind: 'unknown-variable', where: 'code' }],
+    });
+    expect(singleReference('<nosuch>', context)).toMatchObject({
+      findings: [{ kind: 'unknown-block', dotted: false }],
+    });
+  });
+});
