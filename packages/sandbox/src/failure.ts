@@ -63,17 +63,22 @@ export function readObject(json: string): Record<string, unknown> | null {
   }
 }
 
+/** What a guest's error says, or null where it has not the shape of one. */
+function readGuestError(json: string): { code: SandboxErrorCode; fields: Record<string, unknown> } | null {
+  const fields = readObject(json);
+  if (fields === null) return null;
+  const phase = field(fields, 'phase');
+  const code = Object.hasOwn(CODES, phase) ? CODES[phase] : undefined;
+  return code === undefined ? null : { code, fields };
+}
+
 /** The failure a guest reports about its own code, and the expression it belongs to. */
 export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFailure; index: number } {
-  const fields = readObject(json);
-  const code =
-    fields === null
-      ? undefined
-      : Object.hasOwn(CODES, field(fields, 'phase'))
-        ? CODES[field(fields, 'phase')]
-        : undefined;
-  if (fields === null || code === undefined)
+  const error = readGuestError(json);
+  if (error === null) {
     return { failure: failure('SANDBOX_PROTOCOL', 'The guest sent a malformed error.'), index: -1 };
+  }
+  const { code, fields } = error;
   const name = field(fields, 'name') || 'Error';
   const message = field(fields, 'message');
   const { text, first } = userFrames(field(fields, 'stack'), kind);

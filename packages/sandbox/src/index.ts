@@ -2,7 +2,7 @@
 export { createSandbox, type Sandbox, type SandboxStats } from './sandbox.ts';
 export type { FetchContext, SandboxOptions } from './options.ts';
 export type { ExpressionJob, FunctionJob } from './job.ts';
-export { DEFAULT_LIMITS, EXPRESSION_LIMITS, type Limits } from './limits.ts';
+export { DEFAULT_LIMITS, EXPRESSION_MS, type Limits } from './limits.ts';
 export type {
   ExpressionOutcome,
   FunctionOutcome,

@@ -42,8 +42,13 @@ export const DEFAULT_LIMITS: Limits = {
   bridgeChars: 32 * 1024 * 1024,
 };
 
-/** The time limits of expressions (conditions, loop guards), which are meant to be short. */
-export const EXPRESSION_LIMITS: Partial<Limits> = { cpuMs: 5_000, wallMs: 5_000 };
+/** Time of expressions (conditions, loop guards), which are meant to be short, in milliseconds. */
+export const EXPRESSION_MS = 5_000;
+
+/** The limits by default of expressions where `base` are those of functions. */
+export function expressionLimits(base: Limits): Partial<Limits> {
+  return { cpuMs: Math.min(base.cpuMs, EXPRESSION_MS), wallMs: Math.min(base.wallMs, EXPRESSION_MS) };
+}
 
 const RANGES: Partial<Record<keyof Limits, readonly [number, number]>> = {
   cpuMs: [1, 3_600_000],

@@ -38,40 +38,40 @@ export interface SandboxOptions {
   readonly recycle?: { readonly jobs?: number; readonly ageMs?: number; readonly rssMiB?: number };
 }
 
-const COUNTS = [
-  'maxProcesses',
-  'minProcesses',
-  'idleMs',
-  'queueTimeoutMs',
-  'maxQueued',
-  'maxQueuedPerTenant',
-] as const;
+const DEFAULTS = {
+  minProcesses: 0,
+  idleMs: 60_000,
+  queueTimeoutMs: 30_000,
+  maxQueued: 10_000,
+  maxQueuedPerTenant: 2_000,
+  jit: false,
+  pipeline: 4,
+  maxJobsPerProcess: 64,
+};
 
-/** The options with defaults. Throws SandboxError INVALID_OPTION. */
+const LEAST: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1 };
+
+/**
+ * The options that the pool takes, with defaults.
+ * @throws SandboxError INVALID_OPTION.
+ */
 export function resolveOptions(options: SandboxOptions) {
-  for (const name of COUNTS) {
-    const value = options[name];
-    if (
-      value !== undefined &&
-      !(Number.isInteger(value) && value >= (name === 'maxProcesses' || name === 'idleMs' ? 1 : 0))
-    ) {
+  const numbers = { maxProcesses: availableParallelism(), ...DEFAULTS };
+  for (const name of Object.keys(numbers) as (keyof typeof numbers)[]) {
+    const value = name in options ? options[name as keyof SandboxOptions] : undefined;
+    if (value === undefined || typeof numbers[name] !== 'number') continue;
+    if (!Number.isInteger(value) || (value as number) < (LEAST[name] ?? 0)) {
       throw new SandboxError(
         'INVALID_OPTION',
-        `The sandbox option ${name} is ${String(value)}; give a whole number.`,
+        `The sandbox option ${name} is ${String(value as number)}; give a whole number.`,
       );
     }
+    Object.assign(numbers, { [name]: value });
   }
   return {
-    maxProcesses: options.maxProcesses ?? availableParallelism(),
-    minProcesses: options.minProcesses ?? 0,
-    idleMs: options.idleMs ?? 60_000,
-    queueTimeoutMs: options.queueTimeoutMs ?? 30_000,
-    maxQueued: options.maxQueued ?? 10_000,
-    maxQueuedPerTenant: options.maxQueuedPerTenant ?? 2_000,
+    ...numbers,
+    jit: options.jit ?? DEFAULTS.jit,
     recycle: { jobs: 20_000, ageMs: 600_000, rssMiB: 512, ...options.recycle },
-    pipeline: 4,
-    maxJobsPerProcess: 64,
-    jit: options.jit ?? false,
     execPath: options.execPath ?? process.execPath,
   };
 }

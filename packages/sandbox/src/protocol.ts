@@ -43,6 +43,9 @@ export type Order =
   | { readonly t: 'cancel'; readonly id: number }
   | { readonly t: 'release'; readonly key: string };
 
+/** The order that starts a job. */
+export type RunOrder = Extract<Order, { t: 'run' }>;
+
 /** Why a job ended, in the process' words. */
 export type EndCode =
   | 'OK'

@@ -1,17 +1,11 @@
 import { createEgress } from './egress/egress.ts';
-import { endFailure, guestFailure, readObject } from './failure.ts';
+import { readEnding, readExpressions, readFunction, type Answer } from './answer.ts';
 import { answerCall } from './fetch.ts';
 import { flatten, type ExpressionJob, type FunctionJob } from './job.ts';
-import { EXPRESSION_LIMITS, resolveLimits } from './limits.ts';
+import { expressionLimits, resolveLimits } from './limits.ts';
 import { resolveOptions, type SandboxOptions } from './options.ts';
-import {
-  failure,
-  type ExpressionOutcome,
-  type FunctionOutcome,
-  type SandboxFailure,
-  type Usage,
-} from './outcome.ts';
-import { Job, type Ending } from './pool/job.ts';
+import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
+import { Job } from './pool/job.ts';
 import { Pool } from './pool/pool.ts';
 
 /** Counts since the start, and the state now. */
@@ -37,58 +31,30 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
-/** How a job's answer is read: the value, or the failure with the expression it belongs to. */
-type Answer<T> =
-  | { ok: true; value: T; usage: Usage }
-  | { ok: false; error: SandboxFailure; index: number; usage: Usage };
-
-const NO_USAGE: Usage = { stdout: '', cpuMs: 0, wallMs: 0 };
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+interface Request<T> extends Pick<Job, 'mode' | 'limits'> {
+  readonly job: FunctionJob | ExpressionJob;
+  /** The guest's arguments, or why there are none. */
+  readonly args: Job['args'] | SandboxFailure;
+  readonly read: (text: string) => T | null;
 }
 
-/** The result of a function, which a process whose guest broke out could have made anything. */
-function readFunction(text: string): string | null {
-  return isJson(text) ? text : null;
-}
-
-function readExpressions(text: string, count: number): { index: number; json: string[] } | null {
-  const fields = readObject(text);
-  if (fields === null || !Object.hasOwn(fields, 'index') || !Object.hasOwn(fields, 'json')) return null;
-  const { index, json } = fields;
-  if (!Number.isInteger(index) || (index as number) < -1 || (index as number) >= count) return null;
-  if (
-    !Array.isArray(json) ||
-    json.length > count ||
-    !json.every((item) => typeof item === 'string' && isJson(item))
-  )
-    return null;
-  return { index: index as number, json: json as string[] };
-}
-
-function readEnding<T>(ending: Ending, job: Job, read: (text: string) => T | null): Answer<T> {
-  if ('failure' in ending) return { ok: false, error: ending.failure, index: -1, usage: NO_USAGE };
-  const { code, text, stdout, cpuMs, wallMs } = ending.done;
-  const usage = { stdout, cpuMs, wallMs };
-  if (code === 'GUEST_ERROR') {
-    const { failure: error, index } = guestFailure(text, job.mode === 'function' ? 'function' : 'expression');
-    return { ok: false, error, index, usage };
-  }
-  if (code !== 'OK') return { ok: false, error: endFailure(code, text), index: -1, usage };
-  const value = text.length <= job.limits.resultChars ? read(text) : null;
-  if (value !== null) return { ok: true, value, usage };
-  return {
-    ok: false,
-    error: failure('SANDBOX_PROTOCOL', 'The sandbox process sent a malformed result.'),
-    index: -1,
-    usage,
-  };
+/** Sends a job through the pool, tied to its signal. */
+function submit<T>(pool: Pool, { job, mode, limits, args, read }: Request<T>): Promise<Answer<T>> {
+  const { runId, tenant = 'default', signal } = job;
+  return new Promise((resolve) => {
+    const refused = 'code' in args;
+    const entry: Job = new Job({ runId, tenant, mode, limits, args: refused ? [] : args }, (ending) =>
+      resolve(readEnding(ending, entry, read)),
+    );
+    if (refused) return entry.end({ failure: args });
+    if (signal?.aborted === true) return entry.fail('CANCELLED', 'The job was cancelled before it began.');
+    if (signal !== undefined) {
+      const cancel = (): void => pool.cancel(entry);
+      signal.addEventListener('abort', cancel, { once: true });
+      entry.onEnd(() => signal.removeEventListener('abort', cancel));
+    }
+    pool.submit(entry);
+  });
 }
 
 /**
@@ -109,28 +75,8 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     call: (job, call) => answerCall(job, call, send),
   });
 
-  const execute = async <T>(
-    job: FunctionJob | ExpressionJob,
-    spec: Pick<Job, 'mode' | 'limits'>,
-    args: Job['args'] | SandboxFailure,
-    read: (text: string) => T | null,
-  ): Promise<Answer<T>> => {
-    const answer = await new Promise<Answer<T>>((resolve) => {
-      const tenant = job.tenant ?? 'default';
-      const entry: Job = new Job(
-        { ...spec, runId: job.runId, tenant, args: 'code' in args ? [] : args },
-        (ending) => resolve(readEnding(ending, entry, read)),
-      );
-      if ('code' in args) return entry.end({ failure: args });
-      const { signal } = job;
-      if (signal?.aborted === true) return entry.fail('CANCELLED', 'The job was cancelled before it began.');
-      if (signal !== undefined) {
-        const cancel = (): void => pool.cancel(entry);
-        signal.addEventListener('abort', cancel, { once: true });
-        entry.onEnd(() => signal.removeEventListener('abort', cancel));
-      }
-      pool.submit(entry);
-    });
+  const execute = async <T>(request: Request<T>): Promise<Answer<T>> => {
+    const answer = await submit(pool, request);
     const code = answer.ok ? 'OK' : answer.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
     return answer;
@@ -144,17 +90,16 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
         [{ code: job.code, ...(job.values === undefined ? {} : { values: job.values }) }],
         limits,
       );
-      const answer = await execute(job, { mode: 'function', limits }, args, readFunction);
+      const answer = await execute({ job, mode: 'function', limits, args, read: readFunction });
       return answer.ok
         ? { ok: true, json: answer.value, ...answer.usage }
         : { ok: false, error: answer.error, ...answer.usage };
     },
     async evaluate(job) {
-      const limits = resolveLimits(base, EXPRESSION_LIMITS, job.limits);
+      const limits = resolveLimits(base, expressionLimits(base), job.limits);
       const args = flatten(job.globals, job.expressions, limits);
-      const answer = await execute(job, { mode: job.mode, limits }, args, (text) =>
-        readExpressions(text, job.expressions.length),
-      );
+      const read = (text: string) => readExpressions(text, job.expressions.length);
+      const answer = await execute({ job, mode: job.mode, limits, args, read });
       if (!answer.ok) return { ok: false, index: answer.index, error: answer.error, ...answer.usage };
       return { ok: true, ...answer.value, ...answer.usage };
     },

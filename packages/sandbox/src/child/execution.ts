@@ -1,10 +1,9 @@
-import type { EndCode, Order, Report } from '../protocol.ts';
+import type { EndCode, Order, Report, RunOrder } from '../protocol.ts';
 import { hash, random, readMessage, type GuestMessage } from './bridge.ts';
 import type { Isolates, IsolateUser, Realm } from './isolates.ts';
 import { locate } from './locate.ts';
 import { Stdout } from './stdout.ts';
 
-export type RunOrder = Extract<Order, { t: 'run' }>;
 type Answer = Extract<Order, { t: 'answer' }>;
 
 /** What a job needs of its process. */

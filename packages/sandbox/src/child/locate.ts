@@ -1,6 +1,12 @@
 import type { Isolate } from 'isolated-vm';
-import { EXPRESSION_START, USER_FILE, userPlace, type GuestError, type UnitKind } from '../protocol.ts';
-import type { RunOrder } from './execution.ts';
+import {
+  EXPRESSION_START,
+  USER_FILE,
+  userPlace,
+  type GuestError,
+  type RunOrder,
+  type UnitKind,
+} from '../protocol.ts';
 
 interface Unit {
   readonly code: string;

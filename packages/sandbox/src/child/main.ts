@@ -1,5 +1,5 @@
-import type { Order, Report } from '../protocol.ts';
-import { Execution, type Floor, type RunOrder } from './execution.ts';
+import type { Order, Report, RunOrder } from '../protocol.ts';
+import { Execution, type Floor } from './execution.ts';
 import { Isolates, type IsolatedVm } from './isolates.ts';
 
 declare const GUEST_SOURCE: string;

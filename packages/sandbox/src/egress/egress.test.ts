@@ -9,31 +9,39 @@ const seen: {
   method: string;
   url: string;
   headers: IncomingMessage['headers'];
-  raw: string[];
   body: string;
 }[] = [];
 let port = 0;
 
+type Answer = (response: ServerResponse) => void;
+
+const gzip = (text: string): Answer => {
+  return (response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(text));
+};
+const to = (status: number, location: string): Answer => {
+  return (response) => void response.writeHead(status, { location }).end();
+};
+
+const answers: Record<string, Answer> = {
+  '/loop': to(302, '/loop'),
+  '/big': (response) => void response.end('x'.repeat(100_000)),
+  '/bomb': gzip('x'.repeat(1_000_000)),
+  '/gzip': gzip('packed'),
+  '/silent': () => {},
+  '/cookies': (response) => void response.writeHead(200, { 'set-cookie': ['a=1', 'b=2'] }).end(),
+  '/missing': (response) => void response.writeHead(404).end(),
+};
+
 function answer(request: IncomingMessage, response: ServerResponse, body: string): void {
-  const url = request.url ?? '';
-  seen.push({ method: request.method ?? '', url, headers: request.headers, raw: request.rawHeaders, body });
-  const to = (status: number, location: string): void => void response.writeHead(status, { location }).end();
-  if (url.startsWith('/to?'))
-    return to(
-      Number(new URLSearchParams(url.slice(4)).get('status') ?? 302),
-      new URLSearchParams(url.slice(4)).get('at') ?? '',
-    );
-  if (url === '/loop') return to(302, '/loop');
-  if (url === '/big') return void response.end('x'.repeat(100_000));
-  if (url === '/bomb')
-    return void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(1_000_000)));
-  if (url === '/gzip')
-    return void response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('packed'));
-  if (url === '/silent') return;
-  if (url === '/cookies') return void response.writeHead(200, { 'set-cookie': ['a=1', 'b=2'] }).end();
-  response
-    .writeHead(url === '/missing' ? 404 : 200, { 'content-type': 'text/plain' })
-    .end(`${request.method ?? ''} ${body}`);
+  const { method = '', url = '', headers } = request;
+  seen.push({ method, url, headers, body });
+  const query = new URLSearchParams(url.slice('/to?'.length));
+  const redirect = url.startsWith('/to?')
+    ? to(Number(query.get('status')), query.get('at') ?? '')
+    : undefined;
+  const own = redirect ?? answers[url];
+  if (own !== undefined) return own(response);
+  response.writeHead(200, { 'content-type': 'text/plain' }).end(`${method} ${body}`);
 }
 
 const server = createServer((request, response) => {

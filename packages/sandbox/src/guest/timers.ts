@@ -72,7 +72,7 @@ export function installTimers(): void {
   define(globalThis, 'queueMicrotask', function queueMicrotask(handler: unknown): void {
     check(handler, 'queueMicrotask');
     // Unlike a promise's own, an error here has to end the job.
-    apply(then, settled, [() => void fireMicrotask(handler)]);
+    void apply(then, settled, [() => fireMicrotask(handler)]);
   });
 }
 

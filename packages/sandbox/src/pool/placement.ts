@@ -34,3 +34,13 @@ export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slo
   }
   return best;
 }
+
+/** The process that has been without jobs for the longest time. */
+export function longestIdle(slots: readonly Slot[]): Slot | undefined {
+  let best: Slot | undefined;
+  for (const slot of slots) {
+    if (!slot.ready || slot.jobs.size > 0) continue;
+    if (best === undefined || slot.idleSinceMs < best.idleSinceMs) best = slot;
+  }
+  return best;
+}

@@ -2,7 +2,7 @@ import { failure } from '../outcome.ts';
 import type { Report } from '../protocol.ts';
 import { launch, type LaunchOptions } from './launch.ts';
 import type { Ending, Job } from './job.ts';
-import { choose, isStuck, STUCK_MS, type Placement } from './placement.ts';
+import { choose, isStuck, longestIdle, STUCK_MS, type Placement } from './placement.ts';
 import { FairQueue } from './queue.ts';
 import { Slot, type Assignment, type SlotEvents } from './slot.ts';
 
@@ -193,18 +193,10 @@ export class Pool implements SlotEvents {
 
   /** Starts a process for the tenant, in place of another tenant's idle one where the number is reached. */
   #grow(tenant: string): boolean {
-    let count = 0;
-    let starting = 0;
-    let idle: Slot | undefined;
-    for (const slot of this.#slots) {
-      if (slot.retiring) continue;
-      count++;
-      if (slot.tenant === tenant && !slot.ready) starting++;
-      const free = slot.ready && slot.jobs.size === 0 && slot.tenant !== tenant;
-      if (free && (idle === undefined || slot.idleSinceMs < idle.idleSinceMs)) idle = slot;
-    }
-    if (starting > 0) return true;
-    if (count >= this.#options.maxProcesses) {
+    const serving = [...this.#slots].filter((slot) => !slot.retiring);
+    if (serving.some((slot) => slot.tenant === tenant && !slot.ready)) return true;
+    if (serving.length >= this.#options.maxProcesses) {
+      const idle = longestIdle(serving.filter((slot) => slot.tenant !== tenant));
       if (idle === undefined) return false;
       idle.kill();
     }
@@ -261,7 +253,8 @@ export class Pool implements SlotEvents {
   }
 
   #watchStuck(): void {
-    this.#stuckTimer ??= setTimeout(() => {
+    if (this.#stuckTimer !== undefined) return;
+    this.#stuckTimer = setTimeout(() => {
       this.#stuckTimer = undefined;
       this.#rescue();
     }, STUCK_MS);

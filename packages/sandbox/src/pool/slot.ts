@@ -38,6 +38,8 @@ export class Slot {
   idleSinceMs = 0;
   /** When the process was last known to make progress. */
   progressAtMs = 0;
+  /** The snapshot that this process made at its start, for those after it. */
+  snapshot: Uint8Array | null = null;
   readonly #child: ChildProcess;
   readonly #events: SlotEvents;
   #announced = 0;
@@ -181,9 +183,6 @@ export class Slot {
     else if (report.t === 'call') this.#events.call(this, assignment, report);
     else this.#events.done(this, assignment, report);
   }
-
-  /** The snapshot that this process made at its start, for those after it. */
-  snapshot: Uint8Array | null = null;
 
   #explain(code: number | null, signal: NodeJS.Signals | null): string {
     const memory = /heap out of memory|out of memory|is_heap_oom/i.test(this.#stderr);

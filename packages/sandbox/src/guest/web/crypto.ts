@@ -14,6 +14,14 @@ interface Algorithm {
   readonly hash?: unknown;
 }
 
+type ImportArgs = [
+  format: string,
+  data: unknown,
+  algorithm: Algorithm,
+  extractable: boolean,
+  usages: readonly string[],
+];
+
 const nameOf = (algorithm: unknown): string =>
   String(typeof algorithm === 'string' ? algorithm : (algorithm as Algorithm).name).toUpperCase();
 
@@ -96,13 +104,7 @@ const subtle = {
     return hash(hashId(algorithm), null, bytesOf(data, 'The data'));
   },
 
-  async importKey(
-    format: string,
-    data: unknown,
-    algorithm: Algorithm,
-    extractable: boolean,
-    usages: readonly string[],
-  ): Promise<CryptoKey> {
+  async importKey(...[format, data, algorithm, extractable, usages]: ImportArgs): Promise<CryptoKey> {
     requireHmac(algorithm);
     if (format !== 'raw') throw new DOMException('Keys are imported in the format raw', 'NotSupportedError');
     const hashName = nameOf(algorithm.hash);

@@ -49,43 +49,50 @@ interface Utf8Result {
   readonly valid: boolean;
 }
 
-/** The number of bytes after a lead byte, with the range of the next byte (Encoding standard, UTF-8 decoder); null for no lead byte. */
-function lead(byte: number): readonly [needed: number, low: number, high: number] | null {
+interface Utf8Character {
+  readonly point: number;
+  /** Where the next one begins. */
+  readonly next: number;
+  readonly state: 'whole' | 'cut' | 'invalid';
+}
+
+/** Lead bytes of longer characters: bytes that follow and the range of the first of them (Encoding standard, UTF-8 decoder). */
+function lead(byte: number): readonly [needed: number, low: number, high: number] {
   if (byte >= 0xc2 && byte <= 0xdf) return [1, 0x80, 0xbf];
   if (byte >= 0xe0 && byte <= 0xef) return [2, byte === 0xe0 ? 0xa0 : 0x80, byte === 0xed ? 0x9f : 0xbf];
   if (byte >= 0xf0 && byte <= 0xf4) return [3, byte === 0xf0 ? 0x90 : 0x80, byte === 0xf4 ? 0x8f : 0xbf];
-  return null;
+  return [0, 0, 0];
+}
+
+function longCharacter(bytes: Uint8Array, start: number): Utf8Character {
+  const byte = bytes[start] as number;
+  const [needed, low, high] = lead(byte);
+  let point = byte & (0x3f >> needed);
+  let next = start + 1;
+  for (const end = start + needed; next <= end && next < bytes.length; next++) {
+    const follower = bytes[next] as number;
+    if (follower < (next === start + 1 ? low : 0x80) || follower > (next === start + 1 ? high : 0xbf)) break;
+    point = (point << 6) | (follower & 63);
+  }
+  if (needed > 0 && next > start + needed) return { point, next, state: 'whole' };
+  return { point: 0xfffd, next, state: needed > 0 && next === bytes.length ? 'cut' : 'invalid' };
 }
 
 function decodeUtf8(bytes: Uint8Array, stream: boolean): Utf8Result {
   let text = '';
   let valid = true;
   for (let at = 0; at < bytes.length;) {
-    const byte = bytes[at++] as number;
+    const byte = bytes[at] as number;
     if (byte < 0x80) {
       text += fromCodePoint(byte);
+      at++;
       continue;
     }
-    const start = lead(byte);
-    let [needed, low, high] = start ?? [0, 0, 0];
-    let point = byte & (0x3f >> needed);
-    const began = at - 1;
-    let seen = 0;
-    while (
-      seen < needed &&
-      at < bytes.length &&
-      (bytes[at] as number) >= low &&
-      (bytes[at] as number) <= high
-    ) {
-      point = (point << 6) | ((bytes[at++] as number) & 63);
-      seen++;
-      [low, high] = [0x80, 0xbf];
-    }
-    if (stream && start !== null && seen < needed && at === bytes.length)
-      return { text, rest: bytes.length - began, valid };
-    const whole = start !== null && seen === needed;
-    valid &&= whole;
-    text += fromCodePoint(whole ? point : 0xfffd);
+    const { point, next, state } = longCharacter(bytes, at);
+    if (stream && state === 'cut') return { text, rest: bytes.length - at, valid };
+    valid &&= state === 'whole';
+    text += fromCodePoint(point);
+    at = next;
   }
   return { text, rest: 0, valid };
 }

@@ -78,7 +78,7 @@ export class EventTarget {
     const {
       capture = false,
       once = false,
-      signal = undefined,
+      signal,
     } = typeof options === 'boolean' ? { capture: options } : options;
     if (callback === null || signal?.aborted === true) return;
     const known = this.#listeners.some(
