@@ -1,6 +1,6 @@
 // what drivers and readers of journals are written against
 export { pending, restOf } from './machine/index.ts';
-export type { AbortReason, Command, EndStatus, Rest, State, TimerName } from './machine/index.ts';
+export type { AbortReason, Command, EndStatus, Notice, Rest, State, TimerName } from './machine/index.ts';
 export { indexPlan } from './plan/index-plan.ts';
 export type { PlanIndex } from './plan/index-plan.ts';
 export { JOURNAL_FORMAT } from './record/entry.ts';

@@ -5,27 +5,15 @@ import { LocalEngine } from './engine.ts';
 import { environmentOf } from './environment.ts';
 import { builtInExecutors } from './executors/built-ins.ts';
 import { createRegistry } from './executors/registry.ts';
-import type { Registry } from './executors/registry.ts';
 import type { Outlet } from './executors/services.ts';
 import { CodeService } from './local/code.ts';
 import { serveControl } from './local/control.ts';
 import { Runtime } from './local/runtime.ts';
 import { Values } from './local/values.ts';
+import type { EngineParts } from './parts.ts';
 import { createRedactor } from './secrets/redactor.ts';
 import { openStores } from './store/open.ts';
-import type { Stores } from './store/stores.ts';
 import type { Engine, EngineOptions } from './types.ts';
-
-/** What an engine is made of. */
-export interface EngineParts {
-  stores: Stores;
-  values: Values;
-  clock: Clock;
-  registry: Registry;
-  definitions: Definitions;
-  runtime: Runtime;
-  close(graceMs: number): Promise<void>;
-}
 
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 

@@ -8,7 +8,7 @@ import type { ActiveRun } from './local/run.ts';
 import type { Reused } from './rerun.ts';
 import { reuse } from './rerun.ts';
 import { detailOf, resourceOf } from './resource.ts';
-import type { EngineParts } from './create.ts';
+import type { EngineParts } from './parts.ts';
 import type { Found } from './definitions.ts';
 import type {
   Deployed,

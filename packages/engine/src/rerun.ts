@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import type { Json, Plan } from '@heddle/core';
+import type { BlockConfig, Json, Plan } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { Entry, Stored } from '@heddle/core/run';
 import { findBlock } from './local/plan-facts.ts';
@@ -25,43 +25,53 @@ export function reuse(
   const block = findBlock(plan, reference);
   const replica = new Replica(source.runId, source.plan);
   for (const entry of source.entries) replica.apply(entry);
-  if (block.containers.length > 0) {
-    const around = plan.blocks[block.containers[0] ?? '']?.name;
-    throw refused(block.name, `it stands inside the container "${around}". Start at the container instead.`);
+  const { outputs } = replica.ledger.root;
+  const index = restartIndex(plan, block);
+  if (!block.trigger)
+    expectUpstream(plan, { block, index, runId: source.runId, ran: (id) => outputs.has(id) });
+  const fresh = downstreamOf(plan, index);
+  const kept = plan.skeleton.nodes.flatMap((node, at): [string, Stored][] => {
+    const output = outputs.get(node.id);
+    return output && !fresh.has(at) ? [[node.id, output.value]] : [];
+  });
+  const variables = plan.variables.map(({ id, value }): [string, Json] => [
+    id,
+    replica.ledger.variables.get(id) ?? value,
+  ]);
+  const reused = {
+    runId: source.runId,
+    outputs: Object.fromEntries(kept),
+    variables: Object.fromEntries(variables),
+  };
+  return { start: block.id, reused };
+}
+
+/** Index of the block among the top-level nodes. */
+function restartIndex(plan: Plan, block: BlockConfig): number {
+  const [outermost] = block.containers;
+  if (outermost !== undefined) {
+    throw refused(
+      block.name,
+      `it stands inside the container "${plan.blocks[outermost]?.name}". Start at the container instead.`,
+    );
   }
   const index = plan.skeleton.nodes.findIndex((node) => node.id === block.id);
   if (index < 0) throw refused(block.name, 'it is disabled.');
-  const { outputs } = replica.ledger.root;
-  if (!block.trigger) {
-    for (const edge of plan.skeleton.nodes[index]?.ins ?? []) {
-      const before = plan.skeleton.nodes[edge.from]?.id ?? '';
-      const config = plan.blocks[before];
-      if (outputs.has(before) || config?.trigger) continue;
-      throw refused(
-        block.name,
-        `the block "${config?.name ?? before}", which leads to it, did not run in ${source.runId}. Start there, or further up.`,
-      );
-    }
+  return index;
+}
+
+/** What leads to the block must have run; where a run can start by itself need not have. */
+function expectUpstream(
+  plan: Plan,
+  at: { block: BlockConfig; index: number; runId: string; ran: (id: string) => boolean },
+): void {
+  for (const edge of plan.skeleton.nodes[at.index]?.ins ?? []) {
+    const before = plan.skeleton.nodes[edge.from]?.id ?? '';
+    const config = plan.blocks[before];
+    if (at.ran(before) || config?.trigger) continue;
+    const why = `the block "${config?.name ?? before}", which leads to it, did not run in ${at.runId}. Start there, or further up.`;
+    throw refused(at.block.name, why);
   }
-  const fresh = downstreamOf(plan, index);
-  const kept: [string, Stored][] = [];
-  plan.skeleton.nodes.forEach((node, at) => {
-    const output = outputs.get(node.id);
-    if (output && !fresh.has(at)) kept.push([node.id, output.value]);
-  });
-  const known = new Set(plan.variables.map(({ id }) => id));
-  const variables = [
-    ...plan.variables.map(({ id, value }) => [id, value] as const),
-    ...[...replica.ledger.variables].filter(([id]) => known.has(id)),
-  ];
-  return {
-    start: block.id,
-    reused: {
-      runId: source.runId,
-      outputs: Object.fromEntries(kept),
-      variables: Object.fromEntries(variables),
-    },
-  };
 }
 
 function refused(name: string, why: string): EngineError {

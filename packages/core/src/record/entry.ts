@@ -60,7 +60,7 @@ export type EntryBody =
       /** Output while it waits. */
       output: Stored;
       /** Output once the timer has fired (kind `time`). */
-      then?: Stored;
+      done?: Stored;
     } & Place)
   | ({ type: 'resumed'; token: string; input: Stored; output: Stored } & Place)
   | ({ type: 'blocked'; childRunId: string; on: 'human' | 'time' | null } & Place)

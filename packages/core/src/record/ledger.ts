@@ -54,7 +54,7 @@ export class Ledger {
     else if (entry.type === 'expanded') this.takeItems(entry, entry.items);
     else if (entry.type === 'paused') {
       this.writeAt(entry, entry.output);
-      if (entry.then) this.waiting.set(key(entry), entry.then);
+      if (entry.done) this.waiting.set(key(entry), entry.done);
     } else if (entry.type === 'fired' && entry.timer === 'wait') this.fired(entry as Entry & Place);
   }
 

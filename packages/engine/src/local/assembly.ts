@@ -13,7 +13,7 @@ import type { Children } from './children.ts';
 import { declaredInputs } from './plan-facts.ts';
 import type { Reader } from './reader.ts';
 import { ActiveRun } from './run.ts';
-import type { RuntimeParts } from './runtime.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
 
 type Gate = <T>(work: () => Promise<T>) => Promise<T>;
 
@@ -92,7 +92,7 @@ function servicesOf({
   const address = (): number[] => replica.index.addressOf(place.block, place.scope);
   return {
     sandbox: () => parts.code.gated(gate),
-    egress: parts.egress,
+    egress: () => parts.egress(),
     lookup: reader,
     run: facts,
     target: (port) => targetOf(regionAt(replica.plan.skeleton, address()), address().at(-1) as number, port),

@@ -1,7 +1,7 @@
 import { EngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
-import type { EngineParts } from '../create.ts';
+import type { EngineParts } from '../parts.ts';
 import type { ControlRequest } from '../store/control.ts';
 import { resumeRun } from './resume.ts';
 

@@ -1,20 +1,5 @@
-import type { Clock } from '@heddle/core';
-import type { Applied, Command, Entry, EntryBody, Replica } from '@heddle/core/run';
-
-export interface DriverParts {
-  replica: Replica;
-  clock: Clock;
-  /** Writes entries so that they outlive what the deployment promises to survive. */
-  append(runId: string, entries: readonly Entry[]): Promise<void> | void;
-  /** Carries out a command; its answer comes back by `post`. */
-  perform(command: Command): void;
-  /** What an entry has led to, once it is written. */
-  observe(entry: Entry, applied: Applied): void;
-  /** The journal cannot be written: the run stops here and goes on from its journal at the next start. */
-  broken(error: unknown): void;
-  /** Nothing is left to feed. */
-  settled(): void;
-}
+import type { Applied, Entry, EntryBody } from '@heddle/core/run';
+import type { DriverParts } from './driver-parts.ts';
 
 /** Entries after which other work of the process gets its turn. */
 const BREATH = 256;

@@ -1,6 +1,6 @@
 import type { BlockLog, Json, PausePoint, RunFailure } from '@heddle/core';
 import { key } from '@heddle/core/run';
-import type { Applied, Entry, Replica, Rest, Stored } from '@heddle/core/run';
+import type { Applied, Command, Entry, Notice, Replica, Rest, Stored } from '@heddle/core/run';
 import type { RunEvent } from '../types.ts';
 import type { Values } from './values.ts';
 
@@ -28,23 +28,34 @@ export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawE
     events.push(plain({ type: 'run:started', runId, atMs, workflowId: replica.plan.workflow.id }));
   if (entry.type === 'resumed') events.push({ type: 'resumed', place: key(entry) });
   for (const log of applied.logs) events.push(logEvent(runId, atMs, log));
-  for (const notice of applied.notices) {
-    if (notice.type !== 'opened') continue;
-    const { block } = replica.index.placeOf(notice.at);
-    const blockName = nameOf(replica, block);
-    const count = replica.countAt(notice.at);
-    events.push(
-      plain({ type: 'container:turn', runId, atMs, blockId: block, blockName, turn: notice.turn, count }),
-    );
-  }
+  for (const notice of applied.notices)
+    if (notice.type === 'opened') events.push(turnEvent(replica, atMs, notice));
   for (const command of applied.commands) {
-    if (command.type === 'timer' && command.timer === 'retry')
-      events.push(retryEvent(replica, atMs, command.at, command.try ?? 2, command.dueMs));
-    else if (command.type === 'run' && command.try > 1 && entry.type === 'failed')
-      events.push(retryEvent(replica, atMs, command.at, command.try, atMs));
-    else if (command.type === 'end') events.push(endEvent(replica, atMs, command.status));
+    if (command.type === 'end') events.push(endEvent(replica, atMs, command.status));
+    else if (isRetry(command, entry)) events.push(retryEvent(replica, atMs, command));
   }
   return events;
+}
+
+function turnEvent(replica: Replica, atMs: number, notice: Extract<Notice, { type: 'opened' }>): RawEvent {
+  const { block } = replica.index.placeOf(notice.at);
+  const count = replica.countAt(notice.at);
+  const blockName = nameOf(replica, block);
+  return plain({
+    type: 'container:turn',
+    runId: replica.runId,
+    atMs,
+    blockId: block,
+    blockName,
+    turn: notice.turn,
+    count,
+  });
+}
+
+/** Another try follows: after a wait, or at once. */
+function isRetry(command: Command, entry: Entry): command is Extract<Command, { type: 'run' | 'timer' }> {
+  if (command.type === 'timer') return command.timer === 'retry';
+  return command.type === 'run' && command.try > 1 && entry.type === 'failed';
 }
 
 function plain(event: RunEvent): RawEvent {
@@ -66,18 +77,17 @@ function logEvent(runId: string, atMs: number, log: BlockLog): RawEvent {
 function retryEvent(
   replica: Replica,
   atMs: number,
-  at: readonly number[],
-  attempt: number,
-  dueMs: number,
+  command: Extract<Command, { type: 'run' | 'timer' }>,
 ): RawEvent {
-  const { block } = replica.index.placeOf(at);
+  const { block } = replica.index.placeOf(command.at);
+  const dueMs = command.type === 'timer' ? command.dueMs : atMs;
   return plain({
     type: 'block:retrying',
     runId: replica.runId,
     atMs,
     blockId: block,
     blockName: nameOf(replica, block),
-    try: attempt,
+    try: command.try ?? 2,
     dueMs,
   });
 }

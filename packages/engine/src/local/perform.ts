@@ -96,7 +96,7 @@ export class Performer {
   }
 
   private async run(command: RunCommand): Promise<void> {
-    const { replica, clock, values, post } = this.parts;
+    const { replica, clock, values } = this.parts;
     const place = replica.index.placeOf(command.at);
     const id = key(place);
     const block = replica.plan.blocks[place.block] as BlockConfig;
@@ -123,10 +123,10 @@ export class Performer {
         startedMs,
         input: kept instanceof Promise ? await kept : kept,
       });
-      post(body instanceof Promise ? await body : body);
+      this.parts.post(body instanceof Promise ? await body : body);
     } catch (error) {
       const failed = { ...place, try: command.try, startedMs, input: await this.keep(input) };
-      post({ type: 'failed', ...failed, ...this.failure(error) });
+      this.parts.post({ type: 'failed', ...failed, ...this.failure(error) });
     } finally {
       if (this.aborts.get(id) === controller) this.aborts.delete(id);
     }
@@ -170,7 +170,7 @@ export class Performer {
   ): EntryBody | Promise<EntryBody> {
     if ('pause' in result) {
       const token = randomBytes(24).toString('base64url');
-      return then(this.keep(result.pause), (output) => ({
+      return after(this.keep(result.pause), (output) => ({
         type: 'paused',
         ...at,
         kind: 'human',
@@ -179,18 +179,13 @@ export class Performer {
       }));
     }
     if ('waitUntilMs' in result) {
-      const kept = [this.keep(result.waiting), this.keep(result.output)] as const;
-      return Promise.all(kept).then(([output, done]) => ({
-        type: 'paused',
-        ...at,
-        kind: 'time',
-        dueMs: result.waitUntilMs,
-        output,
-        then: done,
-      }));
+      const entry = { type: 'paused', ...at, kind: 'time', dueMs: result.waitUntilMs } as const;
+      return after(this.keep(result.waiting), (output) =>
+        after(this.keep(result.output), (done) => ({ ...entry, output, done })),
+      );
     }
     const { port, set } = result;
-    return then(this.keep(result.output), (output) => ({
+    return after(this.keep(result.output), (output) => ({
       type: 'completed',
       ...at,
       output,
@@ -227,7 +222,7 @@ export class Performer {
   }
 
   private async expand(command: Extract<Command, { type: 'expand' }>): Promise<void> {
-    const { replica, clock, values, post } = this.parts;
+    const { replica, clock, values } = this.parts;
     const place = replica.index.placeOf(command.at);
     const id = key(place);
     const config = replica.plan.blocks[place.block] as BlockConfig;
@@ -247,7 +242,7 @@ export class Performer {
         signal: controller.signal,
       });
       const items = expansion.items && (await this.keep(expansion.items));
-      post({
+      this.parts.post({
         type: 'expanded',
         ...place,
         turn: command.turn,
@@ -256,7 +251,7 @@ export class Performer {
       });
     } catch (error) {
       const { error: failure } = this.failure(error);
-      post({ type: 'failed', ...place, try: 0, startedMs, error: failure });
+      this.parts.post({ type: 'failed', ...place, try: 0, startedMs, error: failure });
     } finally {
       if (this.aborts.get(id) === controller) this.aborts.delete(id);
     }
@@ -264,6 +259,6 @@ export class Performer {
 }
 
 /** `next` of a value that may be there already: a promise costs a turn of the event loop. */
-function then<T, R>(value: T | Promise<T>, next: (value: T) => R): R | Promise<R> {
+function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
   return value instanceof Promise ? value.then(next) : next(value);
 }

@@ -2,7 +2,7 @@ import { EngineError } from '@heddle/core';
 import type { BlockExecutor, Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { PausePoint } from '@heddle/core/run';
-import type { EngineParts } from '../create.ts';
+import type { EngineParts } from '../parts.ts';
 import type { ActiveRun } from './run.ts';
 
 type Parts = Pick<EngineParts, 'stores' | 'runtime' | 'registry' | 'values' | 'clock'>;

@@ -38,7 +38,7 @@ export class ActiveRun {
   private lastRest: Rest = 'running';
   /** The writing of the record at the last rest: whoever waits for a rest may read it after. */
   private saving: Promise<void> = Promise.resolve();
-  private broken: unknown;
+  private broken: Error | undefined;
 
   constructor(parts: RunParts) {
     this.parts = parts;
@@ -126,7 +126,7 @@ export class ActiveRun {
 
   /** Resolves when the run has ended or only a person can move it; at once when that is so. */
   rested(): Promise<void> {
-    if (this.broken !== undefined) return Promise.reject(this.broken);
+    if (this.broken !== undefined) return this.saved();
     if (isResting(this.lastRest) || this.suspended !== undefined) return this.saved();
     return new Promise((resolve, reject) => {
       const stop = this.listen((event) => {
@@ -231,7 +231,7 @@ export class ActiveRun {
 
   private fail(error: unknown): void {
     if (this.broken !== undefined) return;
-    this.broken = error;
+    this.broken = error instanceof Error ? error : new Error(String(error));
     this.cancelSave?.();
     this.parts.report(error, this.runId);
     void this.performer.stop(Promise.resolve());

@@ -1,35 +1,16 @@
 import { EngineError } from '@heddle/core';
-import type { Clock, Json, NewRun, Plan } from '@heddle/core';
+import type { Json, NewRun, Plan } from '@heddle/core';
 import { JOURNAL_FORMAT } from '@heddle/core/run';
 import type { Entry, Stored } from '@heddle/core/run';
 import PQueue from 'p-queue';
-import type { Definitions } from '../definitions.ts';
 import { startOutput } from '../executors/start.ts';
-import type { Registry } from '../executors/registry.ts';
-import type { ChildOutcome, Outlet } from '../executors/services.ts';
-import type { Redactor } from '../secrets/redactor.ts';
-import type { Stores } from '../store/stores.ts';
+import type { ChildOutcome } from '../executors/services.ts';
 import { assembleRun } from './assembly.ts';
 import { asObject } from './children.ts';
 import type { ChildCall, Children } from './children.ts';
-import type { CodeService } from './code.ts';
 import { envNames } from './plan-facts.ts';
 import type { ActiveRun } from './run.ts';
-import type { Values } from './values.ts';
-
-export interface RuntimeParts {
-  stores: Stores;
-  values: Values;
-  clock: Clock;
-  registry: Registry;
-  env: { readonly [name: string]: string };
-  redactor: Redactor;
-  code: CodeService;
-  egress(): Promise<Outlet>;
-  concurrency: { engine: number; run: number };
-  definitions: Definitions;
-  report(error: unknown, runId: string | undefined): void;
-}
+import type { RuntimeParts } from './runtime-parts.ts';
 
 /** A run to be. */
 export interface RunRequest {

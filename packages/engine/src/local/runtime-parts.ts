@@ -1,0 +1,23 @@
+import type { Clock } from '@heddle/core';
+import type { Definitions } from '../definitions.ts';
+import type { Registry } from '../executors/registry.ts';
+import type { Outlet } from '../executors/services.ts';
+import type { Redactor } from '../secrets/redactor.ts';
+import type { Stores } from '../store/stores.ts';
+import type { CodeService } from './code.ts';
+import type { Values } from './values.ts';
+
+/** What the runs of a process share. */
+export interface RuntimeParts {
+  stores: Stores;
+  values: Values;
+  clock: Clock;
+  registry: Registry;
+  env: { readonly [name: string]: string };
+  redactor: Redactor;
+  code: CodeService;
+  egress(): Promise<Outlet>;
+  concurrency: { engine: number; run: number };
+  definitions: Definitions;
+  report(error: unknown, runId: string | undefined): void;
+}
