@@ -31,9 +31,10 @@ describe('layers', () => {
   it('see imports in every form', () => {
     const text = `
       import a from 'a'; import type { B } from 'b'; export { c } from 'c'; export * from 'd';
-      export type { E } from 'e'; const f = await import('f'); type G = import('g').G; import 'h';`;
+      export type { E } from 'e'; const f = await import('f'); type G = import('g').G; import 'h';
+      import i from 'lazy:./i.ts';`;
     const module = parseModule('core', 'packages/core/src/x.ts', text);
-    expect(module.imports.toSorted()).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
+    expect(module.imports.toSorted()).toEqual(['./i.ts', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
   });
 
   it.each([

@@ -18,6 +18,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
 const TEST_ONLY = [/^vitest$/, /^fast-check$/, /^node:/];
 const PURE = new Set(['core']);
 
+/** Code that is built into one file: what it imports is a devDependency, and reaches the user inside that file. */
+const BUNDLED = /^packages\/sandbox\/src\/guest\//;
+
 function bareName(specifier: string): string {
   const parts = specifier.split('/');
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] as string);
@@ -58,7 +61,8 @@ function bareProblem(module: Module, specifier: string, manifest: Manifest): str
   }
   const layer = layerProblem(module, specifier);
   if (layer) return layer;
-  const declared = { ...manifest.dependencies, ...(module.isTest ? manifest.devDependencies : {}) };
+  const free = module.isTest || BUNDLED.test(module.file);
+  const declared = { ...manifest.dependencies, ...(free ? manifest.devDependencies : {}) };
   return bareName(specifier) in declared ? undefined : 'package.json does not declare it';
 }
 

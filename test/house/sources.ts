@@ -70,13 +70,16 @@ const IMPORTING = new Set([
   'TSExternalModuleReference',
 ]);
 
+/** The sandbox's bundle takes `lazy:./x.ts` for the module ./x.ts, to be evaluated when it is first used. */
+const LAZY = /^lazy:/;
+
 /** Every module specifier `program` names: static, dynamic, re-exported, and in types. */
 function importsOf(program: Program): string[] {
   const found: string[] = [];
   walk(program.body, (node) => {
     if (!IMPORTING.has(node['type'] as string)) return;
     const source = (node['source'] ?? node['argument'] ?? node['expression']) as { value?: unknown } | null;
-    if (typeof source?.value === 'string') found.push(source.value);
+    if (typeof source?.value === 'string') found.push(source.value.replace(LAZY, ''));
   });
   return found;
 }

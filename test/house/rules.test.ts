@@ -1,0 +1,86 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { describe, expect, it } from 'vitest';
+import { repository, walk } from './sources.ts';
+
+const TESTS = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'];
+
+/** Rules of the ledger, whose tests do not name them. The list may only shrink. */
+const UNSHOWN: readonly string[] = ['R33', 'R34', 'R35', 'R36', 'R37', 'R38', 'R39', 'R40', 'R41'];
+
+function read(file: string): string {
+  return readFileSync(join(repository, file), 'utf8');
+}
+
+/** The rules that docs/semantics.md has a heading for. */
+function documented(text: string): string[] {
+  return [...text.matchAll(/^### (R\d+) \S/gm)].map((match) => match[1] as string);
+}
+
+/** The rules at the beginning of the titles of tests: `R3 …`, or `R3, R5 …`. */
+function titled(file: string, text: string): string[] {
+  const rules: string[] = [];
+  walk(parseSync(file, text).program.body, (node) => {
+    if (node['type'] !== 'CallExpression' || !isTest(node['callee'])) return;
+    const [first] = node['arguments'] as {
+      type: string;
+      value?: unknown;
+      quasis?: { value: { raw: string } }[];
+    }[];
+    const title = first?.type === 'TemplateLiteral' ? first.quasis?.[0]?.value.raw : first?.value;
+    const [numbers = ''] = /^R\d+(, R\d+)*(?= )/.exec(String(title)) ?? [];
+    rules.push(...(numbers.match(/R\d+/g) ?? []));
+  });
+  return rules;
+}
+
+/** True for `it`, `it.each(…)`, `test.skipIf(…)` and the like. */
+function isTest(callee: unknown): boolean {
+  const node = callee as { type: string; name?: string; object?: unknown; callee?: unknown };
+  if (node.type === 'Identifier') return ['it', 'test', 'describe'].includes(node.name ?? '');
+  return node.type === 'MemberExpression' || node.type === 'CallExpression'
+    ? isTest(node.object ?? node.callee)
+    : false;
+}
+
+const rules = documented(read('docs/semantics.md'));
+const tests = TESTS.flatMap((pattern) => globSync(pattern, { cwd: repository }));
+const shown = new Set(tests.flatMap((file) => titled(file, read(file))));
+
+describe('the rules of docs/semantics.md', () => {
+  it('have each a number of their own, in order', () => {
+    expect(rules.length).toBeGreaterThan(30);
+    expect(rules).toEqual([...new Set(rules)].sort((a, b) => Number(a.slice(1)) - Number(b.slice(1))));
+  });
+
+  it('are each shown by a test that has its number in its title', () => {
+    expect(rules.filter((rule) => !shown.has(rule))).toEqual(UNSHOWN);
+  });
+
+  it('are all that tests and comments name', () => {
+    expect([...shown].filter((rule) => !rules.includes(rule))).toEqual([]);
+    const sources = globSync('packages/core/src/{machine,record}/*.ts', { cwd: repository });
+    expect(sources.length).toBeGreaterThan(20);
+    const named = sources
+      .filter((file) => !file.endsWith('.test.ts'))
+      .flatMap((file) => (read(file).match(/\bR\d+\b/g) ?? []).map((rule) => ({ file, rule })));
+    expect(named.filter(({ rule }) => !rules.includes(rule))).toEqual([]);
+  });
+
+  it('name tests that are there', () => {
+    const files = [...read('docs/semantics.md').matchAll(/`([\w./-]+\.test\.ts)`/g)].map(
+      (match) => match[1] as string,
+    );
+    const missing = files.filter(
+      (file) => !tests.some((one) => one === file || one === `packages/core/src/${file}`),
+    );
+    expect([files.length > 20, missing]).toEqual([true, []]);
+  });
+
+  it('are read from titles of every form', () => {
+    const text = `it('R1 a', f); it.each(x)('R2, R3 b %s', f); describe(\`R4 \${c}\`, f); test.skipIf(y)("R5 d", f);
+      it('about R6', f); other('R7 e', f); // it('R8 f')`;
+    expect(titled('x.test.ts', text)).toEqual(['R1', 'R2', 'R3', 'R4', 'R5']);
+  });
+});
