@@ -3,10 +3,10 @@ import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import type { ChildOutcome, ChildWorkflow, EngineContext, EngineExecutor } from './services.ts';
 import { asText, parseJson } from './values.ts';
 
-/** How many workflows may call each other in a chain (decision 19). */
+/** How many workflows may call each other in a chain. */
 export const MAX_DEPTH = 25;
 
-/** Runs another workflow as a run of its own and gives its output as `result` (H1–H16). */
+/** Runs another workflow as a run of its own and gives its output as `result`. */
 export const childExecutor: EngineExecutor = {
   types: ['workflow', 'workflow_input'],
   class: 'child',

@@ -19,7 +19,7 @@ const IMPORTS: readonly RegExp[] = [
   /^Not supported$/,
 ];
 
-/** The failure of a block whose code gave no value: type, line as it was authored, message (decision 56). */
+/** The failure of a block whose code gave no value: type, line as it was authored, message. */
 export function codeFailure(error: SandboxFailure, authored: string, stdout = ''): BlockError {
   if (isImport(error)) return importFailure(error, authored);
   return new BlockError(CODES[error.code] ?? 'BLOCK_FAILED', describeFailure(error, authored), {

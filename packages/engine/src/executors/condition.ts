@@ -5,7 +5,7 @@ import { describeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asText } from './values.ts';
 
-/** Fields of the source's output that belong to that block alone (C36–C38). */
+/** Fields of the source's output that belong to that block alone. */
 const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   'error',
   'model',
@@ -16,7 +16,7 @@ const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   '_pauseMetadata',
 ]);
 
-/** Takes the port of the first row that is true, in one crossing into the sandbox (C1–C42). */
+/** Takes the port of the first row that is true, in one crossing into the sandbox. */
 export const conditionExecutor: EngineExecutor = {
   types: ['condition'],
   class: 'compute',
@@ -67,7 +67,7 @@ interface Bound {
   values: Record<string, string>;
 }
 
-/** The row that is taken: the first true one, else the `otherwise` row, which ends the list where it stands (r137). */
+/** The row that is taken: the first true one, else the `otherwise` row, which ends the list where it stands. */
 async function firstTrue(
   context: EngineContext,
   rows: readonly ConditionRow[],

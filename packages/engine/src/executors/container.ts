@@ -51,7 +51,7 @@ export async function expandContainer(config: ContainerConfig, context: ExpandCo
   }
 }
 
-/** A whole number of at least 1, also as text (decision 51). Throws COUNT_INVALID, EXPRESSION_FAILED. */
+/** A whole number of at least 1, also as text. Throws COUNT_INVALID, EXPRESSION_FAILED. */
 export async function expandCount(source: CountSource, context: ExpandContext): Promise<number> {
   if ('static' in source) return source.static;
   const value = await evaluateValue(source.expression, context);
@@ -63,7 +63,7 @@ export async function expandCount(source: CountSource, context: ExpandContext): 
   );
 }
 
-/** The items: a list, the pairs of an object, nothing for null and empty (r433–r491). Throws COLLECTION_INVALID. */
+/** The items: a list, the pairs of an object, nothing for null and empty. Throws COLLECTION_INVALID. */
 export function expandCollection(source: CollectionSource, lookup: Lookup): Json[] {
   if ('static' in source) return source.static;
   if ('invalid' in source) throw new BlockError('COLLECTION_INVALID', source.invalid, { retryable: false });
@@ -86,7 +86,7 @@ function itemsOf(value: Json, what: string): Json[] {
   );
 }
 
-/** Whether a while or doWhile loop has another turn; no condition means no. Throws EXPRESSION_FAILED (decision 10). */
+/** Whether a while or doWhile loop has another turn; no condition means no. Throws EXPRESSION_FAILED. */
 export async function evaluateCondition(
   expression: ExpressionTemplate | null,
   context: ExpandContext,

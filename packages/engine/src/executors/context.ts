@@ -1,5 +1,6 @@
 import { isJsonObject, resolveTemplate } from '@heddle/core/blocks';
 import type { BlockConfig, Clock, Json, JsonObject, Lookup, Region } from '@heddle/core/blocks';
+import { withOwnLinks } from './pause-links.ts';
 import type { EngineContext, ExecutorServices } from './services.ts';
 
 /** What a driver knows when a block is to run. */
@@ -21,7 +22,7 @@ export interface ContextParts {
 /** The context of one try of a block: its fields are resolved against `services.lookup` when they are asked for. */
 export function createBlockContext(parts: ContextParts): EngineContext {
   const { block, services, deadlineMs, clock } = parts;
-  const { lookup } = services;
+  const lookup = block.type === 'human_in_the_loop' ? withOwnLinks(block.id, services) : services.lookup;
   return {
     runId: parts.runId,
     workflowId: parts.workflowId,

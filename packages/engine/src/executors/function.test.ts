@@ -1,5 +1,6 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createSandbox } from '@heddle/sandbox';
+import type { JsonObject } from '@heddle/core/blocks';
 import type { FunctionJob } from '@heddle/sandbox';
 import { contextOf, failureOf } from '../../../../test/support/block.ts';
 import type { Scene } from '../../../../test/support/block.ts';
@@ -139,6 +140,20 @@ describe('a function block', () => {
       cpuMs: 400,
     });
     expect((await jobOf({ deadlineMs: 700 })).limits).toEqual({ wallMs: 700 });
+  });
+
+  it('cannot go beyond what the engine allows code', async () => {
+    const run = { variables: [], env: {}, depth: 0, codeLimits: { wallMs: 2000, cpuMs: 500 } };
+    const limits = async (params: JsonObject): Promise<unknown> => {
+      const jobs: FunctionJob[] = [];
+      const context = contextOf({ code: 'return 1', params });
+      const services = { ...context.services, run, sandbox: async () => noting(jobs) };
+      await functionExecutor.execute({ ...context, services });
+      return jobs[0]?.limits;
+    };
+    expect(await limits({ timeout: 3_600_000 })).toEqual({ wallMs: 2000, cpuMs: 500 });
+    expect(await limits({ timeout: 100 })).toEqual({ wallMs: 100, cpuMs: 100 });
+    expect(await limits({})).toEqual({ wallMs: 2000 });
   });
 
   it('brings into the sandbox only what the code mentions', async () => {

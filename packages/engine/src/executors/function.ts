@@ -9,7 +9,7 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 /** The longest a sandbox takes. */
 const MOST_MS = 3_600_000;
 
-/** Runs a function block's JavaScript: output `{result, stdout}` (F1–F13). */
+/** Runs a function block's JavaScript: output `{result, stdout}`. */
 export const functionExecutor: EngineExecutor = {
   types: ['function'],
   class: 'compute',
@@ -87,15 +87,19 @@ function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
   ]);
 }
 
-/** The block's own timeout raises the processor time as well; else the sandbox's limit of it stands. */
+/** The block's own timeout raises the processor time as well, within the engine's limits; else the sandbox's stands. */
 function limitsOf(context: EngineContext): Partial<Limits> {
+  const most = context.services.run.codeLimits ?? {};
   const own = Number(context.field('timeout') ?? Number.NaN);
   const asked = Number.isFinite(own) && own > 0 ? own : undefined;
-  const wallMs = Math.min(
-    asked ?? DEFAULT_TIMEOUT_MS,
-    context.remainingMs ?? Number.POSITIVE_INFINITY,
-    MOST_MS,
+  const wallMs = atLeastOne(
+    Math.min(asked ?? DEFAULT_TIMEOUT_MS, context.remainingMs ?? MOST_MS, most.wallMs ?? MOST_MS, MOST_MS),
   );
-  const clamped = Math.max(1, Math.ceil(wallMs));
-  return { wallMs: clamped, ...(asked === undefined ? {} : { cpuMs: clamped }) };
+  return asked === undefined
+    ? { wallMs }
+    : { wallMs, cpuMs: atLeastOne(Math.min(wallMs, most.cpuMs ?? MOST_MS)) };
+}
+
+function atLeastOne(ms: number): number {
+  return Math.max(1, Math.ceil(ms));
 }

@@ -1,12 +1,12 @@
-import { own, resolveTemplate } from '@heddle/core/blocks';
-import type { BlockResult, Json, JsonObject, Lookup } from '@heddle/core/blocks';
+import { own } from '@heddle/core/blocks';
+import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import { authored } from './authored.ts';
 import { resumeOutput } from './human-resume.ts';
 import { coerceField, inputFields } from './input-format.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
 
-/** Pauses the run until a person answers (§3.10 of the format's notes): the pause point is open at once (decision 16). */
+/** Pauses the run until a person answers: the pause point is open at once. */
 export const humanExecutor: EngineExecutor = {
   types: ['human_in_the_loop'],
   class: 'pause',
@@ -15,20 +15,14 @@ export const humanExecutor: EngineExecutor = {
 };
 
 function pauseOutput(context: EngineContext): JsonObject {
-  const links = context.services.pauseLinks?.() ?? {};
-  const own = ownLinks(context, links);
-  const read = (name: string): Json | undefined => {
-    const template = Object.hasOwn(context.block.params, name) ? context.block.params[name] : undefined;
-    return template === undefined ? undefined : resolveTemplate(template, own, 'text');
-  };
-  const inputFormat = asRows(read('inputFormat')) ?? [];
+  const inputFormat = asRows(context.field('inputFormat')) ?? [];
   const output = new Map<string, Json>();
   for (const field of inputFields(inputFormat))
     output.set(field.name, field.value === undefined ? null : coerceField(field.value, field.type));
   output.set('response', {
     data: {
-      operation: asText(read('operation')) || 'human',
-      responseStructure: structureOf(read('builderData')),
+      operation: asText(context.field('operation')) || 'human',
+      responseStructure: structureOf(context.field('builderData')),
       inputFormat,
       submission: null,
       ...unsentNotifications(authored(context.block.params['notification'])),
@@ -36,26 +30,10 @@ function pauseOutput(context: EngineContext): JsonObject {
     status: 200,
     headers: { 'Content-Type': 'application/json' },
   });
-  for (const [name, link] of Object.entries(links)) {
+  for (const [name, link] of Object.entries(context.services.pauseLinks?.() ?? {})) {
     if (link !== undefined) output.set(name, link);
   }
   return Object.fromEntries(output);
-}
-
-/** While its own fields are read, the block already has its links, and nothing of an earlier turn. */
-function ownLinks(
-  { block, services }: EngineContext,
-  links: { url?: string; resumeEndpoint?: string },
-): Lookup {
-  const { lookup } = services;
-  return {
-    block: (ref) => (ref.block === block.id ? { ran: true, output: { ...links } } : lookup.block(ref)),
-    container: (ref) => lookup.container(ref),
-    results: (ref) => lookup.results(ref),
-    variable: (id) => lookup.variable(id),
-    env: (name) => lookup.env(name),
-    describe: (blockId) => lookup.describe(blockId),
-  };
 }
 
 function structureOf(entries: Json | undefined): Json {

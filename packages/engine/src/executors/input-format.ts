@@ -11,7 +11,7 @@ export interface InputField {
   required: boolean;
 }
 
-/** The declared inputs of an `inputFormat` value; rows whose name is no text are left out (U80). */
+/** The declared inputs of an `inputFormat` value; rows whose name is no text are left out. */
 export function inputFields(format: Json | undefined): InputField[] {
   const fields: InputField[] = [];
   for (const row of asRows(format) ?? []) {
@@ -28,7 +28,7 @@ export function inputFields(format: Json | undefined): InputField[] {
   return fields;
 }
 
-/** The value as the field's type, or unchanged where it does not fit (r001–r010). */
+/** The value as the field's type, or unchanged where it does not fit. */
 export function coerceField(value: Json, type: string): Json {
   switch (type) {
     case 'string':
@@ -74,8 +74,8 @@ function toBoolean(value: Json): Json {
 }
 
 /**
- * The declared fields with their values: given ones win over defaults, null counts as not given (U81–U86), and a field
- * with neither is absent. `nested` (the `input` of the input) wins over the top level (r014).
+ * The declared fields with their values: given ones win over defaults, null counts as not given, and a field
+ * with neither is absent. `nested` (the `input` of the input) wins over the top level.
  */
 export function fillFields(
   fields: readonly InputField[],

@@ -2,7 +2,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
 import { asText, parseJson } from './values.ts';
 
-/** The object that a builder's entries `{name, type, value}` describe; entries without a name are left out (r760). */
+/** The object that a builder's entries `{name, type, value}` describe; entries without a name are left out. */
 export function buildObject(entries: readonly Json[]): JsonObject {
   const built = new Map<string, Json>();
   for (const entry of entries) {

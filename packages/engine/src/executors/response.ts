@@ -4,7 +4,7 @@ import { asPairs, asText, parseJson } from './values.ts';
 
 const DEFAULT_HEADERS: JsonObject = { 'Content-Type': 'application/json' };
 
-/** Makes the run's answer: output `{data, status, headers}` (r183–r229). */
+/** Makes the run's answer: output `{data, status, headers}`. */
 export const responseExecutor: BlockExecutor = {
   types: ['response'],
   class: 'compute',
@@ -39,7 +39,7 @@ function dataOf(context: BlockContext): Json | undefined {
     : builtData(context.field('builderData'));
 }
 
-/** Parsed where it is JSON, else the text as it came out (r183, r196). */
+/** Parsed where it is JSON, else the text as it came out. */
 function jsonData(data: Json | undefined): Json {
   if (data === undefined || data === null || data === '') return {};
   return typeof data === 'string' ? (parseJson(data) ?? data) : data;

@@ -25,7 +25,13 @@ export interface ExecutorServices {
   /** Runs a child to its end; the same block of the same run gets the same child again after a restart. */
   child(request: ChildRequest): Promise<ChildOutcome>;
   /** Where a person answers a pause, when the engine has such a place. */
-  pauseLinks?(): { url?: string; resumeEndpoint?: string };
+  pauseLinks?(): PauseLinks;
+}
+
+/** Where a person answers a pause. */
+export interface PauseLinks {
+  url?: string;
+  resumeEndpoint?: string;
 }
 
 /** What executors know of the run. */
@@ -35,6 +41,8 @@ export interface RunFacts {
   variables: readonly VariableConfig[];
   /** Every environment value, by name. */
   env: { readonly [name: string]: string };
+  /** Most that the engine's options let code use, in milliseconds; a block's own timeout cannot go beyond it. */
+  codeLimits?: { wallMs?: number; cpuMs?: number };
   /** How many workflows called this one in a chain; 0 for a run of its own. */
   depth: number;
 }

@@ -28,7 +28,7 @@ const SHAPES: { [K in Kind]: (start: Start) => Map<string, Json> } = {
 };
 
 /**
- * The output of the block that a run starts at, made from the run's input (U68–U92, r001–r027).
+ * The output of the block that a run starts at, made from the run's input.
  *
  * `metadata` is what the run knows of itself; it becomes `metadata` of the output when the block's `runMetadata` is on.
  * Throws INPUT_INVALID when the input, or the block's format, uses a reserved name.
@@ -74,7 +74,7 @@ function kindOf(block: BlockConfig): Kind {
   }
 }
 
-/** Fields, then every other key of the input; an empty `input` is none (r012–r016). */
+/** Fields, then every other key of the input; an empty `input` is none. */
 function unifiedOutput({ fields, top }: Start): Map<string, Json> {
   const nested = own(top, 'input');
   const output = fillFields(fields, top, nested);
@@ -86,7 +86,7 @@ function unifiedOutput({ fields, top }: Start): Map<string, Json> {
   return output;
 }
 
-/** Fields at the top and again under `input` (r025–r027); without fields only `input`. */
+/** Fields at the top and again under `input`; without fields only `input`. */
 function apiOutput({ fields, top, input }: Start): Map<string, Json> {
   const nested = own(top, 'input');
   if (fields.length === 0) return new Map([['input', nested ?? input]]);

@@ -2,7 +2,7 @@ import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { asText, parseJson } from './values.ts';
 
-/** What a row of a variables block assigns, by the row's type; strict (r245–r262). Throws VARIABLE_INVALID. */
+/** What a row of a variables block assigns, by the row's type; strict. Throws VARIABLE_INVALID. */
 export function assignedValue(name: string, type: string, value: Json | undefined): Json {
   const empty = value === undefined || value === null || value === '';
   switch (type) {
@@ -32,7 +32,7 @@ function toBoolean(name: string, value: Json): boolean {
   return text === 'true';
 }
 
-/** Any valid JSON passes, of whatever kind: reads bring it into the variable's shape (r250, r252). */
+/** Any valid JSON passes, of whatever kind: reads bring it into the variable's shape. */
 function toStructure(name: string, value: Json, expected: string): Json {
   if (typeof value !== 'string') return value;
   const parsed = parseJson(value);

@@ -4,7 +4,7 @@ import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
 import { assignedValue, heldValue } from './variable-values.ts';
 
-/** Sets workflow variables; a name that is no variable stands in the output only (S1–S8). */
+/** Sets workflow variables; a name that is no variable stands in the output only. */
 export const variablesExecutor: EngineExecutor = {
   types: ['variables'],
   class: 'compute',

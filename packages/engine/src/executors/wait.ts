@@ -12,7 +12,7 @@ const UNIT_MS: ReadonlyMap<string, number> = new Map([
 /** The largest time a date can name. */
 const LAST_MS = 8.64e15;
 
-/** Waits for a time, any length (decision 18): the run sleeps and nothing is held open. */
+/** Waits for a time, any length: the run sleeps and nothing is held open. */
 export const waitExecutor: BlockExecutor = {
   types: ['wait'],
   class: 'wait',

@@ -11,7 +11,7 @@ import { readRetry, retryAfterMs, sleep, waitBefore, worthRetrying } from './ret
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
-/** Sends an HTTP request through the guarded egress: output `{data, status, headers}` (P1–P12). */
+/** Sends an HTTP request through the guarded egress: output `{data, status, headers}`. */
 export const apiExecutor: EngineExecutor = {
   types: ['api'],
   class: 'effect',

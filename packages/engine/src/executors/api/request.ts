@@ -16,7 +16,7 @@ const KEY_HEADER = 'Idempotency-Key';
 
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
 
-/** The request, or undefined when the block has no URL (P1). Throws BLOCK_CONFIG_INVALID. */
+/** The request, or undefined when the block has no URL. Throws BLOCK_CONFIG_INVALID. */
 export function readRequest(context: BlockContext): ApiRequest | undefined {
   const address = unquoted(asText(context.field('url')).trim());
   if (address === '') return undefined;
@@ -49,7 +49,7 @@ function urlOf(address: string, params: readonly [string, string][]): string {
   return url.href;
 }
 
-/** Text stays text; what is JSON, or looks like it, is sent as JSON (P rows). */
+/** Text stays text; what is JSON, or looks like it, is sent as JSON. */
 function bodyOf(value: Json | undefined): { text: string; isJson: boolean } | undefined {
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') return { text: JSON.stringify(value), isJson: true };
@@ -57,7 +57,7 @@ function bodyOf(value: Json | undefined): { text: string; isJson: boolean } | un
   return parsed === undefined ? { text: value, isJson: false } : { text: value, isJson: true };
 }
 
-/** `idempotencyHeader`: true sends `Idempotency-Key`, a text names another header; equal over tries and restarts (decision 23). */
+/** `idempotencyHeader`: true sends `Idempotency-Key`, a text names another header; equal over tries and restarts. */
 function addIdempotencyKey(context: BlockContext, headers: [string, string][]): boolean {
   const asked = context.field('idempotencyHeader', 'native');
   const name = typeof asked === 'string' && asked !== 'true' && asked !== 'false' ? asked.trim() : '';
