@@ -27,11 +27,15 @@ describe('a run', () => {
     expect(restOf(run.state)).toBe('ended');
   });
 
-  it('R25 runs while it waits for a try to come', () => {
-    const { run } = play(
-      region('a', { a: { retry: { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 } } }),
-    );
+  it('R25 runs while it waits for a try to come, though a person is needed too', () => {
+    const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
+    const { run } = play(region('s -> a, p', { a: { retry } }));
+    run.complete('s');
+    run.pause('p');
     run.fail('a');
     expect(restOf(run.state)).toBe('running');
+    run.fire('a', 'retry', 2);
+    run.complete('a', undefined, 2);
+    expect(restOf(run.state)).toBe('human');
   });
 });

@@ -67,4 +67,11 @@ describe('the deadline', () => {
     run.nowMs = 1020;
     expect(run.fire('', 'deadline')).toEqual(['abort b deadline', 'end completed r']);
   });
+
+  it('R26 is asked for no more once the run has ended', () => {
+    const { run } = play(region('p'), { timeoutMs: 500, activeOnly: true });
+    run.pause('p');
+    expect(run.cancel()).toEqual(['abort p cancelled', 'end cancelled']);
+    expect(run.state.deadline).toBeUndefined();
+  });
 });
