@@ -7,7 +7,7 @@ declare const require: (file: string) => { ivm: IsolatedVm };
 
 /** Run once in a context that is thrown away, so that the code behind these globals is in the snapshot compiled. */
 const WARM_UP =
-  '__heddle(() => undefined)("run", "function", 0, 1, "return [URL, structuredClone, atob, Buffer, Event, fetch, crypto]", 0)';
+  '__heddle(() => undefined)("run", "function", 0, 1, "return [URL, Buffer, Event, fetch, crypto]", 0)';
 
 const vm = require(process.argv[2] as string).ivm;
 const executions = new Map<number, Execution>();
