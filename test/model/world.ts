@@ -45,7 +45,7 @@ export function respond(scenario: Scenario, command: Asked, atMs: number): { eve
   if (command.type === 'open') return { event: { type: 'resumed', at, atMs }, answer: { is: 'done' } };
   const draw = drawFor(scenario, command);
   if (command.type === 'run') return endOf(scenario, command, atMs, draw);
-  if (scenario.mood === 'stormy' && draw() < 0.05)
+  if (scenario.mood !== 'calm' && draw() < 0.05)
     return {
       event: { type: 'failed', at, atMs, try: 0, turn: command.turn, retryable: false },
       answer: { is: 'final' },
@@ -63,11 +63,11 @@ function endOf(
 ): { event: Event; answer: Answer } {
   const node = nodeOf(scenario.region, command.at);
   const head = { at: command.at, atMs, try: command.try };
-  const mayFail = scenario.mood === 'stormy' || node.handlesError;
+  const mayFail = scenario.mood !== 'calm' || node.handlesError;
   const luck = draw();
   if (mayFail && luck < 0.1 && node.timeoutMs !== undefined)
     return { event: { type: 'fired', ...head, timer: 'timeout' }, answer: { is: 'failed' } };
-  if (mayFail && luck < (scenario.mood === 'stormy' ? 0.2 : 0.4)) {
+  if (mayFail && luck < (scenario.mood === 'calm' ? 0.4 : 0.2)) {
     const retryable = draw() < 0.8;
     return {
       event: { type: 'failed', ...head, retryable, jitter: draw() },

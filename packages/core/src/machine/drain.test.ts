@@ -5,6 +5,11 @@ import { play } from '../../../../test/support/play.ts';
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
 describe('what is given up', () => {
+  // E opens an empty turn and would ask for another; L wants more turns than it may have.
+  const body = region('s -> E, L, b', {
+    E: loop(region(), { perTurn: true, firstFree: true }),
+    L: loop(region('x'), { count: 2, limit: 1 }),
+  });
   const graph = region('s -> f, run, wait, pause, child, soon, L', 'run -> next', {
     child: { class: 'child' },
     soon: { retry },
@@ -69,6 +74,19 @@ describe('what is given up', () => {
     run.fail('P/0/x');
     expect(run.complete('b')).toEqual(['run c']);
     expect(run.complete('P/1/x')).toEqual(['run h']);
+  });
+
+  it.each([
+    ['a container', { O: loop(body, { count: 1 }) }, ['run h']],
+    ['a branch', { O: parallel(body, { count: 1, collectErrors: true }) }, ['run z']],
+  ] as const)('R17 drops what the same event was about to start in %s', (_, nodes, next) => {
+    const { run } = play(region('O -> z', 'O:error -> h', nodes));
+    expect(run.complete('O/0/s')).toEqual(next);
+  });
+
+  it('R17 drops what the same event was about to start in the run, and the turns of open loops', () => {
+    const { run } = play(body);
+    expect(run.complete('s')).toEqual(['end failed block L']);
   });
 
   it('R18 is aborted when its grace is over', () => {

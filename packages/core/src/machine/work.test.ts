@@ -21,10 +21,11 @@ describe('the time-out of a block', () => {
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
   });
 
-  it('R21 does not reach a block that has paused', () => {
+  it.each(['pause', 'wait'] as const)('R21 does not reach a block that has suspended itself: %s', (how) => {
     const { run } = play(region('a', { a: { timeoutMs: 30 } }));
-    run.pause('a');
+    run[how]('a');
     expect(run.fire('a', 'timeout', 1)).toEqual([]);
+    expect(run.changed).toBe(false);
   });
 });
 
