@@ -158,18 +158,25 @@ describe('a condition', () => {
     });
   });
 
-  it('rows after the true one are not reached, whatever is wrong with them (r130, C15)', async () => {
-    const outputs = { P: { error: 'none' } };
-    expect(
-      await really({
-        rows: [
-          ['a', 'if', 'true'],
-          ['b', 'else if', 'nope.x'],
-          ['c', 'else if', '<p.result.x'],
-        ],
-        outputs,
-      }),
-    ).toMatchObject({ port: 'condition-a' });
+  describe('with a row whose reference cannot be resolved', () => {
+    const outputs = { P: { result: 1 } };
+    const declared = { outputs: { fields: { result: { type: 'json', opaque: true } } } };
+    const { lookup } = contextOf({ outputs }).services;
+    const strict = { ...lookup, describe: () => ({ name: 'P', type: 'function', ...declared }) };
+    const bad: [string, string, string] = ['b', 'else if', '<p.nope> > 1'];
+    const services = { lookup: strict, sandbox: async () => sandbox };
+
+    it('is not reached behind the true one, nor is code that would fail (r130, C15)', async () => {
+      const rows: [string, string, string][] = [['a', 'if', 'true'], bad, ['c', 'else if', 'nope.x']];
+      expect(await decide({ rows, outputs, services })).toMatchObject({ port: 'condition-a' });
+    });
+
+    it('fails the block when it is reached, named by its title, and no else hides it (r122)', async () => {
+      const rows: [string, string, string][] = [['a', 'if', 'false'], bad, ['e', 'else', '']];
+      const failure = await failureOf(() => decide({ rows, outputs, services }));
+      expect(failure).toMatchObject({ code: 'REFERENCE_UNRESOLVED', retryable: false });
+      expect(failure.message).toContain('Condition "else if": ');
+    });
   });
 
   it('evaluates all rows in one crossing, with the time limit of expressions (C2, C12)', async () => {
