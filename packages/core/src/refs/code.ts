@@ -15,7 +15,7 @@ export function compileCode(
 ): { code: CodeTemplate; findings: Finding[] } {
   const finder = new SiteFinder(code, context, language === 'shell' ? 'text' : 'function');
   const weaver = new Weaver(code, undefined);
-  if (language === 'javascript') new JavaScriptScanner(finder, weaver, true).scan();
+  if (language === 'javascript') new JavaScriptScanner(finder, weaver, false).scan();
   else if (language === 'python') scanPython(finder, weaver);
   else bindText(finder, weaver);
   return {
@@ -32,7 +32,7 @@ export function compileExpression(
 ): { expression: ExpressionTemplate; findings: Finding[] } {
   const finder = new SiteFinder(text, context, 'expression');
   const weaver = new Weaver(text, kind);
-  new JavaScriptScanner(finder, weaver, false).scan();
+  new JavaScriptScanner(finder, weaver, true).scan();
   const expression = { authored: text, code: withoutEnd(weaver.finish()), bindings: weaver.bindings };
   return { expression, findings: finder.findings };
 }

@@ -26,10 +26,13 @@ export interface Placeholder {
   name: string;
 }
 
-const LESS = 60;
+/** The characters, as UTF-16 units, that a site can begin with, and the one that makes them plain. */
+export const LESS = 60;
+export const OPEN_BRACE = 123;
+export const BACKSLASH = 92;
+
 const GREATER = 62;
-const OPEN = 123;
-const CLOSE = 125;
+const CLOSE_BRACE = 125;
 const NEWLINE = 10;
 const RETURN = 13;
 
@@ -52,11 +55,11 @@ export function tagAt(text: string, start: number, limit: number): Tag | undefin
 
 /** The placeholder that begins at `start`, where a `{` stands, and ends before `limit`; undefined: none does. */
 export function placeholderAt(text: string, start: number, limit: number): Placeholder | undefined {
-  if (text.charCodeAt(start + 1) !== OPEN) return undefined;
+  if (text.charCodeAt(start + 1) !== OPEN_BRACE) return undefined;
   for (let at = start + 2; at < limit; at++) {
     const code = text.charCodeAt(at);
-    if (code === CLOSE) {
-      if (at === start + 2 || at + 1 >= limit || text.charCodeAt(at + 1) !== CLOSE) return undefined;
+    if (code === CLOSE_BRACE) {
+      if (at === start + 2 || at + 1 >= limit || text.charCodeAt(at + 1) !== CLOSE_BRACE) return undefined;
       return { start, end: at + 2, text: text.slice(start, at + 2), name: text.slice(start + 2, at) };
     }
     if (endsName(code)) return undefined;
@@ -86,5 +89,5 @@ function closing(text: string, from: number, limit: number): number | undefined 
 }
 
 function endsName(code: number): boolean {
-  return code === OPEN || code === LESS || code === GREATER || code === NEWLINE || code === RETURN;
+  return code === OPEN_BRACE || code === LESS || code === GREATER || code === NEWLINE || code === RETURN;
 }

@@ -165,8 +165,8 @@ type Scan = (finder: SiteFinder, weaver: Weaver) => void;
 
 const scans: [string, FieldKind, Scan][] = [
   ['text', 'text', (finder) => void compileText(finder.text, finder)],
-  ['JavaScript', 'function', (finder, weaver) => new JavaScriptScanner(finder, weaver, true).scan()],
-  ['expressions', 'expression', (finder, weaver) => new JavaScriptScanner(finder, weaver, false).scan()],
+  ['JavaScript', 'function', (finder, weaver) => new JavaScriptScanner(finder, weaver, false).scan()],
+  ['expressions', 'expression', (finder, weaver) => new JavaScriptScanner(finder, weaver, true).scan()],
   ['Python', 'function', scanPython],
 ];
 

@@ -1,3 +1,4 @@
+import { BACKSLASH, LESS, OPEN_BRACE } from './grammar.ts';
 import {
   isLineEnd,
   scanLiteral,
@@ -56,7 +57,7 @@ const BEFORE_OBJECT = new Set([
  *
  * In code a site becomes an identifier. In quotes the literal is broken and joined with `+`; in a template literal the
  * site becomes `${identifier}`; a regular expression becomes `new RegExp(…)`. Comments stay as they are, or are
- * blanked out when `keepComments` is false. No line is added or lost.
+ * blanked out in an expression. No line is added or lost.
  *
  * Which `/` begins a regular expression and which `<` compares is decided by the token before, as far as that goes
  * without a parser: `)` of a control statement and `}` of a block are told from those of expressions.
@@ -65,7 +66,7 @@ export class JavaScriptScanner {
   readonly #text: string;
   readonly #finder: SiteFinder;
   readonly #weaver: Weaver;
-  readonly #keepComments: boolean;
+  readonly #isExpression: boolean;
   readonly #brackets: Bracket[] = [];
   #at = 0;
   /** The last token: a word, or one punctuation character; 'x' for a literal or a site. */
@@ -77,11 +78,11 @@ export class JavaScriptScanner {
   /** A regular expression was not closed up to here: a slash before is an operator, or no line would be read once. */
   #noRegexBefore = 0;
 
-  constructor(finder: SiteFinder, weaver: Weaver, keepComments: boolean) {
+  constructor(finder: SiteFinder, weaver: Weaver, isExpression: boolean) {
     this.#text = finder.text;
     this.#finder = finder;
     this.#weaver = weaver;
-    this.#keepComments = keepComments;
+    this.#isExpression = isExpression;
   }
 
   scan(): void {
@@ -146,7 +147,7 @@ export class JavaScriptScanner {
 
   #comment(end: number): void {
     this.#finder.comment(this.#at, end);
-    if (!this.#keepComments) {
+    if (this.#isExpression) {
       this.#weaver.replace(
         this.#at,
         end,
@@ -212,7 +213,7 @@ export class JavaScriptScanner {
 
   /** True when the joined text is to count as one literal, as it was written. */
   #isWhole(sites: readonly Site[]): boolean {
-    if (!this.#keepComments) return true;
+    if (this.#isExpression) return true;
     return sites.some((site) => site.kind === 'env') && sites.every((site) => site.kind !== 'reference');
   }
 
@@ -250,8 +251,8 @@ export class JavaScriptScanner {
     const sites: Site[] = [];
     for (let at = from; at < to; at++) {
       const character = this.#text.charCodeAt(at);
-      if (character === 92) at++;
-      if (character !== 60 && character !== 123) continue;
+      if (character === BACKSLASH) at++;
+      if (character !== LESS && character !== OPEN_BRACE) continue;
       if (isRegex && (this.#text.startsWith('(?', at - 2) || this.#text.startsWith('\\k', at - 2))) continue;
       const site = this.#finder.inText(at, to);
       if (site === undefined) continue;

@@ -1,3 +1,4 @@
+import { BACKSLASH, LESS, OPEN_BRACE } from './grammar.ts';
 import { skipLine, skipSpace, skipWord } from './lexemes.ts';
 import { chunk, scanPythonString, type PythonString, stringPrefix } from './python-string.ts';
 import type { Site, SiteFinder } from './sites.ts';
@@ -170,8 +171,8 @@ class PythonScanner {
     const sites: Site[] = [];
     for (let at = from; at < to; at++) {
       const character = this.#text.charCodeAt(at);
-      if (character === 92) at++;
-      if (character !== 60 && character !== 123) continue;
+      if (character === BACKSLASH) at++;
+      if (character !== LESS && character !== OPEN_BRACE) continue;
       const site = this.#finder.inText(at, to);
       if (site === undefined || site.kind === 'blank') continue;
       sites.push(site);

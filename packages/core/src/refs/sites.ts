@@ -1,5 +1,5 @@
 import type { Finding, Place } from './finding.ts';
-import { isWordy, placeholderAt, type Tag, tagAt } from './grammar.ts';
+import { isWordy, LESS, OPEN_BRACE, placeholderAt, type Tag, tagAt } from './grammar.ts';
 import { isHtmlElement } from './html.ts';
 import { isReserved, type NamedBlock, neverRuns, suggestBlock, suggestVariable } from './names.ts';
 import { readTag, type Reading, type TemplateContext } from './reading.ts';
@@ -37,8 +37,8 @@ export class SiteFinder {
   /** The site at `at` that ends before `limit`, in an ordinary field, a string or a literal. */
   inText(at: number, limit: number): Site | undefined {
     const code = this.text.charCodeAt(at);
-    if (code === 123) return this.#placeholder(at, limit);
-    const tag = code === 60 ? tagAt(this.text, at, limit) : undefined;
+    if (code === OPEN_BRACE) return this.#placeholder(at, limit);
+    const tag = code === LESS ? tagAt(this.text, at, limit) : undefined;
     return tag && this.#tag(tag, this.#kind === 'text' ? 'text' : 'string');
   }
 
@@ -46,8 +46,8 @@ export class SiteFinder {
   inCode(at: number, before: Before): Site | undefined {
     const code = this.text.charCodeAt(at);
     const limit = this.text.length;
-    if (code === 123) return this.#placeholder(at, limit, true);
-    const tag = code === 60 ? tagAt(this.text, at, limit) : undefined;
+    if (code === OPEN_BRACE) return this.#placeholder(at, limit, true);
+    const tag = code === LESS ? tagAt(this.text, at, limit) : undefined;
     if (tag === undefined) return undefined;
     if (before === 'open') return this.#tag(tag, 'code');
     const plausible = tag.shape === 'plain' && tag.path !== undefined && isWordy(tag.text.slice(1, -1));
@@ -59,7 +59,7 @@ export class SiteFinder {
   /** Collects what a comment has to say: nothing in it is ever bound. */
   comment(from: number, to: number): void {
     for (let at = from; at < to; at++) {
-      if (this.text.charCodeAt(at) !== 60) continue;
+      if (this.text.charCodeAt(at) !== LESS) continue;
       const tag = tagAt(this.text, at, to);
       if (tag?.shape === 'plain') this.#unknown(tag, readTag(tag, this.#context), 'comment');
     }

@@ -1,5 +1,6 @@
 import type { Json } from '../json.ts';
 import type { Finding } from './finding.ts';
+import { LESS, OPEN_BRACE } from './grammar.ts';
 import type { TemplateContext } from './reading.ts';
 import { SiteFinder } from './sites.ts';
 import type { Reference, Template, TextPart } from './template.ts';
@@ -78,7 +79,7 @@ function isLiteral(template: Template): boolean {
 function nextMark(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at);
-    if (code === 60 || code === 123) return at;
+    if (code === LESS || code === OPEN_BRACE) return at;
   }
   return text.length;
 }
