@@ -20,13 +20,15 @@ export type Places = ReadonlyMap<string, Place>;
 
 /** Where every block stands, from the `parentId` of blocks; stored maps only where no block says it. */
 export function placeBlocks(workflow: Workflow, found: Diagnostic[]): Places {
-  const blocks = new Map(
-    workflow.blocks.filter(({ type }) => type !== 'note').map((block) => [block.id, block]),
-  );
+  // By id, so that nothing depends on the order of the file's keys.
+  const sorted = workflow.blocks
+    .filter(({ type }) => type !== 'note')
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  const blocks = new Map(sorted.map((block) => [block.id, block]));
   const parents = namedParents(blocks, found);
   for (const [child, parent] of storedParents(workflow.stored, blocks, found)) parents.set(child, parent);
   const places = new Map<string, Place>();
-  for (const id of [...blocks.keys()].toSorted()) place(id, { blocks, parents, places, found });
+  for (const id of blocks.keys()) place(id, { blocks, parents, places, found });
   return places;
 }
 

@@ -6,7 +6,6 @@ import { readJsonText } from '../schema/json-text.ts';
 import { diagnostic } from './codes.ts';
 import type { Compilation } from './compilation.ts';
 import type { CollectionSource } from './plan.ts';
-import { sortKeys } from './sort-keys.ts';
 import type { Site } from './site.ts';
 
 /** Where a container's items come from. What can never be a list is `invalid`: it fails the container when it is reached. */
@@ -42,7 +41,7 @@ function readSource(compilation: Compilation, site: Site, value: Json | undefine
     // Reported as an unknown name; with `compat` the text is no list at run time either.
     if (single.findings.length > 0) return { invalid: 'its reference names nothing.' };
   }
-  const source = typeof value === 'string' ? readText(value) : readItems(sortKeys(value));
+  const source = typeof value === 'string' ? readText(value) : readItems(value);
   if (!('static' in source)) return source;
   const { template, findings } = compileTemplate(source.static, context);
   // References inside a list are data, as in older engines, unless the list has to be filled in anyway.

@@ -19,6 +19,7 @@ import { contentHash } from './hash.ts';
 import { PLAN_FORMAT } from './plan.ts';
 import type { BlockConfig, Plan, PlanLimits } from './plan.ts';
 import { retryPolicy } from './retry.ts';
+import { sortWorkflow } from './sort-workflow.ts';
 import { findStarts } from './starts.ts';
 import { readTimeout } from './timeout.ts';
 import { runnableTypes, typeTable } from './types.ts';
@@ -57,9 +58,9 @@ export function checkWorkflow(workflow: Workflow, options: CompileOptions = {}):
   return analyze(workflow, options).diagnostics;
 }
 
-function analyze(workflow: Workflow, options: CompileOptions): { plan?: Plan; diagnostics: Diagnostic[] } {
-  const compilation = prepare(workflow, options);
-  const { found, structure } = compilation;
+function analyze(authored: Workflow, options: CompileOptions): { plan?: Plan; diagnostics: Diagnostic[] } {
+  const compilation = prepare(authored, options);
+  const { found, structure, workflow } = compilation;
   const starts = findStarts(
     structure.places,
     workflow.blocks.map(({ id }) => id),
@@ -107,16 +108,14 @@ function buildPlan(
   return { ...body, hash: contentHash(body as unknown as Json) };
 }
 
-function prepare(workflow: Workflow, options: CompileOptions): Compilation {
+function prepare(authored: Workflow, options: CompileOptions): Compilation {
+  const workflow = sortWorkflow(authored);
   const { compat = false, limits = {} } = options;
   const types = typeTable(options.blocks);
   const found: Diagnostic[] = [];
   const ports = new Map([...types.values()].map(({ type, ports = [] }) => [type, ports]));
   const structure = buildStructure(workflow, { compat, ports }, found);
-  const names = buildNames(
-    namedBlocks(structure.places),
-    workflow.variables.toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-  );
+  const names = buildNames(namedBlocks(structure.places), workflow.variables);
   return new Compilation({
     workflow,
     structure,

@@ -14,7 +14,6 @@ import { readConditions } from './conditions.ts';
 import { outputSchema } from './outputs.ts';
 import type { BlockConfig } from './plan.ts';
 import { fieldSite } from './site.ts';
-import { sortKeys } from './sort-keys.ts';
 import { isTriggerType } from './types.ts';
 
 /** What executors need of one block, its references compiled. Containers get theirs from `readContainer`. */
@@ -45,9 +44,9 @@ function readParams(
   { trigger, apart }: { trigger: boolean; apart: ReadonlySet<string> },
 ): { [name: string]: Template } {
   const params: { [name: string]: Template } = {};
-  for (const name of Object.keys(block.fields).toSorted()) {
+  for (const name of Object.keys(block.fields)) {
     if (apart.has(name)) continue;
-    const value = sortKeys(fieldValue(compilation, block, name));
+    const value = fieldValue(compilation, block, name);
     if (trigger || name === 'conditions') {
       // Nothing runs before a trigger, and unreadable rows are shown as they are.
       params[name] = { kind: 'literal', value };

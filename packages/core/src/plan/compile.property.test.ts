@@ -1,0 +1,137 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { arbitraryFile, shuffled, soundFile } from '../../../../test/support/arbitrary-workflow.ts';
+import { dose } from '../../../../test/support/dose.ts';
+import type { Json } from '../json.ts';
+import type { Region } from '../machine/skeleton.ts';
+import { parseWorkflow } from '../schema/parse.ts';
+import { serializeWorkflow } from '../schema/serialize.ts';
+import { canonicalJson } from './canonical.ts';
+import { DIAGNOSTIC_CODES, hasErrors } from './codes.ts';
+import { checkWorkflow, compile } from './compile.ts';
+import type { CompileResult } from './compile.ts';
+import type { Diagnostic } from './diagnostic.ts';
+import { contentHash } from './hash.ts';
+import { indexPlan } from './index-plan.ts';
+import { toMermaid } from './mermaid.ts';
+import { readPlan } from './read-plan.ts';
+
+const runs = { numRuns: dose(100, 5000) };
+
+function compileFile(file: Json): CompileResult | undefined {
+  const { workflow } = parseWorkflow(file);
+  return workflow && compile(workflow);
+}
+
+function expectSound(diagnostics: readonly Diagnostic[]): void {
+  for (const { code, severity, message, hint, path } of diagnostics) {
+    expect(Object.keys(DIAGNOSTIC_CODES)).toContain(code);
+    expect(['error', 'warning']).toContain(severity);
+    expect(message).toMatch(/\S/);
+    expect(hint).toMatch(/\S/);
+    expect(Array.isArray(path)).toBe(true);
+  }
+}
+
+function expectSoundRegion(region: Region): void {
+  region.nodes.forEach((node, index) => {
+    for (const { from } of node.ins) {
+      expect(from).toBeLessThan(index);
+      expect(region.nodes[from]?.outs).toContain(index);
+    }
+    for (const to of node.outs) {
+      expect(region.nodes[to]?.ins.map(({ from }) => from)).toContain(index);
+    }
+    const ports = region.nodes
+      .flatMap(({ ins }) => ins.filter(({ from }) => from === index))
+      .map(({ port }) => port);
+    expect(node.handlesError).toBe(ports.includes('error'));
+    if (node.subflow) {
+      expect(node.subflow.body.nodes.length).toBeGreaterThan(0);
+      expectSoundRegion(node.subflow.body);
+    }
+  });
+  const free = region.nodes.flatMap(({ ins }, index) => (ins.length === 0 ? [index] : []));
+  expect(region.entries.toSorted((a, b) => a - b)).toEqual(free);
+}
+
+describe('a workflow of any shape', () => {
+  it('is read back equal from what is written of it', () => {
+    fc.assert(
+      fc.property(arbitraryFile, (file) => {
+        const { workflow } = parseWorkflow(file);
+        expect(workflow).toBeDefined();
+        const written = JSON.parse(JSON.stringify(serializeWorkflow(workflow!))) as Json;
+        expect(parseWorkflow(written)).toEqual({ workflow, diagnostics: [] });
+      }),
+      runs,
+    );
+  });
+
+  it('compiles to one result, whatever the order of its keys', () => {
+    fc.assert(
+      fc.property(
+        arbitraryFile,
+        fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
+        (file, stream) => {
+          const random = (): number => stream.next().value;
+          const result = compileFile(file);
+          expect(compileFile(shuffled(file, random))).toEqual(result);
+        },
+      ),
+      runs,
+    );
+  });
+
+  it('is refused exactly when the check finds an error', () => {
+    fc.assert(
+      fc.property(arbitraryFile, (file) => {
+        const { workflow } = parseWorkflow(file);
+        const result = compile(workflow!);
+        expectSound(result.diagnostics);
+        expect(result.ok).toBe(!hasErrors(checkWorkflow(workflow!)));
+        expect(result.diagnostics).toEqual(checkWorkflow(workflow!));
+      }),
+      runs,
+    );
+  });
+});
+
+describe('a sound workflow of any shape', () => {
+  it('compiles to a sound skeleton that is pure JSON', () => {
+    fc.assert(
+      fc.property(soundFile, (file) => {
+        const result = compileFile(file);
+        expect(result?.diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+        const plan = result?.ok ? result.plan : undefined;
+        expectSoundRegion(plan!.skeleton);
+        expect(readPlan(JSON.parse(JSON.stringify(plan)) as Json)).toEqual(plan);
+        const { hash, ...body } = plan!;
+        expect(hash).toBe(contentHash(body as unknown as Json));
+        const index = indexPlan(plan!);
+        for (const id of Object.keys(plan!.blocks)) {
+          const scope = index.containersAround(id).map((_, depth) => depth);
+          expect(index.placeOf(index.addressOf(id, scope))).toEqual({ block: id, scope });
+        }
+        expect(toMermaid(plan!)).toMatch(/^flowchart TD\n/);
+      }),
+      runs,
+    );
+  });
+
+  it('has the same hash whatever the order of its keys', () => {
+    fc.assert(
+      fc.property(
+        soundFile,
+        fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
+        (file, stream) => {
+          const one = compileFile(file);
+          const other = compileFile(shuffled(file, () => stream.next().value));
+          expect(one?.ok && one.plan.hash).toMatch(/^sha256:[0-9a-f]{64}$/);
+          expect(canonicalJson(other as unknown as Json)).toBe(canonicalJson(one as unknown as Json));
+        },
+      ),
+      runs,
+    );
+  });
+});

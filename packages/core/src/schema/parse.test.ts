@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest';
+import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
+import { PARSE_LIMITS } from './guard.ts';
+import { parseWorkflow, parseWorkflowText } from './parse.ts';
+
+const file = workflowFile({
+  blocks: { s: start(), f: code('return 1') },
+  edges: ['s > f'],
+});
+const codes = (input: unknown): string[] => parseWorkflow(input).diagnostics.map((each) => each.code);
+const withBlock = (block: unknown): unknown => ({ state: { blocks: { b: block }, edges: [] } });
+
+describe('the accepted forms', () => {
+  const exported = { version: '1.0', exportedAt: 'x', workflow: { id: 'w1', name: 'Mine' }, ...file };
+
+  it.each([
+    ['an export', exported],
+    ['an export in data', { data: exported }],
+    ['a state alone', file],
+    ['a bare state', file.state],
+    ['a draft graph in data', { data: file.state }],
+  ])('%s', (_, input) => {
+    const { workflow, diagnostics } = parseWorkflow(input);
+    expect(diagnostics).toEqual([]);
+    expect(workflow?.blocks.map(({ id, type }) => [id, type])).toEqual([
+      ['s', 'start_trigger'],
+      ['f', 'function'],
+    ]);
+    expect(workflow?.edges).toEqual([{ source: 's', target: 'f' }]);
+  });
+
+  it('are read from text, with a byte order mark too', () => {
+    expect(parseWorkflowText(`\ufeff${JSON.stringify(exported)}`).workflow?.id).toBe('w1');
+  });
+
+  it.each([
+    ['its own', exported, 'w1', 'Mine'],
+    ['the UUID in the name of the file', file, '2a1c59de-fdcc-4ae0-b448-69a58b36c29a', 'feedback-digest'],
+  ])('have as id %s', (_, input, id, name) => {
+    const fileName = '/x/feedback-digest-2a1c59de-fdcc-4ae0-b448-69a58b36c29a.json';
+    expect(parseWorkflow(input, { fileName }).workflow).toMatchObject({ id, name });
+  });
+
+  it('have the base name of the file as id where there is no other', () => {
+    expect(parseWorkflow(file, { fileName: 'C:\\flows\\daily.json' }).workflow).toMatchObject({
+      id: 'daily',
+      name: 'daily',
+    });
+    expect(parseWorkflow(file).workflow?.id).toBe('workflow');
+  });
+
+  it('may be made for this engine', () => {
+    expect(parseWorkflow({ ...file.state, metadata: { engine: 'heddle' } }).workflow?.dialect).toBe('heddle');
+    expect(parseWorkflow(file).workflow?.dialect).toBe('import');
+  });
+});
+
+describe('what a block keeps', () => {
+  it('is what runs it, never what draws it', () => {
+    const block = {
+      ...{ id: 'b', type: 'loop', name: 'B', position: null, height: 3, layout: {}, locked: true },
+      ...{ enabled: null, errorEnabled: true, subBlocks: { x: { id: 'x', type: 'code', value: null } } },
+      ...{ data: { width: 2, count: 3, collection: null, parentId: '' }, outputs: null, retry: null },
+    };
+    expect(parseWorkflow(withBlock(block)).workflow?.blocks).toEqual([
+      {
+        ...{ id: 'b', type: 'loop', name: 'B', enabled: true, trigger: false, fields: { x: null } },
+        ...{ container: { count: 3 }, outputs: {} },
+      },
+    ]);
+  });
+
+  it('leaves out malformed fields, and says so', () => {
+    const subBlocks = {
+      undefined: { value: 1 },
+      a: 'text',
+      b: { type: 'unknown', value: 1 },
+      c: { value: 2 },
+    };
+    const { workflow, diagnostics } = parseWorkflow(withBlock({ type: 'function', name: 'B', subBlocks }));
+    expect(workflow?.blocks[0]?.fields).toEqual({ c: 2 });
+    expect(diagnostics.map(({ code, path }) => [code, path.at(-1)])).toEqual([
+      ['FIELD_DROPPED', 'undefined'],
+      ['FIELD_DROPPED', 'a'],
+      ['FIELD_DROPPED', 'b'],
+    ]);
+  });
+
+  it('is its id as a name when it has none', () => {
+    const { workflow, diagnostics } = parseWorkflow(withBlock({ type: 'function', name: ' ' }));
+    expect(workflow?.blocks[0]?.name).toBe('b');
+    expect(diagnostics[0]?.code).toBe('NAME_MISSING');
+  });
+});
+
+describe('variables', () => {
+  const variable = { id: 'v', name: 'n', type: 'number', value: '4' };
+  it.each([
+    ['a record', { v: variable }],
+    ['an array', [variable]],
+    ['JSON text', JSON.stringify({ v: variable })],
+    ['JSON text of an array', JSON.stringify([variable])],
+  ])('are read from %s', (_, variables) => {
+    expect(parseWorkflow({ ...file.state, variables }).workflow?.variables).toEqual([variable]);
+  });
+
+  it.each([[null], [''], [{}], [{ v: null }]])('may be none: %j', (variables) => {
+    expect(parseWorkflow({ ...file.state, variables })).toMatchObject({
+      workflow: { variables: [] },
+      diagnostics: [],
+    });
+  });
+
+  it('of an unknown type are strings, with a warning', () => {
+    const { workflow, diagnostics } = parseWorkflow({
+      ...file.state,
+      variables: [{ name: 'a', type: 'date' }],
+    });
+    expect(workflow?.variables).toEqual([{ id: 'a', name: 'a', type: 'string', value: null }]);
+    expect(diagnostics[0]?.code).toBe('VARIABLE_TYPE_UNKNOWN');
+  });
+
+  it.each([['{bad'], ['5'], [5]])('that are none are an error: %j', (variables) => {
+    expect(codes({ ...file.state, variables })).toEqual(['INPUT_SHAPE']);
+  });
+});
+
+describe('hostile input', () => {
+  const deep = (levels: number): unknown => {
+    let value: unknown = 1;
+    for (let level = 0; level < levels; level++) value = [value];
+    return value;
+  };
+
+  it.each([
+    ['null', null],
+    ['a number', 5],
+    ['a text', 'x'],
+    ['an empty object', {}],
+    ['a function', () => 1],
+    ['undefined', undefined],
+  ])('%s holds no workflow', (_, input) => {
+    const { workflow, diagnostics } = parseWorkflow(input);
+    expect(workflow).toBeUndefined();
+    expect(diagnostics.at(-1)).toMatchObject({ code: 'INPUT_SHAPE', severity: 'error' });
+  });
+
+  it('gives the place of a fault in JSON text', () => {
+    const { diagnostics } = parseWorkflowText('{"blocks": {,}}');
+    expect(diagnostics).toMatchObject([
+      { code: 'JSON_INVALID', message: expect.stringMatching(/position 12/) },
+    ]);
+  });
+
+  it('never gets a prototype in', () => {
+    const { workflow, diagnostics } = parseWorkflowText(
+      '{"blocks": {"b": {"type": "function", "name": "B", "__proto__": {"enabled": false}}, "__proto__": {}}, "edges": []}',
+    );
+    expect(workflow).toBeUndefined();
+    expect(diagnostics.map(({ code, path }) => [code, path])).toEqual([
+      ['KEY_FORBIDDEN', ['blocks', 'b', '__proto__']],
+      ['KEY_FORBIDDEN', ['blocks', '__proto__']],
+    ]);
+  });
+
+  it('may use the names of inherited properties for blocks, fields and variables', () => {
+    const blocks = { constructor: { type: 'function', name: 'C', subBlocks: { toString: { value: 1 } } } };
+    const { workflow, diagnostics } = parseWorkflow({
+      blocks,
+      edges: [],
+      variables: { valueOf: { name: 'x' } },
+    });
+    expect(diagnostics).toEqual([]);
+    expect(workflow?.blocks[0]).toMatchObject({ id: 'constructor', fields: { toString: 1 } });
+    expect(parseWorkflow({ blocks: { b: {} }, edges: [] }).workflow).toBeUndefined();
+  });
+
+  it('that is nested too deep, or a circle, is cut off and refused', () => {
+    const circle: unknown[] = [];
+    circle.push(circle);
+    for (const value of [deep(5000), circle]) {
+      expect(codes(withBlock({ type: 'function', name: 'B', subBlocks: { x: { value } } }))).toEqual([
+        'INPUT_TOO_DEEP',
+      ]);
+    }
+  });
+
+  it('that is too large is refused', () => {
+    const blocks = Object.fromEntries(
+      Array.from({ length: PARSE_LIMITS.blocks + 1 }, (_, index) => [`b${index}`, null]),
+    );
+    expect(codes({ blocks, edges: [] })).toEqual(['INPUT_TOO_LARGE']);
+    const edges = Array.from({ length: PARSE_LIMITS.edges + 1 }, () => null);
+    expect(codes({ blocks: {}, edges })).toEqual(['INPUT_TOO_LARGE']);
+    const name = 'x'.repeat(PARSE_LIMITS.stringChars + 1);
+    expect(codes({ blocks: {}, edges: [], metadata: { name } })).toEqual(['INPUT_TOO_LARGE']);
+  });
+
+  it('is reported with every fault at once, each with its path', () => {
+    const input = {
+      data: {
+        blocks: {
+          a: { id: 'z', type: 'function', name: 'A' },
+          b: { type: 5, name: 'B', enabled: 'yes', data: [] },
+          c: null,
+        },
+        edges: [{ source: 1, target: 'b' }, 'x', { source: 'a', target: '' }],
+        loops: { l: { nodes: [1] } },
+      },
+    };
+    expect(parseWorkflow(input).diagnostics.map(({ code, path }) => `${code} ${path.join('.')}`)).toEqual([
+      'BLOCK_ID_MISMATCH blocks.a.id',
+      'INPUT_SHAPE blocks.b.type',
+      'INPUT_SHAPE blocks.b.enabled',
+      'INPUT_SHAPE blocks.b.data',
+      'INPUT_SHAPE blocks.c',
+      'INPUT_SHAPE edges.0.source',
+      'INPUT_SHAPE edges.1',
+      'INPUT_SHAPE edges.2.target',
+      'INPUT_SHAPE loops.l.nodes.0',
+    ]);
+  });
+
+  it('of wrong outer types is refused', () => {
+    expect(codes({ blocks: [], edges: {} })).toEqual(['INPUT_SHAPE', 'INPUT_SHAPE']);
+    expect(codes({ blocks: {} })).toEqual(['INPUT_SHAPE']);
+  });
+
+  it('that is not JSON is refused where it stands', () => {
+    const value = { a: [1n, Number.NaN, Symbol('s')] };
+    expect(codes(withBlock({ type: 'function', name: 'B', subBlocks: { x: { value } } }))).toEqual([
+      'INPUT_SHAPE',
+      'INPUT_SHAPE',
+      'INPUT_SHAPE',
+    ]);
+  });
+});

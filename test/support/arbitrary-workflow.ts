@@ -1,0 +1,188 @@
+import fc from 'fast-check';
+import type { Json, JsonObject } from '../../packages/core/src/json.ts';
+import { workflowFile } from './workflow-file.ts';
+import type { DrawnBlock } from './workflow-file.ts';
+
+const IDS = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', '7', '10', 'constructor', 'L', 'M', 'P', 'Q'];
+const NAMES = ['Fetch', 'fetch', 'Fetch.2', 'My Block', 'div', 'L', 'A+B', 'Über', '…', 'toString'];
+const TYPES = [
+  'function',
+  'condition',
+  'response',
+  'variables',
+  'agent',
+  'slack',
+  'wait',
+  'note',
+  'router_v2',
+];
+const PORTS = ['', ':error', ':source', ':source-right', ':odd', ':condition-x', ':loop-start-source'];
+const TEXTS = [
+  ...[
+    '<start.x>',
+    '<fetch.result.a[0]>',
+    '<fetsh.x>',
+    '<loop.index>',
+    '<parallel.currentItem>',
+    '<variable.n>',
+  ],
+  ...[
+    '<variable.m>',
+    '{{KEY}}',
+    'return 1',
+    '<myblock>',
+    '<L.results[0]>',
+    '<div>',
+    '"<start.x>"',
+    '`',
+    '// <a.b>',
+  ],
+  ...["['a', 'b']", '[1, {"k": "{{KEY}}"}]', 'null', '3', '-1', '2.5', '<start.n> < 3', ''],
+];
+
+const text = fc.array(fc.constantFrom(...TEXTS), { maxLength: 3 }).map((parts) => parts.join(' '));
+const value: fc.Arbitrary<Json> = fc.oneof(text, fc.constantFrom<Json>(null, 0, 5, true, 'x'), nested());
+const rows = fc
+  .array(fc.record({ id: fc.constantFrom('x', 'y'), title: fc.constantFrom('if', 'else'), value: text }), {
+    maxLength: 3,
+  })
+  .chain((list) => fc.constantFrom<Json>(list, JSON.stringify(list), '[bad'));
+
+function nested(): fc.Arbitrary<Json> {
+  const pair = fc.record({ b: text, a: fc.array(text, { maxLength: 2 }), c: fc.integer() });
+  return fc.oneof(pair, fc.array(pair, { maxLength: 2 })) as fc.Arbitrary<Json>;
+}
+
+const container: fc.Arbitrary<DrawnBlock> = fc
+  .record({
+    type: fc.constantFrom('loop', 'parallel'),
+    data: fc.record(
+      {
+        loopType: fc.constantFrom<Json>('for', 'forEach', 'while', 'doWhile', 'odd'),
+        parallelType: fc.constantFrom<Json>('count', 'collection', 'odd'),
+        count: value,
+        collection: value,
+        whileCondition: text,
+        doWhileCondition: text,
+        batchSize: fc.constantFrom<Json>(0, 3, 50, 'x', null),
+        onBranchError: fc.constant('collect'),
+      },
+      { requiredKeys: [] },
+    ),
+  })
+  .map(({ type, data }) => ({ type, data: data as JsonObject }));
+
+const plain: fc.Arbitrary<DrawnBlock> = fc
+  .record({
+    type: fc.constantFrom(...TYPES),
+    fields: fc.record({ code: text, conditions: rows, routes: rows, data: value }, { requiredKeys: [] }),
+    retry: fc.constantFrom<Json>(
+      null,
+      { enabled: true },
+      { enabled: true, maxTries: 9, waitBetweenTriesMs: 'x' },
+    ),
+  })
+  .map(({ type, fields, retry }) => ({ type, fields: fields as JsonObject, retry }));
+
+const block = fc
+  .record({
+    base: fc.oneof({ weight: 3, arbitrary: plain }, { weight: 2, arbitrary: container }),
+    name: fc.option(fc.constantFrom(...NAMES), { nil: undefined }),
+    parentId: fc.option(fc.constantFrom(...IDS), { nil: undefined }),
+    enabled: fc.constantFrom(true, true, true, true, false),
+  })
+  .map(({ base, name, parentId, enabled }): DrawnBlock => ({
+    ...base,
+    enabled,
+    ...(name !== undefined && { name }),
+    ...(parentId !== undefined && { parentId }),
+  }));
+
+const variable = fc.record({
+  name: fc.constantFrom('n', 'N', 'other'),
+  type: fc.constantFrom('number', 'array', 'object', 'date'),
+  value,
+});
+
+/** Exported files with one start, some sound and most of them not: wild edges, containers, names and references. */
+export const arbitraryFile: fc.Arbitrary<{ state: JsonObject }> = fc
+  .record({
+    blocks: fc.dictionary(fc.constantFrom(...IDS), block, { maxKeys: 9, noNullPrototype: true }),
+    edges: fc.array(
+      fc.tuple(fc.constantFrom('s', ...IDS), fc.constantFrom(...PORTS), fc.constantFrom(...IDS)),
+      { maxLength: 16 },
+    ),
+    variables: fc.dictionary(fc.constantFrom('v', 'w'), variable, { noNullPrototype: true }),
+    lists: fc.dictionary(fc.constantFrom('L', 'P', 'a'), fc.array(fc.constantFrom(...IDS), { maxLength: 3 })),
+  })
+  .map(({ blocks, edges, variables, lists }) => {
+    const fields = { inputFormat: [{ id: '1', name: 'x', type: 'string' }] };
+    const loops = Object.entries(lists).map(([id, nodes]): [string, Json] => [
+      id,
+      { id, nodes, iterations: 2 },
+    ]);
+    return workflowFile({
+      blocks: { s: { type: 'start_trigger', name: 'Start', fields }, ...blocks },
+      edges: edges.map(([source, port, target]) => `${source}${port} > ${target}`),
+      state: { variables: variables as JsonObject, loops: Object.fromEntries(loops) },
+    });
+  });
+
+/** Sound files: a graph without circles in which every edge leads from an earlier block to a later one of the same container. */
+export const soundFile: fc.Arbitrary<{ state: JsonObject }> = fc
+  .record({
+    parents: fc.array(fc.nat(), { minLength: 1, maxLength: 12 }),
+    kinds: fc.array(fc.constantFrom('function', 'loop', 'parallel', 'condition'), {
+      minLength: 12,
+      maxLength: 12,
+    }),
+    edges: fc.array(fc.tuple(fc.nat(), fc.nat(), fc.constantFrom('', '', ':error')), { maxLength: 20 }),
+  })
+  .map(({ parents, kinds, edges }) => drawSound(parents, kinds, edges));
+
+function drawSound(
+  parents: readonly number[],
+  kinds: readonly string[],
+  drawn: readonly (readonly [number, number, string])[],
+): { state: JsonObject } {
+  const blocks: { [id: string]: DrawnBlock } = { s: { type: 'start_trigger', name: 'Start' } };
+  const edges: string[] = [];
+  const around: (string | undefined)[] = [];
+  const isContainer = (index: number): boolean => kinds[index] === 'loop' || kinds[index] === 'parallel';
+  parents.forEach((choice, index) => {
+    const homes = [
+      undefined,
+      ...parents.flatMap((_, other) => (other < index && isContainer(other) ? [`n${other}`] : [])),
+    ];
+    const parentId = homes[choice % homes.length];
+    around.push(parentId);
+    const id = `n${index}`;
+    blocks[id] = {
+      type: kinds[index] as string,
+      fields: { code: `return <n${(index * 7) % parents.length}.result>`, conditions: '[]' },
+      ...(parentId !== undefined && { parentId }),
+      ...(isContainer(index) && { data: { count: 2 } }),
+    };
+    edges.push(parentId === undefined ? `s > ${id}` : `${parentId} > ${id}`);
+    if (isContainer(index)) {
+      blocks[`${id}x`] = { parentId: id, fields: { code: 'return <loop.index>' }, name: `${id}x` };
+      edges.push(`${id}:loop-start-source > ${id}x`);
+      if (kinds[index] === 'parallel') blocks[`${id}x`] = { parentId: id, fields: { code: 'return 1' } };
+    }
+  });
+  for (const [one, other, port] of drawn) {
+    const from = Math.min(one % parents.length, other % parents.length);
+    const to = Math.max(one % parents.length, other % parents.length);
+    if (from !== to && around[from] === around[to]) edges.push(`n${from}${port} > n${to}`);
+  }
+  return workflowFile({ blocks, edges });
+}
+
+/** The value with the keys of every object in another order. */
+export function shuffled(value: Json, random: () => number): Json {
+  if (Array.isArray(value)) return value.map((item) => shuffled(item, random));
+  if (typeof value !== 'object' || value === null) return value;
+  const keys = Object.keys(value).map((key) => ({ key, at: random() }));
+  keys.sort((a, b) => a.at - b.at);
+  return Object.fromEntries(keys.map(({ key }) => [key, shuffled(value[key] as Json, random)]));
+}

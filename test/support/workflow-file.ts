@@ -1,0 +1,76 @@
+import type { Json, JsonObject } from '../../packages/core/src/json.ts';
+
+/** A block of an exported file, as far as a test has something to say about it. */
+export interface DrawnBlock {
+  type?: string;
+  name?: string;
+  enabled?: boolean;
+  triggerMode?: boolean;
+  parentId?: string;
+  data?: JsonObject;
+  outputs?: JsonObject;
+  retry?: Json;
+  timeoutMs?: Json;
+  /** Values of its fields. */
+  fields?: JsonObject;
+}
+
+export interface DrawnWorkflow {
+  blocks: { [id: string]: DrawnBlock };
+  /** `a > b`; `a:error > b` names the port it leaves by. */
+  edges?: readonly string[];
+  /** Further keys of the state. */
+  state?: JsonObject;
+}
+
+/** An exported file; every block is a function and has its id as name unless it says otherwise. */
+export function workflowFile({ blocks, edges = [], state = {} }: DrawnWorkflow): { state: JsonObject } {
+  const entries = Object.entries(blocks).map(([id, block]): [string, JsonObject] => [
+    id,
+    fileBlock(id, block),
+  ]);
+  return { state: { blocks: Object.fromEntries(entries), edges: edges.map(fileEdge), ...state } };
+}
+
+/** A function block. */
+export function code(text: string, more: DrawnBlock = {}): DrawnBlock {
+  return { ...more, type: 'function', fields: { code: text } };
+}
+
+/** A start block. */
+export function start(more: DrawnBlock = {}): DrawnBlock {
+  return { type: 'start_trigger', name: 'Start', ...more };
+}
+
+/** A condition with a row for each expression: `if`, `else if` …, and `else` where it is empty. */
+export function condition(id: string, ...expressions: string[]): DrawnBlock {
+  const rows = expressions.map((value, index) => ({
+    id: `${id}-${index}`,
+    title: value === '' ? 'else' : index === 0 ? 'if' : 'else if',
+    value,
+  }));
+  return { type: 'condition', fields: { conditions: JSON.stringify(rows) } };
+}
+
+function fileBlock(id: string, block: DrawnBlock): JsonObject {
+  const { type = 'function', name = id, parentId, data, fields = {}, ...rest } = block;
+  const subBlocks = Object.entries(fields).map(([key, value]): [string, JsonObject] => [
+    key,
+    { id: key, type: 'short-input', value },
+  ]);
+  return {
+    id,
+    type,
+    name,
+    position: { x: 0, y: 0 },
+    ...(rest as JsonObject),
+    subBlocks: Object.fromEntries(subBlocks),
+    data: { ...(parentId !== undefined && { parentId, extent: 'parent' }), ...data },
+  };
+}
+
+function fileEdge(drawn: string, index: number): JsonObject {
+  const [from = '', target = ''] = drawn.split(' > ');
+  const [source = '', ...port] = from.split(':');
+  return { id: `e${index}`, source, target, ...(port.length > 0 && { sourceHandle: port.join(':') }) };
+}
