@@ -18,8 +18,9 @@ export interface Env {
 
 /** The environment, read once from `source`. */
 export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
-  const values = environment.parse(source);
-  const { TERM } = settings.parse(source);
+  // The process's own environment is no plain object.
+  const values = environment.parse({ ...source });
+  const { TERM } = settings.parse({ ...source });
   return {
     canUpdateLines: TERM !== 'dumb',
     value: (name) => (Object.hasOwn(values, name) ? values[name] : undefined),

@@ -36,7 +36,9 @@ function declareList(runs: Command, io: Io, done: Done): void {
 }
 
 function declareShow(runs: Command, io: Io, done: Done): void {
-  const command = runs.command('show').description('Shows a run: how it stands, what its blocks did, its output.');
+  const command = runs
+    .command('show')
+    .description('Shows a run: how it stands, what its blocks did, its output.');
   withOptions(command.argument('<run>', 'a run'), [
     new Option('--json', 'print {"data": run} with its logs').default(false),
     ...runOptions('data'),
@@ -47,7 +49,9 @@ function declareShow(runs: Command, io: Io, done: Done): void {
 }
 
 function declareTail(runs: Command, io: Io, done: Done): void {
-  const command = runs.command('tail').description('Follows a run from its beginning until it ends or a person is needed.');
+  const command = runs
+    .command('tail')
+    .description('Follows a run from its beginning until it ends or a person is needed.');
   withOptions(command.argument('<run>', 'a run'), [
     new Option('--json', 'print {"data": run} at the end, and no progress').default(false),
     ...runOptions('data'),
@@ -71,7 +75,9 @@ function declareCancel(runs: Command, io: Io, done: Done): void {
 function declareResume(runs: Command, io: Io, done: Done): void {
   const command = runs
     .command('resume')
-    .description('Answers a pause, or goes on with a run whose process has died. Takes up the open runs of the folder.');
+    .description(
+      'Answers a pause, or goes on with a run whose process has died. Takes up the open runs of the folder.',
+    );
   withOptions(command.argument('<run>', 'a run'), [
     new Option('--point <id>', 'the pause to answer, when several are open'),
     ...runOptions('input', 'env', 'data', 'json', 'select'),
@@ -102,12 +108,16 @@ function withOptions(command: Command, options: readonly Option[]): Command {
 }
 
 function statusOption(): Option {
-  return new Option('--status <status>', `only runs of this status, several with commas (${STATUSES.join(', ')})`)
-    .default([], 'all')
+  return new Option(
+    '--status <status>',
+    `only runs of this status, several with commas (${STATUSES.join(', ')})`,
+  )
+    .default([])
     .argParser((text: string) => {
       const statuses = text.split(',').map((status) => status.trim());
       const unknown = statuses.find((status) => !STATUSES.includes(status));
-      if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${STATUSES.join(', ')}.`);
+      if (unknown !== undefined)
+        throw new InvalidArgumentError(`"${unknown}" is none of ${STATUSES.join(', ')}.`);
       return statuses;
     });
 }

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander';
+import type { Argument, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
 import { declareRuns } from './program-runs.ts';
@@ -62,7 +63,9 @@ function declarePlan(program: Command, io: Io, done: (exit: number) => void): vo
   program
     .command('plan')
     .summary('Show what a workflow is compiled to.')
-    .description('Shows what a workflow is compiled to: its start, its blocks in order, what it reads and needs.')
+    .description(
+      'Shows what a workflow is compiled to: its start, its blocks in order, what it reads and needs.',
+    )
     .argument('<file>', 'an exported workflow (JSON)')
     .addOption(new Option('--mermaid', 'print a Mermaid flowchart').default(false).conflicts('json'))
     .option('--json', 'print {"data": plan}', false)
@@ -79,7 +82,17 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
     .summary('Run a workflow and print its output.')
     .description('Runs a workflow. Its output is printed on stdout, what happens meanwhile on stderr.')
     .argument('<file>', 'an exported workflow (JSON)');
-  for (const option of runOptions('input', 'env', 'mocks', 'workflows', 'data', 'compat', 'json', 'select', 'timeout')) {
+  for (const option of runOptions(
+    'input',
+    'env',
+    'mocks',
+    'workflows',
+    'data',
+    'compat',
+    'json',
+    'select',
+    'timeout',
+  )) {
     command.addOption(option);
   }
   command.action(async (file: string, options) => {
@@ -101,7 +114,7 @@ function fullName(command: Command): string {
   return command.parent ? `${fullName(command.parent)} ${command.name()}` : command.name();
 }
 
-function helpStyle(io: Io): Parameters<Command['configureHelp']>[0] {
+function helpStyle(io: Io): Partial<Help> & { helpWidth: number } {
   const style = styleFor(io.stdout);
   return {
     helpWidth: Math.min(io.stdout.columns ?? 100, 110),
@@ -110,11 +123,25 @@ function helpStyle(io: Io): Parameters<Command['configureHelp']>[0] {
     styleSubcommandText: (text) => style.cyan(text),
     styleOptionText: (text) => style.cyan(text),
     styleArgumentText: (text) => style.cyan(text),
-    subcommandTerm: (command) =>
-      `${command.name()}${command.registeredArguments.map((each) => ` ${each.required ? `<${each.name()}${each.variadic ? '...' : ''}>` : `[${each.name()}]`}`).join('')}`,
+    // Defaults that say no more than "nothing" are noise.
+    optionDescription: ({ description, defaultValue }) =>
+      typeof defaultValue === 'string' || typeof defaultValue === 'number'
+        ? `${description} (default ${defaultValue})`
+        : description,
+    subcommandTerm: (command) => [command.name(), ...command.registeredArguments.map(argumentTerm)].join(' '),
   };
 }
 
+function argumentTerm(argument: Argument): string {
+  const name = `${argument.name()}${argument.variadic ? '…' : ''}`;
+  return argument.required ? `<${name}>` : `[${name}]`;
+}
+
 function errorText(io: Io, text: string): string {
-  return `${styleFor(io.stderr).red('heddle:')} ${text.replace(/^error: /, '')}`;
+  const file = /^error: unknown command '(.*\.json)'/.exec(text)?.[1];
+  const message =
+    file === undefined
+      ? text.replace(/^error: /, '')
+      : `"${file}" is no command. To run it: heddle run ${file}\n`;
+  return `${styleFor(io.stderr).red('heddle:')} ${message}`;
 }

@@ -26,13 +26,19 @@ const DEFINITIONS = {
     repeatable('--mock <type=json>', 'output in place of every block of a type (repeatable)'),
     repeatable('--mocks <file>', '{"blocks": {NAME: …}, "types": {TYPE: …}}, each a value or a list in turn'),
   ],
-  workflows: () => [new Option('--workflows <dir>', 'folder with the workflows that this one runs as children')],
+  workflows: () => [
+    new Option('--workflows <dir>', 'folder with the workflows that this one runs as children'),
+  ],
   data: () => [new Option('--data <dir>', 'folder in which runs are kept').default('./.heddle')],
   compat: () => [
-    new Option('--compat', 'read unknown references and edges as older engines do, with warnings').default(false),
+    new Option('--compat', 'read unknown references and edges as older engines do, with warnings').default(
+      false,
+    ),
   ],
   json: () => [new Option('--json', 'print {"data": run} on stdout and no progress').default(false)],
-  select: () => [repeatable('--select <block.path>', 'show this value in blockOutputs, with --json (repeatable)')],
+  select: () => [
+    repeatable('--select <block.path>', 'show this value in blockOutputs, with --json (repeatable)'),
+  ],
   timeout: () => [
     new Option('--timeout <seconds>', 'fail the run when it takes longer').argParser((text: string) => {
       const seconds = Number(text);
@@ -49,6 +55,9 @@ export function runOptions(...groups: (keyof typeof DEFINITIONS)[]): Option[] {
 
 /** An option that may stand several times; what it was given is collected. */
 export function repeatable(flags: string, description: string): Option {
-  const option = new Option(flags, description).argParser((value: string, before: string[]) => [...before, value]);
-  return option.default([], 'none');
+  const option = new Option(flags, description).argParser((value: string, before: string[]) => [
+    ...before,
+    value,
+  ]);
+  return option.default([]);
 }

@@ -1,13 +1,13 @@
 import type { Plan } from '@heddle/core';
 import { EXIT } from '../exit-code.ts';
-import { blockNames } from '../input/block-names.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { WorkflowFile } from '../input/workflow-file.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { mermaid } from '../plan/mermaid.ts';
 import { planLines } from '../plan/plan-lines.ts';
-import { countsOf, diagnosticLines } from '../render/diagnostics.ts';
+import { countsOf } from '../render/diagnostics.ts';
+import { refuse } from '../refuse.ts';
 import { styleFor } from '../render/style.ts';
 
 export interface PlanOptions {
@@ -23,18 +23,6 @@ export async function plan(io: Io, file: string, options: PlanOptions): Promise<
   if (options.json) writeJson(io, { data: read.plan });
   else show(io, read.plan, read, options);
   return EXIT.completed;
-}
-
-function refuse(io: Io, { file, text, diagnostics }: WorkflowFile, { json }: PlanOptions): number {
-  const style = styleFor(io.stderr);
-  const message = `${file} cannot run: ${countsOf(diagnostics)}.`;
-  if (json) {
-    io.stderr.write(`${JSON.stringify({ error: { code: 'WORKFLOW_INVALID', message, details: { diagnostics } } })}\n`);
-  } else {
-    const lines = diagnosticLines(diagnostics, blockNames(text), style);
-    io.stderr.write(`${[...lines, `${style.red('✗')} ${message}`].join('\n')}\n`);
-  }
-  return EXIT.invalid;
 }
 
 function show(io: Io, compiled: Plan, { file, diagnostics }: WorkflowFile, options: PlanOptions): void {

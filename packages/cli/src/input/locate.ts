@@ -42,5 +42,7 @@ function step(node: AnyNode, key: string | number): AnyNode | undefined {
   if (node.type === 'Array' && typeof key === 'number') return node.elements[key]?.value;
   if (node.type !== 'Object') return undefined;
   // The last of equal keys is the one that counts.
-  return node.members.findLast(({ name }) => (name.type === 'String' ? name.value : name.name) === String(key))?.value;
+  return node.members.findLast(
+    ({ name }) => (name.type === 'String' ? name.value : name.name) === String(key),
+  )?.value;
 }

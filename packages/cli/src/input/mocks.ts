@@ -40,10 +40,14 @@ function mockPair(pair: string): [string, Json] {
   const split = pair.indexOf('=');
   const type = pair.slice(0, Math.max(0, split)).trim();
   const example = `--mock slack='{"ok": true}'`;
-  if (type === '') throw new UsageError(`--mock ${pair} names no block type.`, `Give it as TYPE=JSON: ${example}`);
+  if (type === '')
+    throw new UsageError(`--mock ${pair} names no block type.`, `Give it as TYPE=JSON: ${example}`);
   try {
     return [type, JSON.parse(pair.slice(split + 1)) as Json];
   } catch (error) {
-    throw new UsageError(`The mock of "${type}" is not JSON: ${(error as SyntaxError).message}`, `Give it as TYPE=JSON: ${example}`);
+    throw new UsageError(
+      `The mock of "${type}" is not JSON: ${(error as SyntaxError).message}`,
+      `Give it as TYPE=JSON: ${example}`,
+    );
   }
 }

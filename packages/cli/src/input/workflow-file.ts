@@ -42,7 +42,10 @@ function placed(file: string, text: string, diagnostics: readonly Diagnostic[]):
 }
 
 /** Files over the limits are refused unread; nobody needs a line in them. */
-function finder(text: string, diagnostics: readonly Diagnostic[]): (path: Diagnostic['path']) => Position | undefined {
+function finder(
+  text: string,
+  diagnostics: readonly Diagnostic[],
+): (path: Diagnostic['path']) => Position | undefined {
   const refused = diagnostics.some(({ code }) => code === 'INPUT_TOO_LARGE' || code === 'INPUT_TOO_DEEP');
   return refused ? () => undefined : locator(text);
 }

@@ -11,8 +11,13 @@ export function inputsOf(plan: Plan): string {
   const format = literalOf(plan.blocks[plan.start]?.params['inputFormat']);
   const rows = Array.isArray(format) ? format.filter(isJsonObject) : [];
   return rows
-    .filter((row) => typeof own(row, 'name') === 'string' && own(row, 'name') !== '')
-    .map((row) => `${String(own(row, 'name'))} ${String(own(row, 'type') ?? 'string')}`)
+    .flatMap((row) => {
+      const name = own(row, 'name');
+      const type = own(row, 'type');
+      return typeof name === 'string' && name !== ''
+        ? [`${name} ${typeof type === 'string' ? type : 'string'}`]
+        : [];
+    })
     .join(', ');
 }
 
@@ -37,13 +42,15 @@ export function containerWords(container: ContainerConfig, node: Node): string {
 }
 
 function countWords(count: CountSource, noun: string): string {
-  return 'static' in count ? plural(count.static, noun) : `${count.expression.authored} ${plural(2, noun).slice(2)}`;
+  return 'static' in count
+    ? plural(count.static, noun)
+    : `${count.expression.authored} ${plural(2, noun).slice(2)}`;
 }
 
 function collectionWords({ collection }: Extract<ContainerConfig, { collection: unknown }>): string {
   if ('static' in collection) return `of ${plural(collection.static.length, 'item')}`;
   if ('reference' in collection) return collection.reference.text;
-  return 'text' in collection ? 'item of a list with placeholders' : `nothing: ${collection.invalid}`;
+  return 'template' in collection ? 'item of a list with placeholders' : `nothing: ${collection.invalid}`;
 }
 
 /** Where a node leads to: `if → Ship, else → Review`; only ports that are worth a word. */
@@ -54,7 +61,9 @@ export function portWords(plan: Plan, region: Region, node: Node): string {
     .flatMap((target) => {
       const to = region.nodes[target];
       const ports = to?.ins.filter((edge) => edge.from === position).map((edge) => edge.port) ?? [];
-      return ports.filter((port) => port !== 'source').map((port) => `${titles.get(port) ?? port} → ${nameOf(plan, to)}`);
+      return ports
+        .filter((port) => port !== 'source')
+        .map((port) => `${titles.get(port) ?? port} → ${nameOf(plan, to)}`);
     })
     .join(', ');
 }

@@ -17,7 +17,9 @@ interface Level {
 
 function regionLines(plan: Plan, region: Region, level: Level): string[] {
   return [
-    ...region.nodes.flatMap((node, index) => nodeLines(plan, node, { ...level, prefix: `${level.prefix}${index}` })),
+    ...region.nodes.flatMap((node, index) =>
+      nodeLines(plan, node, { ...level, prefix: `${level.prefix}${index}` }),
+    ),
     ...region.nodes.flatMap((node, index) =>
       node.ins.map(({ from, port }) => {
         const label = port === 'source' ? '' : `|${quoted(portTitle(plan, region.nodes[from], port))}|`;

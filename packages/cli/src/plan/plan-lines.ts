@@ -12,7 +12,10 @@ export function planLines(plan: Plan, style: Style): string[] {
   const start = plan.blocks[plan.start];
   const inputs = inputsOf(plan);
   const head = [
-    [style.dim('start'), `${safeLine(start?.name ?? plan.start)}${inputs === '' ? '' : style.dim(`  takes ${safeLine(inputs)}`)}`],
+    [
+      style.dim('start'),
+      `${safeLine(start?.name ?? plan.start)}${inputs === '' ? '' : style.dim(`  takes ${safeLine(inputs)}`)}`,
+    ],
     [style.dim('needs'), needs(plan, style)],
     [style.dim('hash'), plan.hash],
   ].filter(([, value]) => value !== '') as string[][];
@@ -55,9 +58,13 @@ function rows(plan: Plan, region: Region, around: Around): string[][] {
       `${'  '.repeat(depth)}${safeLine(block.name)}`,
       block.type,
       style.dim(node.class),
-      notes(plan, region, node, block).map((note) => safeLine(note)).join(style.dim(' · ')),
+      notes(plan, region, node, block)
+        .map((note) => safeLine(note))
+        .join(style.dim(' · ')),
     ];
-    const inner = node.subflow ? rows(plan, node.subflow.body, { style, depth: depth + 1, numbers: `${number}.` }) : [];
+    const inner = node.subflow
+      ? rows(plan, node.subflow.body, { style, depth: depth + 1, numbers: `${number}.` })
+      : [];
     return [row, ...inner];
   });
 }
@@ -67,7 +74,9 @@ function notes(plan: Plan, region: Region, node: Region['nodes'][number], block:
   return [
     block.container ? containerWords(block.container, node) : '',
     portWords(plan, region, node),
-    node.retry ? `${plural(node.retry.maxTries, 'try').replace('trys', 'tries')}, ${node.retry.waitMs} ms apart` : '',
+    node.retry
+      ? `${plural(node.retry.maxTries, 'try').replace('trys', 'tries')}, ${node.retry.waitMs} ms apart`
+      : '',
     node.timeoutMs === undefined ? '' : `at most ${node.timeoutMs} ms`,
     node.subflow?.collectErrors ? 'collects failures' : '',
     reads.length === 0 || block.container ? '' : `reads ${reads.join(', ')}`,

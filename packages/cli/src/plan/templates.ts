@@ -39,12 +39,14 @@ function containerParts(container: ContainerConfig): Compiled[] {
     case 'doWhile':
       return container.condition ? [container.condition] : [];
     default:
-      return 'text' in container.collection ? [container.collection.text] : [];
+      return 'template' in container.collection ? [container.collection.template] : [];
   }
 }
 
 function containerReference(container: ContainerConfig): Reference[] {
-  return 'collection' in container && 'reference' in container.collection ? [container.collection.reference] : [];
+  return 'collection' in container && 'reference' in container.collection
+    ? [container.collection.reference]
+    : [];
 }
 
 /** The value of a field, when nothing in it has to be resolved. */

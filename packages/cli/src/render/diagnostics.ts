@@ -6,7 +6,11 @@ import type { Style } from './style.ts';
 type NameOf = (blockId: string) => string | undefined;
 
 /** The diagnostics as lines, errors first, each with its block, what to do, and its place in the file. */
-export function diagnosticLines(diagnostics: readonly PlacedDiagnostic[], nameOf: NameOf, style: Style): string[] {
+export function diagnosticLines(
+  diagnostics: readonly PlacedDiagnostic[],
+  nameOf: NameOf,
+  style: Style,
+): string[] {
   const errorsFirst = [
     ...diagnostics.filter(({ severity }) => severity === 'error'),
     ...diagnostics.filter(({ severity }) => severity !== 'error'),
@@ -36,7 +40,9 @@ function position({ file, line, column }: PlacedDiagnostic): string {
 function placeName({ blockId, path }: PlacedDiagnostic, nameOf: NameOf): string {
   if (blockId === undefined) return safeLine(path.join('.'));
   const field = path[0] === 'blocks' ? path.slice(2).filter((key) => !FRAMES.has(key)) : [];
-  return [nameOf(blockId) ?? blockId, ...(field.length === 0 ? [] : [field.join('.')])].map(safeLine).join(' › ');
+  return [nameOf(blockId) ?? blockId, ...(field.length === 0 ? [] : [field.join('.')])]
+    .map(safeLine)
+    .join(' › ');
 }
 
 /** Keys between a block and what its author sees of it. */

@@ -1,0 +1,65 @@
+import type { ListQuery, RunDetail } from '@heddle/engine';
+import { EXIT } from '../exit-code.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { duration, localTime } from '../render/format.ts';
+import { statusText } from '../render/status.ts';
+import { safeLine, styleFor } from '../render/style.ts';
+import type { Style } from '../render/style.ts';
+import { clip, table } from '../render/table.ts';
+import { shortId } from '../run-id.ts';
+import { withVisitor } from '../with-visitor.ts';
+
+export interface ListOptions {
+  status: NonNullable<ListQuery['status']>;
+  workflow?: string;
+  limit: number;
+  cursor?: string;
+  json: boolean;
+  data: string;
+}
+
+const WIDEST_NAME = 32;
+
+/** Lists the runs of a data folder, newest first. */
+export async function listRuns(io: Io, options: ListOptions): Promise<number> {
+  const { status, workflow, limit, cursor, data } = options;
+  const page = await withVisitor(data, (visitor) =>
+    visitor.listRuns({
+      limit,
+      ...(status.length > 0 && { status }),
+      ...(workflow !== undefined && { workflowId: workflow }),
+      ...(cursor !== undefined && { cursor }),
+    }),
+  );
+  if (options.json) writeJson(io, { data: page.runs, nextCursor: page.nextCursor });
+  else report(io, page, options);
+  return EXIT.completed;
+}
+
+function report(io: Io, page: { runs: RunDetail[]; nextCursor: string | null }, options: ListOptions): void {
+  const style = styleFor(io.stdout);
+  if (page.runs.length === 0) {
+    const filtered = options.status.length > 0 || options.workflow !== undefined;
+    io.stderr.write(`No ${filtered ? 'such ' : ''}runs in ${options.data}.\n`);
+    return;
+  }
+  const head = ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK'].map((title) => style.dim(title));
+  io.stdout.write(`${table([head, ...page.runs.map((run) => row(run, style))]).join('\n')}\n`);
+  if (page.nextCursor !== null) {
+    io.stderr.write(
+      style.dim(`There are more: --limit ${options.limit * 5}, or --cursor ${page.nextCursor}\n`),
+    );
+  }
+}
+
+function row(run: RunDetail, style: Style): string[] {
+  const began = run.startedAt ?? run.createdAt;
+  return [
+    shortId(run.runId),
+    `${run.parentRunId === null ? '' : style.dim('↳ ')}${clip(safeLine(run.workflowName), WIDEST_NAME)}`,
+    statusText(run, style),
+    localTime(Date.parse(began)),
+    run.durationMs === null ? '' : duration(run.durationMs),
+  ];
+}

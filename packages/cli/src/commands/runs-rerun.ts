@@ -1,0 +1,43 @@
+import type { Plan } from '@heddle/core';
+import { drive } from '../drive.ts';
+import { withEngine } from '../engine-session.ts';
+import { deployChildren } from '../input/children.ts';
+import { jsonSource } from '../input/json-source.ts';
+import { readWorkflow } from '../input/workflow-file.ts';
+import type { Io } from '../io.ts';
+import { preflight } from '../preflight.ts';
+import { refuse } from '../refuse.ts';
+import { findRunId } from '../run-id.ts';
+import type { RunOptions } from '../run-options.ts';
+import { withVisitor } from '../with-visitor.ts';
+import { envOptions, executeOptions, surroundings } from './run.ts';
+
+export type RerunOptions = RunOptions & { from: string };
+
+/** Starts a new run at a block with the outputs of an earlier run, in its plan or in a changed file. */
+export async function rerun(
+  io: Io,
+  given: { run: string; file: string | undefined },
+  options: RerunOptions,
+): Promise<number> {
+  const { data } = options;
+  const earlier = await withVisitor(data, async (visitor) => {
+    const runId = await findRunId(visitor, given.run, data);
+    return { runId, plan: await visitor.planOf(runId) };
+  });
+  const read = given.file === undefined ? undefined : await readWorkflow(given.file, options);
+  if (read && !read.plan) return refuse(io, read, options);
+  const plan: Plan = read?.plan ?? earlier.plan;
+  const { env, mocks } = await surroundings(options);
+  if (read && !options.json) preflight(io, { file: read, plan, env, mocks, workflows: options.workflows });
+  const input = options.input === undefined ? undefined : await jsonSource(io, '--input', options.input);
+  return withEngine(io, { data, env, takeUp: false }, async (engine) => {
+    await deployChildren(io, engine, { ...options, file: given.file });
+    const handle = await engine.runFromBlock(earlier.runId, options.from, {
+      ...executeOptions(options, mocks),
+      ...(read && { workflow: { plan } }),
+      ...(input !== undefined && { input }),
+    });
+    return drive(io, engine, handle, { ...options, plan, file: given.file, envOptions: envOptions(options) });
+  });
+}

@@ -1,0 +1,77 @@
+import type { Plan } from '@heddle/core';
+import type { RunDetail } from '@heddle/engine';
+import type { ShownLog } from '@heddle/engine/visit';
+import { EXIT } from '../exit-code.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { failureLines } from '../render/failure.ts';
+import { localTime, duration, plural } from '../render/format.ts';
+import { logRows } from '../render/logs.ts';
+import { pauseLines } from '../render/pauses.ts';
+import { statusText } from '../render/status.ts';
+import { safeLine, styleFor } from '../render/style.ts';
+import type { Style } from '../render/style.ts';
+import { table } from '../render/table.ts';
+import { findRunId, shortId } from '../run-id.ts';
+import { withVisitor } from '../with-visitor.ts';
+
+export interface ShowOptions {
+  json: boolean;
+  data: string;
+}
+
+const MOST_LOGS = 60;
+
+/** Shows a run with its blocks, also while another process runs it. */
+export async function showRun(io: Io, given: string, options: ShowOptions): Promise<number> {
+  const found = await withVisitor(options.data, async (visitor) => {
+    const runId = await findRunId(visitor, given, options.data);
+    const [run, logs, plan] = await Promise.all([
+      visitor.getRun(runId),
+      visitor.getLogs(runId),
+      visitor.planOf(runId),
+    ]);
+    return { run, logs, plan };
+  });
+  if (options.json) writeJson(io, { data: { ...found.run, logs: found.logs } });
+  else report(io, found, options);
+  return EXIT.completed;
+}
+
+function report(
+  io: Io,
+  { run, logs, plan }: { run: RunDetail; logs: ShownLog[]; plan: Plan },
+  { data }: ShowOptions,
+): void {
+  const style = styleFor(io.stdout);
+  const context = { runId: run.runId, data, plan, file: undefined, style };
+  const shown = logs.slice(0, MOST_LOGS);
+  const rest = logs.length - shown.length;
+  const lines = [
+    `${style.bold(safeLine(run.workflowName))}${style.dim(`  ${safeLine(run.workflowId)}`)}`,
+    ...table(facts(run, style)),
+    '',
+    ...table(logRows(shown, plan, style)),
+    ...(rest > 0
+      ? [style.dim(`… ${plural(rest, 'more block')}: heddle runs show ${shortId(run.runId)} --json`)]
+      : []),
+    ...(run.error ? failureLines(run.error, context) : []),
+    ...(run.status === 'paused' ? pauseLines(run.pauses, context) : []),
+    ...(run.status === 'completed' ? ['', style.dim('output'), JSON.stringify(run.output, null, 2)] : []),
+  ];
+  io.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function facts(run: RunDetail, style: Style): string[][] {
+  const started = run.startedAt ?? run.createdAt;
+  return [
+    ['run', run.runId],
+    ['status', statusText(run, style)],
+    ['started', localTime(Date.parse(started))],
+    ['took', run.durationMs === null ? '' : duration(run.durationMs)],
+    ['parent', run.parentRunId ?? ''],
+    ['stands', run.suspended === null ? '' : safeLine(run.suspended)],
+  ]
+    .filter(([, value]) => value !== '')
+    .map(([name = '', value = '']) => [style.dim(name), value]);
+}

@@ -1,0 +1,118 @@
+import type { BlockLog, Json, Plan } from '@heddle/core';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import { duration, localTime, plural } from '../render/format.ts';
+import { safe, safeLine } from '../render/style.ts';
+import type { Style } from '../render/style.ts';
+import { pad } from '../render/table.ts';
+import { containersOf } from './activity.ts';
+
+/** How the lines of blocks look. */
+export interface LineStyle {
+  style: Style;
+  /** Columns for names. */
+  width: number;
+  plan: Plan;
+  /** Ids of the parallels that collect the failures of their branches. */
+  collecting: ReadonlySet<string>;
+}
+
+/** Ids of the parallels of a plan whose branches may fail. */
+export function collectingIn(region: Plan['skeleton']): string[] {
+  return region.nodes.flatMap((node) => [
+    ...(node.subflow?.collectErrors ? [node.id] : []),
+    ...(node.subflow ? collectingIn(node.subflow.body) : []),
+  ]);
+}
+
+const MOST_STDOUT_LINES = 20;
+
+/** Lines for a block that has ended; blocks inside containers have one only when there is something to say. */
+export function endedLines(log: BlockLog, output: Json, look: LineStyle): string[] {
+  const { style } = look;
+  // A condition passes on what the block before it put out, printed text included.
+  const said = log.blockType === 'function' ? stdoutLines(output, style) : [];
+  if (log.status === 'cancelled') return log.container ? [] : [line(style.dim('○'), 'cancelled', log, look)];
+  if (log.status === 'failed') return [...failedLines(log, look), ...said];
+  if (log.container && said.length === 0) return [];
+  return [line(style.green('✓'), noteOf(log, output), log, look), ...said];
+}
+
+function failedLines(log: BlockLog, look: LineStyle): string[] {
+  const { style } = look;
+  const collected = containersOf(log).some((id) => look.collecting.has(id));
+  const mark = log.errorHandled || collected ? style.yellow('!') : style.red('✗');
+  const goesOn = log.errorHandled ? 'failed; its error port goes on' : 'failed; collected';
+  const notes = [triesNote(log), log.errorHandled || collected ? goesOn : 'failed'];
+  const first = line(mark, notes.filter((note) => note !== '').join(', '), log, look);
+  // A failure that ends the run is told at length at its end.
+  if (!log.errorHandled && !collected) return [first];
+  return [
+    first,
+    ...safe(log.error?.message ?? '')
+      .split('\n')
+      .map((text) => style.dim(`    ${text}`)),
+  ];
+}
+
+/** Lines for a block that pauses: a person is asked, or time has to pass. */
+export function pausedLines(log: BlockLog, output: Json, look: LineStyle): string[] {
+  const name = pathOf(log, look.plan);
+  const resumesAt = isJsonObject(output) ? own(output, 'resumeAt') : undefined;
+  const until = typeof resumesAt === 'string' ? Date.parse(resumesAt) : Number.NaN;
+  const note = Number.isNaN(until) ? 'waits for a person' : `waits until ${localTime(until)}`;
+  return [
+    `${look.style.yellow('‖')} ${pad(name, look.width)}  ${' '.repeat(DURATION_WIDTH)}  ${look.style.dim(note)}`,
+  ];
+}
+
+const DURATION_WIDTH = 9;
+
+function line(mark: string, note: string, log: BlockLog, look: LineStyle): string {
+  const took = pad(duration(log.durationMs ?? 0), DURATION_WIDTH, 'left');
+  const text = `${mark} ${pad(pathOf(log, look.plan), look.width)}  ${look.style.dim(took)}`;
+  return note === '' ? text : `${text}  ${look.style.dim(note)}`;
+}
+
+/** `Each Item 3 › Price`: the block's name, after the turns around it. */
+export function pathOf(log: BlockLog, plan: Plan): string {
+  const around = [...log.parents, ...(log.container ? [log.container] : [])];
+  return [
+    ...around.map(({ blockId, index }) => `${safeLine(plan.blocks[blockId]?.name ?? blockId)} ${index + 1}`),
+    safeLine(log.blockName),
+  ].join(' › ');
+}
+
+function noteOf(log: BlockLog, output: Json): string {
+  return [containerNote(log, output), branchNote(log, output), triesNote(log)]
+    .filter((note) => note !== '')
+    .join(', ');
+}
+
+function containerNote(log: BlockLog, output: Json): string {
+  if (log.blockType !== 'loop' && log.blockType !== 'parallel') return '';
+  const results = isJsonObject(output) ? own(output, 'results') : undefined;
+  return Array.isArray(results) ? plural(results.length, log.blockType === 'loop' ? 'turn' : 'branch') : '';
+}
+
+/** Where a condition led to. */
+function branchNote(log: BlockLog, output: Json): string {
+  if (log.blockType !== 'condition' || !isJsonObject(output)) return '';
+  const path = own(output, 'selectedPath');
+  const title = isJsonObject(path) ? own(path, 'blockTitle') : undefined;
+  if (typeof title === 'string') return `→ ${safeLine(title)}`;
+  return own(output, 'selectedOption') === null ? 'no branch' : '';
+}
+
+function triesNote(log: BlockLog): string {
+  return log.tries > 1 ? `${log.tries} tries` : '';
+}
+
+/** What a function block has printed, indented below it. */
+function stdoutLines(output: Json, style: Style): string[] {
+  const stdout = isJsonObject(output) ? own(output, 'stdout') : undefined;
+  if (typeof stdout !== 'string' || stdout.trim() === '') return [];
+  const all = safe(stdout).trimEnd().split('\n');
+  const rest = all.length - MOST_STDOUT_LINES;
+  const shown = all.slice(0, MOST_STDOUT_LINES).map((text) => `    ${style.cyan('│')} ${text}`);
+  return rest > 0 ? [...shown, style.dim(`    │ … ${plural(rest, 'more line')}`)] : shown;
+}

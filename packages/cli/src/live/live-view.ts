@@ -1,0 +1,152 @@
+import type { Plan } from '@heddle/core';
+import type { RunEvent } from '@heddle/engine';
+import { duration } from '../render/format.ts';
+import { safeLine } from '../render/style.ts';
+import type { Style } from '../render/style.ts';
+import { clip } from '../render/table.ts';
+import stringWidth from 'string-width';
+import { Activity } from './activity.ts';
+import { collectingIn, endedLines, pausedLines } from './block-lines.ts';
+import type { LineStyle } from './block-lines.ts';
+import type { Painter } from './painter.ts';
+
+/** Calls back again and again until the returned function is called. */
+export type Ticker = (everyMs: number, tick: () => void) => () => void;
+
+export interface LiveParts {
+  plan: Plan;
+  painter: Painter;
+  style: Style;
+  /** True: one line is rewritten, so lines that only say "still here" are not printed. */
+  updating: boolean;
+  now: () => number;
+  ticker: Ticker;
+}
+
+const FRAMES = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const FRAME_MS = 100;
+const SLOW_MS = 2000;
+const WIDEST_NAME = 32;
+
+type BlockEvent = Extract<RunEvent, { log: unknown }>;
+
+/** The progress of one run for a person who waits. Events may come twice: a run that is joined late is caught up from its logs. */
+export class LiveView {
+  /** Blocks that have ended. */
+  blocks = 0;
+  readonly #parts: LiveParts;
+  readonly #look: LineStyle;
+  readonly #activity = new Activity();
+  readonly #ended = new Set<number>();
+  readonly #paused = new Set<number>();
+  readonly #beganMs: number;
+  readonly #stop: () => void;
+  #frame = 0;
+  #moved = false;
+
+  constructor(parts: LiveParts) {
+    this.#parts = parts;
+    this.#beganMs = parts.now();
+    const names = Object.values(parts.plan.blocks)
+      .filter(({ containers }) => containers.length === 0)
+      .map(({ name }) => stringWidth(safeLine(name)));
+    this.#look = {
+      style: parts.style,
+      plan: parts.plan,
+      width: Math.min(WIDEST_NAME, Math.max(8, ...names)),
+      collecting: new Set(collectingIn(parts.plan.skeleton)),
+    };
+    this.#stop = parts.ticker(FRAME_MS, () => this.#tick());
+  }
+
+  accept(event: RunEvent): void {
+    switch (event.type) {
+      case 'block:started':
+      case 'block:paused':
+      case 'block:completed':
+      case 'block:failed':
+      case 'block:cancelled':
+        this.#block(event);
+        break;
+      case 'block:retrying':
+        this.#retry(event);
+        break;
+      case 'container:turn':
+        this.#turn(event);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /** Takes the changing line away; nothing is drawn after it. */
+  close(): void {
+    this.#stop();
+    this.#parts.painter.status('');
+  }
+
+  #block({ type, log, output }: BlockEvent): void {
+    if (this.#ended.has(log.executionOrder)) return;
+    if (type === 'block:started') {
+      this.#activity.start(log);
+      return;
+    }
+    if (type === 'block:paused') {
+      this.#pause(log, output);
+      return;
+    }
+    this.#ended.add(log.executionOrder);
+    this.#activity.end(log);
+    this.blocks += 1;
+    this.#parts.painter.print(endedLines(log, output, this.#look));
+  }
+
+  #pause(log: BlockEvent['log'], output: BlockEvent['output']): void {
+    if (this.#paused.has(log.executionOrder)) return;
+    this.#paused.add(log.executionOrder);
+    this.#activity.end(log);
+    this.#parts.painter.print(pausedLines(log, output, this.#look));
+  }
+
+  #retry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {
+    const { style, painter } = this.#parts;
+    const waitMs = Math.max(0, event.dueMs - event.atMs);
+    const when = waitMs < 50 ? 'now' : `in ${duration(waitMs)}`;
+    painter.print([
+      `${style.yellow('↻')} ${safeLine(event.blockName)}  ${style.dim(`try ${event.try - 1} failed, next ${when}`)}`,
+    ]);
+  }
+
+  #turn(event: Extract<RunEvent, { type: 'container:turn' }>): void {
+    const { updating, painter, style, plan } = this.#parts;
+    const { blockId, blockName, turn, count } = event;
+    this.#activity.turn(blockId, blockName, { turn, count });
+    const inner = (plan.blocks[blockId]?.containers.length ?? 0) > 0;
+    if (updating || inner || !isMilestone(turn + 1, count)) return;
+    const of = count === undefined ? '' : `/${count}`;
+    painter.print([style.dim(`· ${safeLine(blockName)} ${turn + 1}${of}`)]);
+  }
+
+  #tick(): void {
+    const { painter, style, now, updating } = this.#parts;
+    const line = this.#activity.line();
+    if (updating) {
+      if (line !== '' || this.#moved) {
+        this.#moved = true;
+        this.#frame = (this.#frame + 1) % FRAMES.length;
+        const elapsed = style.dim(duration(now() - this.#beganMs));
+        painter.status(
+          `${style.cyan(FRAMES[this.#frame] ?? '·')} ${clip(line === '' ? 'waiting' : line, 90)}  ${elapsed}`,
+        );
+      }
+      return;
+    }
+    for (const { path } of this.#activity.slow(now(), SLOW_MS))
+      painter.print([style.dim(`… ${path} is still running`)]);
+  }
+}
+
+/** 1, 2, … 10, 20, … 100, 200, … and the last: enough to see that it moves, however many there are. */
+export function isMilestone(number: number, count: number | undefined): boolean {
+  return number === count || number % 10 ** Math.floor(Math.log10(number)) === 0;
+}

@@ -1,0 +1,109 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { BlockLog, Plan } from '@heddle/core';
+import type { Engine, RunEvent, RunHandle } from '@heddle/engine';
+import { readEnv } from '../env.ts';
+import type { Io } from '../io.ts';
+import { safeLine, styleFor } from '../render/style.ts';
+import { shortId } from '../run-id.ts';
+import { LiveView } from './live-view.ts';
+import type { Ticker } from './live-view.ts';
+import { createPainter } from './painter.ts';
+
+/** Draws a run's progress on stderr until its events end or `failed` rejects; gives the number of blocks that have ended. */
+export async function drawEvents(
+  view: LiveView,
+  events: AsyncIterable<RunEvent>,
+  failed?: Promise<never>,
+): Promise<number> {
+  const draw = async (): Promise<void> => {
+    for await (const event of events) view.accept(event);
+  };
+  try {
+    await Promise.race([draw(), ...(failed ? [failed] : [])]);
+  } finally {
+    view.close();
+  }
+  return view.blocks;
+}
+
+/** The view for this terminal, after a line that says which run it is. */
+export function openView(io: Io, plan: Plan, runId: string): LiveView {
+  const style = styleFor(io.stderr);
+  const updating = io.stderr.isTTY === true && readEnv().canUpdateLines;
+  io.stderr.write(`${style.bold(safeLine(plan.workflow.name))}${style.dim(`  run ${shortId(runId)}`)}\n`);
+  return new LiveView({
+    plan,
+    painter: createPainter(io.stderr, updating),
+    style,
+    updating,
+    now: Date.now,
+    ticker,
+  });
+}
+
+/** What tells a follower which part of a run's past it has to catch up with, and when there is nothing more to come. */
+export interface Following {
+  /** What was over before this time (milliseconds since the epoch) is left out. */
+  sinceMs: number;
+  /** Settles when the run rests or has ended. */
+  result: Promise<unknown>;
+}
+
+const AGAIN_MS = 20;
+
+/**
+ * Events of a run of this process until its result is there, with what had happened before anybody listened. Some come
+ * twice: the run's logs fill in what events cannot tell.
+ */
+export async function* eventsUntil(
+  engine: Engine,
+  handle: RunHandle,
+  { sinceMs, result }: Following,
+): AsyncGenerator<RunEvent> {
+  let over = false;
+  const settled = result.then(
+    () => (over = true),
+    () => (over = true),
+  );
+  for (;;) {
+    const events = handle.events()[Symbol.asyncIterator]();
+    // Listening begins with the first call, so nothing falls between the logs and it.
+    let next = events.next();
+    for (const log of await engine.getLogs(handle.runId)) {
+      const old = log.status === 'paused' ? log.startedMs < sinceMs : (log.endedMs ?? sinceMs) < sinceMs;
+      if (!old) yield eventOf(log);
+    }
+    for (let item = await next; !item.done; item = await next) {
+      yield item.value;
+      next = events.next();
+    }
+    if (over) return;
+    // An answer may be on its way to a run that rests: it goes on, and tells so to those who listen then.
+    await Promise.race([settled, delay(AGAIN_MS)]);
+  }
+}
+
+const TYPES = {
+  running: 'block:started',
+  paused: 'block:paused',
+  completed: 'block:completed',
+  failed: 'block:failed',
+  cancelled: 'block:cancelled',
+} as const;
+
+function eventOf(log: Awaited<ReturnType<Engine['getLogs']>>[number]): RunEvent {
+  const shown: BlockLog = { ...log, input: undefined, output: undefined };
+  return {
+    type: TYPES[log.status],
+    runId: log.runId,
+    atMs: log.endedMs ?? log.startedMs,
+    log: shown,
+    output: log.output,
+  };
+}
+
+const ticker: Ticker = (everyMs, tick) => {
+  const timer = setInterval(tick, everyMs);
+  timer.unref();
+  return () => clearInterval(timer);
+};

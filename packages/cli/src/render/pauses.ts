@@ -1,0 +1,83 @@
+import type { Json } from '@heddle/core';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { RunDetail } from '@heddle/engine';
+import { runsCommand } from './commands.ts';
+import type { CommandContext } from './commands.ts';
+import { safeLine } from './style.ts';
+import type { Style } from './style.ts';
+import { table } from './table.ts';
+
+type Pause = RunDetail['pauses'][number];
+
+/** What each open pause shows and asks for, and the exact command that answers it. */
+export function pauseLines(pauses: readonly Pause[], context: CommandContext & { style: Style }): string[] {
+  const open = pauses.filter(({ kind }) => kind === 'human');
+  return open.flatMap((pause) => onePause(pause, open.length > 1, context));
+}
+
+function onePause(pause: Pause, several: boolean, context: CommandContext & { style: Style }): string[] {
+  const { style, envOptions = [] } = context;
+  const point = several ? ['--point', pause.token] : [];
+  const example = JSON.stringify(exampleInput(pause));
+  const input = example === '{}' ? [] : ['--input', example];
+  return [
+    '',
+    `  ${style.bold(safeLine(pause.blockName))} ${style.dim('asks a person')}`,
+    ...table(shownRows(pause).map(([name, value]) => [`    ${style.dim(name)}`, value])),
+    ...table(
+      fieldsOf(pause).map((field) => [`    ${style.cyan('?')} ${field.name}`, style.dim(field.about)]),
+    ),
+    `  ${style.cyan('→')} ${runsCommand('resume', context, ...point, ...input, ...envOptions)}`,
+  ];
+}
+
+/** What the pause shows to whoever decides. */
+function shownRows({ output }: Pause): [string, string][] {
+  const response = isJsonObject(output) ? own(output, 'response') : undefined;
+  const data = isJsonObject(response) ? own(response, 'data') : undefined;
+  const structure = isJsonObject(data) ? own(data, 'responseStructure') : undefined;
+  if (!Array.isArray(structure)) return [];
+  return structure
+    .filter(isJsonObject)
+    .map((row) => [safeLine(text(own(row, 'name'))), safeLine(text(own(row, 'value')))]);
+}
+
+interface Field {
+  name: string;
+  type: string;
+  about: string;
+  value: Json | undefined;
+}
+
+function fieldsOf({ inputFormat }: Pause): Field[] {
+  const rows = Array.isArray(inputFormat) ? inputFormat.filter(isJsonObject) : [];
+  return rows
+    .filter((row) => text(own(row, 'name')).trim() !== '')
+    .map((row) => {
+      const type = text(own(row, 'type')) || 'string';
+      const required = own(row, 'required') === true ? ', required' : '';
+      const description = text(own(row, 'description'));
+      return {
+        name: safeLine(text(own(row, 'name'))),
+        type,
+        about: safeLine(`${type}${required}${description === '' ? '' : `: ${description}`}`),
+        value: own(row, 'value'),
+      };
+    });
+}
+
+const EXAMPLES: { [type: string]: Json } = { boolean: true, number: 0, object: {}, array: [], 'file[]': [] };
+
+function exampleInput(pause: Pause): { [name: string]: Json } {
+  return Object.fromEntries(
+    fieldsOf(pause).map(({ name, type, value }) => [
+      name,
+      value === undefined || value === '' ? (EXAMPLES[type] ?? '') : value,
+    ]),
+  );
+}
+
+function text(value: Json | undefined): string {
+  if (value === undefined || value === null) return '';
+  return typeof value === 'string' ? value : JSON.stringify(value);
+}

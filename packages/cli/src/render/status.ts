@@ -1,0 +1,25 @@
+import type { RunDetail } from '@heddle/engine';
+import { localTime } from './format.ts';
+import type { Style } from './style.ts';
+
+/** A run's status in colour, with what it waits for. */
+export function statusText(run: Pick<RunDetail, 'status' | 'pauseKind' | 'pauses'>, style: Style): string {
+  switch (run.status) {
+    case 'completed':
+      return style.green('completed');
+    case 'failed':
+      return style.red('failed');
+    case 'paused':
+      return style.yellow(`paused: ${pauseText(run)}`);
+    case 'cancelled':
+      return style.yellow('cancelled');
+    default:
+      return style.cyan(run.status);
+  }
+}
+
+function pauseText({ pauseKind, pauses }: Pick<RunDetail, 'pauseKind' | 'pauses'>): string {
+  if (pauseKind === 'human') return 'a person is needed';
+  const due = pauses.flatMap(({ resumesAt }) => (resumesAt === null ? [] : [Date.parse(resumesAt)]));
+  return due.length === 0 ? 'waits' : `until ${localTime(Math.min(...due))}`;
+}

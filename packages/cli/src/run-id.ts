@@ -1,0 +1,41 @@
+import type { Visitor } from '@heddle/engine/visit';
+import { UsageError } from './usage-error.ts';
+
+const SHORT = 8;
+const PAGE = 200;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** A run's id as people write it: the beginning of a UUID, any other id as it is. */
+export function shortId(runId: string): string {
+  return UUID.test(runId) ? runId.slice(0, SHORT) : runId;
+}
+
+/** The id of the run that `given` names: the id itself, or the beginning of exactly one. */
+export async function findRunId(
+  visitor: Pick<Visitor, 'listRuns'>,
+  given: string,
+  data: string,
+): Promise<string> {
+  const matches: string[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await visitor.listRuns({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    for (const { runId } of page.runs) {
+      if (runId === given) return runId;
+      if (runId.startsWith(given)) matches.push(runId);
+    }
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  const [only, second] = matches;
+  if (only !== undefined && second === undefined) return only;
+  if (only === undefined) {
+    throw new UsageError(
+      `There is no run ${given} in ${data}.`,
+      'heddle runs list shows those that there are; another folder is named by --data.',
+    );
+  }
+  throw new UsageError(
+    `${given} is the beginning of ${matches.length} runs: ${matches.slice(0, 5).join(', ')}.`,
+    'Give more of the id.',
+  );
+}

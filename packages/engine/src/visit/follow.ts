@@ -1,0 +1,65 @@
+import { EngineError } from '@heddle/core';
+import type { Clock, Plan } from '@heddle/core';
+import { Replica } from '@heddle/core/run';
+import type { Entry, Rest } from '@heddle/core/run';
+import { eventsOf, restEvent, shown } from '../local/events.ts';
+import type { Values } from '../local/values.ts';
+import type { LocalRunStore } from '../store/stores.ts';
+import type { RunEvent } from '../types.ts';
+
+const POLL_MS = 100;
+/** How many looks without news before it is asked whether anybody runs the folder at all. */
+const PATIENCE = 10;
+
+interface Parts {
+  store: LocalRunStore;
+  values: Values;
+  clock: Clock;
+  isOwned(): boolean;
+}
+
+/** The events of a run out of its growing journal: the same that its own process gives. */
+export async function* follow(parts: Parts, runId: string, plan: Plan): AsyncGenerator<RunEvent> {
+  const replica = new Replica(runId, plan);
+  let told: Rest = 'running';
+  for (let quiet = 0; ; quiet++) {
+    const entries = await parts.store.tail(runId, replica.seq);
+    for (const entry of entries) yield* eventsAt(replica, entry, parts.values);
+    const rest = replica.rest();
+    if (rest === 'ended') return;
+    if (entries.length > 0) {
+      quiet = -1;
+      continue;
+    }
+    if (rest !== told) yield restChange(replica, rest, parts.clock.now());
+    told = rest;
+    if (rest === 'human' || (quiet % PATIENCE === 0 && !parts.isOwned())) return;
+    await pause(parts.clock);
+  }
+}
+
+async function* eventsAt(replica: Replica, entry: Entry, values: Values): AsyncGenerator<RunEvent> {
+  const applied = replica.apply(entry);
+  if (!applied.changed) {
+    throw new EngineError(
+      'JOURNAL_CORRUPT',
+      `Entry ${entry.seq} of the journal of run ${replica.runId} does not follow from the ones before it.`,
+    );
+  }
+  for (const raw of eventsOf(replica, entry, applied)) {
+    if (raw.type === 'event') yield await shown(raw, values);
+  }
+}
+
+function restChange(replica: Replica, rest: Exclude<Rest, 'ended'>, atMs: number): RunEvent {
+  const { runId, pauses } = replica;
+  return rest === 'running'
+    ? { type: 'run:resumed', runId, atMs }
+    : restEvent(runId, atMs, rest, [...pauses.values()]);
+}
+
+function pause(clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    clock.at(clock.now() + POLL_MS, resolve);
+  });
+}

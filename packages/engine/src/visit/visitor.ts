@@ -1,0 +1,126 @@
+import { EngineError, readPlan } from '@heddle/core';
+import type { BlockLog, Clock, Json, Plan, RunRecord } from '@heddle/core';
+import { systemClock } from '../clock.ts';
+import { Values } from '../local/values.ts';
+import { detailOf } from '../resource.ts';
+import { requestControl } from '../store/control.ts';
+import type { ControlAsk, ControlOutcome } from '../store/control.ts';
+import { openStores } from '../store/open.ts';
+import type { Stores } from '../store/stores.ts';
+import type { ListQuery, RunDetail, RunEvent } from '../types.ts';
+import { follow } from './follow.ts';
+import { isOwned } from './owned.ts';
+
+/** A block log with its values fetched. */
+export type ShownLog = Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json };
+
+/** What became of a request to the process that runs the folder; `waiting`: it has not answered yet, the request stays. */
+export type Asked = ControlOutcome | { status: 'waiting' };
+
+/** Reads a data folder while another process, or none, runs it, and asks that process for what only it can do. */
+export interface Visitor {
+  listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
+  /** Throws RUN_NOT_FOUND. */
+  getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
+  getLogs(runId: string): Promise<ShownLog[]>;
+  /** The plan that the run is pinned to. */
+  planOf(runId: string): Promise<Plan>;
+  /** Everything that has happened in a run and that will, until it ends, only a person can move it, or nobody runs the folder. */
+  follow(runId: string): AsyncIterable<RunEvent>;
+  /** True while a process runs the folder. */
+  isOwned(): boolean;
+  /** Asks the process that runs the folder; with none, the request waits for the next one. */
+  ask(ask: ControlAsk, timeoutMs: number): Promise<Asked>;
+  close(): void;
+}
+
+/**
+ * A visitor of the data folder; a folder that is not there reads as empty. Never use it in a process that has an engine
+ * on the same folder. Throws DATA_FORMAT_UNSUPPORTED.
+ */
+export function visitData(data: string, clock: Clock = systemClock): Visitor {
+  return new FolderVisitor(data, openStores({ data, readOnly: true, clock }), clock);
+}
+
+class FolderVisitor implements Visitor {
+  readonly #data: string;
+  readonly #stores: Stores;
+  readonly #values: Values;
+  readonly #clock: Clock;
+
+  constructor(data: string, stores: Stores, clock: Clock) {
+    this.#data = data;
+    this.#stores = stores;
+    this.#values = new Values(stores.values);
+    this.#clock = clock;
+  }
+
+  async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
+    const { status, ...rest } = query;
+    const page = await this.#stores.runs.list({ ...rest, ...(status && { status: [...status] }) });
+    const runs = await Promise.all(page.runs.map((record) => detailOf(record, this.#values)));
+    return { runs, nextCursor: page.cursor ?? null };
+  }
+
+  async getRun(runId: string, { select }: { select?: readonly string[] } = {}): Promise<RunDetail> {
+    const record = await this.#record(runId);
+    const logs = select ? await this.#stores.runs.logs(runId) : [];
+    return detailOf(record, this.#values, { select, logs });
+  }
+
+  async getLogs(runId: string): Promise<ShownLog[]> {
+    await this.#record(runId);
+    const logs = await this.#stores.runs.logs(runId);
+    const shown = async (value: BlockLog['output']): Promise<Json> =>
+      value ? this.#values.load(value) : null;
+    return Promise.all(
+      logs.map(async (log) => ({ ...log, input: await shown(log.input), output: await shown(log.output) })),
+    );
+  }
+
+  async planOf(runId: string): Promise<Plan> {
+    const header = await this.#stores.runs.header(runId);
+    if (!header) throw notFound(runId);
+    const stored = await this.#stores.definitions.plan(header.planHash);
+    if (stored === undefined) {
+      throw new EngineError('JOURNAL_CORRUPT', `The plan ${header.planHash} is not in the data folder.`);
+    }
+    return readPlan(stored);
+  }
+
+  async *follow(runId: string): AsyncGenerator<RunEvent> {
+    const plan = await this.planOf(runId);
+    const parts = {
+      store: this.#stores.runs,
+      values: this.#values,
+      clock: this.#clock,
+      isOwned: () => this.isOwned(),
+    };
+    yield* follow(parts, runId, plan);
+  }
+
+  isOwned(): boolean {
+    return isOwned(this.#data, this.#clock);
+  }
+
+  async ask(ask: ControlAsk, timeoutMs: number): Promise<Asked> {
+    const { outcome } = await requestControl(this.#stores.control, ask, { clock: this.#clock, timeoutMs });
+    return outcome ?? { status: 'waiting' };
+  }
+
+  close(): void {
+    this.#stores.close();
+  }
+
+  async #record(runId: string): Promise<RunRecord> {
+    const record = await this.#stores.runs.record(runId);
+    if (!record) throw notFound(runId);
+    return record;
+  }
+}
+
+function notFound(runId: string): EngineError {
+  return new EngineError('RUN_NOT_FOUND', `There is no run ${runId} in this data folder.`, {
+    details: { runId },
+  });
+}
