@@ -101,7 +101,7 @@ async function inLockstep(scenario: Scenario): Promise<void> {
 }
 
 describe('the machine', () => {
-  it.each(moods)(
+  it.each(['calm', 'stormy'] as const)(
     'R32 asks for the same as the reference, event by event, and ends the same (%s)',
     async (mood) => {
       await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: dose(250, 10_000) });
