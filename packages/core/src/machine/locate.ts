@@ -1,7 +1,7 @@
 import type { Address } from './event.ts';
 import type { Region } from './skeleton.ts';
-import { isSpan, isWork, nodeAt } from './state.ts';
-import type { Drain, Level, State, Work } from './state.ts';
+import { isSpan, nodeAt } from './state.ts';
+import type { Drain, Level, State } from './state.ts';
 import type { DrainScope } from './turn.ts';
 
 /** Where an address leads: the frame's level, and what around it is being given up. */
@@ -27,11 +27,4 @@ export function locate(state: State, top: Level, at: Address): Found | undefined
     if (frame.drain) draining ??= { scope: { of: 'branch', level }, drain: frame.drain };
   }
   return { level, draining };
-}
-
-/** The work in flight at `at`; undefined when there is none. */
-export function workAt(region: Region, state: State, at: Address): Work | undefined {
-  const top: Level = { region, frame: state.frame, parent: null, node: -1, turn: 0 };
-  const cell = locate(state, top, at)?.level.frame.cells[at[at.length - 1] as number];
-  return cell !== undefined && isWork(cell) ? cell : undefined;
 }

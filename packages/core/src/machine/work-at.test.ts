@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { addressOf, loop, parallel, region } from '../../../../test/support/graph.ts';
+import { play } from '../../../../test/support/play.ts';
+import { countAt, workAt } from './work-at.ts';
+
+it('R31 the work at an address is found, and only there', () => {
+  const graph = region('L -> a', { L: loop(region('x', { x: { timeoutMs: 5 } }), { count: 1 }) });
+  const { run } = play(graph);
+  expect(workAt(graph, run.state, addressOf(graph, 'L/0/x'))).toEqual({ w: 'run', try: 1, dueMs: 1005 });
+  for (const name of ['L', 'a', '']) expect(workAt(graph, run.state, addressOf(graph, name))).toBeUndefined();
+  run.complete('L/0/x');
+  expect(workAt(graph, run.state, [0, 0, 0])).toBeUndefined();
+});
+
+it('R10 the number of turns or branches of an open container is found once it is known', () => {
+  const graph = region('P -> W', { P: parallel(region('x')), W: loop(region('y'), { perTurn: true }) });
+  const { run } = play(graph);
+  const at = (name: string): number | undefined => countAt(graph, run.state, addressOf(graph, name));
+  expect(at('P')).toBeUndefined();
+  run.expand('P', 1);
+  expect([at('P'), at('P/0/x'), at('W')]).toEqual([1, undefined, undefined]);
+  run.complete('P/0/x');
+  run.expand('W', 1);
+  expect([at('P'), at('W')]).toEqual([undefined, undefined]);
+});
