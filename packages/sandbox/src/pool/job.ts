@@ -15,7 +15,8 @@ export class Job {
   readonly mode: GuestMode;
   readonly args: readonly (string | number)[];
   readonly limits: Limits;
-  readonly queuedAtMs = performance.now();
+  /** Since when the job waits for a process. */
+  queuedAtMs = performance.now();
   /** Host calls issued so far: a job that made none can be run again unseen. */
   hostCalls = 0;
   /** Runs lost to a neighbour. */

@@ -35,12 +35,50 @@ export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slo
   return best;
 }
 
+/** How long a busy process serves its tenant before another tenant's need can end that. */
+const TENURE_MS = 1_000;
+
+/** What is done so that a tenant gets one more process. */
+export interface Growth {
+  /** Whether one is started now. */
+  readonly start: boolean;
+  /** Whether one is already starting. */
+  readonly started: boolean;
+  /** Another tenant's idle process that makes room. */
+  readonly stop?: Slot;
+  /** Another tenant's busy process that makes room once its jobs are done. */
+  readonly drain?: Slot;
+}
+
+/**
+ * How a tenant gets one more of `most` processes. Idle ones of other tenants make room; a tenant without any
+ * has a busy one of the others drained, so that a tenant with endless work does not keep all.
+ */
+export function planGrowth(slots: readonly Slot[], tenant: string, most: number): Growth {
+  const serving = slots.filter((slot) => !slot.retiring);
+  const started = serving.some((slot) => slot.tenant === tenant && !slot.ready);
+  if (started || serving.length < most) return { start: !started, started };
+  const others = serving.filter((slot) => slot.tenant !== tenant);
+  const stop = longestIdle(others);
+  if (stop !== undefined) return { start: true, started, stop };
+  const hasNone = others.length === serving.length;
+  const draining = slots.length - serving.length;
+  const drain = hasNone && draining < most ? mostExpendable(others) : undefined;
+  return drain === undefined ? { start: false, started } : { start: true, started, drain };
+}
+
 /** The process that has been without jobs for the longest time. */
-export function longestIdle(slots: readonly Slot[]): Slot | undefined {
-  let best: Slot | undefined;
-  for (const slot of slots) {
-    if (!slot.ready || slot.jobs.size > 0) continue;
-    if (best === undefined || slot.idleSinceMs < best.idleSinceMs) best = slot;
-  }
-  return best;
+function longestIdle(slots: readonly Slot[]): Slot | undefined {
+  return slots
+    .filter((slot) => slot.ready && slot.jobs.size === 0)
+    .sort((a, b) => a.idleSinceMs - b.idleSinceMs)[0];
+}
+
+/** The busy process that its tenant can best do without: of the tenant with most of them, the one that served longest. */
+function mostExpendable(slots: readonly Slot[]): Slot | undefined {
+  const now = performance.now();
+  const count = (slot: Slot): number => slots.filter((other) => other.tenant === slot.tenant).length;
+  return slots
+    .filter((slot) => slot.ready && now - slot.startedAtMs >= TENURE_MS)
+    .sort((a, b) => count(b) - count(a) || a.startedAtMs - b.startedAtMs)[0];
 }

@@ -91,13 +91,25 @@ describe('the pool', () => {
 
   it('refuses jobs that wait too long with SANDBOX_BUSY', async () => {
     const sandbox = sandboxOf({ queueTimeoutMs: 1_500 });
-    await run(sandbox, 'return 0', { tenant: 'a' });
+    await run(sandbox, 'return 0');
     const stop = new AbortController();
-    const holder = run(sandbox, WAIT, { tenant: 'a', signal: stop.signal });
-    const outcome = await sandbox.run({ runId: 'r', tenant: 'b', code: 'return 1' });
+    const holder = run(sandbox, LOOP, { signal: stop.signal });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const outcome = await sandbox.run({ runId: 'r', code: 'return 1' });
     expect(outcome).toMatchObject({ ok: false, error: { code: 'SANDBOX_BUSY', retryable: true } });
     stop.abort();
     expect(await holder).toBe('CANCELLED');
+  });
+
+  it('drains a busy process for a tenant that has none', async () => {
+    const sandbox = sandboxOf();
+    await run(sandbox, 'return 0', { tenant: 'a' });
+    const stop = new AbortController();
+    const holder = run(sandbox, WAIT, { tenant: 'a', signal: stop.signal });
+    expect(await run(sandbox, 'return 1', { tenant: 'b' })).toBe('1');
+    stop.abort();
+    expect(await holder).toBe('CANCELLED');
+    await until(() => sandbox.stats().processes === 1);
   });
 
   it('replaces a process after its number of jobs', async () => {

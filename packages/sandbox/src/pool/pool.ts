@@ -2,7 +2,7 @@ import { failure } from '../outcome.ts';
 import type { Report } from '../protocol.ts';
 import { launch, type LaunchOptions } from './launch.ts';
 import type { Ending, Job } from './job.ts';
-import { choose, isStuck, longestIdle, STUCK_MS, type Placement } from './placement.ts';
+import { choose, isStuck, planGrowth, STUCK_MS, type Placement } from './placement.ts';
 import { FairQueue } from './queue.ts';
 import { Slot, type Assignment, type SlotEvents } from './slot.ts';
 
@@ -30,6 +30,7 @@ export interface PoolOptions extends LaunchOptions, Placement {
 /** How long a process may take to obey a cancellation before it is killed. */
 const CANCEL_MS = 250;
 const MAX_FAILED_STARTS = 3;
+const QUEUE_CHECK_MS = 1_000;
 
 /** The child processes and the jobs on their way to them. */
 export class Pool implements SlotEvents {
@@ -39,6 +40,7 @@ export class Pool implements SlotEvents {
   #snapshot: Uint8Array | null = null;
   #failedStarts = 0;
   #stuckTimer: NodeJS.Timeout | undefined;
+  #queueTimer: NodeJS.Timeout | undefined;
   #trimTimer: NodeJS.Timeout | undefined;
   #closed = false;
   #onEmpty: (() => void) | undefined;
@@ -55,7 +57,7 @@ export class Pool implements SlotEvents {
 
   submit(job: Job): void {
     if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
-    const { maxQueued, maxQueuedPerTenant, queueTimeoutMs } = this.#options;
+    const { maxQueued, maxQueuedPerTenant } = this.#options;
     if (this.#queue.size >= maxQueued || this.#queue.sizeOf(job.tenant) >= maxQueuedPerTenant) {
       return job.fail(
         'SANDBOX_BUSY',
@@ -64,15 +66,6 @@ export class Pool implements SlotEvents {
     }
     this.#queue.add(job);
     this.#pump();
-    if (job.ended || this.#find(job) !== undefined) return;
-    const timer = setTimeout(() => {
-      if (this.#queue.remove(job))
-        job.fail(
-          'SANDBOX_BUSY',
-          `The job waited ${queueTimeoutMs} ms for a sandbox process; raise maxProcesses or queueTimeoutMs.`,
-        );
-    }, queueTimeoutMs);
-    job.onEnd(() => clearTimeout(timer));
   }
 
   /** Ends a job wherever it is; the process dies with it where its code holds the thread. */
@@ -114,6 +107,8 @@ export class Pool implements SlotEvents {
     slot.remove(assignment);
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
     else assignment.job.end({ done: report } satisfies Ending);
+    // Our guest's plumbing sends no such message, so something got hold of the bridge.
+    if (report.code === 'PROTOCOL') slot.retiring = true;
     this.#recycle(slot);
     this.#pump();
   }
@@ -149,7 +144,7 @@ export class Pool implements SlotEvents {
 
   exit(slot: Slot, why: string): void {
     this.#slots.delete(slot);
-    const culprit = slot.retiring ? undefined : slot.occupant;
+    const culprit = slot.killed ? undefined : slot.occupant;
     for (const assignment of slot.jobs.values()) {
       if (assignment !== culprit)
         this.#retry(assignment.job, `The sandbox process ended because of another job (${why}).`);
@@ -160,7 +155,7 @@ export class Pool implements SlotEvents {
         );
       else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${why}).`);
     }
-    if (!slot.ready && !slot.retiring) this.#startFailed(slot.tenant, why);
+    if (!slot.ready && !slot.killed) this.#startFailed(slot.tenant, why);
     if (this.#slots.size === 0) {
       clearInterval(this.#trimTimer);
       this.#trimTimer = undefined;
@@ -183,6 +178,30 @@ export class Pool implements SlotEvents {
         placed = true;
       }
     }
+    this.#watchQueue();
+  }
+
+  #putBack(jobs: readonly Job[]): void {
+    for (const job of jobs) job.queuedAtMs = performance.now();
+    this.#queue.putBack(jobs);
+  }
+
+  /** Gives up jobs that have waited too long; runs while any wait. */
+  #watchQueue(): void {
+    if (this.#queueTimer !== undefined || this.#queue.size === 0) return;
+    const { queueTimeoutMs } = this.#options;
+    this.#queueTimer = setTimeout(
+      () => {
+        this.#queueTimer = undefined;
+        for (const job of this.#queue.waitingSince(performance.now() - queueTimeoutMs)) {
+          this.#queue.remove(job);
+          const hint = 'raise maxProcesses or queueTimeoutMs';
+          job.fail('SANDBOX_BUSY', `The job waited ${queueTimeoutMs} ms for a sandbox process; ${hint}.`);
+        }
+        this.#pump();
+      },
+      Math.min(queueTimeoutMs, QUEUE_CHECK_MS),
+    );
   }
 
   #place(job: Job): Slot | undefined {
@@ -191,16 +210,12 @@ export class Pool implements SlotEvents {
     return slot;
   }
 
-  /** Starts a process for the tenant, in place of another tenant's idle one where the number is reached. */
+  /** Starts a process for the tenant where there may be one more; whether one is on its way. */
   #grow(tenant: string): boolean {
-    const serving = [...this.#slots].filter((slot) => !slot.retiring);
-    if (serving.some((slot) => slot.tenant === tenant && !slot.ready)) return true;
-    if (serving.length >= this.#options.maxProcesses) {
-      const idle = longestIdle(serving.filter((slot) => slot.tenant !== tenant));
-      if (idle === undefined) return false;
-      idle.kill();
-    }
-    return this.#start(tenant);
+    const growth = planGrowth([...this.#slots], tenant, this.#options.maxProcesses);
+    growth.stop?.kill();
+    if (growth.drain !== undefined) growth.drain.retiring = true;
+    return growth.start ? this.#start(tenant) : growth.started;
   }
 
   #start(tenant: string): boolean {
@@ -235,7 +250,7 @@ export class Pool implements SlotEvents {
     if (job.ended) return;
     if (job.hostCalls > 0 || job.losses > 0 || this.#closed) return job.fail('SANDBOX_CRASHED', message);
     job.losses++;
-    this.#queue.putBack([job]);
+    this.#putBack([job]);
   }
 
   #find(job: Job): { slot: Slot; assignment: Assignment } | undefined {
@@ -269,7 +284,7 @@ export class Pool implements SlotEvents {
       const free = [...this.#slots].some(
         (other) => other.tenant === slot.tenant && other.ready && !other.retiring && other.runnable === 0,
       );
-      if (free || this.#grow(slot.tenant)) this.#queue.putBack(slot.recall());
+      if (free || this.#grow(slot.tenant)) this.#putBack(slot.recall());
     }
     this.#pump();
   }

@@ -41,6 +41,11 @@ export class FairQueue {
     return [...this.#tenants.keys()];
   }
 
+  /** The jobs that have waited since before a time. */
+  waitingSince(ms: number): Job[] {
+    return [...this.#tenants.values()].flatMap((jobs) => jobs.filter((job) => job.queuedAtMs <= ms));
+  }
+
   peek(tenant: string): Job | undefined {
     return this.#tenants.get(tenant)?.[0];
   }

@@ -32,6 +32,8 @@ export class Slot {
   ready = false;
   /** Takes no new job; it is stopped when its last one ends. */
   retiring = false;
+  /** Ends by our hand: no job inside is to blame. */
+  killed = false;
   dead = false;
   served = 0;
   rssMiB = 0;
@@ -143,6 +145,7 @@ export class Slot {
 
   kill(): void {
     this.retiring = true;
+    this.killed = true;
     this.#child.ref();
     this.#child.kill('SIGKILL');
   }
