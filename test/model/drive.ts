@@ -5,6 +5,7 @@ import type {
   Command,
   Event,
   Frame,
+  Notice,
   Outcome,
   Region,
   State,
@@ -37,6 +38,8 @@ export class Drive {
   /** All that was ever asked for, and how it was answered. */
   readonly trace: string[] = [];
   readonly past: Event[] = [];
+  /** What has happened in it, as words: tells whether random runs hold what they should. */
+  readonly seen = new Set<string>();
 
   constructor(scenario: Scenario) {
     this.scenario = scenario;
@@ -76,6 +79,7 @@ export class Drive {
     assert.deepEqual(this.state, next, 'the state is JSON');
     this.past.push(event);
     this.account(event, outcome);
+    for (const word of wordsOf(event, outcome)) this.seen.add(word);
     recount(this.region, this.state);
     this.compareOwed();
     return outcome;
@@ -148,6 +152,25 @@ export class Drive {
     }
     assert.deepEqual(Object.fromEntries(owed), Object.fromEntries(this.open), 'what is owed is what is open');
   }
+}
+
+function wordsOf(event: Event, outcome: Outcome): string[] {
+  const first = event.type === 'fired' ? `${event.timer} fired` : event.type;
+  return [first, ...outcome.commands.map(wordOfCommand), ...outcome.notices.flatMap(wordsOfNotice)];
+}
+
+function wordOfCommand(command: Command): string {
+  if (command.type === 'abort') return `abort ${command.why}`;
+  if (command.type === 'timer') return `timer ${command.timer} ${command.at.length % 2}`;
+  if (command.type === 'end') return `end ${command.status} ${command.reason ?? ''}`.trim();
+  return command.type === 'run' && command.try > 1 ? 'another try' : command.type;
+}
+
+function wordsOfNotice(notice: Notice): string[] {
+  if (notice.type === 'closed' && notice.failed) return ['collected'];
+  if (notice.type !== 'failed') return [];
+  const limit = notice.limit === undefined ? [] : ['limit'];
+  return notice.handled ? [...limit, notice.cause ? 'container handled' : 'handled'] : limit;
 }
 
 /** Compares the counters of `state` with what is in its frames. */

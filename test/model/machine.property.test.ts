@@ -100,6 +100,26 @@ async function inLockstep(scenario: Scenario): Promise<void> {
   expect(await ending).toEqual({ status, ...(at && { at }) });
 }
 
+describe('the random runs', () => {
+  it('hold everything that can happen', () => {
+    const seen = new Set<string>();
+    for (const scenario of fc.sample(scenarios('wild'), { numRuns: 400, seed: 1 })) {
+      const drive = new Drive(scenario);
+      drive.start();
+      follow(drive, numbers(scenario.order));
+      for (const word of drive.seen) seen.add(word);
+    }
+    const expected = [
+      ...['completed', 'failed', 'expanded', 'paused', 'resumed', 'blocked', 'collected', 'limit', 'handled'],
+      ...['retry fired', 'wait fired', 'timeout fired', 'grace fired', 'another try', 'container handled'],
+      ...['abort failed', 'abort answered', 'abort timeout', 'end completed', 'end failed block'],
+      // Grace of a container, and of a branch or the run.
+      ...['timer grace 1', 'timer grace 0'],
+    ];
+    expect(expected.filter((word) => !seen.has(word))).toEqual([]);
+  });
+});
+
 describe('the machine', () => {
   it.each(['calm', 'stormy'] as const)(
     'R32 asks for the same as the reference, event by event, and ends the same (%s)',

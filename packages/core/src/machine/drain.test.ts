@@ -66,6 +66,14 @@ describe('what is given up', () => {
     expect(run.notices).toEqual(['failed O handled because of O/0/P/0/x']);
   });
 
+  it('R17 a branch closes only when what runs in it is done, and nothing follows from that', () => {
+    const branch = region('x', 'y -> z', 'y:error -> h');
+    const { run } = play(region('P -> a', { P: parallel(branch, { count: 1, collectErrors: true }) }));
+    expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
+    expect(run.complete('P/0/y')).toEqual(['run a']);
+    expect(run.notices).toEqual(['closed P 0 after P/0/x', 'exited P 1']);
+  });
+
   it('R17 what is outside of it goes on', () => {
     const { run } = play(
       region('s -> P, b', 'b -> c', 'P:error -> h', { P: parallel(region('x'), { count: 2 }) }),

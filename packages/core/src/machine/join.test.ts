@@ -54,6 +54,11 @@ describe('a join', () => {
     expect(run.complete('if', port)).toEqual(commands);
   });
 
+  it('R4 counts two edges of one source as one in a body, too', () => {
+    const { run } = play(region({ L: loop(region('if:yes -> a', 'if:no -> a'), { count: 1 }) }));
+    expect(run.complete('L/0/if', 'no')).toEqual(['run L/0/a']);
+  });
+
   it.each([
     ['when one fails before the other completes', ['a', 'b'], ['run h']],
     ['when one fails after the other has completed', ['b', 'a'], ['run h']],
