@@ -4,8 +4,8 @@ import { exitOf } from './exit-code.ts';
 import { onInterrupt } from './interrupt.ts';
 import { writeJson } from './io.ts';
 import type { Io } from './io.ts';
+import type { LiveView } from './live/live-view.ts';
 import { drawEvents, eventsUntil, openView } from './live/watch.ts';
-import type { CommandContext } from './render/commands.ts';
 import { outcomeLines } from './render/outcome.ts';
 import { styleFor } from './render/style.ts';
 
@@ -29,20 +29,21 @@ export async function drive(
   handle: RunHandle,
   options: DriveOptions,
 ): Promise<number> {
+  const view = options.json ? undefined : openView(io, options.plan, handle.runId);
   const stop = onInterrupt(() => {
     const style = styleFor(io.stderr);
-    if (!options.json)
-      io.stderr.write(`\n${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}\n`);
+    view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
     // A run that cannot be cancelled fails its result too, and is reported there.
     handle.cancel('Interrupted from the keyboard.').catch(() => undefined);
   });
   try {
     const result = handle.result();
-    const blocks = options.json ? 0 : await draw(io, engine, { handle, result }, options);
+    if (view) await draw(view, engine, handle, { result, sinceMs: options.sinceMs ?? 0 });
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);
     // Of a run that went on here, only a part of the blocks was seen.
-    show(io, run, { ...options, blocks: options.sinceMs === undefined ? blocks : 0, pauses, suspended });
+    const blocks = options.sinceMs === undefined ? (view?.blocks ?? 0) : 0;
+    show(io, run, { ...options, blocks, pauses, suspended });
     return exitOf(run.status);
   } finally {
     stop();
@@ -50,16 +51,14 @@ export async function drive(
 }
 
 function draw(
-  io: Io,
+  view: LiveView,
   engine: Engine,
-  of: { handle: RunHandle; result: Promise<unknown> },
-  options: DriveOptions,
+  handle: RunHandle,
+  following: Parameters<typeof eventsUntil>[2],
 ): Promise<number> {
-  const view = openView(io, options.plan, of.handle.runId);
   // Events of a run that breaks may never end.
-  const failed = of.result.then(() => new Promise<never>(() => undefined));
-  const following = { sinceMs: options.sinceMs ?? 0, result: of.result };
-  return drawEvents(view, eventsUntil(engine, of.handle, following), failed);
+  const failed = following.result.then(() => new Promise<never>(() => undefined));
+  return drawEvents(view, eventsUntil(engine, handle, following), failed);
 }
 
 type Shown = DriveOptions & { blocks: number } & Pick<RunDetail, 'pauses' | 'suspended'>;
@@ -70,8 +69,7 @@ export function show(io: Io, run: RunResource, options: Shown): void {
     writeJson(io, { data: run });
     return;
   }
-  const context: CommandContext = { runId: run.runId, data: options.data, envOptions: options.envOptions };
-  const lines = outcomeLines(run, { ...options, ...context, style: styleFor(io.stderr) });
+  const lines = outcomeLines(run, { ...options, runId: run.runId, style: styleFor(io.stderr) });
   io.stderr.write(`${lines.join('\n')}\n`);
   if (run.status === 'completed') writeJson(io, run.output);
 }

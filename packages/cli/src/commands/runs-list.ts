@@ -48,7 +48,8 @@ function report(io: Io, page: { runs: RunDetail[]; nextCursor: string | null }, 
   io.stdout.write(`${table([head, ...page.runs.map((run) => row(run, style))]).join('\n')}\n`);
   if (page.nextCursor !== null) {
     io.stderr.write(
-      style.dim(`There are more: --limit ${options.limit * 5}, or --cursor ${page.nextCursor}\n`),
+      style.dim(`There are more: --limit ${options.limit * 5}
+`),
     );
   }
 }

@@ -7,7 +7,7 @@ interface Working {
   /** Ids of the containers around it, outermost first. */
   containers: readonly string[];
   sinceMs: number;
-  /** It has been mentioned as slow. */
+  /** It has been mentioned as slow, or need not be. */
   mentioned: boolean;
 }
 
@@ -29,6 +29,13 @@ export class Activity {
       sinceMs: log.startedMs,
       mentioned: false,
     });
+  }
+
+  /** The block waits for a time, `until` as people read it. */
+  wait(log: BlockLog, until: string): void {
+    this.start(log);
+    const working = this.#working.get(log.executionOrder);
+    if (working) Object.assign(working, { name: `${working.name} (until ${until})`, mentioned: true });
   }
 
   end(log: BlockLog): void {

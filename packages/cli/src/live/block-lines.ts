@@ -1,6 +1,6 @@
 import type { BlockLog, Json, Plan } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
-import { duration, localTime, plural } from '../render/format.ts';
+import { duration, plural } from '../render/format.ts';
 import { safe, safeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { pad } from '../render/table.ts';
@@ -54,15 +54,18 @@ function failedLines(log: BlockLog, look: LineStyle): string[] {
   ];
 }
 
-/** Lines for a block that pauses: a person is asked, or time has to pass. */
-export function pausedLines(log: BlockLog, output: Json, look: LineStyle): string[] {
-  const name = pathOf(log, look.plan);
+/** The line for a block that pauses: a person is asked, or time has to pass. */
+export function pausedLine(log: BlockLog, until: string | undefined, look: LineStyle): string {
+  const name = pad(pathOf(log, look.plan), look.width);
+  const note = until === undefined ? 'waits for a person' : `waits until ${until}`;
+  return `${look.style.yellow('‖')} ${name}  ${' '.repeat(DURATION_WIDTH)}  ${look.style.dim(note)}`;
+}
+
+/** When a paused block goes on by itself, in milliseconds since the epoch; undefined: a person is asked. */
+export function resumesAtMs(output: Json): number | undefined {
   const resumesAt = isJsonObject(output) ? own(output, 'resumeAt') : undefined;
-  const until = typeof resumesAt === 'string' ? Date.parse(resumesAt) : Number.NaN;
-  const note = Number.isNaN(until) ? 'waits for a person' : `waits until ${localTime(until)}`;
-  return [
-    `${look.style.yellow('‖')} ${pad(name, look.width)}  ${' '.repeat(DURATION_WIDTH)}  ${look.style.dim(note)}`,
-  ];
+  const atMs = typeof resumesAt === 'string' ? Date.parse(resumesAt) : Number.NaN;
+  return Number.isNaN(atMs) ? undefined : atMs;
 }
 
 const DURATION_WIDTH = 9;

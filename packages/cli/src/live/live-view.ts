@@ -1,12 +1,12 @@
 import type { Plan } from '@heddle/core';
 import type { RunEvent } from '@heddle/engine';
-import { duration } from '../render/format.ts';
+import { clockTime, duration } from '../render/format.ts';
 import { safeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { clip } from '../render/table.ts';
 import stringWidth from 'string-width';
 import { Activity } from './activity.ts';
-import { collectingIn, endedLines, pausedLines } from './block-lines.ts';
+import { collectingIn, endedLines, pausedLine, resumesAtMs } from './block-lines.ts';
 import type { LineStyle } from './block-lines.ts';
 import type { Painter } from './painter.ts';
 
@@ -79,6 +79,11 @@ export class LiveView {
     }
   }
 
+  /** Prints a line of the command's own, above the changing one. */
+  say(line: string): void {
+    this.#parts.painter.print([line]);
+  }
+
   /** Takes the changing line away; nothing is drawn after it. */
   close(): void {
     this.#stop();
@@ -104,8 +109,14 @@ export class LiveView {
   #pause(log: BlockEvent['log'], output: BlockEvent['output']): void {
     if (this.#paused.has(log.executionOrder)) return;
     this.#paused.add(log.executionOrder);
-    this.#activity.end(log);
-    this.#parts.painter.print(pausedLines(log, output, this.#look));
+    const { updating, painter, now } = this.#parts;
+    const untilMs = resumesAtMs(output);
+    const until = untilMs === undefined ? undefined : clockTime(untilMs, now());
+    if (until === undefined) this.#activity.end(log);
+    else this.#activity.wait(log, until);
+    // Time passes by itself: a line that stays is for those who see no line that changes.
+    const passing = until !== undefined && (updating || log.container !== undefined);
+    if (!passing) painter.print([pausedLine(log, until, this.#look)]);
   }
 
   #retry(event: Extract<RunEvent, { type: 'block:retrying' }>): void {

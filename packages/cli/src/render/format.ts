@@ -33,3 +33,10 @@ export function localTime(ms: number): string {
   const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
+
+/** A point in time, without its day when that is today. */
+export function clockTime(ms: number, nowMs: number): string {
+  const full = localTime(ms);
+  const [day = '', time = ''] = full.split(' ');
+  return localTime(nowMs).startsWith(day) ? time : full;
+}
