@@ -14,6 +14,15 @@ export class TestClock implements Clock {
     return this.#timers.length;
   }
 
+  /** Resolves when there is a timer that is due in exactly `ms`. */
+  async due(ms: number): Promise<void> {
+    for (let turn = 0; turn < 100_000; turn++) {
+      if (this.#timers.some(({ atMs }) => atMs === this.#nowMs + ms)) return;
+      await new Promise(setImmediate);
+    }
+    throw new Error(`no timer is due in ${ms} ms`);
+  }
+
   now(): number {
     return this.#nowMs;
   }

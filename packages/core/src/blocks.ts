@@ -19,7 +19,6 @@ export type {
   BlockResult,
   Clock,
   ResumeContext,
-  SecretStore,
 } from './ports.ts';
 export { bindCode, bindExpression } from './refs/bind.ts';
 export { envNamesIn, referencesIn } from './refs/inventory.ts';

@@ -141,10 +141,3 @@ export interface ValueStore {
   put(json: string): Promise<string> | string;
   get(key: string): Promise<string | undefined> | string | undefined;
 }
-
-/** Environment values and secrets: asked for by name in executors only. */
-export interface SecretStore {
-  get(name: string): Promise<string | undefined> | string | undefined;
-  /** Every value by name: what code blocks see as `environmentVariables`, and what is redacted. */
-  values(): Promise<{ [name: string]: string }> | { [name: string]: string };
-}

@@ -15,6 +15,9 @@ import { createRedactor } from './secrets/redactor.ts';
 import { openStores } from './store/open.ts';
 import type { Engine, EngineOptions } from './types.ts';
 
+/** An `api` block may wait this long for an answer unless it says otherwise. */
+const HTTP_TIMEOUT_MS = 300_000;
+
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 
 /**
@@ -40,6 +43,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     env,
     redactor: createRedactor(secrets),
     code,
+    codeLimits: codeLimits(options),
     egress: outlet(options),
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions,
@@ -91,8 +95,15 @@ function sandboxOptions({
   };
 }
 
+function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?: number } {
+  const { wallMs, cpuMs } = sandbox;
+  return { ...(wallMs !== undefined && { wallMs }), ...(cpuMs !== undefined && { cpuMs }) };
+}
+
 function outlet({ egress }: EngineOptions): () => Promise<Outlet> {
   let opening: Promise<Outlet> | undefined;
   return () =>
-    (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) => createEgress(egress ?? {})));
+    (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) =>
+      createEgress({ timeoutMs: HTTP_TIMEOUT_MS, ...egress }),
+    ));
 }

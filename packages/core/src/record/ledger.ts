@@ -22,6 +22,7 @@ export class Ledger {
   /** R21 the output of the first Response, else of the last finished terminal block. */
   output: Stored | undefined;
   private answered = false;
+  private until: string | undefined;
   private order = 0;
   private readonly plan: Plan;
   private readonly index: PlanIndex;
@@ -60,6 +61,7 @@ export class Ledger {
 
   private begin(entry: Extract<Entry, { type: 'started' }>): void {
     this.input = entry.input;
+    this.until = entry.until;
     for (const [id, value] of Object.entries(entry.variables)) this.variables.set(id, value);
     for (const [block, value] of Object.entries(entry.reused?.outputs ?? {}))
       this.write(this.root, block, value);
@@ -185,7 +187,7 @@ export class Ledger {
     if (this.answered) return;
     const node = this.index.node(this.index.addressOf(place.block, place.scope));
     if (node.answers) this.answered = true;
-    if (node.answers || node.terminal) this.output = output;
+    if (node.answers || node.terminal || place.block === this.until) this.output = output;
   }
 
   private append(place: Place, output: Stored): void {

@@ -7,7 +7,7 @@ export function readJsonText(text: string): { value?: Json; fault?: string } {
   try {
     parsed = JSON.parse(text);
   } catch (error) {
-    return { fault: (error as SyntaxError).message };
+    return { fault: `${(error as SyntaxError).message}.` };
   }
   const { value, diagnostics } = guardInput(parsed);
   const fault = diagnostics[0]?.message;

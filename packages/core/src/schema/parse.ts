@@ -33,7 +33,7 @@ export function parseWorkflowText(text: string, options: ParseOptions = {}): Par
   try {
     input = JSON.parse(text.charCodeAt(0) === 0xfeff ? text.slice(1) : text);
   } catch (error) {
-    const message = `The text is not JSON: ${(error as SyntaxError).message}`;
+    const message = `The text is not JSON: ${(error as SyntaxError).message}.`;
     return fail(diagnostic('JSON_INVALID', { path: [], message, hint: 'Correct the text at this place.' }));
   }
   return parseWorkflow(input, options);

@@ -26,7 +26,12 @@ export function assembleRun(
   const { header, plan, engineQueue } = of;
   const { stores, values, clock, env, redactor } = parts;
   const mocks = header.mocks === null ? NO_MOCKS : parseMocks(header.mocks);
-  const facts: RunFacts = { variables: plan.variables, env, depth: header.parent?.depth ?? 0 };
+  const facts: RunFacts = {
+    variables: plan.variables,
+    env,
+    depth: header.parent?.depth ?? 0,
+    codeLimits: parts.codeLimits,
+  };
   const queue = new PQueue({ concurrency: parts.concurrency.run });
   const gate: Gate = (work) => queue.add(() => engineQueue.add(work));
   const run: ActiveRun = new ActiveRun({
@@ -56,9 +61,16 @@ function inline(block: BlockConfig, execute: EngineExecutor['execute']): EngineE
 }
 
 function starter(block: BlockConfig, run: ActiveRun, parts: RuntimeParts): EngineExecutor {
-  return inline(block, async () => ({
-    output: startOutput(block, await parts.values.load(run.replica.ledger.input)),
-  }));
+  const { replica, header } = run;
+  const metadata = {
+    workflowId: header.workflowId,
+    executionId: run.runId,
+    startTime: new Date(header.createdMs).toISOString(),
+  };
+  return inline(block, async () => {
+    const input = await parts.values.load(replica.ledger.input);
+    return { output: startOutput(block, input, metadata) };
+  });
 }
 
 function registered(block: BlockConfig, parts: RuntimeParts): EngineExecutor {

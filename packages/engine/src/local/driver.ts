@@ -26,6 +26,11 @@ export class Driver {
     if (!this.pumping) void this.pump();
   }
 
+  /** Something is being fed, or waits to be. */
+  get busy(): boolean {
+    return this.pumping || this.inbox.length > 0;
+  }
+
   /** Takes no more: what happens from now on is found out again at the next start. */
   stop(): void {
     this.stopped = true;

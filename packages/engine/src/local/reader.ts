@@ -129,6 +129,8 @@ export class Reader implements Lookup {
     const config = this.replica.plan.blocks[this.place.block];
     let last: { id: string; output: Output } | undefined;
     for (const id of config?.sources ?? []) {
+      // A container around the block leads into it, but has no output yet.
+      if (config?.containers.includes(id)) continue;
       const output = outputs?.get(id);
       if (output && (!last || output.order > last.output.order)) last = { id, output };
     }

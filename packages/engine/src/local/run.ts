@@ -36,6 +36,7 @@ export class ActiveRun {
   private readonly answers = new Map<string, Promise<void>>();
   private cancelSave: (() => void) | undefined;
   private lastRest: Rest = 'running';
+  private restSeq = -1;
   /** The writing of the record at the last rest: whoever waits for a rest may read it after. */
   private saving: Promise<void> = Promise.resolve();
   private broken: Error | undefined;
@@ -127,7 +128,7 @@ export class ActiveRun {
   /** Resolves when the run has ended or only a person can move it; at once when that is so. */
   rested(): Promise<void> {
     if (this.broken !== undefined) return this.saved();
-    if (isResting(this.lastRest) || this.suspended !== undefined) return this.saved();
+    if ((isResting(this.lastRest) && !this.driver.busy) || this.suspended !== undefined) return this.saved();
     return new Promise((resolve, reject) => {
       const stop = this.listen((event) => {
         if (event.type !== 'rest' || !isResting(event.rest)) return;
@@ -217,16 +218,23 @@ export class ActiveRun {
     this.save().catch((error: unknown) => this.parts.report(error, this.runId));
   }
 
+  /** Tells who listens when the run has come to rest, also when it was at the same rest before and moved between. */
   private checkRest(): void {
     const rest = this.replica.rest();
-    if (rest === this.lastRest || this.broken !== undefined) return;
+    if (
+      this.broken !== undefined ||
+      (rest === this.lastRest && (rest === 'running' || this.replica.seq === this.restSeq))
+    )
+      return;
     this.lastRest = rest;
+    this.restSeq = this.replica.seq;
     if (rest === 'running') this.emit({ type: 'rest', rest });
-    else
-      this.save().then(
+    else {
+      this.saving = this.save().then(
         () => this.emit({ type: 'rest', rest }),
         (error: unknown) => this.fail(error),
       );
+    }
   }
 
   private fail(error: unknown): void {

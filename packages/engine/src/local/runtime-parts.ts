@@ -16,6 +16,8 @@ export interface RuntimeParts {
   env: { readonly [name: string]: string };
   redactor: Redactor;
   code: CodeService;
+  /** Most that code may use, in milliseconds. */
+  codeLimits: { wallMs?: number; cpuMs?: number };
   egress(): Promise<Outlet>;
   concurrency: { engine: number; run: number };
   definitions: Definitions;

@@ -4,6 +4,7 @@ import { JOURNAL_FORMAT } from '@heddle/core/run';
 import type { Entry, Stored } from '@heddle/core/run';
 import PQueue from 'p-queue';
 import { startOutput } from '../executors/start.ts';
+import { parseMocks } from '../mocks/mocks.ts';
 import type { ChildOutcome } from '../executors/services.ts';
 import { assembleRun } from './assembly.ts';
 import { asObject } from './children.ts';
@@ -48,6 +49,7 @@ export class Runtime implements Children {
     const { stores, values, redactor } = this.parts;
     const start = plan.blocks[request.start];
     if (start?.trigger) startOutput(start, request.input);
+    this.warnOfMocks(request);
     await this.keepPlan(plan);
     const header = this.headerOf(request);
     const first: Entry = {
@@ -76,6 +78,19 @@ export class Runtime implements Children {
     this.watch(run);
     run.begin(first);
     return run;
+  }
+
+  /** A mistyped name would silently run the real block. A workflow that calls others may mean one of theirs. */
+  private warnOfMocks({ plan, mocks, runId, parent }: RunRequest): void {
+    const blocks = Object.values(plan.blocks);
+    if (mocks === null || parent || plan.skeleton.nodes.some((node) => node.class === 'child')) return;
+    const unused = parseMocks(mocks).unusedNames(blocks);
+    if (unused.length === 0) return;
+    const names = unused.map((name) => `"${name}"`).join(', ');
+    this.parts.report(
+      new EngineError('OPTIONS_INVALID', `The mocks name blocks that the workflow does not have: ${names}.`),
+      runId,
+    );
   }
 
   private headerOf(request: RunRequest): NewRun {

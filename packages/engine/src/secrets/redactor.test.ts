@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '@heddle/core/blocks';
-import { recordSecrets } from './record.ts';
 import { createRedactor } from './redactor.ts';
 
 const SECRET = 'p@ss"w/ör d+1';
@@ -119,16 +118,5 @@ describe('redaction', () => {
         },
       ),
     );
-  });
-});
-
-describe('secrets of a record', () => {
-  it('are given by name, own names only', async () => {
-    const record = { A: '1' };
-    const store = recordSecrets(record);
-    record.A = 'changed later';
-    expect(await store.get('A')).toBe('1');
-    expect(await store.get('constructor')).toBeUndefined();
-    expect(await store.values()).toEqual({ A: '1' });
   });
 });

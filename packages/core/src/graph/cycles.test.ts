@@ -1,0 +1,81 @@
+import fc from 'fast-check';
+import { DirectedGraph } from 'graphology';
+import { describe, expect, it } from 'vitest';
+import type { Places } from './containment.ts';
+import { findCycles } from './cycles.ts';
+
+function cyclesOf(edges: readonly (readonly [string, string])[]): string[] {
+  const graph = new DirectedGraph();
+  for (const [from, to] of edges) graph.mergeEdge(from, to);
+  const places = new Map(graph.nodes().map((id) => [id, { block: { name: id } }])) as unknown as Places;
+  return findCycles(graph, places).map(({ message }) => message);
+}
+
+const named = (...names: string[]): string =>
+  `The blocks ${names.map((name) => (name.startsWith('…') ? name : `"${name}"`)).join(' → ')} wait for each other in a circle.`;
+
+describe('cycles', () => {
+  it('are named from their first block by id, without what leads in and out', () => {
+    expect(
+      cyclesOf([
+        ['s', 'c'],
+        ['c', 'b'],
+        ['b', 'd'],
+        ['d', 'c'],
+        ['d', 'z'],
+      ]),
+    ).toEqual([named('b', 'd', 'c', 'b')]);
+  });
+
+  it('are all reported when they have no block in common', () => {
+    expect(
+      cyclesOf([
+        ['a', 'b'],
+        ['b', 'a'],
+        ['b', 'x'],
+        ['x', 'y'],
+        ['y', 'x'],
+      ]),
+    ).toEqual([named('a', 'b', 'a'), named('x', 'y', 'x')]);
+  });
+
+  it('that share a block are reported as one', () => {
+    expect(
+      cyclesOf([
+        ['a', 'b'],
+        ['b', 'a'],
+        ['b', 'c'],
+        ['c', 'b'],
+      ]),
+    ).toEqual([named('a', 'b', 'a')]);
+  });
+
+  it('are found in a ring of ten thousand blocks, named by its ends', () => {
+    const ring = Array.from({ length: 10_000 }, (_, at): [string, string] => [id(at), id((at + 1) % 10_000)]);
+    function id(at: number): string {
+      return `n${String(at).padStart(5, '0')}`;
+    }
+    const ends = Array.from({ length: 8 }, (_, at) => id(at));
+    expect(cyclesOf(ring)).toEqual([named(...ends, '… 9990 more …', id(9998), id(9999), id(0))]);
+  });
+
+  it('are reported exactly where a graph has one', () => {
+    const arbitrary = fc.array(fc.tuple(fc.nat(7), fc.nat(7)), { maxLength: 16 });
+    fc.assert(
+      fc.property(arbitrary, (pairs) => {
+        const edges = pairs.filter(([a, b]) => a !== b).map(([a, b]) => [`n${a}`, `n${b}`] as const);
+        const reach = new Map<string, Set<string>>();
+        for (const [from] of edges) {
+          const seen = new Set<string>();
+          const queue = [from];
+          for (const at of queue) {
+            for (const [a, b] of edges) if (a === at && !seen.has(b)) (seen.add(b), queue.push(b));
+          }
+          reach.set(from, seen);
+        }
+        const cyclic = [...reach].some(([from, seen]) => seen.has(from));
+        expect(cyclesOf(edges).length > 0).toBe(cyclic);
+      }),
+    );
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
+import type { DrawnBlock, DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
+import type { Json, JsonObject } from '../json.ts';
+import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
+import { DIAGNOSTIC_CODES } from './codes.ts';
+import type { DiagnosticCode } from './codes.ts';
+import { checkWorkflow } from './compile.ts';
+import type { CompileOptions } from './compile.ts';
+import type { Diagnostic } from './diagnostic.ts';
+
+function findings(input: unknown, options?: CompileOptions): Diagnostic[] {
+  const { workflow, diagnostics } =
+    typeof input === 'string' ? parseWorkflowText(input) : parseWorkflow(input);
+  return [...diagnostics, ...(workflow ? checkWorkflow(workflow, options) : [])];
+}
+
+/** A workflow of a start `s`, a block `b` behind it, and what else is drawn. */
+function drawn(b: DrawnBlock, more: Partial<DrawnWorkflow> = {}): unknown {
+  const blocks = { s: start(), b, ...more.blocks };
+  return workflowFile({ ...more, blocks, edges: ['s > b', ...(more.edges ?? [])] });
+}
+
+const reading = (text: string, more?: Partial<DrawnWorkflow>): unknown => drawn(code(`return ${text}`), more);
+const field = (value: Json): unknown => drawn({ type: 'response', fields: { data: value } });
+const loop = (data: JsonObject, type = 'loop'): unknown =>
+  drawn({ type, data }, { blocks: { in: { ...code('return 1'), parentId: 'b' } }, edges: ['b > in'] });
+const state = (more: JsonObject): unknown => drawn(code('return 1'), { state: more });
+const nested = (levels: number): DrawnWorkflow['blocks'] =>
+  Object.fromEntries(
+    Array.from({ length: levels }, (_, at) => [
+      `c${at}`,
+      { type: 'loop', parentId: at === 0 ? 'b' : `c${at - 1}` },
+    ]),
+  );
+
+/** For each code an input that has it, and the end of the path to the place. */
+const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, options?: CompileOptions] } = {
+  JSON_INVALID: ['{', ''],
+  INPUT_SHAPE: [{ blocks: { a: { type: 1, name: 'A' } }, edges: [] }, 'blocks.a.type'],
+  INPUT_TOO_DEEP: [state({ deep: JSON.parse('['.repeat(200) + ']'.repeat(200)) as Json }), '0.0'],
+  INPUT_TOO_LARGE: [{ blocks: {}, edges: Array.from({ length: 100_001 }, () => ({})) }, 'edges'],
+  KEY_FORBIDDEN: ['{"blocks": {}, "edges": [], "__proto__": 1}', '__proto__'],
+  BLOCK_ID_MISMATCH: [{ blocks: { a: { id: 'z', type: 'x' } }, edges: [] }, 'blocks.a.id'],
+  FIELD_DROPPED: [{ blocks: { a: { type: 'x', name: 'A', subBlocks: { f: 1 } } }, edges: [] }, 'subBlocks.f'],
+  NAME_MISSING: [{ blocks: { a: { type: 'x' } }, edges: [] }, 'blocks.a.name'],
+  VARIABLE_TYPE_UNKNOWN: [state({ variables: { v: { name: 'v', type: 'date' } } }), 'variables.v.type'],
+  START_MISSING: [workflowFile({ blocks: { b: code('return 1') } }), 'blocks'],
+  START_AMBIGUOUS: [drawn(code('return 1'), { blocks: { s2: start({ name: 'Other' }) } }), 'blocks'],
+  START_FIELD_RESERVED: [
+    workflowFile({ blocks: { s: start({ fields: { inputFormat: [{ name: 'a' }, { name: 'error' }] } }) } }),
+    'inputFormat.value.1.name',
+  ],
+  BLOCK_TYPE_UNKNOWN: [drawn({ type: 'odd' }), 'blocks.b.type'],
+  BLOCK_UNREACHABLE: [drawn(code('return 1'), { blocks: { x: code('return 1') } }), 'blocks.x'],
+  EDGE_TO_NOWHERE: [drawn(code('return 1'), { edges: ['b > ghost'] }), 'edges.1.target'],
+  EDGE_TO_SELF: [drawn(code('return 1'), { edges: ['b > b'] }), 'edges.1'],
+  EDGE_ACROSS_SCOPES: [drawn(loopBlock(), { blocks: inner(), edges: ['b > in', 's > in'] }), 'edges.2'],
+  PORT_UNKNOWN: [
+    drawn(code('return 1'), { blocks: { x: code('return 1') }, edges: ['b:odd > x'] }),
+    'edges.1.sourceHandle',
+  ],
+  CYCLE: [
+    drawn(code('return 1'), { blocks: { x: code('return 1') }, edges: ['b > x', 'x > b'] }),
+    'blocks.b',
+  ],
+  PARENT_MISSING: [drawn({ ...code('return 1'), parentId: 's' }), 'blocks.b.data.parentId'],
+  PARENT_CYCLE: [
+    drawn(loopBlock(), {
+      blocks: { x: { type: 'loop', parentId: 'y' }, y: { type: 'loop', parentId: 'x' } },
+    }),
+    'blocks.x.data.parentId',
+  ],
+  NESTING_TOO_DEEP: [drawn(loopBlock(), { blocks: nested(60) }), 'data.parentId'],
+  CONTAINER_EMPTY: [drawn(loopBlock()), 'blocks.b'],
+  CONTAINER_MAP_USED: [
+    drawn(loopBlock(), {
+      blocks: { in: code('return 1') },
+      edges: ['b > in'],
+      state: { loops: { b: { nodes: ['in'] } } },
+    }),
+    'loops.b.nodes',
+  ],
+  CONTAINER_MAP_DIFFERS: [state({ parallels: { gone: { nodes: ['b'] } } }), 'parallels.gone'],
+  NAME_RESERVED: [drawn({ ...code('return 1'), name: 'Loop' }), 'blocks.b.name'],
+  NAME_DUPLICATE: [drawn({ ...code('return 1'), name: 'start' }), 'blocks.s.name'],
+  NAME_UNUSABLE: [drawn({ ...code('return 1'), name: 'A+B' }), 'blocks.b.name'],
+  REFERENCE_UNKNOWN_BLOCK: [reading('<nosuch.x>'), 'subBlocks.code.value'],
+  REFERENCE_UNKNOWN_VARIABLE: [field('<variable.x>'), 'subBlocks.data.value'],
+  REFERENCE_QUOTED: [drawn(condition('b', '"<start.x>" === "y"', '')), 'subBlocks.conditions.value'],
+  REFERENCE_HTML_NAME: [drawn({ ...code('return 1'), name: 'P' }, after('<p>')), 'subBlocks.code.value'],
+  REFERENCE_NEVER_RAN: [reading('<after.result>', after('1')), 'subBlocks.code.value'],
+  REFERENCE_UNDECLARED_OUTPUT: [drawn(code('return 1'), after('<b.reslt>')), 'subBlocks.code.value'],
+  REFERENCE_INVALID: [
+    drawn(loopBlock(), { blocks: inner('<loop.odd>'), edges: ['b > in'] }),
+    'subBlocks.code.value',
+  ],
+  FIELD_REQUIRED: [
+    drawn({ type: 'mine' }),
+    'subBlocks.topic.value',
+    { blocks: [{ type: 'mine', class: 'effect', required: ['topic'] }] },
+  ],
+  FIELD_EMPTY: [drawn(code(' ')), 'subBlocks.code.value'],
+  LANGUAGE_UNKNOWN: [
+    drawn({ type: 'function', fields: { code: 'x', language: 'cobol' } }),
+    'subBlocks.language.value',
+  ],
+  CONDITIONS_UNREADABLE: [
+    drawn({ type: 'condition', fields: { conditions: '[{bad' } }),
+    'subBlocks.conditions.value',
+  ],
+  CONDITION_ROW: [drawn(condition('b', 'true', '', 'true')), 'subBlocks.conditions.value.2'],
+  ROUTES_UNREADABLE: [drawn({ type: 'router_v2', fields: { routes: '{}' } }), 'subBlocks.routes.value'],
+  LOOP_TYPE_UNKNOWN: [loop({ loopType: 'until' }), 'data.loopType'],
+  PARALLEL_TYPE_UNKNOWN: [loop({ parallelType: 'until', collection: '[]' }, 'parallel'), 'data.parallelType'],
+  COUNT_INVALID: [loop({ count: 'many' }), 'data.count'],
+  COUNT_DEFAULTED: [loop({}), 'data.count'],
+  COUNT_OVER_LIMIT: [loop({ count: 3 }), 'blocks.b.data', { limits: { maxLoopTurns: 2 } }],
+  COLLECTION_INVALID: [loop({ loopType: 'forEach', collection: 'a, b' }), 'data.collection'],
+  LOOP_CONDITION_MISSING: [loop({ loopType: 'while' }), 'data.whileCondition'],
+  BATCH_SIZE_CLAMPED: [loop({ count: 1, batchSize: 99 }, 'parallel'), 'data.batchSize'],
+  RETRY_CLAMPED: [
+    drawn({ ...code('return 1'), retry: { enabled: true, maxTries: 9 } }),
+    'blocks.b.retry.maxTries',
+  ],
+  RETRY_IGNORED: [drawn({ type: 'human_in_the_loop', retry: { enabled: true } }), 'blocks.b.retry'],
+  TIMEOUT_INVALID: [drawn({ ...code('return 1'), timeoutMs: 0 }), 'blocks.b.timeoutMs'],
+};
+
+function loopBlock(): DrawnBlock {
+  return { type: 'loop', data: { count: 2 } };
+}
+
+function inner(text = '1'): DrawnWorkflow['blocks'] {
+  return { in: { ...code(`return ${text}`), parentId: 'b' } };
+}
+
+function after(text: string): Partial<DrawnWorkflow> {
+  return { blocks: { after: code(`return ${text}`) }, edges: ['b > after'] };
+}
+
+describe('diagnostics', () => {
+  it.each(Object.entries(EXAMPLES))(
+    '%s comes with its place, what is wrong and what to do',
+    (expected, example) => {
+      const [input, path, options] = example;
+      const found = findings(input, options).filter((each) => each.code === expected);
+      expect(found).not.toEqual([]);
+      for (const each of found) {
+        expect(each.severity).toBe(DIAGNOSTIC_CODES[expected as DiagnosticCode].severity);
+        expect(each.message).toMatch(/^.{8,}[.…]$/s);
+        expect(each.hint).toMatch(/^.{8,}[.?]$/s);
+      }
+      expect(found.map((each) => each.path.join('.')).find((each) => each.endsWith(path))).toBeDefined();
+    },
+  );
+
+  it('are none for a sound workflow', () => {
+    const blocks = {
+      in: { ...code('return <loop.index> + <start.x>'), parentId: 'b' },
+      after: code('return <b.results>.length'),
+    };
+    expect(findings(drawn(loopBlock(), { blocks, edges: ['b > in', 'b > after'] }))).toEqual([]);
+  });
+
+  it('come errors first, all at once, each once', () => {
+    const input = drawn(code('return [<nosuch.x>, <nosuch.x>, <ghost.y>]'), {
+      edges: ['b > b', 'b > nowhere'],
+    });
+    const found = findings(
+      drawn({ ...code(''), name: 'x' }, { blocks: { y: { type: 'odd' } }, edges: ['b > b'] }),
+    );
+    expect(found.map(({ severity }) => severity)).toEqual(['error', 'warning', 'warning', 'warning']);
+    expect(findings(input).map((each) => each.code)).toEqual([
+      'REFERENCE_UNKNOWN_BLOCK',
+      'REFERENCE_UNKNOWN_BLOCK',
+      'EDGE_TO_SELF',
+      'EDGE_TO_NOWHERE',
+    ]);
+  });
+});

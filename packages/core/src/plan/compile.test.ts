@@ -1,0 +1,213 @@
+import { describe, expect, it } from 'vitest';
+import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
+import type { DrawnBlock, DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
+import { parseWorkflow } from '../schema/parse.ts';
+import { compile } from './compile.ts';
+import type { CompileOptions, CompileResult } from './compile.ts';
+import type { BlockConfig, Plan } from './plan.ts';
+import { startCandidates } from './starts.ts';
+
+function compileFile(drawn: DrawnWorkflow, options?: CompileOptions): CompileResult {
+  return compile(parseWorkflow(workflowFile(drawn), { fileName: 'daily.json' }).workflow!, options);
+}
+
+function planOf(drawn: DrawnWorkflow, options?: CompileOptions): Plan {
+  const result = compileFile(drawn, options);
+  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
+  return result.plan;
+}
+
+const configOf = (block: DrawnBlock): BlockConfig =>
+  planOf({ blocks: { s: start(), b: block }, edges: ['s > b'] }).blocks['b']!;
+
+describe('a plan', () => {
+  it('says for what it was compiled, and holds the limits of its runs', () => {
+    const plan = planOf(
+      { blocks: { s: start() } },
+      { compat: true, limits: { timeoutMs: 9, maxLoopTurns: 3 } },
+    );
+    expect(plan).toMatchObject({
+      ...{ format: 1, machine: 1, compat: true, start: 's', workflow: { id: 'daily', name: 'daily' } },
+      limits: {
+        maxLoopTurns: 3,
+        maxParallelBranches: 10_000,
+        graceMs: 5000,
+        deadline: 'total',
+        timeoutMs: 9,
+      },
+      hash: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+    });
+  });
+
+  it('has another hash when anything in it differs', () => {
+    const drawn = (text: string): DrawnWorkflow => ({
+      blocks: { s: start(), b: code(text) },
+      edges: ['s > b'],
+    });
+    const hashes = [planOf(drawn('1')), planOf(drawn('2')), planOf(drawn('1'), { compat: true })].map(
+      ({ hash }) => hash,
+    );
+    expect(new Set(hashes).size).toBe(3);
+    expect(planOf(drawn('1')).hash).toBe(hashes[0]);
+  });
+
+  it('holds the variables with their values at the start of a run', () => {
+    const variables = {
+      z: { name: 'Z', type: 'number', value: '4' },
+      a: { name: 'A', type: 'object', value: '{"k": 1}' },
+    };
+    expect(planOf({ blocks: { s: start() }, state: { variables } }).variables).toEqual([
+      { id: 'a', name: 'A', type: 'object', value: { k: 1 } },
+      { id: 'z', name: 'Z', type: 'number', value: 4 },
+    ]);
+  });
+
+  it('ignores edges to nowhere with compat', () => {
+    const drawn = { blocks: { s: start(), b: code('1') }, edges: ['s > b', 'b > ghost'] };
+    expect(compileFile(drawn).ok).toBe(false);
+    const plan = planOf(drawn, { compat: true });
+    expect(plan.skeleton.nodes.map(({ id, outs }) => [id, outs])).toEqual([
+      ['s', [1]],
+      ['b', []],
+    ]);
+  });
+});
+
+describe('the default start', () => {
+  const trigger = (type: string, more: DrawnBlock = {}): DrawnBlock => ({ type, ...more });
+  it.each<[string, DrawnWorkflow['blocks'], string[]]>([
+    [
+      'the unified start',
+      { b: trigger('schedule'), c: trigger('start_trigger'), a: trigger('starter') },
+      ['c', 'a', 'b'],
+    ],
+    ['an api trigger before others', { a: trigger('manual_trigger'), b: trigger('api_trigger') }, ['b', 'a']],
+    [
+      'the first in the file of equal ones',
+      { z: trigger('start_trigger'), a: trigger('start_trigger') },
+      ['z', 'a'],
+    ],
+    ['an outer trigger', { w: trigger('generic_webhook') }, ['w']],
+    [
+      'a block in trigger mode, after known triggers',
+      { g: trigger('gmail_v2', { triggerMode: true }), s: trigger('schedule') },
+      ['s', 'g'],
+    ],
+    ['an enabled one', { a: trigger('start_trigger', { enabled: false }), b: trigger('starter') }, ['b']],
+  ])('is %s', (_, blocks, expected) => {
+    expect(startCandidates(planOf({ blocks }))).toEqual(expected);
+  });
+
+  it('is never inside a container', () => {
+    const blocks = { L: { type: 'loop', data: { count: 1 } }, s: start({ parentId: 'L' }) };
+    const result = compileFile({ blocks, edges: ['L > s'] });
+    expect(result.diagnostics.map((each) => each.code)).toContain('START_MISSING');
+  });
+});
+
+describe('the configuration of a block', () => {
+  it('keeps fields without references as they are, and compiles the others at any depth', () => {
+    const fields = { plain: [{ a: 1 }], deep: [{ b: 'x <start.q>', a: '{{KEY}}' }], none: null };
+    expect(configOf({ type: 'agent', fields }).params).toEqual({
+      plain: { kind: 'literal', value: [{ a: 1 }] },
+      none: { kind: 'literal', value: null },
+      deep: {
+        kind: 'list',
+        items: [
+          {
+            kind: 'object',
+            entries: [
+              ['a', { kind: 'text', parts: [{ env: 'KEY', text: '{{KEY}}' }] }],
+              [
+                'b',
+                {
+                  kind: 'text',
+                  parts: ['x ', { ref: expect.objectContaining({ block: 's', path: ['q'] }) }],
+                },
+              ],
+            ],
+          },
+        ],
+      },
+    });
+  });
+
+  it('takes the fields of a trigger as they are', () => {
+    const fields = { inputFormat: [{ name: 'q', type: 'string', value: '<b.result>' }] };
+    const { blocks } = planOf({ blocks: { s: start({ fields }), b: code('1') }, edges: ['s > b'] });
+    expect(blocks['s']).toMatchObject({
+      trigger: true,
+      params: { inputFormat: { kind: 'literal', value: fields.inputFormat } },
+      outputs: {
+        fields: { q: { type: 'string', opaque: false }, input: { opaque: true }, files: { opaque: true } },
+      },
+    });
+  });
+
+  it.each([
+    ['javascript', undefined],
+    ['python', 'python'],
+    ['shell', 'shell'],
+    ['javascript', ''],
+    ['javascript', null],
+  ])('of a function is %s code when the language is %j', (language, said) => {
+    const config = configOf({
+      type: 'function',
+      fields: { code: 'x = <start.q>', language: said as string },
+    });
+    expect(config.code).toMatchObject({
+      language,
+      authored: 'x = <start.q>',
+      bindings: [{ ref: { block: 's' } }],
+    });
+    expect(config.params).not.toHaveProperty('code');
+  });
+
+  it('joins the pieces of code', () => {
+    const pieces = [{ content: 'const a = 1' }, { content: 'return a' }, 'lost'];
+    expect(configOf({ type: 'function', fields: { code: pieces } }).code?.authored).toBe(
+      'const a = 1\nreturn a',
+    );
+  });
+
+  it('of a condition has its rows, from text or list', () => {
+    const rows = [
+      { id: 'c-if', title: 'if', value: '<start.n> > 1' },
+      { id: 'x', title: 'else if', value: ' ' },
+      { title: ' Else ', value: 'ignored' },
+    ];
+    for (const conditions of [rows, JSON.stringify(rows)]) {
+      const config = configOf({ type: 'condition', fields: { conditions } });
+      expect(config.conditions).toEqual([
+        {
+          id: 'c-if',
+          title: 'if',
+          otherwise: false,
+          expression: expect.objectContaining({ authored: '<start.n> > 1' }),
+        },
+        { id: 'x', title: 'else if', otherwise: false },
+        { id: 'b-else', title: ' Else ', otherwise: true },
+      ]);
+      expect(config.params).toEqual({});
+    }
+  });
+
+  it('of a condition that cannot be read shows its rows as they are', () => {
+    const config = configOf({ type: 'condition', fields: { conditions: '[{bad' } });
+    expect(config.conditions).toBeUndefined();
+    expect(config.params).toEqual({ conditions: { kind: 'literal', value: '[{bad' } });
+    expect(configOf({ type: 'condition' }).conditions).toEqual([]);
+  });
+
+  it('names its sources in the order of the edges, the container around it is none', () => {
+    const blocks = {
+      ...{ s: start(), b: code('1'), a: code('1'), j: condition('j', 'true') },
+      ...{ L: { type: 'loop', data: { count: 1 } }, in: { parentId: 'L' } },
+    };
+    const edges = ['s > b', 's > a', 'b > j', 'a > j', 'b:error > j', 's > L', 'L > in'];
+    const plan = planOf({ blocks, edges });
+    expect(plan.blocks['j']?.sources).toEqual(['b', 'a']);
+    expect(plan.blocks['in']?.sources).toEqual([]);
+    expect(plan.blocks['L']).toMatchObject({ params: {}, container: { kind: 'for' }, sources: ['s'] });
+  });
+});

@@ -1,0 +1,227 @@
+import { describe, expect, it } from 'vitest';
+import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
+import type { DrawnBlock } from '../../../../test/support/workflow-file.ts';
+import type { Json, JsonObject } from '../json.ts';
+import type { Subflow } from '../machine/skeleton.ts';
+import { parseWorkflow } from '../schema/parse.ts';
+import { compile } from './compile.ts';
+import type { ContainerConfig } from './plan.ts';
+
+interface Compiled {
+  config: ContainerConfig | undefined;
+  subflow: Omit<Subflow, 'body'> | undefined;
+  codes: string[];
+}
+
+function compileContainer(block: DrawnBlock, state: JsonObject = {}): Compiled {
+  const blocks = { s: start(), p: code('return 1'), L: block, a: { parentId: 'L' } };
+  const file = workflowFile({ blocks, edges: ['s > p', 'p > L', 'L > a'], state });
+  const result = compile(parseWorkflow(file).workflow!);
+  const codes = result.diagnostics.filter(({ blockId }) => blockId === 'L').map((each) => each.code);
+  if (!result.ok) return { config: undefined, subflow: undefined, codes };
+  const { body: _, ...subflow } = result.plan.skeleton.nodes.find(({ id }) => id === 'L')!.subflow!;
+  return { config: result.plan.blocks['L']!.container, subflow, codes };
+}
+
+const loop = (data: JsonObject, state?: JsonObject): Compiled =>
+  compileContainer({ type: 'loop', data }, state);
+const parallel = (data: JsonObject): Compiled => compileContainer({ type: 'parallel', data });
+const heddle = { metadata: { engine: 'heddle' } };
+
+describe('a count', () => {
+  it.each<[Json, number]>([
+    [1, 1],
+    ['2', 2],
+    [' 3 ', 3],
+  ])('%j is %j', (count, expected) => {
+    expect(loop({ loopType: 'for', count })).toEqual({
+      config: { kind: 'for', count: { static: expected } },
+      subflow: { count: expected, limit: 100_000 },
+      codes: [],
+    });
+  });
+
+  it.each<[Json]>([[null], [0], [''], ['0']])(
+    '%j is 5 with a warning, in a graph made for Heddle an error',
+    (count) => {
+      const usual = loop({ count });
+      expect(usual.config).toEqual({ kind: 'for', count: { static: 5 } });
+      expect(usual.codes).toEqual(['COUNT_DEFAULTED']);
+      expect(loop({ count }, heddle).codes).toEqual(['COUNT_INVALID']);
+    },
+  );
+
+  it.each<[Json]>([[-1], [2.5], ['2.5'], ['-1'], ['abc'], [true], [[3]], ['1e3']])('%j is none', (count) => {
+    expect(loop({ count })).toEqual({ config: undefined, subflow: undefined, codes: ['COUNT_INVALID'] });
+    expect(parallel({ count }).codes).toEqual(['COUNT_INVALID']);
+  });
+
+  it.each([['<start.n>'], ['<p.result> + 1'], ['{{COUNT}}'], ['2 * 3']])(
+    '%s is found out at run time',
+    (count) => {
+      const { config, subflow, codes } = loop({ count });
+      expect(config).toMatchObject({ kind: 'for', count: { expression: { authored: count } } });
+      expect(subflow).toEqual({ limit: 100_000 });
+      expect(codes).toEqual([]);
+    },
+  );
+
+  it('over the limit of a run is a warning', () => {
+    expect(parallel({ count: 10_001 }).codes).toEqual(['COUNT_OVER_LIMIT']);
+  });
+});
+
+describe('a collection', () => {
+  const each = (collection: Json): Compiled => loop({ loopType: 'forEach', collection });
+  it.each<[string, Json, Json[]]>([
+    ['JSON text', '[1, {"a": 2}]', [1, { a: 2 }]],
+    ['text with single quotes', "['a', 'b']", ['a', 'b']],
+    [
+      'an object as text',
+      '{"b": 1, "a": [2]}',
+      [
+        ['b', 1],
+        ['a', [2]],
+      ],
+    ],
+    ['null as text', 'null', []],
+    ['a list', [1, '<p.result>'], [1, '<p.result>']],
+    [
+      'an object',
+      { b: 1, a: 2 },
+      [
+        ['a', 2],
+        ['b', 1],
+      ],
+    ],
+  ])('%s is known beforehand', (_, collection, items) => {
+    expect(each(collection)).toEqual({
+      config: { kind: 'forEach', collection: { static: items } },
+      subflow: { count: items.length, limit: 100_000 },
+      codes: [],
+    });
+  });
+
+  it('of one reference is resolved at run time', () => {
+    const { config, subflow, codes } = each('<p.result.list>');
+    expect(config).toMatchObject({
+      collection: { reference: { kind: 'block', block: 'p', path: ['result', 'list'] } },
+    });
+    expect([subflow, codes]).toEqual([{ limit: 100_000 }, []]);
+  });
+
+  it('with placeholders is filled in at run time, after its JSON was read', () => {
+    const { config, subflow } = each('["{{A}}", "b"]');
+    expect(config).toMatchObject({
+      collection: { template: { kind: 'list', items: [{ kind: 'text' }, { kind: 'literal', value: 'b' }] } },
+    });
+    expect(subflow).not.toHaveProperty('count');
+  });
+
+  it.each<[Json]>([
+    [''],
+    [null],
+    ['abc'],
+    ['5'],
+    ['"abc"'],
+    [5],
+    [`["it's"]`],
+    [' <p.result> '],
+    ['[<p.result>]'],
+  ])('%j fails the container when it is reached, with a warning', (collection) => {
+    const { config, subflow, codes } = each(collection);
+    expect(config).toMatchObject({ kind: 'forEach', collection: { invalid: expect.stringMatching(/\.$/) } });
+    expect(subflow).not.toHaveProperty('count');
+    expect(codes).toEqual(['COLLECTION_INVALID']);
+  });
+
+  it('of an unknown block is an error', () => {
+    expect(each('<nosuch.list>').codes).toContain('REFERENCE_UNKNOWN_BLOCK');
+    expect(each('<nosuch.list>').config).toBeUndefined();
+  });
+});
+
+describe('a loop', () => {
+  it('with a condition asks before each turn, do-while not before the first', () => {
+    const condition = '<loop.index> < 3';
+    expect(loop({ loopType: 'while', whileCondition: condition })).toMatchObject({
+      config: { kind: 'while', condition: { authored: condition } },
+      subflow: { perTurn: true, limit: 100_000 },
+      codes: [],
+    });
+    expect(loop({ loopType: 'doWhile', doWhileCondition: condition })).toMatchObject({
+      config: { kind: 'doWhile', condition: { authored: condition } },
+      subflow: { perTurn: true, firstFree: true, limit: 100_000 },
+      codes: [],
+    });
+  });
+
+  it('without its condition runs no turn, do-while as often as its count says', () => {
+    const codes = ['LOOP_CONDITION_MISSING'];
+    expect(loop({ loopType: 'while', whileCondition: ' ' })).toEqual({
+      config: { kind: 'while', condition: null },
+      subflow: { count: 0, limit: 100_000 },
+      codes,
+    });
+    expect(loop({ loopType: 'doWhile', count: 3 })).toEqual({
+      config: { kind: 'for', count: { static: 3 } },
+      subflow: { count: 3, limit: 100_000 },
+      codes,
+    });
+  });
+
+  it('of an unknown type is an error', () => {
+    expect(loop({ loopType: 'until' }).codes).toEqual(['LOOP_TYPE_UNKNOWN']);
+  });
+});
+
+describe('a parallel', () => {
+  it.each<[Json, number, string[]]>([
+    [undefined as unknown as Json, 20, []],
+    [2, 2, []],
+    ['3', 3, []],
+    [0, 1, ['BATCH_SIZE_CLAMPED']],
+    [50, 20, ['BATCH_SIZE_CLAMPED']],
+    [2.7, 2, ['BATCH_SIZE_CLAMPED']],
+    ['x', 20, ['BATCH_SIZE_CLAMPED']],
+    [null, 20, []],
+  ])('with batch size %j opens %j branches at once', (batchSize, window, codes) => {
+    const { subflow, codes: found } = parallel({ count: 2, ...(batchSize !== undefined && { batchSize }) });
+    expect([subflow?.window, found]).toEqual([window, codes]);
+  });
+
+  it('in a graph made for Heddle opens up to 1,000', () => {
+    const block = { type: 'parallel', data: { count: 2, batchSize: 500 } };
+    expect(compileContainer(block, heddle).subflow?.window).toBe(500);
+  });
+
+  it('of an unknown type goes over its collection, with a warning', () => {
+    expect(parallel({ parallelType: 'weird', collection: '[1]' })).toMatchObject({
+      config: { kind: 'parallelCollection', collection: { static: [1] } },
+      codes: ['PARALLEL_TYPE_UNKNOWN'],
+    });
+  });
+
+  it('may collect the errors of its branches', () => {
+    expect(parallel({ count: 2, onBranchError: 'collect' }).subflow?.collectErrors).toBe(true);
+    expect(parallel({ count: 2 }).subflow).toEqual({ count: 2, limit: 10_000, window: 20 });
+  });
+});
+
+describe('what a container says', () => {
+  const stored = { loops: { L: { id: 'L', nodes: ['a'], loopType: 'for', iterations: 7 } } };
+  it('stands in its data, else in its fields, else in the stored map', () => {
+    const fields = { count: 3 };
+    const counts = [
+      compileContainer({ type: 'loop', data: { count: 2 }, fields }),
+      compileContainer({ type: 'loop', fields }, stored),
+      compileContainer({ type: 'loop' }, stored),
+    ];
+    expect(counts.map(({ subflow }) => subflow?.count)).toEqual([2, 3, 7]);
+  });
+
+  it('counts where the stored map disagrees, with a warning', () => {
+    const { subflow, codes } = loop({ loopType: 'for', count: 2 }, stored);
+    expect([subflow?.count, codes]).toEqual([2, ['CONTAINER_MAP_DIFFERS']]);
+  });
+});

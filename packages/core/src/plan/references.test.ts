@@ -1,0 +1,182 @@
+import { describe, expect, it } from 'vitest';
+import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
+import type { DrawnBlock, DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
+import { parseWorkflow } from '../schema/parse.ts';
+import { checkWorkflow } from './compile.ts';
+
+const CODE = 'REFERENCE_UNKNOWN_BLOCK';
+
+/** What the check says about references, as `severity CODE` with the hint behind it where it is a guess. */
+function check(drawn: DrawnWorkflow, compat = false): string[] {
+  return checkWorkflow(parseWorkflow(workflowFile(drawn)).workflow!, { compat })
+    .filter((each) => each.code.startsWith('REFERENCE'))
+    .map(
+      ({ severity, code: found, hint }) => `${severity} ${found}${hint.startsWith('Did') ? ` ${hint}` : ''}`,
+    );
+}
+
+const variables = { v: { id: 'v', name: 'My Var', type: 'string', value: '' } };
+function read(reader: DrawnBlock, compat = false): string[] {
+  const blocks = { s: start(), fetch: code('return 1', { name: 'Fetch' }), b: reader };
+  return check({ blocks, edges: ['s > fetch', 'fetch > b'], state: { variables } }, compat);
+}
+const text = (value: string): DrawnBlock => ({ type: 'response', fields: { data: value } });
+
+describe('a head that names no block', () => {
+  it.each([
+    ['in code', code('return <nosuch.x>')],
+    ['in a condition', condition('b', '<nosuch.x> > 1')],
+    ['in a while condition', { type: 'loop', data: { loopType: 'while', whileCondition: '<nosuch.x>' } }],
+    ['in a count', { type: 'loop', data: { count: '<nosuch.x>' } }],
+    ['in a collection', { type: 'parallel', data: { parallelType: 'collection', collection: '<nosuch.x>' } }],
+    ['without a path in a condition', condition('b', '<nosuch> > 1')],
+  ])('%s is an error, with compat a warning', (_, reader) => {
+    expect(read(reader)).toEqual([`error ${CODE}`]);
+    expect(read(reader, true)).toEqual([`warning ${CODE}`]);
+  });
+
+  it.each([
+    ['text', text('see <nosuch.x>')],
+    ['a list in a field', { type: 'response', fields: { data: [{ a: '<nosuch.x>' }] } }],
+    ['a string in code', code('return "<nosuch.x>"')],
+    ['a comment', code('// <nosuch.x>\nreturn 1')],
+  ])('far from any name is a warning in %s', (_, reader) => {
+    expect(read(reader)).toEqual([`warning ${CODE}`]);
+  });
+
+  it.each([
+    ['text', text('see <fetsh.result>')],
+    ['a string in code', code('return "<fetsh.result>"')],
+    ['a comment', code('// <fetsh.result>\nreturn 1')],
+  ])('close to a name is an error in %s, and says which is meant', (_, reader) => {
+    expect(read(reader)).toEqual([`error ${CODE} Did you mean <fetch.result>?`]);
+    expect(read(reader, true)[0]).toMatch(/^warning/);
+  });
+
+  it.each([
+    ['a tag in text', text('<div>x</div> <br> <fetsh>')],
+    ['a comparison', code('const a = 1, b = 2, c = 3; return [a<b, c>a, a < 1 && b > 2]')],
+    ['inner spaces', text('< nosuch.x >')],
+  ])('is nothing to report for %s', (_, reader) => {
+    expect(read(reader)).toEqual([]);
+  });
+
+  it('is not looked for in notes, triggers and what is disabled', () => {
+    const blocks = {
+      s: start({ fields: { description: '<fetsh.x>' } }),
+      n: { type: 'note', fields: { content: '<nosuch.x> <start.y>' } },
+      off: code('return <nosuch.x>', { enabled: false }),
+    };
+    expect(check({ blocks, edges: ['s > off'] })).toEqual([]);
+  });
+});
+
+describe('a variable', () => {
+  it.each([['<variable.myvar>'], ['<variable.My Var>'], ['<variable.MYVAR.deep[0]>'], ['<variable.v>']])(
+    'is known as %s',
+    (reference) => {
+      expect(read(code(`return ${reference}`))).toEqual([]);
+    },
+  );
+
+  it('that does not exist is an error everywhere but in comments', () => {
+    const error = 'error REFERENCE_UNKNOWN_VARIABLE';
+    expect(read(code('return "<variable.ghost>"'))).toEqual([error]);
+    expect(read(text('<variable.ghost>'))).toEqual([error]);
+    expect(read(code('return <variable.myvat>'))).toEqual([`${error} Did you mean <variable.myvar>?`]);
+    expect(read(code('// <variable.ghost>'))).toEqual([]);
+    expect(read(text('<variable.ghost>'), true)).toEqual(['warning REFERENCE_UNKNOWN_VARIABLE']);
+  });
+});
+
+describe('a reference to a block that cannot have run', () => {
+  const never = 'warning REFERENCE_NEVER_RAN';
+  const a = code('return <b.result>');
+  it.each<[string, DrawnWorkflow['blocks'], string[], string[]]>([
+    ['runs after it', { a, b: code('1') }, ['s > a', 'a > b'], [never]],
+    ['is it', { b: code('return <b.result>') }, ['s > b'], [never]],
+    ['is not reached', { a, b: code('1') }, ['s > a'], [never]],
+    ['is disabled', { a, b: code('1', { enabled: false }) }, ['s > a', 's > b'], [never]],
+    ['runs at the same time', { a, b: code('1') }, ['s > a', 's > b'], []],
+    ['runs before it', { a, b: code('1') }, ['s > b', 'b > a'], []],
+  ])('is reported when it %s', (_, blocks, edges, expected) => {
+    expect(check({ blocks: { s: start(), ...blocks }, edges })).toEqual(expected);
+  });
+
+  const inLoop = { parentId: 'L' };
+  const loop: DrawnBlock = { type: 'loop', data: { count: 2 } };
+  it.each<[string, DrawnBlock, DrawnWorkflow['blocks'], string[], string[]]>([
+    ['an earlier turn', loop, { a: { ...a, ...inLoop }, b: code('1', inLoop) }, ['L > a', 'a > b'], []],
+    ['itself an earlier turn', loop, { b: code('return <b.result>', inLoop) }, ['L > b'], []],
+    ['inside, from outside', loop, { b: code('1', inLoop), a }, ['L > b', 'L > a'], []],
+    ['inside, before the loop', loop, { b: code('1', inLoop), a }, ['L > b', 'a > L', 's > a'], [never]],
+    ['results of its own loop', loop, { b: code('return <L.results>', inLoop) }, ['L > b'], [never]],
+    [
+      'another branch',
+      { type: 'parallel', data: { count: 2 } },
+      { a: { ...a, ...inLoop }, b: code('1', inLoop) },
+      ['L > a', 'a > b'],
+      [never],
+    ],
+    [
+      'the body, in a loop condition',
+      { type: 'loop', data: { loopType: 'while', whileCondition: '<b.result>' } },
+      { b: code('1', inLoop) },
+      ['L > b'],
+      [],
+    ],
+    [
+      'the body, in a count',
+      { type: 'loop', data: { count: '<b.result>' } },
+      { b: code('1', inLoop) },
+      ['L > b'],
+      [never],
+    ],
+  ])('of %s', (_, container, blocks, edges, expected) => {
+    expect(check({ blocks: { s: start(), L: container, ...blocks }, edges: ['s > L', ...edges] })).toEqual(
+      expected,
+    );
+  });
+});
+
+describe('an output', () => {
+  const undeclared = 'warning REFERENCE_UNDECLARED_OUTPUT';
+  const agent = (more: DrawnBlock): DrawnBlock => ({ type: 'agent', name: 'Agent', ...more });
+  const format = { schema: { type: 'object', properties: { row: { type: 'array' } } } };
+  it.each<[string, DrawnBlock, string, string[]]>([
+    ['that is declared', code('1', { name: 'Agent' }), '<agent.result.a[0]>', []],
+    ['that is not', code('1', { name: 'Agent' }), '<agent.rezult>', [`${undeclared} Did you mean "result"?`]],
+    ['error of any block', code('1', { name: 'Agent' }), '<agent.error>', []],
+    [
+      'of a response format',
+      agent({ fields: { responseFormat: JSON.stringify(format) } }),
+      '<agent.row[0]>',
+      [],
+    ],
+    ['of a wrapped one', agent({ fields: { responseFormat: { json_schema: format } } }), '<agent.row>', []],
+    [
+      'beside a response format',
+      agent({ outputs: { name: 'string' } }),
+      '<agent.content.name> <agent.name>',
+      [],
+    ],
+    ['of none of them', agent({ outputs: { name: 'string' } }), '<agent.email>', [undeclared]],
+    ['of a type that declares none', { type: 'variables', name: 'Agent' }, '<agent.any>', []],
+    [
+      'that the file declares',
+      { type: 'odd', name: 'Agent', outputs: { a: { b: 'string' } } },
+      '<agent.a.c>',
+      [],
+    ],
+    [
+      'that the file does not declare',
+      { type: 'odd', name: 'Agent', outputs: { a: 'json' } },
+      '<agent.b>',
+      [undeclared],
+    ],
+    ['that a condition passes on', { ...condition('a', ''), name: 'Agent' }, '<agent.passed>', []],
+  ])('%s', (_, block, references, expected) => {
+    const blocks = { s: start(), a: block, b: text(references) };
+    expect(check({ blocks, edges: ['s > a', 'a > b'] })).toEqual(expected);
+  });
+});

@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
+import type { DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
+import { parseWorkflow } from '../schema/parse.ts';
+import type { Workflow } from '../schema/workflow.ts';
+import { compile } from './compile.ts';
+
+type Shape = (size: number) => DrawnWorkflow;
+
+const ids = (size: number): string[] => Array.from({ length: size }, (_, index) => `b${index}`);
+const blocksOf = (size: number, text: (index: number) => string): DrawnWorkflow['blocks'] => ({
+  s: start(),
+  ...Object.fromEntries(ids(size).map((id, index) => [id, code(text(index))])),
+});
+
+const SHAPES: { [name: string]: Shape } = {
+  chain: (size) => ({
+    blocks: blocksOf(size, (index) => (index === 0 ? 'return 1' : `return <b${index - 1}.result>`)),
+    edges: ids(size).map((id, index) => `${index === 0 ? 's' : `b${index - 1}`} > ${id}`),
+  }),
+  fan: (size) => ({
+    blocks: { ...blocksOf(size, () => 'return <start.input>'), j: code('return <b0.result>') },
+    edges: ids(size).flatMap((id) => [`s > ${id}`, `${id} > j`]),
+  }),
+  loops: (size) => {
+    const inside = ids(size / 2).map((id) => [`${id}x`, code('return <loop.index>', { parentId: id })]);
+    const loops = ids(size / 2).map((id) => [id, { type: 'loop', data: { count: 2 } }]);
+    return {
+      blocks: { s: start(), ...Object.fromEntries([...loops, ...inside]) },
+      edges: ids(size / 2).flatMap((id) => [`s > ${id}`, `${id} > ${id}x`]),
+    };
+  },
+};
+
+/** How often compile looks at a block or an edge of the workflow. */
+function looks(workflow: Workflow): { looks: number; ok: boolean; chars: number } {
+  let count = 0;
+  const watched = <T extends object>(list: T[]): T[] =>
+    list.map(
+      (item) =>
+        new Proxy(item, {
+          get: (target, key, self) => {
+            count++;
+            return Reflect.get(target, key, self) as unknown;
+          },
+        }),
+    );
+  const result = compile({ ...workflow, blocks: watched(workflow.blocks), edges: watched(workflow.edges) });
+  return { looks: count, ok: result.ok, chars: JSON.stringify(result).length };
+}
+
+describe('compile', () => {
+  it.each(Object.keys(SHAPES))(
+    'does ten times as much for a %s ten times as large, up to ten thousand blocks',
+    (name) => {
+      const [small, middle, large] = [100, 1000, 10_000].map((size) =>
+        looks(parseWorkflow(workflowFile(SHAPES[name]!(size))).workflow!),
+      );
+      expect([small!.ok, middle!.ok, large!.ok]).toEqual([true, true, true]);
+      for (const [more, less] of [
+        [middle!, small!],
+        [large!, middle!],
+      ] as const) {
+        expect(more.looks / less.looks).toBeLessThan(11);
+        // Ids and indexes grow by a digit.
+        expect(more.chars / less.chars).toBeLessThan(12);
+      }
+    },
+  );
+});

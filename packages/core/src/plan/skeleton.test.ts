@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest';
+import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
+import type { DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
+import type { Node, Region } from '../machine/skeleton.ts';
+import { parseWorkflow } from '../schema/parse.ts';
+import { compile } from './compile.ts';
+import type { CompileOptions } from './compile.ts';
+import type { Plan } from './plan.ts';
+
+function planOf(drawn: DrawnWorkflow, options?: CompileOptions): Plan {
+  const { workflow } = parseWorkflow(workflowFile(drawn));
+  const result = compile(workflow!, options);
+  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
+  return result.plan;
+}
+
+/** Nodes in order, each with what it waits for: `b < a, a:error`. */
+function drawing(region: Region): string[] {
+  return region.nodes.map((node) => {
+    const ins = node.ins.map(({ from, port }) => {
+      const { id } = region.nodes[from] as Node;
+      return port === 'source' ? id : `${id}:${port}`;
+    });
+    return ins.length === 0 ? node.id : `${node.id} < ${ins.join(', ')}`;
+  });
+}
+
+const nodeOf = (plan: Plan, id: string): Node => {
+  const find = (region: Region): Node | undefined => {
+    for (const node of region.nodes) {
+      const found = node.id === id ? node : node.subflow && find(node.subflow.body);
+      if (found) return found;
+    }
+    return undefined;
+  };
+  return find(plan.skeleton)!;
+};
+const bodyOf = (plan: Plan, id: string): Region => nodeOf(plan, id).subflow!.body;
+const s = start();
+const loop = { type: 'loop', data: { count: 2 } };
+
+describe('the top region', () => {
+  it('is in topological order with ties by id, whatever the order of the file', () => {
+    const blocks = { z: code('1'), m: code('1'), s, b: code('1'), a: code('1') };
+    const plan = planOf({ blocks, edges: ['s > z', 's > m', 'z > a', 'm > b'] });
+    expect(drawing(plan.skeleton)).toEqual(['s', 'm < s', 'b < m', 'z < s', 'a < z']);
+  });
+
+  it('starts successors in the order of the edges', () => {
+    const blocks = { s, a: code('1'), b: code('1') };
+    const outs = (...edges: string[]): string[] => {
+      const { skeleton } = planOf({ blocks, edges });
+      return skeleton.nodes[0]!.outs.map((to) => skeleton.nodes[to]!.id);
+    };
+    expect(outs('s > a', 's > b')).toEqual(['a', 'b']);
+    expect(outs('s > b', 's > a', 's > b')).toEqual(['b', 'a']);
+  });
+
+  it('keeps edges between the same blocks apart by port, and no edge twice', () => {
+    const blocks = { s, a: code('1'), b: code('1') };
+    const plan = planOf({ blocks, edges: ['s > a', 'a > b', 'a:error > b', 'a:source-left > b'] });
+    expect(drawing(plan.skeleton)).toEqual(['s', 'a < s', 'b < a, a:error']);
+    expect(nodeOf(plan, 'a')).toMatchObject({ outs: [2], handlesError: true });
+  });
+
+  it('holds what is not reached, and neither notes nor what is disabled', () => {
+    const blocks = {
+      ...{
+        s,
+        a: code('1'),
+        off: { enabled: false },
+        after: code('1'),
+        alone: code('1'),
+        n: { type: 'note' },
+      },
+      ...{ L: { ...loop, enabled: false }, in: { parentId: 'L' } },
+    };
+    const plan = planOf({
+      blocks,
+      edges: ['s > a', 's > off', 'off > after', 'a > after', 'n > a', 's > L', 'L > in'],
+    });
+    expect(drawing(plan.skeleton)).toEqual(['alone', 's', 'a < s', 'after < a']);
+    expect(Object.keys(plan.blocks).toSorted()).toEqual(['a', 'after', 'alone', 's']);
+  });
+
+  it('marks what may give the output of the run: nothing but unused error edges behind it', () => {
+    const blocks = { s, a: code('1'), h: code('1'), b: code('1'), L: loop, x: { parentId: 'L' } };
+    const plan = planOf({
+      blocks,
+      edges: ['s > a', 'a:error > h', 's > b', 'b > L', 'L:error > h', 'L > x'],
+    });
+    const terminal = plan.skeleton.nodes.filter((node) => node.terminal).map(({ id }) => id);
+    expect(terminal.toSorted()).toEqual(['L', 'a', 'h']);
+    expect(bodyOf(plan, 'L').nodes[0]).not.toHaveProperty('terminal');
+  });
+
+  it('marks answers, tries and time limits', () => {
+    const blocks = {
+      ...{ s, r: { type: 'response' } },
+      a: { ...code('1'), retry: { enabled: true, maxTries: 4, waitBetweenTriesMs: 0 }, timeoutMs: 2500.5 },
+    };
+    const plan = planOf({ blocks, edges: ['s > a', 'a > r'] });
+    expect(nodeOf(plan, 'r')).toMatchObject({ answers: true });
+    expect(nodeOf(plan, 'a')).toMatchObject({
+      timeoutMs: 2500,
+      retry: { maxTries: 4, waitMs: 0, backoff: 1, maxWaitMs: 0, jitter: 0 },
+    });
+  });
+
+  it('classes blocks by type, registered executors first, unknown types as effects', () => {
+    const types = ['function', 'agent', 'wait', 'human_in_the_loop', 'workflow_input', 'odd', 'mine', 'api'];
+    const blocks = { s, ...Object.fromEntries(types.map((type) => [type, { type }])) };
+    const { skeleton } = planOf(
+      { blocks },
+      {
+        blocks: [
+          { type: 'mine', class: 'compute' },
+          { type: 'api', class: 'child' },
+        ],
+      },
+    );
+    expect(Object.fromEntries(skeleton.nodes.map((node) => [node.id, node.class]))).toEqual({
+      ...{ s: 'compute', function: 'compute', agent: 'effect', wait: 'wait', human_in_the_loop: 'pause' },
+      ...{ workflow_input: 'child', odd: 'effect', mine: 'compute', api: 'child' },
+    });
+  });
+});
+
+describe('ports', () => {
+  const rows = condition('c', 'true', 'false', '');
+  const targets = { a: code('1'), b: code('1'), d: code('1') };
+  it.each([
+    [
+      'by name',
+      ['c:condition-c-0 > a', 'c:condition-c-2 > b'],
+      ['a < c:condition-c-0', 'b < c:condition-c-2'],
+    ],
+    ['by position without a name', ['c > a', 'c > b'], ['a < c:condition-c-0', 'b < c:condition-c-1']],
+    ['beside a plain source edge', ['c:source > a', 'c:condition-c-1 > b'], ['a < c', 'b < c:condition-c-1']],
+    ['that no longer exist are never taken', ['c:condition-gone > a'], ['a < c:condition-gone']],
+    ['for failure', ['c:error > a'], ['a < c:error']],
+  ])('of conditions: %s', (_, edges, expected) => {
+    const plan = planOf({ blocks: { s, c: rows, ...targets }, edges: ['s > c', ...edges] });
+    expect(drawing(plan.skeleton).filter((line) => line.includes('< c'))).toEqual(expected);
+  });
+
+  it.each([
+    ['router', ['r:x > a', 'r > b', 'r:error > d'], ['a < r:router-a', 'b < r:router-b', 'd < r:error']],
+    [
+      'router_v2',
+      ['r:router-two > a', 'r > b', 'r:router-gone > d'],
+      ['a < r:router-two', 'b < r:router-two', 'd < r:router-gone'],
+    ],
+  ])('of a %s', (type, edges, expected) => {
+    const routes = JSON.stringify([{ id: 'one', title: 'A' }, { id: 'two' }]);
+    const blocks = { s, r: { type, fields: { routes } }, ...targets };
+    expect(
+      drawing(planOf({ blocks, edges: ['s > r', ...edges] }).skeleton)
+        .slice(2)
+        .toSorted(),
+    ).toEqual(expected);
+  });
+
+  it('of other blocks: unknown ones fire as source, those an executor declares are kept', () => {
+    const blocks = { s, m: { type: 'mine' }, ...targets };
+    const edges = ['s > m', 'm:yes > a', 'm:odd > b', 'm:source-right > d'];
+    const plan = planOf({ blocks, edges }, { blocks: [{ type: 'mine', class: 'effect', ports: ['yes'] }] });
+    expect(drawing(plan.skeleton).slice(2)).toEqual(['a < m:yes', 'b < m', 'd < m']);
+  });
+});
+
+describe('bodies', () => {
+  const inner = { parentId: 'L' };
+  it('start at the nodes without in-edges, in the order of the container edges', () => {
+    const blocks = { s, L: loop, a: inner, b: inner, c: inner, d: inner };
+    const plan = planOf({
+      blocks,
+      edges: ['s > L', 'L > c', 'L:loop-start-source > a', 'L > b', 'a > b', 'c > d'],
+    });
+    const body = bodyOf(plan, 'L');
+    expect(drawing(body)).toEqual(['a', 'b < a', 'c', 'd < c']);
+    expect(body.entries.map((entry) => body.nodes[entry]!.id)).toEqual(['c', 'a']);
+  });
+
+  it('hold what some edge reaches, also one from outside that is not wired, and nothing else', () => {
+    const blocks = { s, p: code('1'), L: loop, a: inner, b: inner, lost: inner, after: inner };
+    const plan = planOf({ blocks, edges: ['s > p', 'p > L', 'L > a', 'p > b', 'lost > after'] });
+    const body = bodyOf(plan, 'L');
+    expect(drawing(body)).toEqual(['a', 'b']);
+    expect(body.entries).toEqual([0, 1]);
+  });
+
+  it('drop edges out of the container and back to it', () => {
+    const blocks = { s, L: loop, a: inner, z: code('1') };
+    const plan = planOf({ blocks, edges: ['s > L', 'L > a', 'a > L', 'a > z', 'L:loop-end-source > z'] });
+    expect(drawing(plan.skeleton)).toEqual(['s', 'L < s', 'z < L']);
+    expect(bodyOf(plan, 'L').nodes[0]).toMatchObject({ id: 'a', outs: [] });
+  });
+
+  it('nest to any depth, containers of the inner block outermost first', () => {
+    const parallel = { type: 'parallel', data: { count: 2 } };
+    const blocks = {
+      s,
+      L: loop,
+      P: { ...parallel, parentId: 'L' },
+      M: { ...loop, parentId: 'P' },
+      a: { parentId: 'M' },
+    };
+    const plan = planOf({ blocks, edges: ['s > L', 'L > P', 'P:parallel-start-source > M', 'M > a'] });
+    expect(plan.blocks['a']?.containers).toEqual(['L', 'P', 'M']);
+    expect(bodyOf(plan, 'M').nodes.map(({ id }) => id)).toEqual(['a']);
+    expect(nodeOf(plan, 'P')).toMatchObject({
+      kind: 'parallel',
+      class: 'inline',
+      subflow: { window: 20, count: 2 },
+    });
+  });
+
+  it('come from the stored map where no block names the container, the innermost of two', () => {
+    const blocks = { s, L: loop, M: { ...loop }, a: {}, b: {} };
+    const loops = { L: { id: 'L', nodes: ['M', 'a', 'b'] }, M: { id: 'M', nodes: ['a'] } };
+    const plan = planOf({ blocks, edges: ['s > L', 'L > M', 'L > b', 'M > a'], state: { loops } });
+    expect(drawing(bodyOf(plan, 'L'))).toEqual(['M', 'b']);
+    expect(drawing(bodyOf(plan, 'M'))).toEqual(['a']);
+  });
+});

@@ -1,0 +1,18 @@
+import { describe } from 'vitest';
+import { describeChildren } from './runtime/children.ts';
+import { describeData } from './runtime/data.ts';
+import { describeFailures } from './runtime/failures.ts';
+import { describePauses } from './runtime/pauses.ts';
+import type { MakeRuntime } from './runtime/suite.ts';
+import { describeTime } from './runtime/time.ts';
+
+/** What every runtime must do, whatever it runs on: an implementation's test is one call. */
+export function describeRuntime(name: string, make: MakeRuntime): void {
+  describe(`runtime: ${name}`, () => {
+    describeData(make);
+    describeFailures(make);
+    describeTime(make);
+    describePauses(make);
+    describeChildren(make);
+  });
+}

@@ -1,0 +1,85 @@
+import { describe, expect, it } from 'vitest';
+import { Script, work } from '../../support/scripted.ts';
+import { block, fn, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const TOPIC = [{ id: 't', name: 'topic', type: 'string' }];
+
+const call = (fields = {}) =>
+  block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{"topic": "wool"}', ...fields });
+
+/** Child workflows: runs of their own. */
+export function describeChildren(make: MakeRuntime): void {
+  describe('children', () => {
+    it('a child is a run of its own, and its output the block’s result', async () => {
+      const engine = await make().open();
+      await engine.deploy(
+        workflow([fn('F', 'return "about " + <start.topic>')], ['Start -> F'], {
+          id: 'child',
+          name: 'Child',
+          inputFormat: TOPIC,
+        }),
+      );
+      const result = await engine.execute(
+        { workflow: workflow([call()], ['Start -> W']) },
+        { topic: 'wool' },
+      );
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: { success: true, childWorkflowName: 'Child', result: { result: 'about wool' } },
+      });
+      const { runs } = await engine.listRuns();
+      expect(runs).toHaveLength(2);
+      expect(runs.find(({ workflowName }) => workflowName === 'Child')).toMatchObject({
+        parentRunId: result.runId,
+        status: 'completed',
+      });
+    });
+
+    it('a child that pauses pauses its parent, and both go on', async () => {
+      const engine = await make().open();
+      await engine.deploy(
+        workflow([block('H', 'human_in_the_loop', {}), fn('F', 'return <h.n>')], ['Start -> H -> F'], {
+          id: 'child',
+        }),
+      );
+      const run = await engine.start({
+        workflow: workflow([call(), fn('Z', 'return <w.result.result>')], ['Start -> W -> Z']),
+      });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      const { runs } = await engine.listRuns({ status: ['paused'] });
+      const child = runs.find(({ parentRunId }) => parentRunId === run.runId);
+      await engine.resume(child?.runId ?? '', { input: { n: 7 } });
+      expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 7 } });
+    });
+
+    it('cancelling the parent cancels the child', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
+      const run = await engine.start({ workflow: workflow([call()], ['Start -> W']) });
+      await script.called('A');
+      await engine.cancel(run.runId);
+      expect(script.aborted).toEqual(['A']);
+      await expect.poll(async () => (await engine.listRuns({ status: ['cancelled'] })).runs.length).toBe(2);
+    });
+
+    it('a failed child fails the block, with the chain of names', async () => {
+      const engine = await make().open();
+      await engine.deploy(
+        workflow([fn('F', 'throw new Error("deep")')], ['Start -> F'], { id: 'child', name: 'Child' }),
+      );
+      const result = await engine.execute({ workflow: workflow([call()], ['Start -> W']) });
+      expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_FAILED' } });
+      expect(result.error?.message).toMatch(/Child.*deep/s);
+    });
+
+    it('a workflow that calls itself stops at the depth limit', async () => {
+      const engine = await make().open();
+      await engine.deploy(workflow([call()], ['Start -> W'], { id: 'child', name: 'Child' }));
+      const result = await engine.execute('child');
+      expect(result).toMatchObject({ status: 'failed', error: { code: 'CHILD_FAILED' } });
+      expect((await engine.listRuns({ limit: 100 })).runs).toHaveLength(26);
+    });
+  });
+}

@@ -1,0 +1,154 @@
+import { describe, expect, it } from 'vitest';
+import { Script, work } from '../../support/scripted.ts';
+import { block, condition, fn, loop, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+/** Runs, their ids, values, mocks, secrets, and runs that start from another. */
+export function describeData(make: MakeRuntime): void {
+  describe('data', () => {
+    it('a run id can be claimed once', async () => {
+      const engine = await make().open();
+      const drawn = { workflow: workflow([fn('A', 'return 1')], ['Start -> A']) };
+      await engine.execute(drawn, {}, { runId: 'mine' });
+      await expect(engine.execute(drawn, {}, { runId: 'mine' })).rejects.toMatchObject({
+        code: 'RUN_ID_TAKEN',
+      });
+    });
+
+    it('values over the inline limit travel by reference and come back whole', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [fn('A', 'return "x".repeat(100000)'), fn('B', 'return <a.result>.length + <a.result>.slice(0, 2)')],
+        ['Start -> A -> B'],
+      );
+      const result = await engine.execute({ workflow: drawn }, {}, { select: ['A.result'] });
+      expect(result.output).toMatchObject({ result: '100000xx' });
+      expect(result.blockOutputs?.['A.result']).toHaveLength(100_000);
+    });
+
+    it('large items of a loop and large results come back whole', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [
+          fn('A', 'return Array.from({length: 3}, (_, i) => String(i).repeat(9000))'),
+          loop(
+            'L',
+            { loopType: 'forEach', collection: '<a.result>' },
+            fn('B', 'return <loop.currentItem> + "!"'),
+          ),
+          fn('Z', 'return <l.results>.map(t => t[0].result.length)'),
+        ],
+        ['Start -> A -> L -> B', 'L -> Z'],
+      );
+      expect(await engine.execute({ workflow: drawn })).toMatchObject({
+        output: { result: [9001, 9001, 9001] },
+      });
+    });
+
+    it('mocks take the place of blocks, by name and by type, in turn', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [
+          loop('L', { loopType: 'for', count: 3 }, block('Ask', 'agent')),
+          fn('Z', 'return <l.results>.map(t => t[0].content)'),
+        ],
+        ['Start -> L -> Ask', 'L -> Z'],
+      );
+      const mocks = { types: { agent: ['one', { content: 'two' }] } };
+      expect(await engine.execute({ workflow: drawn }, {}, { mocks })).toMatchObject({
+        output: { result: ['one', 'two', 'two'] },
+      });
+    });
+
+    it('environment values reach code and never the record', async () => {
+      const engine = await make().open({ env: { API_KEY: 'sk-very-secret' } });
+      const drawn = workflow(
+        [
+          fn('A', 'console.log({{API_KEY}}); return {key: {{API_KEY}}, length: {{API_KEY}}.length}'),
+          fn('B', 'throw new Error("with {{API_KEY}}")'),
+        ],
+        ['Start -> A -> B'],
+      );
+      const result = await engine.execute({ workflow: drawn }, {}, { select: ['A.result'] });
+      const all = JSON.stringify([
+        result,
+        await engine.getLogs(result.runId),
+        await engine.getRun(result.runId),
+      ]);
+      expect(all).not.toContain('sk-very-secret');
+      expect(result.blockOutputs?.['A.result']).toEqual({ key: '«redacted:API_KEY»', length: 14 });
+      expect(result.error?.message).toContain('«redacted:API_KEY»');
+    });
+
+    it('a run from a block takes the outputs before it from the earlier run', async () => {
+      const script = new Script({ A: () => ({ output: { n: 1 } }), C: () => ({ output: { n: 3 } }) });
+      const engine = await make().open({ blocks: [script.executor] });
+      const draw = (code: string) =>
+        workflow([work('A'), fn('B', code), work('C')], ['Start -> A -> B -> C']);
+      const first = await engine.execute({ workflow: draw('return <a.n> + <start.k>') }, { k: 10 });
+      const again = await engine.runFromBlock(first.runId, 'B', {
+        workflow: { workflow: draw('return <a.n> * 100 + <start.k>') },
+        select: ['B.result'],
+      });
+      expect(await again.result()).toMatchObject({ status: 'completed', blockOutputs: { 'B.result': 110 } });
+      expect(script.calls).toEqual(['A', 'C', 'C']);
+      await expect(engine.runFromBlock(first.runId, 'Nope')).rejects.toMatchObject({
+        code: 'BLOCK_NOT_FOUND',
+      });
+    });
+
+    it('a run cannot start at a block whose upstream did not run', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [condition('C', { yes: 'false', no: '' }), fn('A', 'return 1'), fn('B', 'return 2')],
+        ['Start -> C', 'C:yes -> A -> B'],
+      );
+      const first = await engine.execute({ workflow: drawn });
+      await expect(engine.runFromBlock(first.runId, 'B')).rejects.toMatchObject({
+        code: 'BLOCK_NOT_RESTARTABLE',
+      });
+    });
+
+    it('a deployed workflow runs in the version that is asked for', async () => {
+      const engine = await make().open();
+      const draw = (code: string) => workflow([fn('A', code)], ['Start -> A'], { id: 'w', name: 'Deployed' });
+      expect(await engine.deploy(draw('return 1'))).toMatchObject({ version: 1 });
+      expect(await engine.deploy(draw('return 2'))).toMatchObject({ version: 2 });
+      expect(await engine.execute('Deployed')).toMatchObject({ output: { result: 2 } });
+      expect(await engine.execute('w', {}, { version: 1 })).toMatchObject({ output: { result: 1 } });
+      await expect(engine.execute('nope')).rejects.toMatchObject({ code: 'WORKFLOW_NOT_FOUND' });
+    });
+
+    it('a definition with faults is refused with all of them', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [fn('A', 'return <nosuch.result> + <variable.ghost>'), fn('B', 'return 1')],
+        ['Start -> A -> B -> A'],
+      );
+      await expect(engine.execute({ workflow: drawn })).rejects.toMatchObject({
+        code: 'WORKFLOW_INVALID',
+        details: {
+          diagnostics: expect.arrayContaining([expect.objectContaining({ severity: 'error', blockId: 'A' })]),
+        },
+      });
+      expect((await engine.listRuns()).runs).toEqual([]);
+    });
+
+    it('events tell the run from its start to its end, in order', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const run = await engine.start({
+        workflow: workflow([work('A'), fn('Z', 'return 5')], ['Start -> A -> Z']),
+      });
+      const call = await script.called('A');
+      const seen: string[] = [];
+      const reading = (async () => {
+        for await (const event of run.events())
+          seen.push('log' in event ? `${event.type} ${event.log.blockName}` : event.type);
+      })();
+      call.done({ a: 1 });
+      await reading;
+      expect(seen).toEqual(['block:completed A', 'block:started Z', 'block:completed Z', 'run:ended']);
+    });
+  });
+}

@@ -1,0 +1,165 @@
+import { BlockError } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { Script, work } from '../../support/scripted.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+/** R10–R14: tries, error ports, containers that handle, and what becomes of the rest. */
+export function describeFailures(make: MakeRuntime): void {
+  describe('failures', () => {
+    it('R10 tries again after the wait, grown by the backoff, and gives the last failure', async () => {
+      const clock = new TestClock(1000);
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor] });
+      const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 100, backoffCoefficient: 3 };
+      const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
+      (await script.called('A')).fail(new Error('one'));
+      await clock.due(100);
+      clock.advance(100);
+      (await script.called('A')).fail(new Error('two'));
+      await clock.due(300);
+      clock.advance(299);
+      expect(script.calls).toHaveLength(2);
+      clock.advance(1);
+      (await script.called('A')).fail(new Error('three'));
+      const result = await run.result();
+      expect(result).toMatchObject({ status: 'failed', error: { message: 'three' } });
+      const [, log] = await engine.getLogs(run.runId);
+      expect(log).toMatchObject({ blockName: 'A', tries: 3, status: 'failed' });
+    });
+
+    it('R10 does not try again what says that it cannot be tried again', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const retry = { enabled: true, maxTries: 5, waitBetweenTriesMs: 0 };
+      const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
+      (await script.called('A')).fail(new BlockError('BLOCK_CONFIG_INVALID', 'never', { retryable: false }));
+      expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'BLOCK_CONFIG_INVALID' } });
+      expect(script.calls).toEqual(['A']);
+    });
+
+    it('R10 waits at least as long as Retry-After says', async () => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor] });
+      const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 10 };
+      const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
+      (await script.called('A')).fail(new BlockError('HTTP_FAILED', 'busy', { retryAfterMs: 5000 }));
+      await clock.due(5000);
+      clock.advance(4999);
+      expect(script.calls).toHaveLength(1);
+      clock.advance(1);
+      (await script.called('A')).done({ ok: true });
+      expect(await run.result()).toMatchObject({ status: 'completed', output: { ok: true } });
+    });
+
+    it('R11 takes the error port once, with the message as the output', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [fn('A', 'throw new Error("no")'), fn('B', 'return 1'), fn('H', 'return <a.error>')],
+        ['Start -> A -> B', 'A:error -> H'],
+      );
+      const result = await engine.execute({ workflow: drawn });
+      expect(result.status).toBe('completed');
+      expect((result.output as { result: string }).result).toContain('no');
+    });
+
+    it('R12 a container with an error port handles what fails in it', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [
+          loop(
+            'L',
+            { loopType: 'for', count: 3 },
+            fn('A', 'if (<loop.index> === 1) throw new Error("turn"); return 1'),
+          ),
+          fn('Z', 'return "z"'),
+          fn('H', 'return <l.error>'),
+        ],
+        ['Start -> L -> A', 'L -> Z', 'L:error -> H'],
+      );
+      const result = await engine.execute({ workflow: drawn });
+      expect(result.status).toBe('completed');
+      expect((result.output as { result: string }).result).toContain('turn');
+    });
+
+    it('R12 a parallel that collects errors goes on with its other branches', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [
+          parallel(
+            'P',
+            { parallelType: 'count', count: 3, onBranchError: 'collect' },
+            fn('A', 'if (<parallel.index> === 1) throw new Error("b1"); return <parallel.index>'),
+          ),
+          fn('Z', 'return <p.results>.map(b => b[0].result ?? (b[0].error ? "E" : "?"))'),
+        ],
+        ['Start -> P -> A', 'P -> Z'],
+      );
+      expect(await engine.execute({ workflow: drawn })).toMatchObject({
+        status: 'completed',
+        output: { result: [0, 'E', 2] },
+      });
+    });
+
+    it('R13 nothing new starts after a failure; running blocks get their grace and are recorded', async () => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor] });
+      const drawn = workflow(
+        [work('A'), work('B'), work('C'), work('D')],
+        ['Start -> A -> C', 'Start -> B -> D'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      const slow = await script.called('B');
+      (await script.called('A')).fail(new BlockError('BLOCK_FAILED', 'first', { retryable: false }));
+      await clock.due(5000);
+      slow.done({ late: true });
+      expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
+      expect(script.calls).toEqual(['A', 'B']);
+      const logs = await engine.getLogs(run.runId);
+      expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({
+        status: 'completed',
+        output: { late: true },
+      });
+    });
+
+    it('R13 running blocks are aborted when the grace is over', async () => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor], limits: { graceMs: 200 } });
+      const run = await engine.start({
+        workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
+      });
+      await script.called('B');
+      (await script.called('A')).fail(new Error('first'));
+      await clock.due(200);
+      clock.advance(200);
+      expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
+      expect(script.aborted).toEqual(['B']);
+      const logs = await engine.getLogs(run.runId);
+      expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({ status: 'cancelled' });
+    });
+
+    it('R9 a loop that wants more turns than the limit fails with a code that names it', async () => {
+      const engine = await make().open({ limits: { maxLoopTurns: 3 } });
+      const drawn = workflow(
+        [loop('L', { loopType: 'while', whileCondition: 'true' }, fn('A', 'return 1'))],
+        ['Start -> L -> A'],
+      );
+      const result = await engine.execute({ workflow: drawn });
+      expect(result).toMatchObject({ status: 'failed', error: { code: 'LOOP_LIMIT' } });
+      expect(result.error?.message).toContain('maxLoopTurns');
+    });
+
+    it('a block of an unknown type fails when it is reached, and says what to do', async () => {
+      const engine = await make().open();
+      const result = await engine.execute({
+        workflow: workflow([block('A', 'no_such_type')], ['Start -> A']),
+      });
+      expect(result).toMatchObject({ status: 'failed', error: { code: 'BLOCK_TYPE_UNKNOWN' } });
+      expect(result.error?.message).toContain('no_such_type');
+    });
+  });
+}

@@ -1,0 +1,136 @@
+import { describe, expect, it } from 'vitest';
+import { Script, work } from '../../support/scripted.ts';
+import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const APPROVAL = { inputFormat: [{ id: 'a', name: 'approved', type: 'boolean', required: true }] };
+
+/** R16: pause points and their answers. */
+export function describePauses(make: MakeRuntime): void {
+  describe('pauses', () => {
+    it('a run rests at a pause and goes on with what was submitted', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [block('H', 'human_in_the_loop', APPROVAL), fn('Z', 'return <h.approved>')],
+        ['Start -> H -> Z'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      const detail = await engine.getRun(run.runId);
+      expect(detail.pauses).toHaveLength(1);
+      expect(detail).toMatchObject({
+        status: 'paused',
+        pauseKind: 'human',
+        pauses: [{ blockName: 'H', kind: 'human' }],
+      });
+      expect(Buffer.from(detail.pauses[0]?.token ?? '', 'base64url').length).toBeGreaterThanOrEqual(16);
+      const result = await engine.resume(run.runId, { input: { approved: true } });
+      expect(result).toMatchObject({ status: 'completed', output: { result: true }, runId: run.runId });
+    });
+
+    it('an answer that does not fit is refused and leaves no trace', async () => {
+      const engine = await make().open();
+      const run = await engine.start({
+        workflow: workflow([block('H', 'human_in_the_loop', APPROVAL)], ['Start -> H']),
+      });
+      await run.result();
+      await expect(engine.resume(run.runId, { input: {} })).rejects.toMatchObject({
+        code: 'RESUME_INPUT_INVALID',
+      });
+      await expect(
+        engine.resume(run.runId, { token: 'wrong', input: { approved: true } }),
+      ).rejects.toMatchObject({ code: 'RESUME_POINT_NOT_FOUND' });
+      expect((await engine.getRun(run.runId)).pauses).toHaveLength(1);
+      expect(await engine.resume(run.runId, { input: { approved: false } })).toMatchObject({
+        status: 'completed',
+      });
+    });
+
+    it('a repeated answer with the same token answers as the first, also after the end', async () => {
+      const engine = await make().open();
+      const run = await engine.start({
+        workflow: workflow(
+          [block('H', 'human_in_the_loop', {}), fn('Z', 'return <h.note>')],
+          ['Start -> H -> Z'],
+        ),
+      });
+      await run.result();
+      const token = (await engine.getRun(run.runId)).pauses[0]?.token ?? '';
+      const first = await engine.resume(run.runId, { token, input: { note: 'one' } });
+      const second = await engine.resume(run.runId, { token, input: { note: 'two' } });
+      expect(first.output).toMatchObject({ result: 'one' });
+      expect(second).toEqual(first);
+      await expect(engine.resume(run.runId, { token: 'other' })).rejects.toMatchObject({ code: 'RUN_ENDED' });
+    });
+
+    it('the pause is open while other branches go on, and the run is paused when nothing else moves', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const drawn = workflow(
+        [block('H', 'human_in_the_loop', {}), work('A'), fn('J', 'return "joined"')],
+        ['Start -> H -> J', 'Start -> A -> J'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      const call = await script.called('A');
+      await expect.poll(async () => (await engine.getRun(run.runId)).pauses.length).toBe(1);
+      expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
+      const resumed = engine.resume(run.runId, { input: {} });
+      call.done();
+      expect(await resumed).toMatchObject({ status: 'completed', output: { result: 'joined' } });
+      expect(await run.result()).toMatchObject({ status: 'completed' });
+    });
+
+    it('several points resume on their own, in any order', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [
+          parallel('P', { parallelType: 'count', count: 2 }, block('H', 'human_in_the_loop', {})),
+          fn('Z', 'return <p.results>.map(b => b[0].n)'),
+        ],
+        ['Start -> P -> H', 'P -> Z'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      await run.result();
+      const { pauses } = await engine.getRun(run.runId);
+      expect(pauses.map(({ scope }) => scope)).toEqual([[0], [1]]);
+      await expect(engine.resume(run.runId, { input: {} })).rejects.toMatchObject({
+        code: 'RESUME_POINT_NOT_FOUND',
+      });
+      expect(
+        await engine.resume(run.runId, { token: pauses[1]?.token ?? '', input: { n: 'b' } }),
+      ).toMatchObject({ status: 'paused' });
+      const result = await engine.resume(run.runId, { token: pauses[0]?.token ?? '', input: { n: 'a' } });
+      expect(result).toMatchObject({ status: 'completed', output: { result: ['a', 'b'] } });
+    });
+
+    it('a pause in a loop opens once per turn', async () => {
+      const engine = await make().open();
+      const drawn = workflow(
+        [
+          loop('L', { loopType: 'for', count: 2 }, block('H', 'human_in_the_loop', {})),
+          fn('Z', 'return <l.results>.map(t => t[0].n)'),
+        ],
+        ['Start -> L -> H', 'L -> Z'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      expect(await engine.resume(run.runId, { input: { n: 1 } })).toMatchObject({ status: 'paused' });
+      expect(await engine.resume(run.runId, { input: { n: 2 } })).toMatchObject({
+        status: 'completed',
+        output: { result: [1, 2] },
+      });
+    });
+
+    it('cancelling a paused run closes its points', async () => {
+      const engine = await make().open();
+      const run = await engine.start({
+        workflow: workflow([block('H', 'human_in_the_loop', {})], ['Start -> H']),
+      });
+      await run.result();
+      const token = (await engine.getRun(run.runId)).pauses[0]?.token ?? '';
+      expect(await engine.cancel(run.runId)).toBe(true);
+      expect(await engine.getRun(run.runId)).toMatchObject({ status: 'cancelled', pauses: [] });
+      await expect(engine.resume(run.runId, { token })).rejects.toMatchObject({ code: 'RUN_ENDED' });
+    });
+  });
+}

@@ -1,0 +1,116 @@
+import { describe, expect, it } from 'vitest';
+import { Script, work } from '../../support/scripted.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { block, fn, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+/** R14–R17: time-outs, deadlines, waits, cancels. */
+export function describeTime(make: MakeRuntime): void {
+  describe('time', () => {
+    it('a block that takes longer than its time-out is aborted and fails', async () => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor] });
+      const run = await engine.start({ workflow: workflow([work('A', { timeoutMs: 500 })], ['Start -> A']) });
+      await script.called('A');
+      clock.advance(500);
+      expect(await run.result()).toMatchObject({ status: 'failed', error: { code: 'BLOCK_TIMEOUT' } });
+      expect(script.aborted).toEqual(['A']);
+    });
+
+    it('a run that takes longer than its time is failed, and its work aborted', async () => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor] });
+      const run = await engine.start(
+        { workflow: workflow([work('A')], ['Start -> A']) },
+        {},
+        { timeoutMs: 1000 },
+      );
+      await script.called('A');
+      clock.advance(1000);
+      expect(await run.result()).toMatchObject({
+        status: 'failed',
+        error: { code: 'RUN_TIMEOUT' },
+        durationMs: 1000,
+      });
+      expect(script.aborted).toEqual(['A']);
+    });
+
+    it('a wait is exact, and the run is paused on time meanwhile', async () => {
+      const clock = new TestClock(5000);
+      const engine = await make().open({ clock });
+      const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
+      const run = await engine.start({
+        workflow: workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']),
+      });
+      await clock.due(2 * 3600_000);
+      expect(await engine.getRun(run.runId)).toMatchObject({ status: 'paused', pauseKind: 'time' });
+      clock.advance(2 * 3600_000 - 1);
+      expect(await engine.getRun(run.runId)).toMatchObject({ status: 'paused' });
+      clock.advance(1);
+      expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'completed' } });
+    });
+
+    it('cancel aborts what runs; the run stays cancelled whatever comes after', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const run = await engine.start({ workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) });
+      const call = await script.called('A');
+      expect(await engine.cancel(run.runId, 'enough')).toBe(true);
+      call.done();
+      expect(await run.result()).toMatchObject({ status: 'cancelled' });
+      expect(script.aborted).toEqual(['A']);
+      expect(await engine.cancel(run.runId)).toBe(false);
+      expect(script.calls).toEqual(['A']);
+    });
+
+    it('a signal cancels the run it was given to', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const controller = new AbortController();
+      const run = await engine.start(
+        { workflow: workflow([work('A')], ['Start -> A']) },
+        {},
+        { signal: controller.signal },
+      );
+      await script.called('A');
+      controller.abort();
+      expect(await run.result()).toMatchObject({ status: 'cancelled' });
+    });
+
+    it('R22 after a Response nothing new starts, and what runs gets its grace', async () => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor], limits: { graceMs: 100 } });
+      const respond = block('R', 'response', { dataMode: 'json', data: '{"ok": true}' });
+      const run = await engine.start({
+        workflow: workflow([work('A'), respond, work('B')], ['Start -> A -> B', 'Start -> R']),
+      });
+      await script.called('A');
+      await clock.due(100);
+      clock.advance(100);
+      expect(await run.result()).toMatchObject({
+        status: 'completed',
+        output: { data: { ok: true }, status: 200 },
+      });
+      expect(script.calls).toEqual(['A']);
+      expect(script.aborted).toEqual(['A']);
+    });
+
+    it('run-until stops after the block', async () => {
+      const script = new Script({
+        A: () => ({ output: { a: 1 } }),
+        B: () => ({ output: { b: 1 } }),
+        C: () => ({ output: { c: 1 } }),
+      });
+      const engine = await make().open({ blocks: [script.executor] });
+      const drawn = workflow([work('A'), work('B'), work('C')], ['Start -> A -> B -> C']);
+      expect(await engine.execute({ workflow: drawn }, {}, { until: 'B' })).toMatchObject({
+        status: 'completed',
+        output: { b: 1 },
+      });
+      expect(script.calls).toEqual(['A', 'B']);
+    });
+  });
+}

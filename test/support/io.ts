@@ -1,0 +1,22 @@
+import { Readable, Writable } from 'node:stream';
+
+/** A stream that keeps what is written to it. */
+export class Kept extends Writable {
+  text = '';
+  readonly isTTY: boolean;
+
+  constructor(isTTY = false) {
+    super({ decodeStrings: false });
+    this.isTTY = isTTY;
+  }
+
+  override _write(chunk: string, _encoding: string, done: () => void): void {
+    this.text += chunk;
+    done();
+  }
+}
+
+/** The streams of a command, without a terminal: `stdin` is what is typed, the others keep what is written. */
+export function keptIo(stdin = ''): { stdin: Readable; stdout: Kept; stderr: Kept } {
+  return { stdin: Readable.from([stdin]), stdout: new Kept(), stderr: new Kept() };
+}

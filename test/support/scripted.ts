@@ -1,0 +1,71 @@
+import type { BlockContext, BlockExecutor, BlockResult, JsonObject } from '@heddle/core/blocks';
+
+/** A call of a scripted block, which the test answers. */
+export interface Call {
+  /** The block's name with its turn and branch numbers: `A`, `A.0.2`. */
+  at: string;
+  try: number;
+  context: BlockContext;
+  done(output?: JsonObject): void;
+  fail(error: Error): void;
+}
+
+/**
+ * An executor of blocks of the type `work` that leaves every answer to the test: `await script.called('A')` gives the
+ * next call of the block. Calls to a block that has an `auto` answer are answered at once.
+ */
+export class Script {
+  readonly calls: string[] = [];
+  readonly aborted: string[] = [];
+  private readonly waiting: Call[] = [];
+  private readonly wanted: { at: string; take: (call: Call) => void }[] = [];
+  private readonly answers: { [name: string]: (context: BlockContext) => BlockResult };
+
+  constructor(answers: { [name: string]: (context: BlockContext) => BlockResult } = {}) {
+    this.answers = answers;
+  }
+
+  readonly executor: BlockExecutor = {
+    types: ['work'],
+    class: 'effect',
+    execute: (context) => this.execute(context),
+  };
+
+  private execute(context: BlockContext): BlockResult | Promise<BlockResult> {
+    const at = [context.block.name, ...context.scope].join('.');
+    this.calls.push(at);
+    const answer = this.answers[context.block.name];
+    if (answer) return answer(context);
+    return new Promise<BlockResult>((resolve, reject) => {
+      context.signal.addEventListener('abort', () => {
+        this.aborted.push(at);
+        reject(new Error('aborted'));
+      });
+      const call: Call = {
+        at,
+        try: context.try,
+        context,
+        done: (output = {}) => resolve({ output }),
+        fail: reject,
+      };
+      const index = this.wanted.findIndex((wish) => wish.at === at);
+      if (index < 0) this.waiting.push(call);
+      else this.wanted.splice(index, 1)[0]?.take(call);
+    });
+  }
+
+  /** The next call of the block at `at` that was not taken yet. */
+  called(at: string): Promise<Call> {
+    const index = this.waiting.findIndex((call) => call.at === at);
+    const [call] = index < 0 ? [] : this.waiting.splice(index, 1);
+    return call ? Promise.resolve(call) : new Promise((take) => this.wanted.push({ at, take }));
+  }
+}
+
+/** A block of the type `work`. */
+export function work(
+  name: string,
+  more: JsonObject = {},
+): { name: string; type: string; fields: JsonObject; more: JsonObject } {
+  return { name, type: 'work', fields: {}, more };
+}

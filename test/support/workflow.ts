@@ -1,0 +1,126 @@
+import type { Json } from '@heddle/core';
+
+type Fields = { [name: string]: Json };
+
+/** A block of a test's workflow; `inside` are the blocks of a container. */
+export interface Drawn {
+  name: string;
+  type: string;
+  fields: Fields;
+  data?: Fields;
+  more?: Fields;
+  inside?: Drawn[];
+}
+
+/** A block of any type. Its id is its name. */
+export function block(name: string, type: string, fields: Fields = {}, more: Fields = {}): Drawn {
+  return { name, type, fields, more };
+}
+
+export function fn(name: string, code: string, more: Fields = {}): Drawn {
+  return block(name, 'function', { code }, more);
+}
+
+/** A condition: rows of id and expression; an empty expression is the else row. */
+export function condition(name: string, rows: { [id: string]: string }): Drawn {
+  const conditions = Object.entries(rows).map(([id, value]) => ({
+    id,
+    title: value === '' ? 'else' : 'if',
+    value,
+  }));
+  return block(name, 'condition', { conditions });
+}
+
+export function loop(name: string, data: Fields, ...inside: Drawn[]): Drawn {
+  return { name, type: 'loop', fields: {}, data, inside };
+}
+
+export function parallel(name: string, data: Fields, ...inside: Drawn[]): Drawn {
+  return { name, type: 'parallel', fields: {}, data, inside };
+}
+
+export interface Drawing {
+  id?: string;
+  name?: string;
+  variables?: { [name: string]: { type: string; value: Json } };
+  inputFormat?: Json;
+}
+
+/**
+ * An exported workflow: a start block named Start, the blocks, and edges such as `Start -> A -> B`, `A:error -> H`,
+ * `C:if -> X`. An edge from a container to a block in it is its start.
+ */
+export function workflow(blocks: Drawn[], edges: string[], drawing: Drawing = {}): Json {
+  const { id = 'test-workflow', name = 'Test', inputFormat = [] } = drawing;
+  const parents = new Map<string, string>();
+  const all: { [id: string]: Json } = {};
+  const add = (drawn: Drawn, parent?: string): void => {
+    if (parent !== undefined) parents.set(drawn.name, parent);
+    all[drawn.name] = exported(drawn, parent);
+    for (const inner of drawn.inside ?? []) add(inner, drawn.name);
+  };
+  add(block('Start', 'start_trigger', { inputFormat }));
+  for (const drawn of blocks) add(drawn);
+  const kinds = new Map(Object.entries(all).map(([key, value]) => [key, (value as { type: string }).type]));
+  const wired = edges
+    .flatMap((text) => chain(text))
+    .map(([from, to], index) => edge({ from, to, index, parents, kinds }));
+  const variables = Object.entries(drawing.variables ?? {}).map(([key, variable]) => [
+    key,
+    { id: key, name: key, ...variable },
+  ]);
+  return {
+    version: '1.0',
+    exportedAt: '2026-01-01T00:00:00.000Z',
+    workflow: { id, name },
+    state: {
+      blocks: all,
+      edges: wired,
+      loops: {},
+      parallels: {},
+      variables: Object.fromEntries(variables) as Json,
+    },
+  };
+}
+
+function exported(drawn: Drawn, parent: string | undefined): Json {
+  const subBlocks = Object.entries(drawn.fields).map(([id, value]) => [
+    id,
+    { id, type: 'short-input', value },
+  ]);
+  return {
+    id: drawn.name,
+    type: drawn.type,
+    name: drawn.name,
+    position: { x: 0, y: 0 },
+    enabled: true,
+    outputs: {},
+    subBlocks: Object.fromEntries(subBlocks) as Json,
+    data: { ...drawn.data, ...(parent !== undefined && { parentId: parent, extent: 'parent' }) },
+    ...drawn.more,
+  };
+}
+
+function chain(text: string): [string, string][] {
+  const stops = text.split('->').map((stop) => stop.trim());
+  return stops.slice(1).map((to, index) => [stops[index] ?? '', to]);
+}
+
+function edge(parts: {
+  from: string;
+  to: string;
+  index: number;
+  parents: Map<string, string>;
+  kinds: Map<string, string>;
+}): Json {
+  const { from, to, index, parents, kinds } = parts;
+  const [source = '', port] = from.split(':');
+  const [target = ''] = to.split(':');
+  const kind = kinds.get(source);
+  const starts = parents.get(target) === source;
+  const plain =
+    kind === 'loop' || kind === 'parallel' ? `${kind}-${starts ? 'start' : 'end'}-source` : 'source';
+  const sourceHandle =
+    port === undefined ? plain : kind === 'condition' && port !== 'error' ? `condition-${port}` : port;
+  return { id: `e${index}`, source, target, sourceHandle, targetHandle: 'target' };
+}
