@@ -3,17 +3,15 @@ import type { EgressRequest, EgressResponse } from './egress/types.ts';
 import { readObject } from './failure.ts';
 import type { FetchContext } from './options.ts';
 import type { Job } from './pool/job.ts';
-import type { HostAnswer } from './pool/pool.ts';
-import type { Report } from './protocol.ts';
+import type { HostAnswer, HostCall } from './protocol.ts';
 
 type Send = (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;
-type Call = Extract<Report, { t: 'call' }>;
 
 const isPair = (value: unknown): value is [string, string] =>
   Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'string';
 
 /** The request in a guest's call, or null where the call has not the shape of one. */
-function readRequest({ op, head, body }: Call): EgressRequest | null {
+function readRequest({ op, head, body }: HostCall): EgressRequest | null {
   const fields = op === 'fetch' ? readObject(head) : null;
   if (fields === null) return null;
   const { url, method, headers, redirect } = fields;
@@ -38,7 +36,7 @@ function refuse(code: string, message: string): HostAnswer {
 }
 
 /** Carries out one host call of a guest; errors become texts, since no object of the host may cross. */
-export async function answerCall(job: Job, call: Call, send: Send): Promise<HostAnswer> {
+export async function answerCall(job: Job, call: HostCall, send: Send): Promise<HostAnswer> {
   const request = readRequest(call);
   if (request === null) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
   const { signal } = job.stopped;

@@ -89,6 +89,12 @@ export type Report =
   /** The job's first entry ended without an answer: it waits for a timer or a host call. */
   | { readonly t: 'waiting'; readonly id: number };
 
+/** A guest's request to the host. */
+export type HostCall = Extract<Report, { t: 'call' }>;
+
+/** The host's answer to it: JSON, and bytes. */
+export type HostAnswer = Pick<Extract<Order, { t: 'answer' }>, 'ok' | 'head' | 'body'>;
+
 /** What the guest says about an error; every field is user data. */
 export interface GuestError {
   readonly phase: 'compile' | 'run' | 'result';

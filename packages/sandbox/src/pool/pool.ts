@@ -1,19 +1,10 @@
 import { failure } from '../outcome.ts';
-import type { Report } from '../protocol.ts';
+import type { HostAnswer, HostCall, Report } from '../protocol.ts';
 import { launch, type LaunchOptions } from './launch.ts';
 import type { Ending, Job } from './job.ts';
 import { choose, isStuck, planGrowth, STUCK_MS, type Placement } from './placement.ts';
 import { FairQueue } from './queue.ts';
 import { Slot, type Assignment, type SlotEvents } from './slot.ts';
-
-type Call = Extract<Report, { t: 'call' }>;
-
-/** The host's answer to a guest's call. */
-export interface HostAnswer {
-  readonly ok: boolean;
-  readonly head: string;
-  readonly body: Uint8Array | null;
-}
 
 export interface PoolOptions extends LaunchOptions, Placement {
   readonly minProcesses: number;
@@ -24,7 +15,7 @@ export interface PoolOptions extends LaunchOptions, Placement {
   /** When a process is replaced: jobs served, age, memory. */
   readonly recycle: { readonly jobs: number; readonly ageMs: number; readonly rssMiB: number };
   readonly memoryMiB: number;
-  readonly call: (job: Job, call: Call) => Promise<HostAnswer>;
+  readonly call: (job: Job, call: HostCall) => Promise<HostAnswer>;
 }
 
 /** How long a process may take to obey a cancellation before it is killed. */
@@ -113,7 +104,7 @@ export class Pool implements SlotEvents {
     this.#pump();
   }
 
-  call(slot: Slot, assignment: Assignment, report: Call): void {
+  call(slot: Slot, assignment: Assignment, report: HostCall): void {
     assignment.job.hostCalls++;
     void this.#options
       .call(assignment.job, report)
@@ -186,22 +177,25 @@ export class Pool implements SlotEvents {
     this.#queue.putBack(jobs);
   }
 
-  /** Gives up jobs that have waited too long; runs while any wait. */
+  /** Looks at the queue again in a while, as long as there is one. Not what keeps the host alive: processes on their way do. */
   #watchQueue(): void {
     if (this.#queueTimer !== undefined || this.#queue.size === 0) return;
+    const ms = Math.min(this.#options.queueTimeoutMs, QUEUE_CHECK_MS);
+    this.#queueTimer = setTimeout(() => {
+      this.#queueTimer = undefined;
+      this.#giveUp();
+      this.#pump();
+    }, ms).unref();
+  }
+
+  /** Ends jobs that have waited too long. */
+  #giveUp(): void {
     const { queueTimeoutMs } = this.#options;
-    this.#queueTimer = setTimeout(
-      () => {
-        this.#queueTimer = undefined;
-        for (const job of this.#queue.waitingSince(performance.now() - queueTimeoutMs)) {
-          this.#queue.remove(job);
-          const hint = 'raise maxProcesses or queueTimeoutMs';
-          job.fail('SANDBOX_BUSY', `The job waited ${queueTimeoutMs} ms for a sandbox process; ${hint}.`);
-        }
-        this.#pump();
-      },
-      Math.min(queueTimeoutMs, QUEUE_CHECK_MS),
-    );
+    for (const job of this.#queue.waitingSince(performance.now() - queueTimeoutMs)) {
+      this.#queue.remove(job);
+      const hint = 'raise maxProcesses or queueTimeoutMs';
+      job.fail('SANDBOX_BUSY', `The job waited ${queueTimeoutMs} ms for a sandbox process; ${hint}.`);
+    }
   }
 
   #place(job: Job): Slot | undefined {

@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import type { Order, Report } from '../protocol.ts';
+import type { HostAnswer, HostCall, Order, Report } from '../protocol.ts';
 import { readReport } from './report.ts';
 import type { Job } from './job.ts';
 
@@ -15,7 +15,7 @@ export interface Assignment {
 export interface SlotEvents {
   ready(slot: Slot): void;
   done(slot: Slot, assignment: Assignment, report: Extract<Report, { t: 'done' }>): void;
-  call(slot: Slot, assignment: Assignment, report: Extract<Report, { t: 'call' }>): void;
+  call(slot: Slot, assignment: Assignment, report: HostCall): void;
   /** The process is silent past a job's deadline. */
   overdue(slot: Slot, assignment: Assignment): void;
   /** The process sent what no process of ours sends. */
@@ -102,7 +102,7 @@ export class Slot {
     assignment.deadline = setTimeout(() => this.#events.overdue(this, assignment), ms);
   }
 
-  answer(assignment: Assignment, answer: Omit<Extract<Order, { t: 'answer' }>, 't' | 'id'>): void {
+  answer(assignment: Assignment, answer: HostAnswer & { readonly call: number }): void {
     if (this.jobs.has(assignment.id)) this.#send({ t: 'answer', id: assignment.id, ...answer });
   }
 
