@@ -12,5 +12,7 @@ export type { Applied } from './record/replica.ts';
 export type { PausePoint, RunFailure, RunRecord, RunStatus } from './record/run.ts';
 export { scopeFrom } from './record/scope.ts';
 export type { BranchScope, Output } from './record/scope.ts';
+export { SPAN_FORMAT, traceOf } from './record/spans.ts';
+export type { Span } from './record/spans.ts';
 export { INLINE_LIMIT_BYTES, keysIn, materialize } from './record/stored.ts';
 export type { Stored } from './record/stored.ts';

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError, startCandidates } from '@heddle/core';
 import type { BlockLog, Json, Plan } from '@heddle/core';
+import { traceOf } from '@heddle/core/run';
+import type { Span } from '@heddle/core/run';
 import { runEvents } from './local/handle.ts';
 import { findBlock } from './local/plan-facts.ts';
 import { resumeRun } from './local/resume.ts';
@@ -119,6 +121,15 @@ export class LocalEngine implements Engine {
         output: log.output ? await values.load(log.output) : null,
       })),
     );
+  }
+
+  async getTrace(runId: string): Promise<Span> {
+    const { stores, runtime } = this.parts;
+    const run = runtime.running(runId);
+    await run?.save();
+    const record = run?.record() ?? (await stores.runs.record(runId));
+    if (!record) throw notFound(runId);
+    return traceOf(record, await stores.runs.logs(runId));
   }
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {

@@ -10,6 +10,7 @@ import type {
   RunFailure,
   RunStatus,
 } from '@heddle/core';
+import type { Span } from '@heddle/core/run';
 
 /** Options of an engine; every one has a default that works on a laptop. */
 export interface EngineOptions {
@@ -189,6 +190,8 @@ export interface Engine {
   /** Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
   getLogs(runId: string): Promise<(Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json })[]>;
+  /** The run as nested spans: containers, their turns or branches, blocks; outputs by reference where they are large. Throws RUN_NOT_FOUND. */
+  getTrace(runId: string): Promise<Span>;
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /** Submits `input` to an open pause point (the only open one when `token` is absent), and goes on to the next rest. */
   resume(

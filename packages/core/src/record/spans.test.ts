@@ -1,0 +1,103 @@
+import { describe, expect, it } from 'vitest';
+import type { BlockLog, LogScope } from './log.ts';
+import type { RunRecord } from './run.ts';
+import { traceOf } from './spans.ts';
+import type { Span } from './spans.ts';
+
+const record: RunRecord = {
+  runId: 'run',
+  workflowId: 'w',
+  workflowName: 'Flow',
+  status: 'completed',
+  pauseKind: undefined,
+  createdMs: 0,
+  startedMs: 1,
+  endedMs: 100,
+  input: { v: {} },
+  output: { v: { ok: true } },
+  error: undefined,
+  pauses: [],
+  parentRunId: undefined,
+  seq: 9,
+  suspended: undefined,
+};
+
+let order = 0;
+
+function log(blockId: string, scopes: LogScope[] = [], more: Partial<BlockLog> = {}): BlockLog {
+  order++;
+  return {
+    runId: 'run',
+    blockId,
+    blockName: blockId.toUpperCase(),
+    blockType: 'function',
+    executionOrder: order,
+    status: 'completed',
+    startedMs: order * 10,
+    endedMs: order * 10 + 5,
+    durationMs: 5,
+    errorHandled: false,
+    tries: 1,
+    input: undefined,
+    output: undefined,
+    error: undefined,
+    container: scopes.at(-1),
+    parents: scopes.slice(0, -1),
+    ...more,
+  };
+}
+
+const inLoop = (index: number): LogScope => ({ kind: 'loop', blockId: 'l', index });
+const inFan = (index: number): LogScope => ({ kind: 'parallel', blockId: 'p', index });
+
+function drawn(span: Span): unknown {
+  return span.children.length === 0 ? span.name : { [span.name]: span.children.map(drawn) };
+}
+
+describe('the trace of a run', () => {
+  it('groups blocks by container and by turn or branch, at any depth', () => {
+    const logs = [
+      log('a'),
+      log('b', [inLoop(0), inFan(0)]),
+      log('b', [inLoop(0), inFan(1)]),
+      log('p', [inLoop(0)], { blockType: 'parallel' }),
+      log('b', [inLoop(1), inFan(0)]),
+      log('p', [inLoop(1)], { blockType: 'parallel' }),
+      log('l', [], { blockType: 'loop' }),
+    ];
+    expect(drawn(traceOf(record, logs))).toEqual({
+      Flow: [
+        'A',
+        {
+          L: [
+            { 'turn 0': [{ P: [{ 'branch 0': ['B'] }, { 'branch 1': ['B'] }] }] },
+            { 'turn 1': [{ P: [{ 'branch 0': ['B'] }] }] },
+          ],
+        },
+      ],
+    });
+  });
+
+  it('gives every span an id of its own that does not depend on when it is asked', () => {
+    const logs = [log('b', [inLoop(0)]), log('b', [inLoop(1)]), log('l', [], { blockType: 'loop' })];
+    const ids = (span: Span): string[] => [span.id, ...span.children.flatMap(ids)];
+    const all = ids(traceOf(record, logs));
+    expect(new Set(all).size).toBe(all.length);
+    expect(ids(traceOf(record, logs.toReversed()))).toEqual(all);
+  });
+
+  it('a container that is still open spans what is in it', () => {
+    const logs = [
+      log('b', [inLoop(0)]),
+      log('b', [inLoop(1)], { status: 'running', endedMs: undefined, durationMs: undefined }),
+    ];
+    const [loop] = traceOf({ ...record, status: 'running', endedMs: undefined }, logs).children;
+    expect(loop).toMatchObject({
+      type: 'loop',
+      status: 'running',
+      startMs: logs[0]?.startedMs,
+      endMs: undefined,
+    });
+    expect(loop?.children.map(({ status }) => status)).toEqual(['completed', 'running']);
+  });
+});
