@@ -21,6 +21,7 @@ const { metafile } = await build({
   },
   sourcemap: true,
   minifySyntax: true,
+  minifyWhitespace: true,
   metafile: true,
   logLevel: 'warning',
 });

@@ -56,16 +56,21 @@ function collectionWords({ collection }: Extract<ContainerConfig, { collection: 
 /** Where a node leads to: `if → Ship, else → Review`; only ports that are worth a word. */
 export function portWords(plan: Plan, region: Region, node: Node): string {
   const position = region.nodes.indexOf(node);
-  const titles = new Map(plan.blocks[node.id]?.conditions?.map((row) => [row.id, row.title]));
   return node.outs
     .flatMap((target) => {
       const to = region.nodes[target];
       const ports = to?.ins.filter((edge) => edge.from === position).map((edge) => edge.port) ?? [];
       return ports
         .filter((port) => port !== 'source')
-        .map((port) => `${titles.get(port) ?? port} → ${nameOf(plan, to)}`);
+        .map((port) => `${portTitle(plan, node, port)} → ${nameOf(plan, to)}`);
     })
     .join(', ');
+}
+
+/** A port as its author sees it: the title of a condition's row, else the port itself. */
+export function portTitle(plan: Plan, from: Node | undefined, port: string): string {
+  const rows = from ? plan.blocks[from.id]?.conditions : undefined;
+  return rows?.find(({ id }) => port === `condition-${id}`)?.title ?? port;
 }
 
 function nameOf(plan: Plan, node: Node | undefined): string {

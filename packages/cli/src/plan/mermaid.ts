@@ -1,6 +1,6 @@
 import type { BlockConfig, Plan } from '@heddle/core';
 import type { Region } from '@heddle/core/blocks';
-import { containerWords } from './describe.ts';
+import { containerWords, portTitle } from './describe.ts';
 
 type Node = Region['nodes'][number];
 
@@ -45,11 +45,6 @@ function shape(node: Node, block: BlockConfig): string {
   if (block.type === 'condition' || block.type.startsWith('router')) return `{${label}}`;
   if (block.trigger || node.answers) return `([${label}])`;
   return node.class === 'pause' || node.class === 'wait' ? `[/${label}/]` : `[${label}]`;
-}
-
-function portTitle(plan: Plan, from: Node | undefined, port: string): string {
-  const rows = from ? plan.blocks[from.id]?.conditions : undefined;
-  return rows?.find((row) => row.id === port)?.title ?? port;
 }
 
 /** Mermaid reads `#…;` in a quoted label as a character; nothing else can end it. */

@@ -74,9 +74,7 @@ function notes(plan: Plan, region: Region, node: Region['nodes'][number], block:
   return [
     block.container ? containerWords(block.container, node) : '',
     portWords(plan, region, node),
-    node.retry
-      ? `${plural(node.retry.maxTries, 'try').replace('trys', 'tries')}, ${node.retry.waitMs} ms apart`
-      : '',
+    node.retry ? `${plural(node.retry.maxTries, 'try')}, ${node.retry.waitMs} ms apart` : '',
     node.timeoutMs === undefined ? '' : `at most ${node.timeoutMs} ms`,
     node.subflow?.collectErrors ? 'collects failures' : '',
     reads.length === 0 || block.container ? '' : `reads ${reads.join(', ')}`,

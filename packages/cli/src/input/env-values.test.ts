@@ -1,0 +1,49 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { readEnv } from '../env.ts';
+import { envValues } from './env-values.ts';
+
+const shell = readEnv({ TOKEN: 'from the shell', EMPTY: '' });
+
+describe('environment values', () => {
+  it('are NAME=VALUE, the value being anything after the first sign', async () => {
+    expect(await envValues({ env: ['A=1', 'URL=https://x?a=b', 'NONE='], envFile: [] }, shell)).toEqual({
+      A: '1',
+      URL: 'https://x?a=b',
+      NONE: '',
+    });
+  });
+
+  it("come from the shell when only their name is given, so that they stand in nobody's history", async () => {
+    expect(await envValues({ env: ['TOKEN', 'EMPTY'], envFile: [] }, shell)).toEqual({
+      TOKEN: 'from the shell',
+      EMPTY: '',
+    });
+  });
+
+  it('of a shell that does not have them are refused, with what to do', async () => {
+    await expect(envValues({ env: ['MISSING'], envFile: [] }, shell)).rejects.toThrow(/MISSING is not set/);
+    await expect(envValues({ env: ['toString'], envFile: [] }, shell)).rejects.toThrow(/toString is not set/);
+    await expect(envValues({ env: ['=x'], envFile: [] }, shell)).rejects.toThrow(/has no name/);
+  });
+
+  it('come from files in dotenv syntax, later files and single values winning', async () => {
+    const folder = dataFolder();
+    const [first, second] = [join(folder, 'a.env'), join(folder, 'b.env')] as const;
+    writeFileSync(first, '# comment\nA=1\nB="two words"\nexport C=\'3\'\n');
+    writeFileSync(second, 'B=2\n');
+    expect(await envValues({ env: ['C=c'], envFile: [first, second] }, shell)).toEqual({
+      A: '1',
+      B: '2',
+      C: 'c',
+    });
+  });
+
+  it('of a file that is not there are refused', async () => {
+    await expect(envValues({ env: [], envFile: ['nowhere.env'] }, shell)).rejects.toThrow(
+      'There is no file nowhere.env.',
+    );
+  });
+});

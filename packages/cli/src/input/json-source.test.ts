@@ -1,0 +1,39 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { keptIo } from '../../../../test/support/io.ts';
+import { UsageError } from '../usage-error.ts';
+import { jsonSource } from './json-source.ts';
+
+async function refusal(value: string, stdin = ''): Promise<UsageError> {
+  const error = await jsonSource(keptIo(stdin), '--input', value).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  expect(error).toBeInstanceOf(UsageError);
+  return error as UsageError;
+}
+
+describe('a value that is JSON', () => {
+  it('is taken as it is, from a file, or from standard input', async () => {
+    const file = join(dataFolder(), 'input.json');
+    writeFileSync(file, '\uFEFF{"from": "file"}');
+    expect(await jsonSource(keptIo(), '--input', '[1, "two"]')).toEqual([1, 'two']);
+    expect(await jsonSource(keptIo(), '--input', `@${file}`)).toEqual({ from: 'file' });
+    expect(await jsonSource(keptIo('{"from": "stdin"}'), '--input', '-')).toEqual({ from: 'stdin' });
+  });
+});
+
+describe('a value that is no JSON', () => {
+  it('is refused with a hint about the quotes of the shell', async () => {
+    expect((await refusal('{name: 1}')).hint).toContain('single quotes');
+    expect((await refusal('hello')).hint).toContain(`--input '"hello"'`);
+  });
+
+  it('is refused when it is empty, or not there', async () => {
+    expect((await refusal('-', '  ')).message).toBe('Standard input is empty, and no JSON.');
+    expect((await refusal('@none.json')).message).toBe('There is no file none.json.');
+    expect((await refusal('@.')).message).toBe('. is a folder, not a file.');
+  });
+});

@@ -1,0 +1,282 @@
+import { compile, parseWorkflow } from '@heddle/core';
+import type { BlockLog, Json, Plan } from '@heddle/core';
+import type { RunEvent } from '@heddle/engine';
+import { describe, expect, it } from 'vitest';
+import { Kept } from '../../../../test/support/io.ts';
+import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
+import { styleFor } from '../render/style.ts';
+import { isMilestone, LiveView } from './live-view.ts';
+import { createPainter } from './painter.ts';
+
+function planOf(): Plan {
+  const file = workflowFile({
+    blocks: {
+      s: start(),
+      each: { type: 'loop', name: 'Each', data: { loopType: 'for', count: 30 } },
+      work: code('return 1', { name: 'Work', parentId: 'each' }),
+      fan: {
+        type: 'parallel',
+        name: 'Fan',
+        data: { parallelType: 'count', count: 2, onBranchError: 'collect' },
+      },
+      ask: code('return 2', { name: 'Ask', parentId: 'fan' }),
+      end: code('return 3', { name: 'The End' }),
+    },
+    edges: [
+      's > each',
+      'each:loop-start-source > work',
+      'each > fan',
+      'fan:parallel-start-source > ask',
+      'fan > end',
+    ],
+  });
+  const { workflow } = parseWorkflow(file);
+  const compiled = workflow && compile(workflow);
+  if (!compiled?.ok) throw new Error(JSON.stringify(compiled));
+  return compiled.plan;
+}
+
+let order = 0;
+
+function logOf(blockId: string, more: Partial<BlockLog> = {}): BlockLog {
+  const plan = planOf();
+  const block = plan.blocks[blockId]!;
+  const [container] = block.containers;
+  return {
+    runId: 'r',
+    blockId,
+    blockName: block.name,
+    blockType: block.type,
+    executionOrder: ++order,
+    status: 'completed',
+    startedMs: 0,
+    endedMs: 12,
+    durationMs: 12,
+    errorHandled: false,
+    tries: 1,
+    input: undefined,
+    output: undefined,
+    error: undefined,
+    container:
+      container === undefined
+        ? undefined
+        : { kind: plan.blocks[container]!.type as 'loop', blockId: container, index: 1 },
+    parents: [],
+    ...more,
+  };
+}
+
+const TYPE = {
+  running: 'block:started',
+  paused: 'block:paused',
+  completed: 'block:completed',
+  failed: 'block:failed',
+  cancelled: 'block:cancelled',
+} as const;
+
+function event(log: BlockLog, output: Json = null): RunEvent {
+  return { type: TYPE[log.status], runId: 'r', atMs: 0, log, output };
+}
+
+function turn(blockId: string, number: number, count: number): RunEvent {
+  return {
+    type: 'container:turn',
+    runId: 'r',
+    atMs: 0,
+    blockId,
+    blockName: planOf().blocks[blockId]!.name,
+    turn: number,
+    count,
+  };
+}
+
+interface Stage {
+  view: LiveView;
+  stream: Kept;
+  tick(nowMs: number): void;
+  lines(): string[];
+}
+
+function stage(updating = false): Stage {
+  const stream = new Kept(updating);
+  let nowMs = 0;
+  let call = (): void => undefined;
+  const view = new LiveView({
+    plan: planOf(),
+    painter: createPainter(stream, updating),
+    style: styleFor(new Kept()),
+    updating,
+    now: () => nowMs,
+    ticker: (_, tick) => {
+      call = tick;
+      return () => {
+        call = () => undefined;
+      };
+    },
+  });
+  return {
+    view,
+    stream,
+    tick: (ms) => {
+      nowMs = ms;
+      call();
+    },
+    lines: () => stream.text.split('\n').filter((line) => line !== ''),
+  };
+}
+
+const failure = { code: 'BLOCK_FAILED', message: 'no\nmore', retryable: true };
+
+describe('the live view on anything but a terminal', () => {
+  it('has a line for each block outside containers, with its time and what is worth a word', () => {
+    const { view, lines } = stage();
+    view.accept(event(logOf('s')));
+    view.accept(event(logOf('each', { durationMs: 2300 }), { results: [[], [], []] }));
+    view.accept(event(logOf('end', { tries: 2 })));
+    expect(lines()).toEqual([
+      '✓ Start         12 ms',
+      '✓ Each          2.3 s  3 turns',
+      '✓ The End       12 ms  2 tries',
+    ]);
+    expect(view.blocks).toBe(3);
+  });
+
+  it('counts the turns of a loop in ever larger steps, and says nothing of the blocks inside', () => {
+    const { view, lines } = stage();
+    for (let number = 0; number < 30; number++) {
+      view.accept(turn('each', number, 30));
+      view.accept(event(logOf('work')));
+    }
+    expect(lines()).toEqual([
+      ...Array.from({ length: 10 }, (_, index) => `· Each ${index + 1}/30`),
+      '· Each 20/30',
+      '· Each 30/30',
+    ]);
+  });
+
+  it('shows what a block inside has printed, and where', () => {
+    const { view, lines } = stage();
+    view.accept(event(logOf('work'), { result: 1, stdout: 'one\ntwo\n' }));
+    expect(lines()).toEqual(['✓ Each 2 › Work      12 ms', '    │ one', '    │ two']);
+  });
+
+  it('cuts what a block has printed after twenty lines', () => {
+    const { view, lines } = stage();
+    view.accept(event(logOf('end'), { result: 1, stdout: 'x\n'.repeat(23) }));
+    expect(lines()).toHaveLength(22);
+    expect(lines().at(-1)).toBe('    │ … 3 more lines');
+  });
+
+  it('tells failures apart: one that ends the run, one that is handled, one that is collected', () => {
+    const { view, lines } = stage();
+    view.accept(event(logOf('end', { status: 'failed', error: failure })));
+    view.accept(event(logOf('end', { status: 'failed', error: failure, errorHandled: true })));
+    view.accept(event(logOf('ask', { status: 'failed', error: failure })));
+    expect(lines()).toEqual([
+      '✗ The End       12 ms  failed',
+      '! The End       12 ms  failed; its error port goes on',
+      '    no',
+      '    more',
+      '! Fan 2 › Ask      12 ms  failed; collected',
+      '    no',
+      '    more',
+    ]);
+  });
+
+  it('says that a person is asked, until when a block waits, and that another try follows', () => {
+    const { view, lines } = stage();
+    view.accept(event(logOf('end', { status: 'paused' }), {}));
+    view.accept(
+      event(logOf('end', { status: 'paused' }), { resumeAt: new Date(2001, 1, 3, 4, 5, 6).toISOString() }),
+    );
+    view.accept({
+      type: 'block:retrying',
+      runId: 'r',
+      atMs: 0,
+      blockId: 'end',
+      blockName: 'The End',
+      try: 2,
+      dueMs: 1500,
+    });
+    expect(lines()).toEqual([
+      '‖ The End              waits for a person',
+      '‖ The End              waits until 2001-02-03 04:05:06',
+      '↻ The End  try 1 failed, next in 1.5 s',
+    ]);
+  });
+
+  it('takes an event that comes twice once', () => {
+    const { view, lines } = stage();
+    const log = logOf('end');
+    view.accept(event(log));
+    view.accept(event(log));
+    view.accept(event({ ...log, status: 'running' }));
+    expect(lines()).toHaveLength(1);
+    expect(view.blocks).toBe(1);
+  });
+
+  it('names a block that takes long, once', () => {
+    const { view, lines, tick } = stage();
+    view.accept(event(logOf('end', { status: 'running', startedMs: 1000 })));
+    tick(2900);
+    expect(lines()).toEqual([]);
+    tick(3000);
+    tick(4000);
+    expect(lines()).toEqual(['… The End is still running']);
+  });
+});
+
+describe('the live view on a terminal', () => {
+  const CLEARED = '\r\u001B[2K';
+
+  function lastLine({ stream }: Stage): string {
+    return stream.text
+      .split(CLEARED)
+      .at(-1)!
+      .replaceAll(/\u001B\[\?7[lh]/g, '');
+  }
+
+  it('says in one line what is under way, with counters', () => {
+    const shown = stage(true);
+    shown.view.accept(turn('each', 3, 30));
+    shown.view.accept(event(logOf('work', { status: 'running' })));
+    shown.view.accept(event(logOf('work', { status: 'running' })));
+    shown.view.accept(event(logOf('end', { status: 'running' })));
+    shown.tick(1500);
+    expect(lastLine(shown)).toBe('⠙ Each 4/30 › Work ×2  +1  1.5 s');
+  });
+
+  it('counts turns there, and prints no line for them', () => {
+    const shown = stage(true);
+    shown.view.accept(turn('each', 0, 30));
+    expect(shown.stream.text).toBe('');
+  });
+
+  it('names what waits for a time there', () => {
+    const shown = stage(true);
+    const resumeAt = new Date(2001, 1, 3, 4, 5, 6).toISOString();
+    shown.view.accept(event(logOf('end', { status: 'paused' }), { resumeAt }));
+    shown.tick(100);
+    expect(lastLine(shown)).toBe('⠙ The End (until 2001-02-03 04:05:06)  100 ms');
+  });
+
+  it('leaves nothing behind when it is closed', () => {
+    const shown = stage(true);
+    shown.view.accept(event(logOf('end', { status: 'running' })));
+    shown.tick(100);
+    shown.view.close();
+    shown.tick(200);
+    expect(lastLine(shown)).toBe('');
+  });
+});
+
+describe('milestones', () => {
+  it('are all numbers to ten, then every tenth, then every hundredth, and the last', () => {
+    const numbers = Array.from({ length: 1234 }, (_, index) => index + 1).filter((number) =>
+      isMilestone(number, 1234),
+    );
+    expect(numbers).toHaveLength(10 + 9 + 9 + 1);
+    expect(numbers.slice(9, 12)).toEqual([10, 20, 30]);
+    expect(numbers.at(-1)).toBe(1234);
+  });
+});

@@ -1,0 +1,224 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../../../test/support/data-folder.ts';
+import { keptIo } from '../../../test/support/io.ts';
+import { code, condition, start, workflowFile } from '../../../test/support/workflow-file.ts';
+import type { DrawnWorkflow } from '../../../test/support/workflow-file.ts';
+import packageJson from '../package.json' with { type: 'json' };
+import { main } from './main.ts';
+
+interface Said {
+  exit: number;
+  stdout: string;
+  stderr: string;
+}
+
+async function heddle(...argv: string[]): Promise<Said> {
+  const io = keptIo();
+  const exit = await main(argv, io);
+  return { exit, stdout: io.stdout.text, stderr: io.stderr.text };
+}
+
+function fileOf(drawn: DrawnWorkflow | string): string {
+  const file = join(dataFolder(), 'drawn.json');
+  writeFileSync(file, typeof drawn === 'string' ? drawn : JSON.stringify(workflowFile(drawn), null, 2));
+  return file;
+}
+
+const BRANCHES: DrawnWorkflow = {
+  blocks: {
+    s: start(),
+    big: { ...condition('big', '<start.n> > 10', ''), name: 'Big?' },
+    yes: code('return {{KEY}} + <start.n>', { name: 'Yes "really"' }),
+    each: { type: 'loop', name: 'Each', data: { loopType: 'forEach', collection: '<start.items>' } },
+    work: code('return <loop.currentItem>', { name: 'Work', parentId: 'each' }),
+  },
+  edges: [
+    's > big',
+    'big:condition-big-0 > yes',
+    'big:condition-big-1 > each',
+    'each:loop-start-source > work',
+  ],
+};
+
+describe('the command line', () => {
+  it.each(['--version', '-v'])('prints its version: %s', async (flag) => {
+    expect(await heddle(flag)).toEqual({ exit: 0, stdout: `${packageJson.version}\n`, stderr: '' });
+  });
+
+  it.each([['help'], ['--help'], ['-h']])('shows its commands and its exit codes: %s', async (...argv) => {
+    const { exit, stdout, stderr } = await heddle(...argv);
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    for (const word of ['check', 'plan', 'run', 'runs', '3 paused']) expect(stdout).toContain(word);
+  });
+
+  it('shows the help of a command either way', async () => {
+    const asked = await heddle('help', 'run');
+    expect(asked).toEqual(await heddle('run', '--help'));
+    expect(asked.exit).toBe(0);
+    for (const option of [
+      '--input',
+      '--env-file',
+      '--mocks',
+      '--workflows',
+      '--data',
+      '--compat',
+      '--select',
+      '--timeout',
+    ]) {
+      expect(asked.stdout).toContain(option);
+    }
+    expect((await heddle('runs', 'resume', '--help')).stdout).toContain('--point');
+  });
+
+  it('without a command shows its help on stderr and exits with 2', async () => {
+    const { exit, stdout, stderr } = await heddle();
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain('Usage: heddle');
+  });
+
+  it.each([
+    [['chekc'], "unknown command 'chekc'", 'Did you mean check?', 'usage: heddle '],
+    [['run', 'f.json', '--jsno'], "unknown option '--jsno'", 'Did you mean --json?', 'usage: heddle run '],
+    [['check'], "missing required argument 'file'", '', 'usage: heddle check '],
+    [['plan', 'a', 'b'], 'too many arguments', '', 'usage: heddle plan '],
+    [['run', 'f.json', '--timeout', '0'], 'number of seconds above 0', '', 'usage: heddle run '],
+    [['runs', 'list', '--status', 'done'], '"done" is none of', '', 'usage: heddle runs list '],
+    [['runs', 'rerun', 'x'], "required option '--from <block>'", '', 'usage: heddle runs rerun '],
+  ])('used wrongly says what is wrong and how it is used: %j', async (argv, ...said) => {
+    const { exit, stdout, stderr } = await heddle(...argv);
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    for (const text of said) expect(stderr).toContain(text);
+  });
+
+  it('given a file in place of a command says how to run it', async () => {
+    expect((await heddle('order.json')).stderr).toContain('To run it: heddle run order.json');
+  });
+});
+
+describe('heddle check', () => {
+  it('says little of a workflow that has no faults', async () => {
+    const file = fileOf({ blocks: { s: start(), f: code('return 1') }, edges: ['s > f'] });
+    expect(await heddle('check', file)).toEqual({
+      exit: 0,
+      stdout: `✓ ${file}  drawn, 2 blocks\n`,
+      stderr: '',
+    });
+  });
+
+  it('lists everything that is wrong, each with its block, its place and what to do', async () => {
+    const file = fileOf({
+      blocks: {
+        s: start(),
+        tally: code('return 1', { name: 'Tally' }),
+        f: code('return <taly.result> + <strat.n>', { name: 'Read' }),
+      },
+      edges: ['s > tally', 'tally > f', 'f > nowhere'],
+    });
+    const { exit, stdout } = await heddle('check', file);
+    expect(exit).toBe(2);
+    expect(stdout).toMatch(/error {4}.*<taly\.result>.* {2}in Read › code\n {9}→ .*<tally/);
+    expect(stdout).toContain('<strat.n>');
+    expect(stdout).toContain('nowhere');
+    expect(stdout).toMatch(new RegExp(String.raw`${file}:\d+:\d+ {2}REFERENCE_UNKNOWN_BLOCK`));
+    expect(stdout).toContain(`✗ ${file}  3 errors`);
+  });
+
+  it('prints only diagnostics as JSON, each with its file and line', async () => {
+    const file = fileOf({ blocks: { s: start(), f: code('return <strat.n>') }, edges: ['s > f'] });
+    const { exit, stdout, stderr } = await heddle('check', '--json', file);
+    expect({ exit, stderr }).toEqual({ exit: 2, stderr: '' });
+    const printed = JSON.parse(stdout) as { diagnostics: { code: string; file: string; line: number }[] };
+    expect(Object.keys(printed)).toEqual(['diagnostics']);
+    expect(printed.diagnostics).toMatchObject([
+      { code: 'REFERENCE_UNKNOWN_BLOCK', severity: 'error', blockId: 'f', file, line: expect.any(Number) },
+    ]);
+  });
+
+  it('turns faults that older engines let pass into warnings with --compat', async () => {
+    const file = fileOf({ blocks: { s: start(), f: code('return <strat.n>') }, edges: ['s > f'] });
+    const { exit, stdout } = await heddle('check', '--compat', file);
+    expect(exit).toBe(0);
+    expect(stdout).toContain('1 warning');
+  });
+
+  it('says at which line a file stops being JSON', async () => {
+    const file = fileOf('{\n  "blocks": {,}\n}');
+    const { exit, stdout } = await heddle('check', file);
+    expect(exit).toBe(2);
+    expect(stdout).toContain(`${file}:2:14  JSON_INVALID`);
+  });
+
+  it('checks several files, and fails when one of them does', async () => {
+    const good = fileOf({ blocks: { s: start() } });
+    const bad = fileOf('{}');
+    const { exit, stdout } = await heddle('check', good, bad);
+    expect(exit).toBe(2);
+    expect(stdout).toContain(`✓ ${good}`);
+    expect(stdout).toContain(`✗ ${bad}  1 error`);
+  });
+
+  it('says when there is no such file', async () => {
+    const { exit, stdout, stderr } = await heddle('check', 'nowhere.json');
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain('There is no file nowhere.json.');
+  });
+});
+
+describe('heddle plan', () => {
+  it('shows start, blocks in order with containers as a tree, and what is needed', async () => {
+    const { exit, stdout } = await heddle('plan', fileOf(BRANCHES));
+    expect(exit).toBe(0);
+    const lines = stdout.split('\n');
+    expect(lines[0]).toBe('drawn  drawn');
+    expect(stdout).toContain('needs  {{KEY}} in Yes "really"');
+    expect(stdout).toMatch(/hash {3}sha256:[0-9a-f]{64}/);
+    const table = lines
+      .slice(lines.findIndex((line) => line.includes('class')) + 1)
+      .filter((line) => line !== '');
+    expect(table.map((line) => line.trim().replaceAll(/ {2,}/g, ' | '))).toEqual([
+      '1 | Start | start_trigger | compute',
+      '2 | Big? | condition | compute | if → Yes "really", else → Each · reads Start',
+      '3 | Each | loop | compute | for each <start.items>',
+      '3.1 | Work | function | compute | reads Each',
+      '4 | Yes "really" | function | compute | reads Start',
+    ]);
+  });
+
+  it('prints a Mermaid flowchart in which no name can end a label', async () => {
+    const { stdout } = await heddle('plan', '--mermaid', fileOf(BRANCHES));
+    expect(stdout).toBe(
+      [
+        'flowchart TD',
+        '  n0(["Start"])',
+        '  n1{"Big?"}',
+        '  subgraph n2["Each (loop): for each #60;start.items#62;"]',
+        '    n2_0["Work"]',
+        '  end',
+        '  n3["Yes #34;really#34;"]',
+        '  n0 --> n1',
+        '  n1 -->|"else"| n2',
+        '  n1 -->|"if"| n3',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('prints the plan as JSON', async () => {
+    const { stdout } = await heddle('plan', '--json', fileOf(BRANCHES));
+    expect(JSON.parse(stdout)).toMatchObject({
+      data: { format: 1, start: 's', workflow: { name: 'drawn' } },
+    });
+  });
+
+  it('of a workflow with errors is none: they go to stderr', async () => {
+    const file = fileOf({ blocks: { f: code('return 1') } });
+    const { exit, stdout, stderr } = await heddle('plan', file);
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain('START_MISSING');
+    expect(JSON.parse((await heddle('plan', '--json', file)).stderr)).toMatchObject({
+      error: { code: 'WORKFLOW_INVALID' },
+    });
+  });
+});

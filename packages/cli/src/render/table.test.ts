@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { clip, pad, table } from './table.ts';
+
+describe('a table', () => {
+  it('aligns its columns by what a terminal shows, and leaves no space at the ends of lines', () => {
+    expect(
+      table([
+        ['name', 'x'],
+        ['日本', 'y'],
+        ['a', ''],
+      ]),
+    ).toEqual(['name  x', '日本  y', 'a']);
+  });
+
+  it('does not count colours as columns', () => {
+    expect(
+      table([
+        ['\u001B[31mab\u001B[39m', 'x'],
+        ['abc', 'y'],
+      ]),
+    ).toEqual(['\u001B[31mab\u001B[39m   x', 'abc  y']);
+  });
+});
+
+describe('clip', () => {
+  it('cuts a text that is too wide, by columns', () => {
+    expect(clip('abcdef', 6)).toBe('abcdef');
+    expect(clip('abcdefg', 6)).toBe('abcde…');
+    expect(clip('日本日本', 6)).toBe('日本…');
+  });
+});
+
+describe('pad', () => {
+  it('fills on either side', () => {
+    expect(pad('ab', 4)).toBe('ab  ');
+    expect(pad('ab', 4, 'left')).toBe('  ab');
+    expect(pad('abcdef', 4)).toBe('abcdef');
+  });
+});
