@@ -69,7 +69,11 @@ describe('cycles', () => {
           const seen = new Set<string>();
           const queue = [from];
           for (const at of queue) {
-            for (const [a, b] of edges) if (a === at && !seen.has(b)) (seen.add(b), queue.push(b));
+            for (const [a, b] of edges) {
+              if (a !== at || seen.has(b)) continue;
+              seen.add(b);
+              queue.push(b);
+            }
           }
           reach.set(from, seen);
         }

@@ -11,12 +11,14 @@ describe('the heap', () => {
           const heap = new StringHeap();
           const model: string[] = [];
           for (const step of steps) {
-            if (step === undefined) expect(heap.pop()).toBe(model.shift());
-            else {
+            if (step !== undefined) {
               heap.push(step);
               model.push(step);
               model.sort();
             }
+            expect(step === undefined ? heap.pop() : undefined).toBe(
+              step === undefined ? model.shift() : undefined,
+            );
             expect(heap.size).toBe(model.length);
           }
         },

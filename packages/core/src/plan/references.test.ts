@@ -103,39 +103,23 @@ describe('a reference to a block that cannot have run', () => {
     expect(check({ blocks: { s: start(), ...blocks }, edges })).toEqual(expected);
   });
 
-  const inLoop = { parentId: 'L' };
+  const inside = { parentId: 'L' };
   const loop: DrawnBlock = { type: 'loop', data: { count: 2 } };
-  it.each<[string, DrawnBlock, DrawnWorkflow['blocks'], string[], string[]]>([
-    ['an earlier turn', loop, { a: { ...a, ...inLoop }, b: code('1', inLoop) }, ['L > a', 'a > b'], []],
-    ['itself an earlier turn', loop, { b: code('return <b.result>', inLoop) }, ['L > b'], []],
-    ['inside, from outside', loop, { b: code('1', inLoop), a }, ['L > b', 'L > a'], []],
-    ['inside, before the loop', loop, { b: code('1', inLoop), a }, ['L > b', 'a > L', 's > a'], [never]],
-    ['results of its own loop', loop, { b: code('return <L.results>', inLoop) }, ['L > b'], [never]],
-    [
-      'another branch',
-      { type: 'parallel', data: { count: 2 } },
-      { a: { ...a, ...inLoop }, b: code('1', inLoop) },
-      ['L > a', 'a > b'],
-      [never],
-    ],
-    [
-      'the body, in a loop condition',
-      { type: 'loop', data: { loopType: 'while', whileCondition: '<b.result>' } },
-      { b: code('1', inLoop) },
-      ['L > b'],
-      [],
-    ],
-    [
-      'the body, in a count',
-      { type: 'loop', data: { count: '<b.result>' } },
-      { b: code('1', inLoop) },
-      ['L > b'],
-      [never],
-    ],
-  ])('of %s', (_, container, blocks, edges, expected) => {
-    expect(check({ blocks: { s: start(), L: container, ...blocks }, edges: ['s > L', ...edges] })).toEqual(
-      expected,
-    );
+  const parallel: DrawnBlock = { type: 'parallel', data: { count: 2 } };
+  const asking: DrawnBlock = { type: 'loop', data: { loopType: 'while', whileCondition: '<b.result>' } };
+  const counting: DrawnBlock = { type: 'loop', data: { count: '<b.result>' } };
+  const b = code('1', inside);
+  it.each<[string, DrawnWorkflow['blocks'], string[], string[]]>([
+    ['an earlier turn', { L: loop, a: { ...a, ...inside }, b }, ['L > a', 'a > b'], []],
+    ['itself an earlier turn', { L: loop, b: code('return <b.result>', inside) }, ['L > b'], []],
+    ['inside, from outside', { L: loop, b, a }, ['L > b', 'L > a'], []],
+    ['inside, before the loop', { L: loop, b, a }, ['L > b', 'a > L', 's > a'], [never]],
+    ['results of its own loop', { L: loop, b: code('return <L.results>', inside) }, ['L > b'], [never]],
+    ['another branch', { L: parallel, a: { ...a, ...inside }, b }, ['L > a', 'a > b'], [never]],
+    ['the body, in a loop condition', { L: asking, b }, ['L > b'], []],
+    ['the body, in a count', { L: counting, b }, ['L > b'], [never]],
+  ])('of %s', (_, blocks, edges, expected) => {
+    expect(check({ blocks: { s: start(), ...blocks }, edges: ['s > L', ...edges] })).toEqual(expected);
   });
 });
 
