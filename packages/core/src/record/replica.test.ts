@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '../json.ts';
+import type { Command } from '../machine/index.ts';
+import type { Plan } from '../plan/plan.ts';
+import { compile } from '../plan/compile.ts';
+import { parseWorkflow } from '../schema/parse.ts';
+import { block, condition, fn, loop, parallel, workflow } from '../../../../test/support/workflow.ts';
+import type { Entry, EntryBody } from './entry.ts';
+import { Replica } from './replica.ts';
+import { materialize } from './stored.ts';
+
+type Answer = JsonObject | { error: string } | { port: string };
+
+function planOf(drawn: Json): Plan {
+  const { workflow: parsed } = parseWorkflow(drawn);
+  const compiled = parsed && compile(parsed);
+  if (!compiled?.ok) throw new Error(JSON.stringify(compiled?.diagnostics));
+  return compiled.plan;
+}
+
+/** Plays a run by hand: `answer` says what each try of a block gives, `turns` what a container that asks is told. */
+class Play {
+  readonly replica: Replica;
+  readonly entries: Entry[] = [];
+  readonly plan: Plan;
+  private owed: Command[] = [];
+  private atMs = 1000;
+
+  constructor(drawn: Json) {
+    this.plan = planOf(drawn);
+    this.replica = new Replica('run', this.plan);
+    this.post({
+      type: 'started',
+      format: 1,
+      start: this.plan.start,
+      input: { v: {} },
+      graceMs: 0,
+      variables: {},
+    });
+  }
+
+  post(body: EntryBody): boolean {
+    const entry: Entry = { seq: this.replica.seq + 1, atMs: ++this.atMs, ...body };
+    const applied = this.replica.apply(entry);
+    if (!applied.changed) return false;
+    this.entries.push(entry);
+    this.owed.push(...applied.commands);
+    return true;
+  }
+
+  /** Answers what is owed, first or last asked first, until nothing is. */
+  go(answer: (at: string) => Answer, pick: 'first' | 'last' = 'first'): this {
+    for (;;) {
+      const command = pick === 'first' ? this.owed.shift() : this.owed.pop();
+      if (!command) return this;
+      if (command.type === 'run') this.answer(command, answer);
+      if (command.type === 'expand') {
+        const place = this.replica.index.placeOf(command.at);
+        this.post({ type: 'expanded', ...place, turn: command.turn, count: 2, items: { v: ['x', 'y'] } });
+      }
+    }
+  }
+
+  private answer(command: Extract<Command, { type: 'run' }>, answer: (at: string) => Answer): void {
+    const place = this.replica.index.placeOf(command.at);
+    const given = answer([place.block, ...place.scope].join('.'));
+    const tried = { ...place, try: command.try, startedMs: this.atMs };
+    if (typeof given['error'] === 'string') {
+      this.post({
+        type: 'failed',
+        ...tried,
+        error: { code: 'X', message: given['error'], retryable: false },
+      });
+    } else if (typeof given['port'] === 'string')
+      this.post({ type: 'completed', ...tried, port: given['port'], output: { v: {} } });
+    else this.post({ type: 'completed', ...tried, output: { v: given as JsonObject } });
+  }
+
+  output(): Json | undefined {
+    const { output } = this.replica.ledger;
+    return output && materialize(output, () => null);
+  }
+}
+
+const at = (name: string): Answer => ({ at: name });
+
+describe('a run as a fold over its journal', () => {
+  it('R19 results hold, per turn, the outputs of the blocks that ran, in order of completion', () => {
+    const play = new Play(
+      workflow(
+        [loop('L', { loopType: 'for', count: 2 }, fn('A', ''), fn('B', ''))],
+        ['Start -> L -> A', 'L -> B'],
+      ),
+    );
+    play.go(at, 'last');
+    expect(play.output()).toMatchObject({
+      results: [
+        [{ at: 'B.0' }, { at: 'A.0' }],
+        [{ at: 'B.1' }, { at: 'A.1' }],
+      ],
+    });
+  });
+
+  it('R20 results of branches stand in branch order, whatever ended first', () => {
+    const play = new Play(
+      workflow([parallel('P', { parallelType: 'count', count: 3 }, fn('A', ''))], ['Start -> P -> A']),
+    );
+    play.go(at, 'last');
+    expect(play.output()).toMatchObject({ results: [[{ at: 'A.0' }], [{ at: 'A.1' }], [{ at: 'A.2' }]] });
+  });
+
+  it('a turn in which nothing ran adds nothing; a nested container adds its results', () => {
+    const inner = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
+    const play = new Play(
+      workflow(
+        [loop('L', { loopType: 'for', count: 2 }, condition('C', { yes: 'true' }), inner)],
+        ['Start -> L -> C', 'C:yes -> M -> A'],
+      ),
+    );
+    play.go((name) => (name === 'C.1' ? { port: 'condition-yes' } : at(name)));
+    expect(play.output()).toMatchObject({
+      results: [[{ at: 'C.0' }], [{}, { results: [[{ at: 'A.1.0' }]] }]],
+    });
+  });
+
+  it('R21 the run’s output is the last finished terminal block’s', () => {
+    const drawn = workflow(
+      [fn('A', ''), fn('B', ''), fn('H', '')],
+      ['Start -> A', 'Start -> B', 'A:error -> H'],
+    );
+    expect(new Play(drawn).go(at).output()).toEqual({ at: 'B' });
+    expect(new Play(drawn).go(at, 'last').output()).toEqual({ at: 'A' });
+  });
+
+  it('R21 a Response that has finished fixes the output', () => {
+    const drawn = workflow([block('R', 'response', {}), fn('B', '')], ['Start -> R', 'Start -> B']);
+    const play = new Play(drawn).go(at);
+    expect(play.output()).toEqual({ at: 'R' });
+    expect(play.replica.state.end).toEqual({ status: 'completed' });
+  });
+
+  it('a failed run names the block and keeps the output of a terminal that had finished', () => {
+    const play = new Play(workflow([fn('T', ''), fn('A', '')], ['Start -> T', 'Start -> A']));
+    play.go((name) => (name === 'A' ? { error: 'boom' } : at(name)));
+    expect(play.replica.error).toMatchObject({ code: 'X', message: 'boom', blockId: 'A', blockName: 'A' });
+    expect(play.output()).toEqual({ at: 'T' });
+  });
+
+  it('executionOrder counts starts over the whole run; a container counts when it ends', () => {
+    const play = new Play(
+      workflow(
+        [loop('L', { loopType: 'for', count: 2 }, fn('A', '')), fn('Z', '')],
+        ['Start -> L -> A', 'L -> Z'],
+      ),
+    );
+    play.go(at);
+    const again = new Replica('run', play.plan);
+    const logs = new Map(
+      play.entries.flatMap((entry) => again.apply(entry).logs).map((log) => [log.executionOrder, log]),
+    );
+    expect(
+      [...logs.values()].map(({ executionOrder, blockName, container }) => [
+        executionOrder,
+        blockName,
+        container?.index,
+      ]),
+    ).toEqual([
+      [1, 'Start', undefined],
+      [2, 'A', 0],
+      [3, 'A', 1],
+      [4, 'L', undefined],
+      [5, 'Z', undefined],
+    ]);
+  });
+
+  it('two folds of one journal are the same value, and late entries change nothing', () => {
+    const drawn = workflow(
+      [
+        parallel(
+          'P',
+          { parallelType: 'collection', collection: '<start.l>' },
+          fn('A', ''),
+          loop('L', { loopType: 'for', count: 2 }, fn('B', '')),
+        ),
+        fn('Z', ''),
+      ],
+      ['Start -> P -> A -> L -> B', 'P -> Z'],
+    );
+    const play = new Play(drawn).go(at, 'last');
+    const again = new Replica('run', play.plan);
+    for (const entry of play.entries) {
+      expect(again.apply(JSON.parse(JSON.stringify(entry)) as Entry).changed).toBe(true);
+      expect(again.apply(entry).changed).toBe(false);
+    }
+    expect(again.state).toEqual(play.replica.state);
+    expect(again.ledger.output).toEqual(play.replica.ledger.output);
+    expect([...again.ledger.variables]).toEqual([...play.replica.ledger.variables]);
+    expect(again.pending()).toEqual([]);
+  });
+
+  it('R20 a branch never sees what another branch left, also of an earlier activation', () => {
+    const inner = parallel(
+      'P',
+      { parallelType: 'count', count: 2 },
+      condition('C', { yes: 'true' }),
+      fn('A', ''),
+    );
+    const play = new Play(
+      workflow([loop('L', { loopType: 'for', count: 2 }, inner)], ['Start -> L -> P -> C', 'C:yes -> A']),
+    );
+    const seen: unknown[] = [];
+    play.go((name) => {
+      const [id, turn, branch] = name.split('.');
+      if (id === 'C') {
+        const scope = play.replica.ledger.scopeAt({ block: 'C', scope: [Number(turn), Number(branch)] });
+        seen.push([name, scope?.outputs.has('A')]);
+        return turn === '0' ? { port: 'condition-yes' } : at(name);
+      }
+      return at(name);
+    });
+    expect(seen).toEqual([
+      ['C.0.0', false],
+      ['C.0.1', false],
+      ['C.1.0', false],
+      ['C.1.1', false],
+    ]);
+  });
+
+  it('R19 a later turn sees what an earlier one left', () => {
+    const play = new Play(
+      workflow(
+        [loop('L', { loopType: 'for', count: 2 }, condition('C', { yes: 'true' }), fn('A', ''))],
+        ['Start -> L -> C', 'C:yes -> A'],
+      ),
+    );
+    const seen: unknown[] = [];
+    play.go((name) => {
+      if (!name.startsWith('C')) return at(name);
+      const scope = play.replica.ledger.scopeAt({ block: 'C', scope: [0] });
+      seen.push(scope?.outputs.get('A')?.value);
+      return name === 'C.0' ? { port: 'condition-yes' } : at(name);
+    });
+    expect(seen).toEqual([undefined, { v: { at: 'A.0' } }]);
+  });
+});
