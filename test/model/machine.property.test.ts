@@ -124,7 +124,7 @@ describe('the machine', () => {
   it.each(['calm', 'stormy'] as const)(
     'R32 asks for the same as the reference, event by event, and ends the same (%s)',
     async (mood) => {
-      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: dose(250, 10_000) });
+      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: dose(400, 10_000) });
     },
   );
 

@@ -65,9 +65,9 @@ function endOf(
   const head = { at: command.at, atMs, try: command.try };
   const mayFail = scenario.mood !== 'calm' || node.handlesError;
   const luck = draw();
-  if (mayFail && luck < 0.1 && node.timeoutMs !== undefined)
+  if (mayFail && luck < 0.08 && node.timeoutMs !== undefined)
     return { event: { type: 'fired', ...head, timer: 'timeout' }, answer: { is: 'failed' } };
-  if (mayFail && luck < (scenario.mood === 'calm' ? 0.4 : 0.2)) {
+  if (mayFail && luck < (scenario.mood === 'calm' ? 0.3 : 0.12)) {
     const retryable = draw() < 0.8;
     return {
       event: { type: 'failed', ...head, retryable, jitter: draw() },

@@ -4,6 +4,9 @@ import { play } from '../../../../test/support/play.ts';
 
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
 
+/** A loop that fails as soon as it starts. */
+const late = { L: loop(region('x'), { count: 2, limit: 1 }) };
+
 describe('what is given up', () => {
   // E opens an empty turn and would ask for another; L wants more turns than it may have.
   const body = region('s -> E, L, b', {
@@ -108,6 +111,14 @@ describe('what is given up', () => {
     const { run } = play(region('s -> f, a, L', { L: loop(region('x')) }), { graceMs: 0 });
     run.complete('s');
     expect(run.fail('f')).toEqual(['abort L failed', 'abort a failed', 'end failed block f']);
+  });
+
+  it.each([
+    ['a container', { O: loop(region('a', 'L', 'z', late), { count: 1 }) }, ['run h']],
+    ['a branch', { O: parallel(region('a', 'L', 'z', late), { count: 1, collectErrors: true }) }, ['run n']],
+  ] as const)('R18 without grace nothing of the same event starts in %s either', (_, nodes, next) => {
+    const { first } = play(region('O -> n', 'O:error -> h', nodes), { graceMs: 0 });
+    expect(first).toEqual(['run O/0/a', 'abort O/0/a failed', ...next]);
   });
 
   it('R18 a container is cut by its own timer', () => {

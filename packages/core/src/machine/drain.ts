@@ -12,7 +12,7 @@ import type { DrainScope, Turn } from './turn.ts';
 export function beginDrain(turn: Turn, scope: DrainScope, why: Drain['why'], cause?: Address): void {
   const drain: Drain = { why, running: 0, dueMs: turn.atMs + turn.state.graceMs, ...(cause && { cause }) };
   for (const { level, index } of takeOver(turn, scope)) {
-    if (hasGrace(level, index)) drain.running++;
+    if (turn.state.graceMs > 0 && hasGrace(level, index)) drain.running++;
     else stop(turn, level, index, why);
   }
   if (scope.of === 'run') {
@@ -21,7 +21,6 @@ export function beginDrain(turn: Turn, scope: DrainScope, why: Drain['why'], cau
   } else if (scope.of === 'container') spanOf(scope.level, scope.index).drain = drain;
   else scope.level.frame.drain = drain;
   if (drain.running === 0) finishDrain(turn, scope, drain);
-  else if (turn.state.graceMs === 0) cutDrain(turn, scope, drain, why);
   else turn.commands.push({ type: 'timer', at: scopeAddress(scope), timer: 'grace', dueMs: drain.dueMs });
 }
 
