@@ -8,6 +8,7 @@ export { startCandidates } from './plan/starts.ts';
 export type { BlockTypeInfo } from './plan/types.ts';
 export { parseWorkflow, parseWorkflowText } from './schema/parse.ts';
 export type { ParseOptions, ParseResult } from './schema/parse.ts';
+export { serializeWorkflow } from './schema/serialize.ts';
 export type { Workflow } from './schema/workflow.ts';
 
 // errors

@@ -7,7 +7,6 @@ import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
 import type { ParseResult } from '../schema/parse.ts';
 import { hasErrors } from './codes.ts';
 import { compile } from './compile.ts';
-import { toMermaid } from './mermaid.ts';
 
 const runs = { numRuns: dose(300, 20_000) };
 
@@ -74,7 +73,6 @@ function expectNoThrow({ workflow, diagnostics }: ParseResult): void {
   if (!workflow) return;
   const result = compile(workflow);
   expect(result.ok).toBe(!hasErrors(result.diagnostics));
-  expect(result.ok ? toMermaid(result.plan) : 'flowchart').toMatch(/^flowchart/);
 }
 
 describe('hostile input', () => {
