@@ -61,6 +61,43 @@ describe('attacks on memory', () => {
     expect(sandbox.stats().processes).toBe(Math.max(1, processes));
   });
 
+  it('built-ins called at the end of the stack do not harm the process', async () => {
+    const code = `const seen = new Set(); const functions = [];
+      const collect = (holder, depth) => {
+        if (holder === null || (typeof holder !== 'object' && typeof holder !== 'function') || seen.has(holder)) return;
+        seen.add(holder);
+        if (typeof holder === 'function') functions.push(holder);
+        if (depth === 0) return;
+        for (const key of Reflect.ownKeys(holder)) {
+          const { value, get, set } = Reflect.getOwnPropertyDescriptor(holder, key);
+          for (const part of [value, get, set]) collect(part, depth - 1);
+        }
+        collect(Reflect.getPrototypeOf(holder), depth - 1);
+      };
+      collect(globalThis, 4);
+      const { apply } = Reflect; let called = 0;
+      for (const target of functions) {
+        if (['eval', 'structuredClone', 'fetch'].includes(target.name)) continue;
+        let done = false;
+        const descend = () => {
+          try { descend() } catch {}
+          if (done) return;
+          done = true;
+          called++;
+          try { apply(target, [], [[], () => 0, 'x']) } catch {}
+          try { new target('x') } catch {}
+        };
+        try { descend() } catch {}
+      }
+      return called > 500`;
+    const outcome = await sandbox.run({
+      runId: 'fuzz',
+      code,
+      limits: { cpuMs: 20_000, wallMs: 25_000, timers: 10_000 },
+    });
+    expect(outcome).toMatchObject({ ok: true, json: 'true' });
+  });
+
   it('an isolate that ran out of memory does not take blocks of other runs with it', async () => {
     const waiting = sandbox.run({
       runId: 'other',

@@ -105,7 +105,8 @@ export class Pool implements SlotEvents {
   }
 
   call(slot: Slot, assignment: Assignment, report: HostCall): void {
-    assignment.job.hostCalls++;
+    // The process counts too; one that lets more through is not ours any more.
+    if (++assignment.job.hostCalls > assignment.job.limits.hostCalls) return this.malformed(slot);
     void this.#options
       .call(assignment.job, report)
       .then((answer) => slot.answer(assignment, { call: report.call, ...answer }));

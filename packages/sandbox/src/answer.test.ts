@@ -1,0 +1,89 @@
+import { describe, expect, it } from 'vitest';
+import { readEnding, readExpressions, readFunction } from './answer.ts';
+import { resolveLimits } from './limits.ts';
+import { Job } from './pool/job.ts';
+import type { EndCode } from './protocol.ts';
+
+const job = new Job(
+  {
+    runId: 'r',
+    tenant: 't',
+    mode: 'function',
+    args: [],
+    limits: resolveLimits({ resultChars: 24, stdoutChars: 10 }),
+  },
+  () => {},
+);
+
+function answer(
+  code: EndCode,
+  text: string,
+  stdout = '',
+  read: (text: string) => unknown = readFunction,
+): string {
+  const done = { t: 'done' as const, id: 1, code, text, stdout, cpuMs: 1, wallMs: 2, next: 0, rssMiB: 60 };
+  const given = readEnding({ done }, job, read);
+  return given.ok ? JSON.stringify(given.value) : given.error.code;
+}
+
+const expressions = (text: string) => readExpressions(text, 2);
+
+describe('what a process answers', () => {
+  it('is taken when it is the JSON of a result', () => {
+    expect(answer('OK', '{"a":1}')).toBe(JSON.stringify('{"a":1}'));
+    expect(answer('OK', '{"index":1,"json":[]}', '', (text) => readExpressions(text, 2))).toBe(
+      '{"index":1,"json":[]}',
+    );
+  });
+
+  it.each([
+    ['text that is no JSON', 'OK', 'undefined', ''],
+    ['a result over its limit', 'OK', `"${'x'.repeat(30)}"`, ''],
+    ['output over its limit', 'OK', '1', 'x'.repeat(100)],
+    ['an error that is no JSON', 'GUEST_ERROR', 'oops', ''],
+    [
+      'an error of no known phase',
+      'GUEST_ERROR',
+      '{"phase":"constructor","name":"E","message":"m","stack":""}',
+      '',
+    ],
+    ['an endless error', 'GUEST_ERROR', `{"phase":"run","message":"${'x'.repeat(200_000)}"}`, ''],
+    ['an unknown state', 'PROTOCOL', 'x', ''],
+  ] as const)('is SANDBOX_PROTOCOL for %s', (_what, code, text, stdout) => {
+    expect(answer(code, text, stdout)).toBe('SANDBOX_PROTOCOL');
+  });
+
+  it.each([
+    ['[]'],
+    ['{"index":0}'],
+    ['{"index":2,"json":[]}'],
+    ['{"index":-2,"json":[]}'],
+    ['{"index":0.5,"json":[]}'],
+    ['{"index":0,"json":["1","1","1"]}'],
+    ['{"index":0,"json":[1]}'],
+    ['{"index":0,"json":["no json"]}'],
+    ['{"__proto__":{"index":0,"json":[]}}'],
+  ])('is no result of expressions as %s', (text) => {
+    expect(expressions(text)).toBeNull();
+  });
+
+  it('with an error of odd fields keeps to texts and whole numbers', () => {
+    const json = '{"phase":"run","name":7,"message":{"a":1},"stack":null,"line":-1,"column":1.5,"index":"0"}';
+    const done = {
+      t: 'done' as const,
+      id: 1,
+      code: 'GUEST_ERROR' as const,
+      text: json,
+      stdout: '',
+      cpuMs: 1,
+      wallMs: 1,
+      next: 0,
+      rssMiB: 1,
+    };
+    expect(readEnding({ done }, job, readFunction)).toMatchObject({
+      ok: false,
+      index: -1,
+      error: { code: 'USER_ERROR', name: 'Error', message: '', retryable: false },
+    });
+  });
+});
