@@ -23,7 +23,7 @@ interface Explored {
   whole: boolean;
 }
 
-const MOST_STATES = 4000;
+const MOST_STATES = 2000;
 
 /** Every state that some order of answers leads to. Time stands still, so that states do not differ by it. */
 function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'started' }>> = {}): Explored {
@@ -74,9 +74,9 @@ describe('every order of completion', () => {
         whole++;
         expect([...explored.endings]).toHaveLength(1);
       }),
-      { numRuns: dose(100, 2000) },
+      { numRuns: dose(60, 1000) },
     );
-    expect(whole).toBeGreaterThan(dose(80, 1600));
+    expect(whole).toBeGreaterThan(dose(40, 700));
   });
 
   it('R32 of a small graph that fails, answers or is given up leads to an end, and never gets stuck', () => {
@@ -87,9 +87,9 @@ describe('every order of completion', () => {
         whole += explored.whole ? 1 : 0;
         expect(explored.endings.size).toBeGreaterThan(explored.whole ? 0 : -1);
       }),
-      { numRuns: dose(100, 2000) },
+      { numRuns: dose(60, 1000) },
     );
-    expect(whole).toBeGreaterThan(dose(80, 1600));
+    expect(whole).toBeGreaterThan(dose(40, 700));
   });
 
   it('R9 of a window of two over three branches is seven states and one end', () => {
