@@ -1,0 +1,89 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+
+const BIN = fileURLToPath(new URL('../../packages/cli/bin/heddle.js', import.meta.url));
+
+/** How a command has ended. */
+export interface Ended {
+  exit: number | null;
+  signal: NodeJS.Signals | null;
+  stdout: string;
+  stderr: string;
+}
+
+export interface Started {
+  child: ChildProcess;
+  /** Resolves once stdout and stderr together hold the text; rejects when the command ends before. */
+  until(text: string): Promise<void>;
+  ended: Promise<Ended>;
+}
+
+export interface HeddleOptions {
+  cwd?: string;
+  /** Standard input. */
+  input?: string;
+  /** Beside PATH and HOME, which every command has. */
+  env?: { [name: string]: string };
+  /** Options of Node. */
+  node?: readonly string[];
+}
+
+/** Runs the real, bundled command line to its end. */
+export function heddle(args: readonly string[], options: HeddleOptions = {}): Promise<Ended> {
+  return startHeddle(args, options).ended;
+}
+
+/** Starts the real, bundled command line; it is killed when the test is over. */
+export function startHeddle(args: readonly string[], options: HeddleOptions = {}): Started {
+  const { PATH = '', HOME = '' } = process.env;
+  const child = spawn(process.execPath, [...(options.node ?? []), BIN, ...args], {
+    cwd: options.cwd,
+    env: { PATH, HOME, ...options.env },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(options.input ?? '');
+  const said = { stdout: '', stderr: '' };
+  const waiting = new Set<() => void>();
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].setEncoding('utf8').on('data', (text: string) => {
+      said[name] += text;
+      for (const look of waiting) look();
+    });
+  }
+  const ended = new Promise<Ended>((resolve, reject) => {
+    child.on('error', reject);
+    child.on('close', (exit, signal) => resolve({ exit, signal, ...said }));
+  });
+  return { child, ended, until: (text) => until(text, { said, waiting, ended }) };
+}
+
+function until(
+  text: string,
+  { said, waiting, ended }: { said: { stdout: string; stderr: string }; waiting: Set<() => void>; ended: Promise<Ended> },
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const look = (): void => {
+      if (!said.stdout.includes(text) && !said.stderr.includes(text)) return;
+      waiting.delete(look);
+      resolve();
+    };
+    waiting.add(look);
+    look();
+    ended.then(({ exit }) => {
+      look();
+      reject(new Error(`heddle ended with ${exit} and never said "${text}":\n${said.stdout}\n${said.stderr}`));
+    }, reject);
+  });
+}
+
+/** Text for people with what differs from run to run replaced: times, ids of runs. */
+export function steady(text: string): string {
+  return text
+    .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'RUN')
+    .replaceAll(/\b[0-9a-f]{8}\b/g, 'RUN')
+    .replaceAll(/ *\d+(\.\d)? (ms|s)\b/g, ' TIME');
+}

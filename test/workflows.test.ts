@@ -1,0 +1,56 @@
+import { readdirSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from './support/data-folder.ts';
+import { heddle } from './support/heddle.ts';
+
+const FIXTURES = fileURLToPath(new URL('fixtures/exported', import.meta.url));
+const MOCKS = join(FIXTURES, 'mocks.json');
+const INPUT = join(FIXTURES, 'input.json');
+const EXPORTED = process.env['HEDDLE_WORKFLOWS'];
+
+/** Exported workflows in a folder; what this test itself brings along is none. */
+function workflowsIn(folder: string): string[] {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.json') && ![MOCKS, INPUT].includes(join(folder, name)))
+    .map((name) => join(folder, name));
+}
+
+/** Loads, checks and runs a workflow through the command line, integrations mocked by type and the model scripted. */
+async function expectItRuns(file: string): Promise<void> {
+  const checked = await heddle(['check', '--json', file]);
+  const { diagnostics } = JSON.parse(checked.stdout) as { diagnostics: { severity: string; code: string }[] };
+  expect(diagnostics.filter(({ severity }) => severity === 'error')).toEqual([]);
+  expect(checked.exit).toBe(0);
+
+  const data = join(dataFolder(), 'data');
+  const args = ['--mocks', MOCKS, '--input', `@${INPUT}`, '--data', data, '--timeout', '60', '--json'];
+  const ran = await heddle(['run', file, ...args]);
+  expect({ exit: ran.exit, stderr: ran.stderr }).toEqual({ exit: 0, stderr: '' });
+  const { data: run } = JSON.parse(ran.stdout) as { data: { runId: string; status: string } };
+  expect(run.status).toBe('completed');
+
+  const shown = await heddle(['runs', 'show', run.runId, '--data', data, '--json']);
+  const { logs } = (JSON.parse(shown.stdout) as { data: { logs: { status: string }[] } }).data;
+  expect(logs.length).toBeGreaterThan(1);
+  expect(logs.filter(({ status }) => status !== 'completed')).toEqual([]);
+}
+
+describe('exported workflows of our own', () => {
+  it.each(workflowsIn(FIXTURES).map((file) => [basename(file), file]))('%s runs to its end', async (_, file) => {
+    await expectItRuns(file);
+  });
+});
+
+describe('exported workflows of HEDDLE_WORKFLOWS', () => {
+  if (EXPORTED === undefined) {
+    it('run to their end', (context) => context.skip('HEDDLE_WORKFLOWS names no folder'));
+  } else {
+    const files = workflowsIn(EXPORTED);
+    it('are there', () => expect(files.length).toBeGreaterThan(0));
+    it.each(files.map((file) => [basename(file), file]))('%s runs to its end', async (_, file) => {
+      await expectItRuns(file);
+    });
+  }
+});
