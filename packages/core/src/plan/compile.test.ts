@@ -73,6 +73,19 @@ describe('a plan', () => {
   });
 });
 
+describe('the workflow', () => {
+  it('is not changed by compiling it', () => {
+    const blocks = { s: start(), L: { type: 'loop', data: { count: 1 } }, in: { parentId: 'L' } };
+    const loops = { L: { id: 'L', nodes: ['in', 'gone'] } };
+    const { workflow } = parseWorkflow(
+      workflowFile({ blocks, edges: ['s > L', 'L > in'], state: { loops } }),
+    );
+    const before = structuredClone(workflow);
+    compile(workflow!);
+    expect(workflow).toEqual(before);
+  });
+});
+
 describe('the default start', () => {
   const trigger = (type: string, more: DrawnBlock = {}): DrawnBlock => ({ type, ...more });
   it.each<[string, DrawnWorkflow['blocks'], string[]]>([
@@ -92,6 +105,11 @@ describe('the default start', () => {
       'a block in trigger mode, after known triggers',
       { g: trigger('gmail_v2', { triggerMode: true }), s: trigger('schedule') },
       ['s', 'g'],
+    ],
+    [
+      'a start that is also in trigger mode',
+      { w: trigger('schedule'), s: start({ triggerMode: true }) },
+      ['s', 'w'],
     ],
     ['an enabled one', { a: trigger('start_trigger', { enabled: false }), b: trigger('starter') }, ['b']],
   ])('is %s', (_, blocks, expected) => {
@@ -190,6 +208,11 @@ describe('the configuration of a block', () => {
       ]);
       expect(config.params).toEqual({});
     }
+  });
+
+  it('resolves a field that is called conditions in other blocks', () => {
+    const { params } = configOf({ type: 'table', fields: { conditions: '<start.q>' } });
+    expect(params['conditions']).toMatchObject({ kind: 'text' });
   });
 
   it('of a condition that cannot be read shows its rows as they are', () => {

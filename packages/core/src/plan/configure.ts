@@ -47,7 +47,7 @@ function readParams(
   for (const name of Object.keys(block.fields)) {
     if (apart.has(name)) continue;
     const value = fieldValue(compilation, block, name);
-    if (trigger || name === 'conditions') {
+    if (trigger || (block.type === 'condition' && name === 'conditions')) {
       // Nothing runs before a trigger, and unreadable rows are shown as they are.
       params[name] = { kind: 'literal', value };
       continue;

@@ -23,8 +23,8 @@ export function outputSchema(block: Block, types: TypeTable): OutputSchema | und
 }
 
 function declaredOutputs(block: Block, types: TypeTable): Types | undefined {
-  if (block.trigger) return undefined;
   if (isTriggerType(block.type)) return triggerOutputs(block);
+  if (block.trigger) return undefined;
   const known = types.get(block.type)?.outputs;
   if (block.type === 'agent')
     return { ...known, ...ownOutputs(block.outputs), ...answerFields(own(block.fields, 'responseFormat')) };

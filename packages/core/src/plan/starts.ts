@@ -6,7 +6,8 @@ import { isTriggerType, triggerRank } from './types.ts';
 
 /** Enabled top-level triggers, the default start first; equally good ones in file order. */
 export function findStarts(places: Places, fileOrder: readonly string[], found: Diagnostic[]): string[] {
-  const rank = (place: Place): number => (place.block.trigger ? Infinity : triggerRank(place.block.type));
+  const rank = (place: Place): number =>
+    isTriggerType(place.block.type) ? triggerRank(place.block.type) : Infinity;
   const triggers = fileOrder
     .flatMap((id) => places.get(id) ?? [])
     .filter(
