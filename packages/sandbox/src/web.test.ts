@@ -77,8 +77,9 @@ describe('globals of the web', () => {
   it('timers, in order of time, and their cancellation', async () => {
     const code = `const seen = []; setTimeout(() => seen.push("late"), 8); const t = setTimeout(() => seen.push("never"), 1); clearTimeout(t);
       setImmediate(() => seen.push("immediate")); queueMicrotask(() => seen.push("microtask"));
-      let n = 0; const i = setInterval(() => { if (++n === 2) clearInterval(i) }, 1);
-      await new Promise((r) => setTimeout(r, 30)); return [seen, n]`;
+      await new Promise((r) => setTimeout(r, 30));
+      let n = 0; await new Promise((r) => { const i = setInterval(() => { if (++n === 2) { clearInterval(i); r() } }, 1) });
+      return [seen, n]`;
     expect(await value(code)).toEqual([['microtask', 'immediate', 'late'], 2]);
   });
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createSandbox, type FunctionOutcome } from '../index.ts';
 
-const sandbox = createSandbox({ maxProcesses: 1, limits: { cpuMs: 5_000, memoryMiB: 32 } });
+const sandbox = createSandbox({ maxProcesses: 1, limits: { cpuMs: 25_000, memoryMiB: 32 } });
 afterAll(() => sandbox.close());
 
 const run = (code: string): Promise<FunctionOutcome> => sandbox.run({ runId: 'memory', code });
