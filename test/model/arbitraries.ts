@@ -10,7 +10,7 @@ import type {
 /**
  * What can happen in a run. `calm`: failures only where the block's own error port takes them, no limit and no answer,
  * so that what runs does not depend on the order. `stormy`: everything but failures that need no event of their own.
- * `wild`: also those, counts that are beyond the limit from the start.
+ * `wild`: also those, counts that are beyond the limit from the start, and run-until.
  */
 export type Mood = 'calm' | 'stormy' | 'wild';
 
@@ -18,6 +18,8 @@ export type Mood = 'calm' | 'stormy' | 'wild';
 export interface Scenario {
   region: Region;
   start: number;
+  /** Run-until; only where the mood is `wild`, for the reference does not know it. */
+  until?: number;
   seed: number;
   mood: Mood;
   graceMs: number;
@@ -110,7 +112,7 @@ function wire(drafts: readonly Draft[], pairs: readonly Pair[]): Region {
     .filter(({ from, to }) => from !== to && to < drafts.length)
     .map((edge) => {
       const inner = drafts[edge.from]?.subflow !== undefined;
-      return inner && edge.port !== 'error' ? { ...edge, port: 'source' } : edge;
+      return inner && edge.port !== 'source' ? { ...edge, port: 'error' } : edge;
     });
   const nodes = drafts.map((draft, index): Node => {
     const ins = new Map(
@@ -134,6 +136,8 @@ export function scenarios(mood: Mood): fc.Arbitrary<Scenario> {
     .noBias(
       fc.record({
         region: regions(mood, 0),
+        // Most are beyond the last node.
+        until: fc.nat(40),
         start: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, { weight: 1, arbitrary: fc.nat(6) }),
         seed: fc.nat(),
         mood: fc.constant(mood),
@@ -141,7 +145,11 @@ export function scenarios(mood: Mood): fc.Arbitrary<Scenario> {
         order: fc.nat(),
       }),
     )
-    .map((scenario) => ({ ...scenario, start: scenario.start % scenario.region.nodes.length }));
+    .map(({ until, ...scenario }) => {
+      const count = scenario.region.nodes.length;
+      const more = mood === 'wild' && until < count ? { until } : {};
+      return { ...scenario, start: scenario.start % count, ...more };
+    });
 }
 
 /** Small regions without nesting below one container: few enough interleavings to try them all. */

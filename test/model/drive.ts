@@ -47,8 +47,9 @@ export class Drive {
   }
 
   start(more: { timeoutMs?: number; activeOnly?: boolean } = {}): void {
-    const { start, graceMs } = this.scenario;
-    this.feed({ type: 'started', atMs: this.nowMs, start, graceMs, ...more });
+    const { start, graceMs, until } = this.scenario;
+    const end = until === undefined ? {} : { until };
+    this.feed({ type: 'started', atMs: this.nowMs, start, graceMs, ...end, ...more });
   }
 
   /** Open work but time-outs and the deadline: what an answer of the world is wanted for. */

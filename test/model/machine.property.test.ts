@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pending } from '../../packages/core/src/machine/index.ts';
+import type { Drain } from '../../packages/core/src/machine/state.ts';
 import { dose } from '../support/dose.ts';
 import { scenarios } from './arbitraries.ts';
 import type { Mood, Scenario } from './arbitraries.ts';
@@ -62,14 +63,14 @@ function follow(drive: Drive, draw: () => number, most = ENOUGH): void {
 }
 
 /** A run until its deadline fires; what it was in then, or undefined when it had ended before. */
-function followToDeadline(drive: Drive, draw: () => number): 'running' | 'failed' | 'answered' | undefined {
+function followToDeadline(drive: Drive, draw: () => number): Drain['why'] | 'running' | undefined {
   for (let fed = 0; fed < 60 && !drive.end; fed++) {
     const { busy, timers, humans, deadline, drain } = drive.state;
     const stands = deadline?.activeOnly === true && busy + timers === 0 && humans > 0;
     expect(deadline?.dueMs === undefined, 'the clock stands still').toBe(stands);
     if (deadline?.dueMs !== undefined && drive.nowMs >= deadline.dueMs) {
       drive.answer([...drive.open.keys()].find((key) => key.startsWith('deadline '))!);
-      return drain ? (drain.why as 'failed' | 'answered') : 'running';
+      return drain?.why ?? 'running';
     }
     follow(drive, draw, 1);
   }
@@ -112,7 +113,14 @@ describe('the random runs', () => {
     const expected = [
       ...['completed', 'failed', 'expanded', 'paused', 'resumed', 'blocked', 'collected', 'limit', 'handled'],
       ...['retry fired', 'wait fired', 'timeout fired', 'grace fired', 'another try', 'container handled'],
-      ...['abort failed', 'abort answered', 'abort timeout', 'end completed', 'end failed block'],
+      ...[
+        'abort failed',
+        'abort answered',
+        'abort until',
+        'abort timeout',
+        'end completed',
+        'end failed block',
+      ],
       // Grace of a container, and of a branch or the run.
       ...['timer grace 1', 'timer grace 0'],
     ];
@@ -189,7 +197,8 @@ describe('the machine', () => {
         const [status, reason] = {
           running: ['failed', 'deadline'],
           failed: ['failed', 'block'],
-          answered: ['completed', undefined],
+          answered: ['completed'],
+          until: ['completed'],
         }[was] as [string, string?];
         expect(drive.end).toMatchObject({ status, ...(reason && { reason }) });
       }),
