@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { codeIn, examplesOf, fencesOf, pages, tablesOf } from './markdown.ts';
+
+const PAGE = [
+  '# Page',
+  '```json workflow refused',
+  '{}',
+  '```',
+  'between',
+  '```text diagnostics',
+  'CODE',
+  '```',
+  '```sh run exit=2',
+  'heddle',
+  '```',
+  '<!-- examples: text -->',
+  '',
+  '| a | b |',
+  '|---|---|',
+  '| `x \\| y` | ``a`b`` |',
+  '',
+].join('\n');
+
+describe('the pages', () => {
+  it('are found: docs, packages, decisions', () => {
+    expect(pages).toContain('docs/semantics.md');
+    expect(pages).toContain('packages/sandbox/README.md');
+    expect(pages.length).toBeGreaterThan(10);
+  });
+});
+
+describe('a page', () => {
+  it('is read by its fences, with their marks and their lines', () => {
+    const fences = fencesOf('p.md', PAGE);
+    expect(fences.map(({ at, language, marks, text }) => [at, language, [...marks], text])).toEqual([
+      [
+        'p.md:2',
+        'json',
+        [
+          ['workflow', ''],
+          ['refused', ''],
+        ],
+        '{}\n',
+      ],
+      ['p.md:6', 'text', [['diagnostics', '']], 'CODE\n'],
+      [
+        'p.md:9',
+        'sh',
+        [
+          ['run', ''],
+          ['exit', '2'],
+        ],
+        'heddle\n',
+      ],
+    ]);
+  });
+
+  it('has examples, each with what follows it', () => {
+    const [example, ...rest] = examplesOf(fencesOf('p.md', PAGE), 'workflow', ['diagnostics', 'output']);
+    expect(rest).toEqual([]);
+    expect(example?.main.line).toBe(2);
+    expect([...(example?.parts.keys() ?? [])]).toEqual(['diagnostics']);
+  });
+
+  it('has tables with names, whose cells may hold bars and backticks', () => {
+    const [table] = tablesOf('p.md', PAGE);
+    expect(table).toEqual({
+      name: 'examples: text',
+      rows: [{ at: 'p.md:16', cells: ['`x | y`', '``a`b``'] }],
+    });
+    expect(table?.rows[0]?.cells.map(codeIn)).toEqual(['x | y', 'a`b']);
+    expect(codeIn('plain')).toBeUndefined();
+  });
+});

@@ -1,0 +1,98 @@
+import { existsSync, globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+export const repository = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Every page that documents Heddle: docs, the READMEs of the packages, and the README where there is one. */
+export const pages: readonly string[] = [
+  ...globSync('docs/**/*.md', { cwd: repository }),
+  ...globSync('packages/*/README.md', { cwd: repository }),
+  ...(existsSync(join(repository, 'README.md')) ? ['README.md'] : []),
+]
+  .map((file) => file.replaceAll('\\', '/'))
+  .sort();
+
+/** The text of a page, relative to the repository. */
+export function readPage(file: string): string {
+  return readFileSync(join(repository, file), 'utf8');
+}
+
+/** A fenced block. Its first line is `language mark mark=value …`. */
+export interface Fence {
+  /** The page and the line of the opening fence, for messages. */
+  readonly at: string;
+  readonly line: number;
+  readonly language: string;
+  readonly marks: ReadonlyMap<string, string>;
+  readonly text: string;
+}
+
+/** The fenced blocks of a page, in order. */
+export function fencesOf(file: string, text: string): Fence[] {
+  const fences: Fence[] = [];
+  for (const match of text.matchAll(/^```([^\n`]*)\n([\s\S]*?)^```$/gm)) {
+    const line = text.slice(0, match.index).split('\n').length;
+    const [language = '', ...words] = (match[1] ?? '').trim().split(/\s+/);
+    const marks = new Map(
+      words.map((word): [string, string] => [word.split('=')[0] ?? '', word.split('=')[1] ?? '']),
+    );
+    fences.push({ at: `${file}:${line}`, line, language, marks, text: match[2] ?? '' });
+  }
+  return fences;
+}
+
+/** A fence with those that follow it and say what belongs to it (`input`, `output`, …), by their mark. */
+export interface Example {
+  readonly main: Fence;
+  readonly parts: ReadonlyMap<string, Fence>;
+}
+
+/** Marks with which something of its own begins. */
+const FIRST = ['workflow', 'run', 'file'];
+
+/** The examples of a page: every fence with the mark `first`, and what follows up to the next beginning. */
+export function examplesOf(fences: readonly Fence[], first: string, parts: readonly string[]): Example[] {
+  const examples: Example[] = [];
+  let following = new Map<string, Fence>();
+  for (const fence of fences) {
+    if (FIRST.some((mark) => fence.marks.has(mark))) following = new Map();
+    if (fence.marks.has(first)) examples.push({ main: fence, parts: following });
+    const mark = parts.find((part) => fence.marks.has(part));
+    if (mark !== undefined) following.set(mark, fence);
+  }
+  return examples;
+}
+
+/** A table of a page: the name in the comment above it (`<!-- name -->`), and the text of its cells without the header. */
+export interface Table {
+  readonly name: string;
+  readonly rows: readonly { readonly at: string; readonly cells: readonly string[] }[];
+}
+
+/** The named tables of a page. */
+export function tablesOf(file: string, text: string): Table[] {
+  const tables: Table[] = [];
+  for (const match of text.matchAll(/^<!-- (.+) -->\n\n?((?:\|.*\n)+)/gm)) {
+    const from = text.slice(0, match.index + match[0].indexOf('|')).split('\n').length;
+    const rows = (match[2] ?? '').trimEnd().split('\n');
+    tables.push({
+      name: match[1] ?? '',
+      rows: rows.map((row, index) => ({ at: `${file}:${from + index}`, cells: cellsOf(row) })).slice(2),
+    });
+  }
+  return tables;
+}
+
+function cellsOf(row: string): string[] {
+  return row
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll('\\|', '|'));
+}
+
+/** What a cell that is one code span holds; of spaces at both ends one is taken off, as Markdown does. */
+export function codeIn(cell: string): string | undefined {
+  const code = /^(`+)([^`][\s\S]*?|[^`])\1$/.exec(cell)?.[2];
+  return code?.replace(/^ ([\s\S]*\S[\s\S]*) $/, '$1');
+}

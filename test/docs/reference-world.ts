@@ -1,0 +1,152 @@
+import { BlockError } from '@heddle/core';
+import type { BlockExecutor, Json } from '@heddle/core';
+import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
+import type { Drawn } from '../support/workflow.ts';
+
+/** Gives its two fields: `text` as text, `value` with the type that a single reference has. */
+export const echo: BlockExecutor = {
+  types: ['echo'],
+  class: 'compute',
+  execute: (context) => ({
+    output: { text: context.field('text') ?? null, value: context.field('value', 'native') ?? null },
+  }),
+};
+
+/** Fails. */
+export const fail: BlockExecutor = {
+  types: ['fail'],
+  class: 'compute',
+  execute() {
+    throw new BlockError('BLOCK_FAILED', 'it broke', { retryable: false });
+  },
+};
+
+/** What the runs of docs/references.md start with; the page shows it. */
+export const ENV = {
+  CITY: { value: 'Paris', secret: false },
+  LIMIT: { value: '10', secret: false },
+} as const;
+
+const VARIABLES = {
+  counter: { type: 'number', value: 5 },
+  'My List': { type: 'array', value: [1, 2] },
+} as const;
+
+const TYPES: { [field: string]: string } = {
+  name: 'string',
+  n: 'number',
+  flag: 'string',
+  list: 'array',
+  deep: 'object',
+  nothing: 'object',
+  tricky: 'string',
+};
+
+const BEFORE: readonly Drawn[] = [
+  condition('Gate', { yes: 'false' }),
+  fn('Never', 'return 1'),
+  fn('Calc', 'return { total: 3 }'),
+  block('Fails', 'fail'),
+  block('Handler', 'echo'),
+  loop('Pairs', { loopType: 'for', count: 2 }, block('Cell', 'echo', { value: '<loop.index>' })),
+];
+
+const EDGES = [
+  'Start -> Gate -> Calc -> Fails',
+  'Gate:yes -> Never',
+  'Fails:error -> Handler -> Pairs',
+  'Pairs -> Cell',
+];
+
+/** A context of the page: the blocks that read, the edges to them, and where the value that they give is found. */
+interface Context {
+  blocks(written: string): Drawn[];
+  edges: readonly string[];
+  /** A path into the output of the run's block `Reader` or `Rows`. */
+  select: string;
+  /** What of the selected value the page shows. */
+  shown?(value: Json): Json;
+}
+
+const reader = { edges: ['Pairs -> Reader'] };
+const around = { edges: ['Pairs -> Rows', 'Rows -> Reader'] };
+
+function values(results: Json): Json {
+  return (results as { value: Json }[][]).map(([first]) => first?.value ?? null);
+}
+
+function rows(kind: 'loop' | 'parallel', data: { [key: string]: Json }, written: string): Drawn[] {
+  const inside = block('Reader', 'echo', { value: written });
+  return [kind === 'loop' ? loop('Rows', data, inside) : parallel('Rows', data, inside)];
+}
+
+const LETTERS = '["a", "b"]';
+
+/** The contexts of docs/references.md, by the names of its tables. */
+export const CONTEXTS: { readonly [name: string]: Context } = {
+  text: {
+    ...reader,
+    select: 'Reader.text',
+    blocks: (written) => [block('Reader', 'echo', { text: written })],
+  },
+  native: {
+    ...reader,
+    select: 'Reader.value',
+    blocks: (written) => [block('Reader', 'echo', { value: written })],
+  },
+  json: {
+    ...reader,
+    select: 'Reader.data',
+    blocks: (written) => [block('Reader', 'response', { dataMode: 'json', data: written })],
+  },
+  javascript: { ...reader, select: 'Reader.result', blocks: (written) => [fn('Reader', written)] },
+  condition: {
+    ...reader,
+    select: 'Reader.conditionResult',
+    blocks: (written) => [condition('Reader', { yes: written })],
+  },
+  count: {
+    ...around,
+    select: 'Rows.results',
+    shown: (results) => (results as Json[]).length,
+    blocks: (written) => rows('loop', { loopType: 'for', count: written }, '<loop.index>'),
+  },
+  while: {
+    ...around,
+    select: 'Rows.results',
+    shown: (results) => (results as Json[]).length,
+    blocks: (written) => rows('loop', { loopType: 'while', whileCondition: written }, '<loop.index>'),
+  },
+  collection: {
+    ...around,
+    select: 'Rows.results',
+    shown: values,
+    blocks: (written) => rows('loop', { loopType: 'forEach', collection: written }, '<loop.currentItem>'),
+  },
+  'in a loop': {
+    ...around,
+    select: 'Rows.results',
+    shown: values,
+    blocks: (written) => rows('loop', { loopType: 'forEach', collection: LETTERS }, written),
+  },
+  'in a counting loop': {
+    ...around,
+    select: 'Rows.results',
+    shown: values,
+    blocks: (written) => rows('loop', { loopType: 'for', count: 2 }, written),
+  },
+  'in a parallel': {
+    ...around,
+    select: 'Rows.results',
+    shown: values,
+    blocks: (written) => rows('parallel', { parallelType: 'collection', collection: LETTERS }, written),
+  },
+};
+
+/** The workflow in which something written in a context is read. */
+export function worldWith(context: Context, written: string): Json {
+  return workflow([...BEFORE, ...context.blocks(written)], [...EDGES, ...context.edges], {
+    variables: VARIABLES as unknown as { [name: string]: { type: string; value: Json } },
+    inputFormat: Object.entries(TYPES).map(([name, type]) => ({ name, type })),
+  });
+}

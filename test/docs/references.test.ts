@@ -1,0 +1,83 @@
+import { createEngine, isEngineError } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
+import type { Diagnostic, Json } from '@heddle/core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { codeIn, fencesOf, readPage, tablesOf } from './markdown.ts';
+import { CONTEXTS, echo, ENV, fail, worldWith } from './reference-world.ts';
+
+const PAGE = 'docs/references.md';
+const text = readPage(PAGE);
+const input = JSON.parse(
+  fencesOf(PAGE, text).find(({ marks }) => marks.has('input'))?.text ?? 'null',
+) as Json;
+
+interface Row {
+  at: string;
+  context: string;
+  written: string;
+  /** JSON, or `fails CODE`, or `refused`. */
+  gives: string;
+  /** Diagnostics that the last column names. */
+  codes: string[];
+}
+
+const rows = tablesOf(PAGE, text)
+  .filter(({ name }) => name.startsWith('examples: '))
+  .flatMap(({ name, rows: all }) => all.map((row) => readRow(name.slice('examples: '.length), row)));
+
+function readRow(context: string, { at, cells }: { at: string; cells: readonly string[] }): Row {
+  const [written = '', gives = '', why = ''] = cells;
+  const codes = [...why.matchAll(/`([A-Z]+_[A-Z_]+)`/g)].map((match) => match[1] as string);
+  return { at, context, written: codeIn(written) ?? '', gives: codeIn(gives) ?? gives, codes };
+}
+
+let engine: Engine;
+
+beforeAll(async () => {
+  engine = await createEngine({ env: ENV, blocks: [echo, fail] });
+});
+
+afterAll(() => engine.close());
+
+/** The codes of what the compiler says about the block that reads. */
+function codesOf(diagnostics: readonly Diagnostic[]): string[] {
+  const about = diagnostics.filter(({ blockId }) => blockId === 'Reader' || blockId === 'Rows');
+  return [...new Set(about.map(({ code }) => code))];
+}
+
+async function read({ context, written }: Row): Promise<{ gives: string; codes: string[] }> {
+  const where = CONTEXTS[context];
+  if (!where) throw new Error(`no context "${context}"`);
+  const graph = worldWith(where, written);
+  try {
+    const { diagnostics } = await engine.deploy(graph);
+    const { blockOutputs, error } = await engine.execute({ workflow: graph }, input, {
+      select: [where.select],
+    });
+    const value = blockOutputs?.[where.select] ?? null;
+    const gives = error
+      ? `fails \`${error.code}\``
+      : JSON.stringify(where.shown ? where.shown(value) : value);
+    return { gives, codes: codesOf(diagnostics) };
+  } catch (error) {
+    if (!isEngineError(error) || error.code !== 'WORKFLOW_INVALID') throw error;
+    const { diagnostics } = error.details as unknown as { diagnostics: Diagnostic[] };
+    return { gives: 'refused', codes: codesOf(diagnostics) };
+  }
+}
+
+describe('the examples of docs/references.md', () => {
+  it('are found, in every context', () => {
+    expect(new Set(rows.map(({ context }) => context))).toEqual(new Set(Object.keys(CONTEXTS)));
+    expect(rows.length).toBeGreaterThan(80);
+    expect(rows.filter(({ written }) => written === '')).toEqual([]);
+  });
+
+  it.each(rows.map((row) => [row.at, row] as const))('give what the page says: %s', async (_, row) => {
+    const shown =
+      row.gives.startsWith('fails') || row.gives === 'refused'
+        ? row.gives
+        : JSON.stringify(JSON.parse(row.gives));
+    expect(await read(row)).toEqual({ gives: shown, codes: row.codes });
+  });
+});
