@@ -19,8 +19,8 @@ const UNIONS: readonly (readonly [file: string, type: string])[] = [
 
 const SHAPE = /^[A-Z]+(_[A-Z]+)*$/;
 
-/** Codes of Node and of the system, which Heddle reads and never gives. */
-const FOREIGN = /^(E[A-Z]+|ERR_.*)$/;
+/** Codes of Node, of the system, and of the status of a span: Heddle's errors have others. */
+const FOREIGN = /^(E[A-Z]+|ERR_.*|OK|UNSET)$/;
 
 function textOf(node: unknown): string | undefined {
   const { type, value } = (node ?? {}) as { type?: string; value?: unknown };
@@ -42,19 +42,29 @@ function unionIn(text: string, name: string): string[] {
   return codes;
 }
 
-/** Codes as the sources give them: to the constructor of an error, or as `code` of an object. */
+/** What of a node may hold a code that is given: the first argument of an error, or what is called `code`. */
+function holder(node: Record<string, unknown>): unknown {
+  const { name = '' } = (node['callee'] ?? node['key'] ?? node['id'] ?? {}) as { name?: string };
+  const [first] = (node['arguments'] as unknown[] | undefined) ?? [];
+  switch (node['type']) {
+    case 'NewExpression':
+      return /^(Engine|Block|Sandbox|Egress)Error$/.test(name) ? first : undefined;
+    case 'CallExpression':
+      return name === 'refuse' || name === 'failure' ? first : undefined;
+    case 'Property':
+      return name === 'code' ? node['value'] : undefined;
+    case 'VariableDeclarator':
+      return name === 'code' ? node['init'] : undefined;
+    default:
+      return undefined;
+  }
+}
+
+/** Codes as the sources give them. */
 function givenIn(file: string, text: string): string[] {
   const codes: string[] = [];
   walk(parseSync(file, text).program.body, (node) => {
-    const { name } = (node['callee'] ?? node['key'] ?? {}) as { name?: string };
-    const isError =
-      node['type'] === 'NewExpression' && /^(Engine|Block|Sandbox|Egress)Error$/.test(name ?? '');
-    const isRefusal = node['type'] === 'CallExpression' && (name === 'refuse' || name === 'failure');
-    const [first] = (node['arguments'] as unknown[] | undefined) ?? [];
-    if (isError || isRefusal) walk(first, (inner) => codes.push(textOf(inner) ?? ''));
-    const isNamed = node['type'] === 'Property' && name === 'code';
-    const isHeld = node['type'] === 'VariableDeclarator' && (node['id'] as { name?: string }).name === 'code';
-    if (isNamed || isHeld) walk(node['value'] ?? node['init'], (inner) => codes.push(textOf(inner) ?? ''));
+    walk(holder(node), (inner) => codes.push(textOf(inner) ?? ''));
   });
   return codes.filter((code) => code !== '');
 }
