@@ -132,7 +132,7 @@ describe('the machine', () => {
   it.each(['calm', 'stormy'] as const)(
     'R32 asks for the same as the reference, event by event, and ends the same (%s)',
     async (mood) => {
-      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: dose(400, 10_000) });
+      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: dose(400, 4000) });
     },
   );
 
@@ -147,7 +147,7 @@ describe('the machine', () => {
         });
         expect(traces[0]).toEqual(traces[1]);
       }),
-      { numRuns: dose(150, 5000) },
+      { numRuns: dose(150, 2000) },
     );
   });
 
@@ -168,7 +168,7 @@ describe('the machine', () => {
             drive.expectVoid({ type: 'completed', at, atMs: drive.nowMs, try: 7 });
         }
       }),
-      { numRuns: dose(150, 5000) },
+      { numRuns: dose(150, 2000) },
     );
   });
 
@@ -183,7 +183,7 @@ describe('the machine', () => {
         expect(drive.end).toEqual({ type: 'end', status: 'cancelled' });
         for (const event of drive.past) drive.expectVoid(event);
       }),
-      { numRuns: dose(200, 5000) },
+      { numRuns: dose(200, 2000) },
     );
   });
 
@@ -202,7 +202,7 @@ describe('the machine', () => {
         }[was] as [string, string?];
         expect(drive.end).toMatchObject({ status, ...(reason && { reason }) });
       }),
-      { numRuns: dose(200, 5000) },
+      { numRuns: dose(200, 2000) },
     );
   });
 
@@ -226,7 +226,7 @@ describe('the machine', () => {
         expect(two.trace).toEqual(one.trace);
         expect(two.end).toEqual(one.end);
       }),
-      { numRuns: dose(100, 3000) },
+      { numRuns: dose(100, 2000) },
     );
   });
 });
