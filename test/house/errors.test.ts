@@ -42,22 +42,21 @@ function unionIn(text: string, name: string): string[] {
   return codes;
 }
 
+/** The nodes that may hold a code which is given: by type, where their name stands, which names, and what holds it. */
+const HOLDERS: Readonly<Record<string, readonly [name: string, names: RegExp, held: string]>> = {
+  NewExpression: ['callee', /^(Engine|Block|Sandbox|Egress)Error$/, 'arguments'],
+  CallExpression: ['callee', /^(refuse|failure)$/, 'arguments'],
+  Property: ['key', /^code$/, 'value'],
+  VariableDeclarator: ['id', /^code$/, 'init'],
+};
+
 /** What of a node may hold a code that is given: the first argument of an error, or what is called `code`. */
 function holder(node: Record<string, unknown>): unknown {
-  const { name = '' } = (node['callee'] ?? node['key'] ?? node['id'] ?? {}) as { name?: string };
-  const [first] = (node['arguments'] as unknown[] | undefined) ?? [];
-  switch (node['type']) {
-    case 'NewExpression':
-      return /^(Engine|Block|Sandbox|Egress)Error$/.test(name) ? first : undefined;
-    case 'CallExpression':
-      return name === 'refuse' || name === 'failure' ? first : undefined;
-    case 'Property':
-      return name === 'code' ? node['value'] : undefined;
-    case 'VariableDeclarator':
-      return name === 'code' ? node['init'] : undefined;
-    default:
-      return undefined;
-  }
+  const [named, names, field] = HOLDERS[node['type'] as string] ?? ['', /^$/, ''];
+  const { name = '-' } = (node[named] ?? {}) as { name?: string };
+  if (!names.test(name)) return undefined;
+  const held = node[field];
+  return Array.isArray(held) ? (held[0] as unknown) : held;
 }
 
 /** Codes as the sources give them. */
