@@ -21,7 +21,9 @@ const { metafile } = await build({
   },
   sourcemap: true,
   minifySyntax: true,
+  // Comments would make up half of what is read at the start; lines stay short enough for a stack trace.
   minifyWhitespace: true,
+  lineLimit: 160,
   metafile: true,
   logLevel: 'warning',
 });

@@ -63,7 +63,11 @@ export function startHeddle(args: readonly string[], options: HeddleOptions = {}
 
 function until(
   text: string,
-  { said, waiting, ended }: { said: { stdout: string; stderr: string }; waiting: Set<() => void>; ended: Promise<Ended> },
+  {
+    said,
+    waiting,
+    ended,
+  }: { said: { stdout: string; stderr: string }; waiting: Set<() => void>; ended: Promise<Ended> },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const look = (): void => {
@@ -75,7 +79,9 @@ function until(
     look();
     ended.then(({ exit }) => {
       look();
-      reject(new Error(`heddle ended with ${exit} and never said "${text}":\n${said.stdout}\n${said.stderr}`));
+      reject(
+        new Error(`heddle ended with ${exit} and never said "${text}":\n${said.stdout}\n${said.stderr}`),
+      );
     }, reject);
   });
 }

@@ -1,4 +1,4 @@
-import type { Plan } from '@heddle/core';
+import type { Json, Plan } from '@heddle/core';
 import type { Engine, RunDetail, RunHandle, RunResource } from '@heddle/engine';
 import { exitOf } from './exit-code.ts';
 import { onInterrupt } from './interrupt.ts';
@@ -18,6 +18,8 @@ export interface DriveOptions {
   data: string;
   /** Options that a later command on this run needs as well, for its environment values. */
   envOptions: readonly string[];
+  /** Mocks of the run, so that mocked blocks are told from real ones. */
+  mocks?: Json | undefined;
   /** What was over before this time (milliseconds since the epoch) is not shown again; default: everything is shown. */
   sinceMs?: number;
 }
@@ -29,7 +31,7 @@ export async function drive(
   handle: RunHandle,
   options: DriveOptions,
 ): Promise<number> {
-  const view = options.json ? undefined : openView(io, options.plan, handle.runId);
+  const view = options.json ? undefined : openView(io, { ...options, runId: handle.runId });
   const stop = onInterrupt(() => {
     const style = styleFor(io.stderr);
     view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);

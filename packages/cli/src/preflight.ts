@@ -1,5 +1,5 @@
 import type { Json, Plan } from '@heddle/core';
-import { isJsonObject, normalizeName, own } from '@heddle/core/blocks';
+import { isMocked, unused } from './input/mocks.ts';
 import type { PlacedDiagnostic, WorkflowFile } from './input/workflow-file.ts';
 import type { Io } from './io.ts';
 import { envUsers } from './plan/templates.ts';
@@ -11,7 +11,9 @@ export interface PreflightParts {
   plan: Plan;
   env: { readonly [name: string]: string };
   mocks: Json | undefined;
-  workflows: string | undefined;
+  workflows?: string;
+  /** Mocks that were given one by one, as `TYPE=JSON`. */
+  mock: readonly string[];
 }
 
 const MOST_WARNINGS = 5;
@@ -53,28 +55,19 @@ function missingEnv({ plan, env, mocks }: PreflightParts): string[] {
   });
 }
 
-function unusedMocks({ plan, mocks }: PreflightParts): string[] {
-  const blocks = Object.values(plan.blocks);
-  const names = new Set(blocks.flatMap(({ id, name }) => [id, normalizeName(name)]));
-  const unusedNames = keysOf(mocks, 'blocks').filter(
-    (name) => !names.has(name) && !names.has(normalizeName(name)),
-  );
-  return unusedNames.map(
-    (name) => `The mocks name a block "${safeLine(name)}", and the workflow has none of that name.`,
-  );
-}
-
-function isMocked(
-  { id, name, type }: { id: string; name: string; type: string },
-  mocks: Json | undefined,
-): boolean {
-  const named = keysOf(mocks, 'blocks').some(
-    (key) => key === id || normalizeName(key) === normalizeName(name),
-  );
-  return named || keysOf(mocks, 'types').includes(type);
-}
-
-function keysOf(mocks: Json | undefined, table: 'blocks' | 'types'): string[] {
-  const entries = isJsonObject(mocks) ? own(mocks, table) : undefined;
-  return isJsonObject(entries) ? Object.keys(entries) : [];
+function unusedMocks({ plan, mocks, workflows, mock }: PreflightParts): string[] {
+  // A child workflow may have what this one has not.
+  if (workflows !== undefined) return [];
+  const { blocks, types } = unused(plan, mocks);
+  // A file of mocks is written for several workflows, an option for this one.
+  const given = types.filter((type) => mock.some((pair) => pair.startsWith(`${type}=`)));
+  const present = [...new Set(Object.values(plan.blocks).map(({ type }) => type))].join(', ');
+  return [
+    ...blocks.map(
+      (name) => `The mocks name a block "${safeLine(name)}", and the workflow has none of that name.`,
+    ),
+    ...given.map(
+      (type) => `The mocks name the type "${safeLine(type)}", and no block has it: there are ${present}.`,
+    ),
+  ];
 }

@@ -20,11 +20,11 @@ export async function run(io: Io, file: string, options: RunOptions): Promise<nu
   const { plan } = read;
   const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
   const { env, mocks } = await surroundings(options);
-  if (!options.json) preflight(io, { file: read, plan, env, mocks, workflows: options.workflows });
+  if (!options.json) preflight(io, { ...options, file: read, plan, env, mocks });
   return withEngine(io, { data: options.data, env, takeUp: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file });
     const handle = await engine.start({ plan }, input, executeOptions(options, mocks));
-    return drive(io, engine, handle, { ...options, plan, file, envOptions: envOptions(options) });
+    return drive(io, engine, handle, { ...options, plan, file, envOptions: envOptions(options), mocks });
   });
 }
 

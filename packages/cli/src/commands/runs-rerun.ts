@@ -29,7 +29,7 @@ export async function rerun(
   if (read && !read.plan) return refuse(io, read, options);
   const plan: Plan = read?.plan ?? earlier.plan;
   const { env, mocks } = await surroundings(options);
-  if (read && !options.json) preflight(io, { file: read, plan, env, mocks, workflows: options.workflows });
+  if (read && !options.json) preflight(io, { ...options, file: read, plan, env, mocks });
   const input = options.input === undefined ? undefined : await jsonSource(io, '--input', options.input);
   return withEngine(io, { data, env, takeUp: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file: given.file });
@@ -38,6 +38,12 @@ export async function rerun(
       ...(read && { workflow: { plan } }),
       ...(input !== undefined && { input }),
     });
-    return drive(io, engine, handle, { ...options, plan, file: given.file, envOptions: envOptions(options) });
+    return drive(io, engine, handle, {
+      ...options,
+      plan,
+      file: given.file,
+      envOptions: envOptions(options),
+      mocks,
+    });
   });
 }

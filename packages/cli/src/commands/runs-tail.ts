@@ -34,7 +34,7 @@ export async function followRun(io: Io, visitor: Followed, options: FollowOption
   const events = visitor.follow(runId);
   let blocks = 0;
   if (json) for await (const _ of events);
-  else blocks = await drawEvents(openView(io, plan, runId), events);
+  else blocks = await drawEvents(openView(io, { plan, runId }), events);
   const { pauses, suspended, ...run } = await visitor.getRun(runId, {
     ...(select && select.length > 0 && { select }),
   });

@@ -1,4 +1,5 @@
-import type { Json } from '@heddle/core';
+import type { Json, Plan } from '@heddle/core';
+import { isJsonObject, normalizeName, own } from '@heddle/core/blocks';
 import { UsageError } from '../usage-error.ts';
 import { jsonFile } from './json-source.ts';
 
@@ -50,4 +51,32 @@ function mockPair(pair: string): [string, Json] {
       `Give it as TYPE=JSON: ${example}`,
     );
   }
+}
+
+/** True when a mock stands in for the block, by its name or its type. */
+export function isMocked(
+  block: { id: string; name: string; type: string },
+  mocks: Json | undefined,
+): boolean {
+  const names = keysOf(mocks, 'blocks');
+  return names.some((name) => isNamed(block, name)) || keysOf(mocks, 'types').includes(block.type);
+}
+
+/** Names and types of mocks that stand in for no block of the plan. A file of mocks may name types that others need. */
+export function unused(plan: Plan, mocks: Json | undefined): { blocks: string[]; types: string[] } {
+  const blocks = Object.values(plan.blocks);
+  const types = new Set(blocks.map(({ type }) => type));
+  return {
+    blocks: keysOf(mocks, 'blocks').filter((name) => !blocks.some((block) => isNamed(block, name))),
+    types: keysOf(mocks, 'types').filter((type) => !types.has(type)),
+  };
+}
+
+function isNamed({ id, name }: { id: string; name: string }, key: string): boolean {
+  return key === id || normalizeName(key) === normalizeName(name);
+}
+
+function keysOf(mocks: Json | undefined, table: 'blocks' | 'types'): string[] {
+  const entries = isJsonObject(mocks) ? own(mocks, table) : undefined;
+  return isJsonObject(entries) ? Object.keys(entries) : [];
 }

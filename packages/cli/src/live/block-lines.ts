@@ -12,6 +12,8 @@ export interface LineStyle {
   /** Columns for names. */
   width: number;
   plan: Plan;
+  /** Ids of the blocks that a mock stands in for. */
+  mocked: ReadonlySet<string>;
   /** Ids of the parallels that collect the failures of their branches. */
   collecting: ReadonlySet<string>;
 }
@@ -34,7 +36,7 @@ export function endedLines(log: BlockLog, output: Json, look: LineStyle): string
   if (log.status === 'cancelled') return log.container ? [] : [line(style.dim('○'), 'cancelled', log, look)];
   if (log.status === 'failed') return [...failedLines(log, look), ...said];
   if (log.container && said.length === 0) return [];
-  return [line(style.green('✓'), noteOf(log, output), log, look), ...said];
+  return [line(style.green('✓'), noteOf(log, output, look), log, look), ...said];
 }
 
 function failedLines(log: BlockLog, look: LineStyle): string[] {
@@ -85,8 +87,9 @@ export function pathOf(log: BlockLog, plan: Plan): string {
   ].join(' › ');
 }
 
-function noteOf(log: BlockLog, output: Json): string {
-  return [containerNote(log, output), branchNote(log, output), triesNote(log)]
+function noteOf(log: BlockLog, output: Json, { mocked }: LineStyle): string {
+  const mock = mocked.has(log.blockId) ? 'mocked' : '';
+  return [mock, containerNote(log, output), branchNote(log, output), triesNote(log)]
     .filter((note) => note !== '')
     .join(', ');
 }

@@ -93,8 +93,8 @@ function turn(blockId: string, number: number, count: number): RunEvent {
 interface Stage {
   view: LiveView;
   stream: Kept;
-  tick(nowMs: number): void;
-  lines(): string[];
+  tick: (nowMs: number) => void;
+  lines: () => string[];
 }
 
 function stage(updating = false): Stage {
@@ -103,6 +103,7 @@ function stage(updating = false): Stage {
   let call = (): void => undefined;
   const view = new LiveView({
     plan: planOf(),
+    mocked: new Set(['s']),
     painter: createPainter(stream, updating),
     style: styleFor(new Kept()),
     updating,
@@ -134,7 +135,7 @@ describe('the live view on anything but a terminal', () => {
     view.accept(event(logOf('each', { durationMs: 2300 }), { results: [[], [], []] }));
     view.accept(event(logOf('end', { tries: 2 })));
     expect(lines()).toEqual([
-      '✓ Start         12 ms',
+      '✓ Start         12 ms  mocked',
       '✓ Each          2.3 s  3 turns',
       '✓ The End       12 ms  2 tries',
     ]);

@@ -15,6 +15,8 @@ export type Ticker = (everyMs: number, tick: () => void) => () => void;
 
 export interface LiveParts {
   plan: Plan;
+  /** Ids of the blocks that a mock stands in for. */
+  mocked: ReadonlySet<string>;
   painter: Painter;
   style: Style;
   /** True: one line is rewritten, so lines that only say "still here" are not printed. */
@@ -53,6 +55,7 @@ export class LiveView {
     this.#look = {
       style: parts.style,
       plan: parts.plan,
+      mocked: parts.mocked,
       width: Math.min(WIDEST_NAME, Math.max(8, ...names)),
       collecting: new Set(collectingIn(parts.plan.skeleton)),
     };

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { BlockLog, Plan } from '@heddle/core';
+import type { BlockLog, Json, Plan } from '@heddle/core';
 import type { Engine, RunEvent, RunHandle } from '@heddle/engine';
 import { readEnv } from '../env.ts';
+import { isMocked } from '../input/mocks.ts';
 import type { Io } from '../io.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { shortId } from '../run-id.ts';
@@ -27,12 +28,17 @@ export async function drawEvents(
 }
 
 /** The view for this terminal, after a line that says which run it is. */
-export function openView(io: Io, plan: Plan, runId: string): LiveView {
+export function openView(
+  io: Io,
+  { plan, runId, mocks }: { plan: Plan; runId: string; mocks?: Json | undefined },
+): LiveView {
   const style = styleFor(io.stderr);
   const updating = io.stderr.isTTY === true && readEnv().canUpdateLines;
   io.stderr.write(`${style.bold(safeLine(plan.workflow.name))}${style.dim(`  run ${shortId(runId)}`)}\n`);
+  const mocked = Object.values(plan.blocks).filter((block) => isMocked(block, mocks));
   return new LiveView({
     plan,
+    mocked: new Set(mocked.map(({ id }) => id)),
     painter: createPainter(io.stderr, updating),
     style,
     updating,

@@ -77,7 +77,7 @@ function hints(
   const rerun =
     restart && !restart.trigger
       ? [
-          `${runsCommand('rerun', context, '--from', restart.name, ...(file === undefined ? [] : [file]))}  ${style.dim('goes on from here after a change')}`,
+          `${runsCommand('rerun', context, '--from', restart.name, ...(file === undefined ? [] : [file]), ...(context.envOptions ?? []))}  ${style.dim('goes on from here after a change')}`,
         ]
       : [];
   return [

@@ -1,0 +1,133 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle, steady } from '../support/heddle.ts';
+import type { Started } from '../support/heddle.ts';
+import { code, start, workflowFile } from '../support/workflow-file.ts';
+import type { DrawnWorkflow } from '../support/workflow-file.ts';
+
+const QUESTION = {
+  type: 'human_in_the_loop',
+  name: 'Approve',
+  fields: { inputFormat: [{ id: 'a', name: 'ok', type: 'boolean' }] },
+};
+const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
+const SLEEP: DrawnWorkflow = {
+  blocks: { s: start(), first: code('return 1', { name: 'First' }), nap: NAP },
+  edges: ['s > first', 'first > nap'],
+};
+
+/** A run that is under way in another process, up to where it says `reached`. */
+async function running(
+  drawn: DrawnWorkflow,
+  reached: string,
+): Promise<{ cwd: string; runId: string; other: Started }> {
+  const cwd = dataFolder();
+  writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn)));
+  const other = startHeddle(['run', 'flow.json'], { cwd });
+  await other.until(reached);
+  const listed = await heddle(['runs', 'list', '--json'], { cwd });
+  const { data } = JSON.parse(listed.stdout) as { data: { runId: string }[] };
+  return { cwd, runId: data[0]!.runId, other };
+}
+
+describe('while another process runs the data folder', () => {
+  it('a second run is refused with who runs it, and the first one goes on', async () => {
+    const { cwd, other } = await running(SLEEP, '‖ Nap');
+    const { exit, stdout, stderr } = await heddle(['run', 'flow.json'], { cwd });
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain(`process ${other.child.pid}`);
+    expect(stderr).toContain('use another data folder');
+    const json = await heddle(['run', 'flow.json', '--json'], { cwd });
+    expect(JSON.parse(json.stderr)).toMatchObject({ error: { code: 'DATA_LOCKED' } });
+    expect(other.child.exitCode).toBeNull();
+  });
+
+  it('its runs can be listed, shown and tailed, and cancelled', async () => {
+    const { cwd, runId, other } = await running(SLEEP, '‖ Nap');
+    expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
+    const shown = await heddle(['runs', 'show', runId], { cwd });
+    expect(shown.stdout).toMatch(/✓ {2}First/);
+    const tail = startHeddle(['runs', 'tail', runId], { cwd });
+    await tail.until('‖ Nap');
+    const cancelled = await heddle(['runs', 'cancel', runId, '--reason', 'enough'], { cwd });
+    expect(cancelled.exit).toBe(0);
+    const [first, second] = await Promise.all([other.ended, tail.ended]);
+    for (const { exit, stdout, stderr } of [first, second]) {
+      expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
+      expect(steady(stderr)).toContain('○ Cancelled after TIME');
+    }
+  });
+
+  it('an answer reaches a run there, and its outcome is shown here', async () => {
+    const drawn: DrawnWorkflow = {
+      blocks: {
+        s: start(),
+        ask: QUESTION,
+        nap: { ...NAP, fields: { timeValue: '2', timeUnit: 'seconds' } },
+        end: code('return <approve.ok>', { name: 'End' }),
+      },
+      edges: ['s > ask', 's > nap', 'ask > end', 'nap > end'],
+    };
+    const { cwd, runId, other } = await running(drawn, '‖ Approve');
+    const { exit, stdout, stderr } = await heddle(
+      ['runs', 'resume', runId, '--input', '{"ok": true}', '--env', 'A=1'],
+      { cwd },
+    );
+    expect(JSON.parse(stdout)).toMatchObject({ result: true });
+    expect(stderr).toContain('! Another process runs this folder with its own environment');
+    expect(exit).toBe(0);
+    expect((await other.ended).exit).toBe(0);
+  });
+
+  it('a wrong answer is refused here', async () => {
+    const drawn: DrawnWorkflow = {
+      blocks: { s: start(), ask: QUESTION, nap: NAP },
+      edges: ['s > ask', 's > nap'],
+    };
+    const { cwd, runId } = await running(drawn, '‖ Approve');
+    const { exit, stderr } = await heddle(['runs', 'resume', runId, '--input', '{"ok": 7}'], { cwd });
+    expect(exit).toBe(2);
+    expect(stderr).toContain('"ok" must be true or false');
+  });
+});
+
+describe('after another process has died', () => {
+  it('its run stands still until it is taken up, and nothing that was done is done again', async () => {
+    const drawn: DrawnWorkflow = {
+      blocks: {
+        s: start(),
+        once: code('return Math.random()', { name: 'Once' }),
+        nap: { ...NAP, fields: { timeValue: '1', timeUnit: 'seconds' } },
+        end: code('return <once.result>', { name: 'End' }),
+      },
+      edges: ['s > once', 'once > nap', 'nap > end'],
+    };
+    const { cwd, runId, other } = await running(drawn, '‖ Nap');
+    other.child.kill('SIGKILL');
+    await other.ended;
+    const before = await heddle(['runs', 'show', runId, '--json'], { cwd });
+    const { data } = JSON.parse(before.stdout) as {
+      data: { logs: { blockName: string; output: { result: number } }[] };
+    };
+    const once = data.logs.find(({ blockName }) => blockName === 'Once')!.output.result;
+    // Another run of the folder leaves it alone.
+    writeFileSync(join(cwd, 'other.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
+    expect((await heddle(['run', 'other.json'], { cwd })).exit).toBe(0);
+    expect((await heddle(['runs', 'show', runId], { cwd })).stdout).not.toContain('completed');
+    const { exit, stdout, stderr } = await heddle(['runs', 'resume', runId], { cwd });
+    expect(JSON.parse(stdout)).toMatchObject({ result: once });
+    expect(stderr).not.toContain('Once');
+    expect(exit).toBe(0);
+  });
+
+  it('tailing it says that nobody runs it, and how to go on', async () => {
+    const { cwd, runId, other } = await running(SLEEP, '‖ Nap');
+    other.child.kill('SIGKILL');
+    await other.ended;
+    const { exit, stderr } = await heddle(['runs', 'tail', runId], { cwd });
+    expect(exit).toBe(3);
+    expect(steady(stderr)).toContain('→ heddle runs resume RUN');
+  });
+});

@@ -1,0 +1,74 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle, steady } from '../support/heddle.ts';
+import type { Started } from '../support/heddle.ts';
+import { code, start, workflowFile } from '../support/workflow-file.ts';
+import type { DrawnBlock } from '../support/workflow-file.ts';
+
+const NAP: DrawnBlock = { type: 'wait', name: 'Work', fields: { timeValue: '1', timeUnit: 'hours' } };
+const SPIN = code('console.log("spinning");\nfor (;;);', { name: 'Work' });
+
+function begin(work: DrawnBlock, ...args: string[]): { cwd: string; command: Started } {
+  const cwd = dataFolder();
+  writeFileSync(
+    join(cwd, 'flow.json'),
+    JSON.stringify(workflowFile({ blocks: { s: start(), work }, edges: ['s > work'] })),
+  );
+  return { cwd, command: startHeddle(['run', 'flow.json', ...args], { cwd }) };
+}
+
+async function statusIn(cwd: string): Promise<{ runId: string; status: string }> {
+  const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
+  return (JSON.parse(stdout) as { data: [{ runId: string; status: string }] }).data[0];
+}
+
+describe('Ctrl-C', () => {
+  it.each([
+    ['a wait', NAP, '‖ Work'],
+    ['code that never ends', SPIN, '… Work is still running'],
+  ])('cancels %s cleanly: exit 4, and the run is recorded as cancelled', async (_, work, reached) => {
+    const { cwd, command } = begin(work);
+    await command.until(reached);
+    command.child.kill('SIGINT');
+    const { exit, stdout, stderr } = await command.ended;
+    expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
+    expect(steady(stderr)).toMatch(
+      /○ Cancelling … \(Ctrl-C again to kill\)\n(.*\n)?○ Cancelled after TIME, 2 blocks {2}run RUN\n$/,
+    );
+    expect((await statusIn(cwd)).status).toBe('cancelled');
+  });
+
+  it('that arrives twice at once, from the terminal and through a package runner, is one press', async () => {
+    const { command } = begin(NAP);
+    await command.until('‖ Work');
+    command.child.kill('SIGINT');
+    command.child.kill('SIGINT');
+    expect((await command.ended).exit).toBe(4);
+  });
+
+  it('with --json still gives the run, cancelled', async () => {
+    const { cwd, command } = begin(NAP, '--json');
+    // Nothing is said in this mode: the run is known to be under way when others can see it.
+    await expect.poll(async () => (await statusIn(cwd))?.status, { timeout: 20_000 }).toBe('paused');
+    command.child.kill('SIGINT');
+    const { exit, stdout, stderr } = await command.ended;
+    expect({ exit, stderr }).toEqual({ exit: 4, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({ data: { status: 'cancelled' } });
+  });
+
+  it('that was followed by the death of the process is completed by the next one that takes the run up', async () => {
+    const { cwd, command } = begin(SPIN);
+    await command.until('… Work is still running');
+    command.child.kill('SIGINT');
+    await command.until('Cancelling');
+    command.child.kill('SIGKILL');
+    await command.ended;
+    const { runId } = await statusIn(cwd);
+    const { exit } = await heddle(['runs', 'resume', runId], { cwd });
+    // 2: it had been cancelled before it died.
+    expect([2, 4]).toContain(exit);
+    expect((await statusIn(cwd)).status).toBe('cancelled');
+  });
+});

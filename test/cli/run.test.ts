@@ -1,0 +1,326 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, steady } from '../support/heddle.ts';
+import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
+import type { DrawnWorkflow } from '../support/workflow-file.ts';
+
+/** A folder with the workflow in `flow.json`. */
+function folderWith(drawn: DrawnWorkflow | string): string {
+  const folder = dataFolder();
+  writeFileSync(
+    join(folder, 'flow.json'),
+    typeof drawn === 'string' ? drawn : JSON.stringify(workflowFile(drawn), null, 2),
+  );
+  return folder;
+}
+
+function run(cwd: string, ...args: string[]): ReturnType<typeof heddle> {
+  return heddle(['run', 'flow.json', ...args], { cwd });
+}
+
+const ADD: DrawnWorkflow = {
+  blocks: { s: start(), add: code('console.log("adding");\nreturn <start.a> + <start.b>;', { name: 'Add' }) },
+  edges: ['s > add'],
+};
+
+describe('a run that completes', () => {
+  it('exits with 0, its output alone on stdout and its progress on stderr', async () => {
+    const { exit, stdout, stderr } = await run(folderWith(ADD), '--input', '{"a": 1, "b": 2}');
+    expect(stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
+    expect(steady(stderr)).toBe(
+      [
+        'flow  run RUN',
+        '✓ Start TIME',
+        '✓ Add TIME',
+        '    │ adding',
+        '✓ Completed in TIME, 2 blocks  run RUN',
+        '',
+      ].join('\n'),
+    );
+    expect(exit).toBe(0);
+  });
+
+  it('with --json prints the run on stdout, and nothing anywhere else', async () => {
+    const { exit, stdout, stderr } = await run(
+      folderWith(ADD),
+      '--json',
+      '--input',
+      '{"a": 1, "b": 2}',
+      '--select',
+      'add.result',
+      '--select',
+      's.a',
+    );
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toEqual({
+      data: {
+        runId: expect.stringMatching(/^[0-9a-f-]{36}$/),
+        workflowId: 'flow',
+        status: 'completed',
+        output: { result: 3, stdout: 'adding' },
+        blockOutputs: { 'add.result': 3, 's.a': 1 },
+        error: null,
+        startedAt: expect.stringMatching(/Z$/),
+        endedAt: expect.stringMatching(/Z$/),
+        durationMs: expect.any(Number),
+      },
+    });
+  });
+
+  it('takes its input from a file and from standard input', async () => {
+    const folder = folderWith(ADD);
+    writeFileSync(join(folder, 'in.json'), '{"a": "x", "b": "y"}');
+    expect((await run(folder, '--input', '@in.json')).stdout).toContain('"result": "xy"');
+    const piped = await heddle(['run', 'flow.json', '--input', '-'], {
+      cwd: folder,
+      input: '{"a": 40, "b": 2}',
+    });
+    expect(piped.stdout).toContain('"result": 42');
+  });
+
+  it('keeps its data in ./.heddle, or where it is told', async () => {
+    const folder = folderWith(ADD);
+    await run(folder, '--input', '{"a": 1, "b": 2}');
+    await run(folder, '--input', '{"a": 1, "b": 2}', '--data', 'elsewhere');
+    for (const data of ['.heddle', 'elsewhere'])
+      expect(readFileSync(join(folder, data, 'heddle.db')).length).toBeGreaterThan(0);
+  });
+
+  it('shows which blocks were mocked, and warns of mocks that fit nothing', async () => {
+    const folder = folderWith({
+      blocks: { s: start(), tell: { type: 'slack', name: 'Tell', fields: { text: '{{TOKEN}}' } } },
+      edges: ['s > tell'],
+    });
+    writeFileSync(join(folder, 'mocks.json'), '{"blocks": {"Tel": {}}, "types": {"slack": [{"ok": 1}]}}');
+    const { exit, stdout, stderr } = await run(folder, '--mocks', 'mocks.json', '--mock', 'slak={}');
+    expect(exit).toBe(0);
+    expect(stdout).toBe('{\n  "ok": 1\n}\n');
+    expect(steady(stderr)).toContain('✓ Tell TIME  mocked');
+    expect(stderr).toContain('! The mocks name a block "Tel"');
+    expect(stderr).toContain('! The mocks name the type "slak"');
+    expect(stderr).not.toContain('TOKEN');
+    expect(stderr).not.toContain('Nothing that is registered');
+  });
+
+  it('says where a condition led to, and how many turns there were', async () => {
+    const { stderr } = await run(
+      folderWith({
+        blocks: {
+          s: start(),
+          big: { ...condition('big', '<start.n> > 1', ''), name: 'Big?' },
+          each: { type: 'loop', name: 'Each', data: { loopType: 'for', count: 3 } },
+          work: code('return <loop.index>', { parentId: 'each' }),
+        },
+        edges: ['s > big', 'big:condition-big-0 > each', 'each:loop-start-source > work'],
+      }),
+      '--input',
+      '{"n": 2}',
+    );
+    expect(steady(stderr)).toContain(
+      '✓ Big? TIME  → Each\n· Each 1/3\n· Each 2/3\n· Each 3/3\n✓ Each TIME  3 turns\n',
+    );
+  });
+
+  it('has no colours unless they are asked for', async () => {
+    const folder = folderWith(ADD);
+    const input = ['--input', '{"a": 1, "b": 2}'];
+    expect((await run(folder, ...input)).stderr).not.toContain('\u001B');
+    const forced = await heddle(['run', 'flow.json', ...input], { cwd: folder, env: { FORCE_COLOR: '1' } });
+    expect(forced.stderr).toContain('\u001B[32m✓');
+    expect(forced.stdout).not.toContain('\u001B');
+  });
+});
+
+describe('environment values', () => {
+  const FLOW: DrawnWorkflow = {
+    blocks: {
+      s: start(),
+      use: code('console.log("key", {{KEY}});\nreturn `<${{{KEY}}}>`;', { name: 'Use' }),
+    },
+    edges: ['s > use'],
+  };
+
+  it('come from options, files and the shell, and are redacted wherever a run is shown', async () => {
+    const folder = folderWith(FLOW);
+    writeFileSync(join(folder, '.env'), 'KEY="from-the-file"\n');
+    const runs = await Promise.all([
+      run(folder, '--env', 'KEY=from-the-option', '--data', 'a'),
+      run(folder, '--env-file', '.env', '--data', 'b'),
+      heddle(['run', 'flow.json', '--env', 'KEY', '--data', 'c'], {
+        cwd: folder,
+        env: { KEY: 'from-the-shell' },
+      }),
+    ]);
+    for (const { exit, stdout, stderr } of runs) {
+      expect(exit).toBe(0);
+      expect(stdout + stderr).not.toContain('from-the');
+      expect(stdout).not.toContain('{{KEY}}>');
+    }
+  });
+
+  it('that are missing are named before the run, with who needs them', async () => {
+    const { stderr } = await run(folderWith(FLOW));
+    expect(stderr).toContain(
+      '! {{KEY}} has no value, and "Use" will get it as this text. Give it: --env KEY=VALUE',
+    );
+  });
+});
+
+describe('a run that fails', () => {
+  it('exits with 1 and shows block, code, error and the authored lines around the fault', async () => {
+    const folder = folderWith({
+      blocks: {
+        s: start(),
+        parse: code('const order = <start.order>;\nconst items = order.items;\nreturn items.length;\n', {
+          name: 'Parse Order',
+        }),
+      },
+      edges: ['s > parse'],
+    });
+    const { exit, stdout, stderr } = await run(folder, '--input', '{"order": {}}');
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(steady(stderr)).toBe(
+      [
+        'flow  run RUN',
+        '✓ Start TIME',
+        '✗ Parse Order TIME  failed',
+        '✗ Failed after TIME, 2 blocks  run RUN',
+        '',
+        '  block  Parse Order (function)',
+        '  code   BLOCK_FAILED',
+        "  error  TypeError: Line 3: `return items.length;` - Cannot read properties of undefined (reading 'length')",
+        '',
+        '    1 │ const order = <start.order>;',
+        '    2 │ const items = order.items;',
+        '  ▸ 3 │ return items.length;',
+        '    4 │ ',
+        '',
+        '  → heddle runs show RUN  what each block got and gave',
+        "  → heddle runs rerun RUN --from 'Parse Order' flow.json  goes on from here after a change",
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('tells in which turn of which container it failed', async () => {
+    const folder = folderWith({
+      blocks: {
+        s: start(),
+        each: { type: 'loop', name: 'Each', data: { loopType: 'for', count: 3 } },
+        work: code('if (<loop.index> === 1) throw new Error("second");', { name: 'Work', parentId: 'each' }),
+      },
+      edges: ['s > each', 'each:loop-start-source > work'],
+    });
+    const { exit, stderr } = await run(folder);
+    expect(exit).toBe(1);
+    expect(stderr).toContain('Work (function)  in Each 2');
+    expect(stderr).toContain('--from Each flow.json');
+  });
+
+  it('at a block that nothing runs says how to mock it', async () => {
+    const folder = folderWith({
+      blocks: { s: start(), tell: { type: 'slack', name: 'Tell' } },
+      edges: ['s > tell'],
+    });
+    const { exit, stderr } = await run(folder);
+    expect(exit).toBe(1);
+    expect(stderr).toContain('! Nothing that is registered runs blocks of the type "slack"');
+    expect(stderr).toContain(`--mock slack='{"ok": true}'`);
+  });
+
+  it('because its time is up exits with 1 and says so', async () => {
+    const folder = folderWith({
+      blocks: {
+        s: start(),
+        nap: { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } },
+      },
+      edges: ['s > nap'],
+    });
+    const { exit, stderr } = await run(folder, '--timeout', '0.2');
+    expect(exit).toBe(1);
+    expect(stderr).toContain('RUN_TIMEOUT');
+    expect(stderr).toContain('--timeout SECONDS');
+  });
+
+  it('with --json is told by the run itself', async () => {
+    const folder = folderWith({
+      blocks: { s: start(), f: code('throw new Error("no")', { name: 'F' }) },
+      edges: ['s > f'],
+    });
+    const { exit, stdout, stderr } = await run(folder, '--json');
+    expect({ exit, stderr }).toEqual({ exit: 1, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      data: { status: 'failed', error: { code: 'BLOCK_FAILED', details: { blockName: 'F', line: 1 } } },
+    });
+  });
+});
+
+describe('a run that cannot begin', () => {
+  it.each([
+    ['broken JSON', '{"blocks": {,}}', 'flow.json:1:13  JSON_INVALID'],
+    ['no workflow', '{"a": 1}', 'INPUT_SHAPE'],
+    [
+      'an unknown reference',
+      JSON.stringify(workflowFile({ blocks: { s: start(), f: code('return <strat.a>') }, edges: ['s > f'] })),
+      '<start.a>',
+    ],
+    ['no start', JSON.stringify(workflowFile({ blocks: { f: code('return 1') } })), 'START_MISSING'],
+  ])('for %s exits with 2 and its diagnostics', async (_, text, said) => {
+    const { exit, stdout, stderr } = await run(folderWith(text));
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain(said);
+    expect(stderr).toContain('✗ flow.json cannot run: 1 error');
+  });
+
+  it('with --json says so as JSON on stderr, and nothing on stdout', async () => {
+    const { exit, stdout, stderr } = await run(folderWith('{'), '--json');
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { code: 'WORKFLOW_INVALID', details: { diagnostics: [{ code: 'JSON_INVALID' }] } },
+    });
+  });
+
+  it.each([
+    [['--input', '{a: 1}'], 'The value of --input is not JSON'],
+    [['--input', '{"error": 1}'], 'The start block "Start" cannot take "error"'],
+    [['--mock', 'agent'], '--mock agent names no block type.'],
+    [['--mocks', 'none.json'], 'There is no file none.json.'],
+    [['--env', 'NOT_SET'], 'NOT_SET is not set'],
+    [['--workflows', 'none'], 'There is no folder none.'],
+    [['--data', 'flow.json/data'], 'flow.json/data'],
+    [['--jsno'], 'Did you mean --json?'],
+  ])('with %j exits with 2 and says what to do', async (args, said) => {
+    const { exit, stdout, stderr } = await run(folderWith(ADD), ...args);
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+});
+
+describe('child workflows', () => {
+  const examples = fileURLToPath(new URL('../../examples/child-workflow', import.meta.url));
+
+  it('are found in the folder of --workflows, by id, past files that are none', async () => {
+    const cwd = dataFolder();
+    mkdirSync(join(cwd, 'children'));
+    for (const name of ['quote.json', 'price-list.json'])
+      writeFileSync(join(cwd, 'children', name), readFileSync(join(examples, name)));
+    writeFileSync(join(cwd, 'children', 'mocks.json'), '{"types": {}}');
+    writeFileSync(join(cwd, 'children', 'broken.json'), '{');
+    const { exit, stdout, stderr } = await heddle(['run', 'children/quote.json', '--workflows', 'children'], {
+      cwd,
+    });
+    expect(exit).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ result: { total: 1376 } });
+    expect(stderr).toContain('! children/broken.json: ');
+    expect(stderr).not.toContain('mocks.json');
+  });
+
+  it('that are not there fail the run with a hint', async () => {
+    const { exit, stderr } = await heddle(['run', join(examples, 'quote.json')], { cwd: dataFolder() });
+    expect(exit).toBe(1);
+    expect(stderr).toContain('--workflows DIR');
+  });
+});

@@ -1,0 +1,293 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, steady } from '../support/heddle.ts';
+import { code, start, workflowFile } from '../support/workflow-file.ts';
+import type { DrawnBlock, DrawnWorkflow } from '../support/workflow-file.ts';
+
+const QUESTION: DrawnBlock = {
+  type: 'human_in_the_loop',
+  name: 'Approve',
+  fields: {
+    inputFormat: [
+      { id: 'a', name: 'approved', type: 'boolean', required: true, description: 'May it?' },
+      { id: 'b', name: 'note', type: 'string' },
+    ],
+    builderData: [{ id: 'c', name: 'what', type: 'string', value: '<start.what>' }],
+  },
+};
+
+const ASK: DrawnWorkflow = {
+  blocks: {
+    s: start(),
+    ask: QUESTION,
+    done: code('return [<approve.approved>, <approve.note>, <start.what>]', { name: 'Done' }),
+  },
+  edges: ['s > ask', 'ask > done'],
+};
+
+/** A folder with the workflow in `flow.json`, and a run of it. */
+async function folderWithRun(
+  drawn: DrawnWorkflow,
+  ...args: string[]
+): Promise<{ cwd: string; runId: string; ran: Awaited<ReturnType<typeof heddle>> }> {
+  const cwd = dataFolder();
+  writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn)));
+  const ran = await heddle(['run', 'flow.json', ...args], { cwd });
+  const listed = await heddle(['runs', 'list', '--json', '--limit', '1'], { cwd });
+  const { data } = JSON.parse(listed.stdout) as { data: { runId: string }[] };
+  return { cwd, runId: data[0]!.runId, ran };
+}
+
+describe('a run that needs a person', () => {
+  it('exits with 3 and shows what is asked and the exact command that answers', async () => {
+    const { ran, runId } = await folderWithRun(ASK, '--input', '{"what": "a chair"}');
+    expect({ exit: ran.exit, stdout: ran.stdout }).toEqual({ exit: 3, stdout: '' });
+    expect(steady(ran.stderr)).toBe(
+      [
+        'flow  run RUN',
+        '✓ Start TIME',
+        '‖ Approve              waits for a person',
+        '‖ Paused: a person is needed  run RUN',
+        '',
+        '  Approve asks a person',
+        '    what  a chair',
+        '    ? approved  boolean, required: May it?',
+        '    ? note      string',
+        `  → heddle runs resume RUN --input '{"approved":true,"note":""}'`,
+        '',
+      ].join('\n'),
+    );
+    expect(ran.stderr).toContain(`heddle runs resume ${runId.slice(0, 8)} `);
+  });
+
+  it('goes on in another process, with what it had before', async () => {
+    const { cwd, runId } = await folderWithRun(ASK, '--input', '{"what": "a chair"}');
+    const { exit, stdout, stderr } = await heddle(
+      ['runs', 'resume', runId.slice(0, 8), '--input', '{"approved": true}'],
+      { cwd },
+    );
+    expect(JSON.parse(stdout)).toEqual({ result: [true, null, 'a chair'], stdout: '' });
+    expect(steady(stderr)).toMatch(
+      /^flow {2}run RUN\n✓ Approve TIME\n✓ Done TIME\n✓ Completed in TIME {2}run RUN\n$/,
+    );
+    expect(exit).toBe(0);
+  });
+
+  it('with --json prints the paused run, and the resumed one', async () => {
+    const { cwd, runId, ran } = await folderWithRun(ASK, '--json');
+    expect(ran.exit).toBe(3);
+    expect(ran.stderr).toBe('');
+    expect(JSON.parse(ran.stdout)).toMatchObject({ data: { runId, status: 'paused', endedAt: null } });
+    const resumed = await heddle(
+      ['runs', 'resume', runId, '--input', '{"approved": false}', '--json', '--select', 'approve.approved'],
+      { cwd },
+    );
+    expect({ exit: resumed.exit, stderr: resumed.stderr }).toEqual({ exit: 0, stderr: '' });
+    expect(JSON.parse(resumed.stdout)).toMatchObject({
+      data: { runId, status: 'completed', blockOutputs: { 'approve.approved': false } },
+    });
+  });
+
+  it('refuses an answer that does not fit, and stays open', async () => {
+    const { cwd, runId } = await folderWithRun(ASK);
+    const wrong = await heddle(['runs', 'resume', runId, '--input', '{"approved": "perhaps"}'], { cwd });
+    expect(wrong.exit).toBe(2);
+    expect(wrong.stderr).toContain('"approved" must be true or false');
+    expect((await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd })).exit).toBe(0);
+    const again = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
+    expect({ exit: again.exit, stdout: again.stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(again.stderr).toContain('has ended: it is completed');
+  });
+
+  it('at several points asks which one is meant, and takes them in any order', async () => {
+    const { cwd, runId, ran } = await folderWithRun({
+      blocks: {
+        s: start(),
+        one: { ...QUESTION, name: 'One' },
+        two: { ...QUESTION, name: 'Two' },
+        join: code('return [<one.note>, <two.note>]', { name: 'Join' }),
+      },
+      edges: ['s > one', 's > two', 'one > join', 'two > join'],
+    });
+    const points = [...ran.stderr.matchAll(/--point (\S+)/g)].map(([, token]) => token!);
+    expect(points).toHaveLength(2);
+    const unclear = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
+    expect(unclear.exit).toBe(2);
+    expect(unclear.stderr).toContain('waits at 2 pauses');
+    const second = await heddle(
+      ['runs', 'resume', runId, '--point', points[1]!, '--input', '{"approved": true, "note": "2"}'],
+      { cwd },
+    );
+    expect(second.exit).toBe(3);
+    const first = await heddle(['runs', 'resume', runId, '--input', '{"approved": true, "note": "1"}'], {
+      cwd,
+    });
+    expect(first.exit).toBe(0);
+    expect(JSON.parse(first.stdout)).toMatchObject({ result: ['1', '2'] });
+  });
+
+  it('can be cancelled while it waits', async () => {
+    const { cwd, runId } = await folderWithRun(ASK);
+    const cancelled = await heddle(['runs', 'cancel', runId, '--reason', 'changed our minds'], { cwd });
+    expect({ exit: cancelled.exit, stdout: cancelled.stdout }).toEqual({ exit: 0, stdout: '' });
+    expect(steady(cancelled.stderr)).toBe('○ Cancelled run RUN.\n');
+    const again = await heddle(['runs', 'cancel', runId], { cwd });
+    expect(again.exit).toBe(2);
+    expect(again.stderr).toContain('it is cancelled');
+    expect((await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd })).exit).toBe(2);
+  });
+
+  it('needs its environment values again, which are never stored', async () => {
+    const { cwd, runId, ran } = await folderWithRun(
+      {
+        blocks: { s: start(), ask: QUESTION, use: code('return {{KEY}}.length', { name: 'Use' }) },
+        edges: ['s > ask', 'ask > use'],
+      },
+      '--env',
+      'KEY=twelve-chars',
+    );
+    expect(ran.stderr).toContain('--env KEY\n');
+    const without = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
+    expect(without.exit).toBe(3);
+    expect(without.stderr).toContain('{{KEY}}');
+    const given = await heddle(['runs', 'resume', runId, '--env', 'KEY=twelve-chars'], { cwd });
+    expect(given.exit).toBe(0);
+    expect(JSON.parse(given.stdout)).toMatchObject({ result: 12 });
+  });
+});
+
+describe('heddle runs list', () => {
+  it('says when there is nothing to list', async () => {
+    const { exit, stdout, stderr } = await heddle(['runs', 'list'], { cwd: dataFolder() });
+    expect({ exit, stdout, stderr }).toEqual({ exit: 0, stdout: '', stderr: 'No runs in ./.heddle.\n' });
+  });
+
+  it('lists runs with how they stand, newest first, and only those that are asked for', async () => {
+    const { cwd } = await folderWithRun(ASK);
+    writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
+    await heddle(['run', 'flow.json'], { cwd });
+    const { stdout } = await heddle(['runs', 'list'], { cwd });
+    const rows = stdout
+      .trimEnd()
+      .split('\n')
+      .map((line) => line.split(/ {2,}/));
+    expect(rows.map((row) => row.slice(1, 3))).toEqual([
+      ['WORKFLOW', 'STATUS'],
+      ['flow', 'completed'],
+      ['flow', 'paused: a person is needed'],
+    ]);
+    const paused = await heddle(['runs', 'list', '--status', 'paused', '--json'], { cwd });
+    const { data, nextCursor } = JSON.parse(paused.stdout) as {
+      data: { status: string }[];
+      nextCursor: null;
+    };
+    expect(data.map(({ status }) => status)).toEqual(['paused']);
+    expect(nextCursor).toBeNull();
+  });
+});
+
+describe('heddle runs show', () => {
+  it('shows a run with its blocks and its output', async () => {
+    const { cwd, runId } = await folderWithRun({
+      blocks: {
+        s: start(),
+        each: { type: 'loop', name: 'Each', data: { loopType: 'for', count: 2 } },
+        work: code('return <loop.index>', { name: 'Work', parentId: 'each' }),
+        end: code('return "end"', { name: 'End' }),
+      },
+      edges: ['s > each', 'each:loop-start-source > work', 'each > end'],
+    });
+    const { exit, stdout } = await heddle(['runs', 'show', runId.slice(0, 6)], { cwd });
+    expect(exit).toBe(0);
+    expect(stdout).toContain(`run      ${runId}\nstatus   completed\n`);
+    const blocks = stdout.split('\n').filter((line) => line.includes('✓'));
+    expect(blocks.map((line) => line.split(/ {2,}/).slice(1, 3).join(' '))).toEqual([
+      '✓ Start',
+      '✓ Each 1 › Work',
+      '✓ Each 2 › Work',
+      '✓ Each',
+      '✓ End',
+    ]);
+    expect(stdout).toContain('output\n{\n  "result": "end",');
+    const { data } = JSON.parse((await heddle(['runs', 'show', runId, '--json'], { cwd })).stdout) as {
+      data: { logs: { blockName: string }[] };
+    };
+    expect(data.logs.map(({ blockName }) => blockName)).toEqual(['Start', 'Work', 'Work', 'Each', 'End']);
+  });
+
+  it('says when there is no such run, or when the beginning of an id fits several', async () => {
+    const { cwd } = await folderWithRun(ASK);
+    await heddle(['run', 'flow.json'], { cwd });
+    const none = await heddle(['runs', 'show', 'zzz'], { cwd });
+    expect({ exit: none.exit, stdout: none.stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(none.stderr).toContain('There is no run zzz in ./.heddle.');
+    const several = await heddle(['runs', 'show', ''], { cwd });
+    expect(several.exit).toBe(2);
+    expect(several.stderr).toContain('is the beginning of 2 runs');
+  });
+});
+
+describe('heddle runs tail', () => {
+  it('of a run that has ended shows all of it, and exits as the run did', async () => {
+    const { cwd, runId } = await folderWithRun({
+      blocks: { s: start(), bad: code('throw new Error("no")', { name: 'Bad' }) },
+      edges: ['s > bad'],
+    });
+    const { exit, stdout, stderr } = await heddle(['runs', 'tail', runId], { cwd });
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(steady(stderr)).toContain('flow  run RUN\n✓ Start TIME\n✗ Bad TIME  failed\n✗ Failed after TIME');
+  });
+
+  it('of a run that waits for a person ends with what is asked', async () => {
+    const { cwd, runId } = await folderWithRun(ASK);
+    const { exit, stderr } = await heddle(['runs', 'tail', runId], { cwd });
+    expect(exit).toBe(3);
+    expect(stderr).toContain('→ heddle runs resume');
+  });
+});
+
+describe('heddle runs rerun', () => {
+  const BROKEN: DrawnWorkflow = {
+    blocks: {
+      s: start(),
+      first: code('return Math.random()', { name: 'First' }),
+      second: code('return <first.result>.nothing.here', { name: 'Second' }),
+    },
+    edges: ['s > first', 'first > second'],
+  };
+
+  it('goes on in a changed workflow with what the earlier blocks gave', async () => {
+    const { cwd, runId, ran } = await folderWithRun(BROKEN);
+    expect(ran.exit).toBe(1);
+    const fixed = {
+      ...BROKEN,
+      blocks: { ...BROKEN.blocks, second: code('return <first.result>', { name: 'Second' }) },
+    };
+    writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(fixed)));
+    const shown = await heddle(['runs', 'show', runId, '--json'], { cwd });
+    const { data } = JSON.parse(shown.stdout) as {
+      data: { logs: { blockName: string; output: { result: number } }[] };
+    };
+    const first = data.logs.find(({ blockName }) => blockName === 'First')!.output.result;
+    const { exit, stdout, stderr } = await heddle(['runs', 'rerun', runId, '--from', 'second', 'flow.json'], {
+      cwd,
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ result: first });
+    expect(stderr).not.toContain('✓ First');
+    expect(exit).toBe(0);
+  });
+
+  it('fails again in the old one', async () => {
+    const { cwd, runId } = await folderWithRun(BROKEN);
+    expect((await heddle(['runs', 'rerun', runId, '--from', 'Second'], { cwd })).exit).toBe(1);
+  });
+
+  it('from a block that is not there exits with 2', async () => {
+    const { cwd, runId } = await folderWithRun(BROKEN);
+    const { exit, stderr } = await heddle(['runs', 'rerun', runId, '--from', 'Third'], { cwd });
+    expect(exit).toBe(2);
+    expect(stderr).toContain('has no block "Third"');
+  });
+});

@@ -1,0 +1,68 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle } from '../support/heddle.ts';
+import { start, workflowFile } from '../support/workflow-file.ts';
+
+// Loaded before the command line: prints every module that is loaded, when the process ends.
+const WATCH = `data:text/javascript,${encodeURIComponent(`
+import { registerHooks } from 'node:module';
+import { writeFileSync } from 'node:fs';
+const loaded = [];
+registerHooks({ load(url, context, next) { loaded.push(url); return next(url, context); } });
+process.on('exit', () => writeFileSync(process.env.LOADED, JSON.stringify(loaded)));
+`)}`;
+
+interface Bundle {
+  outputs: { [file: string]: { inputs: { [source: string]: unknown } } };
+}
+
+const bundle = JSON.parse(
+  readFileSync(new URL('../../packages/cli/dist/meta.json', import.meta.url), 'utf8'),
+) as Bundle;
+
+/** Every module that a command loads: sources that stand in loaded chunks, and modules outside the bundle. */
+async function loadedBy(...args: string[]): Promise<string[]> {
+  const folder = dataFolder();
+  writeFileSync(join(folder, 'flow.json'), JSON.stringify(workflowFile({ blocks: { s: start() } })));
+  const file = join(folder, 'loaded.json');
+  const { exit } = await heddle(args, { cwd: folder, env: { LOADED: file }, node: ['--import', WATCH] });
+  expect(exit).toBe(0);
+  const urls = JSON.parse(readFileSync(file, 'utf8')) as string[];
+  const sources = new Map(
+    Object.entries(bundle.outputs).map(([output, { inputs }]) => [basename(output), Object.keys(inputs)]),
+  );
+  return urls.flatMap((url) => sources.get(basename(url)) ?? [url]);
+}
+
+const HEAVY = /engine\/src|sandbox|sqlite|undici|isolated-vm|p-queue/;
+
+describe('what a command loads', () => {
+  it.each([[['--version']], [['help', 'run']], [['check', 'flow.json']], [['plan', 'flow.json']]])(
+    'is neither engine, database, network nor sandbox for %j',
+    async (args) => {
+      const loaded = await loadedBy(...args);
+      expect(loaded).toContain('src/main.ts');
+      expect(loaded.filter((module) => HEAVY.test(module))).toEqual([]);
+    },
+  );
+
+  it('is not even the compiler for --version', async () => {
+    expect((await loadedBy('--version')).filter((module) => /core\/src|zod|graphology/.test(module))).toEqual(
+      [],
+    );
+  });
+
+  it('is the database but no sandbox for reading runs', async () => {
+    const loaded = await loadedBy('runs', 'list');
+    expect(loaded.some((module) => module.includes('engine/src/visit'))).toBe(true);
+    expect(loaded.filter((module) => /sandbox|undici|isolated-vm/.test(module))).toEqual([]);
+  });
+
+  it('is the sandbox only for a run with code in it', async () => {
+    const loaded = await loadedBy('run', 'flow.json');
+    expect(loaded.some((module) => module.includes('engine/src'))).toBe(true);
+    expect(loaded.filter((module) => /isolated-vm|undici/.test(module))).toEqual([]);
+  });
+});
