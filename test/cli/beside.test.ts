@@ -60,25 +60,19 @@ describe('while another process runs the data folder', () => {
     }
   });
 
-  it('an answer reaches a run there, and its outcome is shown here', async () => {
+  it('an answer reaches a run there, and what comes of it is shown here', async () => {
     const drawn: DrawnWorkflow = {
-      blocks: {
-        s: start(),
-        ask: QUESTION,
-        nap: { ...NAP, fields: { timeValue: '2', timeUnit: 'seconds' } },
-        end: code('return <approve.ok>', { name: 'End' }),
-      },
-      edges: ['s > ask', 's > nap', 'ask > end', 'nap > end'],
+      blocks: { s: start(), ask: QUESTION, nap: NAP, end: code('return <approve.ok>', { name: 'End' }) },
+      edges: ['s > ask', 's > nap', 'ask > end'],
     };
     const { cwd, runId, other } = await running(drawn, '‖ Approve');
-    const { exit, stdout, stderr } = await heddle(
-      ['runs', 'resume', runId, '--input', '{"ok": true}', '--env', 'A=1'],
-      { cwd },
-    );
-    expect(JSON.parse(stdout)).toMatchObject({ result: true });
+    const here = startHeddle(['runs', 'resume', runId, '--input', '{"ok": true}', '--env', 'A=1'], { cwd });
+    await Promise.all([here.until('✓ End'), other.until('✓ End')]);
+    expect((await heddle(['runs', 'cancel', runId], { cwd })).exit).toBe(0);
+    const { exit, stderr } = await here.ended;
     expect(stderr).toContain('! Another process runs this folder with its own environment');
-    expect(exit).toBe(0);
-    expect((await other.ended).exit).toBe(0);
+    expect(exit).toBe(4);
+    expect((await other.ended).exit).toBe(4);
   });
 
   it('a wrong answer is refused here', async () => {

@@ -18,9 +18,13 @@ const QUESTION: DrawnBlock = {
   },
 };
 
+const STARTS = start({
+  fields: { inputFormat: [{ id: 'w', name: 'what', type: 'string', value: 'a table' }] },
+});
+
 const ASK: DrawnWorkflow = {
   blocks: {
-    s: start(),
+    s: STARTS,
     ask: QUESTION,
     done: code('return [<approve.approved>, <approve.note>, <start.what>]', { name: 'Done' }),
   },
@@ -104,7 +108,7 @@ describe('a run that needs a person', () => {
   it('at several points asks which one is meant, and takes them in any order', async () => {
     const { cwd, runId, ran } = await folderWithRun({
       blocks: {
-        s: start(),
+        s: STARTS,
         one: { ...QUESTION, name: 'One' },
         two: { ...QUESTION, name: 'Two' },
         join: code('return [<one.note>, <two.note>]', { name: 'Join' }),
@@ -142,7 +146,7 @@ describe('a run that needs a person', () => {
   it('needs its environment values again, which are never stored', async () => {
     const { cwd, runId, ran } = await folderWithRun(
       {
-        blocks: { s: start(), ask: QUESTION, use: code('return {{KEY}}.length', { name: 'Use' }) },
+        blocks: { s: STARTS, ask: QUESTION, use: code('return {{KEY}}.length', { name: 'Use' }) },
         edges: ['s > ask', 'ask > use'],
       },
       '--env',
@@ -152,7 +156,10 @@ describe('a run that needs a person', () => {
     const without = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
     expect(without.exit).toBe(3);
     expect(without.stderr).toContain('{{KEY}}');
-    const given = await heddle(['runs', 'resume', runId, '--env', 'KEY=twelve-chars'], { cwd });
+    const given = await heddle(
+      ['runs', 'resume', runId, '--input', '{"approved": true}', '--env', 'KEY=twelve-chars'],
+      { cwd },
+    );
     expect(given.exit).toBe(0);
     expect(JSON.parse(given.stdout)).toMatchObject({ result: 12 });
   });

@@ -1,6 +1,6 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Json } from '@heddle/core';
+import type { Diagnostic, Json } from '@heddle/core';
 import { isEngineError } from '@heddle/core/blocks';
 import type { Engine } from '@heddle/engine';
 import type { Io } from '../io.ts';
@@ -67,9 +67,8 @@ async function deploy(
 
 /** True for JSON that is something else, for example a file of mocks. */
 function holdsNoWorkflow(details: Json | undefined): boolean {
-  const { diagnostics } = (details ?? {}) as { diagnostics?: { code: string; path: (string | number)[] }[] };
-  return (
-    diagnostics?.some(({ code, path }) => code === 'INPUT_SHAPE' && path[0] === 'edges') === true ||
-    diagnostics?.[0]?.path.length === 0
+  const { diagnostics = [] } = (details ?? {}) as { diagnostics?: Pick<Diagnostic, 'code' | 'path'>[] };
+  return diagnostics.some(
+    ({ code, path }) => code === 'INPUT_SHAPE' && (path.length === 0 || path[0] === 'edges'),
   );
 }

@@ -55,7 +55,9 @@ export interface Following {
   result: Promise<unknown>;
 }
 
-const AGAIN_MS = 20;
+/** How long nothing has to be heard of a run that rests before it is taken to have said everything. */
+const QUIET_MS = 50;
+const QUIET = Symbol('quiet');
 
 /**
  * Events of a run of this process until its result is there, with what had happened before anybody listened. Some come
@@ -66,11 +68,14 @@ export async function* eventsUntil(
   handle: RunHandle,
   { sinceMs, result }: Following,
 ): AsyncGenerator<RunEvent> {
-  let over = false;
   const settled = result.then(
-    () => (over = true),
-    () => (over = true),
+    () => undefined,
+    () => undefined,
   );
+  const quiet = async (): Promise<typeof QUIET> => {
+    await settled;
+    return delay(QUIET_MS, QUIET);
+  };
   for (;;) {
     const events = handle.events()[Symbol.asyncIterator]();
     // Listening begins with the first call, so nothing falls between the logs and it.
@@ -79,13 +84,16 @@ export async function* eventsUntil(
       const old = log.status === 'paused' ? log.startedMs < sinceMs : (log.endedMs ?? sinceMs) < sinceMs;
       if (!old) yield eventOf(log);
     }
-    for (let item = await next; !item.done; item = await next) {
+    for (;;) {
+      const item = await Promise.race([next, quiet()]);
+      if (item === QUIET) return;
+      if (item.done) break;
       yield item.value;
       next = events.next();
     }
-    if (over) return;
     // An answer may be on its way to a run that rests: it goes on, and tells so to those who listen then.
-    await Promise.race([settled, delay(AGAIN_MS)]);
+    const over = await Promise.race([settled.then(() => true), delay(QUIET_MS, false)]);
+    if (over) return;
   }
 }
 

@@ -24,7 +24,7 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
   const { style } = context;
   const id = style.dim(`  run ${shortId(run.runId)}`);
   const took = run.durationMs === null ? '' : duration(run.durationMs);
-  switch (run.status) {
+  switch (standing(run, context)) {
     case 'completed':
       return [`${style.green('✓')} ${style.bold('Completed')} in ${took}${blocks(context)}${id}`];
     case 'failed':
@@ -47,6 +47,12 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
         `  ${style.cyan('→')} ${runsCommand('resume', context, ...(context.envOptions ?? []))}`,
       ];
   }
+}
+
+/** A run that waits for a time and is followed by nobody does not wait for a person. */
+function standing({ status }: RunResource, { pauses }: OutcomeContext): RunResource['status'] {
+  const asks = pauses.some(({ kind }) => kind === 'human');
+  return status === 'paused' && !asks ? 'running' : status;
 }
 
 function blocks({ blocks: count }: OutcomeContext): string {

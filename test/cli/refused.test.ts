@@ -1,0 +1,94 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle } from '../support/heddle.ts';
+import { code, start, workflowFile } from '../support/workflow-file.ts';
+import type { DrawnWorkflow } from '../support/workflow-file.ts';
+
+/** A folder with the workflow in `flow.json`. */
+function folderWith(drawn: DrawnWorkflow | string): string {
+  const folder = dataFolder();
+  writeFileSync(
+    join(folder, 'flow.json'),
+    typeof drawn === 'string' ? drawn : JSON.stringify(workflowFile(drawn), null, 2),
+  );
+  return folder;
+}
+
+function run(cwd: string, ...args: string[]): ReturnType<typeof heddle> {
+  return heddle(['run', 'flow.json', ...args], { cwd });
+}
+
+const ADD: DrawnWorkflow = {
+  blocks: { s: start(), add: code('console.log("adding");\nreturn <start.a> + <start.b>;', { name: 'Add' }) },
+  edges: ['s > add'],
+};
+
+describe('a run that cannot begin', () => {
+  it.each([
+    ['broken JSON', '{"blocks": {,}}', 'flow.json:1:13  JSON_INVALID'],
+    ['no workflow', '{"a": 1}', 'INPUT_SHAPE'],
+    [
+      'an unknown reference',
+      JSON.stringify(workflowFile({ blocks: { s: start(), f: code('return <strat.a>') }, edges: ['s > f'] })),
+      '<start.a>',
+    ],
+    ['no start', JSON.stringify(workflowFile({ blocks: { f: code('return 1') } })), 'START_MISSING'],
+  ])('for %s exits with 2 and its diagnostics', async (_, text, said) => {
+    const { exit, stdout, stderr } = await run(folderWith(text));
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain(said);
+    expect(stderr).toContain('✗ flow.json cannot run: 1 error');
+  });
+
+  it('with --json says so as JSON on stderr, and nothing on stdout', async () => {
+    const { exit, stdout, stderr } = await run(folderWith('{'), '--json');
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(JSON.parse(stderr)).toMatchObject({
+      error: { code: 'WORKFLOW_INVALID', details: { diagnostics: [{ code: 'JSON_INVALID' }] } },
+    });
+  });
+
+  it.each([
+    [['--input', '{a: 1}'], 'The value of --input is not JSON'],
+    [['--input', '{"error": 1}'], 'The start block "Start" cannot take "error"'],
+    [['--mock', 'agent'], '--mock agent names no block type.'],
+    [['--mocks', 'none.json'], 'There is no file none.json.'],
+    [['--env', 'NOT_SET'], 'NOT_SET is not set'],
+    [['--workflows', 'none'], 'There is no folder none.'],
+    [['--data', 'flow.json/data'], 'flow.json/data'],
+    [['--jsno'], 'Did you mean --json?'],
+  ])('with %j exits with 2 and says what to do', async (args, said) => {
+    const { exit, stdout, stderr } = await run(folderWith(ADD), ...args);
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+});
+
+describe('child workflows', () => {
+  const examples = fileURLToPath(new URL('../../examples/child-workflow', import.meta.url));
+
+  it('are found in the folder of --workflows, by id, past files that are none', async () => {
+    const cwd = dataFolder();
+    mkdirSync(join(cwd, 'children'));
+    for (const name of ['quote.json', 'price-list.json'])
+      writeFileSync(join(cwd, 'children', name), readFileSync(join(examples, name)));
+    writeFileSync(join(cwd, 'children', 'mocks.json'), '{"types": {}}');
+    writeFileSync(join(cwd, 'children', 'broken.json'), '{');
+    const { exit, stdout, stderr } = await heddle(['run', 'children/quote.json', '--workflows', 'children'], {
+      cwd,
+    });
+    expect(exit).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ result: { total: 1376 } });
+    expect(stderr).toContain('! children/broken.json: ');
+    expect(stderr).not.toContain('mocks.json');
+  });
+
+  it('that are not there fail the run with a hint', async () => {
+    const { exit, stderr } = await heddle(['run', join(examples, 'quote.json')], { cwd: dataFolder() });
+    expect(exit).toBe(1);
+    expect(stderr).toContain('--workflows DIR');
+  });
+});
