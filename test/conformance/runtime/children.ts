@@ -36,7 +36,7 @@ export function describeChildren(make: MakeRuntime): void {
       });
     });
 
-    it('a child that pauses pauses its parent, and both go on', async () => {
+    it('R24 a child that pauses pauses its parent, and both go on', async () => {
       const engine = await make().open();
       await engine.deploy(
         workflow([block('H', 'human_in_the_loop', {}), fn('F', 'return <h.n>')], ['Start -> H -> F'], {

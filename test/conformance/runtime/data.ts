@@ -80,7 +80,7 @@ export function describeData(make: MakeRuntime): void {
       expect(result.error?.message).toContain('«redacted:API_KEY»');
     });
 
-    it('a run from a block takes the outputs before it from the earlier run', async () => {
+    it('R39 a run from a block takes the outputs before it from the earlier run', async () => {
       const script = new Script({ A: () => ({ output: { n: 1 } }), C: () => ({ output: { n: 3 } }) });
       const engine = await make().open({ blocks: [script.executor] });
       const draw = (code: string) =>
@@ -97,7 +97,7 @@ export function describeData(make: MakeRuntime): void {
       });
     });
 
-    it('a run cannot start at a block whose upstream did not run', async () => {
+    it('R39 a run cannot start at a block whose upstream did not run', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [condition('C', { yes: 'false', no: '' }), fn('A', 'return 1'), fn('B', 'return 2')],

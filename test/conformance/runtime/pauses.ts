@@ -5,10 +5,10 @@ import type { MakeRuntime } from './suite.ts';
 
 const APPROVAL = { inputFormat: [{ id: 'a', name: 'approved', type: 'boolean', required: true }] };
 
-/** R16: pause points and their answers. */
+/** R22, R25, R40: pause points and their answers. */
 export function describePauses(make: MakeRuntime): void {
   describe('pauses', () => {
-    it('a run rests at a pause and goes on with what was submitted', async () => {
+    it('R22 a run rests at a pause and goes on with what was submitted', async () => {
       const engine = await make().open();
       const drawn = workflow(
         [block('H', 'human_in_the_loop', APPROVAL), fn('Z', 'return <h.approved>')],
@@ -28,7 +28,7 @@ export function describePauses(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', output: { result: true }, runId: run.runId });
     });
 
-    it('an answer that does not fit is refused and leaves no trace', async () => {
+    it('R40 an answer that does not fit is refused and leaves no trace', async () => {
       const engine = await make().open();
       const run = await engine.start({
         workflow: workflow([block('H', 'human_in_the_loop', APPROVAL)], ['Start -> H']),
@@ -46,7 +46,7 @@ export function describePauses(make: MakeRuntime): void {
       });
     });
 
-    it('a repeated answer with the same token answers as the first, also after the end', async () => {
+    it('R40 a repeated answer with the same token answers as the first, also after the end', async () => {
       const engine = await make().open();
       const run = await engine.start({
         workflow: workflow(
@@ -63,7 +63,7 @@ export function describePauses(make: MakeRuntime): void {
       await expect(engine.resume(run.runId, { token: 'other' })).rejects.toMatchObject({ code: 'RUN_ENDED' });
     });
 
-    it('the pause is open while other branches go on, and the run is paused when nothing else moves', async () => {
+    it('R25 the pause is open while other branches go on, and the run is paused when nothing else moves', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const drawn = workflow(

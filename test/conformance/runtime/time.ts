@@ -4,10 +4,10 @@ import { TestClock } from '../../support/test-clock.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import type { MakeRuntime } from './suite.ts';
 
-/** R14–R17: time-outs, deadlines, waits, cancels. */
+/** R21–R29: time-outs, deadlines, waits, cancels. */
 export function describeTime(make: MakeRuntime): void {
   describe('time', () => {
-    it('a block that takes longer than its time-out is aborted and fails', async () => {
+    it('R21 a block that takes longer than its time-out is aborted and fails', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -18,7 +18,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(script.aborted).toEqual(['A']);
     });
 
-    it('a run that takes longer than its time is failed, and its work aborted', async () => {
+    it('R26 a run that takes longer than its time is failed, and its work aborted', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });
@@ -37,7 +37,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(script.aborted).toEqual(['A']);
     });
 
-    it('a wait is exact, and the run is paused on time meanwhile', async () => {
+    it('R23 a wait is exact, and the run is paused on time meanwhile', async () => {
       const clock = new TestClock(5000);
       const engine = await make().open({ clock });
       const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
@@ -52,7 +52,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'completed' } });
     });
 
-    it('cancel aborts what runs; the run stays cancelled whatever comes after', async () => {
+    it('R29 cancel aborts what runs; the run stays cancelled whatever comes after', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const run = await engine.start({ workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) });
@@ -79,7 +79,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
     });
 
-    it('R22 after a Response nothing new starts, and what runs gets its grace', async () => {
+    it('R27 after a Response nothing new starts, and what runs gets its grace', async () => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor], limits: { graceMs: 100 } });
@@ -98,7 +98,7 @@ export function describeTime(make: MakeRuntime): void {
       expect(script.aborted).toEqual(['A']);
     });
 
-    it('run-until stops after the block', async () => {
+    it('R28 run-until stops after the block', async () => {
       const script = new Script({
         A: () => ({ output: { a: 1 } }),
         B: () => ({ output: { b: 1 } }),

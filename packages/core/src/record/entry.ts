@@ -44,6 +44,8 @@ export type EntryBody =
       startedMs: number;
       input?: Stored;
       error: BlockFailure;
+      /** Containers: the turn that was asked for. */
+      turn?: number;
       retryAfterMs?: number;
       jitter?: number;
     } & Place)

@@ -13,12 +13,13 @@ const EVENTS: { [T in Placed]: (entry: Of<T>, at: Address) => Event } = {
     try: attempt,
     ...(port !== undefined && { port }),
   }),
-  failed: ({ atMs, try: attempt, error, retryAfterMs, jitter }, at) => ({
+  failed: ({ atMs, try: attempt, error, turn, retryAfterMs, jitter }, at) => ({
     type: 'failed',
     at,
     atMs,
     try: attempt,
     retryable: error.retryable,
+    ...(turn !== undefined && { turn }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(jitter !== undefined && { jitter }),
   }),

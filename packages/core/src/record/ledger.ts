@@ -19,7 +19,7 @@ export class Ledger {
   /** Why blocks failed for good, by `key`; only what is still open to be asked for. */
   readonly failures = new Map<string, BlockFailure>();
   input: Stored = { v: null };
-  /** R21 the output of the first Response, else of the last finished terminal block. */
+  /** R37: the output of the first Response, else of the last finished terminal block. */
   output: Stored | undefined;
   private answered = false;
   private until: string | undefined;
@@ -150,7 +150,7 @@ export class Ledger {
     else scope?.parallels.get(place.block)?.branches.set(turn, newBranch(scope));
   }
 
-  /** R18 a turn without an output adds nothing; a branch always has its place. */
+  /** R36: a turn without an output adds nothing; a branch always has its place. */
   private close(place: Place, turn: number, failed: Address | undefined): void {
     const scope = this.scopeAt(place);
     const loop = scope?.loops.get(place.block);

@@ -85,7 +85,7 @@ class Play {
 const at = (name: string): Answer => ({ at: name });
 
 describe('a run as a fold over its journal', () => {
-  it('R19 results hold, per turn, the outputs of the blocks that ran, in order of completion', () => {
+  it('R36 results hold, per turn, the outputs of the blocks that ran, in order of completion', () => {
     const play = new Play(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, fn('A', ''), fn('B', ''))],
@@ -101,7 +101,7 @@ describe('a run as a fold over its journal', () => {
     });
   });
 
-  it('R20 results of branches stand in branch order, whatever ended first', () => {
+  it('R36 results of branches stand in branch order, whatever ended first', () => {
     const play = new Play(
       workflow([parallel('P', { parallelType: 'count', count: 3 }, fn('A', ''))], ['Start -> P -> A']),
     );
@@ -109,7 +109,7 @@ describe('a run as a fold over its journal', () => {
     expect(play.output()).toMatchObject({ results: [[{ at: 'A.0' }], [{ at: 'A.1' }], [{ at: 'A.2' }]] });
   });
 
-  it('a turn in which nothing ran adds nothing; a nested container adds its results', () => {
+  it('R36 a turn in which nothing ran adds nothing; a nested container adds its results', () => {
     const inner = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
     const play = new Play(
       workflow(
@@ -123,7 +123,7 @@ describe('a run as a fold over its journal', () => {
     });
   });
 
-  it('R21 the run’s output is the last finished terminal block’s', () => {
+  it('R37 the run’s output is the last finished terminal block’s', () => {
     const drawn = workflow(
       [fn('A', ''), fn('B', ''), fn('H', '')],
       ['Start -> A', 'Start -> B', 'A:error -> H'],
@@ -132,21 +132,21 @@ describe('a run as a fold over its journal', () => {
     expect(new Play(drawn).go(at, 'last').output()).toEqual({ at: 'A' });
   });
 
-  it('R21 a Response that has finished fixes the output', () => {
+  it('R37 a Response that has finished fixes the output', () => {
     const drawn = workflow([block('R', 'response', {}), fn('B', '')], ['Start -> R', 'Start -> B']);
     const play = new Play(drawn).go(at);
     expect(play.output()).toEqual({ at: 'R' });
     expect(play.replica.state.end).toEqual({ status: 'completed' });
   });
 
-  it('a failed run names the block and keeps the output of a terminal that had finished', () => {
+  it('R37 a failed run names the block and keeps the output of a terminal that had finished', () => {
     const play = new Play(workflow([fn('T', ''), fn('A', '')], ['Start -> T', 'Start -> A']));
     play.go((name) => (name === 'A' ? { error: 'boom' } : at(name)));
     expect(play.replica.error).toMatchObject({ code: 'X', message: 'boom', blockId: 'A', blockName: 'A' });
     expect(play.output()).toEqual({ at: 'T' });
   });
 
-  it('executionOrder counts starts over the whole run; a container counts when it ends', () => {
+  it('R38 executionOrder counts starts over the whole run; a container counts when it ends', () => {
     const play = new Play(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, fn('A', '')), fn('Z', '')],
@@ -173,7 +173,7 @@ describe('a run as a fold over its journal', () => {
     ]);
   });
 
-  it('two folds of one journal are the same value, and late entries change nothing', () => {
+  it('R41 two folds of one journal are the same value, and late entries change nothing', () => {
     const drawn = workflow(
       [
         parallel(
@@ -198,7 +198,7 @@ describe('a run as a fold over its journal', () => {
     expect(again.pending()).toEqual([]);
   });
 
-  it('R20 a branch never sees what another branch left, also of an earlier activation', () => {
+  it('R35 a branch never sees what another branch left, also of an earlier activation', () => {
     const inner = parallel(
       'P',
       { parallelType: 'count', count: 2 },
@@ -226,7 +226,7 @@ describe('a run as a fold over its journal', () => {
     ]);
   });
 
-  it('R19 a later turn sees what an earlier one left', () => {
+  it('R34 a later turn sees what an earlier one left', () => {
     const play = new Play(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, condition('C', { yes: 'true' }), fn('A', ''))],
@@ -241,5 +241,16 @@ describe('a run as a fold over its journal', () => {
       return name === 'C.0' ? { port: 'condition-yes' } : at(name);
     });
     expect(seen).toEqual([undefined, { v: { at: 'A.0' } }]);
+  });
+
+  it('R33 a block has one current output: a failure is its error, and a skipped block has none', () => {
+    const play = new Play(
+      workflow([fn('A', ''), fn('B', ''), fn('H', '')], ['Start -> A -> B', 'A:error -> H']),
+    );
+    play.go((name) => (name === 'A' ? { error: 'no' } : at(name)));
+    const { outputs } = play.replica.ledger.root;
+    expect(outputs.get('A')).toMatchObject({ failed: true, value: { v: { error: 'no' } } });
+    expect(outputs.get('H')).toMatchObject({ failed: false, value: { v: { at: 'H' } } });
+    expect(outputs.has('B')).toBe(false);
   });
 });

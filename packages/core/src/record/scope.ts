@@ -9,7 +9,7 @@ export interface Output {
   order: number;
 }
 
-/** A loop's activation: R19 one scope for all its turns, so that a turn sees what earlier ones left. */
+/** A loop's activation: R34: one scope for all its turns, so that a turn sees what earlier ones left. */
 export interface LoopScope {
   index: number;
   items: Stored | undefined;
@@ -18,7 +18,7 @@ export interface LoopScope {
   results: Stored[][];
 }
 
-/** A parallel's activation: R20 a scope of its own for every branch. */
+/** A parallel's activation: R35: a scope of its own for every branch. */
 export interface ParallelScope {
   items: Stored | undefined;
   branches: Map<number, BranchScope>;
