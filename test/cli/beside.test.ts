@@ -62,8 +62,9 @@ describe('while another process runs the data folder', () => {
 
   it('an answer reaches a run there, and what comes of it is shown here', async () => {
     const drawn: DrawnWorkflow = {
-      blocks: { s: start(), ask: QUESTION, nap: NAP, end: code('return <approve.ok>', { name: 'End' }) },
-      edges: ['s > ask', 's > nap', 'ask > end'],
+      // Code that never ends keeps the other process at work.
+      blocks: { s: start(), ask: QUESTION, spin: code('for (;;);'), end: { type: 'variables', name: 'End' } },
+      edges: ['s > ask', 's > spin', 'ask > end'],
     };
     const { cwd, runId, other } = await running(drawn, '‖ Approve');
     const here = startHeddle(['runs', 'resume', runId, '--input', '{"ok": true}', '--env', 'A=1'], { cwd });
@@ -77,8 +78,8 @@ describe('while another process runs the data folder', () => {
 
   it('a wrong answer is refused here', async () => {
     const drawn: DrawnWorkflow = {
-      blocks: { s: start(), ask: QUESTION, nap: NAP },
-      edges: ['s > ask', 's > nap'],
+      blocks: { s: start(), ask: QUESTION, spin: code('for (;;);') },
+      edges: ['s > ask', 's > spin'],
     };
     const { cwd, runId } = await running(drawn, '‖ Approve');
     const { exit, stderr } = await heddle(['runs', 'resume', runId, '--input', '{"ok": 7}'], { cwd });

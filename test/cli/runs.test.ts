@@ -154,8 +154,8 @@ describe('a run that needs a person', () => {
     );
     expect(ran.stderr).toContain('--env KEY\n');
     const without = await heddle(['runs', 'resume', runId, '--input', '{"approved": true}'], { cwd });
-    expect(without.exit).toBe(3);
-    expect(without.stderr).toContain('{{KEY}}');
+    expect(without.exit).toBe(2);
+    expect(without.stderr).toContain('The run needs a value for {{KEY}}');
     const given = await heddle(
       ['runs', 'resume', runId, '--input', '{"approved": true}', '--env', 'KEY=twelve-chars'],
       { cwd },

@@ -81,13 +81,16 @@ async function pointOf(
   );
 }
 
-/** The run as it goes on; a refused answer rejects its result. */
+/** The run as it goes on; a refused answer rejects its result. A run that lacks a value is left as it is. */
 async function goOn(
   engine: Engine,
   { runId, token, input }: Request,
   select: readonly string[],
 ): Promise<RunHandle> {
   const handle = await engine.attach(runId);
+  const { suspended } = await engine.getRun(runId);
+  if (suspended !== null)
+    throw new UsageError(suspended, 'Nothing was done. Values are given by --env and --env-file.');
   if (token === undefined) return handle;
   const result = engine.resume(runId, { token, input, ...(select.length > 0 && { select }) });
   return {

@@ -1,0 +1,132 @@
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from './support/data-folder.ts';
+import { heddle } from './support/heddle.ts';
+
+const EXAMPLES = fileURLToPath(new URL('../examples', import.meta.url));
+
+/** The output of an example, run as its notes say; `cwd` holds its data. */
+async function outputOf(file: string, ...args: string[]): Promise<unknown> {
+  const { exit, stdout, stderr } = await heddle(['run', `${EXAMPLES}/${file}`, ...args], {
+    cwd: dataFolder(),
+  });
+  expect(stderr).not.toContain('!');
+  expect(exit).toBe(0);
+  return JSON.parse(stdout);
+}
+
+describe('the examples', () => {
+  const workflows = readdirSync(EXAMPLES, { recursive: true, encoding: 'utf8' }).filter(
+    (file) => file.endsWith('.json') && !file.endsWith('.mocks.json'),
+  );
+
+  it.each(workflows)('%s has nothing to complain about but types that need a mock', async (file) => {
+    const { stdout } = await heddle(['check', '--json', `${EXAMPLES}/${file}`]);
+    const { diagnostics } = JSON.parse(stdout) as { diagnostics: { code: string; blockId: string }[] };
+    const others = diagnostics.filter(({ code }) => code !== 'BLOCK_TYPE_UNKNOWN');
+    expect(others).toEqual([]);
+  });
+
+  it('order-triage: runs offline, as it is', async () => {
+    expect(await outputOf('order-triage.json')).toMatchObject({
+      status: 200,
+      data: {
+        orderId: 'A-1001',
+        decision: 'review',
+        subtotal: 213.6,
+        reasons: ['stock: More than 30 of COASTER'],
+        lines: [
+          { sku: 'MUG-BLUE', amount: 102.6 },
+          { sku: 'TEAPOT', amount: 48 },
+          { sku: 'COASTER', amount: 63 },
+        ],
+      },
+    });
+  });
+
+  it('order-triage: ships a small order, refuses one without items', async () => {
+    const small = '{"orderId": "B", "items": [{"sku": "MUG", "quantity": 2, "price": 9.5}]}';
+    expect(await outputOf('order-triage.json', '--input', small)).toMatchObject({
+      data: { decision: 'ship', subtotal: 19 },
+    });
+    expect(await outputOf('order-triage.json', '--input', '{"items": []}')).toMatchObject({
+      status: 422,
+      data: { decision: 'refuse', reasons: ['The order has no items.'] },
+    });
+  });
+
+  it('approval: waits for a person, and books what was approved', async () => {
+    const cwd = dataFolder();
+    const asked = await heddle(['run', `${EXAMPLES}/approval.json`], { cwd });
+    expect(asked.exit).toBe(3);
+    const [, command] = /→ heddle (runs resume \w+)/.exec(asked.stderr)!;
+    const { exit, stdout } = await heddle([...command!.split(' '), '--input', '{"approved": true}'], { cwd });
+    expect(JSON.parse(stdout)).toMatchObject({ result: { status: 'booked', amount: 369.9 } });
+    expect(exit).toBe(0);
+  });
+
+  it('approval: pays small claims without asking', async () => {
+    const small = '{"receipts": [{"what": "Tea", "amount": 3.5}]}';
+    expect(await outputOf('approval.json', '--input', small)).toMatchObject({
+      result: { status: 'booked', amount: 3.5 },
+    });
+  });
+
+  it('support-agent: runs with a scripted model and a mocked chat', async () => {
+    const mocks = ['--mocks', `${EXAMPLES}/support-agent.mocks.json`];
+    expect(await outputOf('support-agent.json', ...mocks)).toMatchObject({
+      result: { topic: 'Sign-in', urgency: 'urgent', alerted: '1767225600.000100', draft: null },
+    });
+  });
+
+  it('nested-batches: turns in branches in turns', async () => {
+    const { result } = (await outputOf('nested-batches.json', '--input', '{"batchSize": 4}')) as {
+      result: string[];
+    };
+    expect(result).toHaveLength(7);
+    expect(result[0]).toBe('1.1 Aachen: 3 turns, error 0.75');
+    expect(result.at(-1)).toBe('2.3 Gera: 2 turns, error 1');
+  });
+
+  it('error-handling: retries, goes on at an error port, collects', async () => {
+    const { stdout, stderr, exit } = await heddle(['run', `${EXAMPLES}/error-handling.json`], {
+      cwd: dataFolder(),
+    });
+    expect(exit).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      result: {
+        rate: { source: 'yesterday' },
+        read: ['news', 'weather'],
+        failed: [expect.stringContaining('nonsense')],
+      },
+    });
+    expect(stderr).toContain('↻ Exchange Rates');
+    expect(stderr).toContain('failed; its error port goes on');
+    expect(stderr).toContain('failed; collected');
+  });
+
+  it('child-workflow: prices every product in a workflow of its own', async () => {
+    const folder = `${EXAMPLES}/child-workflow`;
+    expect(await outputOf('child-workflow/quote.json', '--workflows', folder)).toMatchObject({
+      result: { total: 1376 },
+    });
+  });
+});
+
+describe('the programs that embed the engine', () => {
+  const run = promisify(execFile);
+
+  it.each([
+    ['embed/embed.ts', 10, '"orderId": "B-2002"'],
+    ['custom-block/shout.ts', 15, '"said":"HELLO WEAVER!HELLO WEAVER!HELLO WEAVER!"'],
+  ])('%s says what it should, in at most %d lines', async (file, most, said) => {
+    const path = `${EXAMPLES}/${file}`;
+    expect(readFileSync(path, 'utf8').trimEnd().split('\n').length).toBeLessThanOrEqual(most);
+    const { stdout, stderr } = await run(process.execPath, [path], { cwd: dataFolder() });
+    expect(stdout).toContain(said);
+    expect(stderr).toBe('');
+  });
+});
