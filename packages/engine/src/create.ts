@@ -5,14 +5,16 @@ import { LocalEngine } from './engine.ts';
 import { environmentOf } from './environment.ts';
 import { builtInExecutors } from './executors/built-ins.ts';
 import { createRegistry } from './executors/registry.ts';
+import type { Registry } from './executors/registry.ts';
 import type { Outlet } from './executors/services.ts';
 import { CodeService } from './local/code.ts';
 import { serveControl } from './local/control.ts';
+import { Keeper } from './local/keeper.ts';
 import { Runtime } from './local/runtime.ts';
 import { Values } from './local/values.ts';
-import type { EngineParts } from './parts.ts';
 import { createRedactor } from './secrets/redactor.ts';
 import { openStores } from './store/open.ts';
+import type { Stores } from './store/stores.ts';
 import type { Engine, EngineOptions } from './types.ts';
 
 /** An `api` block may wait this long for an answer unless it says otherwise. */
@@ -27,13 +29,23 @@ const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
  * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, EXECUTOR_DUPLICATE.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
-  const { clock = systemClock, data, durability } = options;
+  // A mistake in the options is told before anything is opened.
   const registry = createRegistry(builtInExecutors, options.blocks);
-  const stores = openStores({ data, durability, clock });
+  const { data, durability, clock = systemClock, onError = reportLoudly } = options;
+  const stores = openStores({ data, durability, clock, onError: (error) => onError(error, undefined) });
+  return createEngineOn(stores, registry, options);
+}
+
+/** `createEngine` on stores that are open; it closes them. */
+export async function createEngineOn(
+  stores: Stores,
+  registry: Registry,
+  options: EngineOptions,
+): Promise<Engine> {
+  const { clock = systemClock, onError: report = reportLoudly, takeUp = true } = options;
   const values = new Values(stores.values);
   const { env, secrets } = environmentOf(options.env ?? {});
   const definitions = new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() });
-  const report = options.onError ?? reportLoudly;
   const code = new CodeService(sandboxOptions(options));
   const runtime = new Runtime({
     stores,
@@ -41,7 +53,7 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     clock,
     registry,
     env,
-    redactor: createRedactor(secrets),
+    keeper: new Keeper(values, createRedactor(secrets)),
     code,
     codeLimits: codeLimits(options),
     egress: outlet(options),
@@ -49,25 +61,22 @@ export async function createEngine(options: EngineOptions = {}): Promise<Engine>
     definitions,
     report,
   });
-  const stopControl = serveControl({ stores, runtime, registry, values, clock });
-  const parts: EngineParts = {
-    stores,
-    values,
-    clock,
-    registry,
-    definitions,
-    runtime,
-    close: async (graceMs) => {
-      await stopControl();
-      const grace = within(clock, graceMs);
-      await runtime.close(grace.over);
-      grace.cancel();
-      await code.close();
-      stores.close();
-    },
+  const stopControl = serveControl({ stores, runtime, registry, values, clock }, takeUp);
+  const close = async (graceMs: number): Promise<void> => {
+    await stopControl();
+    const grace = within(clock, graceMs);
+    await runtime.close(grace.over);
+    grace.cancel();
+    await code.close();
+    stores.close();
   };
-  if (options.takeUp !== false) await runtime.takeUp();
-  return new LocalEngine(parts);
+  try {
+    if (takeUp) await runtime.takeUp();
+  } catch (error) {
+    await close(0);
+    throw error;
+  }
+  return new LocalEngine({ stores, values, clock, registry, definitions, runtime, close });
 }
 
 /** Time that is over by itself, or no longer waited for: a timer left behind would keep the process alive. */

@@ -7,6 +7,8 @@ import { runEvents } from './local/handle.ts';
 import { findBlock } from './local/plan-facts.ts';
 import { resumeRun } from './local/resume.ts';
 import type { ActiveRun } from './local/run.ts';
+import { runNotFound } from './local/run-errors.ts';
+import type { Values } from './local/values.ts';
 import type { Reused } from './rerun.ts';
 import { reuse } from './rerun.ts';
 import { detailOf, resourceOf } from './resource.ts';
@@ -18,6 +20,7 @@ import type {
   ExecuteOptions,
   ListQuery,
   RunDetail,
+  RunEvent,
   RunHandle,
   RunResource,
   WorkflowSource,
@@ -38,7 +41,8 @@ export class LocalEngine implements Engine {
     this.parts = parts;
   }
 
-  deploy(workflow: unknown, options: { fileName?: string; compat?: boolean } = {}): Promise<Deployed> {
+  async deploy(workflow: unknown, options: { fileName?: string; compat?: boolean } = {}): Promise<Deployed> {
+    this.expectOpen();
     return this.parts.definitions.deploy(workflow, options);
   }
 
@@ -51,6 +55,7 @@ export class LocalEngine implements Engine {
   }
 
   async start(workflow: WorkflowSource, input: Json = {}, options: ExecuteOptions = {}): Promise<RunHandle> {
+    this.expectOpen();
     const found = await this.parts.definitions.resolve(workflow, options.version);
     const start = options.start === undefined ? found.plan.start : startBlock(found.plan, options.start);
     return this.launch(found, { start, input, options });
@@ -72,25 +77,45 @@ export class LocalEngine implements Engine {
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       ...(reused && { reused }),
     });
-    const handle = this.handle(run, options);
-    const { signal } = options;
-    const cancel = (): void => run.cancel('The caller aborted.');
-    if (signal?.aborted) cancel();
-    else signal?.addEventListener('abort', cancel, { once: true });
-    return handle;
+    if (options.signal) this.cancelWith(options.signal, run);
+    return this.handle(run, options);
   }
 
-  private handle(run: ActiveRun, { select }: Selection): RunHandle {
-    const { values, clock } = this.parts;
+  /** The signal may outlive the run by far, and must not hold it. */
+  private cancelWith(signal: AbortSignal, run: ActiveRun): void {
+    const { runId } = run;
+    const cancel = (): void => {
+      // A run that cannot be cancelled has been reported, and its result rejects.
+      this.cancel(runId, 'The caller aborted.').catch(() => undefined);
+    };
+    if (signal.aborted) return cancel();
+    signal.addEventListener('abort', cancel, { once: true });
+    const stop = run.listen((event) => {
+      if (event.type !== 'rest' || event.rest !== 'ended') return;
+      signal.removeEventListener('abort', cancel);
+      stop();
+    });
+  }
+
+  private handle(started: ActiveRun, { select }: Selection): RunHandle {
+    const { values, clock, runtime } = this.parts;
+    const { runId } = started;
+    let held = started;
+    const current = async (): Promise<ActiveRun | undefined> => {
+      if (held.away) held = (await runtime.open(runId)) ?? held;
+      return held.away ? undefined : held;
+    };
+    const now = (): number => clock.now();
     return {
-      runId: run.runId,
+      runId,
       result: async () => {
-        await run.rested();
-        return this.resource(run.runId, { ...(select && { select }) });
+        this.expectOpen();
+        await (await current())?.rested();
+        return this.resource(runId, { ...(select && { select }) });
       },
-      events: () => runEvents(run, values, () => clock.now()),
+      events: () => (held.away ? laterEvents(current, values, now) : runEvents(held, values, now)),
       cancel: async (reason) => {
-        await this.cancel(run.runId, reason);
+        await this.cancel(runId, reason);
       },
     };
   }
@@ -98,21 +123,23 @@ export class LocalEngine implements Engine {
   private async resource(runId: string, { select }: Selection): Promise<RunResource> {
     const { runs } = this.parts.stores;
     const record = await runs.record(runId);
-    if (!record) throw notFound(runId);
+    if (!record) throw runNotFound(runId);
     return resourceOf(record, this.parts.values, { select, logs: select ? await runs.logs(runId) : [] });
   }
 
   async getRun(runId: string, { select }: Selection = {}): Promise<RunDetail> {
+    this.expectOpen();
     const { runs } = this.parts.stores;
-    const record = this.parts.runtime.running(runId)?.record() ?? (await runs.record(runId));
-    if (!record) throw notFound(runId);
+    const record = await (this.parts.runtime.running(runId)?.record() ?? runs.record(runId));
+    if (!record) throw runNotFound(runId);
     return detailOf(record, this.parts.values, { select, logs: select ? await runs.logs(runId) : [] });
   }
 
   async getLogs(runId: string): Promise<Shown[]> {
+    this.expectOpen();
     const { stores, values, runtime } = this.parts;
     await runtime.running(runId)?.save();
-    if (!(await stores.runs.header(runId))) throw notFound(runId);
+    if (!(await stores.runs.header(runId))) throw runNotFound(runId);
     const logs = await stores.runs.logs(runId);
     return Promise.all(
       logs.map(async (log) => ({
@@ -124,22 +151,19 @@ export class LocalEngine implements Engine {
   }
 
   async getTrace(runId: string): Promise<Span> {
+    this.expectOpen();
     const { stores, runtime } = this.parts;
-    const run = runtime.running(runId);
-    await run?.save();
-    const record = run?.record() ?? (await stores.runs.record(runId));
-    if (!record) throw notFound(runId);
+    await runtime.running(runId)?.save();
+    const record = await stores.runs.record(runId);
+    if (!record) throw runNotFound(runId);
     return traceOf(record, await stores.runs.logs(runId));
   }
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
+    this.expectOpen();
     const { status, ...rest } = query;
     const page = await this.parts.stores.runs.list({ ...rest, ...(status && { status: [...status] }) });
-    const runs = await Promise.all(
-      page.runs.map((record) =>
-        detailOf(this.parts.runtime.running(record.runId)?.record() ?? record, this.parts.values),
-      ),
-    );
+    const runs = await Promise.all(page.runs.map((record) => detailOf(record, this.parts.values)));
     return { runs, nextCursor: page.cursor ?? null };
   }
 
@@ -147,21 +171,14 @@ export class LocalEngine implements Engine {
     runId: string,
     options: { token?: string; input?: Json } & Selection = {},
   ): Promise<RunResource> {
-    const run = await resumeRun(this.parts, runId, options);
-    await run?.rested();
+    this.expectOpen();
+    await resumeRun(this.parts, runId, options, async (run) => run?.rested());
     return this.resource(runId, options);
   }
 
   async cancel(runId: string, reason?: string): Promise<boolean> {
-    const run = await this.parts.runtime.open(runId);
-    if (!run) {
-      if (await this.parts.stores.runs.header(runId)) return false;
-      throw notFound(runId);
-    }
-    const over = run.over();
-    run.cancel(reason);
-    await over;
-    return true;
+    this.expectOpen();
+    return this.parts.runtime.cancel(runId, reason);
   }
 
   async runFromBlock(
@@ -169,14 +186,10 @@ export class LocalEngine implements Engine {
     block: string,
     options: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions = {},
   ): Promise<RunHandle> {
-    const { stores, definitions, values, runtime } = this.parts;
-    if (runtime.running(runId))
-      throw new EngineError(
-        'RUN_NOT_SETTLED',
-        `Run ${runId} is still going: wait for its end, or cancel it.`,
-      );
+    this.expectOpen();
+    const { stores, definitions, values } = this.parts;
     const header = await stores.runs.header(runId);
-    if (!header) throw notFound(runId);
+    if (!header) throw runNotFound(runId);
     const plan = await definitions.plan(header.planHash);
     const found =
       options.workflow === undefined
@@ -195,11 +208,16 @@ export class LocalEngine implements Engine {
   }
 
   async attach(runId: string): Promise<RunHandle> {
+    this.expectOpen();
     const run = await this.parts.runtime.open(runId);
     if (run) return this.handle(run, {});
     if (await this.parts.stores.runs.header(runId))
       throw new EngineError('RUN_ENDED', `Run ${runId} has ended.`);
-    throw notFound(runId);
+    throw runNotFound(runId);
+  }
+
+  private expectOpen(): void {
+    if (this.closed) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: open another one.');
   }
 
   close(options: { graceMs?: number } = {}): Promise<void> {
@@ -208,8 +226,13 @@ export class LocalEngine implements Engine {
   }
 }
 
-function notFound(runId: string): EngineError {
-  return new EngineError('RUN_NOT_FOUND', `There is no run ${runId}.`, { details: { runId } });
+async function* laterEvents(
+  current: () => Promise<ActiveRun | undefined>,
+  values: Values,
+  now: () => number,
+): AsyncGenerator<RunEvent> {
+  const run = await current();
+  if (run) yield* runEvents(run, values, now);
 }
 
 /** The block that `reference` names, when a run can start at it. Throws BLOCK_NOT_FOUND, START_NOT_FOUND. */

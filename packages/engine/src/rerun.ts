@@ -15,7 +15,7 @@ export interface Reused {
  * What a run that starts at `reference` takes over from an earlier run (R-rules of run-from-block): the outputs of the
  * top-level blocks that are not downstream of it, and the variables.
  *
- * Throws BLOCK_NOT_FOUND; BLOCK_NOT_RESTARTABLE inside a container, and where a block that leads there had not run.
+ * Throws RUN_NOT_SETTLED for a run that has not ended; BLOCK_NOT_FOUND; BLOCK_NOT_RESTARTABLE inside a container, and where a block that leads there had not run.
  */
 export function reuse(
   plan: Plan,
@@ -25,6 +25,12 @@ export function reuse(
   const block = findBlock(plan, reference);
   const replica = new Replica(source.runId, source.plan);
   for (const entry of source.entries) replica.apply(entry);
+  if (replica.rest() !== 'ended') {
+    throw new EngineError(
+      'RUN_NOT_SETTLED',
+      `Run ${source.runId} has not ended: wait for its end, or cancel it.`,
+    );
+  }
   const { outputs } = replica.ledger.root;
   const index = restartIndex(plan, block);
   if (!block.trigger)

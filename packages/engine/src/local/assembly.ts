@@ -1,4 +1,3 @@
-import type { NewRun, Plan } from '@heddle/core';
 import type { BlockConfig, Region } from '@heddle/core/blocks';
 import type { Place } from '@heddle/core/run';
 import PQueue from 'p-queue';
@@ -10,21 +9,26 @@ import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks } from '../mocks/mocks.ts';
 import { callChild } from './children.ts';
 import type { Children } from './children.ts';
+import type { Job } from './job.ts';
 import { declaredInputs } from './plan-facts.ts';
 import type { Reader } from './reader.ts';
 import { ActiveRun } from './run.ts';
+import type { RestEvent, RunParts } from './run-parts.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
-type Gate = <T>(work: () => Promise<T>) => Promise<T>;
+type Gate = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
 
 /** A run with everything that its blocks reach: executors or mocks, sandbox, network, children. */
 export function assembleRun(
   children: Children,
   parts: RuntimeParts,
-  of: { header: NewRun; plan: Plan; engineQueue: PQueue },
+  of: Pick<RunParts, 'header' | 'plan'> & {
+    engineQueue: PQueue;
+    moved(run: ActiveRun, event: RestEvent): void;
+  },
 ): ActiveRun {
   const { header, plan, engineQueue } = of;
-  const { stores, values, clock, env, redactor } = parts;
+  const { stores, values, clock, env, keeper } = parts;
   const mocks = header.mocks === null ? NO_MOCKS : parseMocks(header.mocks);
   const facts: RunFacts = {
     variables: plan.variables,
@@ -33,7 +37,8 @@ export function assembleRun(
     codeLimits: parts.codeLimits,
   };
   const queue = new PQueue({ concurrency: parts.concurrency.run });
-  const gate: Gate = (work) => queue.add(() => engineQueue.add(work));
+  // An abort gives the place in the queue free, whether the work has begun or not.
+  const gate: Gate = (work, signal) => queue.add(() => engineQueue.add(work, { signal }), { signal });
   const run: ActiveRun = new ActiveRun({
     header,
     plan,
@@ -42,15 +47,14 @@ export function assembleRun(
     values,
     env,
     gate,
-    redact: (value) => redactor.json(value),
-    redactText: (text) => redactor.text(text),
+    keeper,
+    moved: (event) => of.moved(run, event),
     executorOf: (block, nth) => {
       const scripted = mocks.valuesFor(block);
       if (scripted) return inline(block, () => ({ output: {}, ...mockResult(block, scripted, nth) }));
       return block.trigger ? starter(block, run, parts) : registered(block, parts);
     },
-    services: (place, reader, signal) =>
-      servicesOf({ children, parts, run, place, reader, signal, facts, gate }),
+    services: (place, reader, job) => servicesOf({ children, parts, run, place, reader, job, facts, gate }),
     report: (error, runId) => parts.report(error, runId),
   });
   return run;
@@ -67,9 +71,10 @@ function starter(block: BlockConfig, run: ActiveRun, parts: RuntimeParts): Engin
     executionId: run.runId,
     startTime: new Date(header.createdMs).toISOString(),
   };
-  return inline(block, async () => {
-    const input = await parts.values.load(replica.ledger.input);
-    return { output: startOutput(block, input, metadata) };
+  return inline(block, () => {
+    const { input } = replica.ledger;
+    if ('v' in input) return { output: startOutput(block, input.v, metadata) };
+    return parts.values.load(input).then((loaded) => ({ output: startOutput(block, loaded, metadata) }));
   });
 }
 
@@ -85,7 +90,7 @@ interface ServiceParts {
   run: ActiveRun;
   place: Place;
   reader: Reader;
-  signal: () => AbortSignal;
+  job: Job;
   facts: RunFacts;
   gate: Gate;
 }
@@ -96,14 +101,14 @@ function servicesOf({
   run,
   place,
   reader,
-  signal,
+  job,
   facts,
   gate,
 }: ServiceParts): ExecutorServices {
   const { replica } = run;
   const address = (): number[] => replica.index.addressOf(place.block, place.scope);
   return {
-    sandbox: () => parts.code.gated(gate),
+    sandbox: () => parts.code.gated((work) => gate(work, job.signal)),
     egress: () => parts.egress(),
     lookup: reader,
     run: facts,
@@ -114,8 +119,7 @@ function servicesOf({
       const { id, name } = found.plan.workflow;
       return { workflowId: id, name, inputs: declaredInputs(found.plan) };
     },
-    child: (request) =>
-      callChild(children, { parent: run, place, request, signal: signal() }, replica.tryAt(address())),
+    child: (request) => callChild(children, { parent: run, place, request, signal: job.signal }, job.attempt),
   };
 }
 

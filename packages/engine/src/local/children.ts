@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
-import { key } from '@heddle/core/run';
-import type { Place, Rest } from '@heddle/core/run';
+import { isBlockError, isEngineError } from '@heddle/core';
+import type { EngineErrorCode } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
+import { key } from '@heddle/core/run';
+import type { Place, Rest } from '@heddle/core/run';
+import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
+import { Fault } from './fault.ts';
 import type { ActiveRun } from './run.ts';
 
 /** Where child runs come from. */
@@ -13,11 +16,12 @@ export interface Children {
   childOutcome(runId: string): Promise<ChildOutcome>;
 }
 
-/** A block that runs a child, with the try that does. */
+/** A block that runs a child. */
 export interface ChildCall {
   parent: ActiveRun;
   place: Place;
   request: ChildRequest;
+  /** Aborted with an EngineError when the parent only stops here, with any other error when it wants the child no more. */
   signal: AbortSignal;
 }
 
@@ -33,38 +37,72 @@ export function childRunId(parentRunId: string, place: Place, attempt: number): 
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
+/** Ids of the child runs that the run waits for. */
+export function awaitedChildren({ runId, replica }: Pick<ActiveRun, 'runId' | 'replica'>): string[] {
+  const { index } = replica;
+  return replica
+    .pending()
+    .flatMap((command) =>
+      command.type === 'run' && index.node(command.at).class === 'child'
+        ? [childRunId(runId, index.placeOf(command.at), command.try)]
+        : [],
+    );
+}
+
+/** What the caller of a child has done wrong: it fails the block. Anything else stops the run. */
+const REFUSALS: ReadonlySet<string> = new Set<EngineErrorCode>([
+  'WORKFLOW_NOT_FOUND',
+  'WORKFLOW_INVALID',
+  'INPUT_INVALID',
+  'OPTIONS_INVALID',
+]);
+
 /** Runs the child to its end; its rests are its parent's, and its parent's cancel reaches it. */
 export async function callChild(children: Children, call: ChildCall, attempt: number): Promise<ChildOutcome> {
-  const { parent, place, signal } = call;
-  const runId = childRunId(parent.runId, place, attempt);
-  const child = await children.childRun(runId, call);
-  if (!child) return children.childOutcome(runId);
-  const cancel = (): void => child.cancel('The parent run was stopped.');
-  signal.addEventListener('abort', cancel, { once: true });
+  const runId = childRunId(call.parent.runId, call.place, attempt);
+  try {
+    const child = await children.childRun(runId, call);
+    if (child) await ended(child, call);
+    return await children.childOutcome(runId);
+  } catch (error) {
+    const refused = isBlockError(error) || (isEngineError(error) && REFUSALS.has(error.code));
+    throw refused ? error : new Fault(error);
+  }
+}
+
+function ended(child: ActiveRun, { parent, place, signal }: ChildCall): Promise<void> {
   const tell = (rest: Rest): void => {
     const on = rest === 'human' || rest === 'time' ? rest : null;
-    if (rest !== 'ended') parent.post({ type: 'blocked', ...place, childRunId: runId, on });
+    parent.post({ type: 'blocked', ...place, childRunId: child.runId, on });
+    parent.heard(place);
+    if (child.suspended !== undefined) parent.suspend(child.suspended);
   };
-  try {
-    await new Promise<void>((resolve, reject) => {
-      const stop = child.listen((event) => {
-        if (event.type !== 'rest') return;
-        tell(event.rest);
-        if (event.error !== undefined) reject(event.error as Error);
-        else if (event.rest === 'ended') resolve();
-        else return;
-        stop();
-      });
-      if (child.ended()) {
-        stop();
-        resolve();
-      } else if (child.replica.rest() !== 'running') tell(child.replica.rest());
-      if (signal.aborted) cancel();
+  return new Promise((resolve, reject) => {
+    const leave = (): void => {
+      stop();
+      signal.removeEventListener('abort', abort);
+    };
+    const abort = (): void => {
+      leave();
+      const reason = signal.reason as Error;
+      // The child reports by itself when it cannot be cancelled.
+      if (!isEngineError(reason)) child.cancel('The parent run was stopped.').catch(() => undefined);
+      reject(reason);
+    };
+    const stop = child.listen((event) => {
+      if (event.type !== 'rest') return;
+      if (event.error === undefined && event.rest !== 'ended') return tell(event.rest);
+      leave();
+      if (event.error === undefined) resolve();
+      else reject(event.error);
     });
-  } finally {
-    signal.removeEventListener('abort', cancel);
-  }
-  return children.childOutcome(runId);
+    signal.addEventListener('abort', abort, { once: true });
+    if (signal.aborted) abort();
+    else if (child.ended() || child.broken) {
+      leave();
+      child.rested().then(resolve, reject);
+    } else tell(child.replica.rest());
+  });
 }
 
 /** A child's output as its parent's block shows it. */

@@ -1,4 +1,3 @@
-import { EngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { EngineParts } from '../parts.ts';
@@ -7,31 +6,29 @@ import { resumeRun } from './resume.ts';
 
 type Parts = Pick<EngineParts, 'stores' | 'runtime' | 'registry' | 'values' | 'clock'>;
 
-/** Answers what other processes ask of the one that runs the data folder; the returned function stops. */
-export function serveControl(parts: Parts): () => Promise<void> {
-  return parts.stores.control.serve((request) => answer(parts, request));
+/**
+ * Answers what other processes ask of the one that runs the data folder; the returned function stops. An engine that
+ * does not take runs up (`takeUp` false) moves none but its own: other resumes are left to the next owner.
+ */
+export function serveControl(parts: Parts, takeUp: boolean): () => Promise<void> {
+  return parts.stores.control.serve((request) =>
+    takeUp || request.kind === 'cancel' || parts.runtime.isOwn(request.runId)
+      ? answer(parts, request)
+      : undefined,
+  );
 }
 
 async function answer(parts: Parts, request: ControlRequest): Promise<Json> {
   const { runId, kind } = request;
   const payload = isJsonObject(request.payload) ? request.payload : {};
-  if (kind === 'cancel') return { cancelled: await cancel(parts, runId, payload['reason']) };
-  const token = payload['token'];
-  await resumeRun(parts, runId, {
-    input: payload['input'] ?? {},
-    ...(typeof token === 'string' && { token }),
-  });
+  const { reason, token, input = {} } = payload;
+  if (kind === 'cancel')
+    return { cancelled: await parts.runtime.cancel(runId, typeof reason === 'string' ? reason : undefined) };
+  await resumeRun(
+    parts,
+    runId,
+    { input, ...(typeof token === 'string' && { token }) },
+    async () => undefined,
+  );
   return { resumed: true };
-}
-
-async function cancel(parts: Parts, runId: string, reason: Json | undefined): Promise<boolean> {
-  const run = await parts.runtime.open(runId);
-  if (!run) {
-    if (await parts.stores.runs.header(runId)) return false;
-    throw new EngineError('RUN_NOT_FOUND', `There is no run ${runId}.`);
-  }
-  const over = run.over();
-  run.cancel(typeof reason === 'string' ? reason : undefined);
-  await over;
-  return true;
 }

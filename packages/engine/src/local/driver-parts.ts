@@ -1,17 +1,23 @@
 import type { Clock } from '@heddle/core';
 import type { Applied, Command, Entry, Replica } from '@heddle/core/run';
 
+/** An entry that the replica has taken in, and what it has led to. */
+export interface Fed {
+  entry: Entry;
+  applied: Applied;
+}
+
 /** What a driver drives, and what it drives it with. */
 export interface DriverParts {
   replica: Replica;
   clock: Clock;
   /** Writes entries so that they outlive what the deployment promises to survive. */
-  append(runId: string, entries: readonly Entry[]): Promise<void> | void;
+  append(entries: readonly Entry[]): Promise<void> | void;
   /** Carries out a command; its answer comes back by `post`. */
   perform(command: Command): void;
-  /** What an entry has led to, once it is written. */
-  observe(entry: Entry, applied: Applied): void;
-  /** The journal cannot be written: the run stops here and goes on from its journal at the next start. */
+  /** Entries that are written now, before their commands are carried out. */
+  observe(batch: readonly Fed[]): void;
+  /** The journal cannot be written: the driver is to be stopped, and the run goes on from its journal later. */
   broken(error: unknown): void;
   /** Nothing is left to feed. */
   settled(): void;

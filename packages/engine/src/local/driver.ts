@@ -1,7 +1,9 @@
-import type { Applied, Entry, EntryBody } from '@heddle/core/run';
-import type { DriverParts } from './driver-parts.ts';
+import type { EntryBody } from '@heddle/core/run';
+import type { DriverParts, Fed } from './driver-parts.ts';
+import { Inbox } from './inbox.ts';
+import type { Told } from './inbox.ts';
 
-/** Entries after which other work of the process gets its turn. */
+/** Batches after which other work of the process gets its turn. */
 const BREATH = 256;
 
 /**
@@ -11,64 +13,67 @@ const BREATH = 256;
  * 2. There are no rules here: what happens next is the machine's answer.
  */
 export class Driver {
-  private readonly inbox: EntryBody[] = [];
   private readonly parts: DriverParts;
-  private pumping = false;
-  private stopped = false;
+  private readonly inbox = new Inbox();
+  private readonly flushes: (() => void)[] = [];
+  /** Something is being fed. */
+  busy = false;
+  /** The replica is ahead of the journal. */
+  writing = false;
 
   constructor(parts: DriverParts) {
     this.parts = parts;
   }
 
-  post(body: EntryBody): void {
-    if (this.stopped) return;
-    this.inbox.push(body);
-    if (!this.pumping) void this.pump();
+  post(body: EntryBody, told?: Told): void {
+    this.inbox.post(body, told);
+    if (!this.busy && !this.inbox.empty) void this.pump();
   }
 
-  /** Something is being fed, or waits to be. */
-  get busy(): boolean {
-    return this.pumping || this.inbox.length > 0;
+  /** Resolves when nothing is left to feed. */
+  flushed(): Promise<void> {
+    return this.busy ? new Promise((resolve) => this.flushes.push(resolve)) : Promise.resolve();
   }
 
   /** Takes no more: what happens from now on is found out again at the next start. */
   stop(): void {
-    this.stopped = true;
-    this.inbox.length = 0;
+    this.inbox.close();
   }
 
   private async pump(): Promise<void> {
-    this.pumping = true;
+    this.busy = true;
     try {
-      for (let fed = 0; this.inbox.length > 0 && !this.stopped; fed++) {
-        const batch = this.take();
+      for (let fed = 1; !this.inbox.empty; fed++) {
+        const batch = this.apply();
         if (batch.length === 0) continue;
-        const written = this.parts.append(
-          this.parts.replica.runId,
-          batch.map(({ entry }) => entry),
-        );
+        const written = this.parts.append(batch.map(({ entry }) => entry));
+        this.writing = written !== undefined;
         if (written) await written;
-        else if (fed % BREATH === BREATH - 1) await new Promise(setImmediate);
-        for (const { entry, applied } of batch) this.parts.observe(entry, applied);
+        else if (fed % BREATH === 0) await new Promise(setImmediate);
+        this.writing = false;
+        this.parts.observe(batch);
+        this.inbox.written();
         for (const { applied } of batch) for (const command of applied.commands) this.parts.perform(command);
       }
     } catch (error) {
-      this.stop();
+      this.writing = false;
+      this.inbox.lost();
       this.parts.broken(error);
-    } finally {
-      this.pumping = false;
     }
+    this.busy = false;
+    for (const flush of this.flushes.splice(0)) flush();
     this.parts.settled();
   }
 
-  private take(): { entry: Entry; applied: Applied }[] {
+  private apply(): Fed[] {
     const { replica, clock } = this.parts;
-    const batch: { entry: Entry; applied: Applied }[] = [];
-    for (const body of this.inbox.splice(0)) {
-      const entry: Entry = { seq: replica.seq + 1, atMs: clock.now(), ...body };
+    const batch: Fed[] = [];
+    this.inbox.take((body) => {
+      const entry = { seq: replica.seq + 1, atMs: clock.now(), ...body };
       const applied = replica.apply(entry);
       if (applied.changed) batch.push({ entry, applied });
-    }
+      return applied.changed;
+    });
     return batch;
   }
 }

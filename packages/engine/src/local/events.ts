@@ -1,5 +1,4 @@
 import type { BlockLog, Json, PausePoint, RunFailure } from '@heddle/core';
-import { key } from '@heddle/core/run';
 import type { Applied, Command, Entry, Notice, Replica, Rest, Stored } from '@heddle/core/run';
 import type { RunEvent } from '../types.ts';
 import type { Values } from './values.ts';
@@ -7,9 +6,8 @@ import type { Values } from './values.ts';
 /** What happens in a run, before large values are fetched. */
 export type RawEvent =
   | { type: 'event'; event: RunEvent; output?: Stored | undefined }
-  | { type: 'resumed'; place: string }
   /** The run has come to rest, moves again, or cannot go on. */
-  | { type: 'rest'; rest: Rest; error?: unknown };
+  | { type: 'rest'; rest: Rest; error?: Error };
 
 const LOG_EVENTS = {
   running: 'block:started',
@@ -26,7 +24,6 @@ export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawE
   const events: RawEvent[] = [];
   if (entry.type === 'started')
     events.push(plain({ type: 'run:started', runId, atMs, workflowId: replica.plan.workflow.id }));
-  if (entry.type === 'resumed') events.push({ type: 'resumed', place: key(entry) });
   for (const log of applied.logs) events.push(logEvent(runId, atMs, log));
   for (const notice of applied.notices)
     if (notice.type === 'opened') events.push(turnEvent(replica, atMs, notice));

@@ -3,33 +3,49 @@ import type { BlockExecutor, Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { PausePoint } from '@heddle/core/run';
 import type { EngineParts } from '../parts.ts';
+import { pointClosed, runNotFound } from './run-errors.ts';
 import type { ActiveRun } from './run.ts';
 
 type Parts = Pick<EngineParts, 'stores' | 'runtime' | 'registry' | 'values' | 'clock'>;
 
 /**
- * Submits `input` to a pause point; returns the run as it goes on, or undefined when the same token was answered before
- * and the run has ended since.
+ * Submits `input` to a pause point, and resolves with `then` of the run as it goes on; undefined stands for a run that
+ * has ended since the same token was answered before.
  *
- * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID; a refused resume leaves no trace.
+ * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING; a
+ * refused resume leaves no trace.
  */
-export async function resumeRun(
+export async function resumeRun<T>(
   parts: Parts,
   runId: string,
-  options: { token?: string; input?: Json },
-): Promise<ActiveRun | undefined> {
-  const { token, input = {} } = options;
+  { token, input = {} }: { token?: string; input?: Json },
+  then: (run: ActiveRun | undefined) => Promise<T>,
+): Promise<T> {
   const run = await parts.runtime.open(runId);
-  const point = run?.point(token);
-  if (run && point) {
-    await run.once(point.token, async () =>
-      run.answered(point, input, await outputOf(parts, point, input, run)),
-    );
-    return run;
+  // Somebody who listens keeps the run from being put away.
+  const release = run?.listen(() => undefined);
+  try {
+    await submit(parts, run, { runId, token, input });
+    return await then(run);
+  } finally {
+    release?.();
   }
-  if (token !== undefined && (await answeredBefore(parts, runId, token))) return run;
-  await refuse(parts, runId, { run, token });
-  return run;
+}
+
+async function submit(
+  parts: Parts,
+  run: ActiveRun | undefined,
+  { runId, token, input }: { runId: string; token: string | undefined; input: Json },
+): Promise<void> {
+  const point = run?.pauses.find(token);
+  if (run && point) {
+    if (run.suspended !== undefined)
+      throw new EngineError('ENV_MISSING', run.suspended, { details: { runId } });
+    return run.pauses.answer(point, input, await outputOf(parts, point, input, run));
+  }
+  const answered =
+    token !== undefined && (run?.pauses.answering(token) ?? wasToken(parts, runId, token, 'resumed'));
+  if ((await answered) === false) await refuse(parts, runId, { run, token });
 }
 
 async function outputOf(parts: Parts, point: PausePoint, input: Json, run: ActiveRun): Promise<Json> {
@@ -43,40 +59,37 @@ async function outputOf(parts: Parts, point: PausePoint, input: Json, run: Activ
     block,
     paused: isJsonObject(paused) ? paused : {},
     input,
-    pausedMs: nowMs - point.pausedMs,
+    pausedMs: point.pausedMs,
     nowMs,
   });
 }
 
-/** A repeated resume answers as the first one did. */
-async function answeredBefore(parts: Parts, runId: string, token: string): Promise<boolean> {
+/** True when the journal has opened (`paused`) or answered (`resumed`) a point with this token: a repeated resume answers as the first. */
+async function wasToken(
+  parts: Parts,
+  runId: string,
+  token: string,
+  type: 'paused' | 'resumed',
+): Promise<boolean> {
   const entries = await parts.stores.runs.journal(runId);
-  return entries.some((entry) => entry.type === 'resumed' && entry.token === token);
+  return entries.some((entry) => entry.type === type && entry.token === token);
 }
 
 async function refuse(
   parts: Parts,
   runId: string,
-  at: { run: ActiveRun | undefined; token: string | undefined },
+  { run, token }: { run: ActiveRun | undefined; token: string | undefined },
 ): Promise<never> {
-  const { run, token } = at;
   if (!run) {
     if (await parts.stores.runs.header(runId))
       throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it waits for a person.`);
-    throw new EngineError('RUN_NOT_FOUND', `There is no run ${runId}.`);
+    throw runNotFound(runId);
   }
-  const open = [...run.replica.pauses.values()].filter(({ kind }) => kind === 'human');
   if (token !== undefined) {
-    const known = (await parts.stores.runs.journal(runId)).some(
-      (entry) => entry.type === 'paused' && entry.token === token,
-    );
-    if (known)
-      throw new EngineError(
-        'RESUME_POINT_CLOSED',
-        `That pause point of run ${runId} is closed: the run has moved on without it.`,
-      );
+    if (await wasToken(parts, runId, token, 'paused')) throw pointClosed(runId);
     throw new EngineError('RESUME_POINT_NOT_FOUND', `Run ${runId} has no pause point with that id.`);
   }
+  const open = run.pauses.open();
   if (open.length === 0)
     throw new EngineError('RESUME_POINT_NOT_FOUND', `Nothing in run ${runId} waits for a person.`);
   const names = open.map(({ blockName, token: id }) => `"${blockName}" (${id})`).join(', ');

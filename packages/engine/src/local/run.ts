@@ -1,24 +1,16 @@
-import { EngineError } from '@heddle/core';
-import type { BlockLog, Json, NewRun, PausePoint, Plan, RunRecord, RunStatus } from '@heddle/core';
+import type { NewRun, RunRecord } from '@heddle/core';
 import { key, Replica } from '@heddle/core/run';
-import type { Applied, Entry, EntryBody, Rest } from '@heddle/core/run';
-import type { LocalRunStore } from '../store/stores.ts';
+import type { Entry, EntryBody, Place, Rest } from '@heddle/core/run';
+import type { Fed } from './driver-parts.ts';
 import { Driver } from './driver.ts';
 import { eventsOf } from './events.ts';
 import type { RawEvent } from './events.ts';
+import { Pauses } from './pauses.ts';
 import { Performer } from './perform.ts';
-import type { PerformerParts } from './perform.ts';
-
-export interface RunParts extends Omit<PerformerParts, 'replica' | 'post' | 'workflowId'> {
-  header: NewRun;
-  plan: Plan;
-  store: LocalRunStore;
-  /** What goes wrong behind everybody's back. */
-  report(error: unknown, runId: string): void;
-}
-
-/** Readers of records see what has happened within this time. */
-const RECORD_DELAY_MS = 500;
+import { recordOf } from './record.ts';
+import { journalDamaged, runLeft } from './run-errors.ts';
+import type { RunParts } from './run-parts.ts';
+import { Saver } from './saver.ts';
 
 type Listener = (event: RawEvent) => void;
 
@@ -26,20 +18,25 @@ type Listener = (event: RawEvent) => void;
 export class ActiveRun {
   readonly header: NewRun;
   readonly replica: Replica;
+  readonly pauses: Pauses;
   /** Why the run stands still though it should move. */
   suspended: string | undefined;
+  /** Stopped here: its journal is all that is left of it. */
+  broken: Error | undefined;
+  /** Put away: another object may stand for the run by now. */
+  away = false;
   private readonly parts: RunParts;
   private readonly driver: Driver;
   private readonly performer: Performer;
+  private readonly saver: Saver;
   private readonly listeners = new Set<Listener>();
-  private readonly changedLogs = new Map<number, BlockLog>();
-  private readonly answers = new Map<string, Promise<void>>();
-  private cancelSave: (() => void) | undefined;
+  /** Blocks whose child runs have not told yet how they stand, after a restart. */
+  private readonly unheard = new Set<string>();
+  private left = false;
   private lastRest: Rest = 'running';
   private restSeq = -1;
   /** The writing of the record at the last rest: whoever waits for a rest may read it after. */
   private saving: Promise<void> = Promise.resolve();
-  private broken: Error | undefined;
 
   constructor(parts: RunParts) {
     this.parts = parts;
@@ -49,16 +46,36 @@ export class ActiveRun {
       ...parts,
       replica: this.replica,
       workflowId: parts.header.workflowId,
-      post: (body) => this.driver.post(body),
+      post: (body) => {
+        this.driver.post(body);
+        if ('block' in body && body.block !== undefined && body.scope) this.heard(body as Place);
+      },
+      broken: (error) => this.fail(error),
     });
     this.driver = new Driver({
       replica: this.replica,
       clock: parts.clock,
-      append: (runId, entries) => parts.store.append(runId, entries),
-      perform: (command) => this.performer.perform(command),
-      observe: (entry, applied) => this.observe(entry, applied),
+      append: (entries) => parts.store.append(this.runId, entries),
+      perform: (command) => {
+        if (command.type === 'abort') this.heard(this.replica.index.placeOf(command.at));
+        this.performer.perform(command);
+      },
+      observe: (batch) => this.observe(batch),
       broken: (error) => this.fail(error),
       settled: () => this.checkRest(),
+    });
+    this.pauses = new Pauses({
+      replica: this.replica,
+      keeper: parts.keeper,
+      post: (body, told) => this.driver.post(body, told),
+      stopped: () => this.broken ?? runLeft(this.runId),
+    });
+    this.saver = new Saver({
+      clock: parts.clock,
+      record: () => recordOf(this.replica, this.header, this.suspended),
+      save: (record, logs) => parts.store.saveRecord(record, logs),
+      writing: () => this.driver.writing,
+      report: (error) => parts.report(error, this.runId),
     });
   }
 
@@ -66,58 +83,55 @@ export class ActiveRun {
     return this.header.runId;
   }
 
-  /** Goes on from a journal; an empty one never was. */
-  recover(entries: readonly Entry[]): void {
+  /**
+   * Takes in a journal, up to where the run is; `saved` is its record as it was left. Throws JOURNAL_CORRUPT.
+   *
+   * Nothing moves before `goOn`.
+   */
+  recover(entries: readonly Entry[], saved: RunRecord | undefined): void {
     for (const entry of entries) {
       const applied = this.replica.apply(entry);
       if (!applied.changed)
-        throw new EngineError(
-          'JOURNAL_CORRUPT',
-          `Entry ${entry.seq} of the journal of run ${this.runId} does not follow from the ones before it.`,
-        );
-      for (const log of applied.logs) this.changedLogs.set(log.executionOrder, log);
+        throw journalDamaged(this.runId, `entry ${entry.seq} does not follow from the ones before it`);
+      // Logs are saved with the record that has seen their entry.
+      if (entry.seq > (saved?.seq ?? 0)) this.saver.changed(applied.logs);
     }
+    if (entries.length === 0) throw journalDamaged(this.runId, 'it is empty');
+    if (saved?.seq === this.replica.seq && saved.suspended === this.suspended) this.saver.clean();
+  }
+
+  /** Goes on from where it was; a suspended run stands still. */
+  goOn(): void {
     this.checkRest();
-    if (this.suspended !== undefined) {
-      this.saveSoon();
-      return;
+    if (this.suspended !== undefined) this.performer.retire();
+    for (const command of this.replica.pending()) {
+      if (command.type === 'run' && this.replica.index.node(command.at).class === 'child')
+        this.unheard.add(key(this.replica.index.placeOf(command.at)));
+      this.performer.perform(command);
     }
-    for (const command of this.replica.pending()) this.performer.perform(command);
+    this.saver.save().catch((error: unknown) => this.parts.report(error, this.runId));
+  }
+
+  /** Only takes entries: nothing that is owed is done. */
+  standStill(): void {
+    this.performer.retire();
   }
 
   /** Starts with the journal's first entry, which is written already. */
   begin(first: Entry): void {
-    const applied = this.replica.apply(first);
-    this.observe(first, applied);
-    for (const command of applied.commands) this.performer.perform(command);
+    const fed = { entry: first, applied: this.replica.apply(first) };
+    this.observe([fed]);
+    for (const command of fed.applied.commands) this.performer.perform(command);
   }
 
   post(body: EntryBody): void {
     this.driver.post(body);
   }
 
-  cancel(reason: string | undefined): void {
+  /** Ends the run; what it has under way is aborted. Resolves when that is recorded. */
+  async cancel(reason: string | undefined): Promise<void> {
     this.driver.post({ type: 'cancelled', ...(reason !== undefined && { reason }) });
-  }
-
-  /** The same answer for the same token, however often it is asked for. */
-  once(token: string, answer: () => Promise<void>): Promise<void> {
-    const known = this.answers.get(token);
-    if (known) return known;
-    const answering = answer();
-    this.answers.set(token, answering);
-    answering.catch(() => this.answers.delete(token));
-    return answering;
-  }
-
-  /** The open pause point with `token`, or the only open human one. */
-  point(token: string | undefined): PausePoint | undefined {
-    const open = [...this.replica.pauses.values()].filter((pause) => pause.kind === 'human');
-    return token === undefined
-      ? open.length === 1
-        ? open[0]
-        : undefined
-      : open.find((pause) => pause.token === token);
+    await this.until(() => this.ended());
   }
 
   listen(listener: Listener): () => void {
@@ -125,34 +139,35 @@ export class ActiveRun {
     return () => this.listeners.delete(listener);
   }
 
-  /** Resolves when the run has ended or only a person can move it; at once when that is so. */
+  /** Resolves when the run has ended, only a person can move it, or it is suspended. Rejects when it cannot go on here. */
   rested(): Promise<void> {
-    if (this.broken !== undefined) return this.saved();
-    if ((isResting(this.lastRest) && !this.driver.busy) || this.suspended !== undefined) return this.saved();
-    return new Promise((resolve, reject) => {
-      const stop = this.listen((event) => {
-        if (event.type !== 'rest' || !isResting(event.rest)) return;
-        stop();
-        if (event.error === undefined) resolve();
-        else reject(event.error as Error);
-      });
-    });
+    return this.until(() => this.suspended !== undefined || this.isAtRest());
   }
 
-  private async saved(): Promise<void> {
-    await this.saving;
-    if (this.broken !== undefined) throw this.broken;
+  private isAtRest(): boolean {
+    if (this.driver.busy || this.unheard.size > 0) return false;
+    return this.lastRest === 'ended' || this.lastRest === 'human';
   }
 
-  /** Resolves when the run has ended. */
-  over(): Promise<void> {
-    if (this.ended()) return this.saved();
-    return new Promise((resolve, reject) => {
+  /** Resolves when `holds` does and the record says so. */
+  private async until(holds: () => boolean): Promise<void> {
+    for (;;) {
+      if (this.broken) throw this.broken;
+      const { saving } = this;
+      if (!holds()) await this.nextRest();
+      else {
+        await saving;
+        if (saving === this.saving && holds() && !this.broken) return;
+      }
+    }
+  }
+
+  private nextRest(): Promise<void> {
+    return new Promise((resolve) => {
       const stop = this.listen((event) => {
-        if (event.type !== 'rest' || event.rest !== 'ended') return;
+        if (event.type !== 'rest') return;
         stop();
-        if (event.error === undefined) resolve();
-        else reject(event.error as Error);
+        resolve();
       });
     });
   }
@@ -163,112 +178,115 @@ export class ActiveRun {
 
   /** True when the run can be put away until somebody asks for it. */
   idle(): boolean {
-    return !this.performer.hasTimers() && this.listeners.size === 0;
+    const quiet = this.performer.idle && !this.driver.busy && !this.pauses.busy;
+    return quiet && this.listeners.size === 0 && this.lastRest === 'human';
   }
 
-  record(): RunRecord {
-    const { replica, header } = this;
-    const rest = replica.rest();
-    const status: RunStatus =
-      rest === 'ended' ? (replica.state.end?.status ?? 'failed') : rest === 'running' ? 'running' : 'paused';
-    return {
-      runId: header.runId,
-      workflowId: header.workflowId,
-      workflowName: replica.plan.workflow.name,
-      status,
-      pauseKind: status === 'paused' ? (rest as 'human' | 'time') : undefined,
-      createdMs: header.createdMs,
-      startedMs: replica.startedMs,
-      endedMs: replica.endedMs,
-      input: replica.ledger.input,
-      output: replica.ledger.output,
-      error: replica.error,
-      pauses: [...replica.pauses.values()].sort((a, b) => a.pausedMs - b.pausedMs),
-      parentRunId: header.parent?.runId,
-      seq: replica.seq,
-      suspended: this.suspended,
-    };
+  /** The record as it is now; never ahead of the journal. */
+  record(): Promise<RunRecord> {
+    return this.saver.between(() => recordOf(this.replica, this.header, this.suspended));
   }
 
   /** Writes the record and the logs that changed. */
-  async save(): Promise<void> {
-    this.cancelSave?.();
-    this.cancelSave = undefined;
-    const logs = [...this.changedLogs.values()];
-    this.changedLogs.clear();
-    await this.parts.store.saveRecord(this.record(), logs);
+  save(): Promise<void> {
+    return this.saver.save();
   }
 
-  /** Stops: what runs may finish until `until` resolves and is recorded; the rest goes on at the next start. */
-  async stop(until: Promise<void>): Promise<void> {
-    await this.performer.stop(until);
+  /** The run cannot move until `why` is seen to. */
+  suspend(why: string): void {
+    this.suspended = why;
+    this.saver.changed([]);
+    this.saveThenTell(this.lastRest);
+  }
+
+  /** The child run of the block at `place` has told how it stands. */
+  heard(place: Place): void {
+    if (this.unheard.size === 0 || !this.unheard.delete(key(place)) || this.unheard.size > 0) return;
+    this.restSeq = -1;
+    this.checkRest();
+  }
+
+  /** Begins nothing new; resolves when what runs has ended and is recorded. */
+  async windDown(): Promise<void> {
+    this.performer.retire();
+    await this.performer.drained();
+    await this.driver.flushed();
+  }
+
+  /** Feeds nothing more: what happens from now on is found out again at the next start. */
+  leave(): void {
+    this.left = true;
+    this.performer.retire();
     this.driver.stop();
-    if (this.broken === undefined) await this.save();
   }
 
-  private observe(entry: Entry, applied: Applied): void {
-    if ('block' in entry && entry.block !== undefined && entry.scope)
-      this.performer.finished({ block: entry.block, scope: entry.scope });
-    for (const log of applied.logs) this.changedLogs.set(log.executionOrder, log);
-    if (this.listeners.size > 0) for (const event of eventsOf(this.replica, entry, applied)) this.emit(event);
-    this.cancelSave ??= this.parts.clock.at(entry.atMs + RECORD_DELAY_MS, () => this.saveSoon());
+  /** Lets go of everything. Resolves when the record is written. */
+  async stop(): Promise<void> {
+    await this.driver.flushed();
+    if (this.broken) return;
+    const saving = this.saver.save();
+    this.break(runLeft(this.runId));
+    await saving;
   }
 
-  private saveSoon(): void {
-    this.save().catch((error: unknown) => this.parts.report(error, this.runId));
+  /** Leaves memory: who holds it has to open the run again. */
+  putAway(): void {
+    this.away = true;
+    this.leave();
+  }
+
+  private observe(batch: readonly Fed[]): void {
+    for (const { entry, applied } of batch) {
+      if ('block' in entry && entry.block !== undefined && entry.scope)
+        this.performer.finished({ block: entry.block, scope: entry.scope });
+      this.saver.changed(applied.logs);
+      if (this.listeners.size > 0)
+        for (const event of eventsOf(this.replica, entry, applied)) this.emit(event);
+    }
+    this.saver.soon();
+    this.saver.written();
   }
 
   /** Tells who listens when the run has come to rest, also when it was at the same rest before and moved between. */
   private checkRest(): void {
     const rest = this.replica.rest();
-    if (
-      this.broken !== undefined ||
-      (rest === this.lastRest && (rest === 'running' || this.replica.seq === this.restSeq))
-    )
-      return;
+    const { seq } = this.replica;
+    const same = rest === this.lastRest && (rest === 'running' || seq === this.restSeq);
+    if (this.broken || same) return;
     this.lastRest = rest;
-    this.restSeq = this.replica.seq;
+    this.restSeq = seq;
     if (rest === 'running') this.emit({ type: 'rest', rest });
-    else {
-      this.saving = this.save().then(
-        () => this.emit({ type: 'rest', rest }),
-        (error: unknown) => this.fail(error),
-      );
-    }
+    else this.saveThenTell(rest);
+  }
+
+  private saveThenTell(rest: Rest): void {
+    const seq = this.restSeq;
+    this.saving = this.saver.save().then(
+      () => {
+        // A run that moves again has told so already.
+        if (seq === this.restSeq && !this.broken) this.emit({ type: 'rest', rest });
+      },
+      (error: unknown) => this.fail(error),
+    );
   }
 
   private fail(error: unknown): void {
-    if (this.broken !== undefined) return;
-    this.broken = error instanceof Error ? error : new Error(String(error));
-    this.cancelSave?.();
-    this.parts.report(error, this.runId);
-    void this.performer.stop(Promise.resolve());
+    if (this.broken) return;
+    if (!this.left) this.parts.report(error, this.runId);
+    this.break(error instanceof Error ? error : new Error(String(error)));
+  }
+
+  private break(error: Error): void {
+    this.broken = error;
+    this.leave();
+    this.performer.halt(error);
+    this.saver.stop();
+    this.saver.written();
     this.emit({ type: 'rest', rest: 'ended', error });
   }
 
   private emit(event: RawEvent): void {
+    if (event.type === 'rest') this.parts.moved(event);
     for (const listener of this.listeners) listener(event);
   }
-
-  /** Where the answer to a pause goes. */
-  answered(point: PausePoint, input: Json, output: Json): Promise<void> {
-    const { values } = this.parts;
-    const keep = Promise.all([values.keep(this.parts.redact(input)), values.keep(this.parts.redact(output))]);
-    return keep.then(([kept, done]) => {
-      const place = { block: point.blockId, scope: point.scope };
-      return new Promise<void>((resolve, reject) => {
-        const stop = this.listen((event) => {
-          if (event.type === 'rest' && event.error !== undefined) reject(event.error as Error);
-          else if (event.type !== 'resumed' || event.place !== key(place)) return;
-          else resolve();
-          stop();
-        });
-        this.driver.post({ type: 'resumed', ...place, token: point.token, input: kept, output: done });
-      });
-    });
-  }
-}
-
-function isResting(rest: Rest): boolean {
-  return rest === 'ended' || rest === 'human';
 }

@@ -2,9 +2,9 @@ import type { Clock } from '@heddle/core';
 import type { Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Outlet } from '../executors/services.ts';
-import type { Redactor } from '../secrets/redactor.ts';
 import type { Stores } from '../store/stores.ts';
 import type { CodeService } from './code.ts';
+import type { Keeper } from './keeper.ts';
 import type { Values } from './values.ts';
 
 /** What the runs of a process share. */
@@ -14,7 +14,7 @@ export interface RuntimeParts {
   clock: Clock;
   registry: Registry;
   env: { readonly [name: string]: string };
-  redactor: Redactor;
+  keeper: Keeper;
   code: CodeService;
   /** Most that code may use, in milliseconds. */
   codeLimits: { wallMs?: number; cpuMs?: number };

@@ -1,40 +1,32 @@
 import { EngineError } from '@heddle/core';
 import type { Json, NewRun, Plan } from '@heddle/core';
-import { JOURNAL_FORMAT } from '@heddle/core/run';
-import type { Entry, Stored } from '@heddle/core/run';
 import PQueue from 'p-queue';
-import { startOutput } from '../executors/start.ts';
-import { parseMocks } from '../mocks/mocks.ts';
 import type { ChildOutcome } from '../executors/services.ts';
+import { isEnded } from '../store/journal.ts';
 import { assembleRun } from './assembly.ts';
-import { asObject } from './children.ts';
+import { childOutcomeOf } from './child-outcome.ts';
+import { awaitedChildren } from './children.ts';
 import type { ChildCall, Children } from './children.ts';
-import { envNames } from './plan-facts.ts';
+import type { RestEvent } from './run-parts.ts';
 import type { ActiveRun } from './run.ts';
+import { runIdTaken, runNotFound } from './run-errors.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
+import { beginningOf } from './starting.ts';
+import type { RunRequest } from './starting.ts';
 
-/** A run to be. */
-export interface RunRequest {
-  runId: string;
-  plan: Plan;
-  version: number | undefined;
-  input: Json;
-  /** Id of the block it starts at. */
-  start: string;
-  until?: string;
-  timeoutMs?: number;
-  mocks: Json;
-  parent?: NewRun['parent'];
-  reused?: { runId: string; outputs: { [blockId: string]: Stored }; variables: { [id: string]: Json } };
-}
+/** Paused runs that are kept in memory though nobody listens: an answer that comes soon finds them there. */
+const KEPT_PAUSED = 64;
 
 /** The runs of this process: starts them, takes them up again, finds them. */
 export class Runtime implements Children {
+  private readonly parts: RuntimeParts;
   private readonly active = new Map<string, ActiveRun>();
   private readonly opening = new Map<string, Promise<ActiveRun | undefined>>();
+  /** Active runs that only a person can move, those that have rested longest first. */
+  private readonly resting = new Set<ActiveRun>();
+  private readonly away = new Set<string>();
   private readonly plans = new Set<string>();
   private readonly queue: PQueue;
-  private readonly parts: RuntimeParts;
   private closing = false;
 
   constructor(parts: RuntimeParts) {
@@ -42,69 +34,33 @@ export class Runtime implements Children {
     this.queue = new PQueue({ concurrency: parts.concurrency.engine });
   }
 
-  /** Throws RUN_ID_TAKEN, INPUT_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE; a run that starts is recorded before this returns. */
+  /** Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE; a run that starts is recorded before this returns. */
   async start(request: RunRequest): Promise<ActiveRun> {
-    if (this.closing) throw new EngineError('ENGINE_CLOSED', 'The engine is closing: it takes no new run.');
-    const { plan, runId } = request;
-    const { stores, values, redactor } = this.parts;
-    const start = plan.blocks[request.start];
-    if (start?.trigger) startOutput(start, request.input);
-    this.warnOfMocks(request);
-    await this.keepPlan(plan);
-    const header = this.headerOf(request);
-    const first: Entry = {
-      seq: 1,
-      atMs: header.createdMs,
-      type: 'started',
-      format: JOURNAL_FORMAT,
-      start: request.start,
-      input: await values.keep(redactor.json(request.input)),
-      graceMs: plan.limits.graceMs,
-      variables:
-        request.reused?.variables ?? Object.fromEntries(plan.variables.map(({ id, value }) => [id, value])),
-      ...(request.until !== undefined && { until: request.until }),
-      ...limitsOf(request),
-      ...(request.reused && { reused: { runId: request.reused.runId, outputs: request.reused.outputs } }),
-    };
-    if (!(await stores.runs.create(header, first))) {
-      throw new EngineError(
-        'RUN_ID_TAKEN',
-        `There is a run ${runId} already: every run needs an id of its own.`,
-        { details: { runId } },
-      );
+    this.expectOpen();
+    const { runId } = request;
+    if (this.active.has(runId) || this.opening.has(runId)) throw runIdTaken(runId);
+    const starting = this.create(request);
+    this.opening.set(
+      runId,
+      starting.catch(() => undefined),
+    );
+    try {
+      return await starting;
+    } finally {
+      this.opening.delete(runId);
     }
+  }
+
+  private async create(request: RunRequest): Promise<ActiveRun> {
+    const { plan, runId } = request;
+    await this.keepPlan(plan);
+    const { header, first } = await beginningOf(this.parts, request);
+    if (!(await this.parts.stores.runs.create(header, first))) throw runIdTaken(runId);
+    this.expectOpen();
     const run = this.assemble(header, plan);
     this.active.set(runId, run);
-    this.watch(run);
     run.begin(first);
     return run;
-  }
-
-  /** A mistyped name would silently run the real block. A workflow that calls others may mean one of theirs. */
-  private warnOfMocks({ plan, mocks, runId, parent }: RunRequest): void {
-    const blocks = Object.values(plan.blocks);
-    if (mocks === null || parent || plan.skeleton.nodes.some((node) => node.class === 'child')) return;
-    const unused = parseMocks(mocks).unusedNames(blocks);
-    if (unused.length === 0) return;
-    const names = unused.map((name) => `"${name}"`).join(', ');
-    this.parts.report(
-      new EngineError('OPTIONS_INVALID', `The mocks name blocks that the workflow does not have: ${names}.`),
-      runId,
-    );
-  }
-
-  private headerOf(request: RunRequest): NewRun {
-    const { plan } = request;
-    return {
-      runId: request.runId,
-      workflowId: plan.workflow.id,
-      planHash: plan.hash,
-      version: request.version,
-      parent: request.parent,
-      mocks: request.mocks,
-      env: envNames(plan).filter((name) => Object.hasOwn(this.parts.env, name)),
-      createdMs: this.parts.clock.now(),
-    };
   }
 
   private async keepPlan(plan: Plan): Promise<void> {
@@ -113,90 +69,165 @@ export class Runtime implements Children {
     this.plans.add(plan.hash);
   }
 
-  /** The run, when it runs here. */
+  /** The run, when it is in memory. */
   running(runId: string): ActiveRun | undefined {
     return this.active.get(runId);
   }
 
+  /** True for a run that this engine has started or opened, and that has not ended. */
+  isOwn(runId: string): boolean {
+    return this.active.has(runId) || this.away.has(runId);
+  }
+
   /** The run, when it has not ended: as it runs here, or from its journal. */
   async open(runId: string): Promise<ActiveRun | undefined> {
+    return this.opened(runId, (run) => run.goOn());
+  }
+
+  private async opened(runId: string, begin: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
+    this.expectOpen();
     const running = this.active.get(runId);
     if (running) return running;
     let opening = this.opening.get(runId);
     if (!opening) {
-      opening = this.load(runId).finally(() => this.opening.delete(runId));
+      opening = this.load(runId, begin).finally(() => this.opening.delete(runId));
       this.opening.set(runId, opening);
     }
     return opening;
   }
 
-  private async load(runId: string): Promise<ActiveRun | undefined> {
+  private async load(runId: string, begin: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
     const { runs } = this.parts.stores;
     const header = await runs.header(runId);
-    if (!header) return undefined;
+    const saved = await runs.record(runId);
+    if (!header || (saved && isEnded(saved.status))) return undefined;
     const run = this.assemble(header, await this.parts.definitions.plan(header.planHash));
-    const entries = await runs.journal(runId);
     const missing = header.env.filter((name) => !Object.hasOwn(this.parts.env, name));
-    if (missing.length > 0)
-      run.suspended = `The run needs a value for ${missing.map((name) => `{{${name}}}`).join(', ')}: give it, and start again.`;
-    run.recover(entries);
-    if (run.ended()) {
-      await run.save();
-      return undefined;
-    }
+    if (missing.length > 0) run.suspended = needs(missing);
+    run.recover(await runs.journal(runId), saved);
+    this.expectOpen();
     this.active.set(runId, run);
-    this.watch(run);
-    return run;
+    this.away.delete(runId);
+    begin(run);
+    if (run.replica.rest() !== 'ended') return run;
+    await run.rested();
+    return undefined;
   }
 
-  /** Takes up every run that has not ended. A child whose parent has ended is cancelled; others wait for their parent's block. */
+  /** Cancels the run and its children; false when it had ended before. Throws RUN_NOT_FOUND. */
+  async cancel(runId: string, reason: string | undefined): Promise<boolean> {
+    // What is loaded only to be cancelled must not run again first.
+    const run = await this.opened(runId, (loaded) => loaded.standStill());
+    if (!run) {
+      if (await this.parts.stores.runs.header(runId)) return false;
+      throw runNotFound(runId);
+    }
+    const children = awaitedChildren(run);
+    await run.cancel(reason);
+    for (const child of children)
+      if (await this.parts.stores.runs.header(child)) await this.cancel(child, 'The parent run was stopped.');
+    return run.replica.state.end?.status === 'cancelled';
+  }
+
+  /** Takes up every run that has not ended. A child that no parent waits for is cancelled. */
   async takeUp(): Promise<void> {
     const { runs } = this.parts.stores;
     for (const runId of await runs.open()) {
       try {
-        const run = await this.open(runId);
-        const parentId = run?.header.parent?.runId;
-        if (run && parentId !== undefined && (await this.open(parentId)) === undefined)
-          run.cancel('The parent run has ended.');
+        const header = await runs.header(runId);
+        if (header?.parent && !(await this.isAwaited(runId, header.parent.runId)))
+          await this.cancel(runId, 'The parent run has ended.');
+        else await this.open(runId);
       } catch (error) {
         this.parts.report(error, runId);
+        await this.suspend(runId, error);
       }
+    }
+  }
+
+  /** True also when the parent cannot be read: that is said in its own turn. */
+  private async isAwaited(runId: string, parentId: string): Promise<boolean> {
+    try {
+      const parent = await this.open(parentId);
+      return parent !== undefined && awaitedChildren(parent).includes(runId);
+    } catch {
+      return true;
     }
   }
 
   /** Closes: running blocks may finish until `until` resolves; open runs go on at the next start. */
   async close(until: Promise<void>): Promise<void> {
     this.closing = true;
-    const stopping = [...this.active.values()].map((run) => run.stop(until));
-    const results = await Promise.allSettled(stopping);
-    for (const result of results)
+    await Promise.allSettled(this.opening.values());
+    const runs = [...this.active.values()];
+    await Promise.race([Promise.all(runs.map((run) => run.windDown())), until]);
+    // All of them before any is aborted: a parent that stops must not reach a child that still listens.
+    for (const run of runs) run.leave();
+    for (const result of await Promise.allSettled(runs.map((run) => run.stop())))
       if (result.status === 'rejected') this.parts.report(result.reason, undefined);
   }
 
-  /** Forgets a run when it has ended, or when nothing but a person can move it and nobody listens. */
-  private assemble(header: NewRun, plan: Plan): ActiveRun {
-    return assembleRun(this, this.parts, { header, plan, engineQueue: this.queue });
+  private expectOpen(): void {
+    if (this.closing) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: it takes no more work.');
   }
 
-  private watch(run: ActiveRun): void {
-    const stop = run.listen((event) => {
-      if (event.type !== 'rest' || event.rest !== 'ended') return;
-      stop();
-      this.active.delete(run.runId);
-      this.parts.code.release(run.runId);
-    });
+  private assemble(header: NewRun, plan: Plan): ActiveRun {
+    const moved = (run: ActiveRun, event: RestEvent): void => this.moved(run, event);
+    return assembleRun(this, this.parts, { header, plan, engineQueue: this.queue, moved });
+  }
+
+  private moved(run: ActiveRun, { rest, error }: RestEvent): void {
+    this.resting.delete(run);
+    if (error !== undefined) void this.dropBroken(run, error);
+    else if (rest === 'ended') this.forget(run);
+    else if (rest === 'human') {
+      this.resting.add(run);
+      this.putAway();
+    }
+  }
+
+  private forget(run: ActiveRun): void {
+    this.active.delete(run.runId);
+    this.parts.code.release(run.runId);
+  }
+
+  /** Puts away the runs that have rested longest, when there are many. */
+  private putAway(): void {
+    for (const run of this.resting) {
+      if (this.resting.size <= KEPT_PAUSED) return;
+      if (!run.idle()) continue;
+      run.putAway();
+      this.resting.delete(run);
+      this.forget(run);
+      this.away.add(run.runId);
+    }
+  }
+
+  private async dropBroken(run: ActiveRun, error: Error): Promise<void> {
+    if (this.closing) return;
+    await this.suspend(run.runId, error);
+    this.forget(run);
+  }
+
+  /** Says in the run's record why it does not move. */
+  private async suspend(runId: string, why: unknown): Promise<void> {
+    const { runs } = this.parts.stores;
+    const suspended = why instanceof Error ? why.message : String(why);
+    try {
+      const record = await runs.record(runId);
+      if (record && !isEnded(record.status)) await runs.saveRecord({ ...record, suspended }, []);
+    } catch {
+      // What stands against the run stands against its record too, and has been reported.
+    }
   }
 
   /** The child run of a block: as it runs, from its journal, or newly started; undefined when it has ended. */
   async childRun(runId: string, call: ChildCall): Promise<ActiveRun | undefined> {
-    const { stores } = this.parts;
+    const { stores, definitions } = this.parts;
     if (await stores.runs.header(runId)) return this.open(runId);
-    const found = await this.parts.definitions.find(call.request.workflow.workflowId);
-    if (!found)
-      throw new EngineError(
-        'WORKFLOW_NOT_FOUND',
-        `The workflow ${call.request.workflow.workflowId} is gone.`,
-      );
+    const { workflowId } = call.request.workflow;
+    const found = await definitions.find(workflowId);
+    if (!found) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} is gone.`);
     const { header } = call.parent;
     return this.start({
       runId,
@@ -214,38 +245,12 @@ export class Runtime implements Children {
     });
   }
 
-  /** How an ended child run has ended. */
   async childOutcome(runId: string): Promise<ChildOutcome> {
-    const record = await this.parts.stores.runs.record(runId);
-    if (!record) throw new EngineError('RUN_NOT_FOUND', `The child run ${runId} has no record.`);
-    if (record.status === 'completed') {
-      return {
-        status: 'completed',
-        runId,
-        output: asObject(await this.parts.values.load(record.output ?? { v: {} })),
-      };
-    }
-    if (record.status === 'cancelled') return { status: 'cancelled', runId };
-    const { error } = record;
-    if (!error)
-      return { status: 'failed', runId, error: { code: 'BLOCK_FAILED', message: 'The child run failed.' } };
-    const { code, message, blockName, details } = error;
-    return {
-      status: 'failed',
-      runId,
-      error: {
-        code,
-        message,
-        ...(blockName !== undefined && { blockName }),
-        ...(details !== undefined && { details }),
-      },
-    };
+    return childOutcomeOf(runId, await this.parts.stores.runs.record(runId), this.parts.values);
   }
 }
 
-function limitsOf(request: RunRequest): { timeoutMs?: number; activeOnly?: boolean } {
-  const { limits } = request.plan;
-  const timeoutMs = request.timeoutMs ?? limits.timeoutMs;
-  if (timeoutMs === undefined) return {};
-  return limits.deadline === 'active' ? { timeoutMs, activeOnly: true } : { timeoutMs };
+function needs(names: readonly string[]): string {
+  const list = names.map((name) => `{{${name}}}`).join(', ');
+  return `The run needs a value for ${list}: give it, and start again.`;
 }

@@ -14,16 +14,11 @@ export class Values {
     this.store = store;
   }
 
-  /**
-   * The value as the journal holds it, and a private copy of it: what is JSON of it, so that a run reads the same
-   * before and after a restart, and no block can change what another one has put out.
-   */
-  keep(value: unknown): Stored | Promise<Stored> {
-    const text = JSON.stringify(value) ?? 'null';
-    // A UTF-16 unit is at most three bytes of UTF-8.
-    if (text.length * 3 <= INLINE_LIMIT_BYTES) return { v: JSON.parse(text) as Json };
+  /** The value as the journal holds it. */
+  keep(value: Json): Stored | Promise<Stored> {
+    const text = JSON.stringify(value);
     const bytes = Buffer.byteLength(text);
-    if (bytes <= INLINE_LIMIT_BYTES) return { v: JSON.parse(text) as Json };
+    if (bytes <= INLINE_LIMIT_BYTES) return { v: value };
     const key = this.store.put(text);
     if (typeof key === 'string') return { ref: { key, bytes } };
     return key.then((stored) => ({ ref: { key: stored, bytes } }));
@@ -41,9 +36,8 @@ export class Values {
 
   /** The value, fetched where need be. Throws VALUE_MISSING. */
   async load(stored: Stored): Promise<Json> {
-    if ('v' in stored) return stored.v;
     const loaded: Loaded = new Map();
-    await this.fetch([stored], loaded);
+    if (!('v' in stored)) await this.fetch([stored], loaded);
     return read(stored, loaded);
   }
 }

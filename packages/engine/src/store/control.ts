@@ -19,8 +19,11 @@ export type ControlOutcome =
   | { status: 'done'; value: Json }
   | { status: 'rejected'; code: string; message: string };
 
-/** Does what a request asks for and returns what the requester is told; an EngineError rejects the request. */
-export type ControlHandler = (request: ControlRequest) => Promise<Json> | Json;
+/**
+ * Does what a request asks for and returns what the requester is told; an EngineError rejects the request. Undefined
+ * leaves it open, for a later look or another owner.
+ */
+export type ControlHandler = (request: ControlRequest) => Promise<Json | undefined> | Json | undefined;
 
 /**
  * Requests from any process to the one that runs the data folder.
@@ -98,7 +101,9 @@ export class ControlService {
   }
 
   async #work(request: ControlRequest): Promise<void> {
-    await this.#save(request.id, await outcomeOf(this.#handle, request));
+    const outcome = await outcomeOf(this.#handle, request);
+    if (outcome) await this.#save(request.id, outcome);
+    else this.#taken.delete(request.id);
   }
 
   /** An outcome that cannot be written is kept, so that the next check writes it without handling the request again. */
@@ -114,9 +119,13 @@ export class ControlService {
   }
 }
 
-async function outcomeOf(handle: ControlHandler, request: ControlRequest): Promise<ControlOutcome> {
+async function outcomeOf(
+  handle: ControlHandler,
+  request: ControlRequest,
+): Promise<ControlOutcome | undefined> {
   try {
-    return { status: 'done', value: await handle(request) };
+    const value = await handle(request);
+    return value === undefined ? undefined : { status: 'done', value };
   } catch (error) {
     const code = isEngineError(error) ? error.code : 'UNEXPECTED';
     return { status: 'rejected', code, message: error instanceof Error ? error.message : String(error) };

@@ -1,0 +1,26 @@
+import type { Clock } from '@heddle/core';
+import type { BlockConfig } from '@heddle/core/blocks';
+import type { EntryBody, Place, Replica } from '@heddle/core/run';
+import type { EngineExecutor, ExecutorServices } from '../executors/services.ts';
+import type { Job } from './job.ts';
+import type { Keeper } from './keeper.ts';
+import type { Reader } from './reader.ts';
+import type { Values } from './values.ts';
+
+/** What a performer works with, and where its answers go. */
+export interface PerformerParts {
+  replica: Replica;
+  workflowId: string;
+  clock: Clock;
+  values: Values;
+  keeper: Keeper;
+  env: { readonly [name: string]: string };
+  /** The executor of a block, or its mock: `nth` counts the block's runs from 0. */
+  executorOf(block: BlockConfig, nth: number): EngineExecutor;
+  services(place: Place, reader: Reader, job: Job): ExecutorServices;
+  /** Lets at most so many effects run at once. */
+  gate<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
+  post(body: EntryBody): void;
+  /** What stands against the run, and is no failure of a block. */
+  broken(error: unknown): void;
+}

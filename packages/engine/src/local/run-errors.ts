@@ -1,0 +1,35 @@
+import { EngineError } from '@heddle/core';
+
+export function runNotFound(runId: string): EngineError {
+  return new EngineError('RUN_NOT_FOUND', `There is no run ${runId}.`, { details: { runId } });
+}
+
+export function runIdTaken(runId: string): EngineError {
+  const message = `There is a run ${runId} already: every run needs an id of its own.`;
+  return new EngineError('RUN_ID_TAKEN', message, { details: { runId } });
+}
+
+/** ENGINE_CLOSED for a caller who waits for a run. */
+export function runLeft(runId: string): EngineError {
+  return new EngineError(
+    'ENGINE_CLOSED',
+    `The engine is closed: run ${runId} goes on when the next one takes it up.`,
+    { details: { runId } },
+  );
+}
+
+/** RESUME_POINT_CLOSED for a point of the run. */
+export function pointClosed(runId: string): EngineError {
+  return new EngineError(
+    'RESUME_POINT_CLOSED',
+    `That pause point of run ${runId} is closed: the run has moved on without it.`,
+  );
+}
+
+export function journalDamaged(runId: string, why: string): EngineError {
+  return new EngineError(
+    'JOURNAL_CORRUPT',
+    `The journal of run ${runId} is damaged: ${why}. The run cannot go on; start it again, or restore the data folder from a backup.`,
+    { details: { runId } },
+  );
+}

@@ -1,0 +1,94 @@
+import type { BlockLog, Clock, RunRecord } from '@heddle/core';
+
+/** Readers of records see what has happened within this time. */
+const DELAY_MS = 500;
+
+export interface SaverParts {
+  clock: Clock;
+  record(): RunRecord;
+  save(record: RunRecord, logs: readonly BlockLog[]): Promise<void> | void;
+  /** True while the run is ahead of its journal. */
+  writing(): boolean;
+  report: (error: unknown) => void;
+}
+
+/** Writes the record and the logs of a run behind its journal, between two entries: they never say more than it does. */
+export class Saver {
+  private readonly parts: SaverParts;
+  private readonly logs = new Map<number, BlockLog>();
+  private readonly waiting: (() => void)[] = [];
+  private cancelDelay: (() => void) | undefined;
+  private dirty = true;
+  private last: Promise<void> = Promise.resolve();
+
+  constructor(parts: SaverParts) {
+    this.parts = parts;
+  }
+
+  changed(logs: readonly BlockLog[]): void {
+    this.dirty = true;
+    for (const log of logs) this.logs.set(log.executionOrder, log);
+  }
+
+  /** Saves within the time that readers are promised. */
+  soon(): void {
+    const { clock, report } = this.parts;
+    this.cancelDelay ??= clock.at(clock.now() + DELAY_MS, () => {
+      this.save().catch(report);
+    });
+  }
+
+  /** Resolves when what the run says now is saved. */
+  save(): Promise<void> {
+    return this.between(() => {
+      if (this.dirty) this.last = this.write();
+      return this.last;
+    });
+  }
+
+  /** What is stored is up to date. */
+  clean(): void {
+    this.dirty = false;
+  }
+
+  /** Does `work` when what the run says is what its journal says: now, or after the entry that is being written. */
+  between<T>(work: () => T | Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      const begin = (): void => {
+        try {
+          resolve(work());
+        } catch (error) {
+          reject(error as Error);
+        }
+      };
+      if (this.parts.writing()) this.waiting.push(begin);
+      else begin();
+    });
+  }
+
+  /** The entry is written, or never will be. */
+  written(): void {
+    if (this.waiting.length > 0) for (const begin of this.waiting.splice(0)) begin();
+  }
+
+  /** Saves no more by itself. */
+  stop(): void {
+    this.cancelDelay?.();
+    this.cancelDelay = undefined;
+  }
+
+  private async write(): Promise<void> {
+    this.stop();
+    const logs = [...this.logs.values()];
+    this.logs.clear();
+    this.dirty = false;
+    try {
+      await this.parts.save(this.parts.record(), logs);
+    } catch (error) {
+      this.dirty = true;
+      // Those that have changed again are in there already.
+      for (const log of logs) if (!this.logs.has(log.executionOrder)) this.logs.set(log.executionOrder, log);
+      throw error;
+    }
+  }
+}

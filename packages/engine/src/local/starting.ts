@@ -1,0 +1,92 @@
+import { EngineError, isBlockError } from '@heddle/core';
+import type { Json, NewRun, Plan } from '@heddle/core';
+import { JOURNAL_FORMAT } from '@heddle/core/run';
+import type { Entry, Stored } from '@heddle/core/run';
+import { startOutput } from '../executors/start.ts';
+import { parseMocks } from '../mocks/mocks.ts';
+import { jsonCopy } from './json-copy.ts';
+import { envNames } from './plan-facts.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
+
+/** A run to be. */
+export interface RunRequest {
+  runId: string;
+  plan: Plan;
+  version: number | undefined;
+  input: Json;
+  /** Id of the block it starts at. */
+  start: string;
+  until?: string;
+  timeoutMs?: number;
+  mocks: Json;
+  parent?: NewRun['parent'];
+  reused?: { runId: string; outputs: { [blockId: string]: Stored }; variables: { [id: string]: Json } };
+}
+
+/** What a run begins with: its header, and the first entry of its journal. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
+export async function beginningOf(
+  { keeper, clock, env, report }: Pick<RuntimeParts, 'keeper' | 'clock' | 'env' | 'report'>,
+  request: RunRequest,
+): Promise<{ header: NewRun; first: Entry }> {
+  const { plan, reused } = request;
+  const unused = unusedMocks(request);
+  if (unused) report(unused, request.runId);
+  const start = plan.blocks[request.start];
+  const input = callersJson(request.input);
+  if (start?.trigger) startOutput(start, input);
+  const kept = await keeper.keepAll({ input }, 'The input');
+  const createdMs = clock.now();
+  const header: NewRun = {
+    runId: request.runId,
+    workflowId: plan.workflow.id,
+    planHash: plan.hash,
+    version: request.version,
+    parent: request.parent,
+    mocks: request.mocks,
+    env: envNames(plan).filter((name) => Object.hasOwn(env, name)),
+    createdMs,
+  };
+  const first: Entry = {
+    seq: 1,
+    atMs: createdMs,
+    type: 'started',
+    format: JOURNAL_FORMAT,
+    start: request.start,
+    input: kept.input,
+    graceMs: plan.limits.graceMs,
+    variables: reused?.variables ?? Object.fromEntries(plan.variables.map(({ id, value }) => [id, value])),
+    ...(request.until !== undefined && { until: request.until }),
+    ...limitsOf(request),
+    ...(reused && { reused: { runId: reused.runId, outputs: reused.outputs } }),
+  };
+  return { header, first };
+}
+
+/** What a caller gave as input, as JSON. Throws INPUT_INVALID. */
+function callersJson(value: unknown): Json {
+  try {
+    return jsonCopy(value, 'The input').json;
+  } catch (error) {
+    if (!isBlockError(error)) throw error;
+    throw new EngineError('INPUT_INVALID', error.message);
+  }
+}
+
+/** A mistyped name would silently run the real block. A workflow that calls others may mean one of theirs. */
+function unusedMocks({ plan, mocks, parent }: RunRequest): EngineError | undefined {
+  if (mocks === null || parent) return undefined;
+  const unused = parseMocks(mocks).unusedNames(Object.values(plan.blocks));
+  if (unused.length === 0 || plan.skeleton.nodes.some((node) => node.class === 'child')) return undefined;
+  const names = unused.map((name) => `"${name}"`).join(', ');
+  return new EngineError(
+    'OPTIONS_INVALID',
+    `The mocks name blocks that the workflow does not have: ${names}.`,
+  );
+}
+
+function limitsOf(request: RunRequest): { timeoutMs?: number; activeOnly?: boolean } {
+  const { limits } = request.plan;
+  const timeoutMs = request.timeoutMs ?? limits.timeoutMs;
+  if (timeoutMs === undefined) return {};
+  return limits.deadline === 'active' ? { timeoutMs, activeOnly: true } : { timeoutMs };
+}
