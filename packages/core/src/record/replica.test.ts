@@ -9,7 +9,8 @@ import type { Entry, EntryBody } from './entry.ts';
 import { Replica } from './replica.ts';
 import { materialize } from './stored.ts';
 
-type Answer = JsonObject | { error: string } | { port: string };
+/** An output, or one of its fields alone: `error`, the failure; `port`, the port taken. */
+type Answer = JsonObject;
 
 function planOf(drawn: Json): Plan {
   const { workflow: parsed } = parseWorkflow(drawn);
@@ -73,7 +74,7 @@ class Play {
       });
     } else if (typeof given['port'] === 'string')
       this.post({ type: 'completed', ...tried, port: given['port'], output: { v: {} } });
-    else this.post({ type: 'completed', ...tried, output: { v: given as JsonObject } });
+    else this.post({ type: 'completed', ...tried, output: { v: given } });
   }
 
   output(): Json | undefined {

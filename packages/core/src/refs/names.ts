@@ -1,4 +1,4 @@
-import { nearest } from './nearest.ts';
+import { NearNames } from './nearest.ts';
 
 /** A block as far as references go. */
 export interface NamedBlock {
@@ -22,6 +22,9 @@ export interface NameTable {
   readonly variables: ReadonlyMap<string, NamedVariable>;
   /** Containers around a block, outermost first, by the block's id. */
   readonly around: ReadonlyMap<string, readonly NamedBlock[]>;
+  /** The names of blocks and variables, for suggestions. */
+  readonly nearBlocks: NearNames;
+  readonly nearVariables: NearNames;
 }
 
 const RESERVED: ReadonlySet<string> = new Set(['loop', 'parallel', 'variable']);
@@ -43,10 +46,14 @@ export function isReserved(name: string): boolean {
  */
 export function buildNames(blocks: readonly NamedBlock[], variables: readonly NamedVariable[]): NameTable {
   const byId = new Map(blocks.map((block) => [block.id, block]));
+  const blockByName = byNormalizedName(blocks);
+  const variableByName = byNormalizedName(variables);
   return {
     blocks: byId,
-    blockByName: byNormalizedName(blocks),
-    variableByName: byNormalizedName(variables),
+    blockByName,
+    variableByName,
+    nearBlocks: new NearNames(blockByName.keys()),
+    nearVariables: new NearNames(variableByName.keys()),
     variables: new Map(variables.map((variable) => [variable.id, variable])),
     around: new Map(blocks.map((block) => [block.id, containersAround(block, byId)])),
   };
@@ -64,7 +71,7 @@ export function neverRuns(names: NameTable, block: NamedBlock): boolean {
 
 /** The block's name nearest to a head that names none, normalised. */
 export function suggestBlock(names: NameTable, head: string): { name: string; distance: number } | undefined {
-  return nearest(normalizeName(head), names.blockByName.keys());
+  return names.nearBlocks.nearest(normalizeName(head));
 }
 
 /** The variable's name nearest to one that names none, normalised. */
@@ -72,7 +79,7 @@ export function suggestVariable(
   names: NameTable,
   name: string,
 ): { name: string; distance: number } | undefined {
-  return nearest(normalizeName(name), names.variableByName.keys());
+  return names.nearVariables.nearest(normalizeName(name));
 }
 
 function byNormalizedName<T extends { name: string }>(named: readonly T[]): Map<string, T> {

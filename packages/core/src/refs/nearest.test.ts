@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { editDistance, nearest } from './nearest.ts';
+import { editDistance, NearNames, nearest } from './nearest.ts';
 
 describe('edit distance', () => {
   it.each([
@@ -42,5 +42,18 @@ describe('the nearest name', () => {
     expect(nearest('b', ['a'])).toBeUndefined();
     expect(nearest('xy', ['ab'])).toBeUndefined();
     expect(nearest('ax', ['ab'])).toEqual({ name: 'ab', distance: 1 });
+  });
+});
+
+describe('names laid out for nearness', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 14 });
+
+  it('find what comparing with all of them finds', () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(letters, { maxLength: 30 }), letters, (names, wanted) => {
+        expect(new NearNames(names).nearest(wanted)).toEqual(nearest(wanted, names));
+      }),
+      { numRuns: 2000 },
+    );
   });
 });
