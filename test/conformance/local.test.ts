@@ -1,5 +1,6 @@
 import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
+import { visitData } from '@heddle/engine/visit';
 import { onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { describeRuntime } from './runtime.ts';
@@ -11,14 +12,20 @@ function local(data: string | undefined): RuntimeUnderTest {
     for (const engine of engines) await engine.close({ graceMs: 0 });
   });
   return {
-    durable: data !== undefined,
     open: async (options = {}) => {
       const engine = await createEngine({ ...options, ...(data !== undefined && { data }) });
       engines.push(engine);
       return engine;
     },
+    ...(data !== undefined && {
+      askForCancel: async (runId: string) => {
+        const visitor = visitData(data);
+        await visitor.ask({ runId, kind: 'cancel', payload: {} }, 0);
+        visitor.close();
+      },
+    }),
   };
 }
 
-describeRuntime('local, in memory', () => local(undefined));
-describeRuntime('local, on SQLite', () => local(dataFolder()));
+describeRuntime('local, in memory', () => local(undefined), { durable: false });
+describeRuntime('local, on SQLite', () => local(dataFolder()), { durable: true });

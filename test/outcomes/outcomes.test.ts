@@ -76,19 +76,27 @@ const EMPTY_CONTAINERS = new Set(['r069', 'r529', 'r615']);
 
 async function judge(engine: Engine, recorded: OutcomeCase, run: RunResource): Promise<string | undefined> {
   const { outcome, compare } = recorded;
-  const heddle = DECIDED[recorded.id] ?? recorded.heddle;
-  if (heddle?.invalid) return 'was to be refused';
-  const success = heddle?.success ?? outcome.success;
+  const decided = DECIDED[recorded.id] ?? recorded.heddle;
+  const success = decided?.success ?? outcome.success;
   if (success !== (run.status === 'completed')) return `status is ${run.status}: ${run.error?.message ?? ''}`;
-  if (heddle) return 'output' in heddle ? difference(heddle.output, run.output) : undefined;
+  if (decided) return decidedDifference(decided, run);
   if (outcome.beforeRun) return undefined;
-  if (!success) {
-    const fault = faultDifference(outcome.error, run.error?.message, 'error');
-    if (fault !== undefined) return fault;
-    const named = (run.error?.details as { blockName?: string } | undefined)?.blockName;
-    if (outcome.errorBlock !== undefined && named !== outcome.errorBlock)
-      return `failed at ${named}, not ${outcome.errorBlock}`;
-  }
-  const output = difference(outcome.output, run.output);
-  return output ?? ranDifference(outcome.blocks, await engine.getLogs(run.runId), compare === 'full');
+  const differs = failureDifference(outcome, run) ?? difference(outcome.output, run.output);
+  return differs ?? ranDifference(outcome.blocks, await engine.getLogs(run.runId), compare === 'full');
+}
+
+function decidedDifference(
+  decided: NonNullable<OutcomeCase['heddle']>,
+  run: RunResource,
+): string | undefined {
+  if (decided.invalid) return 'was to be refused';
+  return 'output' in decided ? difference(decided.output, run.output) : undefined;
+}
+
+function failureDifference(outcome: OutcomeCase['outcome'], run: RunResource): string | undefined {
+  if (outcome.success) return undefined;
+  const fault = faultDifference(outcome.error, run.error?.message, 'error');
+  const named = (run.error?.details as { blockName?: string } | undefined)?.blockName;
+  const there = outcome.errorBlock === undefined || named === outcome.errorBlock;
+  return fault ?? (there ? undefined : `failed at ${named}, not ${outcome.errorBlock}`);
 }

@@ -4,8 +4,8 @@ import type { Engine, EngineOptions } from '@heddle/engine';
 export interface RuntimeUnderTest {
   /** A new engine on the same place as the test's other engines; closed by the suite. */
   open(options?: EngineOptions): Promise<Engine>;
-  /** True: what one engine recorded is there for the next one. */
-  durable: boolean;
+  /** Asks for the cancel of a run while no engine is open. */
+  askForCancel?(runId: string): Promise<void>;
 }
 
 /** Makes the runtime of one test: a place of its own. */

@@ -21,6 +21,6 @@ export function recordOf(replica: Replica, header: NewRun, suspended: string | u
     pauses: [...replica.pauses.values()].sort((a, b) => a.pausedMs - b.pausedMs),
     parentRunId: header.parent?.runId,
     seq: replica.seq,
-    suspended,
+    suspended: ended ? undefined : suspended,
   };
 }

@@ -1,4 +1,3 @@
-import { EngineError } from '@heddle/core';
 import type { Clock, Plan } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { Entry, Rest } from '@heddle/core/run';
@@ -6,6 +5,7 @@ import { eventsOf, restEvent, shown } from '../local/events.ts';
 import type { Values } from '../local/values.ts';
 import type { LocalRunStore } from '../store/stores.ts';
 import type { RunEvent } from '../types.ts';
+import { applyEntry } from './fold.ts';
 
 const POLL_MS = 100;
 /** How many looks without news before it is asked whether anybody runs the folder at all. */
@@ -39,14 +39,7 @@ export async function* follow(parts: Parts, runId: string, plan: Plan): AsyncGen
 }
 
 async function* eventsAt(replica: Replica, entry: Entry, values: Values): AsyncGenerator<RunEvent> {
-  const applied = replica.apply(entry);
-  if (!applied.changed) {
-    throw new EngineError(
-      'JOURNAL_CORRUPT',
-      `Entry ${entry.seq} of the journal of run ${replica.runId} does not follow from the ones before it.`,
-    );
-  }
-  for (const raw of eventsOf(replica, entry, applied)) {
+  for (const raw of eventsOf(replica, entry, applyEntry(replica, entry))) {
     if (raw.type === 'event') yield await shown(raw, values);
   }
 }

@@ -8,6 +8,7 @@ import type { ControlAsk, ControlOutcome } from '../store/control.ts';
 import { openStores } from '../store/open.ts';
 import type { Stores } from '../store/stores.ts';
 import type { ListQuery, RunDetail, RunEvent } from '../types.ts';
+import { foldRun } from './fold.ts';
 import { follow } from './follow.ts';
 import { isOwned } from './owned.ts';
 
@@ -63,14 +64,12 @@ class FolderVisitor implements Visitor {
   }
 
   async getRun(runId: string, { select }: { select?: readonly string[] } = {}): Promise<RunDetail> {
-    const record = await this.#record(runId);
-    const logs = select ? await this.#stores.runs.logs(runId) : [];
+    const { record, logs } = await this.#run(runId, select !== undefined);
     return detailOf(record, this.#values, { select, logs });
   }
 
   async getLogs(runId: string): Promise<ShownLog[]> {
-    await this.#record(runId);
-    const logs = await this.#stores.runs.logs(runId);
+    const { logs } = await this.#run(runId, true);
     const shown = async (value: BlockLog['output']): Promise<Json> =>
       value ? this.#values.load(value) : null;
     return Promise.all(
@@ -112,10 +111,15 @@ class FolderVisitor implements Visitor {
     this.#stores.close();
   }
 
-  async #record(runId: string): Promise<RunRecord> {
-    const record = await this.#stores.runs.record(runId);
-    if (!record) throw notFound(runId);
-    return record;
+  /** Record and logs: as stored when the run has ended, else from its journal. */
+  async #run(runId: string, withLogs: boolean): Promise<{ record: RunRecord; logs: BlockLog[] }> {
+    const { runs } = this.#stores;
+    const header = await runs.header(runId);
+    const record = header && (await runs.record(runId));
+    if (!header || !record) throw notFound(runId);
+    if (record.endedMs !== undefined) return { record, logs: withLogs ? await runs.logs(runId) : [] };
+    const of = { header, plan: await this.planOf(runId), suspended: record.suspended };
+    return foldRun(of, await runs.journal(runId));
   }
 }
 

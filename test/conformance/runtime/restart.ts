@@ -1,0 +1,21 @@
+import { describe } from 'vitest';
+import { describeFamilies } from './restart/children.ts';
+import { describeNeeds } from './restart/needs.ts';
+import { describeAnswers } from './restart/pauses.ts';
+import { Succession } from './restart/succession.ts';
+import { describeTimers } from './restart/timers.ts';
+import { describeWork } from './restart/work.ts';
+import type { MakeRuntime } from './suite.ts';
+
+/** Decisions 17, 18, 22, 23, 33, 34: what one engine has recorded the next one goes on with. */
+export function describeRestart(make: MakeRuntime): void {
+  const engines = (): Succession => new Succession(make());
+
+  describe('restart', () => {
+    describeWork(engines);
+    describeTimers(engines);
+    describeAnswers(engines);
+    describeFamilies(engines);
+    describeNeeds(engines);
+  });
+}

@@ -1,0 +1,83 @@
+import { expect, it } from 'vitest';
+import { Script, work } from '../../../support/scripted.ts';
+import { block, fn, workflow } from '../../../support/workflow.ts';
+import type { Succession } from './succession.ts';
+
+const human = (name: string) => block(name, 'human_in_the_loop', {});
+
+/** Parents and children over a restart. */
+export function describeFamilies(engines: () => Succession): void {
+  const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
+  const parent = { workflow: workflow([call, fn('Z', 'return <w.result>')], ['Start -> W -> Z']) };
+
+  it('a child is found again, and goes on where it was', async () => {
+    const place = engines();
+    const first = new Script({ A: () => ({ output: {} }) });
+    const before = await place.next({ blocks: [first.executor] });
+    await before.deploy(workflow([work('A'), work('B')], ['Start -> A -> B'], { id: 'child' }));
+    const { runId } = await before.start(parent);
+    await first.called('B');
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor] });
+    const run = await after.attach(runId);
+    (await second.called('B')).done({ n: 5 });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { result: { n: 5 } } });
+    expect(second.calls).toEqual(['B']);
+    expect((await after.listRuns()).runs).toHaveLength(2);
+  });
+
+  it('a child that pauses is still open after its parent’s engine was closed, and its answer moves both', async () => {
+    const place = engines();
+    const before = await place.next();
+    await before.deploy(
+      workflow([human('H'), fn('F', 'return <h.n>')], ['Start -> H -> F'], { id: 'child' }),
+    );
+    const run = await before.start(parent);
+    expect(await run.result()).toMatchObject({ status: 'paused' });
+    const after = await place.next();
+    const again = await after.attach(run.runId);
+    expect(await again.result()).toMatchObject({ status: 'paused' });
+    const { runs } = await after.listRuns({ status: ['paused'] });
+    const child = runs.find(({ parentRunId }) => parentRunId === run.runId);
+    expect(await after.resume(child?.runId ?? '', { input: { n: 7 } })).toMatchObject({
+      status: 'completed',
+    });
+    expect(await again.result()).toMatchObject({
+      status: 'completed',
+      output: { result: { result: 7 } },
+    });
+  });
+
+  it('a parent whose child was answered alone goes on with it', async () => {
+    const place = engines();
+    const before = await place.next();
+    await before.deploy(
+      workflow([human('H'), fn('F', 'return <h.n>')], ['Start -> H -> F'], { id: 'child' }),
+    );
+    const run = await before.start(parent);
+    await run.result();
+    const { runs } = await before.listRuns({ status: ['paused'] });
+    const child = runs.find(({ parentRunId }) => parentRunId === run.runId)?.runId ?? '';
+    const between = await place.next({ takeUp: false });
+    expect(await between.resume(child, { input: { n: 7 } })).toMatchObject({ status: 'completed' });
+    const after = await place.next();
+    // Its journal says that it is paused: it is not at rest before its child has told.
+    const again = await after.attach(run.runId).catch(() => undefined);
+    if (again) expect(await again.result()).toMatchObject({ status: 'completed' });
+    expect(await after.getRun(run.runId)).toMatchObject({ status: 'completed' });
+  });
+
+  it('cancelling a parent that is not running cancels its child, and neither runs again', async () => {
+    const place = engines();
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    await before.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
+    const { runId } = await before.start(parent);
+    await first.called('A');
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor], takeUp: false });
+    expect(await after.cancel(runId)).toBe(true);
+    expect((await after.listRuns({ status: ['cancelled'] })).runs).toHaveLength(2);
+    expect(second.calls).toEqual([]);
+  });
+}

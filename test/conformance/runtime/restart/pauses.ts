@@ -1,0 +1,70 @@
+import { expect, it } from 'vitest';
+import { Script, work } from '../../../support/scripted.ts';
+import { block, fn, workflow } from '../../../support/workflow.ts';
+import type { Succession } from './succession.ts';
+
+const human = (name: string) => block(name, 'human_in_the_loop', {});
+
+/** Pause points, their answers and cancels over a restart. */
+export function describeAnswers(engines: () => Succession): void {
+  it('a paused run is resumed as the same run with the same plan, whatever was deployed since', async () => {
+    const place = engines();
+    const before = await place.next();
+    const draw = (code: string) => workflow([human('H'), fn('Z', code)], ['Start -> H -> Z'], { id: 'w' });
+    await before.deploy(draw('return "old " + <h.note>'));
+    const run = await before.start('w');
+    expect(await run.result()).toMatchObject({ status: 'paused' });
+    const token = (await before.getRun(run.runId)).pauses[0]?.token ?? '';
+    const after = await place.next();
+    expect(await after.deploy(draw('return "new"'))).toMatchObject({ version: 2 });
+    expect((await after.getRun(run.runId)).pauses[0]?.token).toBe(token);
+    const result = await after.resume(run.runId, { token, input: { note: 'answer' } });
+    expect(result).toMatchObject({ runId: run.runId, status: 'completed', output: { result: 'old answer' } });
+  });
+
+  it('an answer can be repeated in every later engine, and is the first one', async () => {
+    const place = engines();
+    const before = await place.next();
+    const drawn = workflow([human('H'), human('I'), fn('Z', 'return <h.n>')], ['Start -> H -> I -> Z']);
+    const run = await before.start({ workflow: drawn });
+    await run.result();
+    const token = (await before.getRun(run.runId)).pauses[0]?.token ?? '';
+    expect(await before.resume(run.runId, { token, input: { n: 1 } })).toMatchObject({ status: 'paused' });
+    const second = await place.next();
+    expect(await second.resume(run.runId, { token, input: { n: 2 } })).toMatchObject({ status: 'paused' });
+    expect((await second.getRun(run.runId)).pauses).toMatchObject([{ blockName: 'I' }]);
+    expect(await second.resume(run.runId, { input: {} })).toMatchObject({ output: { result: 1 } });
+    const third = await place.next();
+    expect(await third.resume(run.runId, { token, input: { n: 3 } })).toMatchObject({
+      status: 'completed',
+      output: { result: 1 },
+    });
+  });
+
+  it('a cancel that was asked for while no engine ran is completed at the next start', async () => {
+    const place = engines();
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
+    await first.called('A');
+    await before.close({ graceMs: 0 });
+    await place.runtime.askForCancel?.(runId);
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor] });
+    await expect.poll(() => after.getRun(runId)).toMatchObject({ status: 'cancelled' });
+    expect(second.calls).toEqual([]);
+  });
+
+  it('many paused runs need not stay in memory, and are there when they are answered', async () => {
+    const place = engines();
+    const engine = await place.next();
+    const drawn = { workflow: workflow([human('H'), fn('Z', 'return <h.n>')], ['Start -> H -> Z']) };
+    const handles = [];
+    for (let n = 0; n < 80; n++) handles.push(await engine.start(drawn));
+    for (const handle of handles) expect(await handle.result()).toMatchObject({ status: 'paused' });
+    for (const [n, handle] of handles.entries()) {
+      await engine.resume(handle.runId, { input: { n } });
+      expect(await handle.result()).toMatchObject({ status: 'completed', output: { result: n } });
+    }
+  });
+}

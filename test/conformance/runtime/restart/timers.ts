@@ -1,0 +1,87 @@
+import { expect, it } from 'vitest';
+import { Script, work } from '../../../support/scripted.ts';
+import { TestClock } from '../../../support/test-clock.ts';
+import { block, fn, workflow } from '../../../support/workflow.ts';
+import type { Succession } from './succession.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Waits, tries to come and deadlines keep their time over a restart. */
+export function describeTimers(engines: () => Succession): void {
+  const wait = block('W', 'wait', { timeValue: '2', timeUnit: 'hours' });
+  const waits = workflow([wait, fn('Z', 'return <w.status>')], ['Start -> W -> Z']);
+
+  it('a wait keeps its time', async () => {
+    const place = engines();
+    const clock = new TestClock(1000);
+    const { runId } = await (await place.next({ clock })).start({ workflow: waits });
+    await clock.due(2 * HOUR_MS);
+    clock.advance(HOUR_MS);
+    const after = await place.next({ clock });
+    expect(await after.getRun(runId)).toMatchObject({ status: 'paused', pauseKind: 'time' });
+    clock.advance(HOUR_MS - 1);
+    expect(await after.getRun(runId)).toMatchObject({ status: 'paused' });
+    const run = await after.attach(runId);
+    clock.advance(1);
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 'completed' } });
+  });
+
+  it('a wait that was over while no engine ran ends at once', async () => {
+    const place = engines();
+    const clock = new TestClock(1000);
+    const { runId } = await (await place.next({ clock })).start({ workflow: waits });
+    await clock.due(2 * HOUR_MS);
+    const late = new TestClock(5 * HOUR_MS);
+    const after = await place.next({ clock: late });
+    const run = await after.attach(runId);
+    late.advance(0);
+    expect(await run.result()).toMatchObject({ status: 'completed' });
+  });
+
+  it('a try that was waited for comes at its time, and is the next one', async () => {
+    const place = engines();
+    const clock = new TestClock(1000);
+    const first = new Script();
+    const before = await place.next({ clock, blocks: [first.executor] });
+    const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 5000 };
+    const { runId } = await before.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
+    (await first.called('A')).fail(new Error('one'));
+    await clock.due(5000);
+    clock.advance(2000);
+    const second = new Script();
+    const after = await place.next({ clock, blocks: [second.executor] });
+    const run = await after.attach(runId);
+    clock.advance(2999);
+    expect(second.calls).toEqual([]);
+    clock.advance(1);
+    const call = await second.called('A');
+    expect(call.try).toBe(2);
+    call.done({ ok: true });
+    expect(await run.result()).toMatchObject({ status: 'completed' });
+    expect((await after.getLogs(runId)).at(-1)).toMatchObject({ blockName: 'A', tries: 2 });
+  });
+
+  it('deadlines of blocks and runs stay where they were', async () => {
+    const place = engines();
+    const clock = new TestClock(1000);
+    const first = new Script();
+    const before = await place.next({ clock, blocks: [first.executor] });
+    const timed = workflow([work('A', { timeoutMs: 10_000 })], ['Start -> A']);
+    const plain = workflow([work('B')], ['Start -> B']);
+    const one = await before.start({ workflow: timed });
+    const other = await before.start({ workflow: plain }, {}, { timeoutMs: 20_000 });
+    const { context } = await first.called('A');
+    expect(context.remainingMs).toBe(10_000);
+    await first.called('B');
+    clock.advance(9000);
+    const second = new Script();
+    const after = await place.next({ clock, blocks: [second.executor] });
+    const runs = [await after.attach(one.runId), await after.attach(other.runId)] as const;
+    expect((await second.called('A')).context.remainingMs).toBe(1000);
+    expect((await second.called('B')).context.remainingMs).toBe(11_000);
+    clock.advance(1000);
+    expect(await runs[0].result()).toMatchObject({ status: 'failed', error: { code: 'BLOCK_TIMEOUT' } });
+    clock.advance(10_000);
+    expect(await runs[1].result()).toMatchObject({ status: 'failed', error: { code: 'RUN_TIMEOUT' } });
+  });
+}

@@ -1,0 +1,175 @@
+import { expect, it } from 'vitest';
+import { Script, work } from '../../../support/scripted.ts';
+import { block, fn, loop, parallel, workflow } from '../../../support/workflow.ts';
+import type { Succession } from './succession.ts';
+
+/** Blocks, loops, parallels and data of a run that the next engine goes on with. */
+export function describeWork(engines: () => Succession): void {
+  it('a block that was running runs again, with the same idempotency key, and nothing that had finished does', async () => {
+    const place = engines();
+    const first = new Script({ A: () => ({ output: { n: 1 } }) });
+    const before = await place.next({ blocks: [first.executor] });
+    const drawn = workflow([work('A'), work('B'), work('C')], ['Start -> A -> B -> C']);
+    const { runId } = await before.start({ workflow: drawn });
+    const { context } = await first.called('B');
+    const second = new Script({ C: () => ({ output: { n: 3 } }) });
+    const after = await place.next({ blocks: [second.executor] });
+    const run = await after.attach(runId);
+    const again = await second.called('B');
+    expect(again.context.idempotencyKey).toBe(context.idempotencyKey);
+    expect(again.try).toBe(1);
+    again.done({ n: 2 });
+    expect(await run.result()).toMatchObject({ runId, status: 'completed', output: { n: 3 } });
+    expect([first.calls, second.calls]).toEqual([
+      ['A', 'B'],
+      ['B', 'C'],
+    ]);
+    const logs = await after.getLogs(runId);
+    expect(logs.map(({ blockName, executionOrder }) => `${executionOrder} ${blockName}`)).toEqual([
+      '1 Start',
+      '2 A',
+      '3 B',
+      '4 C',
+    ]);
+  });
+
+  it('what a block gives while the engine closes is recorded, and nothing new starts', async () => {
+    const place = engines();
+    const script = new Script();
+    const before = await place.next({ blocks: [script.executor] });
+    const { runId } = await before.start({
+      workflow: workflow([work('A'), work('B')], ['Start -> A -> B']),
+    });
+    const call = await script.called('A');
+    const closing = before.close();
+    call.done({ n: 1 });
+    await closing;
+    expect(script.calls).toEqual(['A']);
+    expect(script.aborted).toEqual([]);
+    const next = new Script({ B: () => ({ output: { n: 2 } }) });
+    const after = await place.next({ blocks: [next.executor] });
+    await expect.poll(() => after.getRun(runId)).toMatchObject({ status: 'completed' });
+    expect(next.calls).toEqual(['B']);
+  });
+
+  it('a block that is aborted because the engine closes has not failed', async () => {
+    const place = engines();
+    const script = new Script();
+    const before = await place.next({ blocks: [script.executor] });
+    const drawn = workflow([work('A'), fn('H', 'return 1')], ['Start -> A', 'A:error -> H']);
+    const { runId } = await before.start({ workflow: drawn });
+    await script.called('A');
+    const next = new Script({ A: () => ({ output: { ok: true } }) });
+    const after = await place.next({ blocks: [next.executor] });
+    expect(script.aborted).toEqual(['A']);
+    await expect.poll(() => after.getRun(runId)).toMatchObject({ status: 'completed' });
+    expect((await after.getLogs(runId)).map(({ blockName }) => blockName)).toEqual(['Start', 'A']);
+  });
+
+  it('a loop goes on in its turn', async () => {
+    const place = engines();
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    const drawn = workflow(
+      [
+        loop('L', { loopType: 'forEach', collection: '["a", "b", "c"]' }, work('A')),
+        fn('Z', 'return <l.results>.map(turn => turn[0].n)'),
+      ],
+      ['Start -> L -> A', 'L -> Z'],
+    );
+    const { runId } = await before.start({ workflow: drawn });
+    (await first.called('A.0')).done({ n: 0 });
+    await first.called('A.1');
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor] });
+    const run = await after.attach(runId);
+    (await second.called('A.1')).done({ n: 1 });
+    (await second.called('A.2')).done({ n: 2 });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [0, 1, 2] } });
+    expect(second.calls).toEqual(['A.1', 'A.2']);
+  });
+
+  it('a parallel goes on with the branches that had not finished, within its window', async () => {
+    const place = engines();
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    const drawn = workflow(
+      [
+        parallel('P', { parallelType: 'count', count: 4, batchSize: 2 }, work('A')),
+        fn('Z', 'return <p.results>.map(branch => branch[0].n)'),
+      ],
+      ['Start -> P -> A', 'P -> Z'],
+    );
+    const { runId } = await before.start({ workflow: drawn });
+    await first.called('A.0');
+    (await first.called('A.1')).done({ n: 1 });
+    await first.called('A.2');
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor] });
+    const run = await after.attach(runId);
+    const zero = await second.called('A.0');
+    (await second.called('A.2')).done({ n: 2 });
+    (await second.called('A.3')).done({ n: 3 });
+    zero.done({ n: 0 });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [0, 1, 2, 3] } });
+    expect(second.calls.toSorted()).toEqual(['A.0', 'A.2', 'A.3']);
+  });
+
+  it('variables, large values and mocks in turn are as they were', async () => {
+    const place = engines();
+    const first = new Script({ A: () => ({ output: { text: 'x'.repeat(50_000) } }) });
+    const before = await place.next({ blocks: [first.executor] });
+    const drawn = workflow(
+      [
+        work('A'),
+        block('V', 'variables', { variables: [{ variableId: 'count', variableName: 'count', value: '7' }] }),
+        loop('L', { loopType: 'for', count: 3 }, block('Ask', 'agent'), work('B')),
+        fn('Z', 'return [<variable.count>, <a.text>.length, <l.results>.map(turn => turn[0].content)]'),
+      ],
+      ['Start -> A -> V -> L', 'L -> Ask -> B', 'L -> Z'],
+      { variables: { count: { type: 'number', value: 1 } } },
+    );
+    const mocks = { types: { agent: ['one', 'two', 'three'] } };
+    const { runId } = await before.start({ workflow: drawn }, {}, { mocks });
+    (await first.called('B.0')).done();
+    await first.called('B.1');
+    const second = new Script({ B: () => ({ output: {} }) });
+    const after = await place.next({ blocks: [second.executor] });
+    await expect
+      .poll(() => after.getRun(runId))
+      .toMatchObject({
+        status: 'completed',
+        output: { result: [7, 50_000, ['one', 'two', 'three']] },
+      });
+  });
+
+  it('an engine that takes up nothing touches nothing, until it is asked to', async () => {
+    const place = engines();
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
+    await first.called('A');
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor], takeUp: false });
+    expect(await after.getRun(runId)).toMatchObject({ status: 'running' });
+    await expect(after.runFromBlock(runId, 'A')).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
+    expect(second.calls).toEqual([]);
+    const run = await after.attach(runId);
+    (await second.called('A')).done({ n: 1 });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { n: 1 } });
+  });
+
+  it('a run that is cancelled from its journal does nothing first', async () => {
+    const place = engines();
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
+    await first.called('A');
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor], takeUp: false });
+    expect(await after.cancel(runId)).toBe(true);
+    expect(await after.cancel(runId)).toBe(false);
+    expect(await after.getRun(runId)).toMatchObject({ status: 'cancelled' });
+    expect(second.calls).toEqual([]);
+  });
+}
