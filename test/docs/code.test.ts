@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { walk } from '../house/sources.ts';
+import { codeIn, fencesOf, pages, readPage, repository, tablesOf } from './markdown.ts';
+
+const snippets = pages
+  .flatMap((page) => fencesOf(page, readPage(page)))
+  .filter(({ language, marks }) => language === 'ts' && marks.has('run'));
+
+let folder = '';
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-code-'));
+  symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
+  const config = {
+    extends: join(repository, 'tsconfig.json'),
+    compilerOptions: { typeRoots: [join(repository, 'node_modules/@types')] },
+    include: ['*.ts'],
+  };
+  writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
+  writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(config));
+  for (const { at, text } of snippets) writeFileSync(join(folder, fileName(at)), text);
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function fileName(at: string): string {
+  return `${at.replaceAll(/\W/g, '-')}.ts`;
+}
+
+/** What a program of the repository's Node prints, with its faults. */
+function node(...args: string[]): Promise<string> {
+  return new Promise((resolve) => {
+    const options = { cwd: folder, env: { NO_COLOR: '1' } };
+    execFile(process.execPath, args, options, (error, stdout, stderr) => {
+      resolve(error ? `${stdout}${stderr}` : stdout);
+    });
+  });
+}
+
+/** What the code says that it prints: the comment behind each `console.log`. */
+function promised(code: string): string {
+  return [...code.matchAll(/^.*\bconsole\.log\(.*\); \/\/ (.*)$/gm)].map((match) => match[1]).join('\n');
+}
+
+/** The names of an interface's properties. */
+function propertiesOf(text: string, name: string): string[] {
+  const names: string[] = [];
+  walk(parseSync('x.ts', text).program.body, (found) => {
+    if (found['type'] !== 'TSInterfaceDeclaration' || (found['id'] as { name: string }).name !== name) return;
+    const { body } = found['body'] as { body: { key: { name: string } }[] };
+    names.push(...body.map(({ key }) => key.name));
+  });
+  return names;
+}
+
+describe('the code of the documentation', () => {
+  it('is found', () => {
+    expect(snippets.length).toBeGreaterThan(9);
+    expect(snippets.filter(({ text }) => promised(text) === '').map(({ at }) => at)).toEqual([]);
+  });
+
+  it('has the right types', async () => {
+    const tsc = join(repository, 'node_modules/typescript/bin/tsc');
+    expect(await node(tsc, '-p', join(folder, 'tsconfig.json'))).toBe('');
+  });
+
+  it.each(snippets.map((snippet) => [snippet.at, snippet] as const))(
+    'prints what it says: %s',
+    async (_, { at, text }) => {
+      const printed = await node('--conditions=@heddle/source', join(folder, fileName(at)));
+      expect(printed.trim()).toBe(promised(text));
+    },
+  );
+});
+
+describe('the options in the engine’s README', () => {
+  it.each([
+    ['options', 'EngineOptions'],
+    ['options of a run', 'ExecuteOptions'],
+  ])('are those that there are: %s', (table, type) => {
+    const readme = 'packages/engine/README.md';
+    const rows = tablesOf(readme, readPage(readme)).find(({ name }) => name === table)?.rows ?? [];
+    const names = propertiesOf(readPage('packages/engine/src/types.ts'), type);
+    expect(names.length).toBeGreaterThan(7);
+    expect(rows.map(({ cells }) => codeIn(cells[0] ?? ''))).toEqual(names);
+  });
+});
