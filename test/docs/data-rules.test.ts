@@ -1,0 +1,80 @@
+import { createEngine } from '@heddle/engine';
+import type { Engine, RunResource } from '@heddle/engine';
+import type { Json } from '@heddle/core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { block, condition, fn, loop, parallel, workflow } from '../support/workflow.ts';
+import type { Drawn } from '../support/workflow.ts';
+import { echo } from './reference-world.ts';
+
+let engine: Engine;
+
+beforeAll(async () => {
+  engine = await createEngine({ blocks: [echo], env: { NAME: { value: '<start.text>', secret: false } } });
+});
+
+afterAll(() => engine.close());
+
+function set(name: string, value: Json): Drawn {
+  return block(name, 'variables', { variables: [{ variableName: 'count', type: 'number', value }] });
+}
+
+function run(blocks: Drawn[], edges: string[], input: Json = {}): Promise<RunResource> {
+  const graph = workflow(blocks, edges, { variables: { count: { type: 'number', value: 0 } } });
+  return engine.execute({ workflow: graph }, input, { select: ['Each.results', 'Read.text', 'After.value'] });
+}
+
+describe('variables', () => {
+  it('R42 are read as they are when the block starts, also in the next turn', async () => {
+    const body = [block('Read', 'echo', { value: '<variable.count>' }), set('Set', '<variable.count>1')];
+    const { blockOutputs } = await run(
+      [loop('Each', { loopType: 'for', count: 3 }, ...body)],
+      ['Start -> Each -> Read -> Set'],
+    );
+    const turns = blockOutputs?.['Each.results'] as { value: Json }[][];
+    expect(turns.map(([first]) => first?.value)).toEqual([0, 1, 11]);
+  });
+
+  it('R42 that a branch has set are seen after the parallel', async () => {
+    const fan = parallel(
+      'Each',
+      { parallelType: 'count', count: 2, batchSize: 1 },
+      set('Set', '<parallel.index>'),
+    );
+    const { blockOutputs } = await run(
+      [fan, block('After', 'echo', { value: '<variable.count>' })],
+      ['Start -> Each -> After', 'Each -> Set'],
+    );
+    expect(blockOutputs?.['After.value']).toBe(1);
+  });
+});
+
+describe('data', () => {
+  const text = '<start.other> {{NAME}} <variable.count>';
+
+  it('R43 that a reference brings into a field is no template', async () => {
+    const { blockOutputs } = await run(
+      [block('Read', 'echo', { text: '<start.text>/{{NAME}}' })],
+      ['Start -> Read'],
+      {
+        text,
+        other: 'wrong',
+      },
+    );
+    expect(blockOutputs?.['Read.text']).toBe(`${text}/<start.text>`);
+  });
+
+  it('R43 that an item or a reference brings into code and conditions is no template', async () => {
+    const inside = fn('Work', 'return <loop.currentItem>');
+    const check = condition('Check', { same: `<work.result> === <start.text> && {{NAME}} !== <start.text>` });
+    const { blockOutputs } = await run(
+      [
+        loop('Each', { loopType: 'forEach', collection: '<start.texts>' }, inside),
+        check,
+        block('After', 'echo', { value: '<check.conditionResult>' }),
+      ],
+      ['Start -> Each -> Check -> After', 'Each -> Work'],
+      { texts: [text], text, other: 'wrong' },
+    );
+    expect(blockOutputs?.['After.value']).toBe(true);
+  });
+});

@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { join, posix } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { pages, readPage, repository } from './markdown.ts';
+
+/** The page without its code: links and headings in there are examples. */
+function prose(text: string): string {
+  return text
+    .replaceAll(/^```[\s\S]*?^```$/gm, '')
+    .replaceAll(/`[^`\n]*`/g, (code) => (code.includes('](') ? '' : code));
+}
+
+/** The anchors of a page, as hosts of Markdown make them from headings. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...prose(text).matchAll(/^#+ (.+)$/gm)].map((match) => match[1] ?? '');
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}\s_-]/gu, '')
+        .replaceAll(/\s/g, '-'),
+    ),
+  );
+}
+
+/** The links of a page that lead nowhere. */
+function broken(page: string, text: string): string[] {
+  const targets = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map((match) => match[1] ?? '');
+  return targets.filter((target) => {
+    if (/^[a-z]+:/.test(target)) return false;
+    const [path = '', anchor] = target.split('#');
+    const file = path === '' ? page : posix.join(posix.dirname(page), path);
+    if (!existsSync(join(repository, file))) return true;
+    return anchor !== undefined && !anchorsOf(file === page ? text : readPage(file)).has(anchor);
+  });
+}
+
+describe('links', () => {
+  it.each(pages)('of %s lead somewhere', (page) => {
+    expect(broken(page, readPage(page))).toEqual([]);
+  });
+
+  it('are many, and would be missed', () => {
+    const all = pages.flatMap((page) => [...prose(readPage(page)).matchAll(/\]\(/g)]);
+    expect(all.length).toBeGreaterThan(30);
+    const text =
+      '# A b: `c`\n[x](#a-b-c) [y](#none) [z](no.md) [w](../README.md#none) `[v](no.md)` [u](https://x.y)';
+    expect(broken('docs/glossary.md', text)).toEqual(['#none', 'no.md', '../README.md#none']);
+  });
+});
