@@ -8,6 +8,7 @@ import type { LiveView } from './live/live-view.ts';
 import { drawEvents, eventsUntil, openView } from './live/watch.ts';
 import { outcomeLines } from './render/outcome.ts';
 import { styleFor } from './render/style.ts';
+import { withVisitor } from './with-visitor.ts';
 
 /** How the progress and the end of a run are shown. */
 export interface DriveOptions {
@@ -32,12 +33,7 @@ export async function drive(
   options: DriveOptions,
 ): Promise<number> {
   const view = options.json ? undefined : openView(io, { ...options, runId: handle.runId });
-  const stop = onInterrupt(() => {
-    const style = styleFor(io.stderr);
-    view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
-    // A run that cannot be cancelled fails its result too, and is reported there.
-    handle.cancel('Interrupted from the keyboard.').catch(() => undefined);
-  });
+  const stop = onInterrupt(() => void cancel(io, view, handle, options));
   try {
     const result = handle.result();
     if (view) await draw(view, engine, handle, { result, sinceMs: options.sinceMs ?? 0 });
@@ -49,6 +45,26 @@ export async function drive(
     return exitOf(run.status);
   } finally {
     stop();
+  }
+}
+
+const REASON = 'Interrupted from the keyboard.';
+
+/** Cancels the run, the wish being recorded before it is said: whatever becomes of this process, it will be fulfilled. */
+async function cancel(
+  io: Io,
+  view: LiveView | undefined,
+  handle: RunHandle,
+  { data }: DriveOptions,
+): Promise<void> {
+  const style = styleFor(io.stderr);
+  try {
+    const ask = { runId: handle.runId, kind: 'cancel', payload: { reason: REASON } } as const;
+    await withVisitor(data, (visitor) => visitor.leave(ask));
+    view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
+    await handle.cancel(REASON);
+  } catch (error) {
+    view?.say(`${style.yellow('!')} ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

@@ -3,18 +3,25 @@ import { EXIT } from './exit-code.ts';
 /** One Ctrl-C may arrive twice: from the terminal, and again from a package runner in between. */
 const SAME_PRESS_MS = 200;
 
+/** What a press of Ctrl-C is told by and does; tests bring their own. */
+export interface InterruptParts {
+  now(): number;
+  kill(): void;
+}
+
+const PROCESS: InterruptParts = { now: () => performance.now(), kill: () => process.exit(EXIT.killed) };
+
 /**
  * Listens for Ctrl-C: the first press calls `cancel`, a second one kills the process (130). The returned function stops
  * listening.
  */
-export function onInterrupt(cancel: () => void): () => void {
+export function onInterrupt(cancel: () => void, parts: InterruptParts = PROCESS): () => void {
   let firstMs: number | undefined;
   const press = (): void => {
-    const nowMs = performance.now();
     if (firstMs === undefined) {
-      firstMs = nowMs;
+      firstMs = parts.now();
       cancel();
-    } else if (nowMs - firstMs > SAME_PRESS_MS) process.exit(EXIT.killed);
+    } else if (parts.now() - firstMs > SAME_PRESS_MS) parts.kill();
   };
   process.on('SIGINT', press);
   return () => process.off('SIGINT', press);

@@ -30,14 +30,18 @@ export interface Visitor {
   follow(runId: string): AsyncIterable<RunEvent>;
   /** True while a process runs the folder. */
   isOwned(): boolean;
+  /** Leaves a request for the process that runs the folder, or the next one; resolves once it is stored. */
+  leave(ask: ControlAsk): Promise<void>;
   /** Asks the process that runs the folder; with none, the request waits for the next one. */
   ask(ask: ControlAsk, timeoutMs: number): Promise<Asked>;
   close(): void;
 }
 
 /**
- * A visitor of the data folder; a folder that is not there reads as empty. Never use it in a process that has an engine
- * on the same folder. Throws DATA_FORMAT_UNSUPPORTED.
+ * A visitor of the data folder; a folder that is not there reads as empty. Throws DATA_FORMAT_UNSUPPORTED.
+ *
+ * In a process that has an engine on the same folder it may read and leave requests, but never ask `isOwned` or
+ * `follow`: looking at the lock would drop it.
  */
 export function visitData(data: string, clock: Clock = systemClock): Visitor {
   return new FolderVisitor(data, openStores({ data, readOnly: true, clock }), clock);
@@ -59,7 +63,9 @@ class FolderVisitor implements Visitor {
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
     const { status, ...rest } = query;
     const page = await this.#stores.runs.list({ ...rest, ...(status && { status: [...status] }) });
-    const runs = await Promise.all(page.runs.map((record) => detailOf(record, this.#values)));
+    const found = await Promise.all(page.runs.map(async (record) => (await this.#newest(record)).record));
+    const asked = found.filter((record) => !status || status.includes(record.status));
+    const runs = await Promise.all(asked.map((record) => detailOf(record, this.#values)));
     return { runs, nextCursor: page.cursor ?? null };
   }
 
@@ -102,6 +108,10 @@ class FolderVisitor implements Visitor {
     return isOwned(this.#data, this.#clock);
   }
 
+  async leave(ask: ControlAsk): Promise<void> {
+    await this.#stores.control.request(ask);
+  }
+
   async ask(ask: ControlAsk, timeoutMs: number): Promise<Asked> {
     const { outcome } = await requestControl(this.#stores.control, ask, { clock: this.#clock, timeoutMs });
     return outcome ?? { status: 'waiting' };
@@ -111,15 +121,20 @@ class FolderVisitor implements Visitor {
     this.#stores.close();
   }
 
-  /** Record and logs: as stored when the run has ended, else from its journal. */
   async #run(runId: string, withLogs: boolean): Promise<{ record: RunRecord; logs: BlockLog[] }> {
+    const record = await this.#stores.runs.record(runId);
+    if (!record) throw notFound(runId);
+    const { logs, ...newest } = await this.#newest(record);
+    return { ...newest, logs: logs ?? (withLogs ? await this.#stores.runs.logs(runId) : []) };
+  }
+
+  /** The record as stored when the run has ended, else as its journal has it: records are written behind. */
+  async #newest(record: RunRecord): Promise<{ record: RunRecord; logs?: BlockLog[] }> {
     const { runs } = this.#stores;
-    const header = await runs.header(runId);
-    const record = header && (await runs.record(runId));
-    if (!header || !record) throw notFound(runId);
-    if (record.endedMs !== undefined) return { record, logs: withLogs ? await runs.logs(runId) : [] };
-    const of = { header, plan: await this.planOf(runId), suspended: record.suspended };
-    return foldRun(of, await runs.journal(runId));
+    const header = record.endedMs === undefined ? await runs.header(record.runId) : undefined;
+    if (!header) return { record };
+    const of = { header, plan: await this.planOf(record.runId), suspended: record.suspended };
+    return foldRun(of, await runs.journal(record.runId));
   }
 }
 

@@ -1,0 +1,34 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { onInterrupt } from './interrupt.ts';
+
+/** Presses Ctrl-C at these times, and says what came of it. */
+function pressed(...atMs: number[]): string[] {
+  const done: string[] = [];
+  let nowMs = 0;
+  const stop = onInterrupt(() => done.push(`cancel at ${nowMs}`), {
+    now: () => nowMs,
+    kill: () => done.push(`kill at ${nowMs}`),
+  });
+  onTestFinished(stop);
+  for (const ms of atMs) {
+    nowMs = ms;
+    process.emit('SIGINT');
+  }
+  return done;
+}
+
+describe('Ctrl-C', () => {
+  it('cancels at the first press and kills at a second one', () => {
+    expect(pressed(1000, 1500)).toEqual(['cancel at 1000', 'kill at 1500']);
+  });
+
+  it('that arrives twice within a moment is one press', () => {
+    expect(pressed(1000, 1001, 1200)).toEqual(['cancel at 1000']);
+  });
+
+  it('is left to others afterwards', () => {
+    const before = process.listenerCount('SIGINT');
+    onInterrupt(() => undefined)();
+    expect(process.listenerCount('SIGINT')).toBe(before);
+  });
+});
