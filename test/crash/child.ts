@@ -1,0 +1,48 @@
+// A process to be killed: `node child.ts DATA EFFECTS STOP`. It starts the run, or goes on with it, to its end, answering
+// every pause; at STOP (`E.1`, `paused.0` …) it stands still for ever. It prints where it is, one place a line.
+import { appendFileSync } from 'node:fs';
+import { createEngine, isEngineError } from '@heddle/engine';
+import type { Engine, RunHandle } from '@heddle/engine';
+import type { BlockExecutor, BlockResult } from '@heddle/core/blocks';
+import { RUN_ID, TURNS } from './process-run.ts';
+
+const [, , data = '', effects = '', stop = ''] = process.argv;
+
+/** Prints where the process is; never goes on from the place where it is to be killed. */
+async function at(place: string): Promise<void> {
+  process.stdout.write(`${place}\n`);
+  if (place === stop) await new Promise(() => undefined);
+}
+
+const effect: BlockExecutor = {
+  types: ['effect'],
+  class: 'effect',
+  async execute({ block, scope, idempotencyKey, fields }): Promise<BlockResult> {
+    appendFileSync(effects, `${idempotencyKey}\n`);
+    await at(`${block.name}.${scope.join('.')}`);
+    return { output: { by: block.name, ...fields() } };
+  },
+};
+
+async function open(engine: Engine): Promise<RunHandle | undefined> {
+  try {
+    return await engine.attach(RUN_ID);
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    if (error.code === 'RUN_NOT_FOUND') return engine.start('turns', {}, { runId: RUN_ID });
+    return undefined;
+  }
+}
+
+const engine = await createEngine({ data, blocks: [effect] });
+await engine.deploy(TURNS);
+const run = await open(engine);
+while (run && (await run.result()).status === 'paused') {
+  const [pause] = (await engine.getRun(RUN_ID)).pauses;
+  if (!pause) continue;
+  await at(`paused.${pause.scope.join('.')}`);
+  process.stdout.write(`resuming.${pause.scope.join('.')}\n`);
+  await engine.resume(RUN_ID, { token: pause.token, input: { n: pause.scope[0] ?? 0 } });
+}
+await engine.close();
+process.stdout.write('ended\n');

@@ -1,0 +1,42 @@
+import type { LocalRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
+
+/** The process that wrote through the stores is as good as dead. */
+export class Crash extends Error {}
+
+/**
+ * Stores through which `writes` writes of the journal come, the first entry of a run among them: after them nothing is
+ * written any more, as if the process had died there.
+ */
+export function haltingStores(stores: Stores, writes: number): Stores & { written(): number } {
+  let written = 0;
+  const through = <T>(write: () => T): T => {
+    if (written >= writes) throw new Crash('The process died here.');
+    written += 1;
+    return write();
+  };
+  const whileAlive = <T>(write: () => T): T => {
+    if (written >= writes) throw new Crash('The process died here.');
+    return write();
+  };
+  const { runs, values, definitions, control } = stores;
+  const halting: LocalRunStore = {
+    create: async (run, first) => through(() => runs.create(run, first)),
+    append: async (runId, entries) => through(() => runs.append(runId, entries)),
+    saveRecord: async (record, logs) => whileAlive(() => runs.saveRecord(record, logs)),
+    journal: (runId) => runs.journal(runId),
+    tail: (runId, afterSeq) => runs.tail(runId, afterSeq),
+    header: (runId) => runs.header(runId),
+    record: (runId) => runs.record(runId),
+    logs: (runId) => runs.logs(runId),
+    list: (query) => runs.list(query),
+    open: () => runs.open(),
+  };
+  return {
+    runs: halting,
+    values: { put: async (json) => whileAlive(() => values.put(json)), get: (key) => values.get(key) },
+    definitions,
+    control,
+    close: () => stores.close(),
+    written: () => written,
+  };
+}

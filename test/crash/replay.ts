@@ -1,0 +1,173 @@
+import type { BlockExecutor, BlockResult, Json } from '@heddle/core/blocks';
+import { readPlan } from '@heddle/core';
+import { Replica } from '@heddle/core/run';
+import { isEngineError } from '@heddle/engine';
+import type { Engine, EngineOptions, RunResource } from '@heddle/engine';
+import { createEngineOn } from '../../packages/engine/src/create.ts';
+import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
+import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
+import { openStores } from '../../packages/engine/src/store/open.ts';
+import type { Stores } from '../../packages/engine/src/store/stores.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { Crash, haltingStores } from './halting-store.ts';
+
+const RUN_ID = 'stopped-run';
+
+/** A workflow to be stopped, and what runs in it. */
+export interface Subject {
+  workflow: Json;
+  input?: Json;
+  env?: EngineOptions['env'];
+  /** Workflows that it calls. */
+  children?: readonly Json[];
+  mocks?: Json;
+}
+
+/** What can be seen of a run that went to its end. */
+export interface Seen {
+  status: string;
+  output: Json;
+  error: string | undefined;
+  /** Each run of a block: name, turns and branches, how it ended. In no order: that of parallel work may differ. */
+  blocks: string[];
+}
+
+/** How a run went that was stopped after so many writes of the journal, and gone on with. */
+export interface Stopped {
+  seen: Seen;
+  /** Blocks that were recorded as finished before the stop, and ran again. */
+  doubled: string[];
+  /** Blocks that ran though nothing in the journal had asked for them. */
+  early: string[];
+  /** Writes of the journal that came through; fewer than were let through: it came to its end before. */
+  written: number;
+}
+
+/** Plays `subject` on the data folder, stops it after `writes` writes of the journal, and lets another engine finish. */
+export async function playStopped(subject: Subject, data: string, writes: number): Promise<Stopped> {
+  const clock = new TestClock(1000);
+  const stores = haltingStores(openStores({ data, clock }), writes);
+  const before: string[] = [];
+  const first = await open(subject, stores, clock, (place) => before.push(place));
+  const seen = await finish(first, subject, clock).catch((error: unknown) => {
+    if (error instanceof Crash) return undefined;
+    throw error;
+  });
+  await first.close({ graceMs: 0 });
+  const written = stores.written();
+  if (seen) return { seen, doubled: [], early: [], written };
+  const again = openStores({ data, clock });
+  const runIds = new Set(before.map((place) => place.split(' ')[0] ?? ''));
+  const { finished, asked } = await journaled(again, runIds);
+  const after: string[] = [];
+  const second = await open(subject, again, clock, (place) => after.push(place));
+  const result = await finish(second, subject, clock);
+  await second.close({ graceMs: 0 });
+  return {
+    seen: result,
+    doubled: after.filter((place) => finished.has(place)),
+    early: before.filter((place) => !asked.has(place)),
+    written,
+  };
+}
+
+async function open(
+  subject: Subject,
+  stores: Parameters<typeof createEngineOn>[0],
+  clock: TestClock,
+  ran: (place: string) => void,
+): Promise<Engine> {
+  const registry = createRegistry(builtInExecutors, [step(ran)]);
+  const options = { clock, onError: () => undefined, sandbox: { maxProcesses: 1 } };
+  return createEngineOn(stores, registry, { ...options, ...(subject.env && { env: subject.env }) });
+}
+
+/** Blocks of the type `step`: an effect that gives what it reads, after a turn of the event loop. */
+function step(ran: (place: string) => void): BlockExecutor {
+  return {
+    types: ['step'],
+    class: 'effect',
+    async execute(context): Promise<BlockResult> {
+      ran(placeOf(context.runId, { block: context.block.id, scope: context.scope }));
+      const fields = context.fields();
+      await new Promise(setImmediate);
+      if (fields['fail'] === true || fields['fail'] === context.try) throw new Error('as it is told');
+      return { output: fields };
+    },
+  };
+}
+
+/** Goes on with the run, or starts it, to its end: answers every pause, and lets time pass when nothing else moves. */
+async function finish(engine: Engine, subject: Subject, clock: TestClock): Promise<Seen> {
+  for (const child of subject.children ?? []) await engine.deploy(child);
+  const running = ended(engine, subject);
+  let over = false;
+  const settled = running.then(
+    () => (over = true),
+    () => (over = true),
+  );
+  for (let turn = 1; !over; turn++) {
+    await Promise.race([settled, new Promise(setImmediate)]);
+    if (turn % 50 === 0) clock.advance(500);
+  }
+  const { status, output, error } = await running;
+  const logs = await engine.getLogs(RUN_ID);
+  const blocks = logs.map(({ blockName, container, parents, status: end, tries, errorHandled }) => {
+    const scope = [...parents, ...(container ? [container] : [])].map(({ index }) => index);
+    return `${[blockName, ...scope].join('.')} ${end} ${tries} ${errorHandled}`;
+  });
+  return { status, output, error: error?.code, blocks: blocks.toSorted() };
+}
+
+async function ended(engine: Engine, subject: Subject): Promise<RunResource> {
+  for (;;) {
+    const result = await goOn(engine, subject);
+    if (result.status !== 'paused') return result;
+    const { runs } = await engine.listRuns({ status: ['paused'] });
+    for (const { runId, pauses } of runs) {
+      const [pause] = pauses.filter(({ kind }) => kind === 'human');
+      if (pause) await engine.resume(runId, { token: pause.token, input: { n: pause.scope } });
+    }
+  }
+}
+
+async function goOn(engine: Engine, { workflow, input = {}, mocks = null }: Subject): Promise<RunResource> {
+  try {
+    return await (await engine.attach(RUN_ID)).result();
+  } catch (error) {
+    if (!isEngineError(error)) throw error;
+    if (error.code === 'RUN_ENDED') return engine.getRun(RUN_ID);
+    if (error.code !== 'RUN_NOT_FOUND') throw error;
+    return engine.execute({ workflow }, input, { runId: RUN_ID, mocks });
+  }
+}
+
+interface Journaled {
+  /** Runs of blocks that have finished well. */
+  finished: Set<string>;
+  /** Those that have had a try, or that the run still asks for. */
+  asked: Set<string>;
+}
+
+/** What the journals of these runs say. */
+async function journaled({ runs, definitions }: Stores, runIds: ReadonlySet<string>): Promise<Journaled> {
+  const finished = new Set<string>();
+  const asked = new Set<string>();
+  for (const runId of runIds) {
+    const header = await runs.header(runId);
+    if (!header) continue;
+    const replica = new Replica(runId, readPlan((await definitions.plan(header.planHash)) ?? null));
+    for (const entry of await runs.journal(runId)) {
+      replica.apply(entry);
+      if (entry.type === 'completed') finished.add(placeOf(runId, entry));
+      if (entry.type === 'completed' || entry.type === 'failed') asked.add(placeOf(runId, entry));
+    }
+    for (const command of replica.pending())
+      if (command.type === 'run') asked.add(placeOf(runId, replica.index.placeOf(command.at)));
+  }
+  return { finished, asked };
+}
+
+function placeOf(runId: string, { block, scope }: { block: string; scope: readonly number[] }): string {
+  return `${runId} ${[block, ...scope].join('.')}`;
+}

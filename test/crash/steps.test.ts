@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { outcomeCases } from '../outcomes/cases.ts';
+import type { OutcomeCase } from '../outcomes/cases.ts';
+import { dose } from '../support/dose.ts';
+import { block, condition, loop, parallel, workflow } from '../support/workflow.ts';
+import { playStopped } from './replay.ts';
+import type { Subject } from './replay.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'heddle-steps-'));
+let folders = 0;
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+const newFolder = (): string => join(folder, String(folders++));
+
+const step = (name: string, fields = {}, more = {}) => block(name, 'step', fields, more);
+const human = (name: string) => block(name, 'human_in_the_loop', {});
+const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{"x": "<a.n>"}' });
+
+const SUBJECTS: { [title: string]: Subject } = {
+  'a chain with a choice and a failure that is handled': {
+    workflow: workflow(
+      [
+        step('A', { n: 1 }),
+        condition('C', { yes: '<a.n> == 1', no: '' }),
+        step('B', { fail: true }),
+        step('H', { why: '<b.error>' }),
+        step('N'),
+      ],
+      ['Start -> A -> C', 'C:yes -> B', 'B:error -> H', 'C:no -> N'],
+    ),
+  },
+  tries: {
+    workflow: workflow(
+      [
+        step('A', { fail: 1 }, { retry: { enabled: true, maxTries: 3, waitBetweenTriesMs: 100 } }),
+        step('Z', { a: '<a.fail>' }),
+      ],
+      ['Start -> A -> Z'],
+    ),
+  },
+  'a loop with a pause and a wait in it': {
+    workflow: workflow(
+      [
+        loop(
+          'L',
+          { loopType: 'for', count: 2 },
+          step('A', { at: '<loop.index>' }),
+          human('H'),
+          block('T', 'wait', { timeValue: '5', timeUnit: 'seconds' }),
+          step('B', { n: '<h.n>', before: '<b.n>' }),
+        ),
+        step('Z', { results: '<l.results>' }),
+      ],
+      ['Start -> L -> A -> H -> T -> B', 'L -> Z'],
+    ),
+  },
+  'a parallel with a loop in it, and a join': {
+    workflow: workflow(
+      [
+        parallel(
+          'P',
+          { parallelType: 'collection', collection: '["x", "y", "z"]', batchSize: 2 },
+          loop('L', { loopType: 'for', count: 2 }, step('A', { of: '<parallel.currentItem>' })),
+          step('B', { results: '<l.results>' }),
+        ),
+        step('S'),
+        step('Z', { results: '<p.results>' }),
+      ],
+      ['Start -> P -> L -> A', 'L -> B', 'P -> Z', 'Start -> S -> Z'],
+    ),
+  },
+  'a child that pauses, and variables': {
+    workflow: workflow(
+      [
+        step('A', { n: 'x'.repeat(10_000) }),
+        block('V', 'variables', { variables: [{ variableId: 'v', variableName: 'v', value: 'set' }] }),
+        call,
+        step('Z', { child: '<w.result>', v: '<variable.v>' }),
+      ],
+      ['Start -> A -> V -> W -> Z'],
+      { variables: { v: { type: 'string', value: 'unset' } } },
+    ),
+    children: [
+      workflow([step('X'), human('H'), step('Y', { n: '<h.n>' })], ['Start -> X -> H -> Y'], { id: 'child' }),
+    ],
+  },
+  'a run that fails while another branch waits for a person': {
+    workflow: workflow(
+      [step('A'), step('B', { fail: true }), human('H'), step('D')],
+      ['Start -> A -> B', 'Start -> H -> D'],
+    ),
+  },
+};
+
+/** Stops the run after each write of its journal in turn, and compares with the run that nobody stopped. */
+async function stopEverywhere(subject: Subject): Promise<number> {
+  const whole = await playStopped(subject, newFolder(), Number.POSITIVE_INFINITY);
+  for (let writes = 0; writes < whole.written; writes++) {
+    const stopped = await playStopped(subject, newFolder(), writes);
+    const { seen } = whole;
+    expect(stopped, `stopped after ${writes} writes`).toMatchObject({ seen, doubled: [], early: [] });
+  }
+  return whole.written;
+}
+
+describe('a run that is stopped after each write of its journal in turn', () => {
+  it.each(Object.entries(SUBJECTS))('%s: ends as if it had not been', async (_title, subject) => {
+    expect(await stopEverywhere(subject)).toBeGreaterThan(4);
+  });
+});
+
+/** Those whose end is fixed: what a failure cuts off depends on the order of what runs at once. */
+const CASES = outcomeCases().filter(
+  ({ compare, outcome, heddle }) => compare === 'full' && outcome.success && !heddle && !outcome.beforeRun,
+);
+
+describe('recorded workflows that are stopped after each write of their journal', () => {
+  const chosen = CASES.filter((_, index) => index % dose(120, 1) === 0);
+
+  it.each(chosen.map((one): [string, OutcomeCase] => [one.id, one]))(
+    '%s',
+    async (_id, { workflow: drawn, input, env }) => {
+      const open = Object.entries(env ?? {}).map(([name, value]) => [
+        name,
+        { value, secret: false as const },
+      ]);
+      expect(await stopEverywhere({ workflow: drawn, input, env: Object.fromEntries(open) })).toBeGreaterThan(
+        1,
+      );
+    },
+  );
+});
