@@ -74,13 +74,14 @@ export class Logs {
   }
 
   command(command: Command, atMs: number): void {
-    if (command.type === 'run' && command.try === 1) this.start(this.index.placeOf(command.at), atMs);
+    if (command.type === 'run' && command.try === 1)
+      this.changed.push(this.start(this.index.placeOf(command.at), atMs));
     else if (command.type === 'abort' && command.why !== 'timeout' && command.at.length % 2 === 1) {
       this.end(this.index.placeOf(command.at), { status: 'cancelled' }, atMs);
     }
   }
 
-  private start(place: Place, atMs: number): void {
+  private start(place: Place, atMs: number): BlockLog {
     const config = this.plan.blocks[place.block];
     const around = this.ledger.containersOf(place.block);
     const scopes: LogScope[] = around.map((blockId, depth) => ({
@@ -110,7 +111,7 @@ export class Logs {
     this.starts.set(place.block, started + 1);
     this.numbers.set(key(place), started);
     this.open.set(key(place), log);
-    this.changed.push(log);
+    return log;
   }
 
   /** How many runs of the block came before the one that is open at `place`. */
