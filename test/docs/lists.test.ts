@@ -1,0 +1,98 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { TRIGGER_PRIORITY } from '../../packages/core/src/plan/types.ts';
+import { CONTAINER_KEYS } from '../../packages/core/src/schema/workflow.ts';
+import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
+import { FORMAT_1 } from '../../packages/engine/src/store/sqlite/schema.ts';
+import { parseJson } from '../house/sources.ts';
+import { LAYERS } from '../house/layers.ts';
+import { readPage, repository } from './markdown.ts';
+
+const format = readPage('docs/format.md');
+const architecture = readPage('docs/architecture.md');
+
+/** What stands under a heading, up to the next one of its level or above. */
+function section(page: string, heading: string): string {
+  const level = heading.indexOf(' ');
+  const [, text = ''] = page.split(`\n${heading}\n`);
+  return text.split(new RegExp(`^#{1,${level}} `, 'm'))[0] ?? '';
+}
+
+/** The code spans in the first cells of the tables of a text. */
+function firstCells(text: string): string[] {
+  return [...text.matchAll(/^\| ([^|]+) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, code = '']) => code),
+  );
+}
+
+describe('docs/format.md', () => {
+  it('has a heading for each type of block that the engine runs', () => {
+    const headings = [...section(format, '## Block types').matchAll(/^### (.+)$/gm)];
+    const types = headings.flatMap(([, heading = '']) => heading.split(', '));
+    expect(types.length).toBeGreaterThan(8);
+    expect(types.sort()).toEqual(builtInExecutors.flatMap((executor) => executor.types).sort());
+  });
+
+  it('has the triggers in the order in which they are the default start', () => {
+    const list = [...section(format, '## Starts').matchAll(/^\d+\. `(\w+)`$/gm)].map(([, type]) => type);
+    expect(list).toEqual([...TRIGGER_PRIORITY]);
+  });
+
+  it('has every key by which a container says how it runs', () => {
+    const keys = firstCells(section(format, '## Containers'));
+    expect([...new Set(keys.filter((key) => key !== 'data'))].sort()).toEqual([...CONTAINER_KEYS].sort());
+  });
+});
+
+describe('docs/architecture.md', () => {
+  it('has the tables of the database', () => {
+    const tables = [...FORMAT_1.matchAll(/CREATE TABLE (\w+)/g)].map(([, name = '']) => name);
+    const listed = firstCells(section(architecture, '## Data folder')).filter((name) => name !== 'heddle.db');
+    expect(tables.length).toBeGreaterThan(6);
+    expect(listed.sort()).toEqual(tables.sort());
+  });
+
+  it('has the packages of the layer table', () => {
+    const listed = firstCells(section(architecture, '## Packages'))
+      .filter((name) => name.startsWith('packages/'))
+      .map((name) => name.slice('packages/'.length));
+    expect(listed.sort()).toEqual(Object.keys(LAYERS).sort());
+  });
+
+  it('has the entries of the packages', () => {
+    const entries = Object.keys(LAYERS).flatMap((folder) => {
+      const file = join(repository, 'packages', folder, 'package.json');
+      const { name, exports = {} } = JSON.parse(readFileSync(file, 'utf8')) as {
+        name: string;
+        exports?: object;
+      };
+      const paths = Object.keys(exports).filter((path) => !path.endsWith('.json'));
+      return name.startsWith('@') ? paths.map((path) => name + path.slice(1)) : [];
+    });
+    const listed = firstCells(section(architecture, '### Entries'));
+    expect(listed.sort()).toEqual(entries.sort());
+  });
+
+  it('has the limits that lint holds', () => {
+    const { rules } = parseJson(readFileSync(join(repository, '.oxlintrc.json'), 'utf8')) as {
+      rules: { [rule: string]: [string, { max?: number }] };
+    };
+    const text = section(architecture, '## Limits on our own code');
+    const shown = (what: string): number =>
+      Number(new RegExp(`^\\| ${what} \\| (\\d+) \\|$`, 'm').exec(text)?.[1]);
+    expect({
+      'max-lines': shown('lines of a file'),
+      'max-lines-per-function': shown('lines of a function'),
+      complexity: shown('cyclomatic complexity'),
+      'max-params': shown('parameters'),
+    }).toEqual(
+      Object.fromEntries(
+        ['max-lines', 'max-lines-per-function', 'complexity', 'max-params'].map((rule) => [
+          rule,
+          rules[rule]?.[1].max,
+        ]),
+      ),
+    );
+  });
+});
