@@ -61,6 +61,9 @@ function propertiesOf(text: string, name: string): string[] {
   return names;
 }
 
+/** A process each, on machines that do other things too. */
+const PATIENT = { timeout: 120_000 };
+
 describe('the code of the documentation', () => {
   it('is found', () => {
     expect(snippets.length).toBeGreaterThan(9);
@@ -68,13 +71,14 @@ describe('the code of the documentation', () => {
     expect(snippets.filter(({ text }) => promised(text) === '').map(({ at }) => at)).toEqual([]);
   });
 
-  it('has the right types', async () => {
+  it('has the right types', PATIENT, async () => {
     const tsc = join(repository, 'node_modules/typescript/bin/tsc');
     expect(await node(tsc, '-p', join(folder, 'tsconfig.json'))).toBe('');
   });
 
-  it.concurrent.each(snippets.map((snippet) => [snippet.at, snippet] as const))(
+  it.each(snippets.map((snippet) => [snippet.at, snippet] as const))(
     'prints what it says: %s',
+    PATIENT,
     async (_, { at, text }) => {
       const printed = await node('--conditions=@heddle/source', join(folder, fileName(at)));
       expect(printed.trim()).toBe(promised(text));

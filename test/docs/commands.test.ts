@@ -77,6 +77,7 @@ describe('the commands of the documentation', () => {
 
     it.each(examples.map((example) => [example.main.at, example] as const))(
       'do what it says: %s',
+      { timeout: 120_000 },
       async (_, example) => {
         const { said, gave } = compared(example, await shell(example.main.text, folder));
         expect(gave).toEqual(said);
