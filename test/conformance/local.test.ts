@@ -4,11 +4,11 @@ import { visitData } from '@heddle/engine/visit';
 import { onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { describeRuntime } from './runtime.ts';
-import type { RuntimeUnderTest } from './runtime/suite.ts';
+import type { RuntimeUnderTest, WhenDone } from './runtime/suite.ts';
 
-function local(data: string | undefined): RuntimeUnderTest {
+function local(data: string | undefined, whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
   const engines: Engine[] = [];
-  onTestFinished(async () => {
+  whenDone(async () => {
     for (const engine of engines) await engine.close({ graceMs: 0 });
   });
   return {
@@ -27,5 +27,5 @@ function local(data: string | undefined): RuntimeUnderTest {
   };
 }
 
-describeRuntime('local, in memory', () => local(undefined), { durable: false });
-describeRuntime('local, on SQLite', () => local(dataFolder()), { durable: true });
+describeRuntime('local, in memory', (whenDone) => local(undefined, whenDone), { durable: false });
+describeRuntime('local, on SQLite', (whenDone) => local(dataFolder(whenDone), whenDone), { durable: true });

@@ -1,7 +1,9 @@
 import { describe } from 'vitest';
+import { describeBodies } from './runtime/bodies.ts';
 import { describeChildren } from './runtime/children.ts';
 import { describeData } from './runtime/data.ts';
 import { describeFailures } from './runtime/failures.ts';
+import { describePaths } from './runtime/paths.ts';
 import { describePauses } from './runtime/pauses.ts';
 import { describeRestart } from './runtime/restart.ts';
 import type { MakeRuntime } from './runtime/suite.ts';
@@ -11,6 +13,8 @@ import { describeTime } from './runtime/time.ts';
 export function describeRuntime(name: string, make: MakeRuntime, { durable }: { durable: boolean }): void {
   describe(`runtime: ${name}`, () => {
     describeData(make);
+    describePaths(make);
+    describeBodies(make);
     describeFailures(make);
     describeTime(make);
     describePauses(make);

@@ -20,9 +20,15 @@ export class Script {
   private readonly waiting: Call[] = [];
   private readonly wanted: { at: string; take: (call: Call) => void }[] = [];
   private readonly answers: { [name: string]: (context: BlockContext) => BlockResult };
+  private readonly otherwise: ((context: BlockContext) => BlockResult) | undefined;
 
-  constructor(answers: { [name: string]: (context: BlockContext) => BlockResult } = {}) {
+  /** `otherwise` answers the calls to all other blocks. */
+  constructor(
+    answers: { [name: string]: (context: BlockContext) => BlockResult } = {},
+    otherwise?: (context: BlockContext) => BlockResult,
+  ) {
     this.answers = answers;
+    this.otherwise = otherwise;
   }
 
   readonly executor: BlockExecutor = {
@@ -34,7 +40,7 @@ export class Script {
   private execute(context: BlockContext): BlockResult | Promise<BlockResult> {
     const at = [context.block.name, ...context.scope].join('.');
     this.calls.push(at);
-    const answer = this.answers[context.block.name];
+    const answer = this.answers[context.block.name] ?? this.otherwise;
     if (answer) return answer(context);
     return new Promise<BlockResult>((resolve, reject) => {
       context.signal.addEventListener('abort', () => {

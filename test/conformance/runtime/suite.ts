@@ -8,5 +8,8 @@ export interface RuntimeUnderTest {
   askForCancel?(runId: string): Promise<void>;
 }
 
-/** Makes the runtime of one test: a place of its own. */
-export type MakeRuntime = () => RuntimeUnderTest;
+/** Has `clean` called when the runtime is needed no more; the last one that was asked for comes first. */
+export type WhenDone = (clean: () => Promise<void> | void) => void;
+
+/** Makes the runtime of one test, or of as long as `whenDone` says: a place of its own. */
+export type MakeRuntime = (whenDone?: WhenDone) => RuntimeUnderTest;

@@ -1,0 +1,163 @@
+import { describe, expect, it } from 'vitest';
+import { work } from '../../support/scripted.ts';
+import { condition, loop, parallel } from '../../support/workflow.ts';
+import type { Drawn } from '../../support/workflow.ts';
+import { workingEngineForAll } from './drawn.ts';
+import type { Outcome } from './drawn.ts';
+import type { MakeRuntime } from './suite.ts';
+
+/** The body of a container that is run twice; in its texts, `I` is the number of the turn or branch. */
+interface Body {
+  title: string;
+  blocks: () => Drawn[];
+  /** Edges inside; the container is `In`, and `In ->` leads to its first blocks. */
+  edges: string[];
+  fails?: string[];
+  /** The `work` blocks that run in turn or branch 0, and in 1. */
+  ran: [string, string];
+}
+
+const W = (names: string): Drawn[] => names.split(' ').map((name) => work(name));
+
+const BODIES: Body[] = [
+  {
+    title: 'another row of a condition in each turn',
+    blocks: () => [condition('C', { a: 'I === 0', b: 'I === 1', c: '' }), ...W('A B E J')],
+    edges: ['In -> C', 'C:a -> A -> J', 'C:b -> B -> J', 'C:c -> E -> J'],
+    ran: ['A J', 'B J'],
+  },
+  {
+    title: 'two rows that lead to one block, and one that leads elsewhere',
+    blocks: () => [condition('C', { a: 'I === 5', b: 'I === 0', c: '' }), ...W('A B')],
+    edges: ['In -> C', 'C:a -> A', 'C:b -> B', 'C:c -> A'],
+    ran: ['B', 'A'],
+  },
+  {
+    title: 'a condition without a match at the end',
+    blocks: () => [condition('C', { a: 'I === 1' }), ...W('X A')],
+    edges: ['In -> X -> C', 'C:a -> A'],
+    ran: ['X', 'A X'],
+  },
+  {
+    title: 'a chosen row without an edge, beside a path that goes on',
+    blocks: () => [condition('C', { a: 'I === 1', none: '' }), ...W('A X Y')],
+    edges: ['In -> C', 'C:a -> A', 'In -> X -> Y'],
+    ran: ['X Y', 'A X Y'],
+  },
+  {
+    title: 'conditions in a row, the second a dead end',
+    blocks: () => [condition('C', { a: 'true', b: '' }), condition('D', { a: 'I === 1' }), ...W('A B E')],
+    edges: ['In -> C', 'C:a -> D', 'C:b -> B', 'D:a -> A -> E'],
+    ran: ['', 'A E'],
+  },
+  {
+    title: 'a diamond that meets again, and a long path not taken',
+    blocks: () => [condition('C', { a: 'I === 0', b: '' }), ...W('A B D E F J Z')],
+    edges: ['In -> C', 'C:a -> A -> B -> D -> E -> J', 'C:b -> F -> J', 'J -> Z'],
+    ran: ['A B D E J Z', 'F J Z'],
+  },
+  {
+    title: 'an error port that is taken, beside one that is not',
+    blocks: () => W('A B H G Z'),
+    edges: ['In -> A -> Z', 'A:error -> H -> Z', 'In -> B', 'B:error -> G'],
+    fails: ['A'],
+    ran: ['A B H Z', 'A B H Z'],
+  },
+  {
+    title: 'several first and several last blocks',
+    blocks: () => W('A B X Y J'),
+    edges: ['In -> A -> J', 'In -> B -> J', 'J -> X', 'J -> Y'],
+    ran: ['A B J X Y', 'A B J X Y'],
+  },
+];
+
+const COUNT = 2;
+
+interface Nesting {
+  name: string;
+  draw: (inner: Drawn[]) => Drawn;
+  inner: 'loop' | 'parallel';
+  depth: number;
+}
+
+const aLoop = (name: string, ...inside: Drawn[]): Drawn =>
+  loop(name, { loopType: 'for', count: COUNT }, ...inside);
+const aParallel = (name: string, ...inside: Drawn[]): Drawn =>
+  parallel(name, { parallelType: 'count', count: COUNT }, ...inside);
+
+const NESTINGS: Nesting[] = [
+  { name: 'a loop', draw: (inner) => aLoop('In', ...inner), inner: 'loop', depth: 1 },
+  { name: 'a parallel', draw: (inner) => aParallel('In', ...inner), inner: 'parallel', depth: 1 },
+  {
+    name: 'a loop in a loop',
+    draw: (inner) => aLoop('Out', aLoop('In', ...inner), work('After')),
+    inner: 'loop',
+    depth: 2,
+  },
+  {
+    name: 'a loop in a parallel',
+    draw: (inner) => aParallel('Out', aLoop('In', ...inner), work('After')),
+    inner: 'loop',
+    depth: 2,
+  },
+  {
+    name: 'a parallel in a loop',
+    draw: (inner) => aLoop('Out', aParallel('In', ...inner), work('After')),
+    inner: 'parallel',
+    depth: 2,
+  },
+  {
+    name: 'a parallel in a parallel',
+    draw: (inner) => aParallel('Out', aParallel('In', ...inner), work('After')),
+    inner: 'parallel',
+    depth: 2,
+  },
+];
+
+/** What has to run: the body in every innermost turn, `After` in every outer one, and `End` once. */
+function expected(body: Body, { depth }: Nesting): string {
+  const outer = depth === 1 ? [''] : ['.0', '.1'];
+  const inside = outer.flatMap((scope) =>
+    body.ran.flatMap((names, turn) =>
+      names === '' ? [] : names.split(' ').map((name) => `${name}${scope}.${turn}`),
+    ),
+  );
+  const after = depth === 1 ? [] : outer.map((scope) => `After${scope}`);
+  return [...inside, ...after, 'End'].toSorted().join(' ');
+}
+
+/** The body's blocks with `I` as the reference to the innermost number. */
+function numbered(blocks: Drawn[], inner: 'loop' | 'parallel'): Drawn[] {
+  const text = JSON.stringify(blocks).replaceAll(/\bI\b/g, `<${inner}.index>`);
+  return JSON.parse(text) as Drawn[];
+}
+
+/** Paths inside of containers: every turn and every branch goes its own way, and what follows always runs. */
+export function describeBodies(make: MakeRuntime): void {
+  describe('bodies of loops and parallels, also nested', () => {
+    const working = workingEngineForAll(make);
+
+    it.each(BODIES.map((body) => [body.title, body] as const))('%s', async (_title, body) => {
+      const { sketch } = await working();
+      const outcomes: { [nesting: string]: Pick<Outcome, 'status' | 'ran'> } = {};
+      for (const nesting of NESTINGS) {
+        const outermost = nesting.depth === 1 ? 'In' : 'Out';
+        const { status, ran } = await sketch({
+          blocks: [nesting.draw(numbered(body.blocks(), nesting.inner)), work('End')],
+          edges: [
+            ...body.edges,
+            `Start -> ${outermost} -> End`,
+            ...(nesting.depth === 1 ? [] : ['Out -> In -> After']),
+          ],
+          ...(body.fails && { fails: body.fails }),
+        });
+        outcomes[nesting.name] = { status, ran };
+      }
+      expect(outcomes).toEqual(
+        Object.fromEntries(
+          NESTINGS.map((nesting) => [nesting.name, { status: 'completed', ran: expected(body, nesting) }]),
+        ),
+      );
+    });
+  });
+}

@@ -1,0 +1,65 @@
+import { BlockError } from '@heddle/core';
+import type { Json } from '@heddle/core';
+import type { Engine, EngineOptions, ExecuteOptions, RunResource } from '@heddle/engine';
+import { afterAll } from 'vitest';
+import { Script } from '../../support/scripted.ts';
+import { workflow } from '../../support/workflow.ts';
+import type { Drawing, Drawn } from '../../support/workflow.ts';
+import type { MakeRuntime, WhenDone } from './suite.ts';
+
+/** A drawing that is run to its end, with every block of the type `work` answered at once. */
+export interface Sketch {
+  blocks: Drawn[];
+  edges: string[];
+  drawing?: Drawing;
+  input?: Json;
+  options?: ExecuteOptions;
+  /** Names of the blocks of the type `work` that fail. */
+  fails?: readonly string[];
+}
+
+export interface Outcome extends RunResource {
+  /** The blocks of the type `work` that ran, each with its turn and branch numbers (`A.0.1`), sorted. */
+  ran: string;
+}
+
+/** An engine, and what running a drawing in it gives. */
+export interface Working {
+  engine: Engine;
+  sketch(drawn: Sketch): Promise<Outcome>;
+}
+
+/** An engine whose `work` blocks put out `{ by }`, their name, or fail when they are among `fails`. */
+export async function workingEngine(
+  make: MakeRuntime,
+  options: EngineOptions = {},
+  whenDone?: WhenDone,
+): Promise<Working> {
+  let fails: readonly string[] = [];
+  const script = new Script({}, ({ block }) => {
+    if (fails.includes(block.name)) throw new BlockError('BLOCK_FAILED', `${block.name} does not work`);
+    return { output: { by: block.name } };
+  });
+  const blocks = [script.executor, ...(options.blocks ?? [])];
+  const engine = await make(whenDone).open({ ...options, blocks });
+  return {
+    engine,
+    sketch: async (drawn) => {
+      fails = drawn.fails ?? [];
+      script.calls.length = 0;
+      const source = { workflow: workflow(drawn.blocks, drawn.edges, drawn.drawing) };
+      const result = await engine.execute(source, drawn.input ?? {}, drawn.options);
+      return { ...result, ran: script.calls.toSorted().join(' ') };
+    },
+  };
+}
+
+/** Such an engine for all tests of the `describe` around it: starting processes for each of hundreds of rows takes minutes. */
+export function workingEngineForAll(make: MakeRuntime, options: EngineOptions = {}): () => Promise<Working> {
+  const cleaners: (() => Promise<void> | void)[] = [];
+  let working: Promise<Working> | undefined;
+  afterAll(async () => {
+    for (const clean of cleaners.toReversed()) await clean();
+  });
+  return () => (working ??= workingEngine(make, options, (clean) => void cleaners.push(clean)));
+}

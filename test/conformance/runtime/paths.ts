@@ -1,0 +1,218 @@
+import { describe, expect, it } from 'vitest';
+import { work } from '../../support/scripted.ts';
+import { block, condition, loop, parallel, workflow } from '../../support/workflow.ts';
+import { workingEngine, workingEngineForAll } from './drawn.ts';
+import type { Sketch } from './drawn.ts';
+import type { MakeRuntime } from './suite.ts';
+
+interface Case extends Sketch {
+  title: string;
+  /** The `work` blocks that ran, sorted. */
+  ran: string;
+}
+
+const W = (names: string) => names.split(' ').map((name) => work(name));
+
+/** A condition whose row `id` is the one that is true; every other row is false, and there is no else. */
+const choosing = (name: string, id: string, ...rows: string[]) =>
+  condition(name, Object.fromEntries(rows.map((row) => [row, row === id ? 'true' : 'false'])));
+
+const SHARED = {
+  blocks: W('A B H Z'),
+  edges: ['Start -> A -> Z', 'Start -> B -> Z', 'A:error -> H', 'B:error -> H'],
+};
+
+const LADDER = (id: string): Sketch => ({
+  blocks: [choosing('C', id, 'if', 'elseif', 'third'), ...W('A B J')],
+  edges: ['Start -> C', 'C:if -> A', 'C:elseif -> B', 'C:third -> A', 'A -> J', 'B -> J'],
+});
+
+const CASES: Case[] = [
+  {
+    title: 'a line of blocks runs to its end',
+    blocks: W('A B C'),
+    edges: ['Start -> A -> B -> C'],
+    ran: 'A B C',
+  },
+  {
+    title: 'a fork runs all its arms, and a join behind them once',
+    blocks: W('A B C J'),
+    edges: ['Start -> A -> J', 'Start -> B -> J', 'Start -> C -> J'],
+    ran: 'A B C J',
+  },
+  { title: 'two edges to one target: the first of the rows leads there', ...LADDER('if'), ran: 'A J' },
+  { title: 'two edges to one target: another row leads elsewhere', ...LADDER('elseif'), ran: 'B J' },
+  { title: 'two edges to one target: the last of the rows leads there', ...LADDER('third'), ran: 'A J' },
+  { title: 'a condition without a match ends all of its paths', ...LADDER('none'), ran: '' },
+  {
+    title: 'what follows a path not taken never runs, however long it is',
+    blocks: [choosing('C', 'no', 'yes', 'no'), ...W('A B D E Z')],
+    edges: ['Start -> C', 'C:yes -> A -> B -> D -> E', 'C:no -> Z'],
+    ran: 'Z',
+  },
+  {
+    title: 'a join behind a long path not taken runs, though its other source was done before',
+    blocks: [choosing('C', 'no', 'yes', 'no'), ...W('X A B D J')],
+    edges: ['Start -> X -> J', 'X -> C', 'C:yes -> A -> B -> D -> J'],
+    ran: 'J X',
+  },
+  {
+    title: 'a diamond after a condition meets again, and what follows runs once',
+    blocks: [choosing('C', 'yes', 'yes', 'no'), ...W('A B J Z')],
+    edges: ['Start -> C', 'C:yes -> A -> J', 'C:no -> B -> J', 'J -> Z'],
+    ran: 'A J Z',
+  },
+  {
+    title: 'conditions in a row each choose for themselves',
+    blocks: [choosing('C', 'b', 'a', 'b'), choosing('D', 'c', 'c', 'd'), ...W('A B X Y')],
+    edges: ['Start -> C', 'C:a -> A', 'C:b -> D', 'D:c -> X', 'D:d -> Y', 'A -> B'],
+    ran: 'X',
+  },
+  {
+    title: 'a block behind three conditions runs once, when one of them leads to it',
+    blocks: [choosing('C', 'x', 'x'), choosing('D', 'n', 'x'), choosing('E', 'x', 'x'), ...W('T')],
+    edges: ['Start -> C', 'Start -> D', 'Start -> E', 'C:x -> T', 'D:x -> T', 'E:x -> T'],
+    ran: 'T',
+  },
+  {
+    title: 'a block that succeeds prunes its error path to the end',
+    blocks: W('A B H I'),
+    edges: ['Start -> A -> B', 'A:error -> H -> I'],
+    ran: 'A B',
+  },
+  {
+    title: 'a block that fails prunes its normal path to the end',
+    blocks: W('A B C H I'),
+    edges: ['Start -> A -> B -> C', 'A:error -> H -> I'],
+    fails: ['A'],
+    ran: 'A H I',
+  },
+  {
+    title: 'both ports to one block: it runs after a success',
+    blocks: W('A B'),
+    edges: ['Start -> A -> B', 'A:error -> B'],
+    ran: 'A B',
+  },
+  {
+    title: 'both ports to one block: it runs after a failure',
+    blocks: W('A B'),
+    edges: ['Start -> A -> B', 'A:error -> B'],
+    fails: ['A'],
+    ran: 'A B',
+  },
+  { title: 'a shared handler runs when only the first block fails', ...SHARED, fails: ['A'], ran: 'A B H Z' },
+  {
+    title: 'a shared handler runs when only the second block fails',
+    ...SHARED,
+    fails: ['B'],
+    ran: 'A B H Z',
+  },
+  { title: 'a shared handler runs once when both blocks fail', ...SHARED, fails: ['A', 'B'], ran: 'A B H' },
+  { title: 'a shared handler does not run when nothing fails', ...SHARED, ran: 'A B Z' },
+  {
+    title: 'the handles of the four sides, and an empty one, are the normal exit',
+    blocks: W('A B C D E F'),
+    edges: [
+      'Start -> A',
+      'A:source-top -> B',
+      'A:source-right -> C',
+      'A:source-bottom -> D',
+      'A:source-left -> E',
+      'A: -> F',
+    ],
+    ran: 'A B C D E F',
+  },
+  {
+    title: 'the handle of a side is dead when its block fails',
+    blocks: W('A B H'),
+    edges: ['Start -> A', 'A:source-right -> B', 'A:error -> H'],
+    fails: ['A'],
+    ran: 'A H',
+  },
+  {
+    title: 'a handle that no block has counts as the normal exit',
+    blocks: W('A B'),
+    edges: ['Start -> A', 'A:wherever -> B'],
+    ran: 'A B',
+  },
+  {
+    title: 'an edge of a row that is not there is never taken',
+    blocks: [choosing('C', 'x', 'x'), ...W('A B')],
+    edges: ['Start -> C', 'C:x -> A', 'C:gone -> B'],
+    ran: 'A',
+  },
+  {
+    title:
+      'containers on a path not taken are not entered, their collections not looked at, and nothing follows',
+    blocks: [
+      choosing('C', 'no', 'yes', 'no'),
+      loop('L', { loopType: 'forEach', collection: '<start.number>' }, work('A')),
+      parallel('P', { parallelType: 'collection', collection: '<start.number>' }, work('B')),
+      ...W('D Z'),
+    ],
+    edges: ['Start -> C', 'C:yes -> L -> A', 'L -> P -> B', 'P -> D', 'C:no -> Z'],
+    input: { number: 5 },
+    ran: 'Z',
+  },
+  {
+    title: 'a condition that chooses a row without an edge lets a container behind the other row alone',
+    blocks: [
+      choosing('C', 'none', 'none', 'some'),
+      parallel('P', { parallelType: 'count', count: 2 }, work('A')),
+      ...W('Z'),
+    ],
+    edges: ['Start -> C', 'C:some -> P -> A', 'P -> Z'],
+    ran: '',
+  },
+];
+
+/** Which blocks run: joins, choices, error ports, paths not taken. */
+export function describePaths(make: MakeRuntime): void {
+  describe('paths', () => {
+    const working = workingEngineForAll(make);
+
+    it.each(CASES.map((drawn) => [drawn.title, drawn] as const))('%s', async (_title, drawn) => {
+      const { sketch } = await working();
+      expect(await sketch(drawn)).toMatchObject({ status: 'completed', ran: drawn.ran });
+    });
+
+    it('a router leads only to the route that it took', async () => {
+      const router = (port: string) => ({
+        types: ['router_v2', 'router'],
+        class: 'effect' as const,
+        execute: () => ({ output: {}, port }),
+      });
+      const routes = [
+        { id: 'a', title: 'a', value: 'first' },
+        { id: 'b', title: 'b', value: 'second' },
+      ];
+      const drawn: Sketch = {
+        blocks: [block('R', 'router_v2', { routes }), ...W('A B')],
+        edges: ['Start -> R', 'R:router-a -> A', 'R:router-b -> B'],
+      };
+      const second = await workingEngine(make, { blocks: [router('router-b')] });
+      expect(await second.sketch(drawn)).toMatchObject({ status: 'completed', ran: 'B' });
+      const older: Sketch = {
+        blocks: [block('R', 'router'), ...W('A B')],
+        edges: ['Start -> R', 'R -> A', 'R -> B'],
+      };
+      const named = await workingEngine(make, { blocks: [router('router-A')] });
+      expect(await named.sketch(older)).toMatchObject({ status: 'completed', ran: 'A' });
+      const nowhere = await workingEngine(make, { blocks: [router('router-x')] });
+      const fan = parallel('P', { parallelType: 'count', count: 2 }, work('C'));
+      const behind: Sketch = {
+        blocks: [block('R', 'router_v2', { routes }), fan, ...W('Z')],
+        edges: ['Start -> R', 'R:router-a -> P -> C', 'P -> Z'],
+      };
+      expect(await nowhere.sketch(behind)).toMatchObject({ status: 'completed', ran: '' });
+    });
+
+    it('edges to blocks that are not there are refused; with compat they are left out', async () => {
+      const { engine, sketch } = await working();
+      const drawn: Sketch = { blocks: W('A B'), edges: ['Start -> A -> B', 'A -> Ghost'] };
+      await expect(sketch(drawn)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
+      const source = { workflow: workflow(drawn.blocks, drawn.edges), compat: true };
+      expect(await engine.execute(source)).toMatchObject({ status: 'completed', output: { by: 'B' } });
+    });
+  });
+}
