@@ -4,7 +4,12 @@ import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
 import { repository, walk } from './sources.ts';
 
-const TESTS = ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'];
+const TESTS = [
+  'packages/*/src/**/*.test.ts',
+  'test/**/*.test.ts',
+  'test/conformance/**/*.ts',
+  'examples/**/*.test.ts',
+];
 
 function read(file: string): string {
   return readFileSync(join(repository, file), 'utf8');

@@ -4,6 +4,7 @@ import type {
   Json,
   JsonObject,
   Lookup,
+  Template,
   VariableConfig,
 } from '../../packages/core/src/blocks.ts';
 import {
@@ -91,6 +92,11 @@ export function blockOf(scene: Scene): BlockConfig {
 /** An expression of a container that stands in the scene. */
 export function loopExpression(text: string, scene: Scene = {}): ExpressionTemplate {
   return compileExpression(text, { ...readerOf(scene), standing: 'container' }, 'loop').expression;
+}
+
+/** A field of a container that stands in the scene. */
+export function fieldTemplate(value: Json, scene: Scene = {}): Template {
+  return compileTemplate(value, readerOf(scene)).template;
 }
 
 /** The values the scene's block can see. */

@@ -1,9 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest';
 import { createSandbox } from '@heddle/sandbox';
 import type { CollectionSource, Json } from '@heddle/core/blocks';
-import { failureOf, loopExpression, lookupOf, readerOf } from '../../../../test/support/block.ts';
+import { failureOf, fieldTemplate, loopExpression, lookupOf } from '../../../../test/support/block.ts';
 import type { Scene } from '../../../../test/support/block.ts';
-import { compileTemplate } from '../../../core/src/refs/index.ts';
 import { expandContainer } from './container.ts';
 import type { ExpandContext } from './container.ts';
 
@@ -47,7 +46,7 @@ const over = async (collection: CollectionSource): Promise<Json[] | undefined> =
   (await expandContainer({ kind: 'forEach', collection }, context(P))).items;
 
 const reference = (path: string): CollectionSource => {
-  const { template } = compileTemplate(`<${path}>`, readerOf(P));
+  const template = fieldTemplate(`<${path}>`, P);
   const part = template.kind === 'text' ? template.parts[0] : undefined;
   if (part === undefined || typeof part === 'string' || !('ref' in part))
     throw new Error(`${path} is no reference`);
@@ -96,10 +95,7 @@ describe('a collection', () => {
   });
 
   it('with placeholders is filled in after parsing, so a value cannot break it (r409)', async () => {
-    expect(await over({ template: compileTemplate(['{{A}}', 'b'], readerOf(P)).template })).toEqual([
-      'x"y',
-      'b',
-    ]);
+    expect(await over({ template: fieldTemplate(['{{A}}', 'b'], P) })).toEqual(['x"y', 'b']);
   });
 
   it('that the compiler found invalid fails the container with its message (r438, r447)', async () => {
