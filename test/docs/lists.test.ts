@@ -7,7 +7,7 @@ import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.
 import { FORMAT_1 } from '../../packages/engine/src/store/sqlite/schema.ts';
 import { parseJson } from '../house/sources.ts';
 import { LAYERS } from '../house/layers.ts';
-import { readPage, repository } from './markdown.ts';
+import { pages, readPage, repository } from './markdown.ts';
 
 const format = readPage('docs/format.md');
 const architecture = readPage('docs/architecture.md');
@@ -94,5 +94,19 @@ describe('docs/architecture.md', () => {
         ]),
       ),
     );
+  });
+});
+
+describe('docs/adr', () => {
+  it('lists its decisions in order, each with context, decision and consequences', () => {
+    const files = pages.filter((page) => /^docs\/adr\/\d{4}-.*\.md$/.test(page));
+    const listed = [...readPage('docs/adr/README.md').matchAll(/^\d+\. \[(.+)\]\((.+)\)$/gm)];
+    expect(files.length).toBeGreaterThan(15);
+    expect(listed.map(([, , file]) => `docs/adr/${file}`)).toEqual(files);
+    files.forEach((file, index) => {
+      const [title, ...headings] = [...readPage(file).matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading);
+      expect(title).toBe(`${index + 1}. ${listed[index]?.[1]}`);
+      expect(headings).toEqual(['Context', 'Decision', 'Consequences']);
+    });
   });
 });
