@@ -32,6 +32,7 @@ export interface BlockExecutor<Services = unknown> {
   resume?(context: ResumeContext): JsonObject;
 }
 
+/** What an executor is given for one try of a block. */
 export interface BlockContext<Services = unknown> {
   runId: string;
   workflowId: string;
@@ -57,11 +58,13 @@ export interface BlockContext<Services = unknown> {
   services: Services;
 }
 
+/** What a try has come to: an output (and the port it leaves by, `source` when absent), a wait, or a pause for a person. */
 export type BlockResult =
   | { output: JsonObject; port?: string; set?: { [variableId: string]: Json } }
   | { waitUntilMs: number; waiting: JsonObject; output: JsonObject }
   | { pause: JsonObject };
 
+/** What a pause block is given when a person has answered. */
 export interface ResumeContext {
   block: BlockConfig;
   /** Output of the block while it was paused. */
@@ -106,6 +109,7 @@ export interface NewRun {
   createdMs: number;
 }
 
+/** Which runs to list, newest first. */
 export interface RunQuery {
   workflowId?: string;
   status?: RunRecord['status'][];
@@ -128,6 +132,7 @@ export interface DefinitionStore {
   find(workflow: string, version?: number): Promise<Deployment | undefined> | Deployment | undefined;
 }
 
+/** A deployed version of a workflow. */
 export interface Deployment {
   workflowId: string;
   name: string;

@@ -38,8 +38,10 @@ export interface EngineOptions {
   onError?: (error: unknown, runId: string | undefined) => void;
 }
 
+/** A value of `{{NAME}}`: a text is a secret, `{ value, secret: false }` may be recorded and shown. */
 export type EnvironmentValue = string | { value: string; secret: false };
 
+/** Where requests may go. Link-local and metadata addresses need a range of their own in `allowPrivate`. */
 export interface EgressOptions {
   allowPrivate?: boolean | readonly string[];
   allowHosts?: readonly string[];
@@ -47,6 +49,7 @@ export interface EgressOptions {
   ports?: readonly number[];
 }
 
+/** What code may use: times in milliseconds, memory in MiB, of one isolate. */
 export interface SandboxLimits {
   maxProcesses?: number;
   memoryMiB?: number;
@@ -60,6 +63,7 @@ export type WorkflowSource =
   | { workflow: unknown; fileName?: string; compat?: boolean }
   | { plan: Plan };
 
+/** How one run is to be run. */
 export interface ExecuteOptions {
   /** Claimed once: a second run with the same id is refused (RUN_ID_TAKEN). Default: a new UUID. */
   runId?: string;
@@ -78,7 +82,7 @@ export interface ExecuteOptions {
   select?: readonly string[];
 }
 
-/** The run as the API shows it. */
+/** A run and what came of it. */
 export interface RunResource {
   runId: string;
   workflowId: string;
@@ -101,7 +105,7 @@ export interface RunHandle {
   cancel(reason?: string): Promise<void>;
 }
 
-/** What happens in a run, in order. `seq` grows; late readers get it from the logs. */
+/** What happens in a run, in order. What came before is in the logs. */
 export type RunEvent =
   | { type: 'run:started'; runId: string; atMs: number; workflowId: string }
   | {
@@ -142,6 +146,7 @@ export type RunEvent =
       error: RunFailure | undefined;
     };
 
+/** A run with what it waits for. */
 export interface RunDetail extends RunResource {
   workflowName: string;
   createdAt: string;
@@ -163,6 +168,7 @@ export interface RunDetail extends RunResource {
   suspended: string | null;
 }
 
+/** Which runs to list, newest first; `cursor` is the `nextCursor` of the page before. */
 export interface ListQuery {
   workflowId?: string;
   status?: readonly RunStatus[];
@@ -170,6 +176,7 @@ export interface ListQuery {
   cursor?: string;
 }
 
+/** A version that was deployed, or was there already. */
 export interface Deployed {
   workflowId: string;
   name: string;
@@ -183,30 +190,47 @@ export interface Deployed {
 export interface Engine {
   /** Compiles and stores a new immutable version. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
   deploy(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Promise<Deployed>;
-  /** Runs to the end, or to a pause that needs a person. */
+  /** Runs to the end, or to a pause that needs a person. A failed run is a result; throws what `start` throws. */
   execute(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunResource>;
-  /** Starts a run and gives it back as soon as it is recorded. */
+  /**
+   * Starts a run and gives it back as soon as it is recorded.
+   *
+   * Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, RUN_ID_TAKEN, START_NOT_FOUND, BLOCK_NOT_FOUND, INPUT_INVALID,
+   * OPTIONS_INVALID, DATA_UNWRITABLE, ENGINE_CLOSED; then there is no run.
+   */
   start(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunHandle>;
   /** Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
+  /** The runs of blocks so far, in order of their starts, with their values. Throws RUN_NOT_FOUND, VALUE_MISSING. */
   getLogs(runId: string): Promise<(Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json })[]>;
   /** The run as nested spans: containers, their turns or branches, blocks; outputs by reference where they are large. Throws RUN_NOT_FOUND. */
   getTrace(runId: string): Promise<Span>;
+  /** A page of runs. Throws OPTIONS_INVALID for a cursor or limit that is none. */
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
-  /** Submits `input` to an open pause point (the only open one when `token` is absent), and goes on to the next rest. */
+  /**
+   * Submits `input` to an open pause point (the only open one when `token` is absent), and goes on to the next rest.
+   * The same token again answers as the first time.
+   *
+   * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING;
+   * what is refused leaves no trace.
+   */
   resume(
     runId: string,
     options?: { token?: string; input?: Json; select?: readonly string[] },
   ): Promise<RunResource>;
-  /** Cancels; false when the run had ended before. */
+  /** Cancels, and waits until that is recorded; false when the run had ended before. Throws RUN_NOT_FOUND. */
   cancel(runId: string, reason?: string): Promise<boolean>;
-  /** A new run that starts at `block` with the outputs of an earlier run, in its plan or in a changed one. */
+  /**
+   * A new run that starts at `block` with the outputs of an earlier run, in its plan or in a changed one.
+   *
+   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, and what `start` throws.
+   */
   runFromBlock(
     runId: string,
     block: string,
     options?: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions,
   ): Promise<RunHandle>;
-  /** A handle on a run that is open in this engine. */
+  /** A handle on a run that has not ended. Throws RUN_NOT_FOUND, RUN_ENDED. */
   attach(runId: string): Promise<RunHandle>;
   /** Stops taking work, lets running blocks finish for `graceMs` (default 5,000), and closes; open runs go on at the next start. */
   close(options?: { graceMs?: number }): Promise<void>;

@@ -19,8 +19,10 @@ export type Command =
   /** The run is over. */
   | { type: 'end'; status: EndStatus; reason?: EndReason; at?: Address };
 
+/** How a run has ended. */
 export type EndStatus = 'completed' | 'failed' | 'cancelled';
 
+/** Why a run has failed: a block, its time, or a limit. */
 export type EndReason = 'block' | 'deadline' | 'limit';
 
 /** Why work is aborted: its own time is up, or what it belongs to failed, was answered, was cancelled or ran out of time. */

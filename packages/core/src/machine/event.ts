@@ -34,6 +34,7 @@ export type Event =
   | { type: 'fired'; at: Address; atMs: number; timer: TimerName; try?: number }
   | { type: 'cancelled'; atMs: number };
 
+/** The first event: where the run starts, and its bounds. */
 export interface StartedEvent {
   type: 'started';
   atMs: number;
@@ -49,4 +50,5 @@ export interface StartedEvent {
   graceMs: number;
 }
 
+/** What a timer is for. `grace` and `deadline` belong to what `at` names as a whole, the others to one block. */
 export type TimerName = 'retry' | 'wait' | 'timeout' | 'grace' | 'deadline';

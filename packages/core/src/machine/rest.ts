@@ -2,6 +2,7 @@ import type { Command } from './command.ts';
 import type { State } from './state.ts';
 import type { Turn } from './turn.ts';
 
+/** What a run does: it moves, waits for a person, waits for a time, or has ended. */
 export type Rest = 'running' | 'human' | 'time' | 'ended';
 
 /** What the run does (R25): it rests when nothing runs and a person is needed (`human`), or only timers are left (`time`). */

@@ -18,6 +18,7 @@ export type NodeKind = 'block' | 'loop' | 'parallel';
 /** How a runtime runs the node's work. */
 export type BlockClass = 'inline' | 'compute' | 'effect' | 'wait' | 'pause' | 'child';
 
+/** A block or container in the control flow: ports, policies and counts, no data. */
 export interface Node {
   /** Block id: public data name blocks by it, never by index. */
   id: string;
@@ -40,6 +41,7 @@ export interface Node {
   subflow?: Subflow;
 }
 
+/** When a block is tried again. */
 export interface RetryPolicy {
   maxTries: number;
   waitMs: number;

@@ -54,6 +54,7 @@ export type Cell = number | string | Work | Span;
 
 export const SKIPPED = 0;
 
+/** What a node is busy with. Times are milliseconds since the epoch. */
 export type Work =
   | { w: 'run'; try: number; dueMs?: number }
   | { w: 'retry'; try: number; dueMs: number }

@@ -27,8 +27,9 @@ import type { BlockTypeInfo } from './types.ts';
 import { compileVariables } from './variables.ts';
 import { runChecks } from './checks/run-checks.ts';
 
+/** What a compilation may be told; every option has a default. */
 export interface CompileOptions {
-  /** True: what the decisions made an error and older engines let pass is a warning. */
+  /** True: faults that older engines let pass are warnings, and what they did is done. */
   compat?: boolean;
   limits?: Partial<PlanLimits>;
   /** Types that registered executors run, over and beside the known ones. */

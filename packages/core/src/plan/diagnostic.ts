@@ -1,3 +1,4 @@
+/** `error`: the workflow is refused; `warning`: it runs. */
 export type Severity = 'error' | 'warning';
 
 /** One finding of parse, check or compile: data, never thrown. */

@@ -9,7 +9,7 @@ export const PLAN_FORMAT = 1;
  * A compiled workflow: immutable, JSON, content-hashed.
  *
  * Control and data are apart from the first format on: `skeleton` is all that the machine reads and is small
- * enough to travel in a Temporal history; `blocks` (configurations by block id) is read by executors only.
+ * enough to travel in the history of a durable runtime; `blocks` (configurations by block id) is read by executors only.
  */
 export interface Plan {
   format: typeof PLAN_FORMAT;
@@ -18,7 +18,7 @@ export interface Plan {
   /** `sha256:<hex>` over the canonical JSON of everything but `hash` itself. */
   hash: string;
   workflow: { id: string; name: string; description?: string };
-  /** True: the deployment asked for the reference's reading where decisions differ. */
+  /** True: the deployment asked for the lenient reading of older engines where Heddle is stricter. */
   compat: boolean;
   /** The block a run starts at unless it is told otherwise; `startCandidates` lists the others. */
   start: string;
@@ -29,6 +29,7 @@ export interface Plan {
   limits: PlanLimits;
 }
 
+/** Bounds of a run that are fixed when its plan is compiled. */
 export interface PlanLimits {
   maxLoopTurns: number;
   maxParallelBranches: number;
@@ -40,6 +41,7 @@ export interface PlanLimits {
   deadline: 'total' | 'active';
 }
 
+/** A workflow variable. */
 export interface VariableConfig {
   id: string;
   name: string;
@@ -71,6 +73,7 @@ export interface BlockConfig {
   sources: string[];
 }
 
+/** A branch of a condition block. */
 export interface ConditionRow {
   id: string;
   title: string;
@@ -93,6 +96,7 @@ export type ContainerConfig =
   | { kind: 'parallelCount'; count: CountSource }
   | { kind: 'parallelCollection'; collection: CollectionSource };
 
+/** How many turns or branches: known when compiled, or an expression that gives a whole number of at least 1. */
 export type CountSource = { static: number } | { expression: ExpressionTemplate };
 /**
  * `static`: the items themselves; `reference`: one reference, resolved natively; `template`: a list or object whose

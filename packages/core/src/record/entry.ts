@@ -13,6 +13,7 @@ export const JOURNAL_FORMAT = 1;
  */
 export type Entry = { seq: number; atMs: number } & EntryBody;
 
+/** An entry before the journal gives it its number and time. */
 export type EntryBody =
   | {
       type: 'started';
@@ -73,6 +74,7 @@ export type EntryBody =
     })
   | { type: 'cancelled'; reason?: string };
 
+/** A block with the turn and branch numbers around it, outermost first. */
 export interface Place {
   block: string;
   scope: number[];

@@ -25,6 +25,7 @@ export interface BlockLog {
   parents: LogScope[];
 }
 
+/** A container around a block, and the turn or branch the block was in, from 0. */
 export interface LogScope {
   kind: 'loop' | 'parallel';
   blockId: string;

@@ -254,4 +254,18 @@ describe('a run as a fold over its journal', () => {
     expect(outputs.get('H')).toMatchObject({ failed: false, value: { v: { at: 'H' } } });
     expect(outputs.has('B')).toBe(false);
   });
+
+  it('R41 a journal of a newer format is refused by its code', () => {
+    const { plan } = new Play(workflow([fn('A', '')], ['Start -> A']));
+    const first = {
+      type: 'started',
+      format: 2,
+      start: plan.start,
+      input: { v: {} },
+      graceMs: 0,
+      variables: {},
+    } as const;
+    const open = (): unknown => new Replica('run', plan).apply({ seq: 1, atMs: 1, ...first });
+    expect(open).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));
+  });
 });

@@ -9,7 +9,7 @@ import { advance, initialState } from '../machine/step.ts';
 import { indexPlan } from '../plan/index-plan.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
-import { InvariantError } from '../errors.ts';
+import { EngineError } from '../errors.ts';
 import { JOURNAL_FORMAT } from './entry.ts';
 import type { Entry, Place } from './entry.ts';
 import { eventAt } from './event-of.ts';
@@ -115,8 +115,9 @@ export class Replica {
 
   private startOf(entry: Extract<Entry, { type: 'started' }>): Event | undefined {
     if (entry.format > JOURNAL_FORMAT)
-      throw new InvariantError(
-        `a journal of format ${entry.format} was opened by a reader of format ${JOURNAL_FORMAT}`,
+      throw new EngineError(
+        'DATA_FORMAT_UNSUPPORTED',
+        `The journal of run ${this.runId} has format ${entry.format}; this Heddle reads formats up to ${JOURNAL_FORMAT}. Use a newer Heddle.`,
       );
     this.startedMs = entry.atMs;
     const start = this.index.topIndex(entry.start);

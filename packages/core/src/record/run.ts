@@ -2,6 +2,7 @@ import type { Json } from '../json.ts';
 import type { BlockFailure } from './entry.ts';
 import type { Stored } from './stored.ts';
 
+/** How a run stands; it never leaves `completed`, `failed` or `cancelled`. */
 export type RunStatus = 'queued' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 /** What people read of a run: a projection of its journal. */
@@ -27,6 +28,7 @@ export interface RunRecord {
   suspended: string | undefined;
 }
 
+/** Why a run failed, and at which block. */
 export interface RunFailure extends BlockFailure {
   blockId?: string;
   blockName?: string;
@@ -34,6 +36,7 @@ export interface RunFailure extends BlockFailure {
   scope?: number[];
 }
 
+/** A block that waits: for a person, who answers with `token`, or for its time. */
 export interface PausePoint {
   /** The token to resume with (`contextId`): opaque. */
   token: string;

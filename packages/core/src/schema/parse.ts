@@ -10,6 +10,7 @@ import { readVariables } from './read-variables.ts';
 import { edgeShape, shape } from './shapes.ts';
 import type { Block, Edge, Workflow } from './workflow.ts';
 
+/** What is known of a workflow beside its text. */
 export interface ParseOptions {
   /** Name of the file the input came from: gives the workflow's id and name where the input has none. */
   fileName?: string;
