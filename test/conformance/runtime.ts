@@ -1,8 +1,11 @@
 import { describe } from 'vitest';
+import { describeAgain } from './runtime/again.ts';
 import { describeBodies } from './runtime/bodies.ts';
 import { describeChildren } from './runtime/children.ts';
 import { describeData } from './runtime/data.ts';
 import { describeFailures } from './runtime/failures.ts';
+import { describeLoops } from './runtime/loops.ts';
+import { describeParallels } from './runtime/parallels.ts';
 import { describePaths } from './runtime/paths.ts';
 import { describePauses } from './runtime/pauses.ts';
 import { describeRestart } from './runtime/restart.ts';
@@ -15,6 +18,9 @@ export function describeRuntime(name: string, make: MakeRuntime, { durable }: { 
     describeData(make);
     describePaths(make);
     describeBodies(make);
+    describeLoops(make);
+    describeParallels(make);
+    describeAgain(make);
     describeFailures(make);
     describeTime(make);
     describePauses(make);

@@ -1,0 +1,187 @@
+import { describe, expect, it } from 'vitest';
+import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
+import type { Drawn } from '../../support/workflow.ts';
+import { Script, work } from '../../support/scripted.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const W = (names: string): Drawn[] => names.split(' ').map((name) => work(name));
+
+interface Drawing {
+  blocks: Drawn[];
+  edges: string[];
+}
+
+const LINE: Drawing = { blocks: W('A B C'), edges: ['Start -> A -> B -> C'] };
+const FORK: Drawing = {
+  blocks: W('A B C J Z'),
+  edges: ['Start -> A', 'A -> B -> J', 'A -> C -> J', 'J -> Z'],
+};
+const ALONE: Drawing = { blocks: W('A B'), edges: ['Start -> A', 'Start -> B'] };
+const TURNS: Drawing = {
+  blocks: [
+    work('A'),
+    loop(
+      'L',
+      { loopType: 'for', count: 2 },
+      work('I'),
+      parallel('P', { parallelType: 'count', count: 2 }, work('K')),
+    ),
+    fn('Z', 'return <l.results>.length'),
+  ],
+  edges: ['Start -> A -> L -> I -> P -> K', 'L -> Z'],
+};
+const HALF: Drawing = {
+  blocks: [condition('C', { yes: 'true', no: '' }), ...W('A B D')],
+  edges: ['Start -> C', 'C:yes -> A', 'C:no -> B -> D'],
+};
+
+/** From which block, in which drawing (the earlier run had the first one), and what runs then. */
+const FROM: [title: string, drawing: Drawing, from: string, ran: string, changed?: Drawing][] = [
+  ['the first block: everything', LINE, 'A', 'A B C'],
+  ['a block in a line: it and what follows', LINE, 'B', 'B C'],
+  ['the last block: only that', LINE, 'C', 'C'],
+  ['one arm of a fork: the arm, the join and what follows', FORK, 'B', 'B J Z'],
+  ['the join: nothing before it', FORK, 'J', 'J Z'],
+  ['the block before a fork: both arms, the join once', FORK, 'A', 'A B C J Z'],
+  ['a block beside another: only that', ALONE, 'A', 'A'],
+  ['the start: everything again', FORK, 'Start', 'A B C J Z'],
+  ['a container: all its turns, and what follows reads them', TURNS, 'L', 'I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
+  ['what follows a container: its results are those of the earlier run', TURNS, 'Z', ''],
+  [
+    'a block whose source was deleted since',
+    LINE,
+    'B',
+    'B C',
+    { blocks: W('B C'), edges: ['Start -> B -> C'] },
+  ],
+  [
+    'a block behind another source that ran',
+    LINE,
+    'C',
+    'C',
+    { blocks: W('A B C'), edges: ['Start -> A -> B', 'A -> C'] },
+  ],
+  [
+    'a block with a new one behind it',
+    LINE,
+    'C',
+    'C D',
+    { blocks: W('A B C D'), edges: ['Start -> A -> B -> C -> D'] },
+  ],
+];
+
+const REFUSED: [title: string, drawing: Drawing, from: string, code: string, changed?: Drawing][] = [
+  ['a block that is not there', LINE, 'Nope', 'BLOCK_NOT_FOUND'],
+  ['a block inside a loop', TURNS, 'I', 'BLOCK_NOT_RESTARTABLE'],
+  ['a container inside a container', TURNS, 'P', 'BLOCK_NOT_RESTARTABLE'],
+  ['a block inside a parallel', TURNS, 'K', 'BLOCK_NOT_RESTARTABLE'],
+  ['a block behind one that did not run', HALF, 'D', 'BLOCK_NOT_RESTARTABLE'],
+  [
+    'a block behind one that was added since',
+    LINE,
+    'C',
+    'BLOCK_NOT_RESTARTABLE',
+    { blocks: W('A B N C'), edges: ['Start -> A -> B -> N -> C'] },
+  ],
+];
+
+const UNTIL: [title: string, drawing: Drawing, until: string, ran: string][] = [
+  ['a block: nothing behind it', LINE, 'B', 'A B'],
+  ['a container: all its turns, nothing behind it', TURNS, 'L', 'A I.0 I.1 K.0.0 K.0.1 K.1.0 K.1.1'],
+];
+
+/** Runs of a part of a workflow. */
+export function describeAgain(make: MakeRuntime): void {
+  const opened = async () => {
+    const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
+    return { script, engine: await make().open({ blocks: [script.executor] }) };
+  };
+  const drawn = ({ blocks, edges }: Drawing) => ({ workflow: workflow(blocks, edges) });
+
+  describe('a run from', () => {
+    it.each(FROM)('%s', async (_title, ...[drawing, from, ran, changed = drawing]) => {
+      const { script, engine } = await opened();
+      const before = await engine.execute(drawn(drawing));
+      script.calls.length = 0;
+      const run = await engine.runFromBlock(before.runId, from, { workflow: drawn(changed) });
+      const result = await run.result();
+      expect(result).toMatchObject({ status: 'completed' });
+      expect(result.runId).not.toBe(before.runId);
+      expect(script.calls.toSorted().join(' ')).toBe(ran);
+      if (drawing === TURNS) expect(result.output).toMatchObject({ result: 2 });
+    });
+
+    it.each(REFUSED)('%s is refused', async (_title, ...[drawing, from, code, changed = drawing]) => {
+      const { script, engine } = await opened();
+      const before = await engine.execute(drawn(drawing));
+      script.calls.length = 0;
+      await expect(
+        engine.runFromBlock(before.runId, from, { workflow: drawn(changed) }),
+      ).rejects.toMatchObject({ code });
+      expect(script.calls).toEqual([]);
+    });
+
+    it('a block after a part that was run: what had not run yet cannot be passed over', async () => {
+      const { script, engine } = await opened();
+      const part = await engine.execute(drawn(LINE), {}, { until: 'A' });
+      await expect(engine.runFromBlock(part.runId, 'C')).rejects.toMatchObject({
+        code: 'BLOCK_NOT_RESTARTABLE',
+      });
+      expect(await (await engine.runFromBlock(part.runId, 'B')).result()).toMatchObject({
+        status: 'completed',
+      });
+      expect(script.calls).toEqual(['A', 'B', 'C']);
+    });
+
+    it('a block whose branches join: each branch sees what ran in the earlier run, large values too', async () => {
+      const { engine } = await opened();
+      const source = drawn({
+        blocks: [
+          fn('A', 'return "x".repeat(20000)'),
+          fn('B', 'return 2'),
+          fn('J', 'return <a.result>.length + <b.result>'),
+        ],
+        edges: ['Start -> A -> J', 'Start -> B -> J'],
+      });
+      const before = await engine.execute(source);
+      const again = await engine.runFromBlock(before.runId, 'J');
+      expect(await again.result()).toMatchObject({ output: { result: 20_002 } });
+    });
+
+    it('another trigger, which never ran: the first one has what it put out before, if it ran at all', async () => {
+      const { engine } = await opened();
+      const source = drawn({
+        blocks: [
+          block('Hook', 'generic_webhook', {}, { triggerMode: true }),
+          fn('A', 'return [<start.x>, <hook.y>]'),
+        ],
+        edges: ['Start -> A', 'Hook -> A'],
+      });
+      const before = await engine.execute(source, { x: 1 });
+      const again = await engine.runFromBlock(before.runId, 'Hook', { input: { y: 2 } });
+      const alone = await engine.execute(source, { y: 2 }, { start: 'Hook' });
+      expect([before.output, alone.output, (await again.result()).output]).toMatchObject([
+        { result: [1, null] },
+        { result: [null, 2] },
+        { result: [1, 2] },
+      ]);
+    });
+  });
+
+  describe('a run until', () => {
+    it.each(UNTIL)('%s', async (_title, drawing, until, ran) => {
+      const { script, engine } = await opened();
+      expect(await engine.execute(drawn(drawing), {}, { until })).toMatchObject({ status: 'completed' });
+      expect(script.calls.toSorted().join(' ')).toBe(ran);
+    });
+
+    it.each<[string, string, string]>([
+      ['a block that is not there', 'Nope', 'BLOCK_NOT_FOUND'],
+      ['the trigger', 'Start', 'BLOCK_NOT_RESTARTABLE'],
+      ['a block inside a container', 'I', 'BLOCK_NOT_RESTARTABLE'],
+    ])('%s is refused', async (_title, until, code) => {
+      const { engine } = await opened();
+      await expect(engine.execute(drawn(TURNS), {}, { until })).rejects.toMatchObject({ code });
+    });
+  });
+}

@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '@heddle/core';
+import { work } from '../../support/scripted.ts';
+import { condition, fn, loop, parallel } from '../../support/workflow.ts';
+import { workingEngineForAll } from './drawn.ts';
+import type { MakeRuntime } from './suite.ts';
+
+/** What goes into the loop, and the values that the block in it gave, turn by turn. */
+const TURNS: [title: string, data: JsonObject, values: Json[], input?: Json][] = [
+  ['a for loop runs as often as its count says', { loopType: 'for', count: 3 }, [0, 1, 2]],
+  ['a while loop asks before each turn', { loopType: 'while', whileCondition: '<loop.index> < 2' }, [0, 1]],
+  ['a while loop that is false at once has no turn', { loopType: 'while', whileCondition: 'false' }, []],
+  ['a while loop without a condition has no turn', { loopType: 'while' }, []],
+  [
+    'a do-while loop has its first turn unasked, whatever its count',
+    { loopType: 'doWhile', doWhileCondition: 'false', count: 4 },
+    [0],
+  ],
+  [
+    'a do-while loop with a condition takes no notice of its count',
+    { loopType: 'doWhile', doWhileCondition: '<loop.index> < 3', count: 1 },
+    [0, 1, 2],
+  ],
+  [
+    'a do-while loop without a condition runs as often as its count says',
+    { loopType: 'doWhile', count: 2 },
+    [0, 1],
+  ],
+  ['a loop over nothing has no turn', { loopType: 'forEach', collection: '<start.none>' }, [], { none: [] }],
+  [
+    'a loop over an object goes over its pairs',
+    { loopType: 'forEach', collection: '<start.of>' },
+    [0, 1],
+    { of: { a: 1, b: 2 } },
+  ],
+  [
+    'text in a condition is text, whatever it holds',
+    { loopType: 'while', whileCondition: '<loop.index> < 1 && <start.text> !== "x"' },
+    [0],
+    { text: '" || true || "\'; throw new Error(`no`); //' },
+  ],
+];
+
+/** Turns of loops, and what remains of them. */
+export function describeLoops(make: MakeRuntime): void {
+  describe('loops', () => {
+    const working = workingEngineForAll(make);
+
+    it.each(TURNS)('%s', async (_title, data, values, input = {}) => {
+      const { sketch } = await working();
+      const body = fn('A', 'return <loop.index>');
+      const result = await sketch({
+        blocks: [loop('L', data, body), work('Z')],
+        edges: ['Start -> L -> A', 'L -> Z'],
+        input,
+        options: { select: ['L.results'] },
+      });
+      const results = values.map((value) => [{ result: value, stdout: '' }]);
+      expect(result).toMatchObject({ status: 'completed', ran: 'Z', blockOutputs: { 'L.results': results } });
+    });
+
+    it('the collection of an inner loop may be the item of the outer one, by both names', async () => {
+      const { sketch } = await working();
+      const inner = (name: string, collection: string) =>
+        loop(name, { loopType: 'forEach', collection }, fn(`In ${name}`, `return <loop.currentItem> * 10`));
+      const result = await sketch({
+        blocks: [
+          loop(
+            'Rows',
+            { loopType: 'forEach', collection: '[[1, 2], [], [3]]' },
+            inner('M', '<loop.currentItem>'),
+            inner('N', '<rows.currentItem>'),
+          ),
+          fn(
+            'Z',
+            'return <rows.results>.map((turn) => turn.map(({ results }) => results.map(([cell]) => cell.result)))',
+          ),
+        ],
+        edges: ['Start -> Rows -> M -> In M', 'M -> N -> In N', 'Rows -> Z'],
+      });
+      const turn = (...values: number[]): Json => [values, values];
+      expect(result.output).toMatchObject({ result: [turn(10, 20), turn(), turn(30)] });
+    });
+
+    it('results of containers in containers stand where the inner one ended, once for each end', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          loop(
+            'L',
+            { loopType: 'for', count: 2 },
+            parallel(
+              'P',
+              { parallelType: 'count', count: 2 },
+              loop('M', { loopType: 'for', count: 2 }, work('A')),
+            ),
+            work('B'),
+          ),
+        ],
+        edges: ['Start -> L -> P -> M -> A', 'P -> B'],
+        options: { select: ['L.results'] },
+      });
+      const of = (by: string): Json => ({ by });
+      const turns = { results: [[of('A')], [of('A')]] };
+      const turn = [{ results: [[turns], [turns]] }, of('B')];
+      expect(result.blockOutputs?.['L.results']).toEqual([turn, turn]);
+    });
+
+    it('a loop inside a loop only, and edges across its border', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          loop('L', { loopType: 'for', count: 2 }, loop('M', { loopType: 'for', count: 2 }, work('A'))),
+          loop('N', { loopType: 'for', count: 1 }, work('B')),
+          work('Z'),
+        ],
+        edges: ['Start -> L -> M -> A', 'L -> N -> B', 'N -> Z', 'A -> B', 'A -> Z'],
+      });
+      expect(result).toMatchObject({ status: 'completed', ran: 'A.0.0 A.0.1 A.1.0 A.1.1 B.0 Z' });
+    });
+
+    it.each<[string, string, string]>([
+      ['L', 'M', 'A.0 A.1 B.0 B.1 Z'],
+      ['P', 'Q', 'A.0 A.1 B.0 B.1 Z'],
+      ['L', 'P', 'A.0 A.1 B.0 B.1 Z'],
+      ['P', 'L', 'A.0 A.1 B.0 B.1 Z'],
+    ])(
+      '%s before %s: one container after another, the second when the first is done',
+      async (first, second, ran) => {
+        const { sketch } = await working();
+        const container = (name: string, block: string) =>
+          name === 'L' || name === 'M'
+            ? loop(name, { loopType: 'for', count: 2 }, work(block))
+            : parallel(name, { parallelType: 'count', count: 2 }, work(block));
+        const drawn = {
+          blocks: [container(first, 'A'), container(second, 'B'), work('Z')],
+          edges: [`Start -> ${first} -> A`, `${first} -> ${second} -> B`, `${second} -> Z`],
+        };
+        expect(await sketch(drawn)).toMatchObject({ status: 'completed', ran });
+        expect(await sketch({ ...drawn, fails: ['A'] })).toMatchObject({ status: 'failed' });
+        expect((await sketch({ ...drawn, fails: ['A'] })).ran).not.toContain('B');
+      },
+    );
+
+    it('a failure in a turn that nothing handles ends the loop and the run', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          loop(
+            'L',
+            { loopType: 'for', count: 3 },
+            work('A'),
+            fn('F', 'if (<loop.index> === 1) throw new Error("second"); return 1'),
+          ),
+          work('Z'),
+        ],
+        edges: ['Start -> L -> A -> F', 'L -> Z'],
+      });
+      expect(result).toMatchObject({
+        status: 'failed',
+        ran: 'A.0 A.1',
+        error: { details: { blockName: 'F' } },
+      });
+      expect(result.error?.message).toContain('second');
+    });
+
+    it('a block behind a branch that another turn took still waits for nothing else', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          condition('C', { yes: 'false', no: '' }),
+          loop(
+            'L',
+            { loopType: 'for', count: 2 },
+            condition('D', { a: '<loop.index> === 0', b: '' }),
+            ...['A', 'B', 'J'].map((name) => work(name)),
+          ),
+          work('X'),
+        ],
+        edges: ['Start -> C', 'C:yes -> X -> L', 'C:no -> L', 'L -> D', 'D:a -> A -> J', 'D:b -> B -> J'],
+      });
+      expect(result).toMatchObject({ status: 'completed', ran: 'A.0 B.1 J.0 J.1' });
+    });
+  });
+}

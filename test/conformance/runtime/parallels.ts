@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest';
+import { Script, work } from '../../support/scripted.ts';
+import { condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
+import { workingEngineForAll } from './drawn.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const ITEMS = '["a", "b", "c", "d", "e"]';
+
+/** Branches of parallels: how many at once, what they see, what remains of them. */
+export function describeParallels(make: MakeRuntime): void {
+  describe('parallels', () => {
+    const working = workingEngineForAll(make);
+
+    it('R9 a window of two opens the next branch as soon as one has closed; results stand by branch', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const drawn = workflow(
+        [parallel('P', { parallelType: 'count', count: 4, batchSize: 2 }, work('A')), work('Z')],
+        ['Start -> P -> A', 'P -> Z'],
+      );
+      const run = await engine.start({ workflow: drawn }, {}, { select: ['P.results'] });
+      const first = await script.called('A.0');
+      (await script.called('A.1')).done({ n: 1 });
+      (await script.called('A.2')).done({ n: 2 });
+      const last = await script.called('A.3');
+      expect(script.calls).toEqual(['A.0', 'A.1', 'A.2', 'A.3']);
+      last.done({ n: 3 });
+      first.done({ n: 0 });
+      (await script.called('Z')).done();
+      expect(await run.result()).toMatchObject({
+        status: 'completed',
+        blockOutputs: { 'P.results': [0, 1, 2, 3].map((n) => [{ n }]) },
+      });
+    });
+
+    it('what follows a parallel waits for its last branch', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const drawn = workflow(
+        [parallel('P', { parallelType: 'count', count: 2 }, work('A')), work('X'), work('J')],
+        ['Start -> P -> A', 'Start -> X -> J', 'P -> J'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      (await script.called('X')).done();
+      (await script.called('A.1')).done();
+      const slow = await script.called('A.0');
+      expect(script.calls.toSorted()).toEqual(['A.0', 'A.1', 'X']);
+      slow.done();
+      (await script.called('J')).done();
+      expect(await run.result()).toMatchObject({ status: 'completed' });
+    });
+
+    it('indexes and items are those of the whole parallel, whatever the window', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          parallel(
+            'P',
+            { parallelType: 'collection', collection: ITEMS, batchSize: 2 },
+            fn('A', 'return <parallel.index> + <parallel.currentItem> + <p.index> + <parallel.items>.length'),
+          ),
+          fn('Z', 'return [<p.results>.map(([cell]) => cell.result), <a.result>]'),
+        ],
+        edges: ['Start -> P -> A', 'P -> Z'],
+      });
+      expect(result.output).toMatchObject({ result: [['0a05', '1b15', '2c25', '3d35', '4e45'], '0a05'] });
+    });
+
+    it('a block sees the others of its own branch, and no other branch, at any depth', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          fn('Top', 'return "t"'),
+          parallel(
+            'P',
+            { parallelType: 'count', count: 2 },
+            fn('A', 'return <parallel.index>'),
+            parallel(
+              'Q',
+              { parallelType: 'count', count: 2, batchSize: 1 },
+              fn('B', 'return <parallel.index>'),
+              fn('D', 'return <top.result> + <a.result> + <b.result> + <p.index> + <q.index>'),
+            ),
+            fn('E', 'return <q.results>.map(([, last]) => last.result)'),
+          ),
+          fn('Z', 'return <p.results>.map((branch) => branch.at(-1).result)'),
+        ],
+        edges: ['Start -> Top -> P -> A -> Q -> B -> D', 'Q -> E', 'P -> Z'],
+      });
+      expect(result.output).toMatchObject({
+        result: [
+          ['t0000', 't0101'],
+          ['t1010', 't1111'],
+        ],
+      });
+    });
+
+    it('a block that did not run in a branch is empty there, though it ran in others', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          parallel(
+            'P',
+            { parallelType: 'count', count: 3, batchSize: 1 },
+            condition('C', { yes: '<parallel.index> === 0', no: '' }),
+            fn('A', 'return "mine"'),
+            fn('B', 'return <a.result> ?? "none"'),
+          ),
+          fn('Z', 'return <p.results>.map((branch) => branch.at(-1).result)'),
+        ],
+        edges: ['Start -> P -> C', 'C:yes -> A -> B', 'C:no -> B', 'P -> Z'],
+      });
+      expect(result.output).toMatchObject({ result: ['mine', 'none', 'none'] });
+    });
+
+    it('three parallels inside one another have all their branches, each with its own indexes', async () => {
+      const { sketch } = await working();
+      const two = { parallelType: 'count', count: 2 };
+      const result = await sketch({
+        blocks: [
+          parallel(
+            'P',
+            two,
+            parallel(
+              'M',
+              two,
+              parallel('I', two, fn('A', 'return "" + <p.index> + <m.index> + <parallel.index>')),
+            ),
+          ),
+          fn(
+            'Z',
+            'return <p.results>.flatMap(([m]) => m.results.flatMap(([i]) => i.results.map(([a]) => a.result)))',
+          ),
+        ],
+        edges: ['Start -> P -> M -> I -> A', 'P -> Z'],
+      });
+      expect(result.output).toMatchObject({
+        result: ['000', '001', '010', '011', '100', '101', '110', '111'],
+      });
+    });
+
+    it('a parallel over nothing is passed, also where it had branches in an earlier turn', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          loop(
+            'L',
+            { loopType: 'forEach', collection: '[[1, 2], [3], [], [4, 5]]' },
+            parallel(
+              'P',
+              { parallelType: 'collection', collection: '<loop.currentItem>' },
+              fn('A', 'return <parallel.currentItem>'),
+            ),
+            fn('B', 'return <p.results>.map(([cell]) => cell.result)'),
+          ),
+          fn('Z', 'return <l.results>.map((turn) => turn.at(-1).result)'),
+        ],
+        edges: ['Start -> L -> P -> A', 'P -> B', 'L -> Z'],
+      });
+      expect(result.output).toMatchObject({ result: [[1, 2], [3], [], [4, 5]] });
+    });
+
+    it('two parallels after another where the first has no branch', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          parallel('P', { parallelType: 'collection', collection: '[]' }, work('A')),
+          parallel('Q', { parallelType: 'count', count: 2 }, work('B')),
+          work('Z'),
+        ],
+        edges: ['Start -> P -> A', 'P -> Q -> B', 'Q -> Z'],
+        options: { select: ['P.results'] },
+      });
+      expect(result).toMatchObject({
+        status: 'completed',
+        ran: 'B.0 B.1 Z',
+        blockOutputs: { 'P.results': [] },
+      });
+    });
+
+    it('a container that ends the run gives it its results', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [parallel('P', { parallelType: 'count', count: 3, batchSize: 1 }, work('A'))],
+        edges: ['Start -> P -> A'],
+      });
+      expect(result.output).toMatchObject({ results: [[{ by: 'A' }], [{ by: 'A' }], [{ by: 'A' }]] });
+    });
+
+    it('a failure in one branch opens no other one', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [parallel('P', { parallelType: 'count', count: 5, batchSize: 1 }, work('A')), work('Z')],
+        edges: ['Start -> P -> A', 'P -> Z'],
+        fails: ['A'],
+      });
+      expect(result).toMatchObject({ status: 'failed', ran: 'A.0' });
+    });
+  });
+}
