@@ -1,5 +1,6 @@
 import { isJsonObject, resolveTemplate } from '@heddle/core/blocks';
 import type { BlockConfig, Clock, Json, JsonObject, Lookup, Region } from '@heddle/core/blocks';
+import { jsonCopy } from '../json-copy.ts';
 import { withOwnLinks } from './pause-links.ts';
 import type { EngineContext, ExecutorServices } from './services.ts';
 
@@ -12,35 +13,83 @@ export interface ContextParts {
   try: number;
   signal: AbortSignal;
   /** When the block's or the run's time is up, in milliseconds since the epoch; absent: never. */
-  deadlineMs?: number;
+  deadlineMs?: number | undefined;
   clock: Clock;
   services: ExecutorServices;
+  /** Default: that of `services`. */
+  lookup?: Lookup;
+  /** Told of each field that is read, with its value. */
+  onRead?(name: string, value: Json): void;
   /** Ids of the blocks whose edges into this one are live, in edge order; absent: any source that has run. */
   liveSources?: readonly string[];
 }
 
-/** The context of one try of a block: its fields are resolved against `services.lookup` when they are asked for. */
+/** The context of one try of a block. What an executor gets of its fields is its own to change. */
 export function createBlockContext(parts: ContextParts): EngineContext {
-  const { block, services, deadlineMs, clock } = parts;
-  const lookup = block.type === 'human_in_the_loop' ? withOwnLinks(block.id, services) : services.lookup;
-  return {
-    runId: parts.runId,
-    workflowId: parts.workflowId,
-    block,
-    scope: parts.scope,
-    try: parts.try,
-    idempotencyKey: [parts.runId, block.id, ...parts.scope].join('/'),
-    signal: parts.signal,
-    remainingMs: deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - clock.now()),
-    clock,
-    services,
-    field: (name, mode = 'text') => field(block, name, lookup, mode),
-    fields: () =>
-      Object.fromEntries(
-        Object.keys(block.params).map((name) => [name, field(block, name, lookup, 'native') ?? null]),
-      ),
-    sourceOutput: () => sourceOutput(parts.liveSources ?? block.sources, block, lookup),
+  return new BlockTry(parts);
+}
+
+/** Most blocks ask for little, so what costs something is made when it is asked for. Methods may be taken off the object. */
+class BlockTry implements EngineContext {
+  readonly runId: string;
+  readonly workflowId: string;
+  readonly block: BlockConfig;
+  readonly scope: readonly number[];
+  readonly try: number;
+  readonly clock: Clock;
+  private readonly parts: ContextParts;
+
+  constructor(parts: ContextParts) {
+    this.runId = parts.runId;
+    this.workflowId = parts.workflowId;
+    this.block = parts.block;
+    this.scope = parts.scope;
+    this.try = parts.try;
+    this.clock = parts.clock;
+    this.parts = parts;
+  }
+
+  get idempotencyKey(): string {
+    return [this.runId, this.block.id, ...this.scope].join('/');
+  }
+
+  get signal(): AbortSignal {
+    return this.parts.signal;
+  }
+
+  get services(): ExecutorServices {
+    return this.parts.services;
+  }
+
+  get remainingMs(): number | undefined {
+    const { deadlineMs } = this.parts;
+    return deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - this.clock.now());
+  }
+
+  readonly field = (name: string, mode: 'text' | 'native' = 'text'): Json | undefined => {
+    const value = field(this.block, name, lookupOf(this.parts), mode);
+    if (value !== undefined) this.parts.onRead?.(name, value);
+    return ownCopy(value);
   };
+
+  readonly fields = (): JsonObject =>
+    Object.fromEntries(
+      Object.keys(this.block.params).map((name) => [name, this.field(name, 'native') ?? null]),
+    );
+
+  readonly sourceOutput = (): JsonObject => {
+    const { parts, block } = this;
+    return ownCopy(sourceOutput(parts.liveSources ?? block.sources, block, lookupOf(parts)));
+  };
+}
+
+function lookupOf({ block, services, lookup }: ContextParts): Lookup {
+  return block.type === 'human_in_the_loop' ? withOwnLinks(block.id, services) : (lookup ?? services.lookup);
+}
+
+/** What the run holds is shared by all who read it. */
+function ownCopy<T extends Json | undefined>(value: T): T {
+  return typeof value === 'object' && value !== null ? (jsonCopy(value, 'A field').json as T) : value;
 }
 
 function field(block: BlockConfig, name: string, lookup: Lookup, mode: 'text' | 'native'): Json | undefined {

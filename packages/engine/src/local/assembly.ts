@@ -36,9 +36,12 @@ export function assembleRun(
     depth: header.parent?.depth ?? 0,
     codeLimits: parts.codeLimits,
   };
-  const queue = new PQueue({ concurrency: parts.concurrency.run });
+  let queue: PQueue | undefined;
   // An abort gives the place in the queue free, whether the work has begun or not.
-  const gate: Gate = (work, signal) => queue.add(() => engineQueue.add(work, { signal }), { signal });
+  const gate: Gate = (work, signal) => {
+    queue ??= new PQueue({ concurrency: parts.concurrency.run });
+    return queue.add(() => engineQueue.add(work, { signal }), { signal });
+  };
   const run: ActiveRun = new ActiveRun({
     header,
     plan,

@@ -1,8 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isBlockError, isEngineError } from '@heddle/core';
 import type { EngineErrorCode } from '@heddle/core';
-import { isJsonObject } from '@heddle/core/blocks';
-import type { JsonObject } from '@heddle/core/blocks';
 import { key } from '@heddle/core/run';
 import type { Place, Rest } from '@heddle/core/run';
 import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
@@ -103,9 +101,4 @@ function ended(child: ActiveRun, { parent, place, signal }: ChildCall): Promise<
       child.rested().then(resolve, reject);
     } else tell(child.replica.rest());
   });
-}
-
-/** A child's output as its parent's block shows it. */
-export function asObject(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
 }

@@ -3,7 +3,7 @@ import type { Stored } from '@heddle/core/run';
 import type { Json } from '@heddle/core';
 import type { Redactor } from '../secrets/redactor.ts';
 import { causeOf, storing } from './fault.ts';
-import { jsonCopy } from './json-copy.ts';
+import { jsonCopy } from '../json-copy.ts';
 import type { Values } from './values.ts';
 
 /** Makes what a run's record may hold of what blocks and callers give: JSON, without secrets, in its place. */

@@ -2,8 +2,9 @@ import type { BlockConfig, BlockResult, JsonObject } from '@heddle/core/blocks';
 import { key } from '@heddle/core/run';
 import type { Command, Place, Stored } from '@heddle/core/run';
 import { expandContainer } from '../executors/container.ts';
+import { createBlockContext } from '../executors/context.ts';
 import { answerOf } from './answer.ts';
-import { tryContext } from './context.ts';
+import { Attempt } from './attempt.ts';
 import { failureOf } from './failure.ts';
 import { causeOf, Fault, storing } from './fault.ts';
 import { Job } from './job.ts';
@@ -116,19 +117,21 @@ export class Performer {
     const block = replica.plan.blocks[place.block] as BlockConfig;
     const job = this.begin(id, new Job(replica.index.node(command.at).class === 'child', command.try));
     const tried = { ...place, try: command.try, startedMs: clock.now() };
-    const input: JsonObject = block.code ? { code: block.code.authored } : {};
+    const reader = new Reader(replica, place, this.parts.env);
+    const attempt = new Attempt(this.parts, command, { place, block, reader, job });
+    const { input } = attempt;
     try {
-      const reader = new Reader(replica, place, this.parts.env);
       const fetching = reader.prepare(values);
       if (fetching) await storing(() => fetching);
       const executor = this.parts.executorOf(block, replica.logs.nth(place));
-      const context = tryContext(this.parts, { command, place, block, reader, job, input });
-      const execute = (): Promise<BlockResult> | BlockResult => {
+      const context = createBlockContext(attempt);
+      const gated = async (): Promise<BlockResult> => {
+        // Waiting for a place is not running.
         tried.startedMs = clock.now();
         return executor.execute(context);
       };
       const running =
-        executor.class === 'effect' ? this.parts.gate(async () => execute(), job.signal) : execute();
+        executor.class === 'effect' ? this.parts.gate(gated, job.signal) : executor.execute(context);
       const result = running instanceof Promise ? await running : running;
       if (job.stopped) return;
       const kept = this.input(input);

@@ -6,12 +6,18 @@ import { authored } from '../executors/authored.ts';
 import { inputFields } from '../executors/input-format.ts';
 import { templatesOf } from './reader.ts';
 
+const namesOf = new WeakMap<Plan, readonly string[]>();
+
 /** Names of the environment values that the plan's blocks use, sorted. */
-export function envNames(plan: Plan): string[] {
-  const names = Object.values(plan.blocks).flatMap((block) =>
-    templatesOf(block).flatMap((part) => envNamesIn(part)),
-  );
-  return [...new Set(names)].sort();
+export function envNames(plan: Plan): readonly string[] {
+  let names = namesOf.get(plan);
+  if (!names) {
+    const all = Object.values(plan.blocks).flatMap((block) =>
+      templatesOf(block).flatMap((part) => envNamesIn(part)),
+    );
+    namesOf.set(plan, (names = [...new Set(all)].sort()));
+  }
+  return names;
 }
 
 /** Names of the inputs that the plan's start block declares; undefined: it declares none. */

@@ -13,16 +13,32 @@ import type { BranchScope, Output, Place, Replica, Stored } from '@heddle/core/r
 import { read } from './values.ts';
 import type { Loaded, Values } from './values.ts';
 
-const referencesOf = new WeakMap<BlockConfig, readonly Reference[]>();
+/** Where a reference finds an output. */
+type Address = { block: string; up: number; into: string[] };
 
-/** What a block sees of its run, from where it stands. */
+const NOTHING_LOADED: Loaded = new Map();
+
+/** What a block's configuration makes it read. */
+interface Reads {
+  references: readonly Reference[];
+  /** Ids of the blocks with an edge into it, without the containers around it, which lead into it but have no output yet. */
+  sources: readonly string[];
+}
+
+const readsOf = new WeakMap<BlockConfig, Reads>();
+
+/** What a block sees of its run, from where it stands, as it was when the block was to run. */
 export class Reader implements Lookup {
   private readonly replica: Replica;
   private readonly place: Place;
   private readonly environment: { readonly [name: string]: string };
-  private readonly loaded: Loaded = new Map();
   /** The turn that a loop's own condition asks for. */
   private readonly turn: number | undefined;
+  private readonly scope: BranchScope | undefined;
+  /** Outputs may change while a block waits for its turn or its answer: it keeps those it began with. */
+  private outputs: Map<Reference, Output | undefined> | undefined;
+  private last: { id: string; output: Output } | undefined;
+  private loaded: Loaded | undefined;
 
   constructor(
     replica: Replica,
@@ -34,51 +50,65 @@ export class Reader implements Lookup {
     this.place = place;
     this.environment = environment;
     this.turn = turn;
+    this.scope = replica.ledger.scopeAt(place);
   }
 
   /** Fetches the large values that the block's fields refer to; undefined when there is nothing to wait for. */
   prepare(values: Values): Promise<void> | undefined {
     const config = this.replica.plan.blocks[this.place.block];
     if (!config) return undefined;
-    const large = this.readable(config).filter((stored) => !('v' in stored));
-    return large.length === 0 ? undefined : values.fetch(large, this.loaded);
+    let reads = readsOf.get(config);
+    if (!reads) readsOf.set(config, (reads = allReads(config)));
+    const large: Stored[] = [];
+    for (const reference of reads.references) this.keep(reference, large);
+    this.last = this.lastOf(reads.sources);
+    if (this.last && !('v' in this.last.output.value)) large.push(this.last.output.value);
+    return large.length === 0 ? undefined : values.fetch(large, (this.loaded = new Map()));
   }
 
-  private readable(config: BlockConfig): Stored[] {
-    let references = referencesOf.get(config);
-    if (!references) referencesOf.set(config, (references = allReferences(config)));
-    const stored = references.flatMap((reference) => this.storedAt(reference) ?? []);
-    const source = this.source();
-    return source ? [...stored, source.output.value] : stored;
+  private keep(reference: Reference, large: Stored[]): void {
+    let stored: Stored | undefined;
+    if (reference.kind === 'container') stored = this.containerItems(reference.block);
+    else if (reference.kind === 'block' || reference.kind === 'results') {
+      const output = this.current(reference);
+      (this.outputs ??= new Map()).set(reference, output);
+      stored = output?.value;
+    }
+    if (stored && !('v' in stored)) large.push(stored);
   }
 
-  private storedAt(reference: Reference): Stored | undefined {
-    if (reference.kind === 'container') return this.containerItems(reference.block);
-    if (reference.kind !== 'block' && reference.kind !== 'results') return undefined;
-    return this.outputAt(reference)?.value;
+  /** The latest of the outputs of `sources`. */
+  private lastOf(sources: readonly string[]): { id: string; output: Output } | undefined {
+    let last: { id: string; output: Output } | undefined;
+    for (const id of sources) {
+      const output = this.scope?.outputs.get(id);
+      if (output && (!last || output.order > last.output.order)) last = { id, output };
+    }
+    return last;
   }
 
-  private outputAt(reference: { block: string; up: number; into: string[] }): Output | undefined {
-    const scope = this.scope();
-    return scope && scopeFrom(scope, reference.up, reference.into)?.outputs.get(reference.block);
+  private current(reference: Address): Output | undefined {
+    return this.scope && scopeFrom(this.scope, reference.up, reference.into)?.outputs.get(reference.block);
   }
 
-  private scope(): BranchScope | undefined {
-    return this.replica.ledger.scopeAt(this.place);
+  private outputAt(reference: Address): Output | undefined {
+    if (this.outputs?.has(reference as Reference)) return this.outputs.get(reference as Reference);
+    const isLast = this.last?.id === reference.block && reference.up === 0 && reference.into.length === 0;
+    return isLast ? this.last?.output : this.current(reference);
   }
 
-  block(reference: {
-    block: string;
-    up: number;
-    into: string[];
-  }): { ran: true; output: Json } | { ran: false } {
+  private read(stored: Stored): Json {
+    return read(stored, this.loaded ?? NOTHING_LOADED);
+  }
+
+  block(reference: Address): { ran: true; output: Json } | { ran: false } {
     const output = this.outputAt(reference);
-    return output ? { ran: true, output: read(output.value, this.loaded) } : { ran: false };
+    return output ? { ran: true, output: this.read(output.value) } : { ran: false };
   }
 
-  results(reference: { block: string; up: number; into: string[] }): Json | undefined {
+  results(reference: Address): Json | undefined {
     const output = this.outputAt(reference);
-    const value = output && read(output.value, this.loaded);
+    const value = output && this.read(output.value);
     return isJsonObject(value) ? value['results'] : undefined;
   }
 
@@ -86,7 +116,7 @@ export class Reader implements Lookup {
     const index = this.indexIn(reference.block);
     if (index === undefined) return undefined;
     const stored = this.containerItems(reference.block);
-    const items = stored && read(stored, this.loaded);
+    const items = stored && this.read(stored);
     if (!Array.isArray(items)) return { index };
     const currentItem = items[index];
     return currentItem === undefined ? { index, items } : { index, items, currentItem };
@@ -121,20 +151,7 @@ export class Reader implements Lookup {
 
   /** Id of the block that led here: of those with an edge into this one, the one that ended last. */
   liveSource(): string | undefined {
-    return this.source()?.id;
-  }
-
-  private source(): { id: string; output: Output } | undefined {
-    const outputs = this.scope()?.outputs;
-    const config = this.replica.plan.blocks[this.place.block];
-    let last: { id: string; output: Output } | undefined;
-    for (const id of config?.sources ?? []) {
-      // A container around the block leads into it, but has no output yet.
-      if (config?.containers.includes(id)) continue;
-      const output = outputs?.get(id);
-      if (output && (!last || output.order > last.output.order)) last = { id, output };
-    }
-    return last;
+    return this.last?.id;
   }
 }
 
@@ -156,10 +173,10 @@ function containerTemplates(container: BlockConfig['container']): (Template | Ex
   return 'template' in container.collection ? [container.collection.template] : [];
 }
 
-function allReferences(config: BlockConfig): Reference[] {
+function allReads(config: BlockConfig): Reads {
   const references = templatesOf(config).flatMap((part) => referencesIn(part));
   const { container } = config;
   if (container && 'collection' in container && 'reference' in container.collection)
     references.push(container.collection.reference);
-  return references;
+  return { references, sources: config.sources.filter((id) => !config.containers.includes(id)) };
 }

@@ -4,7 +4,7 @@ import { JOURNAL_FORMAT } from '@heddle/core/run';
 import type { Entry, Stored } from '@heddle/core/run';
 import { startOutput } from '../executors/start.ts';
 import { parseMocks } from '../mocks/mocks.ts';
-import { jsonCopy } from './json-copy.ts';
+import { jsonCopy } from '../json-copy.ts';
 import { envNames } from './plan-facts.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
