@@ -1,16 +1,21 @@
 import { describe } from 'vitest';
 import { describeAgain } from './runtime/again.ts';
+import { describeApi } from './runtime/api.ts';
 import { describeBodies } from './runtime/bodies.ts';
 import { describeChildren } from './runtime/children.ts';
 import { describeData } from './runtime/data.ts';
+import { describeEnds } from './runtime/ends.ts';
 import { describeFailures } from './runtime/failures.ts';
 import { describeLoops } from './runtime/loops.ts';
 import { describeParallels } from './runtime/parallels.ts';
+import { describePausePaths } from './runtime/pause-paths.ts';
 import { describePaths } from './runtime/paths.ts';
 import { describePauses } from './runtime/pauses.ts';
 import { describeRestart } from './runtime/restart.ts';
+import { describeStarts } from './runtime/starts.ts';
 import type { MakeRuntime } from './runtime/suite.ts';
 import { describeTime } from './runtime/time.ts';
+import { describeVariables } from './runtime/variables.ts';
 
 /** What every runtime must do, whatever it runs on: an implementation's test is one call. `durable`: its runs outlive an engine. */
 export function describeRuntime(name: string, make: MakeRuntime, { durable }: { durable: boolean }): void {
@@ -24,6 +29,11 @@ export function describeRuntime(name: string, make: MakeRuntime, { durable }: { 
     describeFailures(make);
     describeTime(make);
     describePauses(make);
+    describePausePaths(make);
+    describeStarts(make);
+    describeEnds(make);
+    describeVariables(make);
+    describeApi(make);
     describeChildren(make);
     if (durable) describeRestart(make);
   });

@@ -1,0 +1,180 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { JsonObject } from '@heddle/core';
+import type { Engine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { TestClock } from '../../support/test-clock.ts';
+import { block, fn, loop, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void;
+
+/** The address of a server of this test that answers so. */
+async function serve(answer: Answer): Promise<string> {
+  const server = createServer((request, response) => {
+    let body = '';
+    request.setEncoding('utf8').on('data', (text: string) => (body += text));
+    request.on('end', () => answer(request, response, body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+const json = (response: ServerResponse, value: unknown): void =>
+  void response.setHeader('content-type', 'application/json').end(JSON.stringify(value));
+
+const table = (pairs: { [name: string]: string }): JsonObject[] =>
+  Object.entries(pairs).map(([Key, Value]) => ({ id: Key, cells: { Key, Value } }));
+
+const api = (fields: JsonObject, more: JsonObject = {}) => block('Call', 'api', fields, more);
+
+/** Requests: the one block that reaches the world without code. */
+export function describeApi(make: MakeRuntime): void {
+  const opened = (options = {}): Promise<Engine> =>
+    make().open({ egress: { allowPrivate: true, ports: [] }, ...options });
+
+  describe('requests', () => {
+    it('method, query, headers and body come from the fields, with references and placeholders', async () => {
+      const url = await serve(({ method, url: path, headers }, response, body) =>
+        json(response, {
+          method,
+          path,
+          key: headers['x-key'] === 'k-secret-1',
+          type: headers['content-type'],
+          body,
+        }),
+      );
+      const engine = await openedFor(url, { env: { KEY: 'k-secret-1' } });
+      const fields = {
+        url: `${url}/things/<start.id>`,
+        method: 'POST',
+        params: table({ q: '<start.id>' }),
+        headers: table({ 'X-Key': '{{KEY}}' }),
+        body: '{"id": <start.id>}',
+      };
+      const result = await engine.execute(
+        { workflow: workflow([api(fields)], ['Start -> Call']) },
+        { id: 7 },
+      );
+      expect(result.output).toMatchObject({
+        status: 200,
+        data: {
+          method: 'POST',
+          path: '/things/7?q=7',
+          key: true,
+          type: 'application/json',
+          body: '{"id": 7}',
+        },
+      });
+      expect(JSON.stringify([result, await engine.getLogs(result.runId)])).not.toContain('k-secret-1');
+    });
+
+    it('JSON is parsed, text is kept, and what follows reads both', async () => {
+      const url = await serve(({ url: path }, response) =>
+        path === '/json'
+          ? json(response, { n: [1, 2] })
+          : response.setHeader('content-type', 'text/plain').end('{plain'),
+      );
+      const engine = await openedFor(url);
+      const drawn = workflow(
+        [
+          block('One', 'api', { url: `${url}/json` }),
+          block('Two', 'api', { url: `${url}/text` }),
+          fn('Z', 'return [<one.data.n[1]>, <two.data>, <two.status>]'),
+        ],
+        ['Start -> One -> Two -> Z'],
+      );
+      expect(await engine.execute({ workflow: drawn })).toMatchObject({
+        output: { result: [2, '{plain', 200] },
+      });
+    });
+
+    it('an answer that is no success takes the error port, with method, address and status', async () => {
+      const url = await serve((_request, response) => response.writeHead(404).end('{"why": "gone"}'));
+      const engine = await openedFor(url);
+      const handled = workflow(
+        [api({ url: `${url}/x?token=t0p` }), fn('H', 'return <call.error>')],
+        ['Start -> Call', 'Call:error -> H'],
+      );
+      const { output } = await engine.execute({ workflow: handled });
+      const message = (output as { result: string }).result;
+      expect(message).toMatch(/^GET http:\/\/127\.0\.0\.1:\d+\/x.*404/);
+      expect(message).not.toContain('t0p');
+      const failed = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });
+      expect(failed).toMatchObject({ status: 'failed', error: { code: 'HTTP_FAILED' } });
+    });
+
+    it.each<[string, string, string]>([
+      ['that is none', 'not a url', 'BLOCK_CONFIG_INVALID'],
+      ['of another protocol', 'ftp://example.com/x', 'BLOCK_CONFIG_INVALID'],
+      ['where nobody listens', 'http://127.0.0.1:9', 'HTTP_FAILED'],
+    ])('an address %s fails the block, and says so', async (_title, url, code) => {
+      const engine = await make().open({ egress: { allowPrivate: true, ports: [9] } });
+      const result = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });
+      expect(result).toMatchObject({ status: 'failed', error: { code } });
+      expect(result.error?.message).toContain(url);
+    });
+
+    it('without an address nothing is asked, and the block succeeds', async () => {
+      const engine = await opened();
+      const result = await engine.execute({ workflow: workflow([api({ url: '' })], ['Start -> Call']) });
+      expect(result).toMatchObject({ status: 'completed', output: { data: null } });
+    });
+
+    it('addresses inside are out of reach unless the engine allows them', async () => {
+      const url = await serve((_request, response) => json(response, {}));
+      const engine = await make().open();
+      const result = await engine.execute({ workflow: workflow([api({ url })], ['Start -> Call']) });
+      expect(result).toMatchObject({
+        status: 'failed',
+        error: { code: 'HTTP_FAILED', details: { reason: 'EGRESS_DENIED' } },
+      });
+    });
+
+    it('a server that asks for time gets it from the retry policy', async () => {
+      let asked = 0;
+      const url = await serve((_request, response) =>
+        asked++ === 0 ? response.writeHead(503, { 'retry-after': '30' }).end() : json(response, { asked }),
+      );
+      const clock = new TestClock();
+      const engine = await openedFor(url, { clock });
+      const retry = { enabled: true, maxTries: 2, waitBetweenTriesMs: 10 };
+      const run = await engine.start({ workflow: workflow([api({ url }, { retry })], ['Start -> Call']) });
+      await expect.poll(() => clock.waiting).toBeGreaterThan(0);
+      await expect.poll(() => asked).toBe(1);
+      await clock.due(30_000);
+      clock.advance(30_000);
+      expect(await run.result()).toMatchObject({ status: 'completed', output: { data: { asked: 2 } } });
+    });
+
+    it('each turn of a loop is a request of its own, and a cancel ends the one that is open', async () => {
+      const seen: string[] = [];
+      let reached = (): void => undefined;
+      const hanging = new Promise<void>((resolve) => (reached = resolve));
+      const url = await serve(({ url: path = '' }, response) => {
+        seen.push(path);
+        if (path === '/1') reached();
+        else json(response, {});
+      });
+      const engine = await openedFor(url);
+      const drawn = workflow(
+        [loop('L', { loopType: 'for', count: 3 }, api({ url: `${url}/<loop.index>` }))],
+        ['Start -> L -> Call'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      await hanging;
+      await engine.cancel(run.runId);
+      expect(await run.result()).toMatchObject({ status: 'cancelled' });
+      expect(seen).toEqual(['/0', '/1']);
+    });
+  });
+
+  function openedFor(url: string, options = {}): Promise<Engine> {
+    return opened({ egress: { allowPrivate: true, ports: [Number(new URL(url).port)] }, ...options });
+  }
+}

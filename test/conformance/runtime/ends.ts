@@ -1,0 +1,226 @@
+import { BlockError } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { Script, work } from '../../support/scripted.ts';
+import { TestClock } from '../../support/test-clock.ts';
+import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
+import { workingEngineForAll } from './drawn.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const respond = (name: string, data: string) => block(name, 'response', { dataMode: 'json', data });
+
+/** How runs end: outputs, answers, failures, cancels, and what is kept of each. */
+export function describeEnds(make: MakeRuntime): void {
+  describe('ends', () => {
+    const working = workingEngineForAll(make);
+
+    it('the output is that of the last block that finished with nothing behind it', async () => {
+      const { sketch } = await working();
+      const line = { blocks: [work('A'), work('B')], edges: ['Start -> A -> B'] };
+      expect(await sketch(line)).toMatchObject({ status: 'completed', output: { by: 'B' }, error: null });
+      const handled = { blocks: [work('A'), work('H')], edges: ['Start -> A', 'A:error -> H'] };
+      expect((await sketch(handled)).output).toEqual({ by: 'A' });
+      expect((await sketch({ ...handled, fails: ['A'] })).output).toEqual({ by: 'H' });
+    });
+
+    it('a Response on the chosen path answers, and what follows it does not run', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          condition('C', { a: 'true', b: '' }),
+          respond('R', '{"from": "R"}'),
+          respond('S', '{"from": "S"}'),
+          work('A'),
+        ],
+        edges: ['Start -> C', 'C:a -> R -> A', 'C:b -> S'],
+      });
+      expect(result).toMatchObject({
+        status: 'completed',
+        ran: '',
+        output: { data: { from: 'R' }, status: 200 },
+      });
+    });
+
+    it('a Response in one branch ends all branches, and no later block changes the answer', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          parallel(
+            'P',
+            { parallelType: 'count', count: 4, batchSize: 1 },
+            respond('R', '{"branch": <parallel.index>}'),
+            work('A'),
+          ),
+          respond('S', '{"late": true}'),
+        ],
+        edges: ['Start -> P -> R -> A', 'P -> S'],
+      });
+      expect(result).toMatchObject({ status: 'completed', ran: '', output: { data: { branch: 0 } } });
+    });
+
+    it('a failure beside an answer does not fail the run', async () => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor] });
+      const run = await engine.start({
+        workflow: workflow([work('A'), work('G'), respond('R', '"done"')], ['Start -> A', 'Start -> G -> R']),
+      });
+      const call = await script.called('A');
+      (await script.called('G')).done();
+      await clock.due(5000);
+      call.fail(new Error('too late'));
+      expect(await run.result()).toMatchObject({
+        status: 'completed',
+        output: { data: 'done' },
+        error: null,
+      });
+    });
+
+    it('a failed run says which block and why, with its times and logs, and keeps what was put out', async () => {
+      const { engine, sketch } = await working();
+      const result = await sketch({
+        blocks: [work('A'), work('B'), work('C'), work('D')],
+        edges: ['Start -> A', 'A -> B -> C', 'A -> D'],
+        fails: ['B'],
+      });
+      expect(result).toMatchObject({
+        status: 'failed',
+        error: {
+          code: 'BLOCK_FAILED',
+          message: expect.stringContaining('B does not work'),
+          details: { blockName: 'B' },
+        },
+        startedAt: expect.any(String),
+        endedAt: expect.any(String),
+        durationMs: expect.any(Number),
+      });
+      const logs = await engine.getLogs(result.runId);
+      const states = logs.map(({ blockName, status }) => `${blockName} ${status}`);
+      expect(states).toEqual(expect.arrayContaining(['Start completed', 'A completed', 'B failed']));
+      expect(states).not.toContain('C completed');
+    });
+
+    it('the first of several failures is the one of the run', async () => {
+      const script = new Script();
+      const clock = new TestClock();
+      const engine = await make().open({ clock, blocks: [script.executor] });
+      const run = await engine.start({
+        workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
+      });
+      const [a, b] = [await script.called('A'), await script.called('B')];
+      b.fail(new BlockError('BLOCK_FAILED', 'first'));
+      await clock.due(5000);
+      a.fail(new BlockError('BLOCK_FAILED', 'second'));
+      expect(await run.result()).toMatchObject({ status: 'failed', error: { details: { blockName: 'B' } } });
+    });
+
+    it.each<[string, string, string]>([
+      ['a text', 'throw "just text"', 'just text'],
+      ['an error of its own kind', 'throw new RangeError("too far")', 'too far'],
+      ['no error at all', 'throw undefined', ''],
+    ])('code that throws %s fails its block', async (_title, code, message) => {
+      const { sketch } = await working();
+      const result = await sketch({ blocks: [fn('A', code)], edges: ['Start -> A'] });
+      expect(result).toMatchObject({
+        status: 'failed',
+        error: { message: expect.stringContaining(message) },
+      });
+    });
+
+    it('a signal that was aborted before the start cancels the run', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const source = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
+      const result = await engine.execute(source, {}, { signal: AbortSignal.abort() });
+      expect(result).toMatchObject({ status: 'cancelled' });
+      expect(script.calls).not.toContain('B');
+    });
+
+    it('a cancelled run keeps its logs and times, and does not wait for slow blocks', async () => {
+      const script = new Script({ A: () => ({ output: { a: 1 } }) });
+      const engine = await make().open({ blocks: [script.executor] });
+      const run = await engine.start({
+        workflow: workflow(
+          [work('A'), work('G'), work('B'), work('C')],
+          ['Start -> A', 'Start -> G -> B -> C'],
+        ),
+      });
+      (await script.called('G')).done();
+      await script.called('B');
+      await engine.cancel(run.runId);
+      expect(await run.result()).toMatchObject({
+        status: 'cancelled',
+        output: { a: 1 },
+        startedAt: expect.any(String),
+        endedAt: expect.any(String),
+        durationMs: expect.any(Number),
+      });
+      const logs = await engine.getLogs(run.runId);
+      expect(logs.map(({ blockName, status }) => `${blockName} ${status}`).toSorted()).toEqual([
+        'A completed',
+        'B cancelled',
+        'G completed',
+        'Start completed',
+      ]);
+    });
+
+    it('a cancel wins over a failure whose grace is not over', async () => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor] });
+      const run = await engine.start({
+        workflow: workflow([work('A'), work('B')], ['Start -> A', 'Start -> B']),
+      });
+      await script.called('B');
+      (await script.called('A')).fail(new Error('no'));
+      await clock.due(5000);
+      await engine.cancel(run.runId);
+      expect(await run.result()).toMatchObject({ status: 'cancelled' });
+    });
+
+    it.each<[string, () => ReturnType<typeof loop>]>([
+      ['a loop', () => loop('In', { loopType: 'for', count: 3 }, work('A'))],
+      ['a parallel', () => parallel('In', { parallelType: 'count', count: 3, batchSize: 1 }, work('A'))],
+    ])('a cancel in %s starts no further turn or branch, nor what follows', async (_title, container) => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const run = await engine.start({
+        workflow: workflow([container(), work('Z')], ['Start -> In -> A', 'In -> Z']),
+      });
+      (await script.called('A.0')).done();
+      await script.called('A.1');
+      await engine.cancel(run.runId);
+      expect(await run.result()).toMatchObject({ status: 'cancelled' });
+      expect([script.calls, script.aborted]).toEqual([['A.0', 'A.1'], ['A.1']]);
+    });
+
+    it('a cancel while a try is waited for ends it: there is no other try', async () => {
+      const clock = new TestClock();
+      const script = new Script();
+      const engine = await make().open({ clock, blocks: [script.executor] });
+      const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 100 };
+      const run = await engine.start({ workflow: workflow([work('A', { retry })], ['Start -> A']) });
+      (await script.called('A')).fail(new Error('once'));
+      await clock.due(100);
+      await engine.cancel(run.runId);
+      clock.advance(1000);
+      expect(await run.result()).toMatchObject({ status: 'cancelled' });
+      expect(script.calls).toEqual(['A']);
+    });
+
+    it('a log entry is there from the start of its block, and its end never comes before', async () => {
+      const { engine, sketch } = await working();
+      const result = await sketch({
+        blocks: [loop('L', { loopType: 'for', count: 2 }, work('A')), work('Z')],
+        edges: ['Start -> L -> A', 'L -> Z'],
+      });
+      const logs = await engine.getLogs(result.runId);
+      expect(logs.map(({ executionOrder }) => executionOrder)).toEqual([1, 2, 3, 4, 5]);
+      expect(logs.filter(({ startedMs, endedMs }) => endedMs === undefined || endedMs < startedMs)).toEqual(
+        [],
+      );
+      expect(logs.find(({ blockName }) => blockName === 'A')).toMatchObject({
+        container: { kind: 'loop', index: 0 },
+      });
+    });
+  });
+}

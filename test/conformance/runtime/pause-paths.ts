@@ -1,0 +1,152 @@
+import type { JsonObject } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { Script, work } from '../../support/scripted.ts';
+import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
+import type { Drawn } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const human = (name: string, more: JsonObject = {}): Drawn => block(name, 'human_in_the_loop', {}, more);
+const W = (names: string): Drawn[] => names.split(' ').map((name) => work(name));
+
+/** The drawing, the `work` blocks that ran before the answer to `H`, and those that ran after it. */
+const CASES: [title: string, blocks: () => Drawn[], edges: string[], before: string, after: string][] = [
+  ['a pause in a line', () => [...W('A Z'), human('H')], ['Start -> A -> H -> Z'], 'A', 'Z'],
+  [
+    'a pause with nothing behind it: nothing runs again',
+    () => [...W('A'), human('H')],
+    ['Start -> A -> H'],
+    'A',
+    '',
+  ],
+  [
+    'the error port of a pause that was answered is dead, and what follows it',
+    () => [...W('E F Z'), human('H')],
+    ['Start -> H -> Z', 'H:error -> E -> F'],
+    '',
+    'Z',
+  ],
+  [
+    'an error block that something else leads to still runs',
+    () => [...W('A E Z'), human('H')],
+    ['Start -> A', 'A -> H -> Z', 'H:error -> E', 'A -> E'],
+    'A',
+    'E Z',
+  ],
+  [
+    'a join whose last open source was the dead error port',
+    () => [...W('A J'), human('H')],
+    ['Start -> A -> J', 'Start -> H', 'H:error -> J'],
+    'A',
+    'J',
+  ],
+  [
+    'both ports of a pause lead to one block, which runs once',
+    () => [...W('Z'), human('H')],
+    ['Start -> H -> Z', 'H:error -> Z'],
+    '',
+    'Z',
+  ],
+  [
+    'what was decided before the pause stays so',
+    () => [condition('C', { yes: 'true', no: '' }), ...W('A B J'), human('H')],
+    ['Start -> C', 'C:yes -> A -> J', 'C:no -> B -> J', 'Start -> H -> J'],
+    'A',
+    'J',
+  ],
+];
+
+/** Paths through pause points. */
+export function describePausePaths(make: MakeRuntime): void {
+  const opened = async () => {
+    const script = new Script({}, ({ block: { name } }) => ({ output: { by: name } }));
+    return { script, engine: await make().open({ blocks: [script.executor] }) };
+  };
+
+  describe('paths through pauses', () => {
+    it.each(CASES)('%s', async (_title, ...[blocks, edges, before, after]) => {
+      const { script, engine } = await opened();
+      const run = await engine.start({ workflow: workflow(blocks(), edges) });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      expect(script.calls.toSorted().join(' ')).toBe(before);
+      script.calls.length = 0;
+      expect(await engine.resume(run.runId, { input: { ok: true } })).toMatchObject({ status: 'completed' });
+      expect(script.calls.toSorted().join(' ')).toBe(after);
+    });
+
+    it('a pause in a parallel in a loop keeps turn, window, items and variables', async () => {
+      const { engine } = await opened();
+      const drawn = workflow(
+        [
+          loop(
+            'L',
+            { loopType: 'for', count: 2 },
+            parallel(
+              'P',
+              { parallelType: 'collection', collection: '["a", "b"]', batchSize: 1 },
+              human('H'),
+              block('V', 'variables', {
+                variables: [{ variableName: 'said', type: 'plain', value: '<variable.said><h.n>' }],
+              }),
+              fn('A', 'return <parallel.currentItem> + <loop.index> + <h.n>'),
+            ),
+          ),
+          fn(
+            'Z',
+            'return [<variable.said>, <l.results>.map(([p]) => p.results.map((branch) => branch.at(-1).result))]',
+          ),
+        ],
+        ['Start -> L -> P -> H -> V -> A', 'L -> Z'],
+        { variables: { said: { type: 'plain', value: '' } } },
+      );
+      const run = await engine.start({ workflow: drawn });
+      await run.result();
+      for (const n of [1, 2, 3])
+        expect(await engine.resume(run.runId, { input: { n: String(n) } })).toMatchObject({
+          status: 'paused',
+        });
+      expect(await engine.resume(run.runId, { input: { n: '4' } })).toMatchObject({
+        status: 'completed',
+        output: {
+          result: [
+            '1234',
+            [
+              ['a01', 'b02'],
+              ['a13', 'b14'],
+            ],
+          ],
+        },
+      });
+    });
+
+    it('a pause is told when it opens, with what it shows, and is never tried again', async () => {
+      const { engine } = await opened();
+      const retry = { enabled: true, maxTries: 3, waitBetweenTriesMs: 0 };
+      const run = await engine.start({ workflow: workflow([human('H', { retry })], ['Start -> H']) });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      const logs = await engine.getLogs(run.runId);
+      expect(logs.find(({ blockName }) => blockName === 'H')).toMatchObject({
+        status: 'paused',
+        tries: 1,
+        output: { response: { data: { operation: 'human', submission: null } } },
+      });
+      expect(await engine.resume(run.runId, { input: { n: 1 } })).toMatchObject({
+        output: { n: 1, submission: { n: 1 }, _resumed: true },
+      });
+    });
+
+    it('a failure or an answer beside an open pause ends the run, and the point with it', async () => {
+      const answer = block('R', 'response', { dataMode: 'json', data: '1' });
+      for (const [ends, status] of [
+        [fn('R', 'throw new Error("no")'), 'failed'],
+        [answer, 'completed'],
+      ] as const) {
+        const { engine } = await opened();
+        const run = await engine.start({
+          workflow: workflow([human('H'), ends], ['Start -> H', 'Start -> R']),
+        });
+        expect(await run.result()).toMatchObject({ status });
+        expect((await engine.getRun(run.runId)).pauses).toEqual([]);
+      }
+    });
+  });
+}

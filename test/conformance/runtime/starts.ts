@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '@heddle/core';
+import { work } from '../../support/scripted.ts';
+import { block, fn, workflow } from '../../support/workflow.ts';
+import type { Drawn } from '../../support/workflow.ts';
+import { workingEngineForAll } from './drawn.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const field = (name: string, type: string, more: JsonObject = {}): JsonObject => ({
+  id: name,
+  name,
+  type,
+  ...more,
+});
+
+/** The field of the start block, the run's input, and what `<start.a>` is. */
+const FIELDS: [title: string, field: JsonObject, input: Json, value: Json][] = [
+  ['a default is used where nothing is given', field('a', 'string', { value: 'd' }), {}, 'd'],
+  ['a given value wins over the default', field('a', 'string', { value: 'd' }), { a: 'v' }, 'v'],
+  ['an empty text wins over the default', field('a', 'string', { value: 'd' }), { a: '' }, ''],
+  ['null leaves the default', field('a', 'string', { value: 'd' }), { a: null }, 'd'],
+  ['a number in a text becomes one', field('a', 'number'), { a: '42' }, 42],
+  ['a default has the type of its field', field('a', 'number', { value: '5' }), {}, 5],
+  ['an object in a text becomes one', field('a', 'object'), { a: '{"b": 1}' }, { b: 1 }],
+];
+
+const RESERVED: [title: string, fields: Json[], input: Json, code: string][] = [
+  ['a field', [field('error', 'string')], {}, 'WORKFLOW_INVALID'],
+  ['an input', [], { selectedOption: 'x' }, 'INPUT_INVALID'],
+];
+
+/** Where runs start, and with what. */
+export function describeStarts(make: MakeRuntime): void {
+  describe('starts', () => {
+    const working = workingEngineForAll(make);
+    const hook = (name: string, more: JsonObject = {}): Drawn =>
+      block(name, 'generic_webhook', {}, { triggerMode: true, ...more });
+
+    it.each(FIELDS)('%s', async (_title, given, input, value) => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [fn('A', 'return <start.a>')],
+        edges: ['Start -> A'],
+        drawing: { inputFormat: [given] },
+        input,
+      });
+      expect(result.output).toMatchObject({ result: value });
+    });
+
+    it.each(RESERVED)(
+      '%s of a name that the engine uses itself is refused, and nothing starts',
+      async (_title, ...[fields, input, code]) => {
+        const { engine, sketch } = await working();
+        const before = (await engine.listRuns()).runs.length;
+        await expect(
+          sketch({ blocks: [work('A')], edges: ['Start -> A'], drawing: { inputFormat: fields }, input }),
+        ).rejects.toMatchObject({ code });
+        expect((await engine.listRuns()).runs).toHaveLength(before);
+      },
+    );
+
+    it('rows of a field list without a name are no fields', async () => {
+      const { sketch } = await working();
+      const drawing = {
+        inputFormat: [
+          { id: 'x', name: 5, type: 'string', value: 'no' },
+          field('a', 'string', { value: 'd' }),
+        ],
+      };
+      expect(await sketch({ blocks: [], edges: [], drawing })).toMatchObject({
+        status: 'completed',
+        output: { a: 'd' },
+      });
+    });
+
+    it('a run starts at its start block, and blocks that only another trigger leads to do not run', async () => {
+      const { sketch } = await working();
+      const drawn = {
+        blocks: [hook('Hook'), ...['A', 'B', 'J'].map((name) => work(name))],
+        edges: ['Start -> A -> J', 'Hook -> B -> J'],
+      };
+      expect(await sketch(drawn)).toMatchObject({ status: 'completed', ran: 'A J' });
+      expect(await sketch({ ...drawn, options: { start: 'Hook' } })).toMatchObject({
+        status: 'completed',
+        ran: 'B J',
+      });
+    });
+
+    it('a run cannot start at a block that is no trigger, is disabled, or is not there', async () => {
+      const { sketch } = await working();
+      const drawn = {
+        blocks: [work('A'), hook('Off', { enabled: false })],
+        edges: ['Start -> A', 'Off -> A'],
+      };
+      for (const [start, code] of [
+        ['A', 'START_NOT_FOUND'],
+        ['Off', 'BLOCK_NOT_FOUND'],
+        ['Nope', 'BLOCK_NOT_FOUND'],
+      ] as const)
+        await expect(sketch({ ...drawn, options: { start } })).rejects.toMatchObject({ code });
+    });
+
+    it('a trigger of another service gives what came in, and anything of it may be asked for', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [hook('Hook'), fn('A', 'return [<hook.body.id>, <hook.absent>, <hook>]')],
+        edges: ['Hook -> A'],
+        input: { body: { id: 7, list: [1] } },
+        options: { start: 'Hook' },
+      });
+      expect(result).toMatchObject({ output: { result: [7, null, { body: { id: 7, list: [1] } }] } });
+    });
+
+    it('any block may be the trigger, and then does not do its own work', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [block('T', 'work', {}, { triggerMode: true }), fn('A', 'return <t.x>')],
+        edges: ['T -> A'],
+        input: { x: 1 },
+        options: { start: 'T' },
+      });
+      expect(result).toMatchObject({ status: 'completed', ran: '', output: { result: 1 } });
+    });
+
+    it('a start alone gives its input, and nothing is no input', async () => {
+      const { sketch } = await working();
+      expect(await sketch({ blocks: [], edges: [], input: { a: 1 } })).toMatchObject({
+        status: 'completed',
+        output: { a: 1 },
+      });
+      expect((await sketch({ blocks: [], edges: [] })).output).toEqual({});
+    });
+
+    it('disabled blocks do not run, and hold up nothing; nor do blocks that nothing leads to', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [work('A'), work('Off', { enabled: false }), work('J'), work('Behind'), work('Loose')],
+        edges: ['Start -> A -> J', 'Start -> Off -> J', 'Off -> Behind'],
+      });
+      expect(result).toMatchObject({ status: 'completed', ran: 'A J' });
+    });
+
+    it('disabled containers, empty or not, hold up nothing', async () => {
+      const { sketch } = await working();
+      const off = (name: string, type: string, inside: Drawn[]): Drawn => ({
+        ...block(name, type, {}, { enabled: false }),
+        inside,
+      });
+      const result = await sketch({
+        blocks: [
+          off('L', 'loop', []),
+          off('P', 'parallel', []),
+          off('M', 'loop', [work('I', { enabled: false })]),
+          work('A'),
+        ],
+        edges: ['Start -> L', 'Start -> P', 'Start -> M -> I', 'Start -> A'],
+      });
+      expect(result).toMatchObject({ status: 'completed', ran: 'A' });
+    });
+
+    it('a definition is left as it was', async () => {
+      const { engine } = await working();
+      const drawn = workflow(
+        [{ ...block('L', 'loop'), data: { loopType: 'for', count: 2 }, inside: [work('A')] }],
+        ['Start -> L -> A'],
+      );
+      const before = JSON.stringify(drawn);
+      await engine.execute({ workflow: drawn });
+      expect(JSON.stringify(drawn)).toBe(before);
+    });
+  });
+}

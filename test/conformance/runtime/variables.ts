@@ -1,0 +1,152 @@
+import type { Json } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { block, fn, loop, workflow } from '../../support/workflow.ts';
+import type { Drawn } from '../../support/workflow.ts';
+import { workingEngineForAll } from './drawn.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const set = (name: string, variableName: string, type: string, value: Json): Drawn =>
+  block(name, 'variables', { variables: [{ variableName, type, value }] });
+
+/** The variable's type, what a row assigns, and what is read then. */
+const TYPES: [type: string, value: Json, read: Json][] = [
+  ['string', '<start.text>', 'a "quoted" text'],
+  ['number', '<start.n>', 7],
+  ['boolean', 'true', true],
+  ['object', '<start.of>', { deep: [1] }],
+  ['array', '[1, <start.n>]', [1, 7]],
+  ['plain', '{"a": 1}', '{"a": 1}'],
+];
+
+/** Variables of runs, and code that reads them. */
+export function describeVariables(make: MakeRuntime): void {
+  describe('variables', () => {
+    const working = workingEngineForAll(make);
+
+    it.each(TYPES)('of the type %s are assigned and read as such', async (type, value, read) => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [set('V', 'x', type, value), fn('A', 'return <variable.x>')],
+        edges: ['Start -> V -> A'],
+        drawing: { variables: { x: { type, value: '' } } },
+        input: { text: 'a "quoted" text', n: 7, of: { deep: [1] } },
+      });
+      expect(result).toMatchObject({ status: 'completed', output: { result: read } });
+    });
+
+    it('large values are assigned, read and assigned again', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          fn('Make', 'return Array.from({ length: 5000 }, (_, i) => ({ i }))'),
+          set('V', 'x', 'array', '<make.result>'),
+          loop(
+            'L',
+            { loopType: 'for', count: 2 },
+            fn('More', 'return [...<variable.x>, "more"]'),
+            set('W', 'x', 'array', '<more.result>'),
+          ),
+          fn('Z', 'return [<variable.x>.length, <variable.x[4999].i>, <variable.x[5001]>]'),
+        ],
+        edges: ['Start -> Make -> V -> L -> More -> W', 'L -> Z'],
+        drawing: { variables: { x: { type: 'array', value: [] } } },
+      });
+      expect(result).toMatchObject({ status: 'completed', output: { result: [5002, 4999, 'more'] } });
+    });
+
+    it('a child workflow has variables of its own, and starts with their first values', async () => {
+      const { engine } = await working();
+      const variables = { x: { type: 'number', value: 1 } };
+      await engine.deploy(
+        workflow(
+          [
+            fn('Old', 'return <variable.x>'),
+            set('V', 'x', 'number', '100'),
+            fn('New', 'return [<old.result>, <variable.x>]'),
+          ],
+          ['Start -> Old -> V -> New'],
+          {
+            id: 'child',
+            variables,
+          },
+        ),
+      );
+      const parent = workflow(
+        [
+          set('V', 'x', 'number', '5'),
+          block('C', 'workflow_input', { workflowId: 'child' }),
+          fn('Z', 'return [<c.result.result>, <variable.x>]'),
+        ],
+        ['Start -> V -> C -> Z'],
+        { variables },
+      );
+      expect(await engine.execute({ workflow: parent })).toMatchObject({ output: { result: [[1, 100], 5] } });
+    });
+
+    it('a Response of a child is read with its envelope and without', async () => {
+      const { engine } = await working();
+      const reply = block('R', 'response', { dataMode: 'json', data: '{"n": 3}', status: '201' });
+      await engine.deploy(workflow([reply], ['Start -> R'], { id: 'replies' }));
+      const parent = workflow(
+        [
+          block('C', 'workflow_input', { workflowId: 'replies' }),
+          fn('Z', 'return [<c.result.data.n>, <c.result.response.data.n>, <c.result.status>, <c.success>]'),
+        ],
+        ['Start -> C -> Z'],
+      );
+      expect(await engine.execute({ workflow: parent })).toMatchObject({
+        output: { result: [3, 3, 201, true] },
+      });
+    });
+
+    it('the inputs of a child are mapped, and what it does not declare is left out', async () => {
+      const { engine } = await working();
+      const inputFormat = [{ id: 'a', name: 'a', type: 'number' }];
+      await engine.deploy(
+        workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'takes', inputFormat }),
+      );
+      const parent = (inputMapping: Json) =>
+        workflow(
+          [
+            block('C', 'workflow_input', { workflowId: 'takes', inputMapping }),
+            fn('Z', 'return <c.result.result>'),
+          ],
+          ['Start -> C -> Z'],
+        );
+      for (const mapping of ['{"a": "<start.n>", "b": 1}', { a: '<start.n>', b: 1 }])
+        expect(await engine.execute({ workflow: parent(mapping) }, { n: 4 })).toMatchObject({
+          output: { result: { a: 4 } },
+        });
+    });
+
+    it('code of several pieces, with its console, is one function', async () => {
+      const { sketch } = await working();
+      const pieces = [
+        { content: 'console.log("a", 1);' },
+        { content: 'await null;' },
+        { content: 'return <start.n> + 1' },
+      ];
+      const result = await sketch({
+        blocks: [block('A', 'function', { code: pieces })],
+        edges: ['Start -> A'],
+        input: { n: 1 },
+      });
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: { result: 2, stdout: expect.stringContaining('a 1') },
+      });
+    });
+
+    it.each(['python', 'shell'])(
+      'code in %s fails its block, and says that it is not run',
+      async (language) => {
+        const { sketch } = await working();
+        const result = await sketch({
+          blocks: [block('A', 'function', { code: 'print(1)', language }), fn('H', 'return <a.error>')],
+          edges: ['Start -> A', 'A:error -> H'],
+        });
+        expect((result.output as { result: string }).result.toLowerCase()).toContain(language);
+      },
+    );
+  });
+}
