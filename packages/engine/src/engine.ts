@@ -8,6 +8,7 @@ import { findBlock } from './local/plan-facts.ts';
 import { resumeRun } from './local/resume.ts';
 import type { ActiveRun } from './local/run.ts';
 import { runNotFound } from './local/run-errors.ts';
+import { storedRecord } from './local/stored-record.ts';
 import type { Values } from './local/values.ts';
 import type { Reused } from './rerun.ts';
 import { reuse } from './rerun.ts';
@@ -122,7 +123,7 @@ export class LocalEngine implements Engine {
 
   private async resource(runId: string, { select }: Selection): Promise<RunResource> {
     const { runs } = this.parts.stores;
-    const record = await runs.record(runId);
+    const record = await storedRecord(this.parts, runId);
     if (!record) throw runNotFound(runId);
     return resourceOf(record, this.parts.values, { select, logs: select ? await runs.logs(runId) : [] });
   }
@@ -130,7 +131,8 @@ export class LocalEngine implements Engine {
   async getRun(runId: string, { select }: Selection = {}): Promise<RunDetail> {
     this.expectOpen();
     const { runs } = this.parts.stores;
-    const record = await (this.parts.runtime.running(runId)?.record() ?? runs.record(runId));
+    const running = this.parts.runtime.running(runId);
+    const record = await (running && !running.broken ? running.record() : storedRecord(this.parts, runId));
     if (!record) throw runNotFound(runId);
     return detailOf(record, this.parts.values, { select, logs: select ? await runs.logs(runId) : [] });
   }
@@ -138,7 +140,7 @@ export class LocalEngine implements Engine {
   async getLogs(runId: string): Promise<Shown[]> {
     this.expectOpen();
     const { stores, values, runtime } = this.parts;
-    await runtime.running(runId)?.save();
+    await savedBy(runtime.running(runId));
     if (!(await stores.runs.header(runId))) throw runNotFound(runId);
     const logs = await stores.runs.logs(runId);
     return Promise.all(
@@ -153,7 +155,7 @@ export class LocalEngine implements Engine {
   async getTrace(runId: string): Promise<Span> {
     this.expectOpen();
     const { stores, runtime } = this.parts;
-    await runtime.running(runId)?.save();
+    await savedBy(runtime.running(runId));
     const record = await stores.runs.record(runId);
     if (!record) throw runNotFound(runId);
     return traceOf(record, await stores.runs.logs(runId));
@@ -224,6 +226,11 @@ export class LocalEngine implements Engine {
     this.closed ??= this.parts.close(options.graceMs ?? 5000);
     return this.closed;
   }
+}
+
+/** What a run in memory knows is stored; one that cannot go on has stored all that it could. */
+async function savedBy(run: ActiveRun | undefined): Promise<void> {
+  if (run && !run.broken) await run.save();
 }
 
 async function* laterEvents(

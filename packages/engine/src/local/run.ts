@@ -109,7 +109,7 @@ export class ActiveRun {
         this.unheard.add(key(this.replica.index.placeOf(command.at)));
       this.performer.perform(command);
     }
-    this.saver.save().catch((error: unknown) => this.parts.report(error, this.runId));
+    this.saveSilently();
   }
 
   /** Only takes entries: nothing that is owed is done. */
@@ -122,6 +122,14 @@ export class ActiveRun {
     const fed = { entry: first, applied: this.replica.apply(first) };
     this.observe([fed]);
     for (const command of fed.applied.commands) this.performer.perform(command);
+    // From now on the run is listed; one that has come to rest already has seen to that.
+    if (this.lastRest === 'running') this.saveSilently();
+  }
+
+  private saveSilently(): void {
+    this.saver.save().catch((error: unknown) => {
+      if (error !== this.broken) this.parts.report(error, this.runId);
+    });
   }
 
   post(body: EntryBody): void {
@@ -280,8 +288,7 @@ export class ActiveRun {
     this.broken = error;
     this.leave();
     this.performer.halt(error);
-    this.saver.stop();
-    this.saver.written();
+    this.saver.abandon(error);
     this.emit({ type: 'rest', rest: 'ended', error });
   }
 

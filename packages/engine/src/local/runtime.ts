@@ -13,6 +13,7 @@ import { runIdTaken, runNotFound } from './run-errors.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { beginningOf } from './starting.ts';
 import type { RunRequest } from './starting.ts';
+import { recordSuspension } from './stored-record.ts';
 
 /** Paused runs that are kept in memory though nobody listens: an answer that comes soon finds them there. */
 const KEPT_PAUSED = 64;
@@ -211,11 +212,8 @@ export class Runtime implements Children {
 
   /** Says in the run's record why it does not move. */
   private async suspend(runId: string, why: unknown): Promise<void> {
-    const { runs } = this.parts.stores;
-    const suspended = why instanceof Error ? why.message : String(why);
     try {
-      const record = await runs.record(runId);
-      if (record && !isEnded(record.status)) await runs.saveRecord({ ...record, suspended }, []);
+      await recordSuspension(this.parts, runId, why instanceof Error ? why.message : String(why));
     } catch {
       // What stands against the run stands against its record too, and has been reported.
     }

@@ -16,7 +16,8 @@ export interface SaverParts {
 export class Saver {
   private readonly parts: SaverParts;
   private readonly logs = new Map<number, BlockLog>();
-  private readonly waiting: (() => void)[] = [];
+  private readonly waiting: { begin: () => void; reject: (error: Error) => void }[] = [];
+  private abandoned: Error | undefined;
   private cancelDelay: (() => void) | undefined;
   private dirty = true;
   private last: Promise<void> = Promise.resolve();
@@ -53,6 +54,7 @@ export class Saver {
 
   /** Does `work` when what the run says is what its journal says: now, or after the entry that is being written. */
   between<T>(work: () => T | Promise<T>): Promise<T> {
+    if (this.abandoned) return Promise.reject(this.abandoned);
     return new Promise<T>((resolve, reject) => {
       const begin = (): void => {
         try {
@@ -61,14 +63,21 @@ export class Saver {
           reject(error as Error);
         }
       };
-      if (this.parts.writing()) this.waiting.push(begin);
+      if (this.parts.writing()) this.waiting.push({ begin, reject });
       else begin();
     });
   }
 
-  /** The entry is written, or never will be. */
+  /** The entry is written. */
   written(): void {
-    if (this.waiting.length > 0) for (const begin of this.waiting.splice(0)) begin();
+    if (this.waiting.length > 0) for (const { begin } of this.waiting.splice(0)) begin();
+  }
+
+  /** The entry never will be written: nothing of the run may be saved any more. */
+  abandon(error: Error): void {
+    this.abandoned = error;
+    this.stop();
+    for (const { reject } of this.waiting.splice(0)) reject(error);
   }
 
   /** Saves no more by itself. */

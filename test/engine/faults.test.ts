@@ -1,0 +1,242 @@
+import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
+import { EngineError } from '@heddle/core';
+import type { Entry } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { Script, work } from '../support/scripted.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import { GroupCommit } from '../../packages/engine/src/store/sqlite/commit.ts';
+import { openDatabase } from '../../packages/engine/src/store/sqlite/database.ts';
+import { migrate } from '../../packages/engine/src/store/sqlite/migrations.ts';
+import { SqliteRunStore } from '../../packages/engine/src/store/sqlite/runs.ts';
+import type { Stores } from '../../packages/engine/src/store/stores.ts';
+import { engineOn, lastingStores, refusing } from './open.ts';
+
+const FULL = new EngineError('DATA_UNWRITABLE', 'The disk is full.');
+const chain = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
+const human = block('H', 'human_in_the_loop', {});
+
+describe('a store that refuses to write', () => {
+  it('stops the run, tells everybody who waits, and loses nothing: the next engine goes on', async () => {
+    const stores = lastingStores();
+    let full: Error | undefined;
+    const script = new Script();
+    const told: unknown[] = [];
+    const engine = await engineOn(
+      refusing(stores, () => full),
+      {
+        blocks: [script.executor],
+        onError: (error) => told.push(error),
+      },
+    );
+    const run = await engine.start(chain);
+    const { runId } = run;
+    const call = await script.called('A');
+    const events = run.events()[Symbol.asyncIterator]();
+    const waiting = [run.result(), events.next(), engine.cancel('nobody').catch((error: unknown) => error)];
+    full = FULL;
+    call.done({ n: 1 });
+    await expect(waiting[0]).rejects.toBe(FULL);
+    await expect(waiting[1]).rejects.toBe(FULL);
+    await expect(run.result()).rejects.toBe(FULL);
+    await expect((async () => run.events()[Symbol.asyncIterator]().next())()).rejects.toBe(FULL);
+    expect(told).toEqual([FULL]);
+    expect(script.calls).toEqual(['A']);
+    full = undefined;
+    await engine.close();
+    const next = new Script({ A: () => ({ output: { n: 1 } }), B: () => ({ output: { n: 2 } }) });
+    const after = await engineOn(stores, { blocks: [next.executor] });
+    await expect.poll(() => after.getRun(runId)).toMatchObject({ status: 'completed', suspended: null });
+    expect(next.calls).toEqual(['A', 'B']);
+  });
+
+  it('refuses an answer to a pause with nothing recorded; it can be given again', async () => {
+    let full: Error | undefined;
+    const engine = await engineOn(
+      refusing(lastingStores(), () => full),
+      { onError: () => undefined },
+    );
+    const run = await engine.start({
+      workflow: workflow([human, fn('Z', 'return <h.n>')], ['Start -> H -> Z']),
+    });
+    await run.result();
+    const [pause] = (await engine.getRun(run.runId)).pauses;
+    full = FULL;
+    const answer = { token: pause?.token ?? '', input: { n: 1 } };
+    await expect(engine.resume(run.runId, answer)).rejects.toBe(FULL);
+    full = undefined;
+    await expect
+      .poll(() => engine.resume(run.runId, answer).catch(() => undefined))
+      .toMatchObject({
+        status: 'completed',
+        output: { result: 1 },
+      });
+  });
+
+  it('says in the run why it does not move, when that much can be written', async () => {
+    const stores = lastingStores();
+    const refusesValues = new EngineError('DATA_UNWRITABLE', 'No place for values.');
+    const script = new Script({ A: () => ({ output: { text: 'x'.repeat(20_000) } }) });
+    const values = { get: (key: string) => stores.values.get(key), put: () => Promise.reject(refusesValues) };
+    const engine = await engineOn(
+      { ...stores, values },
+      { blocks: [script.executor], onError: () => undefined },
+    );
+    const run = await engine.start(chain);
+    await expect(run.result()).rejects.toBe(refusesValues);
+    await expect
+      .poll(() => engine.getRun(run.runId))
+      .toMatchObject({
+        status: 'running',
+        suspended: 'No place for values.',
+      });
+    const logs = await engine.getLogs(run.runId);
+    expect(logs.map(({ blockName, status }) => [blockName, status])).toEqual([
+      ['Start', 'completed'],
+      ['A', 'running'],
+    ]);
+  });
+
+  it('leaves no record that says more than the journal', async () => {
+    const stores = lastingStores();
+    const { promise: writing, reject } = Promise.withResolvers<never>();
+    let full = false;
+    const runs = {
+      ...refusing(stores, () => undefined).runs,
+      append: async (runId: string, entries: readonly Entry[]) =>
+        full ? writing : stores.runs.append(runId, entries),
+    };
+    const script = new Script();
+    const engine = await engineOn(
+      { ...stores, runs },
+      { blocks: [script.executor], onError: () => undefined },
+    );
+    const run = await engine.start({ workflow: workflow([work('A')], ['Start -> A']) });
+    const call = await script.called('A');
+    full = true;
+    call.done({ last: true });
+    await new Promise(setImmediate);
+    const asked = [engine.getLogs(run.runId), engine.getRun(run.runId), run.result()];
+    reject(FULL);
+    for (const one of asked) await expect(one).rejects.toBe(FULL);
+    expect(await engine.getRun(run.runId)).toMatchObject({ status: 'running' });
+    await engine.close();
+    const next = new Script({ A: () => ({ output: { last: true } }) });
+    const after = await engineOn(stores, { blocks: [next.executor] });
+    await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
+  });
+
+  it('stops the parent of a child that it stops, and fails neither', async () => {
+    const stores = lastingStores();
+    let full: Error | undefined;
+    const script = new Script();
+    let child = '';
+    const engine = await engineOn(
+      refusing(stores, (runId) => (runId === child ? full : undefined)),
+      { blocks: [script.executor], onError: () => undefined },
+    );
+    await engine.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
+    const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
+    const run = await engine.start({ workflow: workflow([call], ['Start -> W']) });
+    const inner = await script.called('A');
+    child = inner.context.runId;
+    full = FULL;
+    inner.done();
+    await expect(run.result()).rejects.toBe(FULL);
+    full = undefined;
+    await engine.close();
+    const next = new Script({ A: () => ({ output: { n: 1 } }) });
+    const after = await engineOn(stores, { blocks: [next.executor] });
+    await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
+    expect((await after.listRuns()).runs.map(({ status }) => status)).toEqual(['completed', 'completed']);
+  });
+
+  it('may be SQLite on a full disk: DATA_UNWRITABLE, and the run goes on when there is room', async () => {
+    const file = join(dataFolder(), 'heddle.db');
+    const { db, stores } = onFile(file);
+    const script = new Script();
+    const engine = await engineOn(stores, { blocks: [script.executor], onError: () => undefined });
+    const run = await engine.start(chain);
+    const call = await script.called('A');
+    const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
+    db.exec(`PRAGMA max_page_count = ${pages}`);
+    call.done({ text: 'x'.repeat(8000) });
+    await expect(run.result()).rejects.toMatchObject({ code: 'DATA_UNWRITABLE', details: { file } });
+    await expect(engine.execute(chain, 'x'.repeat(8000))).rejects.toMatchObject({ code: 'DATA_UNWRITABLE' });
+    await engine.close();
+    const next = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
+    const definitions = stores.definitions;
+    const after = await engineOn({ ...onFile(file).stores, definitions }, { blocks: [next.executor] });
+    await expect.poll(() => after.getRun(run.runId)).toMatchObject({ status: 'completed' });
+    expect(next.calls).toEqual(['A', 'B']);
+  });
+});
+
+/** Runs in a database file whose size the test may limit; everything else in memory. */
+function onFile(file: string): { db: DatabaseSync; stores: Stores } {
+  const db = openDatabase(file, { readOnly: false, durability: 'process' });
+  onTestFinished(() => db.close());
+  migrate(db, file);
+  return {
+    db,
+    stores: { ...lastingStores(), runs: new SqliteRunStore(db, file, new GroupCommit(db, file)) },
+  };
+}
+
+describe('a run that stopped before its record was written', () => {
+  it('is shown from its journal', async () => {
+    const stores = lastingStores();
+    const script = new Script();
+    const { runs } = refusing(stores, () => undefined);
+    const silent = { ...stores, runs: { ...runs, saveRecord: () => undefined } };
+    const before = await engineOn(silent, { blocks: [script.executor] });
+    const { runId } = await before.start(chain);
+    await script.called('A');
+    await before.close({ graceMs: 0 });
+    const after = await engineOn(stores, { blocks: [script.executor], takeUp: false });
+    expect(await after.getRun(runId)).toMatchObject({ status: 'running', workflowName: 'Test' });
+  });
+});
+
+describe('a data folder that another engine runs', () => {
+  it('is refused, and its owner is named', async () => {
+    const data = dataFolder();
+    const engine = await createEngine({ data });
+    onTestFinished(() => engine.close());
+    await expect(createEngine({ data })).rejects.toMatchObject({
+      code: 'DATA_LOCKED',
+      message: expect.stringContaining(`process ${process.pid}`) as string,
+    });
+    expect((await engine.listRuns()).runs).toEqual([]);
+  });
+});
+
+describe('a journal that is damaged', () => {
+  it('is told with its run, and the other runs go on', async () => {
+    const data = dataFolder();
+    const script = new Script();
+    const before = await createEngine({ data, blocks: [script.executor] });
+    const bad = await before.start(chain);
+    const good = await before.start(chain);
+    for (const _ of [bad, good]) await script.called('A');
+    await before.close({ graceMs: 0 });
+    const db = new DatabaseSync(join(data, 'heddle.db'));
+    const run = db.prepare('SELECT number FROM runs WHERE run_id = ?').get(bad.runId);
+    db.prepare('UPDATE journal SET entry = ? WHERE run = ? AND seq = 1').run('{"seq":', run?.['number'] ?? 0);
+    db.close();
+    const told: [string, string | undefined][] = [];
+    const next = new Script({ A: () => ({ output: {} }), B: () => ({ output: {} }) });
+    const after = await createEngine({
+      data,
+      blocks: [next.executor],
+      onError: (error, runId) => told.push([(error as EngineError).code, runId]),
+    });
+    onTestFinished(() => after.close());
+    await expect.poll(() => after.getRun(good.runId)).toMatchObject({ status: 'completed' });
+    expect(told).toEqual([['JOURNAL_CORRUPT', bad.runId]]);
+    expect((await after.getRun(bad.runId)).suspended).toContain(bad.runId);
+    await expect(after.attach(bad.runId)).rejects.toMatchObject({ code: 'JOURNAL_CORRUPT' });
+  });
+});

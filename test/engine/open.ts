@@ -1,0 +1,50 @@
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { onTestFinished } from 'vitest';
+import { createEngineOn } from '../../packages/engine/src/create.ts';
+import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
+import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
+import { openStores } from '../../packages/engine/src/store/open.ts';
+import type { Stores } from '../../packages/engine/src/store/stores.ts';
+
+/** An engine on stores of the test's own, closed when the test has finished. */
+export async function engineOn(stores: Stores, options: EngineOptions = {}): Promise<Engine> {
+  const registry = createRegistry(builtInExecutors, options.blocks);
+  const engine = await createEngineOn(stores, registry, options);
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine;
+}
+
+/** Stores in memory that outlive the engines on them. */
+export function lastingStores(): Stores {
+  return { ...openStores(), close: () => undefined };
+}
+
+/** `stores` whose journal refuses to grow while `refuses` gives an error. */
+export function refusing(stores: Stores, refuses: (runId: string) => Error | undefined): Stores {
+  const { runs } = stores;
+  const check = (runId: string): void => {
+    const error = refuses(runId);
+    if (error) throw error;
+  };
+  return {
+    ...stores,
+    runs: {
+      create: (run, first) => runs.create(run, first),
+      append: async (runId, entries) => {
+        check(runId);
+        await runs.append(runId, entries);
+      },
+      saveRecord: async (record, logs) => {
+        check(record.runId);
+        await runs.saveRecord(record, logs);
+      },
+      journal: (runId) => runs.journal(runId),
+      tail: (runId, afterSeq) => runs.tail(runId, afterSeq),
+      header: (runId) => runs.header(runId),
+      record: (runId) => runs.record(runId),
+      logs: (runId) => runs.logs(runId),
+      list: (query) => runs.list(query),
+      open: () => runs.open(),
+    },
+  };
+}
