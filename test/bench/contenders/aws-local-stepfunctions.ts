@@ -1,0 +1,65 @@
+import { peer } from '../peer.ts';
+import { expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { importing } from './process.ts';
+
+interface Module {
+  StateMachine: new (definition: object) => {
+    run(input: unknown, options: object): { result: Promise<unknown> };
+  };
+}
+
+const add = (input: { n: number }): { n: number } => ({ n: input.n + 1 });
+
+const task = (name: string, next?: string): object => ({
+  Type: 'Task',
+  Resource: `arn:aws:lambda:us-east-1:123456789012:function:${name}`,
+  ...(next === undefined ? { End: true } : { Next: next }),
+});
+
+async function machine(
+  definition: object,
+  tasks: readonly string[],
+  check: (result: unknown) => void,
+): Promise<Timed> {
+  const { StateMachine } = await peer<Module>('aws-local-stepfunctions');
+  const stateMachine = new StateMachine(definition);
+  const handlers = Object.fromEntries(tasks.map((name) => [name, add]));
+  return {
+    async once() {
+      const options = { overrides: { taskResourceLocalHandlers: handlers } };
+      check(await stateMachine.run({ n: 0 }, options).result);
+    },
+  };
+}
+
+/** An interpreter of Amazon States Language; its tasks are plain functions, and it keeps no trace. */
+export const contender: Contender = {
+  ...importing('aws-local-stepfunctions'),
+  chain(size) {
+    const names = Array.from({ length: size }, (_, i) => `S${i}`);
+    const states = Object.fromEntries(names.map((name, i) => [name, task(name, names[i + 1])]));
+    return machine({ StartAt: 'S0', States: states }, names, (r) =>
+      expectResult((r as { n: number }).n, size),
+    );
+  },
+  loop(size) {
+    const more = { Variable: '$.n', NumericLessThan: size, Next: 'Step' };
+    const states = {
+      Step: task('Step', 'More'),
+      More: { Type: 'Choice', Choices: [more], Default: 'Done' },
+      Done: { Type: 'Succeed' },
+    };
+    return machine({ StartAt: 'Step', States: states }, ['Step'], (r) =>
+      expectResult((r as { n: number }).n, size),
+    );
+  },
+  fan(size) {
+    const names = Array.from({ length: size }, (_, i) => `S${i}`);
+    const branches = names.map((name) => ({ StartAt: name, States: { [name]: task(name) } }));
+    const states = { Fan: { Type: 'Parallel', Branches: branches, End: true } };
+    return machine({ StartAt: 'Fan', States: states }, names, (r) =>
+      expectResult((r as unknown[]).length, size),
+    );
+  },
+};

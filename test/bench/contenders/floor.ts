@@ -1,0 +1,95 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { DatabaseSync } from 'node:sqlite';
+import { CHAIN, expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { peakMemory } from './process.ts';
+
+async function step(n: number): Promise<number> {
+  return n + 1;
+}
+
+/** One commit for each step, of a row as large as an entry of a journal; nothing is shared by runs in flight. */
+function commits(inFlight: number): Timed {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const db = new DatabaseSync(join(folder, 'floor.db'));
+  db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  db.exec('CREATE TABLE steps (id INTEGER PRIMARY KEY, run INTEGER, seq INTEGER, entry TEXT)');
+  const insert = db.prepare('INSERT INTO steps (run, seq, entry) VALUES (?, ?, ?)');
+  const entry = JSON.stringify({ type: 'completed', block: 'S1', scope: [], output: 'x'.repeat(100) });
+  let run = 0;
+  const chain = async (): Promise<void> => {
+    const own = run++;
+    let n = 0;
+    for (; n < CHAIN; n = await step(n)) insert.run(own, n, entry);
+    expectResult(n, CHAIN);
+  };
+  return {
+    once: async () => void (await Promise.all(Array.from({ length: inFlight }, chain))),
+    close() {
+      db.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+interface Isolates {
+  Isolate: new (options: { memoryLimit: number }) => {
+    createContext(): Promise<{
+      evalClosure(code: string, args: unknown[]): Promise<unknown>;
+      release(): void;
+    }>;
+  };
+}
+
+/** A new context in a warm isolate of this process: fresh globals, no process boundary, none of the guest's API. */
+function isolates(inFlight: number): Timed {
+  const require = createRequire(new URL('../../../packages/sandbox/package.json', import.meta.url));
+  const isolate = new (require('isolated-vm') as Isolates).Isolate({ memoryLimit: 64 });
+  const one = async (): Promise<void> => {
+    const context = await isolate.createContext();
+    expectResult(await context.evalClosure('return $0 + 1', [41]), 42);
+    context.release();
+  };
+  return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, one))) };
+}
+
+/** What the workloads cost without any engine. */
+export const contender: Contender = {
+  chain: (size) => ({
+    async once() {
+      let n = 0;
+      for (let i = 0; i < size; i++) n = await step(n);
+      expectResult(n, size);
+    },
+  }),
+  loop: (size) => ({
+    async once() {
+      const results: number[] = [];
+      for (let i = 0; i < size; i++) results.push(await step(0));
+      expectResult(results.length, size);
+    },
+  }),
+  fan: (size) => ({
+    async once() {
+      const results = await Promise.all(Array.from({ length: size }, () => step(0)));
+      expectResult(await step(results[0] as number), 2);
+    },
+  }),
+  durable: () => commits(1),
+  'durable in flight': commits,
+  sandbox: () => isolates(1),
+  'sandbox in flight': isolates,
+  'cold start': () => ({
+    async sample() {
+      const from = performance.now();
+      expectResult(spawnSync(process.execPath, ['-e', '0']).status, 0);
+      return performance.now() - from;
+    },
+  }),
+  'memory at start': () => ({ sample: async () => peakMemory(['-e', '0']) }),
+};

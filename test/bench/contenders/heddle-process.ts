@@ -1,0 +1,41 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { expectResult } from '../workload.ts';
+import type { Measured } from '../workload.ts';
+import { peakMemory } from './process.ts';
+import { chainOf } from './workflows.ts';
+
+const BIN = fileURLToPath(new URL('../../../packages/cli/bin/heddle.js', import.meta.url));
+
+function inFolder<T>(use: (folder: string, args: string[]) => T): T {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  writeFileSync(join(folder, 'flow.json'), JSON.stringify(chainOf(0)));
+  try {
+    return use(folder, [BIN, 'run', 'flow.json', '--json']);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** Milliseconds from the start of the process to the time in the record of the start trigger. */
+export function coldStart(): Measured {
+  const once = (): number =>
+    inFolder((folder, args) => {
+      const from = Date.now();
+      expectResult(spawnSync(process.execPath, args, { cwd: folder, stdio: 'ignore' }).status, 0);
+      const db = new DatabaseSync(join(folder, '.heddle', 'heddle.db'));
+      const row = db.prepare(`SELECT entry FROM journal WHERE entry LIKE '%"completed"%' LIMIT 1`).get();
+      db.close();
+      return (JSON.parse(row?.['entry'] as string) as { atMs: number }).atMs - from;
+    });
+  return { sample: async () => once() };
+}
+
+/** The most memory that the command line holds for a run without a sandbox, in MB. */
+export function memoryAtStart(): Measured {
+  return { sample: async () => inFolder((folder, args) => peakMemory(args, folder)) };
+}

@@ -1,0 +1,98 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { compile, parseWorkflow } from '@heddle/core';
+import type { BlockExecutor, Plan } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
+import { createSandbox } from '@heddle/sandbox';
+import { CHAIN, expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { coldStart, memoryAtStart } from './heddle-process.ts';
+import { memoryOfOutputs } from './heddle-outputs.ts';
+import { chainOf, fanOf, loopOf } from './workflows.ts';
+
+/** A step as every contender has it: one more than the step before gave. */
+const step: BlockExecutor = {
+  types: ['step'],
+  class: 'compute',
+  execute: (context) => ({ output: { n: ((context.sourceOutput()['n'] as number | undefined) ?? 0) + 1 } }),
+};
+
+function planOf(workflow: unknown): Plan {
+  const { workflow: parsed } = parseWorkflow(workflow);
+  const compiled = parsed && compile(parsed, { blocks: [{ type: 'step', class: 'compute' }] });
+  if (!compiled?.ok) throw new Error(`the workflow does not compile: ${JSON.stringify(compiled)}`);
+  return compiled.plan;
+}
+
+function heddleOn(folder: string | undefined): Promise<Engine> {
+  return createEngine({ blocks: [step], ...(folder !== undefined && { data: folder }) });
+}
+
+/** Runs of a plan, with a fresh engine for each sample: the runs of the one before do not fill the memory. */
+function runs(plan: Plan, check: (output: unknown) => void): Timed {
+  let engine: Engine | undefined;
+  return {
+    async between() {
+      await engine?.close();
+      engine = await heddleOn(undefined);
+    },
+    async once() {
+      const { status, output } = await (engine as Engine).execute({ plan }, {});
+      expectResult(status, 'completed');
+      check(output);
+    },
+  };
+}
+
+function durable(inFlight: number): Timed {
+  const plan = planOf(chainOf(CHAIN));
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const opening = heddleOn(folder);
+  return {
+    async once() {
+      const engine = await opening;
+      const all = Array.from({ length: inFlight }, () => engine.execute({ plan }, {}));
+      for (const { output } of await Promise.all(all)) expectResult((output as { n: number }).n, CHAIN);
+    },
+    async close() {
+      await (await opening).close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}
+
+function sandboxed(inFlight: number): Timed {
+  const sandbox = createSandbox();
+  const job = { runId: 'run', code: 'return n + 1', values: { n: '41' } };
+  return {
+    async once() {
+      for (const outcome of await Promise.all(Array.from({ length: inFlight }, () => sandbox.run(job))))
+        expectResult(outcome.ok && outcome.json, '42');
+    },
+    close: () => sandbox.close(),
+  };
+}
+
+export const contender: Contender = {
+  chain: (size) => runs(planOf(chainOf(size)), (output) => expectResult((output as { n: number }).n, size)),
+  loop: (size) =>
+    runs(planOf(loopOf(size)), (output) =>
+      expectResult((output as { results: unknown[] }).results.length, size),
+    ),
+  fan: (size) => runs(planOf(fanOf(size)), (output) => expectResult((output as { n: number }).n, 2)),
+  durable: () => durable(1),
+  'durable in flight': durable,
+  sandbox: () => sandboxed(1),
+  'sandbox in flight': sandboxed,
+  compile: (size) => {
+    const { workflow } = parseWorkflow(chainOf(size));
+    if (!workflow) throw new Error('the workflow cannot be read');
+    const blocks = [{ type: 'step', class: 'compute' }] as const;
+    return { once: () => expectResult(compile(workflow, { blocks }).ok, true) };
+  },
+  'cold start': coldStart,
+  'memory at start': memoryAtStart,
+  'memory of outputs': memoryOfOutputs,
+};

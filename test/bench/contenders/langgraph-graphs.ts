@@ -1,0 +1,74 @@
+import { peer } from '../peer.ts';
+import { expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+
+interface Builder {
+  addNode(name: string, work: (state: State) => Promise<{ n: number }>): Builder;
+  addEdge(from: string | string[], to: string): Builder;
+  addConditionalEdges(from: string, route: (state: State) => string, targets: string[]): Builder;
+  compile(options: object): { invoke(input: object, config: object): Promise<State> };
+}
+
+interface State {
+  n: number;
+}
+
+interface Module {
+  Annotation: ((options: object) => unknown) & { Root(fields: object): unknown };
+  StateGraph: new (state: unknown) => Builder;
+}
+
+export interface Graph {
+  draw(builder: Builder): Builder;
+  expected: number;
+  /** Saves a checkpoint after each step. */
+  checkpointer?: object;
+  inFlight?: number;
+}
+
+let thread = 0;
+
+/** Runs of a graph whose state is a number; what steps give beside each other is added up. */
+export async function graph({ draw, expected, checkpointer, inFlight = 1 }: Graph): Promise<Timed> {
+  const { Annotation, StateGraph } = await peer<Module>('@langchain/langgraph');
+  const n = Annotation({ reducer: (a: number, b: number) => a + b, default: () => 0 });
+  const app = draw(new StateGraph(Annotation.Root({ n }))).compile({ checkpointer });
+  const one = async (): Promise<void> => {
+    const config = { recursionLimit: 1_000_000, configurable: { thread_id: `t${thread++}` } };
+    expectResult((await app.invoke({ n: 0 }, config)).n, expected);
+  };
+  return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, one))) };
+}
+
+const step = async (): Promise<State> => ({ n: 1 });
+
+const names = (size: number): string[] => Array.from({ length: size }, (_, i) => `s${i}`);
+
+export function chain(builder: Builder, size: number): Builder {
+  for (const name of names(size)) builder.addNode(name, step);
+  const stops = ['__start__', ...names(size), '__end__'];
+  for (const [i, stop] of stops.slice(1).entries()) builder.addEdge(stops[i] as string, stop);
+  return builder;
+}
+
+/** The graphs that need no checkpointer. */
+export const graphs: Contender = {
+  chain: (size) => graph({ draw: (builder) => chain(builder, size), expected: size }),
+  loop: (size) =>
+    graph({
+      draw: (builder) =>
+        builder
+          .addNode('step', step)
+          .addEdge('__start__', 'step')
+          .addConditionalEdges('step', ({ n }) => (n < size ? 'step' : '__end__'), ['step', '__end__']),
+      expected: size,
+    }),
+  fan: (size) =>
+    graph({
+      draw(builder) {
+        for (const name of names(size)) builder.addNode(name, step).addEdge('__start__', name);
+        return builder.addNode('join', step).addEdge(names(size), 'join').addEdge('join', '__end__');
+      },
+      expected: size + 1,
+    }),
+};

@@ -1,0 +1,27 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { peer } from '../peer.ts';
+import { CHAIN } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { chain, graph } from './langgraph-graphs.ts';
+
+interface Module {
+  SqliteSaver: { fromConnString(file: string): object };
+}
+
+async function durable(inFlight: number): Promise<Timed> {
+  const { SqliteSaver } = await peer<Module>('@langchain/langgraph-checkpoint-sqlite');
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const checkpointer = SqliteSaver.fromConnString(join(folder, 'graph.db'));
+  const runs = await graph({
+    draw: (builder) => chain(builder, CHAIN),
+    expected: CHAIN,
+    checkpointer,
+    inFlight,
+  });
+  return { ...runs, close: () => rmSync(folder, { recursive: true }) };
+}
+
+/** LangGraph with its SQLite saver, as durable as a commit in WAL mode without a flush for each. */
+export const contender: Contender = { durable: () => durable(1), 'durable in flight': durable };

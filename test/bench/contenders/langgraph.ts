@@ -1,0 +1,5 @@
+import { graphs } from './langgraph-graphs.ts';
+import { importing } from './process.ts';
+
+/** LangGraph without a checkpointer: nothing is kept. */
+export const contender = { ...importing('@langchain/langgraph'), ...graphs };

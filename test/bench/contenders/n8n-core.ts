@@ -1,0 +1,149 @@
+import { commonPeer } from '../peer.ts';
+import { expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { importing } from './process.ts';
+
+interface Ran {
+  data: { resultData: { error?: Error; runData: { [node: string]: { data: { main: Item[][] } }[] } } };
+}
+
+interface Item {
+  /** Empty at the start. */
+  json: { n?: number };
+}
+
+interface Core {
+  ExecutionLifecycleHooks: new (mode: string, id: string, workflow: object) => object;
+  WorkflowExecute: new (data: object, mode: string) => { run(options: object): Promise<Ran> };
+}
+
+interface Base {
+  Workflow: new (options: object) => { getNode(name: string): object };
+}
+
+interface Context {
+  getInputData(index?: number): Item[];
+  getNodeParameter(name: string, index: number): number;
+}
+
+type Edge = [from: string, to: Drawn['connections'][string]];
+
+interface Drawn {
+  nodes: object[];
+  connections: { [from: string]: { main: { node: string; type: 'main'; index: number }[][] } };
+}
+
+const nodeType = (
+  inputs: number,
+  outputs: number,
+  execute: (this: Context) => Promise<Item[][]>,
+): object => ({
+  description: {
+    displayName: 'Bench',
+    name: 'bench',
+    group: ['transform'],
+    version: 1,
+    description: '',
+    defaults: {},
+    inputs: Array(inputs).fill('main'),
+    outputs: Array(outputs).fill('main'),
+    properties: [{ displayName: 'Limit', name: 'limit', type: 'number', default: 0 }],
+  },
+  execute,
+});
+
+function types(joined: number): { [type: string]: object } {
+  return {
+    step: nodeType(1, 1, async function () {
+      return [this.getInputData().map(({ json }) => ({ json: { n: (json.n ?? 0) + 1 } }))];
+    }),
+    more: nodeType(1, 2, async function () {
+      const items = this.getInputData();
+      const limit = this.getNodeParameter('limit', 0);
+      return ((items[0] as Item).json.n ?? 0) < limit ? [items, []] : [[], items];
+    }),
+    join: nodeType(joined, 1, async function () {
+      return [this.getInputData(0)];
+    }),
+  };
+}
+
+async function workflow(
+  drawn: Drawn,
+  { last, expected, joined = 1 }: { last: string; expected: number; joined?: number },
+): Promise<Timed> {
+  const { ExecutionLifecycleHooks, WorkflowExecute } = commonPeer<Core>('n8n-core');
+  const { Workflow } = commonPeer<Base>('n8n-workflow');
+  const known = types(joined);
+  const nodeTypes = {
+    getByName: (type: string) => known[type],
+    getByNameAndVersion: (type: string) => known[type],
+    getKnownTypes: () => ({}),
+  };
+  const settings = { executionOrder: 'v1' };
+  const built = new Workflow({ id: 'w', name: 'w', ...drawn, active: false, nodeTypes, settings });
+  const data = { id: 'w', name: 'w', ...drawn, active: false, settings };
+  return {
+    async once() {
+      const additional = {
+        hooks: new ExecutionLifecycleHooks('manual', '1', data),
+        executionId: '1',
+        webhookWaitingBaseUrl: 'http://localhost/wait',
+        formWaitingBaseUrl: 'http://localhost/form',
+        currentNodeParameters: {},
+        variables: {},
+        secretsHelpers: {},
+        setExecutionStatus: () => undefined,
+      };
+      const execution = new WorkflowExecute(additional, 'manual');
+      const { resultData } = (await execution.run({ workflow: built, startNode: built.getNode('s0') })).data;
+      if (resultData.error) throw resultData.error;
+      const [main] = resultData.runData[last]?.at(-1)?.data.main.slice(-1) ?? [];
+      expectResult(main?.[0]?.json.n, expected);
+    },
+  };
+}
+
+const node = (name: string, type: string, limit = 0): object => ({
+  id: name,
+  name,
+  type,
+  typeVersion: 1,
+  position: [0, 0],
+  parameters: { limit },
+});
+
+const to = (name: string, index = 0): { node: string; type: 'main'; index: number } => ({
+  node: name,
+  type: 'main',
+  index,
+});
+
+/** n8n's engine without database, server or editor; its nodes are our own, the smallest there can be. */
+export const contender: Contender = {
+  ...importing('n8n-core'),
+  chain(size) {
+    const names = Array.from({ length: size }, (_, i) => `s${i}`);
+    const edges = names.slice(1).map((name, i) => [`s${i}`, { main: [[to(name)]] }] satisfies Edge);
+    const nodes = names.map((name) => node(name, 'step'));
+    return workflow(
+      { nodes, connections: Object.fromEntries(edges) },
+      { last: names.at(-1) as string, expected: size },
+    );
+  },
+  loop: (size) =>
+    workflow(
+      {
+        nodes: [node('s0', 'step'), node('more', 'more', size), node('end', 'step')],
+        connections: { s0: { main: [[to('more')]] }, more: { main: [[to('s0')], [to('end')]] } },
+      },
+      { last: 'end', expected: size + 1 },
+    ),
+  fan(size) {
+    const names = Array.from({ length: size }, (_, i) => `b${i}`);
+    const nodes = [node('s0', 'step'), ...names.map((name) => node(name, 'step')), node('join', 'join')];
+    const edges = names.map((name, i) => [name, { main: [[to('join', i)]] }] satisfies Edge);
+    const connections = { s0: { main: [names.map((name) => to(name))] }, ...Object.fromEntries(edges) };
+    return workflow({ nodes, connections }, { last: 'join', expected: 2, joined: size });
+  },
+};

@@ -1,0 +1,54 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { fileURLToPath } from 'node:url';
+import { commonPeer } from '../peer.ts';
+import { expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+
+interface Runner {
+  executeTask(task: object, signal: AbortSignal): Promise<{ result: unknown }>;
+}
+
+interface Broker {
+  address(): AddressInfo;
+}
+
+/** The runner of n8n's Code node, in this process and without the match by its broker: faster than in production. */
+async function runner(inFlight: number): Promise<Timed> {
+  // Elsewhere it freezes the prototypes of its process, which the connection to the broker here does not survive.
+  process.env['NODE_ENV'] = 'test';
+  const { JsTaskRunner } = commonPeer<{ JsTaskRunner: new (config: object) => Runner }>(
+    fileURLToPath(
+      new URL('../node_modules/@n8n/task-runner/dist/js-task-runner/js-task-runner.js', import.meta.url),
+    ),
+  );
+  const { WebSocketServer } = commonPeer<{
+    WebSocketServer: new (options: object) => Broker & NodeJS.EventEmitter;
+  }>('ws');
+  // It wants a broker to be connected to, though it is given its tasks directly.
+  const broker = new WebSocketServer({ port: 0, host: '127.0.0.1' });
+  await once(broker, 'listening');
+  const baseRunnerConfig = {
+    taskBrokerUri: `http://127.0.0.1:${broker.address().port}`,
+    grantToken: 'token',
+    maxConcurrency: 64,
+    maxPayloadSize: 1024 * 1024,
+    taskTimeout: 60,
+    heartbeatInterval: 30,
+    idleTimeout: 0,
+    timezone: 'UTC',
+    healthcheckServer: { enabled: false },
+  };
+  const jsRunnerConfig = { allowedBuiltInModules: '', allowedExternalModules: '', insecureMode: false };
+  const taskRunner = new JsTaskRunner({ baseRunnerConfig, jsRunnerConfig, sentryConfig: {} });
+  let task = 0;
+  const one = async (): Promise<void> => {
+    const settings = { code: 'return n + 1', nodeMode: 'runCode', additionalProperties: { n: 41 } };
+    const signal = new AbortController().signal;
+    const done = await taskRunner.executeTask({ taskId: `t${task++}`, settings }, signal);
+    expectResult(done.result, 42);
+  };
+  return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, one))) };
+}
+
+export const contender: Contender = { sandbox: () => runner(1), 'sandbox in flight': runner };

@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { performance } from 'node:perf_hooks';
+import { expectResult } from '../workload.ts';
+import type { Contender } from '../workload.ts';
+
+/** The most memory that a process of Node with these arguments has held, in MB. */
+export function peakMemory(args: readonly string[], cwd?: string): number {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const file = join(folder, 'peak');
+  const program = `import { writeFileSync } from 'node:fs';
+process.on('exit', () => writeFileSync(${JSON.stringify(file)}, String(process.resourceUsage().maxRSS / 1024)));`;
+  const url = `data:text/javascript,${encodeURIComponent(program)}`;
+  try {
+    const { status } = spawnSync(process.execPath, ['--import', url, ...args], { cwd, stdio: 'ignore' });
+    expectResult(status, 0);
+    return Number(readFileSync(file, 'utf8'));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** What a process costs that loads a module and does nothing else. */
+export function importing(...modules: string[]): Pick<Contender, 'cold start' | 'memory at start'> {
+  const program = modules.map((name) => `await import(${JSON.stringify(name)});`).join('\n');
+  const args = ['--input-type=module', '-e', `${program}\nprocess.exit(0)`];
+  const cwd = new URL('..', import.meta.url).pathname;
+  return {
+    'cold start': () => ({
+      async sample() {
+        const from = performance.now();
+        expectResult(spawnSync(process.execPath, args, { cwd, stdio: 'ignore' }).status, 0);
+        return performance.now() - from;
+      },
+    }),
+    'memory at start': () => ({ sample: async () => peakMemory(args, cwd) }),
+  };
+}

@@ -1,0 +1,29 @@
+import type { Json } from '@heddle/core';
+import { block, loop, workflow } from '../../support/workflow.ts';
+
+const step = (name: string): ReturnType<typeof block> => block(name, 'step');
+
+function names(count: number): string[] {
+  return Array.from({ length: count }, (_, i) => `S${i + 1}`);
+}
+
+/** A start and `size` steps, one after the other. */
+export function chainOf(size: number): Json {
+  return workflow(names(size).map(step), [['Start', ...names(size)].join(' -> ')]);
+}
+
+/** A start and a loop of `turns` turns over one step. */
+export function loopOf(turns: number): Json {
+  return workflow(
+    [loop('Turns', { loopType: 'for', count: turns }, step('Step'))],
+    ['Start -> Turns', 'Turns -> Step'],
+  );
+}
+
+/** A start, `width` steps beside each other, and one that waits for them all. */
+export function fanOf(width: number): Json {
+  return workflow(
+    [...names(width).map(step), step('Join')],
+    names(width).map((name) => `Start -> ${name} -> Join`),
+  );
+}

@@ -1,0 +1,78 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { Reply, Request } from './worker.ts';
+import type { Row } from './rows.ts';
+
+const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
+
+/** Seconds that a contender may take to be ready, and for one sample. */
+const PATIENCE_MS = 60_000;
+
+/** One contender at one row: a process of its own, so that no engine's heap or compiled code slows another's. */
+export class Entrant {
+  readonly name: string;
+  readonly values: number[] = [];
+  /** Why there are no values. */
+  missing: string | undefined;
+  readonly #child: ChildProcess | undefined;
+
+  private constructor(name: string, child: ChildProcess | undefined, missing: string | undefined) {
+    this.name = name;
+    this.#child = child;
+    this.missing = missing;
+  }
+
+  static async start(name: string, row: Row): Promise<Entrant> {
+    const child = fork(MAIN, ['serve', name, row.workload, String(row.size)], {
+      execArgv: ['--no-warnings', '--no-node-snapshot', '--expose-gc'],
+      // Engines print what they like; stderr of one that fails is in its message.
+      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+      env: {
+        PATH: process.env['PATH'],
+        HOME: process.env['HOME'],
+        TMPDIR: process.env['TMPDIR'],
+        NODE_ENV: 'production',
+      },
+    });
+    const reply = await answer(child);
+    if ('ready' in reply) return new Entrant(name, child, undefined);
+    child.kill('SIGKILL');
+    return new Entrant(name, undefined, 'failed' in reply ? reply.failed : 'never became ready');
+  }
+
+  /** Takes one sample; a contender that fails takes no further part. */
+  async sample(sampleMs: number, scale: number): Promise<void> {
+    if (!this.#child || this.missing !== undefined) return;
+    this.#child.send({ sampleMs } satisfies Request);
+    const reply = await answer(this.#child);
+    if ('value' in reply) this.values.push(reply.value * scale);
+    else this.missing = 'failed' in reply ? reply.failed : 'gave no answer';
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (!child || child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    const late = setTimeout(() => child.kill('SIGKILL'), 5000);
+    child.send('close' satisfies Request, () => undefined);
+    await gone;
+    clearTimeout(late);
+  }
+}
+
+function answer(child: ChildProcess): Promise<Reply> {
+  return new Promise((resolve) => {
+    const done = (reply: Reply): void => {
+      clearTimeout(late);
+      child.off('message', heard);
+      child.off('exit', gone);
+      resolve(reply);
+    };
+    const heard = (reply: unknown): void => done(reply as Reply);
+    const gone = (code: number | null): void => done({ failed: `its process ended with ${code}` });
+    const late = setTimeout(() => done({ failed: `took longer than ${PATIENCE_MS / 1000} s` }), PATIENCE_MS);
+    child.on('message', heard);
+    child.on('exit', gone);
+  });
+}

@@ -1,0 +1,51 @@
+import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import type { Figures } from './figures.ts';
+import { installPeers } from './install.ts';
+import { race } from './race.ts';
+import type { Pace, Result } from './race.ts';
+import { jsonOf, machineLine, tableOf } from './report.ts';
+import { ROWS } from './rows.ts';
+import { serve } from './worker.ts';
+import type { WorkloadName } from './workload.ts';
+
+const FULL: Pace = { rounds: 7, sampleMs: 400 };
+const QUICK: Pace = { rounds: 3, sampleMs: 60 };
+
+/** Rows whose samples take long in any case: `--quick` takes one. */
+const QUICK_LONG_ROUNDS = 1;
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+async function bench(): Promise<void> {
+  const { values } = parseArgs({
+    options: { json: { type: 'string' }, quick: { type: 'boolean' }, only: { type: 'string' } },
+  });
+  const pattern = new RegExp(values.only ?? '', 'i');
+  const rows = ROWS.filter(({ name }) => pattern.test(name));
+  if (rows.length === 0) throw new Error(`No row fits "${values.only}".`);
+  const trouble = await installPeers(say);
+  if (trouble !== undefined) say(`The peers are not installed as they should be: ${trouble}`);
+  const results: Result[] = [];
+  const figures = new Map<string, Figures>();
+  const from = loadavg()[0] as number;
+  for (const row of rows) {
+    say(`${row.name} …`);
+    const long = values.quick && row.rounds !== undefined;
+    const pace = values.quick ? { ...QUICK, ...(long && { rounds: QUICK_LONG_ROUNDS }) } : FULL;
+    const result = await race(row, pace, figures);
+    figures.set(row.name, result);
+    results.push(result);
+    if (values.json !== undefined)
+      writeFileSync(values.json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
+  }
+  const load = `load ${from.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
+  process.stdout.write(`${tableOf(results)}\n\n${machineLine()}; ${load}\n`);
+}
+
+const [mode, name, workload, size] = process.argv.slice(2);
+if (mode === 'serve' && process.send) await serve(name as string, workload as WorkloadName, Number(size));
+else await bench();

@@ -1,0 +1,44 @@
+import { Entrant } from './entrant.ts';
+import { figuresOf } from './figures.ts';
+import type { Figures } from './figures.ts';
+import type { Row } from './rows.ts';
+import { medianOf } from './worker.ts';
+
+/** A row with what was measured. */
+export interface Result extends Figures {
+  row: Row;
+  met: boolean | undefined;
+  /** Smallest and largest sample of each contender. */
+  spread: ReadonlyMap<string, readonly [number, number]>;
+  /** Contenders without a number, and why. */
+  missing: ReadonlyMap<string, string>;
+}
+
+export interface Pace {
+  rounds: number;
+  sampleMs: number;
+}
+
+/** Runs a row: in each round every contender takes one sample, so that what else the machine does meets them all. */
+export async function race(row: Row, pace: Pace, others: ReadonlyMap<string, Figures>): Promise<Result> {
+  const names = ['heddle', ...(row.floor ? ['floor'] : []), ...row.peers];
+  const entrants = await Promise.all(names.map((name) => Entrant.start(name, row)));
+  try {
+    const rounds = Math.min(pace.rounds, row.rounds ?? pace.rounds);
+    for (let round = 0; round < rounds; round++)
+      for (const entrant of entrants) await entrant.sample(pace.sampleMs, row.scale);
+  } finally {
+    await Promise.all(entrants.map((entrant) => entrant.stop()));
+  }
+  const ran = entrants.filter(({ missing }) => missing === undefined);
+  const figures = figuresOf(new Map(ran.map(({ name, values }) => [name, medianOf(values)])));
+  return {
+    row,
+    ...figures,
+    met: row.met(figures, others),
+    spread: new Map(ran.map(({ name, values }) => [name, [Math.min(...values), Math.max(...values)]])),
+    missing: new Map(
+      entrants.flatMap(({ name, missing }) => (missing === undefined ? [] : [[name, missing]])),
+    ),
+  };
+}

@@ -1,0 +1,90 @@
+import { cpus, release, totalmem } from 'node:os';
+import type { Result } from './race.ts';
+
+/** A figure with three digits that count. */
+function short(value: number | undefined): string {
+  if (value === undefined) return '–';
+  if (value >= 1000) return Math.round(value).toLocaleString('en-US');
+  return String(Number(value.toPrecision(3)));
+}
+
+function spreadOf({ spread }: Result, name: string): string {
+  const [least, most] = spread.get(name) ?? [];
+  return least === undefined ? '' : ` (${short(least)}–${short(most)})`;
+}
+
+function times(ratio: number | undefined): string {
+  return ratio === undefined ? '–' : `${short(ratio)}×`;
+}
+
+function verdict(met: boolean | undefined): string {
+  return met === undefined ? 'unknown' : met ? 'met' : 'missed';
+}
+
+/** The results as a table of Markdown, and below it every peer and every gap. */
+export function tableOf(results: readonly Result[]): string {
+  const lines = [
+    '| row | unit | Heddle (spread) | floor | × floor | best peer | × best peer | target | |',
+    '|---|---|---|---|---|---|---|---|---|',
+  ];
+  for (const result of results) {
+    const { row, ours, floor, bestPeer, peers } = result;
+    const best = bestPeer === undefined ? '–' : `${short(peers.get(bestPeer))} ${bestPeer}`;
+    const cells = [
+      row.name,
+      row.unit,
+      `${short(ours)}${spreadOf(result, 'heddle')}`,
+      `${short(floor)}${spreadOf(result, 'floor')}`,
+      times(result.ratioToFloor),
+      best,
+      times(result.ratioToBestPeer),
+      row.target,
+      verdict(result.met),
+    ];
+    lines.push(`| ${cells.join(' | ')} |`);
+  }
+  return [...lines, '', ...peersOf(results)].join('\n');
+}
+
+function peersOf(results: readonly Result[]): string[] {
+  const withPeers = results.filter(({ row }) => row.peers.length > 0);
+  const lines = ['| row | peers: median (spread), or why there is none |', '|---|---|'];
+  for (const result of withPeers) {
+    const cells = result.row.peers.map((name) => {
+      const value = result.peers.get(name);
+      const shown = value === undefined ? result.missing.get(name) : short(value);
+      return `${name} ${shown}${spreadOf(result, name)}`;
+    });
+    lines.push(`| ${result.row.name} | ${cells.join('; ')} |`);
+  }
+  const own = results.filter(({ missing }) => missing.has('heddle') || missing.has('floor'));
+  for (const { row, missing } of own)
+    for (const name of ['heddle', 'floor'])
+      if (missing.has(name)) lines.push(`| ${row.name} | ${name}: ${missing.get(name)} |`);
+  return withPeers.length + own.length === 0 ? [] : lines;
+}
+
+/** The results as they stand in the file of `--json`; `null` where there is no number. */
+export function jsonOf(results: readonly Result[]): object[] {
+  return results.map(({ row, peers, spread, missing, ...figures }) => ({
+    row: row.name,
+    unit: row.unit,
+    ours: figures.ours ?? null,
+    floor: figures.floor ?? null,
+    peers: Object.fromEntries(row.peers.map((name) => [name, peers.get(name) ?? null])),
+    bestPeer: figures.bestPeer ?? null,
+    ratioToBestPeer: figures.ratioToBestPeer ?? null,
+    ratioToFloor: figures.ratioToFloor ?? null,
+    target: row.target,
+    met: figures.met ?? null,
+    spread: Object.fromEntries(spread),
+    missing: Object.fromEntries(missing),
+  }));
+}
+
+/** The machine, in one line. */
+export function machineLine(): string {
+  const [first] = cpus();
+  const memory = Math.round(totalmem() / 1024 ** 3);
+  return `${cpus().length} × ${first?.model ?? 'unknown processor'}, ${memory} GB, ${process.platform} ${release()}, Node ${process.versions.node}`;
+}

@@ -1,0 +1,205 @@
+import type { Figures } from './figures.ts';
+import type { WorkloadName } from './workload.ts';
+
+/** A row of the table: a workload, its unit, and what is asked of it. */
+export interface Row {
+  name: string;
+  workload: WorkloadName;
+  size: number;
+  unit: string;
+  /** From the milliseconds (or MB) of one run to the unit. */
+  scale: number;
+  peers: readonly string[];
+  floor: boolean;
+  target: string;
+  /** Whether the target is met; undefined when what it is measured against is missing. */
+  met(own: Figures, others: ReadonlyMap<string, Figures>): boolean | undefined;
+  /** Rounds, where they are long. */
+  rounds?: number;
+}
+
+const GRAPHS = ['aws-local-stepfunctions', 'node-red', 'xstate', 'n8n-core', 'langgraph'] as const;
+
+const atMost = (value: number | undefined, most: number): boolean | undefined =>
+  value === undefined ? undefined : value <= most;
+
+/** Ratio of two rows' own figures, per unit. */
+function growth(row: Figures, others: ReadonlyMap<string, Figures>, smaller: string): number | undefined {
+  const base = others.get(smaller)?.ours;
+  return base === undefined || row.ours === undefined ? undefined : row.ours / base;
+}
+
+function all(...parts: (boolean | undefined)[]): boolean | undefined {
+  if (parts.includes(false)) return false;
+  return parts.includes(undefined) ? undefined : true;
+}
+
+export const ROWS: readonly Row[] = [
+  {
+    name: 'chain of 10 steps, in memory',
+    workload: 'chain',
+    size: 10,
+    unit: 'µs/block',
+    scale: 100,
+    peers: GRAPHS,
+    floor: true,
+    target: '≤ 1× the fastest JSON-graph peer, ≤ 3 µs',
+    met: ({ ours, peers }) => all(atMost(ratio(ours, peers.get(GRAPHS[0])), 1), atMost(ours, 3)),
+  },
+  {
+    name: 'loop of 1,000 turns',
+    workload: 'loop',
+    size: 1000,
+    unit: 'µs/turn',
+    scale: 1,
+    peers: ['node-red', 'aws-local-stepfunctions', 'xstate', 'n8n-core', 'langgraph'],
+    floor: true,
+    target: '≤ 1× the fastest peer',
+    met: ({ ratioToBestPeer }) => atMost(ratioToBestPeer, 1),
+  },
+  {
+    name: 'loop of 100,000 turns',
+    workload: 'loop',
+    size: 100_000,
+    unit: 'µs/turn',
+    scale: 0.01,
+    peers: ['node-red', 'aws-local-stepfunctions', 'xstate'],
+    floor: true,
+    target: '≤ 1× the fastest peer, ≤ 1.1× a turn of 1,000',
+    met: (row, others) =>
+      all(atMost(row.ratioToBestPeer, 1), atMost(growth(row, others, 'loop of 1,000 turns'), 1.1)),
+    rounds: 3,
+  },
+  {
+    name: 'fan-out of 100 with join',
+    workload: 'fan',
+    size: 100,
+    unit: 'ms',
+    scale: 1,
+    peers: ['node-red', 'aws-local-stepfunctions', 'xstate', 'n8n-core', 'langgraph'],
+    floor: true,
+    target: '≤ 1× the fastest peer',
+    met: ({ ratioToBestPeer }) => atMost(ratioToBestPeer, 1),
+  },
+  {
+    name: 'fan-out of 10,000 with join',
+    workload: 'fan',
+    size: 10_000,
+    unit: 'ms',
+    scale: 1,
+    peers: ['node-red', 'aws-local-stepfunctions'],
+    floor: true,
+    target: '≤ 1× the fastest peer, ≤ 110× that of 100',
+    met: (row, others) =>
+      all(atMost(row.ratioToBestPeer, 1), atMost(growth(row, others, 'fan-out of 100 with join'), 110)),
+    rounds: 3,
+  },
+  {
+    name: 'durable chain of 10, SQLite',
+    workload: 'durable',
+    size: 1,
+    unit: 'ms',
+    scale: 1,
+    peers: ['langgraph-sqlite', 'bullmq'],
+    floor: true,
+    target: '≤ 2× the commit floor, ≤ 1/10 of LangGraph with SQLite',
+    met: ({ ours, ratioToFloor, peers }) =>
+      all(atMost(ratioToFloor, 2), atMost(ratio(ours, peers.get('langgraph-sqlite')), 0.1)),
+  },
+  {
+    name: 'durable chain of 10, 32 in flight',
+    workload: 'durable in flight',
+    size: 32,
+    unit: 'µs/step',
+    scale: 1000 / 320,
+    peers: ['langgraph-sqlite', 'bullmq'],
+    floor: true,
+    target: '≤ 2× the commit floor',
+    met: ({ ratioToFloor }) => atMost(ratioToFloor, 2),
+  },
+  {
+    name: 'sandboxed JavaScript, one by one',
+    workload: 'sandbox',
+    size: 1,
+    unit: 'ms',
+    scale: 1,
+    peers: ['n8n-task-runner'],
+    floor: true,
+    target: '≤ 0.35 ms, ≤ 1/4 of n8n',
+    met: ({ ours, ratioToBestPeer }) => all(atMost(ours, 0.35), atMost(ratioToBestPeer, 0.25)),
+  },
+  {
+    name: 'sandboxed JavaScript, 32 pipelined',
+    workload: 'sandbox in flight',
+    size: 32,
+    unit: 'ms',
+    scale: 1 / 32,
+    peers: ['n8n-task-runner'],
+    floor: true,
+    target: '≤ 0.3 ms',
+    met: ({ ours }) => atMost(ours, 0.3),
+  },
+  {
+    name: 'compile of 1,000 blocks',
+    workload: 'compile',
+    size: 1000,
+    unit: 'ms',
+    scale: 1,
+    peers: [],
+    floor: false,
+    target: '≤ 15 ms',
+    met: ({ ours }) => atMost(ours, 15),
+  },
+  {
+    name: 'compile of 10,000 blocks',
+    workload: 'compile',
+    size: 10_000,
+    unit: 'ms',
+    scale: 1,
+    peers: [],
+    floor: false,
+    target: '≤ 150 ms, ≤ 11× that of 1,000',
+    met: (row, others) =>
+      all(atMost(row.ours, 150), atMost(growth(row, others, 'compile of 1,000 blocks'), 11)),
+  },
+  {
+    name: 'cold start to the first record',
+    workload: 'cold start',
+    size: 0,
+    unit: 'ms',
+    scale: 1,
+    peers: ['xstate', 'aws-local-stepfunctions', 'node-red', 'n8n-core', 'langgraph'],
+    floor: true,
+    target: '≤ 80 ms over node -e 0',
+    met: ({ ours, floor }) =>
+      atMost(ours === undefined || floor === undefined ? undefined : ours - floor, 80),
+  },
+  {
+    name: 'memory of the command line',
+    workload: 'memory at start',
+    size: 0,
+    unit: 'MB',
+    scale: 1,
+    peers: ['xstate', 'aws-local-stepfunctions', 'node-red', 'n8n-core', 'langgraph'],
+    floor: true,
+    target: '≤ 80 MB',
+    met: ({ ours }) => atMost(ours, 80),
+    rounds: 3,
+  },
+  {
+    name: '64 MB of outputs, 1,000 blocks: growth over 16 MB',
+    workload: 'memory of outputs',
+    size: 1000,
+    unit: 'MB',
+    scale: 1,
+    peers: [],
+    floor: false,
+    target: '≤ 8 MB of live memory',
+    met: ({ ours }) => atMost(ours, 8),
+    rounds: 3,
+  },
+];
+
+function ratio(a: number | undefined, b: number | undefined): number | undefined {
+  return a === undefined || b === undefined ? undefined : a / b;
+}

@@ -1,0 +1,70 @@
+import { performance } from 'node:perf_hooks';
+import { CONTENDERS } from './contenders.ts';
+import type { Prepared, Timed, WorkloadName } from './workload.ts';
+
+/** What the bench asks of a contender's process, and what that answers. */
+export type Request = { sampleMs: number } | 'close';
+export type Reply = { ready: true } | { value: number } | { failed: string };
+
+/** Pieces that a sample is cut into: the median of their means is the sample, so that one hiccup does not make it. */
+const PIECES = 5;
+
+/** Serves one workload of one contender to the process that has forked this one. */
+export async function serve(name: string, workload: WorkloadName, size: number): Promise<void> {
+  const send = (reply: Reply): void => void process.send?.(reply);
+  const failed = (error: unknown): void => send({ failed: reasonOf(error) });
+  process.on('uncaughtException', failed);
+  try {
+    const prepare = (await CONTENDERS[name]?.())?.contender[workload];
+    if (!prepare) throw new Error('does not offer it');
+    const prepared = await prepare(size);
+    process.on('message', (request: Request) => {
+      const answer = request === 'close' ? close(prepared) : sample(prepared, request.sampleMs).then(send);
+      answer.catch(failed);
+    });
+    send({ ready: true });
+  } catch (error) {
+    failed(error);
+  }
+}
+
+async function close(prepared: Prepared): Promise<void> {
+  await prepared.close?.();
+  process.exit(0);
+}
+
+async function sample(prepared: Prepared, sampleMs: number): Promise<Reply> {
+  if ('sample' in prepared) return { value: await prepared.sample() };
+  await prepared.between?.();
+  // Twice before anything is timed: compiled code, filled caches.
+  await prepared.once();
+  await prepared.once();
+  const means: number[] = [];
+  for (let piece = 0; piece < PIECES; piece++) means.push(await mean(prepared, sampleMs / PIECES));
+  return { value: medianOf(means) };
+}
+
+/** Milliseconds per run, over as many runs as `pieceMs` holds, and one at least. */
+async function mean(timed: Timed, pieceMs: number): Promise<number> {
+  const from = performance.now();
+  for (let runs = 1; ; runs++) {
+    const running = timed.once();
+    if (running) await running;
+    // The clock costs as much as a few plain calls.
+    if (runs % 8 !== 0 && runs > 8) continue;
+    const took = performance.now() - from;
+    if (took >= pieceMs) return took / runs;
+  }
+}
+
+export function medianOf(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  if (!Number.isInteger(middle)) return sorted[Math.floor(middle)] as number;
+  return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
+}
+
+function reasonOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split('\n', 1)[0] as string;
+}
