@@ -1,0 +1,112 @@
+import { createEngine } from '@heddle/engine';
+import type { RunEvent } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { dose } from '../support/dose.ts';
+import { Script, work } from '../support/scripted.ts';
+import { block, loop, workflow } from '../support/workflow.ts';
+import { engineOn, lastingStores } from './open.ts';
+
+/** Gives nothing, at once. */
+const noop = { types: ['noop'], class: 'compute' as const, execute: () => ({ output: {} }) };
+const looping = (count: number) =>
+  workflow([loop('L', { loopType: 'for', count }, block('N', 'noop'))], ['Start -> L -> N']);
+
+describe('many runs, and large ones', () => {
+  it('a thousand runs at once all end, with at most so many effects under way', async () => {
+    let most = 0;
+    let running = 0;
+    const slow = {
+      types: ['work'],
+      class: 'effect' as const,
+      async execute() {
+        most = Math.max(most, ++running);
+        await new Promise(setImmediate);
+        running -= 1;
+        return { output: {} };
+      },
+    };
+    const engine = await createEngine({ blocks: [slow], data: dataFolder(), concurrency: { engine: 20 } });
+    onTestFinished(() => engine.close());
+    const drawn = workflow([work('A'), work('B')], ['Start -> A -> B']);
+    await engine.deploy(drawn);
+    const runs = Array.from({ length: 1000 }, () => engine.execute('test-workflow'));
+    const ended = await Promise.all(runs);
+    expect(ended.filter(({ status }) => status === 'completed')).toHaveLength(1000);
+    expect(most).toBe(20);
+  });
+
+  it('a long loop leaves room for other work of the process', async () => {
+    const engine = await createEngine({ blocks: [noop] });
+    onTestFinished(() => engine.close());
+    let turns = 0;
+    const long = engine.execute({ workflow: looping(5000) }).finally(() => (turns = -turns));
+    while (turns >= 0 && turns < 3) {
+      await new Promise(setImmediate);
+      turns += 1;
+    }
+    expect(turns).toBe(3);
+    expect(await long).toMatchObject({ status: 'completed' });
+  });
+
+  it('a loop writes its journal and its logs once: as many entries per turn, however many turns', async () => {
+    const stores = lastingStores();
+    const engine = await engineOn(stores, { blocks: [noop], limits: { maxLoopTurns: 1_000_000 } });
+    const count = dose(2000, 100_000);
+    const { runId, status } = await engine.execute({ workflow: looping(count) });
+    expect(status).toBe('completed');
+    expect(await stores.runs.journal(runId)).toHaveLength(count + 2);
+    expect(await stores.runs.logs(runId)).toHaveLength(count + 2);
+  });
+
+  it('whoever reads events slowly gets them all, and holds nothing up', async () => {
+    const script = new Script();
+    const engine = await createEngine({ blocks: [script.executor, noop] });
+    onTestFinished(() => engine.close());
+    const drawn = workflow(
+      [work('A'), loop('L', { loopType: 'for', count: 1000 }, block('N', 'noop'))],
+      ['Start -> A -> L -> N'],
+    );
+    const run = await engine.start({ workflow: drawn });
+    const events = run.events();
+    (await script.called('A')).done();
+    expect(await run.result()).toMatchObject({ status: 'completed' });
+    const seen: RunEvent['type'][] = [];
+    for await (const { type } of events) seen.push(type);
+    expect(seen.filter((type) => type === 'container:turn')).toHaveLength(1000);
+    expect(seen.filter((type) => type === 'block:completed')).toHaveLength(1002);
+    expect(seen.at(-1)).toBe('run:ended');
+  });
+
+  it('a run that has ended leaves nothing behind: no timer keeps the process or the engine busy', async () => {
+    const timers = new Set<object>();
+    const clock = {
+      now: () => Date.now(),
+      at: (atMs: number, fire: () => void) => {
+        const timer = {};
+        timers.add(timer);
+        const handle = setTimeout(
+          () => {
+            timers.delete(timer);
+            fire();
+          },
+          Math.max(0, atMs - Date.now()),
+        );
+        return () => {
+          timers.delete(timer);
+          clearTimeout(handle);
+        };
+      },
+    };
+    const engine = await engineOn(lastingStores(), {
+      clock,
+      blocks: [noop, new Script({ A: () => ({ output: {} }) }).executor],
+    });
+    const drawn = workflow([work('A', { timeoutMs: 60_000 }), block('N', 'noop')], ['Start -> A -> N']);
+    for (let n = 0; n < 5; n++)
+      expect(await engine.execute({ workflow: drawn }, {}, { timeoutMs: 60_000 })).toMatchObject({
+        status: 'completed',
+      });
+    expect(timers.size).toBe(0);
+  });
+});
