@@ -74,6 +74,18 @@ export function describeChildren(make: MakeRuntime): void {
       expect(result.error?.message).toMatch(/Child.*deep/s);
     });
 
+    it('a child has the environment of its parent, and what is secret is in no record of either', async () => {
+      const engine = await make().open({ env: { TOKEN: 'tok-12345678' } });
+      await engine.deploy(
+        workflow([fn('F', 'return [{{TOKEN}}.length, {{TOKEN}}]')], ['Start -> F'], { id: 'child' }),
+      );
+      const result = await engine.execute({ workflow: workflow([call()], ['Start -> W']) });
+      expect(result).toMatchObject({ output: { result: { result: [12, '«redacted:TOKEN»'] } } });
+      const { runs } = await engine.listRuns();
+      const logs = await Promise.all(runs.map(({ runId }) => engine.getLogs(runId)));
+      expect(JSON.stringify([runs, logs])).not.toContain('tok-12345678');
+    });
+
     it('a workflow that calls itself stops at the depth limit', async () => {
       const engine = await make().open();
       await engine.deploy(workflow([call()], ['Start -> W'], { id: 'child', name: 'Child' }));
