@@ -1,0 +1,59 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dose } from '../../../test/support/dose.ts';
+import { jsonCopy } from './json-copy.ts';
+
+describe('a JSON copy', () => {
+  it('is what JSON makes of any value, and its bound holds', () => {
+    const values = fc.anything({
+      withDate: true,
+      withObjectString: true,
+      withBoxedValues: false,
+      maxDepth: 4,
+    });
+    fc.assert(
+      fc.property(values, (value) => {
+        fc.pre(isJsonable(value));
+        const text = JSON.stringify(value) ?? 'null';
+        const { json, mostBytes } = jsonCopy(value, 'It');
+        expect(json).toStrictEqual(JSON.parse(text));
+        expect(mostBytes).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(json)));
+      }),
+      { numRuns: dose(500, 20_000) },
+    );
+  });
+
+  it('shares nothing with the value', () => {
+    const value = { list: [{ n: 1 }] };
+    const { json } = jsonCopy(value, 'It');
+    value.list[0] = { n: 2 };
+    expect(json).toEqual({ list: [{ n: 1 }] });
+  });
+
+  it('keeps a key named __proto__ as data', () => {
+    const { json } = jsonCopy(JSON.parse('{"__proto__": {"polluted": true}}'), 'It');
+    expect(JSON.stringify(json)).toBe('{"__proto__":{"polluted":true}}');
+    expect(Object.getPrototypeOf(json)).toBe(Object.prototype);
+  });
+
+  it.each([
+    [{ a: [0, { b: 1n }] }, '"a.1.b" is a bigint'],
+    [() => 1, 'it is a function'],
+    [{ a: Symbol('s') }, '"a" is a symbol'],
+  ])('is refused with the place at fault', (value, message) => {
+    expect(() => jsonCopy(value, 'It')).toThrow(message);
+  });
+
+  it('is refused for a value that contains itself', () => {
+    const value: { self?: unknown } = {};
+    value.self = { value };
+    expect(() => jsonCopy(value, 'It')).toThrow('contains itself');
+  });
+});
+
+/** What has no functions, symbols or bigints in it: those are refused. */
+function isJsonable(value: unknown): boolean {
+  if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return false;
+  if (typeof value !== 'object' || value === null) return true;
+  return Object.values(value).every(isJsonable);
+}

@@ -1,0 +1,87 @@
+import { describe, expect, it } from 'vitest';
+import { log, record } from '../../../test/support/run-data.ts';
+import { Values } from './local/values.ts';
+import { detailOf, finalOutput, resourceOf } from './resource.ts';
+import { MemoryValueStore } from './store/memory.ts';
+
+const values = new Values(new MemoryValueStore());
+const pause = (name: string, kind: 'human' | 'time' = 'human') => ({
+  token: `t-${name}`,
+  blockId: name,
+  blockName: name,
+  scope: [],
+  kind,
+  pausedMs: 2000,
+  dueMs: kind === 'time' ? 9000 : undefined,
+  output: { v: { of: name } },
+  inputFormat: [],
+});
+
+describe('a run as the API shows it', () => {
+  it('has its times as texts, and its duration once it has ended', async () => {
+    expect(await resourceOf(record('r', { startedMs: 1000 }), values)).toMatchObject({
+      startedAt: '1970-01-01T00:00:01.000Z',
+      endedAt: null,
+      durationMs: null,
+      output: null,
+    });
+    const ended = record('r', {
+      startedMs: 1000,
+      endedMs: 3500,
+      status: 'completed',
+      output: { v: { n: 1 } },
+    });
+    expect(await resourceOf(ended, values)).toMatchObject({ durationMs: 2500, output: { n: 1 } });
+  });
+
+  it('shows what its pause shows while it is paused, or all of them', async () => {
+    const paused = record('r', { status: 'paused', pauses: [pause('H'), pause('W', 'time')] });
+    expect((await resourceOf(paused, values)).output).toEqual({ of: 'H' });
+    const both = record('r', { status: 'paused', pauses: [pause('H'), pause('I')] });
+    expect((await resourceOf(both, values)).output).toEqual({
+      pausedBlocks: [{ of: 'H' }, { of: 'I' }],
+      pauseCount: 2,
+    });
+    expect((await detailOf(paused, values)).pauses[1]).toMatchObject({
+      token: 't-W',
+      resumesAt: '1970-01-01T00:00:09.000Z',
+    });
+  });
+
+  it('tells where it failed', async () => {
+    const error = {
+      code: 'C',
+      message: 'm',
+      retryable: false,
+      blockId: 'b',
+      blockName: 'B',
+      scope: [1],
+      details: { d: 1 },
+    };
+    expect((await resourceOf(record('r', { status: 'failed', error }), values)).error).toEqual({
+      code: 'C',
+      message: 'm',
+      details: { d: 1, blockId: 'b', blockName: 'B', scope: [1] },
+    });
+  });
+
+  it('shows the values at selected paths: of the latest run of a block, null where there is none', async () => {
+    const logs = [
+      log('r', 1, { blockName: 'My A', output: { v: { list: [1] } } }),
+      log('r', 2, { blockName: 'My A', output: { v: { list: [1, { x: 2 }] } } }),
+    ];
+    const select = ['My A.list.1.x', 'mya.list', 'b1', 'mya.constructor', 'nope.x'];
+    expect((await resourceOf(record('r'), values, { select, logs })).blockOutputs).toEqual({
+      'My A.list.1.x': 2,
+      'mya.list': [1, { x: 2 }],
+      b1: { list: [1] },
+      'mya.constructor': null,
+      'nope.x': null,
+    });
+  });
+
+  it('shows how a container ended beside its results when it ends the run', async () => {
+    const stored = { results: [[{ v: 1 }]], control: { totalIterations: 1 } };
+    expect(await finalOutput(stored, values)).toEqual({ results: [[1]], totalIterations: 1 });
+  });
+});

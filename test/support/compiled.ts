@@ -1,0 +1,17 @@
+import { compile, parseWorkflow } from '@heddle/core';
+import type { Plan } from '@heddle/core';
+import { blockTypeInfos, createRegistry } from '../../packages/engine/src/executors/registry.ts';
+import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
+import { Script } from './scripted.ts';
+import { workflow } from './workflow.ts';
+import type { Drawing, Drawn } from './workflow.ts';
+
+/** The plan of a drawn workflow; blocks of the type `work` are known. */
+export function compiled(blocks: Drawn[], edges: string[], drawing: Drawing = {}): Plan {
+  const parsed = parseWorkflow(workflow(blocks, edges, drawing));
+  if (!parsed.workflow) throw new Error(JSON.stringify(parsed.diagnostics));
+  const registry = createRegistry(builtInExecutors, [new Script().executor]);
+  const result = compile(parsed.workflow, { blocks: blockTypeInfos(registry) });
+  if (!result.ok) throw new Error(JSON.stringify(result.diagnostics));
+  return result.plan;
+}
