@@ -73,20 +73,43 @@ function splitTest(test: string): [file: string, title: string] {
   return [test.slice(0, at), test.slice(at + 3)];
 }
 
-/** The titles that a file's tests can have: texts on their own, in calls or tables; ids of recorded cases. */
+/** The titles that a file's tests have, in calls or as the first text of a table's row; ids of recorded cases. */
 function titlesIn(file: string): Set<string> {
-  if (file === CASES)
-    return new Set(
-      [...read('test/outcomes/cases.json').matchAll(/"id": ?"(r\d+)"/g)].map(([, id = '']) => id),
-    );
   const titles = new Set<string>();
-  if (globSync(file, { cwd: repository }).length === 0) return titles;
+  if (file === CASES)
+    for (const [, id = ''] of read('test/outcomes/cases.json').matchAll(/"id": ?"(r\d+)"/g)) titles.add(id);
+  if (file === CASES || globSync(file, { cwd: repository }).length === 0) return titles;
   walk(parseSync(file, read(file)).program.body, (node) => {
-    const { value, quasis } = node as { value?: unknown; quasis?: { value: { cooked: string } }[] };
-    if (node['type'] === 'Literal' && typeof value === 'string') titles.add(value);
-    if (node['type'] === 'TemplateLiteral' && quasis?.length === 1) titles.add(quasis[0]?.value.cooked ?? '');
+    const title = textOf(titleIn(node));
+    if (title !== undefined) titles.add(title);
   });
   return titles;
+}
+
+/** Where a node has a title: `it(title, …)`, `it.each(…)(title, …)`, `[title, …]`, `{ title }`. */
+function titleIn(node: Readonly<Record<string, unknown>>): unknown {
+  switch (node['type']) {
+    case 'CallExpression':
+      return isTest(node['callee']) ? (node['arguments'] as unknown[])[0] : undefined;
+    case 'ArrayExpression':
+      return (node['elements'] as unknown[])[0];
+    case 'Property':
+      return (node['key'] as { name?: string }).name === 'title' ? node['value'] : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function isTest(callee: unknown): boolean {
+  const { name, object, callee: inner } = callee as { name?: string; object?: unknown; callee?: unknown };
+  const next = object ?? inner;
+  return name === 'it' || (next !== undefined && isTest(next));
+}
+
+function textOf(node: unknown): string | undefined {
+  const { value, quasis } = (node ?? {}) as { value?: unknown; quasis?: { value: { cooked: string } }[] };
+  if (quasis?.length === 1) return quasis[0]?.value.cooked;
+  return typeof value === 'string' ? value : undefined;
 }
 
 /** The page that shows the rows, table by table. */
