@@ -1,6 +1,5 @@
 import { createRequire } from 'node:module';
-
-const require = createRequire(import.meta.url);
+import { fileURLToPath } from 'node:url';
 
 /**
  * A module of a peer, from this folder's own node_modules. The names are no literals to the type checker or the linters:
@@ -11,7 +10,12 @@ export async function peer<Module>(name: string): Promise<Module> {
   return loaded.default === undefined || Object.keys(loaded).length > 1 ? loaded : loaded.default;
 }
 
-/** The same for packages that are CommonJS all through. */
-export function commonPeer<Module>(name: string): Module {
-  return require(name) as Module;
+/** The same for packages that are CommonJS all through; `from`: a file beside which the package stands, if not here. */
+export function commonPeer<Module>(name: string, from: string | URL = import.meta.url): Module {
+  return createRequire(from)(name) as Module;
+}
+
+/** A file of a peer that its package does not export. */
+export function filePeer<Module>(name: string, path: string): Module {
+  return commonPeer(fileURLToPath(new URL(`node_modules/${name}/${path}`, import.meta.url)));
 }

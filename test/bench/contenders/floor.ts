@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
+import { commonPeer } from '../peer.ts';
 import { CHAIN, expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
 import { peakMemory } from './process.ts';
@@ -48,8 +48,11 @@ interface Isolates {
 
 /** A new context in a warm isolate of this process: fresh globals, no process boundary, none of the guest's API. */
 function isolates(inFlight: number): Timed {
-  const require = createRequire(new URL('../../../packages/sandbox/package.json', import.meta.url));
-  const isolate = new (require('isolated-vm') as Isolates).Isolate({ memoryLimit: 64 });
+  const { Isolate } = commonPeer<Isolates>(
+    'isolated-vm',
+    new URL('../../../packages/sandbox/package.json', import.meta.url),
+  );
+  const isolate = new Isolate({ memoryLimit: 64 });
   const one = async (): Promise<void> => {
     const context = await isolate.createContext();
     expectResult(await context.evalClosure('return $0 + 1', [41]), 42);

@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import { fileURLToPath } from 'node:url';
-import { commonPeer } from '../peer.ts';
+import { commonPeer, filePeer } from '../peer.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
 
@@ -17,10 +16,9 @@ interface Broker {
 async function runner(inFlight: number): Promise<Timed> {
   // Elsewhere it freezes the prototypes of its process, which the connection to the broker here does not survive.
   process.env['NODE_ENV'] = 'test';
-  const { JsTaskRunner } = commonPeer<{ JsTaskRunner: new (config: object) => Runner }>(
-    fileURLToPath(
-      new URL('../node_modules/@n8n/task-runner/dist/js-task-runner/js-task-runner.js', import.meta.url),
-    ),
+  const { JsTaskRunner } = filePeer<{ JsTaskRunner: new (config: object) => Runner }>(
+    '@n8n/task-runner',
+    'dist/js-task-runner/js-task-runner.js',
   );
   const { WebSocketServer } = commonPeer<{
     WebSocketServer: new (options: object) => Broker & NodeJS.EventEmitter;
