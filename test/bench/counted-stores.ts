@@ -1,0 +1,66 @@
+import type { LocalRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
+
+/** What has been asked of the stores. */
+export interface Counts {
+  /** Entries of journals, those that begin runs among them. */
+  entries: number;
+  /** Writes of journals: each is one wait for the store. */
+  writes: number;
+  /** Writes of records. */
+  records: number;
+  /** Block logs written with them. */
+  logs: number;
+  /** Values given to the value store. */
+  values: number;
+  /** Reads of any kind. */
+  reads: number;
+}
+
+/** Stores that count what they are asked, and ask `stores`. */
+export function countedStores(stores: Stores): { stores: Stores; counts: Counts } {
+  const counts: Counts = { entries: 0, writes: 0, records: 0, logs: 0, values: 0, reads: 0 };
+  const { runs, values } = stores;
+  const read = <T>(answer: T): T => {
+    counts.reads++;
+    return answer;
+  };
+  const counted: LocalRunStore = {
+    create(run, first) {
+      counts.entries++;
+      counts.writes++;
+      return runs.create(run, first);
+    },
+    append(runId, entries) {
+      counts.entries += entries.length;
+      counts.writes++;
+      return runs.append(runId, entries);
+    },
+    saveRecord(record, logs) {
+      counts.records++;
+      counts.logs += logs.length;
+      return runs.saveRecord(record, logs);
+    },
+    journal: (runId) => read(runs.journal(runId)),
+    tail: (runId, afterSeq) => read(runs.tail(runId, afterSeq)),
+    header: (runId) => read(runs.header(runId)),
+    record: (runId) => read(runs.record(runId)),
+    logs: (runId) => read(runs.logs(runId)),
+    list: (query) => read(runs.list(query)),
+    open: () => read(runs.open()),
+  };
+  return {
+    counts,
+    stores: {
+      ...stores,
+      runs: counted,
+      values: {
+        put(json) {
+          counts.values++;
+          return values.put(json);
+        },
+        get: (key) => read(values.get(key)),
+      },
+      close: () => stores.close(),
+    },
+  };
+}

@@ -1,0 +1,119 @@
+import { StatementSync } from 'node:sqlite';
+import { compile, parseWorkflow } from '@heddle/core';
+import type { BlockExecutor, Json } from '@heddle/core';
+import { Replica } from '@heddle/core/run';
+import type { Entry } from '@heddle/core/run';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { createEngineOn } from '../../packages/engine/src/create.ts';
+import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
+import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
+import { openStores } from '../../packages/engine/src/store/open.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { TestClock } from '../support/test-clock.ts';
+import { chainOf, fanOf, loopOf } from './contenders/workflows.ts';
+import { countedStores } from './counted-stores.ts';
+import type { Counts } from './counted-stores.ts';
+
+// Time is not asserted anywhere, so work is: what a run writes and asks for, and how that grows with its size.
+
+interface Ran {
+  counts: Counts;
+  /** Commits of the data file while the run was executed. */
+  commits: number;
+  /** Commands of the machine, by type. */
+  commands: { [type: string]: number };
+}
+
+/** Executes the workflow once, its steps giving texts of `chars` characters. The clock stands still: no timer fires. */
+async function ran(
+  workflow: Json,
+  options: { data?: string; chars?: number; runs?: number } = {},
+): Promise<Ran> {
+  const { data, chars = 1, runs = 1 } = options;
+  const clock = new TestClock();
+  let made = 0;
+  const step: BlockExecutor = {
+    types: ['step'],
+    class: 'compute',
+    execute: () => ({ output: { text: `${made++}`.padEnd(chars, 'x') } }),
+  };
+  const opened = countedStores(openStores({ data, clock }));
+  const engine = await createEngineOn(opened.stores, createRegistry(builtInExecutors, [step]), { clock });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  const { workflow: parsed } = parseWorkflow(workflow);
+  const compiled = parsed && compile(parsed, { blocks: [{ type: 'step', class: 'compute' }] });
+  if (!compiled?.ok) throw new Error(JSON.stringify(compiled?.diagnostics));
+  const { plan } = compiled;
+  // Stores the plan, which every later run finds.
+  await engine.execute({ plan });
+  const before = { ...opened.counts };
+  const statements = vi.spyOn(StatementSync.prototype, 'run');
+  const done = await Promise.all(Array.from({ length: runs }, () => engine.execute({ plan })));
+  const asked = statements.mock.contexts as StatementSync[];
+  const commits = asked.filter(({ sourceSQL }) => sourceSQL === 'COMMIT').length;
+  statements.mockRestore();
+  const counts = differences(opened.counts, before);
+  expect(done.map(({ status }) => status)).toEqual(Array(runs).fill('completed'));
+  const journal = await opened.stores.runs.journal(done[0]?.runId as string);
+  return { counts, commits, commands: commandsOf(new Replica('run', plan), journal) };
+}
+
+function differences(after: Counts, before: Counts): Counts {
+  const names = Object.keys(after) as (keyof Counts)[];
+  return Object.fromEntries(names.map((name) => [name, after[name] - before[name]])) as unknown as Counts;
+}
+
+function commandsOf(replica: Replica, journal: readonly Entry[]): { [type: string]: number } {
+  const commands: { [type: string]: number } = {};
+  for (const entry of journal)
+    for (const { type } of replica.apply(entry).commands) commands[type] = (commands[type] ?? 0) + 1;
+  return commands;
+}
+
+it.each([10, 100])('a chain of %i blocks writes one entry and one log for each', async (size) => {
+  const { counts, commands } = await ran(chainOf(size));
+  const blocks = size + 1;
+  expect(counts).toMatchObject({ entries: blocks + 1, records: 1, logs: blocks, values: 0 });
+  expect(counts.writes).toBe(blocks + 1);
+  expect(commands).toEqual({ run: blocks, end: 1 });
+});
+
+it('a run reads its record when it has ended, and nothing else', async () => {
+  const small = await ran(chainOf(1));
+  expect(small.counts.reads).toBe(1);
+  expect((await ran(chainOf(100))).counts.reads).toBe(small.counts.reads);
+});
+
+it.each([10, 100])('a loop of %i turns writes one entry for each block that runs', async (turns) => {
+  const { counts, commands } = await ran(loopOf(turns));
+  expect(counts).toMatchObject({ entries: turns + 2, logs: turns + 2, records: 1 });
+  expect(commands).toEqual({ run: turns + 1, end: 1 });
+});
+
+it.each([10, 100])('a fan-out of %i blocks writes one entry and one log for each', async (width) => {
+  const { counts, commands } = await ran(fanOf(width));
+  expect(counts).toMatchObject({ entries: width + 3, logs: width + 2, records: 1 });
+  expect(counts.writes).toBe(4);
+  expect(commands).toEqual({ run: width + 2, end: 1 });
+});
+
+it('a chain on disk commits once for each entry and once for its record', async () => {
+  const { commits } = await ran(chainOf(10), { data: dataFolder() });
+  expect(commits).toBe(13);
+});
+
+it('runs that are in flight together share their commits', async () => {
+  const { commits, counts } = await ran(chainOf(10), { data: dataFolder(), runs: 32 });
+  expect(counts.entries).toBe(32 * 12);
+  expect(commits).toBeLessThanOrEqual(14);
+});
+
+it('a fan-out on disk commits its branches together', async () => {
+  const { commits } = await ran(fanOf(100), { data: dataFolder() });
+  expect(commits).toBe(5);
+});
+
+it('values over the inline limit are put once each, and smaller ones never', async () => {
+  expect((await ran(chainOf(20), { chars: 8000 })).counts.values).toBe(0);
+  expect((await ran(chainOf(20), { chars: 10_000 })).counts.values).toBe(20);
+});
