@@ -6,6 +6,7 @@ import { work } from '../../../test/support/scripted.ts';
 import { loop } from '../../../test/support/workflow.ts';
 import { reuse } from './rerun.ts';
 
+const NOT = 'BLOCK_NOT_RESTARTABLE';
 const plan = compiled(
   [work('A'), work('B'), work('C'), work('D'), loop('L', { loopType: 'for', count: 1 }, work('I'))],
   ['Start -> A -> B -> C', 'Start -> D', 'C -> L -> I'],
@@ -38,26 +39,18 @@ describe('a run that starts at a block of an earlier one', () => {
   });
 
   it.each([
-    [
-      'a block whose upstream did not run',
-      'C',
-      ['Start', 'A'],
-      {},
-      'BLOCK_NOT_RESTARTABLE',
-      /"B", which leads to it/,
-    ],
-    [
-      'a block in a container',
-      'I',
-      ['Start', 'A', 'B', 'C'],
-      {},
-      'BLOCK_NOT_RESTARTABLE',
-      /inside the container "L"/,
-    ],
-    ['a block that is not there', 'Nope', ['Start'], {}, 'BLOCK_NOT_FOUND', /Nope/],
-    ['a run that has not ended', 'A', ['Start'], { open: true }, 'RUN_NOT_SETTLED', /old has not ended/],
-  ])('cannot start at %s', (_what, block, blocks, options, code, message) => {
-    expect(() => reuse(plan, block, journal(blocks, options))).toThrow(
+    { title: 'a block whose upstream did not run', block: 'C', code: NOT, message: /"B", which leads to it/ },
+    { title: 'a block in a container', block: 'I', code: NOT, message: /inside the container "L"/ },
+    { title: 'a block that is not there', block: 'Nope', code: 'BLOCK_NOT_FOUND', message: /Nope/ },
+    {
+      title: 'a run that has not ended',
+      block: 'A',
+      open: true,
+      code: 'RUN_NOT_SETTLED',
+      message: /old has not/,
+    },
+  ])('cannot start at $title', ({ block, open, code, message }) => {
+    expect(() => reuse(plan, block, journal(['Start', 'A'], { open: open ?? false }))).toThrow(
       expect.objectContaining({ code, message: expect.stringMatching(message) as string }),
     );
   });
