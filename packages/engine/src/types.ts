@@ -98,9 +98,15 @@ export interface RunResource {
 /** A run that has been started. */
 export interface RunHandle {
   readonly runId: string;
-  /** Resolves when the run has ended, or is paused and only a person can move it. Never rejects for a failed run. */
+  /**
+   * Resolves when the run has ended, only a person can move it, or it is suspended (see `RunDetail.suspended`). Never
+   * rejects for a failed run; it does when the run cannot go on here: DATA_UNWRITABLE, ENGINE_CLOSED.
+   */
   result(): Promise<RunResource>;
-  /** Everything that happens from now on, ending with the run (or with its rest, when a person is needed). */
+  /**
+   * Everything that happens from the call on, ending with the run (or with its rest, when a person is needed). The run
+   * never waits for who reads. Rejects like `result`.
+   */
   events(): AsyncIterable<RunEvent>;
   cancel(reason?: string): Promise<void>;
 }
