@@ -76,6 +76,7 @@ export class LocalEngine implements Engine {
       mocks: options.mocks ?? null,
       ...(options.until !== undefined && { until: topLevel(plan, options.until) }),
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
+      ...(options.signal && { signal: options.signal }),
       ...(reused && { reused }),
     });
     if (options.signal) this.cancelWith(options.signal, run);

@@ -126,13 +126,14 @@ export function describeEnds(make: MakeRuntime): void {
       });
     });
 
-    it('a signal that was aborted before the start cancels the run', async () => {
+    it('R29 a signal that was aborted before the start cancels the run before any block', async () => {
       const script = new Script();
       const engine = await make().open({ blocks: [script.executor] });
       const source = { workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) };
       const result = await engine.execute(source, {}, { signal: AbortSignal.abort() });
       expect(result).toMatchObject({ status: 'cancelled' });
-      expect(script.calls).not.toContain('B');
+      expect(script.calls).toEqual([]);
+      expect(await engine.getRun(result.runId)).toMatchObject({ status: 'cancelled' });
     });
 
     it('a cancelled run keeps its logs and times, and does not wait for slow blocks', async () => {

@@ -60,6 +60,8 @@ export class Runtime implements Children {
     this.expectOpen();
     const run = this.assemble(header, plan);
     this.active.set(runId, run);
+    // R29: who cancels before the start has no block run, not even for a moment.
+    if (request.signal?.aborted) run.standStill();
     run.begin(first);
     return run;
   }

@@ -18,6 +18,8 @@ export interface RunRequest {
   start: string;
   until?: string;
   timeoutMs?: number;
+  /** Aborted already: the run is recorded and stands still, so that a cancel can end it. */
+  signal?: AbortSignal;
   mocks: Json;
   parent?: NewRun['parent'];
   reused?: { runId: string; outputs: { [blockId: string]: Stored }; variables: { [id: string]: Json } };
