@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { JsonObject } from '@heddle/core';
+import type { Json, JsonObject } from '@heddle/core';
 import type { Engine } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { TestClock } from '../../support/test-clock.ts';
@@ -72,6 +72,27 @@ export function describeApi(make: MakeRuntime): void {
         },
       });
       expect(JSON.stringify([result, await engine.getLogs(result.runId)])).not.toContain('k-secret-1');
+    });
+
+    it.each<[string, Json, string, string | undefined]>([
+      ['that looks like JSON is sent as JSON', '{"a": 1}', '{"a": 1}', 'application/json'],
+      [
+        'that is an object is sent as JSON, values of references with their types',
+        { a: [1, '<start.n>'] },
+        '{"a":[1,7]}',
+        'application/json',
+      ],
+      ['that is a text stays as it is', 'plain <start.n>', 'plain 7', undefined],
+      ['that is null is none', null, '', undefined],
+    ])('a body %s', async (_title, given, sent, type) => {
+      const url = await serve(({ headers }, response, body) =>
+        json(response, { type: headers['content-type'] ?? null, body }),
+      );
+      const engine = await openedFor(url);
+      const drawn = workflow([api({ url, method: 'POST', body: given })], ['Start -> Call']);
+      const result = await engine.execute({ workflow: drawn }, { n: 7 });
+      const expected = type === undefined ? { body: sent } : { body: sent, type };
+      expect(result).toMatchObject({ status: 'completed', output: { data: expected } });
     });
 
     it('JSON is parsed, text is kept, and what follows reads both', async () => {
