@@ -18,6 +18,8 @@ export class Ledger {
   readonly variables = new Map<string, Json>();
   /** Why blocks failed for good, by `key`; only what is still open to be asked for. */
   readonly failures = new Map<string, BlockFailure>();
+  /** Of the failure that was noted last. */
+  latest: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
   input: Stored = { v: null };
   /** R37: the output of the first Response, else of the last finished terminal block. */
   output: Stored | undefined;
@@ -92,7 +94,7 @@ export class Ledger {
   }
 
   /** Why the node at `place` failed: its own last error, a limit, its time, or what failed inside it. */
-  failureAt(place: Place, notice: Extract<Notice, { type: 'failed' }>): BlockFailure {
+  private failureAt(place: Place, notice: Extract<Notice, { type: 'failed' }>): BlockFailure {
     const name = this.plan.blocks[place.block]?.name ?? place.block;
     if (notice.cause) return this.failureOf(notice.cause);
     if (notice.limit !== undefined) return limitFailure(name, this.kindOf(place.block), notice.limit);
@@ -114,8 +116,10 @@ export class Ledger {
 
   private fail(place: Place, notice: Extract<Notice, { type: 'failed' }>): void {
     const failure = this.failureAt(place, notice);
-    // A handled failure is asked for no more: its message is the block's output.
-    if (!notice.handled || notice.cause) this.failures.set(key(place), failure);
+    this.latest = failure;
+    // A failure is kept until something handles it: then its message, as an output, is all that is left of it.
+    if (!notice.handled) this.failures.set(key(place), failure);
+    else if (notice.cause) this.failures.delete(key(this.index.placeOf(notice.cause)));
     this.lastError.delete(key(place));
     const output: Stored = { v: { error: failure.message } };
     const scope = this.scopeAt(place);
@@ -162,10 +166,17 @@ export class Ledger {
     const parallel = scope?.parallels.get(place.block);
     const branch = parallel?.branches.get(turn);
     if (!parallel || !branch) return;
-    parallel.results[turn] = failed ? [{ v: { error: this.failureOf(failed).message } }] : branch.current;
+    parallel.results[turn] = failed ? [this.collected(failed)] : branch.current;
     branch.current = [];
     // Only branch 0 can be read from outside: the others are held by their results alone.
     if (turn > 0) parallel.branches.delete(turn);
+  }
+
+  /** The result of a branch whose failure the parallel collects. */
+  private collected(cause: Address): Stored {
+    const { message } = this.failureOf(cause);
+    this.failures.delete(key(this.index.placeOf(cause)));
+    return { v: { error: message } };
   }
 
   private exit(place: Place, count: number): void {
@@ -183,7 +194,7 @@ export class Ledger {
   private settle(place: Place, output: Stored): void {
     this.writeAt(place, output);
     this.append(place, output);
-    this.lastError.delete(key(place));
+    if (this.lastError.size > 0) this.lastError.delete(key(place));
     if (this.answered) return;
     const node = this.index.node(this.index.addressOf(place.block, place.scope));
     if (node.answers) this.answered = true;

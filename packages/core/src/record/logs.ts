@@ -60,7 +60,7 @@ export class Logs {
   }
 
   private fail(place: Place, notice: Extract<Notice, { type: 'failed' }>, atMs: number): void {
-    const error = this.open.get(key(place))?.error ?? this.ledger.failureAt(place, notice);
+    const error = this.ledger.latest;
     this.end(
       place,
       { status: 'failed', error, output: { v: { error: error.message } }, errorHandled: notice.handled },
@@ -84,7 +84,7 @@ export class Logs {
   private start(place: Place, atMs: number): BlockLog {
     const config = this.plan.blocks[place.block];
     const around = this.ledger.containersOf(place.block);
-    const scopes: LogScope[] = around.map((blockId, depth) => ({
+    const scopes = around.map((blockId, depth): LogScope => ({
       kind: this.ledger.kindOf(blockId),
       blockId,
       index: place.scope[depth] ?? 0,
@@ -109,8 +109,9 @@ export class Logs {
     };
     const started = this.starts.get(place.block) ?? 0;
     this.starts.set(place.block, started + 1);
-    this.numbers.set(key(place), started);
-    this.open.set(key(place), log);
+    const id = key(place);
+    this.numbers.set(id, started);
+    this.open.set(id, log);
     return log;
   }
 
@@ -127,11 +128,14 @@ export class Logs {
   }
 
   private end(place: Place, change: Partial<BlockLog>, atMs: number): void {
-    const log = this.open.get(key(place));
+    const id = key(place);
+    const log = this.open.get(id);
     if (!log) return;
-    this.open.delete(key(place));
-    this.numbers.delete(key(place));
-    Object.assign(log, change, { endedMs: atMs, durationMs: Math.max(0, atMs - log.startedMs) });
+    this.open.delete(id);
+    this.numbers.delete(id);
+    Object.assign(log, change);
+    log.endedMs = atMs;
+    log.durationMs = Math.max(0, atMs - log.startedMs);
     if (log.status === 'completed') log.error = undefined;
     this.changed.push(log);
   }

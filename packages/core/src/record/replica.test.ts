@@ -268,4 +268,18 @@ describe('a run as a fold over its journal', () => {
     const open = (): unknown => new Replica('run', plan).apply({ seq: 1, atMs: 1, ...first });
     expect(open).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));
   });
+
+  it('failures that were handled are forgotten: a loop of them holds nothing', () => {
+    const failing = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
+    const play = new Play(
+      workflow(
+        [loop('L', { loopType: 'for', count: 50 }, failing, fn('H', ''))],
+        ['Start -> L -> M -> A', 'M:error -> H'],
+      ),
+    );
+    play.go((name) => (name.startsWith('A') ? { error: `no ${name}` } : at(name)));
+    expect(play.replica.state.end).toEqual({ status: 'completed' });
+    expect(play.replica.ledger.failures.size).toBe(0);
+    expect(play.replica.ledger.root.outputs.get('M')?.value).toEqual({ v: { error: 'no A.49.0' } });
+  });
 });
