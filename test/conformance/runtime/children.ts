@@ -74,6 +74,16 @@ export function describeChildren(make: MakeRuntime): void {
       expect(result.error?.message).toMatch(/Child.*deep/s);
     });
 
+    it('a child with faults cannot be deployed; one that is not there fails its block, by the error port', async () => {
+      const engine = await make().open();
+      const faulty = workflow([fn('F', 'return <nosuch.result>')], ['Start -> F'], { id: 'child' });
+      await expect(engine.deploy(faulty)).rejects.toMatchObject({ code: 'WORKFLOW_INVALID' });
+      const parent = workflow([call(), fn('H', 'return <w.error>')], ['Start -> W', 'W:error -> H']);
+      const { status, output } = await engine.execute({ workflow: parent });
+      expect(status).toBe('completed');
+      expect((output as { result: string }).result).toContain('child');
+    });
+
     it('a child has the environment of its parent, and what is secret is in no record of either', async () => {
       const engine = await make().open({ env: { TOKEN: 'tok-12345678' } });
       await engine.deploy(

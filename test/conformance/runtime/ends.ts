@@ -2,6 +2,7 @@ import { BlockError } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/scripted.ts';
 import { TestClock } from '../../support/test-clock.ts';
+import type { Call } from '../../support/scripted.ts';
 import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import { workingEngineForAll } from './drawn.ts';
 import type { MakeRuntime } from './suite.ts';
@@ -57,7 +58,10 @@ export function describeEnds(make: MakeRuntime): void {
       expect(result).toMatchObject({ status: 'completed', ran: '', output: { data: { branch: 0 } } });
     });
 
-    it('a failure beside an answer does not fail the run', async () => {
+    it.each<[string, (call: Call) => void]>([
+      ['a failure', (call) => call.fail(new Error('too late'))],
+      ['an output', (call) => call.done({ too: 'late' })],
+    ])('%s beside an answer does not change the run', async (_title, late) => {
       const clock = new TestClock();
       const script = new Script();
       const engine = await make().open({ clock, blocks: [script.executor] });

@@ -113,6 +113,31 @@ export function describeParallels(make: MakeRuntime): void {
       expect(result.output).toMatchObject({ result: ['mine', 'none', 'none'] });
     });
 
+    it('a condition has the output of the block before it in its own branch, and passes it on', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          parallel(
+            'P',
+            { parallelType: 'count', count: 3 },
+            fn('A', 'return <parallel.index> * 10'),
+            condition('C', { big: 'context.result > 5', small: '' }),
+            fn('B', 'return ["big", <c.result>]'),
+            fn('D', 'return ["small", <c.result>]'),
+          ),
+          fn('Z', 'return <p.results>.map((branch) => branch.at(-1).result)'),
+        ],
+        edges: ['Start -> P -> A -> C', 'C:big -> B', 'C:small -> D', 'P -> Z'],
+      });
+      expect(result.output).toMatchObject({
+        result: [
+          ['small', 0],
+          ['big', 10],
+          ['big', 20],
+        ],
+      });
+    });
+
     it('three parallels inside one another have all their branches, each with its own indexes', async () => {
       const { sketch } = await working();
       const two = { parallelType: 'count', count: 2 };
