@@ -148,6 +148,25 @@ export function describeAgain(make: MakeRuntime): void {
       expect(await again.result()).toMatchObject({ output: { result: 20_002 } });
     });
 
+    it('a condition that now chooses otherwise: what it led to before is empty', async () => {
+      const { engine } = await opened();
+      const draw = (first: string) =>
+        drawn({
+          blocks: [
+            condition('C', { yes: first, no: '' }),
+            fn('A', 'return "before"'),
+            fn('J', 'return <a.result> ?? "empty"'),
+          ],
+          edges: ['Start -> C', 'C:yes -> A -> J', 'C:no -> J'],
+        });
+      const before = await engine.execute(draw('true'));
+      const again = await engine.runFromBlock(before.runId, 'C', { workflow: draw('false') });
+      expect([before.output, (await again.result()).output]).toMatchObject([
+        { result: 'before' },
+        { result: 'empty' },
+      ]);
+    });
+
     it('another trigger, which never ran: the first one has what it put out before, if it ran at all', async () => {
       const { engine } = await opened();
       const source = drawn({
