@@ -7,13 +7,10 @@ import type {
   Template,
   VariableConfig,
 } from '../../packages/core/src/blocks.ts';
-import {
-  buildNames,
-  compileCode,
-  compileExpression,
-  compileTemplate,
-} from '../../packages/core/src/refs/index.ts';
-import type { TemplateContext } from '../../packages/core/src/refs/index.ts';
+import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
+import { buildNames } from '../../packages/core/src/refs/names.ts';
+import type { TemplateContext } from '../../packages/core/src/refs/reading.ts';
+import { compileTemplate } from '../../packages/core/src/refs/text.ts';
 import { createBlockContext } from '../../packages/engine/src/executors/context.ts';
 import type { EngineContext, ExecutorServices } from '../../packages/engine/src/executors/services.ts';
 import { TestClock } from './test-clock.ts';

@@ -5,12 +5,12 @@ import { Values } from '../local/values.ts';
 import { detailOf } from '../resource.ts';
 import { requestControl } from '../store/control.ts';
 import type { ControlAsk, ControlOutcome } from '../store/control.ts';
+import { isOwned } from '../store/lock.ts';
 import { openStores } from '../store/open.ts';
 import type { Stores } from '../store/stores.ts';
 import type { ListQuery, RunDetail, RunEvent } from '../types.ts';
 import { foldRun } from './fold.ts';
 import { follow } from './follow.ts';
-import { isOwned } from './owned.ts';
 
 /** A block log with its values fetched. */
 export type ShownLog = Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json };
@@ -37,12 +37,7 @@ export interface Visitor {
   close(): void;
 }
 
-/**
- * A visitor of the data folder; a folder that is not there reads as empty. Throws DATA_FORMAT_UNSUPPORTED.
- *
- * In a process that has an engine on the same folder it may read and leave requests, but never ask `isOwned` or
- * `follow`: looking at the lock would drop it.
- */
+/** A visitor of the data folder; a folder that is not there reads as empty. Throws DATA_FORMAT_UNSUPPORTED. */
 export function visitData(data: string, clock: Clock = systemClock): Visitor {
   return new FolderVisitor(data, openStores({ data, readOnly: true, clock }), clock);
 }
@@ -105,7 +100,7 @@ class FolderVisitor implements Visitor {
   }
 
   isOwned(): boolean {
-    return isOwned(this.#data, this.#clock);
+    return isOwned(this.#data);
   }
 
   async leave(ask: ControlAsk): Promise<void> {
