@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { containers } from './mutants/containers.ts';
+import { endings } from './mutants/endings.ts';
+import { events } from './mutants/events.ts';
+import { Judge, machineFiles, mutated } from './mutants/judge.ts';
+import { paths } from './mutants/paths.ts';
+
+const mutants = [...paths, ...containers, ...endings, ...events];
+
+/** Files of the machine that hold no decision: types, and the list of what is exported. */
+const WITHOUT_RULES = ['command.ts', 'event.ts', 'index.ts', 'skeleton.ts', 'turn.ts'];
+
+describe('the tests of the machine', () => {
+  const judges = { rules: new Judge('rules'), model: new Judge('model') };
+
+  beforeAll(() => {
+    // The same runs for every mutant, and no search for a smaller failure: one is enough.
+    fc.configureGlobal({ seed: 20, endOnFailure: true });
+    return async () => {
+      fc.resetConfigureGlobal();
+      await Promise.all([judges.rules.close(), judges.model.close()]);
+    };
+  });
+
+  it.each(['rules', 'model'] as const)('pass for the machine as it is (%s)', async (bench) => {
+    expect(await judges[bench].judge()).toBeUndefined();
+  });
+
+  it('have a mutant for every file in which something is decided', () => {
+    const files = new Set([...mutants.map(({ file }) => file), ...WITHOUT_RULES]);
+    expect([...files].toSorted()).toEqual(machineFiles().toSorted());
+  });
+
+  it('see as many faults as there are: each is another one, and its text stands in the machine once', () => {
+    expect(new Set(mutants.map(mutated)).size).toBe(mutants.length);
+  });
+
+  it.each(mutants.map((mutant) => [mutant.why, mutant.file, mutant] as const))(
+    'see that %s (%s)',
+    async (_, __, mutant) => {
+      expect((await judges.rules.judge(mutant)) ?? (await judges.model.judge(mutant))).toBeDefined();
+    },
+  );
+});

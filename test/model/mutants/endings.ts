@@ -1,0 +1,144 @@
+import { faultsIn } from './mutant.ts';
+import type { Mutant } from './mutant.ts';
+
+/** Faults in what becomes of the rest: grace, nested giving up, the end. */
+export const endings: readonly Mutant[] = [
+  ...faultsIn('drain.ts', [
+    { from: 'turn.state.graceMs > 0 && hasGrace', to: 'hasGrace', why: 'no grace at all is waited for' },
+    {
+      from: "cell.w === 'run' && nodeAt(level.region, index).class !== 'child'",
+      to: "cell.w === 'run'",
+      why: 'a child run gets its grace from the parent',
+    },
+    {
+      from: "nodeAt(level.region, index).class !== 'child'",
+      to: "nodeAt(level.region, index).class !== 'child' && false",
+      why: 'nothing gets any grace',
+    },
+    { from: "cell.w === 'run' && nodeAt", to: "cell.w !== 'pause' && nodeAt", why: 'waits get grace' },
+    {
+      from: 'return isSpan(cell) || (cell',
+      to: 'return !isSpan(cell) && (cell',
+      why: 'a question gets no grace',
+    },
+    {
+      from: 'dueMs: turn.atMs + turn.state.graceMs',
+      to: 'dueMs: turn.state.graceMs',
+      why: 'the grace is over before it begins',
+    },
+    {
+      from: 'if (drain.running === 0) finishDrain',
+      to: 'if (drain.running < 0) finishDrain',
+      why: 'grace is given to nobody',
+    },
+    {
+      from: '--draining.drain.running === 0',
+      to: '--draining.drain.running <= 1',
+      why: 'the grace ends before the last block',
+    },
+    {
+      from: '--draining.drain.running === 0',
+      to: '--draining.drain.running < 0',
+      why: 'the grace goes on after the last block',
+    },
+    {
+      from: '  turn.state.busy--;\n  if (--draining',
+      to: '  if (--draining',
+      why: 'what ends in its grace is still counted',
+    },
+    { from: '    level.frame.cells[index] = last;\n', to: '', why: 'a block ends twice in its grace' },
+    {
+      from: '|| event.try !== work.try) return undefined',
+      to: ') return undefined',
+      why: 'the end of an earlier try ends the grace',
+    },
+    {
+      from: "if (event.type === 'paused') return SKIPPED;",
+      to: "if (event.type === 'paused') return undefined;",
+      why: 'a pause in the grace never ends',
+    },
+    {
+      from: ' && work.dueMs !== undefined ?',
+      to: ' ?',
+      why: 'a time-out that nobody set ends a block in its grace',
+    },
+    {
+      from: '    if (!endsAsking(cell, event)) return false;\n',
+      to: '',
+      why: 'any event answers a question in its grace',
+    },
+    {
+      from: "event.type !== 'completed' && last",
+      to: 'last',
+      why: 'a block that completes by `error` in its grace has failed',
+    },
+    {
+      from: "  if (timedOut) turn.commands.push({ type: 'abort', at, why: 'timeout' });\n",
+      to: '',
+      why: 'a block whose time is up in the grace runs on',
+    },
+    { from: '    delete span.drain;\n', to: '', why: 'an inner container stays given up on its own' },
+    { from: '    delete level.frame.drain;\n', to: '', why: 'an inner branch stays given up on its own' },
+    { from: '    if (span.asking) work.push({ level, index });\n', to: '', why: 'questions are not stopped' },
+    {
+      from: 'if (isWork(cell)) work.push({ level, index });\n      else if',
+      to: 'if (isWork(cell) && level.parent === null) work.push({ level, index });\n      else if',
+      why: 'work in containers is not stopped',
+    },
+    {
+      from: "why === 'failed'\n        ?",
+      to: "why !== 'until'\n        ?",
+      why: 'a run that has answered fails',
+    },
+    {
+      from: "status: 'failed', reason: 'block'",
+      to: "status: 'completed', reason: 'block'",
+      why: 'a failed run completes',
+    },
+    {
+      from: '...how, ...(cause && { at: cause }) });',
+      to: '...how });',
+      why: 'the end does not name the block',
+    },
+    {
+      from: 'cause && cause.length > at.length',
+      to: 'cause',
+      why: 'a container that fails by itself says so twice',
+    },
+    {
+      from: "index: scope.index, cell: 'error' }",
+      to: "index: scope.index, cell: 'source' }",
+      why: 'a failed container leaves by `source`',
+    },
+    {
+      from: ', ...(cause && { failed: cause }) });\n  } else {',
+      to: ' });\n  } else {',
+      why: 'a given-up branch never closes',
+    },
+    {
+      from: "  for (const { level, index } of takeOver(turn, { of: 'run' })) stop(turn, level, index, why);\n",
+      to: '',
+      why: 'the end aborts nothing',
+    },
+    { from: '  delete state.deadline;\n', to: '', why: 'an ended run still has a deadline' },
+    { from: '    uncount(state, cell);\n', to: '', why: 'aborted work is still counted' },
+    { from: '    level.frame.cells[index] = SKIPPED;\n', to: '', why: 'work is aborted twice' },
+    {
+      from: '    cell.asking = false;\n    state.busy--;',
+      to: '    cell.asking = false;',
+      why: 'a question that was stopped is still counted',
+    },
+    { from: "    turn.state.phase = 'draining';\n", to: '', why: 'a given-up run starts more' },
+    {
+      from: "scope.of === 'branch' ? frameAddress(scope.level)",
+      to: "scope.of === 'branch' ? addressOf(scope.level, 0)",
+      why: 'the grace of a branch has the wrong address',
+    },
+    {
+      from: 'stop(turn, level, index, why);\n  finishDrain',
+      to: "if (why !== 'deadline') stop(turn, level, index, why);\n  finishDrain",
+      why: 'the deadline aborts what is in its grace for the wrong reason',
+    },
+    { from: "status === 'cancelled' ? 'cancelled' : ", to: '', why: 'a cancel says that something failed' },
+  ]),
+];

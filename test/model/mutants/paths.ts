@@ -1,0 +1,171 @@
+import { faultsIn } from './mutant.ts';
+import type { Mutant } from './mutant.ts';
+
+/** Faults in what starts when: edges, joins, skips, the order of starts, the start of the run. */
+export const paths: readonly Mutant[] = [
+  ...faultsIn('join.ts', [
+    {
+      from: "(port === 'source' && cell !== 'error')",
+      to: "port === 'source'",
+      why: 'a failed block goes on by `source`',
+    },
+    {
+      from: "port === 'source' && cell !== 'error'",
+      to: "port === 'source' && cell === 'source'",
+      why: '`source` does not fire beside a chosen port',
+    },
+    {
+      from: '(cell === port || (port',
+      to: "((cell === port && port !== 'error') || (port",
+      why: 'error ports lead nowhere',
+    },
+    {
+      from: "typeof cell === 'string' && (cell === port",
+      to: '(cell === port',
+      why: 'a skipped node goes on by `source`',
+    },
+    { from: '| (live ? 1 : 0)', to: '+ (live ? 1 : 0)', why: 'a second live edge counts as half a source' },
+    {
+      from: 'if (cell === 1) turn',
+      to: 'if (cell % 2 === 1) turn',
+      why: 'a join runs at its first live edge',
+    },
+    {
+      from: 'else if (cell === 0) turn',
+      to: 'else if (cell === 0 && live) turn',
+      why: 'what has no live edge is never skipped',
+    },
+    {
+      from: 'index: to, cell: SKIPPED }',
+      to: "index: to, cell: 'skipped' }",
+      why: 'a skipped node goes on as if it had run',
+    },
+    { from: '  frame.left--;\n', to: '', why: 'a frame never closes' },
+    { from: 'if (frame.left === 0)', to: 'if (frame.left <= 1)', why: 'a frame closes with one node left' },
+    { from: 'ports.some(', to: 'ports.every(', why: 'all edges from one source have to be live' },
+    {
+      from: 'level.parent === null && turn.state.until',
+      to: 'turn.state.until',
+      why: 'run-until stops at a block of a body',
+    },
+    {
+      from: ".answers && cell === 'source'",
+      to: '.answers',
+      why: 'a Response that was skipped or failed answers',
+    },
+    {
+      from: 'const dueMs = turn.atMs + timeoutMs',
+      to: 'const dueMs = timeoutMs',
+      why: 'a time-out is due at the beginning of time',
+    },
+    {
+      from: "timer: 'timeout', dueMs, try: attempt",
+      to: "timer: 'timeout', dueMs, try: 1",
+      why: 'time-outs of later tries name the first',
+    },
+    { from: '  turn.state.busy++;\n', to: '', why: 'a running block is not counted' },
+  ]),
+  ...faultsIn('prepared.ts', [
+    {
+      from: 'new Set(node.ins.map((edge) => edge.from)).size * 2',
+      to: 'node.ins.length * 2',
+      why: 'a join counts edges instead of sources',
+    },
+    {
+      from: 'if (list) list.push(edge.port);',
+      to: 'if (list) continue;',
+      why: 'of two edges from one source the second is lost',
+    },
+    {
+      from: 'node.outs.map((to)',
+      to: '[...node.outs].reverse().map((to)',
+      why: 'starts come against the order of the edges',
+    },
+    {
+      from: 'left: reached.size',
+      to: 'left: region.nodes.length',
+      why: 'the run waits for what its start does not reach',
+    },
+    {
+      from: 'for (const from of reached) for (const { to } of outs[from] ?? []) cells',
+      to: 'for (const from of region.nodes.keys()) for (const { to } of outs[from] ?? []) cells',
+      why: 'a join waits for sources that take no part',
+    },
+  ]),
+  ...faultsIn('tasks.ts', [
+    {
+      from: 'for (let head = 0; head < tasks.length; head++) perform(turn, tasks[head] as Task);',
+      to: 'while (tasks.length > 0) perform(turn, tasks.pop() as Task);',
+      why: 'last come, first served',
+    },
+    {
+      from: '  if (failed) delete level.frame.drain;\n',
+      to: '',
+      why: 'a branch that collects its error stays open',
+    },
+    {
+      from: 'if (!isGivenUp(turn, level)) closeFrame',
+      to: 'closeFrame',
+      why: 'a frame in what is given up closes, and the next opens',
+    },
+    {
+      from: "phase !== 'running') return",
+      to: "phase === 'ended') return",
+      why: 'the same event starts blocks of a run that is given up',
+    },
+    {
+      from: '    if (inner.frame.drain) return true;\n',
+      to: '',
+      why: 'the same event starts blocks of a branch that is given up',
+    },
+    {
+      from: ' || span.drain) return true',
+      to: ') return true',
+      why: 'the same event starts blocks of a container that is given up',
+    },
+    {
+      from: 'runTry(turn, level, index, 1)',
+      to: 'runTry(turn, level, index, 0)',
+      why: 'tries are numbered from 0',
+    },
+  ]),
+  ...faultsIn('step.ts', [
+    { from: 'state.frame.cells.length > 0 || ', to: '', why: 'a run starts again' },
+    {
+      from: ' || top.region.nodes[event.start] === undefined',
+      to: '',
+      why: 'a run starts at a block that is not there',
+    },
+    { from: 'outcome.changed ? next : state', to: 'next', why: 'a void event makes a new state' },
+    { from: "state.phase !== 'ended' && ", to: '', why: 'an ended run takes events' },
+    { from: '    keepDeadline(turn);\n', to: '', why: 'the clock of active time never stands still' },
+    {
+      from: '  if (event.until !== undefined) state.until = event.until;\n',
+      to: '',
+      why: 'run-until is forgotten',
+    },
+    {
+      from: '  if (found.draining) return countDown(turn, found, index, event);\n',
+      to: '',
+      why: 'what is given up goes on',
+    },
+    {
+      from: 'const next = cloneState(state)',
+      to: 'const next = { ...state }',
+      why: 'a step changes the state that it was given',
+    },
+  ]),
+  ...faultsIn('locate.ts', [
+    {
+      from: "    if (cell.drain) draining ??= { scope: { of: 'container', level, index: node }, drain: cell.drain };\n",
+      to: '',
+      why: 'blocks in a container that is given up go on',
+    },
+    {
+      from: "    if (frame.drain) draining ??= { scope: { of: 'branch', level }, drain: frame.drain };\n",
+      to: '',
+      why: 'blocks in a branch that is given up go on',
+    },
+    { from: 'depth += 2', to: 'depth += 4', why: 'deep addresses are read up to the first frame' },
+  ]),
+];
