@@ -22,6 +22,30 @@ describe('work in its grace', () => {
 });
 
 describe('a question', () => {
+  it('R17 is answered in its grace by its own answer only', () => {
+    const body = region('x', 'L', { L: { kind: 'loop', subflow: { body: region('y'), limit: 9 } } });
+    const { run } = play(
+      region({ P: { kind: 'parallel', subflow: { body, count: 1, collectErrors: true, limit: 9 } } }),
+    );
+    expect(run.fail('P/0/x')).toEqual(['timer P/0 grace 1050']);
+    expect(run.expand('P/0/L', 1, 1)).toEqual([]);
+    expect(run.complete('P/0/L')).toEqual([]);
+    expect(run.changed).toBe(false);
+    expect(run.expand('P/0/L', 1)).toEqual(['end completed']);
+  });
+
+  it('R25 that was stopped is waited for no more', () => {
+    const body = region('x', 'L', { L: { kind: 'loop', subflow: { body: region('y'), limit: 9 } } });
+    const { run } = play(
+      region('P -> a', {
+        P: { kind: 'parallel', subflow: { body, count: 1, collectErrors: true, limit: 9 } },
+      }),
+      { graceMs: 0 },
+    );
+    expect(run.fail('P/0/x')).toEqual(['abort P/0/L failed', 'run a']);
+    expect(run.state.busy).toBe(1);
+  });
+
   it.each([
     ['is not out any more', { type: 'expanded', at: [0], atMs: 0, turn: 1, count: 2 }],
     ['is not out any more and has failed', { type: 'failed', at: [0], atMs: 0, try: 0, retryable: false }],
@@ -31,4 +55,10 @@ describe('a question', () => {
     expect(run.feed(event)).toEqual([]);
     expect(run.changed).toBe(false);
   });
+});
+
+it('R22 a block that answers and has paused answers when it is resumed', () => {
+  const { run } = play(region('r -> after', { r: { answers: true } }));
+  run.pause('r');
+  expect(run.resume('r')).toEqual(['end completed r']);
 });
