@@ -1,0 +1,15 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+
+/** The texts of the repository's exported workflows: fixtures and examples. */
+export function exportedTexts(): string[] {
+  const folders = ['../fixtures/exported/', '../../examples/', '../../examples/child-workflow/'];
+  const texts = folders.flatMap((folder) => {
+    const path = fileURLToPath(new URL(folder, import.meta.url));
+    return readdirSync(path)
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => readFileSync(path + name, 'utf8'));
+  });
+  // Beside workflows there are inputs and mocks.
+  return texts.filter((text) => text.includes('"blocks"') && text.includes('"edges"'));
+}

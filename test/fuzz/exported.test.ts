@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Json } from '../../packages/core/src/json.ts';
+import { parseWorkflow, parseWorkflowText } from '../../packages/core/src/schema/parse.ts';
+import { dose } from '../support/dose.ts';
+import { exportedTexts } from './exported-files.ts';
+import { cut, cuts, mutate, mutation } from './mutation.ts';
+import { fateOf } from './no-throw.ts';
+import type { Fate } from './no-throw.ts';
+
+const texts = exportedTexts();
+const text = fc.constantFrom(...texts);
+
+describe('an exported workflow', () => {
+  it('is compiled as it is', () => {
+    expect(texts.length).toBeGreaterThan(5);
+    for (const each of texts) expect(fateOf(parseWorkflowText(each))).toBe('compiled');
+  });
+
+  it('changed at up to four places is read, checked and compiled without an exception', () => {
+    const fates: Record<Fate, number> = { 'not read': 0, 'not compiled': 0, compiled: 0 };
+    const changes = fc.array(mutation, { minLength: 1, maxLength: 4 });
+    const numRuns = dose(16_000, 100_000);
+    fc.assert(
+      fc.property(text, changes, (original, mutations) => {
+        const input = JSON.parse(original) as Json;
+        for (const each of mutations) mutate(input, each);
+        fates[fateOf(parseWorkflow(input))]++;
+      }),
+      { numRuns },
+    );
+    // The changes are neither all fatal nor all harmless.
+    for (const fate of Object.values(fates)) expect(fate).toBeGreaterThan(numRuns / 50);
+  });
+
+  it('whose text was cut at up to three places is too', () => {
+    fc.assert(
+      fc.property(text, cuts, (original, made) => {
+        fateOf(parseWorkflowText(cut(original, made)));
+      }),
+      { numRuns: dose(4000, 40_000) },
+    );
+  });
+});

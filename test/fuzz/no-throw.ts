@@ -1,0 +1,16 @@
+import { expect } from 'vitest';
+import { hasErrors } from '../../packages/core/src/plan/codes.ts';
+import { compile } from '../../packages/core/src/plan/compile.ts';
+import type { ParseResult } from '../../packages/core/src/schema/parse.ts';
+
+/** What became of a file: how far it got without an exception. */
+export type Fate = 'not read' | 'not compiled' | 'compiled';
+
+/** Checks and compiles what was read; there is a result exactly when nothing is wrong, and never an exception. */
+export function fateOf({ workflow, diagnostics }: ParseResult): Fate {
+  expect(workflow === undefined).toBe(hasErrors(diagnostics));
+  if (!workflow) return 'not read';
+  const result = compile(workflow);
+  expect(result.ok).toBe(!hasErrors(result.diagnostics));
+  return result.ok ? 'compiled' : 'not compiled';
+}
