@@ -28,17 +28,6 @@ export interface Applied {
   logs: BlockLog[];
 }
 
-/** Every run of a plan has the same index, and a plan outlives its runs. */
-const indexes = new WeakMap<Plan, PlanIndex>();
-
-function indexOf(plan: Plan): PlanIndex {
-  const known = indexes.get(plan);
-  if (known) return known;
-  const index = indexPlan(plan);
-  indexes.set(plan, index);
-  return index;
-}
-
 const NOTHING: Applied = { changed: false, commands: [], notices: [], logs: [] };
 
 /**
@@ -62,7 +51,7 @@ export class Replica {
   constructor(runId: string, plan: Plan) {
     this.runId = runId;
     this.plan = plan;
-    this.index = indexOf(plan);
+    this.index = indexPlan(plan);
     this.ledger = new Ledger(plan, this.index);
     this.logs = new Logs(runId, plan, this.index, this.ledger);
   }
