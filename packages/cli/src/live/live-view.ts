@@ -4,7 +4,7 @@ import { clockTime, duration } from '../render/format.ts';
 import { safeLine } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { clip } from '../render/table.ts';
-import stringWidth from 'string-width';
+import stringWidth from 'fast-string-width';
 import { Activity } from './activity.ts';
 import { collectingIn, endedLines, pausedLine, resumesAtMs } from './block-lines.ts';
 import type { LineStyle } from './block-lines.ts';

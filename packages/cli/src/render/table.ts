@@ -1,4 +1,4 @@
-import stringWidth from 'string-width';
+import stringWidth from 'fast-string-width';
 
 /** The text, filled with spaces to `width` columns of a terminal. */
 export function pad(text: string, width: number, side: 'left' | 'right' = 'right'): string {
