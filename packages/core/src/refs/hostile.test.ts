@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { dose } from '../../../../test/support/dose.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
 import { JavaScriptScanner } from './javascript.ts';
@@ -11,6 +12,8 @@ import { resolveTemplate } from './resolve.ts';
 import { type FieldKind, SiteFinder } from './sites.ts';
 import { compileTemplate, compileText } from './text.ts';
 import { Weaver } from './weaver.ts';
+
+const runs = { numRuns: dose(5000, 50_000) };
 
 const names = buildNames([{ id: 'p', name: 'p', type: 'function', enabled: true }], [{ id: 'v', name: 'v' }]);
 const context = { names, reader: 'p', standing: 'inside' as const };
@@ -86,7 +89,7 @@ describe('any text at all', () => {
           return bound.code.split('\n').length === text.split('\n').length;
         },
       ),
-      { numRuns: 2000 },
+      runs,
     );
   });
 
@@ -98,7 +101,7 @@ describe('any text at all', () => {
           bindExpression(expression, lookup(null)).code === bindExpression(expression, lookup(null)).code
         );
       }),
-      { numRuns: 2000 },
+      runs,
     );
   });
 
@@ -111,7 +114,7 @@ describe('any text at all', () => {
         );
         return parts.join('') === text;
       }),
-      { numRuns: 2000 },
+      runs,
     );
   });
 
@@ -125,6 +128,7 @@ describe('any text at all', () => {
         expect(compileCode(text, 'python', context).code.code).toBe(text);
         expect(compileCode(text, 'javascript', context).code.code).toBe(text);
       }),
+      runs,
     );
   });
 });

@@ -1,11 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { dose } from '../../../../test/support/dose.ts';
 import { isBlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
 import type { Lookup } from './lookup.ts';
 import { buildNames } from './names.ts';
+
+const runs = { numRuns: dose(2000, 20_000) };
 
 const names = buildNames([{ id: 'p', name: 'p', type: 'function', enabled: true }], [{ id: 'v', name: 'v' }]);
 const context = { names, reader: 'p', standing: 'inside' as const };
@@ -92,7 +95,7 @@ describe('any value at all (no injection)', () => {
           env,
         ]);
       }),
-      { numRuns: 500 },
+      runs,
     );
   });
 
@@ -109,7 +112,7 @@ describe('any value at all (no injection)', () => {
         const text = typeof data === 'string' ? data : JSON.stringify(data);
         expect([first, ...env]).toEqual([JSON.parse(JSON.stringify(data)), text, text]);
       }),
-      { numRuns: 500 },
+      runs,
     );
   });
 
@@ -129,6 +132,7 @@ describe('any value at all (no injection)', () => {
           });
           return typeof meaning === 'string';
         }),
+        runs,
       );
     }
   });

@@ -1,0 +1,192 @@
+import { createContext, Script } from 'node:vm';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isBlockError } from '../../packages/core/src/errors.ts';
+import type { Json } from '../../packages/core/src/json.ts';
+import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
+import type { BoundCode } from '../../packages/core/src/refs/bind.ts';
+import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
+import { dose } from '../support/dose.ts';
+import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts';
+
+const runs = { numRuns: dose(5000, 50_000) };
+
+/** A realm of its own, in which `boom` counts how often a value was run as code. */
+const realm = createContext({ booms: 0 });
+evaluate('globalThis.boom = () => { booms++; return "boom"; }');
+const globals = namesIn();
+
+function evaluate(script: string): unknown {
+  return new Script(script).runInContext(realm) as unknown;
+}
+
+function namesIn(): string {
+  return evaluate(
+    'JSON.stringify([globalThis, Object.prototype, Array.prototype, String.prototype].map((of) => Reflect.ownKeys(of).map(String)))',
+  ) as string;
+}
+
+/** JSON text of what the code returns: evaluated as a script, with its values as arguments. */
+async function run({ code, values }: BoundCode): Promise<string> {
+  const names = Object.keys(values);
+  const start = evaluate(`(async (${names.join(', ')}) => {${code}\n})`) as (
+    ...args: Json[]
+  ) => Promise<Json>;
+  return JSON.stringify(await start(...names.map((name) => JSON.parse(values[name] as string) as Json)));
+}
+
+/** Nothing but the authored code was evaluated, and it left nothing behind. */
+function expectNothingElse(): void {
+  expect(evaluate('booms')).toBe(0);
+  expect(namesIn()).toBe(globals);
+}
+
+type Slot = readonly [authored: string, means: (value: Json) => Json];
+
+const json = (value: Json): Json => JSON.stringify(value);
+const same = (value: Json): Json => value;
+
+/** Places in function code, each with what the value means there. */
+const SLOTS: readonly Slot[] = [
+  ...['<p>', '<variable.v>', '(<p>)', '[<p>][0]', '(() => <p>)()', '{ k: <p> }.k'].map((authored): Slot => [
+    authored.startsWith('{') ? `(${authored})` : authored,
+    same,
+  ]),
+  ...['"<p>"', "'<p>'", '`<p>`', '`${"<p>"}`', "`${`${'<p>'}`}`", '("<p>")'].map((authored): Slot => [
+    authored,
+    json,
+  ]),
+  ...['{{K}}', '"{{K}}"', "'{{K}}'", '`{{K}}`', '`${{{K}}}`', '({ k: {{K}} }).k'].map((authored): Slot => [
+    authored,
+    textOf,
+  ]),
+  ['"a\\"<p>b"', (value) => `a"${JSON.stringify(value)}b`],
+  ["'\\\\<p>'", (value) => `\\${JSON.stringify(value)}`],
+  [
+    '`<p>${JSON.stringify(<p>)}\\`{{K}}`',
+    (value) => `${`${json(value) as string}`.repeat(2)}\`${textOf(value)}`,
+  ],
+  ['"<p>{{K}}<variable.v>"', (value) => `${json(value) as string}${textOf(value)}${json(value) as string}`],
+  ['1 /* <p> {{K}} " */', () => 1],
+  ['2 // <p> {{K}} `\n', () => 2],
+];
+
+const JOINTS = [', ', ',\n', ', /* " */ ', ",// '\n", ', /["`]/.test(""), '];
+
+describe('a hostile value', () => {
+  it('comes back identical from wherever it stands in code, and nothing else is evaluated', async () => {
+    const slots = fc.array(fc.tuple(fc.constantFrom(...SLOTS), fc.constantFrom(...JOINTS)), {
+      minLength: 1,
+      maxLength: 6,
+    });
+    await fc.assert(
+      fc.asyncProperty(slots, hostileValue, async (drawn, value) => {
+        const authored = drawn.map(([[slot], joint]) => slot + joint).join('');
+        const { code } = compileCode(`return [${authored}0]`, 'javascript', context);
+        const wanted = drawn.flatMap(([[, means], joint]): Json[] =>
+          joint.includes('test') ? [means(value), false] : [means(value)],
+        );
+        expect(await run(bindCode(code, lookup(value)))).toBe(JSON.stringify([...wanted, 0]));
+        expect(evaluate('booms')).toBe(0);
+      }),
+      runs,
+    );
+    expectNothingElse();
+  });
+
+  it.each(['condition', 'loop'] as const)('comes back identical from an expression (%s)', async (kind) => {
+    const { expression } = compileExpression(
+      '[<p>, "{{K}}", `{{K}}`, (<variable.v>)] // <p>\n',
+      context,
+      kind,
+    );
+    const booleans = new Map<Json, Json>(
+      kind === 'loop'
+        ? [
+            ['true', true],
+            ['false', false],
+          ]
+        : [],
+    );
+    await fc.assert(
+      fc.asyncProperty(hostileValue, async (value) => {
+        const { code, values } = bindExpression(expression, lookup(value));
+        const bare = booleans.get(value) ?? value;
+        expect(await run({ code: `return (${code})`, values })).toBe(
+          JSON.stringify([bare, textOf(value), textOf(value), bare]),
+        );
+        expect(evaluate('booms')).toBe(0);
+      }),
+      runs,
+    );
+    expectNothingElse();
+  });
+
+  it.each([
+    ['condition', "'"],
+    ['loop', '"'],
+  ] as const)(
+    'in quotes of an expression is the text of its literal, or a failure (%s)',
+    async (kind, quote) => {
+      const compiled = ['"<p>"', "'<p>'", '`<p>`'].map(
+        (authored) => compileExpression(authored, context, kind).expression,
+      );
+      let meant = 0;
+      await fc.assert(
+        fc.asyncProperty(fc.constantFrom(...compiled), hostileValue, async (expression, value) => {
+          let bound: BoundCode;
+          try {
+            bound = bindExpression(expression, lookup(value));
+          } catch (error) {
+            expect(isBlockError(error) && error.code).toBe('EXPRESSION_FAILED');
+            return;
+          }
+          meant++;
+          const written = typeof value === 'string' && !(kind === 'loop' && /^(true|false)$/.test(value));
+          const text = await run({ ...bound, code: `return ${bound.code}` });
+          if (written) expect(text).toBe(JSON.stringify(`${quote}${value}${quote}`));
+          expect(typeof JSON.parse(text)).toBe('string');
+          expect(evaluate('booms')).toBe(0);
+        }),
+        runs,
+      );
+      expect(meant).toBeGreaterThan(runs.numRuns / 10);
+      expectNothingElse();
+    },
+  );
+
+  it('is not evaluated in code of any form, sound or not', async () => {
+    const authored = fc
+      .array(
+        fc.oneof(
+          hostileText,
+          fc.constantFrom('/<p>/', 'f`<p>`', '<p>.x', '"<p>', '`<p>${', 'x = "<p>"', '\\u003cp>'),
+        ),
+        {
+          maxLength: 4,
+        },
+      )
+      // What the author wrote is code; only values may not be.
+      .map((parts) => parts.join(' ').replaceAll('boom', 'calm'));
+    let ran = 0;
+    await fc.assert(
+      fc.asyncProperty(authored, hostileValue, async (text, value) => {
+        const { code } = compileCode(`"use strict"; return [${text}]`, 'javascript', context);
+        const outcome = await run(bindCode(code, lookup(value))).catch((error: unknown) => error);
+        ran += typeof outcome === 'string' ? 1 : 0;
+        expect(evaluate('booms')).toBe(0);
+      }),
+      runs,
+    );
+    expect(ran).toBeGreaterThan(runs.numRuns / 20);
+    expectNothingElse();
+  });
+});
+
+describe('the check for injections', () => {
+  it('sees a value that is pasted into the code', async () => {
+    await run({ code: `return "${'"+boom()+"'}"`, values: {} });
+    expect(evaluate('booms')).toBe(1);
+    evaluate('booms = 0');
+  });
+});

@@ -1,0 +1,101 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { isBlockError } from '../../packages/core/src/errors.ts';
+import type { Json } from '../../packages/core/src/json.ts';
+import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
+import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
+import { resolveTemplate } from '../../packages/core/src/refs/resolve.ts';
+import { compileTemplate } from '../../packages/core/src/refs/text.ts';
+import { dose } from '../support/dose.ts';
+import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts';
+
+const runs = { numRuns: dose(5000, 50_000) };
+
+/** What `act` returns; undefined when it ends with a failure that a block may have. */
+function orFailure<T>(act: () => T): T | undefined {
+  try {
+    return act();
+  } catch (error) {
+    if (isBlockError(error)) return undefined;
+    throw error;
+  }
+}
+
+describe('hostile references and placeholders', () => {
+  it.each(['text', 'native'] as const)(
+    'in a field come to JSON, or to a failure of the block (%s)',
+    (mode) => {
+      fc.assert(
+        fc.property(hostileText, hostileValue, (text, value) => {
+          const { template } = compileTemplate({ [text]: [text] }, context);
+          const resolved = orFailure(() => resolveTemplate(template, lookup(value), mode));
+          expect(resolved === undefined || isJson(resolved)).toBe(true);
+        }),
+        runs,
+      );
+      expect(Object.keys(Object.prototype)).toEqual([]);
+    },
+  );
+
+  it('never reach what is no own property of a value', () => {
+    const inherited = ['constructor', '__proto__', 'toString', 'valueOf', 'hasOwnProperty', 'prototype'];
+    const step = fc.constantFrom(...inherited, 'length', '0');
+    const values = fc.constantFrom<Json>({}, [], 'text', 7, true, null);
+    fc.assert(
+      fc.property(step, fc.array(step, { maxLength: 2 }), values, (first, more, value) => {
+        const path = [first, ...more].join('.');
+        const { template } = compileTemplate(`<p.${path}>`, context);
+        const wanted = Array.isArray(value) && path === 'length' ? 0 : '';
+        expect(resolveTemplate(template, lookup(value), 'native')).toBe(wanted);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('in a value are data: what was brought in is not read again', () => {
+    fc.assert(
+      fc.property(hostileValue, (value) => {
+        const { template } = compileTemplate('a<p>b{{K}}c<variable.v>d{{no}}', context);
+        const text = value === null ? String(value) : textOf(value);
+        const whole = typeof value === 'number' ? String(value) : text;
+        expect(resolveTemplate(template, lookup(value), 'text')).toBe(
+          `a${whole}b${textOf(value)}c${whole}d{{no}}`,
+        );
+      }),
+      runs,
+    );
+  });
+
+  it('in code and expressions are bound, or end in a failure of the block; the code does not depend on the values', () => {
+    const pairs = fc.tuple(hostileText, hostileValue, hostileValue);
+    fc.assert(
+      fc.property(
+        pairs,
+        fc.constantFrom('javascript', 'python', 'condition', 'loop'),
+        ([text, ...values], as) => {
+          const bound = values.map((value) =>
+            orFailure(() => {
+              if (as === 'javascript' || as === 'python')
+                return bindCode(compileCode(text, as, context).code, lookup(value));
+              return bindExpression(compileExpression(text, context, as).expression, lookup(value));
+            }),
+          );
+          const [one, two] = bound;
+          if (one && two) expect(one.code).toBe(two.code);
+          for (const each of bound)
+            for (const json of Object.values(each?.values ?? {}))
+              expect(() => JSON.parse(json) as unknown).not.toThrow();
+        },
+      ),
+      runs,
+    );
+  });
+});
+
+/** True when `value` is JSON all through: no function, no inherited object, nothing undefined. */
+function isJson(value: unknown): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;
+  if (typeof value !== 'object') return Number.isFinite(value);
+  if (Array.isArray(value)) return value.every(isJson);
+  return Object.getPrototypeOf(value) === Object.prototype && Object.values(value).every(isJson);
+}
