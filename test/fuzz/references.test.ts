@@ -92,6 +92,19 @@ describe('hostile references and placeholders', () => {
   });
 });
 
+describe('a placeholder of no known name', () => {
+  it.each(['NO', '$&', '$$', "$'", '$`', '$1', '__proto__', 'constructor', '"', '`${'])(
+    'stays in code as it was written: {{%s}}',
+    (name) => {
+      for (const authored of [`a; {{${name}}}; b`, `{{${name}}}`]) {
+        expect(bindCode(compileCode(authored, 'javascript', context).code, lookup(1)).code).toBe(authored);
+        const { expression } = compileExpression(authored, context, 'condition');
+        expect(bindExpression(expression, lookup(1)).code).toBe(authored);
+      }
+    },
+  );
+});
+
 /** True when `value` is JSON all through: no function, no inherited object, nothing undefined. */
 function isJson(value: unknown): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true;

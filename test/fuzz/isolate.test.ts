@@ -1,0 +1,40 @@
+import fc from 'fast-check';
+import { afterAll, expect, it } from 'vitest';
+import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
+import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
+import { createSandbox } from '../../packages/sandbox/src/index.ts';
+import { dose } from '../support/dose.ts';
+import { context, hostileValue, lookup, textOf } from './hostile.ts';
+
+const sandbox = createSandbox({ maxProcesses: 1 });
+afterAll(() => sandbox.close());
+
+const runs = { numRuns: dose(500, 5000) };
+const BOOM = 'globalThis.booms = 0; globalThis.boom = () => { booms++; return "boom"; };';
+
+it('a hostile value comes back identical from function code in an isolate, and nothing else is evaluated', async () => {
+  const authored = 'return [<p>, "<p>", `a<p>`, {{K}}, "{{K}}", /* <p> " */ booms] // <p>\n';
+  const { code } = compileCode(BOOM + authored, 'javascript', context);
+  await fc.assert(
+    fc.asyncProperty(hostileValue, async (value) => {
+      const outcome = await sandbox.run({ runId: 'fuzz', ...bindCode(code, lookup(value)) });
+      const json = JSON.stringify(value);
+      const wanted = [value, json, `a${json}`, textOf(value), textOf(value), 0];
+      expect(outcome).toMatchObject({ ok: true, json: JSON.stringify(wanted) });
+    }),
+    runs,
+  );
+});
+
+it('a hostile value comes back identical from an expression in an isolate', async () => {
+  const { expression } = compileExpression('[<p>, "{{K}}", `{{K}}`, typeof boom]', context, 'condition');
+  await fc.assert(
+    fc.asyncProperty(hostileValue, async (value) => {
+      const expressions = [bindExpression(expression, lookup(value))];
+      const outcome = await sandbox.evaluate({ runId: 'fuzz', mode: 'values', expressions });
+      const wanted = JSON.stringify([value, textOf(value), textOf(value), 'undefined']);
+      expect(outcome).toMatchObject({ ok: true, json: [wanted] });
+    }),
+    runs,
+  );
+});
