@@ -140,5 +140,6 @@ export const endings: readonly Mutant[] = [
       why: 'the deadline aborts what is in its grace for the wrong reason',
     },
     { from: "status === 'cancelled' ? 'cancelled' : ", to: '', why: 'a cancel says that something failed' },
+    { from: '  delete state.drain;\n', to: '', why: 'an ended run still gives grace' },
   ]),
 ];

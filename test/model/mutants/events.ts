@@ -5,6 +5,11 @@ import type { Mutant } from './mutant.ts';
 export const events: readonly Mutant[] = [
   ...faultsIn('work.ts', [
     {
+      from: 'on, ...due };\n  return true;',
+      to: 'on, ...due };\n  return false;',
+      why: 'news of a child are no change',
+    },
+    {
       from: '  if (!endsAsking(span, event)) return false;\n',
       to: '',
       why: 'a container takes answers that it did not ask for',
@@ -131,6 +136,11 @@ export const events: readonly Mutant[] = [
     },
   ]),
   ...faultsIn('rest.ts', [
+    {
+      from: '    delete deadline.leftMs;\n',
+      to: '',
+      why: 'the deadline that goes on moves with every event',
+    },
     {
       from: 'busy === 0 && timers === 0 && humans',
       to: 'busy === 0 && humans',

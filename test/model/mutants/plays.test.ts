@@ -62,3 +62,30 @@ it('R22 a block that answers and has paused answers when it is resumed', () => {
   run.pause('r');
   expect(run.resume('r')).toEqual(['end completed r']);
 });
+
+it('R26 a deadline that goes on again stays where it is', () => {
+  const { run } = play(region('p -> a -> b'), { timeoutMs: 500, activeOnly: true });
+  run.nowMs = 1100;
+  run.pause('p');
+  run.nowMs = 9000;
+  expect(run.resume('p')).toEqual(['run a', 'timer deadline 9400']);
+  run.nowMs = 9100;
+  expect(run.complete('a')).toEqual(['run b']);
+  expect(run.pending()).toEqual(['run b', 'timer deadline 9400']);
+});
+
+it('R24 news of a child are a change', () => {
+  const { run } = play(region('c', { c: { class: 'child' } }));
+  run.block('c', 'human');
+  expect(run.changed).toBe(true);
+});
+
+it('R29 nothing of a run that was given up is left in its end', () => {
+  const { run } = play(region('s -> a, b'), { timeoutMs: 500 });
+  run.complete('s');
+  run.fail('a');
+  run.complete('b');
+  const { phase, end, frame, busy, timers, humans, graceMs, ...more } = run.state;
+  expect([phase, end, frame]).toEqual(['ended', { status: 'failed' }, { left: 0, cells: [] }]);
+  expect([busy, timers, humans, graceMs, more]).toEqual([0, 0, 0, 50, {}]);
+});
