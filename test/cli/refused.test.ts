@@ -5,26 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
-import type { DrawnWorkflow } from '../support/workflow-file.ts';
-
-/** A folder with the workflow in `flow.json`. */
-function folderWith(drawn: DrawnWorkflow | string): string {
-  const folder = dataFolder();
-  writeFileSync(
-    join(folder, 'flow.json'),
-    typeof drawn === 'string' ? drawn : JSON.stringify(workflowFile(drawn), null, 2),
-  );
-  return folder;
-}
-
-function run(cwd: string, ...args: string[]): ReturnType<typeof heddle> {
-  return heddle(['run', 'flow.json', ...args], { cwd });
-}
-
-const ADD: DrawnWorkflow = {
-  blocks: { s: start(), add: code('console.log("adding");\nreturn <start.a> + <start.b>;', { name: 'Add' }) },
-  edges: ['s > add'],
-};
+import { ADD, folderWith, run } from './flow.ts';
 
 describe('a run that cannot begin', () => {
   it.each([

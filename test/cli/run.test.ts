@@ -1,29 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
 import { heddle, steady } from '../support/heddle.ts';
-import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
+import { code, condition, start } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
-
-/** A folder with the workflow in `flow.json`. */
-function folderWith(drawn: DrawnWorkflow | string): string {
-  const folder = dataFolder();
-  writeFileSync(
-    join(folder, 'flow.json'),
-    typeof drawn === 'string' ? drawn : JSON.stringify(workflowFile(drawn), null, 2),
-  );
-  return folder;
-}
-
-function run(cwd: string, ...args: string[]): ReturnType<typeof heddle> {
-  return heddle(['run', 'flow.json', ...args], { cwd });
-}
-
-const ADD: DrawnWorkflow = {
-  blocks: { s: start(), add: code('console.log("adding");\nreturn <start.a> + <start.b>;', { name: 'Add' }) },
-  edges: ['s > add'],
-};
+import { ADD, folderWith, run } from './flow.ts';
 
 describe('a run that completes', () => {
   it('exits with 0, its output alone on stdout and its progress on stderr', async () => {

@@ -1,0 +1,27 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle } from '../support/heddle.ts';
+import { code, start, workflowFile } from '../support/workflow-file.ts';
+import type { DrawnWorkflow } from '../support/workflow-file.ts';
+
+/** A folder with the workflow in `flow.json`. */
+export function folderWith(drawn: DrawnWorkflow | string): string {
+  const folder = dataFolder();
+  writeFileSync(
+    join(folder, 'flow.json'),
+    typeof drawn === 'string' ? drawn : JSON.stringify(workflowFile(drawn), null, 2),
+  );
+  return folder;
+}
+
+/** `heddle run flow.json` in that folder. */
+export function run(cwd: string, ...args: string[]): ReturnType<typeof heddle> {
+  return heddle(['run', 'flow.json', ...args], { cwd });
+}
+
+/** A workflow that adds two numbers. */
+export const ADD: DrawnWorkflow = {
+  blocks: { s: start(), add: code('console.log("adding");\nreturn <start.a> + <start.b>;', { name: 'Add' }) },
+  edges: ['s > add'],
+};
