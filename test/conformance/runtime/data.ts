@@ -1,3 +1,4 @@
+import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/scripted.ts';
 import { block, condition, fn, loop, workflow } from '../../support/workflow.ts';
@@ -149,6 +150,23 @@ export function describeData(make: MakeRuntime): void {
       call.done({ a: 1 });
       await reading;
       expect(seen).toEqual(['block:completed A', 'block:started Z', 'block:completed Z', 'run:ended']);
+    });
+
+    it('an event keeps what was so when it happened, whatever the block comes to', async () => {
+      const script = new Script();
+      const engine = await make().open({ blocks: [script.executor] });
+      const run = await engine.start({
+        workflow: workflow([work('A'), work('B')], ['Start -> A -> B']),
+      });
+      const first = await script.called('A');
+      const started: RunEvent[] = [];
+      const reading = (async () => {
+        for await (const event of run.events()) if (event.type === 'block:started') started.push(event);
+      })();
+      first.done();
+      (await script.called('B')).done();
+      await reading;
+      expect(started).toMatchObject([{ log: { blockName: 'B', status: 'running', endedMs: undefined } }]);
     });
   });
 }

@@ -97,18 +97,10 @@ export async function* eventsUntil(
   }
 }
 
-const TYPES = {
-  running: 'block:started',
-  paused: 'block:paused',
-  completed: 'block:completed',
-  failed: 'block:failed',
-  cancelled: 'block:cancelled',
-} as const;
-
 function eventOf(log: Awaited<ReturnType<Engine['getLogs']>>[number]): RunEvent {
   const shown: BlockLog = { ...log, input: undefined, output: undefined };
   return {
-    type: TYPES[log.status],
+    type: `block:${log.status === 'running' ? 'started' : log.status}`,
     runId: log.runId,
     atMs: log.endedMs ?? log.startedMs,
     log: shown,

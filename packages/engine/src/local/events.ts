@@ -9,14 +9,6 @@ export type RawEvent =
   /** The run has come to rest, moves again, or cannot go on. */
   | { type: 'rest'; rest: Rest; error?: Error };
 
-const LOG_EVENTS = {
-  running: 'block:started',
-  paused: 'block:paused',
-  completed: 'block:completed',
-  failed: 'block:failed',
-  cancelled: 'block:cancelled',
-} as const;
-
 /** The events that an entry gives rise to, in order. */
 export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawEvent[] {
   const { runId } = replica;
@@ -63,10 +55,16 @@ function nameOf(replica: Replica, block: string): string {
   return replica.plan.blocks[block]?.name ?? block;
 }
 
+/** The type of the event that a log in this state gives rise to. */
+function logEventType(status: BlockLog['status']) {
+  return `block:${status === 'running' ? 'started' : status}` as const;
+}
+
 function logEvent(runId: string, atMs: number, log: BlockLog): RawEvent {
   return {
     type: 'event',
-    event: { type: LOG_EVENTS[log.status], runId, atMs, log, output: null },
+    // A copy: the log itself goes on changing until the block has ended.
+    event: { type: logEventType(log.status), runId, atMs, log: { ...log }, output: null },
     output: log.output,
   };
 }
