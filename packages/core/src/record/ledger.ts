@@ -29,6 +29,8 @@ export class Ledger {
   private readonly plan: Plan;
   private readonly index: PlanIndex;
   private readonly lastError = new Map<string, BlockFailure>();
+  /** Outputs of waits, for when their time has come. */
+  private readonly waiting = new Map<string, Stored>();
 
   constructor(plan: Plan, index: PlanIndex) {
     this.plan = plan;
@@ -74,8 +76,6 @@ export class Ledger {
     if (entry.type !== 'completed' || !entry.set) return;
     for (const [id, value] of Object.entries(entry.set)) this.variables.set(id, value);
   }
-
-  private readonly waiting = new Map<string, Stored>();
 
   private fired(place: Place): void {
     const output = this.waiting.get(key(place));

@@ -1,12 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dose } from '../../../../test/support/dose.ts';
+import { context, lookup } from '../../../../test/support/one-block.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
 import { JavaScriptScanner } from './javascript.ts';
-import type { Json } from '../json.ts';
-import type { Lookup } from './lookup.ts';
-import { buildNames } from './names.ts';
 import { scanPython } from './python.ts';
 import { resolveTemplate } from './resolve.ts';
 import { type FieldKind, SiteFinder } from './sites.ts';
@@ -14,20 +12,6 @@ import { compileTemplate, compileText } from './text.ts';
 import { Weaver } from './weaver.ts';
 
 const runs = { numRuns: dose(5000, 50_000) };
-
-const names = buildNames([{ id: 'p', name: 'p', type: 'function', enabled: true }], [{ id: 'v', name: 'v' }]);
-const context = { names, reader: 'p', standing: 'inside' as const };
-
-function lookup(value: Json): Lookup {
-  return {
-    block: () => ({ ran: true, output: value }),
-    container: () => undefined,
-    results: () => undefined,
-    variable: () => value,
-    env: () => (typeof value === 'string' ? value : JSON.stringify(value)),
-    describe: () => ({ name: 'p', type: 'function' }),
-  };
-}
 
 const shards = [
   '<',

@@ -1,28 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dose } from '../../../../test/support/dose.ts';
+import { context, lookup } from '../../../../test/support/one-block.ts';
 import { isBlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
-import type { Lookup } from './lookup.ts';
-import { buildNames } from './names.ts';
 
 const runs = { numRuns: dose(2000, 20_000) };
-
-const names = buildNames([{ id: 'p', name: 'p', type: 'function', enabled: true }], [{ id: 'v', name: 'v' }]);
-const context = { names, reader: 'p', standing: 'inside' as const };
-
-function lookup(value: Json): Lookup {
-  return {
-    block: () => ({ ran: true, output: value }),
-    container: () => undefined,
-    results: () => undefined,
-    variable: () => value,
-    env: () => (typeof value === 'string' ? value : JSON.stringify(value)),
-    describe: () => ({ name: 'p', type: 'function' }),
-  };
-}
 
 type Maker = new (...source: string[]) => (...values: unknown[]) => unknown;
 const Maker = Object.getPrototypeOf(() => undefined).constructor as Maker;

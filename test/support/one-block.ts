@@ -1,0 +1,26 @@
+import type { Json } from '../../packages/core/src/json.ts';
+import type { Lookup } from '../../packages/core/src/refs/lookup.ts';
+import { buildNames } from '../../packages/core/src/refs/names.ts';
+import type { NameTable } from '../../packages/core/src/refs/names.ts';
+import type { TemplateContext } from '../../packages/core/src/refs/reading.ts';
+
+/** A workflow with one block `p` and one variable `v`. */
+const names: NameTable = buildNames(
+  [{ id: 'p', name: 'p', type: 'function', enabled: true }],
+  [{ id: 'v', name: 'v' }],
+);
+
+/** Where a field of that block is read. */
+export const context: TemplateContext = { names, reader: 'p', standing: 'inside' };
+
+/** The block has put out `value`; the variable and every environment value are it, too. */
+export function lookup(value: Json): Lookup {
+  return {
+    block: () => ({ ran: true, output: value }),
+    container: () => undefined,
+    results: () => undefined,
+    variable: () => value,
+    env: () => (typeof value === 'string' ? value : JSON.stringify(value)),
+    describe: () => ({ name: 'p', type: 'function' }),
+  };
+}
