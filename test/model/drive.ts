@@ -1,6 +1,6 @@
 import { assert } from 'vitest';
 import { isSpan, isWork } from '../../packages/core/src/machine/state.ts';
-import { advance, initialState, pending, step } from '../../packages/core/src/machine/index.ts';
+import { advance, initialState, isOwed, pending, step } from '../../packages/core/src/machine/index.ts';
 import type {
   Command,
   Event,
@@ -35,7 +35,9 @@ export class Drive {
   end: End | undefined;
   /** What has been asked for, and been neither answered nor aborted. */
   readonly open = new Map<string, Asked>();
-  /** All that was ever asked for, and how it was answered. */
+  /** All that was ever asked for. */
+  readonly asked: Asked[] = [];
+  /** The same in words, and how it was answered. */
   readonly trace: string[] = [];
   readonly past: Event[] = [];
   /** What has happened in it, as words: tells whether random runs hold what they should. */
@@ -108,6 +110,7 @@ export class Drive {
         if (command.type !== 'timer' || !['deadline', 'grace'].includes(command.timer))
           assert.isFalse(this.open.has(key), `asked once: ${key}`);
         this.open.set(key, command);
+        this.asked.push(command);
       }
     }
     if (this.end) {
@@ -152,6 +155,13 @@ export class Drive {
       this.expectVoid(respond(this.scenario, command, this.nowMs).event);
     }
     assert.deepEqual(Object.fromEntries(owed), Object.fromEntries(this.open), 'what is owed is what is open');
+    const texts = new Set([...owed.values()].map((command) => JSON.stringify(command)));
+    for (const command of this.asked)
+      assert.equal(
+        isOwed(this.region, this.state, command),
+        texts.has(JSON.stringify(command)),
+        `owed or not: ${keyOf(command)}`,
+      );
   }
 }
 

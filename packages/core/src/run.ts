@@ -1,10 +1,21 @@
 // what drivers and readers of journals are written against
-export { pending, restOf } from './machine/index.ts';
-export type { AbortReason, Command, EndStatus, Notice, Rest, State, TimerName } from './machine/index.ts';
+export { isOwed, pending, restOf } from './machine/index.ts';
+export type {
+  AbortReason,
+  Address,
+  Command,
+  EndStatus,
+  Event,
+  Notice,
+  Rest,
+  State,
+  TimerName,
+} from './machine/index.ts';
 export { indexPlan } from './plan/index-plan.ts';
 export type { PlanIndex } from './plan/index-plan.ts';
 export { JOURNAL_FORMAT } from './record/entry.ts';
 export type { BlockFailure, Entry, EntryBody, Place } from './record/entry.ts';
+export { eventAt } from './record/event-of.ts';
 export { key, Ledger } from './record/ledger.ts';
 export type { BlockLog, LogScope } from './record/log.ts';
 export { Replica } from './record/replica.ts';

@@ -9,6 +9,7 @@
  * 4. A frame that is closed is not reachable: no event can change it.
  */
 export { advance, initialState, step } from './step.ts';
+export { isOwed } from './owed.ts';
 export { pending } from './pending.ts';
 export { restOf } from './rest.ts';
 export type { Rest } from './rest.ts';
@@ -19,3 +20,4 @@ export type { Address, Event, StartedEvent, TimerName } from './event.ts';
 export type { AbortReason, Command, EndReason, EndStatus, Notice } from './command.ts';
 export type { Outcome } from './turn.ts';
 export type { Cell, Frame, Span, State, Work } from './state.ts';
+export { workAt } from './work-at.ts';
