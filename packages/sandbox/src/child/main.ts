@@ -1,3 +1,4 @@
+import { setFlagsFromString } from 'node:v8';
 import type { Order, Report, RunOrder } from '../protocol.ts';
 import { Execution, type Floor } from './execution.ts';
 import { Isolates, type IsolatedVm } from './isolates.ts';
@@ -8,6 +9,17 @@ declare const require: (file: string) => { ivm: IsolatedVm };
 /** Run once in a context that is thrown away, so that the code behind these globals is in the snapshot compiled. */
 const WARM_UP =
   '__heddle(() => undefined)("run", "function", 0, 1, "return [URL, Buffer, Event, fetch, crypto]", 0)';
+
+/**
+ * What V8 does for each fresh context and no guest needs: hashing the snapshot anew (it is made with the seed that all
+ * processes get at their start), and parts of what guests are not given anyway. V8 passes over names that it does not know.
+ */
+const CONTEXT_FLAGS = [
+  '--no-rehash-snapshot',
+  '--enable-sharedarraybuffer-per-context',
+  '--no-experimental-wasm-jspi',
+  '--no-js-atomics-pause',
+];
 
 const vm = require(process.argv[2] as string).ivm;
 const executions = new Map<number, Execution>();
@@ -30,6 +42,7 @@ function boot(order: Extract<Order, { t: 'boot' }>): void {
     const { buffer, byteOffset, byteLength } = order.snapshot;
     copy = new vm.ExternalCopy(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
   }
+  for (const flag of CONTEXT_FLAGS) setFlagsFromString(flag);
   floor.isolates = new Isolates(vm, copy, order.memoryMiB);
   floor.isolates.prepare();
   send({ t: 'ready', snapshot });

@@ -1,4 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process';
+import { randomInt } from 'node:crypto';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -15,6 +16,9 @@ export interface LaunchOptions {
 
 /** The child program; `src` and `dist` are siblings, so the path holds from both. */
 const PROGRAM = fileURLToPath(new URL('../../dist/child.cjs', import.meta.url));
+
+/** Of all processes, so that the snapshot of one serves the others as it is; random, so that nobody can prepare colliding keys. */
+const HASH_SEED = randomInt(1, 2 ** 48 - 1);
 
 /** The addon file for this Node.js, found without running the package's own loader in the child. */
 function addonPath(): string {
@@ -41,6 +45,7 @@ export function launch(options: LaunchOptions): ChildProcess {
     execPath: options.execPath,
     execArgv: [
       '--no-node-snapshot',
+      `--hash-seed=${HASH_SEED}`,
       ...(options.jit ? [] : ['--jitless']),
       '--permission',
       '--allow-addons',
