@@ -35,6 +35,11 @@ export function countedStores(stores: Stores): { stores: Stores; counts: Counts 
       counts.writes++;
       return runs.append(runId, entries);
     },
+    upsert(runId, entries) {
+      counts.entries += entries.length;
+      counts.writes++;
+      return runs.upsert(runId, entries);
+    },
     saveRecord(record, logs) {
       counts.records++;
       counts.logs += logs.length;

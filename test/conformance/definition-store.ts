@@ -2,16 +2,19 @@ import type { DefinitionStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 
 /** What every definition store does; `make` gives a new, empty one. */
-export function describeDefinitionStore(name: string, make: () => DefinitionStore): void {
+export function describeDefinitionStore(
+  name: string,
+  make: () => DefinitionStore | Promise<DefinitionStore>,
+): void {
   async function withPlans(): Promise<DefinitionStore> {
-    const store = make();
+    const store = await make();
     for (const hash of ['p1', 'p2', 'p3']) await store.putPlan(hash, { hash });
     return store;
   }
 
   describe(`${name}: definition store`, () => {
     it('gives a plan back, and never another one for the same hash', async () => {
-      const store = make();
+      const store = await make();
       await store.putPlan('p', { blocks: ['ä', null] });
       await store.putPlan('p', { changed: true });
       expect(await store.plan('p')).toEqual({ blocks: ['ä', null] });
@@ -59,7 +62,7 @@ export function describeDefinitionStore(name: string, make: () => DefinitionStor
     });
 
     it('refuses to deploy a plan that was never stored', async () => {
-      const store = make();
+      const store = await make();
       const deploy = async (): Promise<number> =>
         store.deploy({ workflowId: 'w', name: 'W', planHash: 'x', atMs: 1 });
       await expect(deploy()).rejects.toThrow(/before its plan x was stored/);

@@ -3,9 +3,10 @@ import { describe, expect, it } from 'vitest';
 import { entry, log, newRun, record, started } from '../support/run-data.ts';
 
 /** What every run store does; `make` gives a new, empty one. */
-export function describeRunStore(name: string, make: () => RunStore): void {
+export function describeRunStore(name: string, make: () => RunStore | Promise<RunStore>): void {
   describe(`${name}: run store`, () => {
     describeJournals(make);
+    describeUpserts(make);
     describeRecords(make);
     describeLists(make);
   });
@@ -22,15 +23,15 @@ async function pages(store: RunStore, query: Parameters<RunStore['list']>[0]): P
   return found;
 }
 
-async function withRun(make: () => RunStore, runId = 'r'): Promise<RunStore> {
-  const store = make();
+async function withRun(make: () => RunStore | Promise<RunStore>, runId = 'r'): Promise<RunStore> {
+  const store = await make();
   await store.create(newRun(runId), started());
   return store;
 }
 
-function describeJournals(make: () => RunStore): void {
+function describeJournals(make: () => RunStore | Promise<RunStore>): void {
   it('creates a run with its header and its first entry', async () => {
-    const store = make();
+    const store = await make();
     const run = newRun('r', { version: 3, mocks: { types: { agent: ['ä'] } }, env: ['KEY'] });
     expect(await store.create(run, started())).toBe(true);
     expect(await store.header('r')).toEqual(run);
@@ -45,7 +46,7 @@ function describeJournals(make: () => RunStore): void {
   });
 
   it('creates one run when two ask for the same id in the same turn', async () => {
-    const store = make();
+    const store = await make();
     const create = async (): Promise<boolean> => store.create(newRun('r'), started());
     expect(await Promise.all([create(), create()])).toEqual([true, false]);
   });
@@ -67,7 +68,7 @@ function describeJournals(make: () => RunStore): void {
   });
 
   it('keeps the journals of many runs apart when all write at once', async () => {
-    const store = make();
+    const store = await make();
     const ids = Array.from({ length: 40 }, (_, index) => `run-${index}`);
     await Promise.all(ids.map(async (id) => store.create(newRun(id), started())));
     await Promise.all(
@@ -108,7 +109,7 @@ function describeJournals(make: () => RunStore): void {
   });
 
   it('knows nothing of a run that was never created', async () => {
-    const store = make();
+    const store = await make();
     expect(await store.header('r')).toBeUndefined();
     expect(await store.journal('r')).toEqual([]);
     expect(await store.record('r')).toBeUndefined();
@@ -116,7 +117,44 @@ function describeJournals(make: () => RunStore): void {
   });
 }
 
-function describeRecords(make: () => RunStore): void {
+function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
+  it('writes entries by their numbers and leaves those that are there', async () => {
+    const store = await withRun(make);
+    await store.append('r', [entry(2)]);
+    await store.upsert('r', [entry(2, 'again'), entry(3), entry(4)]);
+    await store.upsert('r', [started(9), entry(4, 'again'), entry(5)]);
+    await store.upsert('r', []);
+    expect(await store.journal('r')).toEqual([started(), entry(2), entry(3), entry(4), entry(5)]);
+    await store.append('r', [entry(6)]);
+    expect(await store.journal('r')).toHaveLength(6);
+  });
+
+  it('has the journal in the order of the numbers, however the entries came', async () => {
+    const store = await withRun(make);
+    await store.upsert('r', [entry(5), entry(4)]);
+    await store.upsert('r', [entry(3), entry(2), entry(3, 'again')]);
+    expect(await store.journal('r')).toEqual([started(), ...[2, 3, 4, 5].map((seq) => entry(seq))]);
+  });
+
+  it('has each entry once when many write the same ones at once', async () => {
+    const store = await withRun(make);
+    const expected = Array.from({ length: 60 }, (_, index) => entry(index + 2));
+    const write = async (from: number): Promise<void> => {
+      for (let at = from; at < 60; at += 7) await store.upsert('r', expected.slice(at - from, at + 7));
+    };
+    await Promise.all([0, 1, 2, 3, 4, 5, 6].map(write));
+    expect(await store.journal('r')).toEqual([started(), ...expected]);
+  });
+
+  it('refuses entries of a run that was never created', async () => {
+    const store = await withRun(make);
+    const write = async (): Promise<void> => store.upsert('stranger', [entry(2)]);
+    await expect(write()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
+    expect(await store.journal('stranger')).toEqual([]);
+  });
+}
+
+function describeRecords(make: () => RunStore | Promise<RunStore>): void {
   it('reads the record back as it was saved last', async () => {
     const store = await withRun(make);
     await store.saveRecord(record('r'), []);
@@ -138,15 +176,42 @@ function describeRecords(make: () => RunStore): void {
     expect(await store.logs('r')).toEqual([log('r', 1), done, log('r', 10)]);
   });
 
+  it('never lets an older record, nor its logs, take the place of a newer one', async () => {
+    const store = await withRun(make);
+    const newer = record('r', { seq: 5, status: 'completed', endedMs: 9 });
+    const done = log('r', 1, { status: 'completed', endedMs: 9 });
+    await store.saveRecord(newer, [done]);
+    await store.saveRecord(record('r', { seq: 4, status: 'running' }), [log('r', 1), log('r', 2)]);
+    expect(await store.record('r')).toEqual(newer);
+    expect(await store.logs('r')).toEqual([done]);
+    expect(await store.open()).toEqual([]);
+    expect((await store.list({ status: ['running'] })).runs).toEqual([]);
+    const later = record('r', { seq: 5, status: 'failed' });
+    await store.saveRecord(later, [log('r', 2)]);
+    expect(await store.record('r')).toEqual(later);
+    expect(await store.logs('r')).toEqual([done, log('r', 2)]);
+  });
+
+  it('has the newest record, and its logs, when many save at once', async () => {
+    const store = await withRun(make);
+    const seqs = [3, 9, 1, 7, 10, 2, 8, 4, 6, 5];
+    const saved = seqs.map(async (seq) =>
+      store.saveRecord(record('r', { seq, startedMs: seq }), [log('r', 1, { startedMs: seq })]),
+    );
+    await Promise.all(saved);
+    expect(await store.record('r')).toMatchObject({ seq: 10, startedMs: 10 });
+    expect(await store.logs('r')).toMatchObject([{ startedMs: 10 }]);
+  });
+
   it('refuses the record of a run that was never created', async () => {
-    const store = make();
+    const store = await make();
     const save = async (): Promise<void> => store.saveRecord(record('r'), [log('r', 1)]);
     await expect(save()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     expect(await store.record('r')).toBeUndefined();
   });
 
   it('names the runs that have not ended, oldest first, also those without a record yet', async () => {
-    const store = make();
+    const store = await make();
     const statuses = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
     for (const [index, status] of statuses.entries()) {
       await store.create(newRun(status, { createdMs: 9000 - index }), started());
@@ -159,8 +224,11 @@ function describeRecords(make: () => RunStore): void {
   });
 }
 
-async function withRecords(make: () => RunStore, records: RunRecord[]): Promise<RunStore> {
-  const store = make();
+async function withRecords(
+  make: () => RunStore | Promise<RunStore>,
+  records: RunRecord[],
+): Promise<RunStore> {
+  const store = await make();
   for (const one of records) {
     await store.create(
       newRun(one.runId, { createdMs: one.createdMs, workflowId: one.workflowId }),
@@ -171,7 +239,7 @@ async function withRecords(make: () => RunStore, records: RunRecord[]): Promise<
   return store;
 }
 
-function describeLists(make: () => RunStore): void {
+function describeLists(make: () => RunStore | Promise<RunStore>): void {
   it('lists the newest runs first, page by page, each once, also those of one millisecond', async () => {
     const times = [5, 1, 3, 3, 3, 2, 4];
     const store = await withRecords(
@@ -219,7 +287,7 @@ function describeLists(make: () => RunStore): void {
   it.each([{ cursor: 'nonsense' }, { cursor: '' }, { limit: 0 }, { limit: 1.5 }, { limit: 1001 }])(
     'refuses %o as OPTIONS_INVALID',
     async (query) => {
-      const store = make();
+      const store = await make();
       await expect((async () => store.list(query))()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     },
   );

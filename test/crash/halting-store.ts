@@ -22,6 +22,7 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
   const halting: LocalRunStore = {
     create: async (run, first) => through(() => runs.create(run, first)),
     append: async (runId, entries) => through(() => runs.append(runId, entries)),
+    upsert: async (runId, entries) => through(() => runs.upsert(runId, entries)),
     saveRecord: async (record, logs) => whileAlive(() => runs.saveRecord(record, logs)),
     journal: (runId) => runs.journal(runId),
     tail: (runId, afterSeq) => runs.tail(runId, afterSeq),

@@ -34,6 +34,10 @@ export function refusing(stores: Stores, refuses: (runId: string) => Error | und
         check(runId);
         await runs.append(runId, entries);
       },
+      upsert: async (runId, entries) => {
+        check(runId);
+        await runs.upsert(runId, entries);
+      },
       saveRecord: async (record, logs) => {
         check(record.runId);
         await runs.saveRecord(record, logs);

@@ -80,9 +80,18 @@ export interface RunStore {
   create(run: NewRun, first: Entry): Promise<boolean> | boolean;
   /** Appends entries, in order, durably as configured; group commit is the store's affair. */
   append(runId: string, entries: readonly Entry[]): Promise<void> | void;
+  /**
+   * Writes entries by their numbers and leaves those that are there already. For runtimes that keep the order of entries
+   * elsewhere: several processes may write the same ones, at once, and each of them again.
+   */
+  upsert(runId: string, entries: readonly Entry[]): Promise<void> | void;
   journal(runId: string): Promise<Entry[]> | Entry[];
   header(runId: string): Promise<NewRun | undefined> | NewRun | undefined;
-  /** The projected record and logs, written behind the journal: at once when the run rests or ends, else within a second. */
+  /**
+   * The projected record and logs, written behind the journal: at once when the run rests or ends, else within a second.
+   * A record that is older than the stored one (its `seq` is lower) changes nothing, neither do its logs: whoever wrote
+   * the newer one has written them.
+   */
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<void> | void;
   record(runId: string): Promise<RunRecord | undefined> | RunRecord | undefined;
   logs(runId: string): Promise<BlockLog[]> | BlockLog[];

@@ -20,7 +20,9 @@ interface MemoryRun {
   header: string;
   createdMs: number;
   rows: JournalRow[];
-  record: { text: string; status: RunRecord['status']; workflowId: string; createdMs: number } | undefined;
+  record:
+    | { text: string; seq: number; status: RunRecord['status']; workflowId: string; createdMs: number }
+    | undefined;
   /** By execution order. */
   logs: Map<number, string>;
 }
@@ -52,6 +54,13 @@ export class MemoryRunStore implements LocalRunStore {
     rows.push(...added);
   }
 
+  upsert(runId: string, entries: readonly Entry[]): void {
+    const run = this.#known(runId);
+    const there = new Set(run.rows.map((row) => row.seq));
+    const added = toRows(entries).filter((row) => !there.has(row.seq) && there.add(row.seq));
+    run.rows = [...run.rows, ...added].toSorted((a, b) => a.seq - b.seq);
+  }
+
   journal(runId: string): Entry[] {
     return readJournal(runId, this.#runs.get(runId)?.rows ?? []);
   }
@@ -73,8 +82,9 @@ export class MemoryRunStore implements LocalRunStore {
 
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): void {
     const run = this.#known(record.runId);
-    const { status, workflowId, createdMs } = record;
-    run.record = { text: JSON.stringify(record), status, workflowId, createdMs };
+    const { seq, status, workflowId, createdMs } = record;
+    if (run.record && run.record.seq > seq) return;
+    run.record = { text: JSON.stringify(record), seq, status, workflowId, createdMs };
     for (const log of logs) run.logs.set(log.executionOrder, JSON.stringify(log));
   }
 

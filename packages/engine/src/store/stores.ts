@@ -7,11 +7,17 @@ export interface LocalRunStore extends RunStore {
   tail(runId: string, afterSeq: number): Promise<Entry[]> | Entry[];
 }
 
-/** Everything that one data folder, or the memory of one process, keeps. */
-export interface Stores {
+/** What processes that work on the same runs share. */
+export interface SharedStores {
   readonly runs: LocalRunStore;
   readonly definitions: DefinitionStore;
   readonly values: ValueStore;
+  /** Finishes what is under way and gives everything free. Later calls fail with ENGINE_CLOSED. */
+  close(): Promise<void> | void;
+}
+
+/** Everything that one data folder, or the memory of one process, keeps. */
+export interface Stores extends SharedStores {
   readonly control: ControlStore;
   /** Writes what is under way, closes the files and gives the data folder free. Later writes fail with ENGINE_CLOSED. */
   close(): void;

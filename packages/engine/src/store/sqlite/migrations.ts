@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { EngineError } from '@heddle/core';
-import { FORMAT_1 } from './schema.ts';
+import { FORMAT_1, FORMAT_2 } from './schema.ts';
 
 /** Statements that lead from format n (its index) to format n + 1. Entries are never changed, only added. */
-export const MIGRATIONS: readonly string[] = [FORMAT_1];
+export const MIGRATIONS: readonly string[] = [FORMAT_1, FORMAT_2];
 
 /** The format of the file: 0 for a new one. */
 export function formatOf(db: DatabaseSync): number {
@@ -11,16 +11,20 @@ export function formatOf(db: DatabaseSync): number {
 }
 
 /**
- * Brings the file to the newest format, step by step, each in a transaction of its own.
+ * Brings the file to the newest format, step by step, each in a transaction of its own; of several processes that start
+ * at once one takes each step.
  *
- * Only the owner of the data folder may: others rely on the format they found. DATA_FORMAT_UNSUPPORTED for a newer
- * format, and for a file that is somebody else's.
+ * Only those may who write to the data folder: readers rely on the format they found. DATA_FORMAT_UNSUPPORTED for a
+ * newer format, and for a file that is somebody else's.
  */
 export function migrate(db: DatabaseSync, file: string, migrations: readonly string[] = MIGRATIONS): void {
-  const found = checkFormat(db, file, migrations.length);
-  for (const [done, statements] of migrations.entries()) {
-    if (done < found) continue;
-    db.exec(`BEGIN IMMEDIATE; ${statements}; PRAGMA user_version = ${done + 1}; COMMIT`);
+  while (checkFormat(db, file, migrations.length) < migrations.length) {
+    db.exec('BEGIN IMMEDIATE');
+    // Looked up again: another process may have taken the step while this one waited to begin.
+    const found = checkFormat(db, file, migrations.length);
+    db.exec(
+      `${migrations[found] ?? ''}; PRAGMA user_version = ${Math.min(found + 1, migrations.length)}; COMMIT`,
+    );
   }
 }
 
@@ -36,9 +40,8 @@ function checkFormat(db: DatabaseSync, file: string, newest: number): number {
 }
 
 /** Refuses every format but the newest: for those who may not migrate. */
-export function expectNewest(db: DatabaseSync, file: string): void {
+export function expectNewest(db: DatabaseSync, file: string, newest = MIGRATIONS.length): void {
   const found = formatOf(db);
-  const newest = MIGRATIONS.length;
   if (found > newest) throw formatNewer(file, found, newest);
   if (found < newest) {
     throw unsupported(

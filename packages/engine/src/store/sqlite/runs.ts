@@ -1,4 +1,4 @@
-import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
 import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
 import { entryTwice, journalCorrupt, parseStored, unknownRun } from '../faults.ts';
@@ -19,12 +19,16 @@ function prepare(db: DatabaseSync) {
     open: db.prepare('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id'),
     end: db.prepare('UPDATE runs SET ended = ? WHERE run_id = ? AND ended <> ?'),
     append: db.prepare(`INSERT INTO journal (run, seq, entry) VALUES (${RUN}, ?, ?)`),
+    upsert: db.prepare(
+      `INSERT INTO journal (run, seq, entry) VALUES (${RUN}, ?, ?) ON CONFLICT (run, seq) DO NOTHING`,
+    ),
     journal: db.prepare(`SELECT seq, entry FROM journal WHERE run = ${RUN} AND seq > ? ORDER BY seq`),
     record: db.prepare('SELECT record FROM records WHERE run_id = ?'),
     saveRecord: db.prepare(`
-      INSERT INTO records (run_id, workflow_id, status, created_ms, record) VALUES (?, ?, ?, ?, ?)
+      INSERT INTO records (run_id, workflow_id, status, created_ms, seq, record) VALUES (?, ?, ?, ?, ?, ?)
       ON CONFLICT (run_id) DO UPDATE SET workflow_id = excluded.workflow_id, status = excluded.status,
-        created_ms = excluded.created_ms, record = excluded.record`),
+        created_ms = excluded.created_ms, seq = excluded.seq, record = excluded.record
+        WHERE records.seq <= excluded.seq`),
     logs: db.prepare(`SELECT log FROM logs WHERE run = ${RUN} ORDER BY execution_order`),
     saveLog: db.prepare(`
       INSERT INTO logs (run, execution_order, log) VALUES (${RUN}, ?, ?)
@@ -57,14 +61,11 @@ export class SqliteRunStore implements LocalRunStore {
   }
 
   append(runId: string, entries: readonly Entry[]): Promise<void> {
-    const rows = toRows(entries);
-    const { append } = this.#sql;
-    return this.#commit.run(
-      () => {
-        for (const row of rows) append.run(runId, row.seq, row.entry);
-      },
-      (error) => refusal(error, runId),
-    );
+    return this.#insert(this.#sql.append, runId, entries);
+  }
+
+  upsert(runId: string, entries: readonly Entry[]): Promise<void> {
+    return this.#insert(this.#sql.upsert, runId, entries);
   }
 
   journal(runId: string): Entry[] {
@@ -82,13 +83,14 @@ export class SqliteRunStore implements LocalRunStore {
   }
 
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<void> {
-    const { runId, workflowId, status, createdMs } = record;
+    const { runId, workflowId, status, createdMs, seq } = record;
     const text = JSON.stringify(record);
     const rows = logs.map((log) => [log.executionOrder, JSON.stringify(log)] as const);
     const ended = isEnded(status) ? 1 : 0;
     return this.#commit.run(
       () => {
-        this.#sql.saveRecord.run(runId, workflowId, status, createdMs, text);
+        const saved = this.#sql.saveRecord.run(runId, workflowId, status, createdMs, seq, text);
+        if (saved.changes === 0) return;
         this.#sql.end.run(ended, runId, ended);
         for (const [order, log] of rows) this.#sql.saveLog.run(runId, order, log);
       },
@@ -125,6 +127,16 @@ export class SqliteRunStore implements LocalRunStore {
 
   open(): string[] {
     return this.#read(() => this.#sql.open.all()).map((row) => row['run_id'] as string);
+  }
+
+  #insert(statement: StatementSync, runId: string, entries: readonly Entry[]): Promise<void> {
+    const rows = toRows(entries);
+    return this.#commit.run(
+      () => {
+        for (const row of rows) statement.run(runId, row.seq, row.entry);
+      },
+      (error) => refusal(error, runId),
+    );
   }
 
   #rows(runId: string, afterSeq: number): JournalRow[] {

@@ -73,3 +73,9 @@ export const FORMAT_1 = `
   );
   CREATE INDEX control_open ON control (position) WHERE outcome IS NULL;
 `;
+
+/** Format 2: a record that is older than the stored one is told by its number. */
+export const FORMAT_2 = `
+  ALTER TABLE records ADD COLUMN seq INTEGER NOT NULL DEFAULT 0;
+  UPDATE records SET seq = json_extract(record, '$.seq');
+`;
