@@ -2,7 +2,6 @@ import type { DirectedGraph } from 'graphology';
 import { diagnostic } from '../plan/codes.ts';
 import type { Diagnostic } from '../plan/diagnostic.ts';
 import type { Places } from './containment.ts';
-import { topologicalOrder } from './order.ts';
 
 /** One diagnostic for each circle of blocks that wait for each other; circles that share a block are reported as one. */
 export function findCycles(graph: DirectedGraph, places: Places): Diagnostic[] {
@@ -27,7 +26,6 @@ interface Rest {
 
 /** Circles without a block in common, each from its first block by id. Linear: nodes are peeled off until only circles are left. */
 function findCircles(graph: DirectedGraph): string[][] {
-  const ordered = new Set(topologicalOrder(graph.nodes(), (id) => graph.outNeighbors(id)));
   const nodes = new Set(graph.nodes().toSorted());
   const count = (ways: (id: string) => number): Map<string, number> =>
     new Map([...nodes].map((id) => [id, ways(id)]));
@@ -37,10 +35,9 @@ function findCircles(graph: DirectedGraph): string[][] {
     ins: count((id) => graph.inDegree(id)),
     outs: count((id) => graph.outDegree(id)),
   };
-  takeOut(rest, [...ordered]);
   takeOut(
     rest,
-    [...nodes].filter((id) => rest.outs.get(id) === 0),
+    [...nodes].filter((id) => rest.ins.get(id) === 0 || rest.outs.get(id) === 0),
   );
   const circles: string[][] = [];
   for (const first of nodes) {

@@ -28,10 +28,8 @@ describe('the heap', () => {
 });
 
 describe('topological order', () => {
-  const graph =
-    (edges: { [node: string]: string[] }) =>
-    (node: string): string[] =>
-      edges[node] ?? [];
+  const graph = (edges: { [node: string]: string[] }): Map<string, { target: string }[]> =>
+    new Map(Object.entries(edges).map(([node, targets]) => [node, targets.map((target) => ({ target }))]));
 
   it('breaks ties by id', () => {
     expect(topologicalOrder(['d', 'c', 'b', 'a'], graph({ d: ['a'], c: ['b'] }))).toEqual([
@@ -39,6 +37,14 @@ describe('topological order', () => {
       'b',
       'd',
       'a',
+    ]);
+  });
+
+  it('is the same where two edges join the same nodes', () => {
+    expect(topologicalOrder(['a', 'b', 'c'], graph({ a: ['c', 'c'], c: ['b', 'b'] }))).toEqual([
+      'a',
+      'c',
+      'b',
     ]);
   });
 

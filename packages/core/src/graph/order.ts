@@ -38,23 +38,24 @@ export class StringHeap {
 }
 
 /**
- * The nodes in topological order, ties by id (Kahn's algorithm with a heap): equal for every order of nodes and edges.
+ * The nodes in topological order, ties by id (Kahn's algorithm with a heap): equal for every order of nodes and edges,
+ * also where two edges join the same nodes.
  *
  * Nodes on a cycle, and what follows them, are left out.
  */
 export function topologicalOrder(
   nodes: readonly string[],
-  targets: (node: string) => readonly string[],
+  outOf: ReadonlyMap<string, readonly { target: string }[]>,
 ): string[] {
   const waiting = new Map(nodes.map((node) => [node, 0]));
   for (const node of nodes)
-    for (const target of targets(node)) waiting.set(target, (waiting.get(target) ?? 0) + 1);
+    for (const { target } of outOf.get(node) ?? []) waiting.set(target, (waiting.get(target) ?? 0) + 1);
   const ready = new StringHeap();
   for (const [node, count] of waiting) if (count === 0) ready.push(node);
   const order: string[] = [];
   for (let node = ready.pop(); node !== undefined; node = ready.pop()) {
     order.push(node);
-    for (const target of targets(node)) {
+    for (const { target } of outOf.get(node) ?? []) {
       const left = (waiting.get(target) as number) - 1;
       waiting.set(target, left);
       if (left === 0) ready.push(target);

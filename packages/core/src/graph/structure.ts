@@ -17,8 +17,6 @@ export interface RegionGraph {
   size: number;
   /** Ids in topological order, ties by id. Incomplete when there is a cycle. */
   order: string[];
-  /** In edge order. */
-  wires: Wire[];
   /** Blocks without in-edges, in the order in which they start: order of the container's edges, then topological. */
   entries: string[];
 }
@@ -51,37 +49,36 @@ export function buildStructure(
   const wiring = wireEdges(workflow.edges, places, { ...options, notes }, found);
   const members = findMembers(places, wiring.paths);
   const wires = wiring.wires.filter(({ source, target }) => members.has(source) && members.has(target));
+  const structure = { places, members, ...neighbours(wires) };
+  const regions = buildRegions(structure, wiring.starts);
+  // What has an order has no circle, and most graphs have one.
+  if ([...regions.values()].some(({ size, order }) => order.length < size))
+    found.push(...findCycles(graphOf(members, wires), places));
+  return { ...structure, regions };
+}
+
+function graphOf(members: ReadonlySet<string>, wires: readonly Wire[]): DirectedGraph {
   const graph = new DirectedGraph();
   for (const id of members) graph.addNode(id);
   for (const { source, target } of wires) graph.mergeEdge(source, target);
-  found.push(...findCycles(graph, places));
-  const regions = buildRegions({ places, members, graph, wires, starts: wiring.starts });
-  return { places, members, regions, ...neighbours(wires) };
+  return graph;
 }
 
-interface Regional {
-  places: Places;
-  members: ReadonlySet<string>;
-  graph: DirectedGraph;
-  wires: readonly Wire[];
-  starts: ReadonlyMap<string, readonly string[]>;
-}
-
-function buildRegions({ places, members, graph, wires, starts }: Regional): Map<string, RegionGraph> {
-  const containerOf = (id: string): string => parentOf(places.get(id) as Place) ?? '';
+function buildRegions(
+  { places, members, into, outOf }: Omit<Structure, 'regions'>,
+  starts: ReadonlyMap<string, readonly string[]>,
+): Map<string, RegionGraph> {
   const insides: Lists<string> = new Map();
-  for (const id of members) append(insides, containerOf(id), id);
-  const inner: Lists<Wire> = new Map();
-  for (const wire of wires) append(inner, containerOf(wire.source), wire);
+  for (const id of members) append(insides, parentOf(places.get(id) as Place) ?? '', id);
   const containers = [...members].filter((id) => isContainerType((places.get(id) as Place).block.type));
   const regions = new Map<string, RegionGraph>();
   for (const container of ['', ...containers]) {
     const ids = insides.get(container) ?? [];
-    const order = topologicalOrder(ids, (id) => graph.outNeighbors(id));
-    const free = new Set(order.filter((id) => graph.inDegree(id) === 0));
+    const order = topologicalOrder(ids, outOf);
+    const free = new Set(order.filter((id) => !into.has(id)));
     const first = (starts.get(container) ?? []).filter((id) => free.has(id));
     const entries = [...new Set([...first, ...free])];
-    regions.set(container, { size: ids.length, order, wires: inner.get(container) ?? [], entries });
+    regions.set(container, { size: ids.length, order, entries });
   }
   return regions;
 }

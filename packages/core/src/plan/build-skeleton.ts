@@ -1,5 +1,4 @@
 import type { RegionGraph } from '../graph/structure.ts';
-import type { Wire } from '../graph/wiring.ts';
 import type { BlockClass, Node, Region, RetryPolicy, Subflow } from '../machine/skeleton.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Block } from '../schema/workflow.ts';
@@ -25,40 +24,31 @@ function buildRegion(compilation: Compilation, settings: Settings, container: st
   const graph = compilation.structure.regions.get(container) as RegionGraph;
   const index = new Map(graph.order.map((id, position) => [id, position]));
   const indexOf = (id: string): number => index.get(id) as number;
-  const ends = endsByNode(graph);
+  const { into, outOf } = compilation.structure;
   return {
+    entries: graph.entries.map(indexOf),
     nodes: graph.order.map((id) => {
-      const { ins, outs } = ends.get(id) ?? { ins: [], outs: [] };
+      const outs = outOf.get(id) ?? [];
       const node = buildNode(compilation, settings, id);
-      node.ins = ins.map(({ source, port }) => ({ from: indexOf(source), port }));
+      node.ins = (into.get(id) ?? []).map(({ source, port }) => ({ from: indexOf(source), port }));
       node.outs = [...new Set(outs.map(({ target }) => indexOf(target)))];
       node.handlesError = outs.some(({ port }) => port === 'error');
       if (container === '' && outs.every(({ port }) => port === 'error')) node.terminal = true;
       return node;
     }),
-    entries: graph.entries.map(indexOf),
   };
-}
-
-function endsByNode(graph: RegionGraph): Map<string, { ins: Wire[]; outs: Wire[] }> {
-  const ends = new Map(graph.order.map((id) => [id, { ins: [] as Wire[], outs: [] as Wire[] }]));
-  for (const wire of graph.wires) {
-    ends.get(wire.source)?.outs.push(wire);
-    ends.get(wire.target)?.ins.push(wire);
-  }
-  return ends;
 }
 
 function buildNode(compilation: Compilation, settings: Settings, id: string): Node {
   const { block } = compilation.structure.places.get(id) as { block: Block };
   const { retry, timeoutMs, subflow } = settings.get(id) ?? {};
   return {
-    id,
-    kind: isContainerType(block.type) ? block.type : 'block',
     class: classOf(compilation, block, subflow),
-    ins: [],
-    outs: [],
     handlesError: false,
+    id,
+    ins: [],
+    kind: isContainerType(block.type) ? block.type : 'block',
+    outs: [],
     ...(block.type === 'response' && { answers: true }),
     ...(retry && { retry }),
     ...(timeoutMs !== undefined && { timeoutMs }),

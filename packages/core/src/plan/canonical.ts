@@ -1,13 +1,40 @@
-import type { Json } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 
 /** The one JSON text of a value: keys in code-unit order, no spaces, absent properties left out. */
 export function canonicalJson(value: Json): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const disordered: Disordered = new Set();
+  isInOrder(value, disordered);
+  return write(value, disordered);
+}
+
+/** Objects and arrays with keys that are out of order, in them or further down. */
+type Disordered = Set<Json>;
+
+function isInOrder(value: Json | undefined, disordered: Disordered): boolean {
+  if (typeof value !== 'object' || value === null) return true;
+  let ordered = true;
+  if (Array.isArray(value)) {
+    for (const item of value) ordered = isInOrder(item, disordered) && ordered;
+  } else {
+    let last = '';
+    for (const key of Object.keys(value)) {
+      ordered = isInOrder(value[key], disordered) && ordered && last <= key;
+      last = key;
+    }
+  }
+  if (!ordered) disordered.add(value);
+  return ordered;
+}
+
+function write(value: Json, disordered: Disordered): string {
+  // Three times as fast as anything written here, and most of a plan is made in order.
+  if (!disordered.has(value)) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map((item) => write(item, disordered)).join(',')}]`;
+  const object = value as JsonObject;
   const parts: string[] = [];
-  for (const key of Object.keys(value).toSorted()) {
-    const item = value[key];
-    if (item !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(item)}`);
+  for (const key of Object.keys(object).toSorted()) {
+    const item = object[key];
+    if (item !== undefined) parts.push(`${JSON.stringify(key)}:${write(item, disordered)}`);
   }
   return `{${parts.join(',')}}`;
 }

@@ -16,9 +16,12 @@ const START: Types = { input: 'any', conversationId: 'string', files: 'file[]' }
 export function outputSchema(block: Block, types: TypeTable): OutputSchema | undefined {
   const declared = declaredOutputs(block, types);
   if (!declared) return undefined;
-  const fields = Object.entries(declared).map(
-    ([name, type]) => [name, { type, opaque: !CLOSED.has(type) }] as const,
-  );
+  const fields = Object.keys(declared)
+    .toSorted()
+    .map((name) => {
+      const type = declared[name] as string;
+      return [name, { opaque: !CLOSED.has(type), type }] as const;
+    });
   return { fields: Object.fromEntries(fields) };
 }
 

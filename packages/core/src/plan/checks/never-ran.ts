@@ -1,6 +1,5 @@
 import type { Structure } from '../../graph/structure.ts';
 import type { Compilation, Standing } from '../compilation.ts';
-import { reachedFrom } from './reach.ts';
 
 /** Steps that all searches of one check may take together, so that a hostile graph cannot make it quadratic. */
 const MOST_STEPS = 1_000_000;
@@ -13,9 +12,10 @@ export class NeverRan {
   readonly #after = new Map<string, ReadonlySet<string>>();
   #steps = 0;
 
-  constructor({ structure }: Compilation, starts: readonly string[]) {
+  /** `reached`: the top-level blocks that a start leads to. */
+  constructor({ structure }: Compilation, reached: ReadonlySet<string>) {
     this.#structure = structure;
-    this.#reached = reachedFrom(structure, starts);
+    this.#reached = reached;
     for (const { order } of structure.regions.values())
       order.forEach((id, position) => this.#positions.set(id, position));
   }

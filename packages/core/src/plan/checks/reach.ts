@@ -2,11 +2,9 @@ import type { Structure } from '../../graph/structure.ts';
 import { diagnostic } from '../codes.ts';
 import type { Compilation } from '../compilation.ts';
 
-/** Blocks that no start leads to. */
-export function checkReach(compilation: Compilation, starts: readonly string[]): void {
-  const { structure, found } = compilation;
-  if (starts.length === 0) return;
-  const reached = reachedFrom(structure, starts);
+/** Blocks that no start leads to; of a workflow without starts nothing is said. */
+export function checkReach({ structure, found }: Compilation, reached: ReadonlySet<string>): void {
+  if (reached.size === 0) return;
   for (const [id, { block, enabled, containers }] of structure.places) {
     const container = containers.at(-1);
     const lost =

@@ -9,10 +9,11 @@ import { NeverRan } from './never-ran.ts';
 /** References that lead somewhere, but never to a value. Each is reported once for a field, however often it is written. */
 export function checkReferences(
   compilation: Compilation,
-  starts: readonly string[],
+  reached: ReadonlySet<string>,
   blocks: ReadonlyMap<string, BlockConfig>,
 ): void {
-  const order = new NeverRan(compilation, starts);
+  if (compilation.seen.length === 0) return;
+  const order = new NeverRan(compilation, reached);
   const reported = new Set<string>();
   for (const seen of compilation.seen) {
     const key = JSON.stringify([seen.site.path, seen.ref.text]);

@@ -2,7 +2,7 @@ import type { Compilation } from '../compilation.ts';
 import type { BlockConfig } from '../plan.ts';
 import { checkBlocks } from './blocks.ts';
 import { checkNames } from './names.ts';
-import { checkReach } from './reach.ts';
+import { checkReach, reachedFrom } from './reach.ts';
 import { checkReferences } from './references.ts';
 import { checkStarts } from './starts.ts';
 
@@ -15,6 +15,7 @@ export function runChecks(
   checkStarts(compilation, starts);
   checkNames(compilation);
   checkBlocks(compilation);
-  checkReach(compilation, starts);
-  checkReferences(compilation, starts, blocks);
+  const reached = reachedFrom(compilation.structure, starts);
+  checkReach(compilation, reached);
+  checkReferences(compilation, reached, blocks);
 }
