@@ -1,0 +1,110 @@
+import type { BlockConfig, Region } from '@heddle/core/blocks';
+import type { NewRun, Plan } from '@heddle/core';
+import type { Place, Replica } from '@heddle/core/run';
+import { targetOf } from '../executors/context.ts';
+import { startOutput } from '../executors/start.ts';
+import type {
+  ChildOutcome,
+  ChildRequest,
+  EngineExecutor,
+  ExecutorServices,
+  RunFacts,
+} from '../executors/services.ts';
+import { unknownType } from '../executors/unknown.ts';
+import { mockResult } from '../mocks/mock-result.ts';
+import { NO_MOCKS, parseMocks } from '../mocks/mocks.ts';
+import type { Job } from './job.ts';
+import type { PerformerParts } from './performer-parts.ts';
+import { declaredInputs } from './plan-facts.ts';
+import type { Reader } from './reader.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
+
+/** A run as its blocks reach out of it. */
+export interface ReachParts {
+  header: NewRun;
+  plan: Plan;
+  replica: () => Replica;
+  gate: PerformerParts['gate'];
+  /** Runs a child for the block at `place`, to its end. */
+  child(request: ChildRequest, place: Place, job: Job): Promise<ChildOutcome>;
+}
+
+/** What the blocks of one run reach: executors or mocks, sandbox, network, children. */
+export function reachOf(
+  parts: RuntimeParts,
+  run: ReachParts,
+): Pick<PerformerParts, 'executorOf' | 'services'> {
+  const { header, plan } = run;
+  const mocks = header.mocks === null ? NO_MOCKS : parseMocks(header.mocks);
+  const facts: RunFacts = {
+    variables: plan.variables,
+    env: parts.env,
+    depth: header.parent?.depth ?? 0,
+    codeLimits: parts.codeLimits,
+  };
+  return {
+    executorOf: (block, nth) => {
+      const scripted = mocks.valuesFor(block);
+      if (scripted) return inline(block, () => ({ output: {}, ...mockResult(block, scripted, nth) }));
+      return block.trigger ? starter(block, run, parts) : registered(block, parts);
+    },
+    services: (place, reader, job) => servicesOf({ parts, run, place, reader, job, facts }),
+  };
+}
+
+function inline(block: BlockConfig, execute: EngineExecutor['execute']): EngineExecutor {
+  return { types: [block.type], class: 'compute', execute };
+}
+
+function starter(block: BlockConfig, { replica, header }: ReachParts, parts: RuntimeParts): EngineExecutor {
+  const metadata = {
+    workflowId: header.workflowId,
+    executionId: header.runId,
+    startTime: new Date(header.createdMs).toISOString(),
+  };
+  return inline(block, () => {
+    const { input } = replica().ledger;
+    if ('v' in input) return { output: startOutput(block, input.v, metadata) };
+    return parts.values.load(input).then((loaded) => ({ output: startOutput(block, loaded, metadata) }));
+  });
+}
+
+function registered(block: BlockConfig, parts: RuntimeParts): EngineExecutor {
+  const executor = parts.registry.get(block.type);
+  if (!executor) throw unknownType(block);
+  return executor;
+}
+
+interface ServiceParts {
+  parts: RuntimeParts;
+  run: ReachParts;
+  place: Place;
+  reader: Reader;
+  job: Job;
+  facts: RunFacts;
+}
+
+function servicesOf({ parts, run, place, reader, job, facts }: ServiceParts): ExecutorServices {
+  const address = (): number[] => run.replica().index.addressOf(place.block, place.scope);
+  return {
+    sandbox: () => parts.code.gated((work) => run.gate(work, job.signal)),
+    egress: () => parts.egress(),
+    lookup: reader,
+    run: facts,
+    target: (port) => targetOf(regionAt(run.plan.skeleton, address()), address().at(-1) as number, port),
+    findChild: async (reference) => {
+      const found = await parts.definitions.find(reference);
+      if (!found) return undefined;
+      const { id, name } = found.plan.workflow;
+      return { workflowId: id, name, inputs: declaredInputs(found.plan) };
+    },
+    child: (request) => run.child(request, place, job),
+  };
+}
+
+function regionAt(region: Region, address: readonly number[]): Region {
+  let at = region;
+  for (let depth = 0; depth + 1 < address.length; depth += 2)
+    at = at.nodes[address[depth] as number]?.subflow?.body ?? at;
+  return at;
+}
