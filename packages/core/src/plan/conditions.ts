@@ -25,12 +25,12 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
   }
   reportUnusable(compilation, block, rows);
   return rows.map(({ id, title, value }): ConditionRow => {
-    if (isElse(title)) return { id, title, otherwise: true };
-    if (value.trim() === '') return { id, title, otherwise: false };
+    if (isElse(title)) return { id, otherwise: true, title };
+    if (value.trim() === '') return { id, otherwise: false, title };
     const { expression, findings } = compileExpression(value, compilation.context(site), 'condition');
     compilation.report(site, findings, 'expression');
     compilation.see(site, referencesIn(expression));
-    return { id, title, otherwise: false, expression };
+    return { expression, id, otherwise: false, title };
   });
 }
 

@@ -25,16 +25,16 @@ export function configureBlock(compilation: Compilation, place: Place): BlockCon
   const outputs = outputSchema(block, compilation.types);
   const apart = new Set([...(code ? ['code'] : []), ...(conditions ? ['conditions'] : [])]);
   return {
+    ...(code && { code }),
+    ...(conditions && { conditions }),
     containers: [...containers],
     id: block.id,
     name: block.name,
+    ...(outputs && { outputs }),
     params: isContainerType(block.type) ? {} : readParams(compilation, block, { trigger, apart }),
     sources: [...new Set((compilation.structure.into.get(block.id) ?? []).map(({ source }) => source))],
     trigger,
     type: block.type,
-    ...(code && { code }),
-    ...(conditions && { conditions }),
-    ...(outputs && { outputs }),
   };
 }
 

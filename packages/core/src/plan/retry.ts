@@ -43,7 +43,7 @@ export function retryPolicy(
   const usualMost = backoff === 1 ? waitMs : Math.max(waitMs, 60_000);
   const maxWaitMs = Math.floor(read('maxWaitMs', { least: waitMs, most: DAY_MS, usual: usualMost }));
   const jitter = read('jitter', { least: 0, most: 1, usual: 0 });
-  return { maxTries, waitMs, backoff, maxWaitMs, jitter };
+  return { backoff, jitter, maxTries, maxWaitMs, waitMs };
 }
 
 function cannotRetry(block: Block): boolean {

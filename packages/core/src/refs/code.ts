@@ -19,7 +19,7 @@ export function compileCode(
   else if (language === 'python') scanPython(finder, weaver);
   else bindText(finder, weaver);
   return {
-    code: { language, authored: code, code: weaver.finish(), bindings: weaver.bindings },
+    code: { authored: code, bindings: weaver.bindings, code: weaver.finish(), language },
     findings: finder.findings,
   };
 }
@@ -33,7 +33,7 @@ export function compileExpression(
   const finder = new SiteFinder(text, context, 'expression');
   const weaver = new Weaver(text, kind);
   new JavaScriptScanner(finder, weaver, true).scan();
-  const expression = { authored: text, code: withoutEnd(weaver.finish()), bindings: weaver.bindings };
+  const expression = { authored: text, bindings: weaver.bindings, code: withoutEnd(weaver.finish()) };
   return { expression, findings: finder.findings };
 }
 

@@ -66,7 +66,7 @@ function readVariable(tag: Tag, names: NameTable): Reading {
     ...(bracket > 0 ? parseSegment(`x${first.slice(bracket)}`).slice(1) : []),
     ...rest.flatMap(parseSegment),
   ];
-  return { kind: 'reference', ref: { kind: 'variable', text: tag.text, variable: variable.id, path } };
+  return { kind: 'reference', ref: { kind: 'variable', path, text: tag.text, variable: variable.id } };
 }
 
 /** `<loop…>` and `<parallel…>`: the innermost container of that kind around the reader, through any others. */
@@ -113,27 +113,29 @@ function insideReference(
     );
   }
   return {
-    kind: 'container',
-    text: tag.text,
     block: block.id,
-    up: branchesInside(block, context),
     field,
+    kind: 'container',
     path: rest,
+    text: tag.text,
+    up: branchesInside(block, context),
   };
 }
 
 function blockReference(tag: Tag, block: NamedBlock, context: TemplateContext): Reference {
   const path = tag.path === undefined ? [] : parsePath(tag.path);
-  return { kind: 'block', text: tag.text, block: block.id, ...cellAddress(block.id, context), path };
+  const { up, into } = cellAddress(block.id, context);
+  return { block: block.id, into, kind: 'block', path, text: tag.text, up };
 }
 
 function resultsReference(
   tag: Tag,
   block: NamedBlock,
-  what: { whole: boolean; path: PathStep[] },
+  { whole, path }: { whole: boolean; path: PathStep[] },
   context: TemplateContext,
 ): Reference {
-  return { kind: 'results', text: tag.text, block: block.id, ...cellAddress(block.id, context), ...what };
+  const { up, into } = cellAddress(block.id, context);
+  return { block: block.id, into, kind: 'results', path, text: tag.text, up, whole };
 }
 
 function invalid(tag: Tag, message: string): Reference {

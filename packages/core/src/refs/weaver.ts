@@ -44,7 +44,7 @@ export class Weaver {
   #env(name: string, site: Extract<Site, { kind: 'env' }>, surroundings: Surroundings): Binding {
     const bare = surroundings === 'code';
     const form = bare && this.#expression !== undefined ? 'literal' : 'text';
-    return { name, env: site.name, text: site.text, form, bare };
+    return { bare, env: site.name, form, name, text: site.text };
   }
 
   #reference(
@@ -52,10 +52,10 @@ export class Weaver {
     { ref }: Extract<Site, { kind: 'reference' }>,
     surroundings: Surroundings,
   ): Binding {
-    if (surroundings === 'pattern') return { name, ref, form: 'pattern' };
-    if (surroundings === 'code') return { name, ref, form: this.#expression === 'loop' ? 'loop' : 'value' };
-    if (this.#expression === undefined) return { name, ref, form: 'json' };
-    return { name, ref, form: 'quoted', quote: surroundings, kind: this.#expression };
+    if (surroundings === 'pattern') return { form: 'pattern', name, ref };
+    if (surroundings === 'code') return { form: this.#expression === 'loop' ? 'loop' : 'value', name, ref };
+    if (this.#expression === undefined) return { form: 'json', name, ref };
+    return { form: 'quoted', kind: this.#expression, name, quote: surroundings, ref };
   }
 }
 
