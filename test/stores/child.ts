@@ -2,14 +2,23 @@
 // It prints one JSON value per line.
 import type { EngineError, Json } from '@heddle/core';
 import { requestControl } from '../../packages/engine/src/store/control.ts';
+import { openPostgres } from '../../packages/engine/src/store/postgres/options.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
+import type { SharedStores } from '../../packages/engine/src/store/stores.ts';
 import { systemClock } from '../../packages/engine/src/clock.ts';
-import { entry, newRun, started } from '../support/run-data.ts';
+import { entry, log, newRun, record, started } from '../support/run-data.ts';
 
 const [command = '', data = '', argument = ''] = process.argv.slice(2);
 
 function print(value: Json): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
+}
+
+/** The stores that `data` names: a database, of which `schema` is used, or a folder. */
+async function shared(schema: string): Promise<SharedStores> {
+  return data.startsWith('postgresql:')
+    ? openPostgres({ url: data, schema })
+    : openStores({ data });
 }
 
 const commands: { [name: string]: () => Promise<void> | void } = {
@@ -63,6 +72,33 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     const { outcome } = await requestControl(stores.control, ask, { clock: systemClock, timeoutMs: 20_000 });
     print(outcome ?? null);
     stores.close();
+  },
+  /**
+   * Shares the stores (`argument`: schema, run and number of entries): prints whether it created the run, and writes its
+   * entries, record and log step by step, as others do with the same ones.
+   */
+  async share() {
+    const [schema = '', runId = '', count] = argument.split('|');
+    const { runs, close } = await shared(schema);
+    print(await runs.create(newRun(runId), started()));
+    for (let seq = 2; seq <= Number(count); seq += 1) {
+      await runs.upsert(
+        runId,
+        [seq - 1, seq, seq + 1].filter((one) => one > 1 && one <= Number(count)).map((one) => entry(one)),
+      );
+      await runs.saveRecord(record(runId, { seq }), [log(runId, 1, { startedMs: seq })]);
+    }
+    await close();
+  },
+  /** Shares the stores (`argument`: schema and run) and appends to the run without end, printing each number once it is committed. */
+  async append() {
+    const [schema = '', runId = ''] = argument.split('|');
+    const { runs } = await shared(schema);
+    await runs.create(newRun(runId), started());
+    for (let seq = 2; ; seq += 1) {
+      await runs.append(runId, [entry(seq), entry((seq += 1))]);
+      print(seq);
+    }
   },
   /** Follows run `r` until it has `argument` entries, printing the numbers as they come. */
   async read() {

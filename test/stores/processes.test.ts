@@ -1,57 +1,12 @@
-import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import type { Json } from '@heddle/core';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { entry, newRun, started } from '../support/run-data.ts';
 import { isOwned } from '../../packages/engine/src/store/lock.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import { dataFolder } from '../support/data-folder.ts';
+import { CHILD, child, start } from './process.ts';
 import { stores } from './stores.ts';
-
-const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
-
-interface Child {
-  pid: number;
-  /** What it has printed so far. */
-  lines: Json[];
-  errors: () => string;
-  /** Resolves once it has printed `count` lines. */
-  printed(count: number): Promise<Json[]>;
-  /** Ends it with SIGKILL; resolves once it is gone. */
-  kill(): Promise<void>;
-  /** Resolves with its exit code. */
-  ended: Promise<number | null>;
-}
-
-function child(...args: string[]): Child {
-  return start(process.execPath, ['--conditions=@heddle/source', CHILD, ...args]);
-}
-
-function start(command: string, args: string[]): Child {
-  const running = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
-  let errors = '';
-  running.stderr.on('data', (text: Buffer) => (errors += text.toString()));
-  const lines: Json[] = [];
-  createInterface({ input: running.stdout }).on('line', (line) => lines.push(JSON.parse(line) as Json));
-  const ended = new Promise<number | null>((resolve) => running.on('close', resolve));
-  const kill = async (): Promise<void> => {
-    running.kill('SIGKILL');
-    await ended;
-  };
-  onTestFinished(kill);
-  const printed = (count: number): Promise<Json[]> =>
-    vi.waitUntil(
-      () => {
-        if (errors !== '') throw new Error(errors);
-        return lines.length >= count && lines;
-      },
-      { timeout: 20_000 },
-    );
-  return { pid: running.pid as number, lines, errors: () => errors, printed, kill, ended };
-}
 
 describe('a data folder and the processes around it', () => {
   it('is locked while its owner lives, and free at once after kill -9', async () => {

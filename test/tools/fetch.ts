@@ -26,6 +26,8 @@ export type Search = { readonly found: Found } | { readonly found?: undefined; r
 type Env = Readonly<Record<string, string | undefined>>;
 
 const DOWNLOAD_MS = 300_000;
+/** The largest one takes four minutes on two free cores, and tests run beside it. */
+const BUILD_MS = 1_800_000;
 
 /** Where unpacked tools are kept: outside the repository, so that a fresh clone finds them filled. */
 function cacheFolder(env: Env): string {
@@ -45,18 +47,19 @@ function isExecutable(file: string): boolean {
   }
 }
 
-function onPath(command: string, env: Env): string | undefined {
-  const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
-  return folders.map((folder) => join(folder, command)).find(isExecutable);
+function onPath({ command, folders = [] }: Tool, env: Env): string | undefined {
+  const path = (env['PATH'] ?? '').split(delimiter).filter((folder) => folder !== '');
+  const known = folders.map((folder) => join('/', folder));
+  return [...path, ...known].map((folder) => join(folder, command)).find(isExecutable);
 }
 
 /** The last line of what a failed command said, or undefined where it succeeded. */
 function failure(
   command: string,
   args: readonly string[],
-  options: { cwd?: string; env: Env },
+  options: { cwd?: string; env: Env; timeout?: number },
 ): string | undefined {
-  const result = spawnSync(command, args, { ...options, encoding: 'utf8', timeout: DOWNLOAD_MS });
+  const result = spawnSync(command, args, { timeout: DOWNLOAD_MS, ...options, encoding: 'utf8' });
   if (result.error) return `${command}: ${result.error.message}`;
   if (result.status === 0) return undefined;
   const said = `${result.stdout}\n${result.stderr}`.trim().split('\n').at(-1);
@@ -74,7 +77,7 @@ function libraries(root: string): string[] {
 }
 
 function unpacked(tool: Tool, root: string, env: Env): Found | undefined {
-  const path = ['bin', 'usr/bin', 'usr/sbin', 'sbin']
+  const path = ['bin', 'usr/bin', 'usr/sbin', 'sbin', ...(tool.folders ?? [])]
     .map((folder) => join(root, folder, tool.command))
     .find(isExecutable);
   if (!path) return undefined;
@@ -111,9 +114,11 @@ function aptInstall(packages: readonly string[], root: string, env: Env): string
 }
 
 function goInstall(target: string, root: string, env: Env): string | undefined {
+  process.stderr.write(`Building ${target} with go, because it was not found. Minutes may pass, once.\n`);
   return failure('go', ['install', target], {
     cwd: root,
     env: { ...env, GOBIN: join(root, 'bin'), GOFLAGS: '' },
+    timeout: BUILD_MS,
   });
 }
 
@@ -147,7 +152,7 @@ export function fetchTool(name: string, tool: Tool, env: Env = process.env): Sea
     if (!search.found) reasons.push(`${how}: ${search.reason}`);
     return search.found;
   };
-  const path = onPath(tool.command, env);
+  const path = onPath(tool, env);
   const home = join(cacheFolder(env), name);
   const ready =
     attempt('PATH', path ? { path, env } : undefined) ?? attempt('cache', unpacked(tool, home, env));

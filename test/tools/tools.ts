@@ -4,11 +4,16 @@ export interface Tool {
   readonly command: string;
   /** Arguments that exit with 0 where the tool works on this machine. */
   readonly check: readonly string[];
+  /** Folders below the root of a system where it may stand, although they are on nobody's PATH. */
+  readonly folders?: readonly string[];
   readonly routes: readonly Route[];
 }
 
 /** Debian packages to download and unpack, or a Go package (`path@version`) to install. */
 export type Route = { readonly apt: readonly string[] } | { readonly go: string };
+
+/** Eager starts of workflows need at least 1.29. */
+const TEMPORAL_SERVER = 'v1.31.2';
 
 /** The system tools that tests use. Nothing else may be asked of a machine beside Node and npm. */
 export const TOOLS: Readonly<Record<string, Tool>> = {
@@ -16,5 +21,41 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
     command: 'bwrap',
     check: ['--unshare-all', '--ro-bind', '/', '/', '/bin/true'],
     routes: [{ apt: ['bubblewrap', 'libcap2', 'libselinux1', 'libpcre2-8-0'] }],
+  },
+  postgres: {
+    command: 'postgres',
+    check: ['--version'],
+    folders: [17, 16, 15, 14].map((version) => `usr/lib/postgresql/${version}/bin`),
+    // With the libraries that a bare Debian does not have; those of its compiler to machine code are not needed.
+    routes: [
+      {
+        apt: [
+          'postgresql-15',
+          'libpq5',
+          'libicu72',
+          'libssl3',
+          'libxml2',
+          'libldap-2.5-0',
+          'libsasl2-2',
+          'libgssapi-krb5-2',
+          'libkrb5-3',
+          'libk5crypto3',
+          'libkrb5support0',
+          'libkeyutils1',
+          'libcom-err2',
+        ],
+      },
+    ],
+  },
+  // Their names are common, so each is checked by a command that no other program of that name has.
+  'temporal-server': {
+    command: 'server',
+    check: ['validate-dynamic-config', '--help'],
+    routes: [{ go: `go.temporal.io/server/cmd/server@${TEMPORAL_SERVER}` }],
+  },
+  'temporal-sql': {
+    command: 'sql',
+    check: ['update-schema', '--help'],
+    routes: [{ go: `go.temporal.io/server/cmd/tools/sql@${TEMPORAL_SERVER}` }],
   },
 };

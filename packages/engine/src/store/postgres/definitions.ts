@@ -1,0 +1,109 @@
+import type { DefinitionStore, Deployment, Json } from '@heddle/core';
+import { sql } from 'kysely';
+import { parseStored, planUnknown } from '../faults.ts';
+import type { Database } from './database.ts';
+import { FOREIGN_KEY, stateOf } from './failure.ts';
+
+type NewDeployment = Parameters<DefinitionStore['deploy']>[0];
+
+/** Plans and deployments in PostgreSQL. */
+export class PostgresDefinitionStore implements DefinitionStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async putPlan(hash: string, plan: Json): Promise<void> {
+    const query = this.#database.build
+      .insertInto('plans')
+      .values({ hash, plan: JSON.stringify(plan) })
+      .onConflict((there) => there.column('hash').doNothing());
+    await this.#database.run(query);
+  }
+
+  async plan(hash: string): Promise<Json | undefined> {
+    const query = this.#database.build.selectFrom('plans').select('plan').where('hash', '=', hash);
+    const [row] = (await this.#database.run(query)).rows;
+    return row && parseStored(row.plan, `plan "${hash}"`);
+  }
+
+  async deploy(deployment: NewDeployment): Promise<number> {
+    const { workflowId, planHash } = deployment;
+    const refused = (error: unknown): unknown =>
+      stateOf(error) === FOREIGN_KEY ? planUnknown(workflowId, planHash) : error;
+    for (;;) {
+      const [row] = (await this.#database.run(this.#deploy(deployment), refused)).rows;
+      if (row) return row.version;
+      // Another process took the number in the same moment, so now there is a newer newest version.
+    }
+  }
+
+  async find(workflow: string, version?: number): Promise<Deployment | undefined> {
+    const { build } = this.#database;
+    const byId = build
+      .selectFrom('deployments')
+      .select('workflow_id')
+      .where('workflow_id', '=', workflow)
+      .limit(1);
+    const query = build
+      .selectFrom('deployments')
+      .select(['workflow_id as workflowId', 'name', 'version', 'plan_hash as planHash'])
+      .where((eb) => eb('workflow_id', '=', eb.fn.coalesce(byId, this.#named(workflow))))
+      .$if(version !== undefined, (db) => db.where('version', '=', version as number))
+      .orderBy('version', 'desc')
+      .limit(1);
+    return (await this.#database.run(query)).rows[0];
+  }
+
+  /** The name of a workflow is the one of its newest version; of several workflows, the one deployed last has it. */
+  #named(name: string) {
+    return this.#database.build
+      .selectFrom('deployments as d')
+      .select('d.workflow_id')
+      .where('d.name', '=', name)
+      .where('d.version', '=', (eb) =>
+        eb
+          .selectFrom('deployments as other')
+          .select((of) => of.fn.max('other.version').as('newest'))
+          .whereRef('other.workflow_id', '=', 'd.workflow_id'),
+      )
+      .orderBy('d.position', 'desc')
+      .limit(1);
+  }
+
+  /** Gives the version; nothing when its number was taken meanwhile. */
+  #deploy({ workflowId, name, planHash, atMs }: NewDeployment) {
+    return this.#database.build
+      .with('newest', (db) =>
+        db
+          .selectFrom('deployments')
+          .select(['version', 'plan_hash'])
+          .where('workflow_id', '=', workflowId)
+          .orderBy('version', 'desc')
+          .limit(1),
+      )
+      .with('same', (db) => db.selectFrom('newest').select('version').where('plan_hash', '=', planHash))
+      .with('added', (db) =>
+        db
+          .insertInto('deployments')
+          .columns(['workflow_id', 'version', 'name', 'plan_hash', 'deployed_ms'])
+          .expression(
+            db
+              .selectNoFrom([
+                sql<string>`${workflowId}::text`.as('workflow_id'),
+                sql<number>`coalesce((select version from newest), 0) + 1`.as('version'),
+                sql<string>`${name}::text`.as('name'),
+                sql<string>`${planHash}::text`.as('plan_hash'),
+                sql<number>`${atMs}::bigint`.as('deployed_ms'),
+              ])
+              .where((no) => no.not(no.exists(no.selectFrom('same').select('version')))),
+          )
+          .onConflict((taken) => taken.columns(['workflow_id', 'version']).doNothing())
+          .returning('version'),
+      )
+      .selectFrom('added')
+      .select('version')
+      .unionAll((db) => db.selectFrom('same').select('version'));
+  }
+}

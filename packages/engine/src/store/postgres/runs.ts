@@ -1,0 +1,172 @@
+import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
+import { sql } from 'kysely';
+import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
+import { entryTwice, journalCorrupt, parseStored, unknownRun } from '../faults.ts';
+import { isEnded, readJournal, readTail, toRows } from '../journal.ts';
+import type { JournalRow } from '../journal.ts';
+import type { LocalRunStore } from '../stores.ts';
+import type { Database } from './database.ts';
+import { NOT_NULL, stateOf, UNIQUE } from './failure.ts';
+import { addLogs, insertEntries, numberOf } from './run-queries.ts';
+
+/** Runs in PostgreSQL. Each call is one statement, so it is done as a whole or not at all. */
+export class PostgresRunStore implements LocalRunStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async create(run: NewRun, first: Entry): Promise<boolean> {
+    const { runId, workflowId, createdMs } = run;
+    const row = {
+      run_id: runId,
+      workflow_id: workflowId,
+      created_ms: createdMs,
+      header: JSON.stringify(run),
+    };
+    const query = this.#database.build
+      .with('created', (db) =>
+        db
+          .insertInto('runs')
+          .values(row)
+          .onConflict((taken) => taken.column('run_id').doNothing())
+          .returning('number'),
+      )
+      .insertInto('journal')
+      .columns(['run', 'seq', 'entry'])
+      .expression((eb) =>
+        eb
+          .selectFrom('created')
+          .select([
+            'number',
+            sql<number>`${first.seq}::bigint`.as('seq'),
+            sql<string>`${JSON.stringify(first)}::text`.as('entry'),
+          ]),
+      );
+    return (await this.#database.run(query)).changed === 1;
+  }
+
+  async append(runId: string, entries: readonly Entry[]): Promise<void> {
+    const insert = insertEntries(this.#database.build, runId, toRows(entries));
+    await this.#database.run(insert, (error) => refusal(error, runId));
+  }
+
+  async upsert(runId: string, entries: readonly Entry[]): Promise<void> {
+    // In one order, so that two writers of the same entries never wait for each other.
+    const rows = toRows(entries).toSorted((a, b) => a.seq - b.seq);
+    const insert = insertEntries(this.#database.build, runId, rows).onConflict((there) =>
+      there.columns(['run', 'seq']).doNothing(),
+    );
+    await this.#database.run(insert, (error) => refusal(error, runId));
+  }
+
+  async journal(runId: string): Promise<Entry[]> {
+    return readJournal(runId, await this.#rows(runId, -1));
+  }
+
+  async tail(runId: string, afterSeq: number): Promise<Entry[]> {
+    const rows = await this.#rows(runId, afterSeq);
+    return afterSeq < 0 ? readJournal(runId, rows) : readTail(runId, rows, afterSeq);
+  }
+
+  async header(runId: string): Promise<NewRun | undefined> {
+    const query = this.#database.build.selectFrom('runs').select('header').where('run_id', '=', runId);
+    const [row] = (await this.#database.run(query)).rows;
+    return row && parseStored(row.header, `header of run "${runId}"`);
+  }
+
+  async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<void> {
+    const { runId, status, seq } = record;
+    const projection = { status, ended: isEnded(status), record_seq: seq, record: JSON.stringify(record) };
+    const query = this.#database.build
+      .with('saved', (db) =>
+        db
+          .updateTable('runs')
+          .set(projection)
+          .where('run_id', '=', runId)
+          .where((eb) => eb.or([eb('record_seq', 'is', null), eb('record_seq', '<=', seq)]))
+          .returning('number'),
+      )
+      .with('added', (db) => addLogs(db, logs))
+      .selectFrom('runs')
+      .select('number')
+      .where('run_id', '=', runId);
+    const { rows } = await this.#database.run(query);
+    if (rows.length === 0) throw unknownRun(runId);
+  }
+
+  async record(runId: string): Promise<RunRecord | undefined> {
+    const query = this.#database.build.selectFrom('runs').select('record').where('run_id', '=', runId);
+    const text = (await this.#database.run(query)).rows[0]?.record;
+    return text == null ? undefined : parseStored(text, `record of run "${runId}"`);
+  }
+
+  async logs(runId: string): Promise<BlockLog[]> {
+    const query = this.#database.build
+      .selectFrom('logs')
+      .select('log')
+      .where('run', '=', numberOf(this.#database.build, runId))
+      .orderBy('execution_order');
+    const { rows } = await this.#database.run(query);
+    return rows.map(({ log }) => parseStored(log, `log of run "${runId}"`));
+  }
+
+  async list(query: RunQuery): Promise<{ runs: RunRecord[]; cursor: string | undefined }> {
+    const limit = pageLimit(query);
+    const { rows } = await this.#database.run(this.#page(query, limit + 1));
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    return {
+      runs: rows.slice(0, limit).map((row) => parseStored(row.record, `record of run "${row.run_id}"`)),
+      cursor: last && encodeCursor({ createdMs: last.created_ms, runId: last.run_id }),
+    };
+  }
+
+  async open(): Promise<string[]> {
+    const query = this.#database.build
+      .selectFrom('runs')
+      .select('run_id')
+      .where('ended', '=', sql.lit(false))
+      .orderBy('created_ms')
+      .orderBy('run_id');
+    return (await this.#database.run(query)).rows.map((row) => row.run_id);
+  }
+
+  #page({ workflowId, status, ...query }: RunQuery, rows: number) {
+    const after = decodeCursor(query);
+    return this.#database.build
+      .selectFrom('runs')
+      .select(['run_id', 'created_ms', 'record'])
+      .where('record', 'is not', null)
+      .$narrowType<{ record: string }>()
+      .$if(workflowId !== undefined, (db) => db.where('workflow_id', '=', workflowId as string))
+      .$if(status !== undefined, (db) => db.where(sql<boolean>`status = any(${status}::text[])`))
+      .$if(after !== undefined, (db) =>
+        db.where(sql<boolean>`(created_ms, run_id) < (${after?.createdMs}::bigint, ${after?.runId}::text)`),
+      )
+      .orderBy('created_ms', 'desc')
+      .orderBy('run_id', 'desc')
+      .limit(rows);
+  }
+
+  async #rows(runId: string, afterSeq: number): Promise<JournalRow[]> {
+    const query = this.#database.build
+      .selectFrom('journal')
+      .select(['seq', 'entry'])
+      .where('run', '=', numberOf(this.#database.build, runId))
+      .where('seq', '>', afterSeq)
+      .orderBy('seq');
+    const { rows } = await this.#database.run(query);
+    // Created with its first entry, so a run without entries has lost them.
+    if (rows.length === 0 && afterSeq < 0 && (await this.header(runId))) {
+      throw journalCorrupt(runId, 'it has no entries');
+    }
+    return rows;
+  }
+}
+
+function refusal(error: unknown, runId: string): unknown {
+  const state = stateOf(error);
+  if (state === NOT_NULL) return unknownRun(runId);
+  return state === UNIQUE ? entryTwice(runId) : error;
+}

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
+import { openPostgres } from '@heddle/engine/stores';
+import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { asSuperuser, hasPostgres, postgresDatabase, postgresServer } from '../support/postgres.ts';
+import { entry, newRun, started } from '../support/run-data.ts';
+
+const PASSWORD = 'very-secret-7';
+
+let url = '';
+
+async function open(more: Partial<PostgresOptions> = {}): Promise<SharedStores> {
+  const stores = await openPostgres({ url, schema: `s ${randomUUID()}`, ...more });
+  onTestFinished(() => stores.close());
+  return stores;
+}
+
+/** What `query` gives in the database of these tests. */
+async function rows(query: string): Promise<unknown[]> {
+  const server = await postgresServer();
+  return asSuperuser({ ...server, url: () => url }, query);
+}
+
+function urlWith(change: (changed: URL) => void): string {
+  const changed = new URL(url);
+  change(changed);
+  return changed.href;
+}
+
+/** The error of `work`, which has `code` and no password anywhere in it. */
+async function expectFault(work: () => unknown, code: string): Promise<Error> {
+  const error = await (async () => work())().then(
+    () => expect.fail(`${code} was expected`),
+    (thrown: unknown) => thrown as Error,
+  );
+  expect(error).toMatchObject({ code });
+  const all = inspect(error, { depth: 20, showHidden: true });
+  for (const secret of [PASSWORD, new URL(url).password]) expect(all).not.toContain(secret);
+  return error;
+}
+
+describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
+  beforeAll(async () => {
+    url = await postgresDatabase();
+  });
+
+  it('is told when nobody listens, when nobody answers, and when the host is not known', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    silent.on('connection', (socket) => socket.destroy());
+    const at = (host: string): string => `postgresql://me:${PASSWORD}@${host}/db`;
+    expect((await expectFault(() => open({ url: at('127.0.0.1:1') }), 'DATA_UNREACHABLE')).message).toBe(
+      'The database "db" at 127.0.0.1:1 cannot be used: nobody listens there. Start it, or correct the host and the port.',
+    );
+    await expectFault(() => open({ url: at(`127.0.0.1:${port}`) }), 'DATA_UNREACHABLE');
+    expect(
+      (await expectFault(() => open({ url: at('no.such.host.invalid') }), 'DATA_UNREACHABLE')).message,
+    ).toMatch(/host .*(not known|cannot be looked up)/);
+  });
+
+  it('is told when it refuses the user or the password, or has no such database', async () => {
+    const wrong = [
+      urlWith((changed) => (changed.password = PASSWORD)),
+      urlWith((changed) => (changed.username = 'nobody-at-all')),
+      urlWith((changed) => (changed.password = '')),
+    ];
+    for (const one of wrong) {
+      const { message } = await expectFault(() => open({ url: one }), 'DATA_UNREACHABLE');
+      expect(message).toMatch(/refuses the user "(heddle|nobody-at-all)"\. Check the user, the password/);
+    }
+    const nowhere = urlWith((changed) => (changed.pathname = '/nowhere'));
+    expect((await expectFault(() => open({ url: nowhere }), 'DATA_UNREACHABLE')).message).toContain(
+      'it has no database "nowhere". Create it',
+    );
+  });
+
+  it.each([
+    { url: `mysql://me:${PASSWORD}@host/db` },
+    { url: `postgresql://me:${PASSWORD}@host:port/db` },
+    { url: '' },
+    { schema: '' },
+    { schema: 'x'.repeat(64) },
+    { maxConnections: 0 },
+    { maxConnections: 1.5 },
+  ])('is not asked with %o: OPTIONS_INVALID', async (options) => {
+    await expectFault(() => open(options), 'OPTIONS_INVALID');
+  });
+
+  it('is refused when the schema is of a newer version, and left as it is', async () => {
+    const schema = `s ${randomUUID()}`;
+    await (await open({ schema })).close();
+    await rows(`UPDATE "${schema}".format SET format = 99`);
+    const { message } = await expectFault(() => open({ schema }), 'DATA_FORMAT_UNSUPPORTED');
+    expect(message).toMatch(
+      /it has format 99, and this version of Heddle knows formats up to 1\. Use the newer/,
+    );
+    expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 99 }]);
+  });
+
+  it("is refused when the schema is somebody else's, and taken when it is empty", async () => {
+    await rows('CREATE SCHEMA theirs; CREATE TABLE theirs.plans (x integer)');
+    const { message } = await expectFault(() => open({ schema: 'theirs' }), 'DATA_FORMAT_UNSUPPORTED');
+    expect(message).toMatch(/"theirs".*has tables, but not those of Heddle\. Choose another schema/);
+    await rows('CREATE SCHEMA "prepared ""one"""');
+    expect(await (await open({ schema: 'prepared "one"' })).runs.open()).toEqual([]);
+  });
+
+  it('is refused when its encoding cannot hold every text', async () => {
+    const server = await postgresServer();
+    const name = `ascii_${randomUUID().replaceAll('-', '')}`;
+    await asSuperuser(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'SQL_ASCII'`);
+    onTestFinished(async () => void (await asSuperuser(server, `DROP DATABASE ${name}`)));
+    const { message } = await expectFault(() => open({ url: server.url(name) }), 'DATA_FORMAT_UNSUPPORTED');
+    expect(message).toContain('encoding SQL_ASCII. Use a database with UTF8');
+  });
+
+  it('says DATA_UNWRITABLE when the user may not, or nobody may', async () => {
+    const user = `user_${randomUUID().replaceAll('-', '')}`;
+    await rows(`CREATE USER ${user} PASSWORD '${PASSWORD}'`);
+    onTestFinished(async () => void (await rows(`DROP USER ${user}`)));
+    const theirs = urlWith((changed) => {
+      changed.username = user;
+      changed.password = PASSWORD;
+    });
+    expect((await expectFault(() => open({ url: theirs }), 'DATA_UNWRITABLE')).message).toContain(
+      `the user "${user}" may not do that. Let it create schemas`,
+    );
+    const schema = `s ${randomUUID()}`;
+    await (await open({ schema })).close();
+    await rows(
+      `GRANT USAGE ON SCHEMA "${schema}" TO ${user}; GRANT SELECT ON ALL TABLES IN SCHEMA "${schema}" TO ${user}`,
+    );
+    const reader = await open({ url: theirs, schema });
+    expect(await reader.runs.open()).toEqual([]);
+    await expectFault(() => reader.values.put('1'), 'DATA_UNWRITABLE');
+    await reader.close();
+    const readOnly = urlWith((changed) =>
+      changed.searchParams.set('options', '-c default_transaction_read_only=on'),
+    );
+    const still = await open({ url: readOnly, schema });
+    expect((await expectFault(() => still.values.put('1'), 'DATA_UNWRITABLE')).message).toContain(
+      'may only be read',
+    );
+    await rows(`DROP OWNED BY ${user}`);
+  });
+
+  it('says what became of data that somebody has changed', async () => {
+    const schema = `s ${randomUUID()}`;
+    const { runs } = await open({ schema });
+    await runs.create(newRun('r'), started());
+    await runs.append('r', [entry(2), entry(3)]);
+    await rows(`DELETE FROM "${schema}".journal WHERE seq = 2`);
+    await expectFault(() => runs.journal('r'), 'JOURNAL_CORRUPT');
+    await rows(`UPDATE "${schema}".journal SET entry = 'x'`);
+    await expectFault(() => runs.tail('r', 2), 'JOURNAL_CORRUPT');
+    await rows(`DELETE FROM "${schema}".journal`);
+    await expectFault(() => runs.journal('r'), 'JOURNAL_CORRUPT');
+    await rows(`DROP TABLE "${schema}".journal`);
+    const { message } = await expectFault(() => runs.journal('r'), 'DATA_FORMAT_UNSUPPORTED');
+    expect(message).toContain(`the schema "${schema}" is no longer as Heddle made it`);
+  });
+
+  it('takes no NUL in an id', async () => {
+    const { runs } = await open();
+    await expectFault(() => runs.create(newRun('a\0b'), started()), 'OPTIONS_INVALID');
+  });
+});

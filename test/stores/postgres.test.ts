@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { openPostgres } from '@heddle/engine/stores';
+import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
+import { describeDefinitionStore } from '../conformance/definition-store.ts';
+import { describeRunStore } from '../conformance/run-store.ts';
+import { describeValueStore } from '../conformance/value-store.ts';
+import { asSuperuser, hasPostgres, postgresDatabase, postgresServer } from '../support/postgres.ts';
+import { entry, log, newRun, record, started } from '../support/run-data.ts';
+import { child } from './process.ts';
+
+let url = '';
+
+/** Stores in a schema of their own, unless one is named; closed when the test has finished. */
+async function open(more: Partial<PostgresOptions> = {}): Promise<SharedStores> {
+  const stores = await openPostgres({ url, schema: `s ${randomUUID()}`, ...more });
+  onTestFinished(() => stores.close());
+  return stores;
+}
+
+/** What `query` gives in the database of these tests. */
+async function rows(query: string): Promise<unknown[]> {
+  const { pathname } = new URL(url);
+  const server = await postgresServer();
+  return asSuperuser({ ...server, url: () => server.url(pathname.slice(1)) }, query);
+}
+
+/** Cuts the connections of our stores that are idle, or wait for a lock; gives how many. */
+async function cutConnections(state: 'idle' | 'active'): Promise<number> {
+  const waiting = state === 'active' ? "AND wait_event_type = 'Lock'" : '';
+  const cut = await rows(
+    `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database()
+     AND pid <> pg_backend_pid() AND state = '${state}' ${waiting}`,
+  );
+  return cut.length;
+}
+
+describe.skipIf(!hasPostgres)('PostgreSQL', () => {
+  beforeAll(async () => {
+    url = await postgresDatabase();
+  });
+
+  describeRunStore('postgres', async () => (await open()).runs);
+  describeValueStore('postgres', async () => (await open()).values);
+  describeDefinitionStore('postgres', async () => (await open()).definitions);
+
+  describe('several openers', () => {
+    it('make the tables once when they start at once, and see what each other writes', async () => {
+      const schema = `s ${randomUUID()}`;
+      const opened = await Promise.all(Array.from({ length: 8 }, () => open({ schema, maxConnections: 2 })));
+      const [first, second] = opened as [SharedStores, SharedStores];
+      await first.runs.create(newRun('r'), started());
+      await second.runs.append('r', [entry(2)]);
+      expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
+      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 1 }]);
+    });
+
+    it('give one version to each plan when they deploy at once', async () => {
+      const schema = `s ${randomUUID()}`;
+      const [one, two] = [await open({ schema }), await open({ schema })];
+      const plans = Array.from({ length: 10 }, (_, index) => `p${index}`);
+      for (const hash of plans) await one.definitions.putPlan(hash, { hash });
+      const deploy = async (stores: SharedStores, planHash: string) =>
+        stores.definitions.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
+      const versions = await Promise.all(plans.map((hash, at) => deploy(at % 2 ? one : two, hash)));
+      expect(versions.toSorted((a, b) => a - b)).toEqual(plans.map((_, index) => index + 1));
+      const again = await Promise.all([deploy(one, 'p0'), deploy(two, 'p0'), deploy(one, 'p0')]);
+      expect(new Set(again).size).toBe(1);
+    });
+  });
+
+  describe('several processes', () => {
+    it('create a run once, write the same entries at once, and have each once, in order', async () => {
+      const schema = `s ${randomUUID()}`;
+      const writers = Array.from({ length: 3 }, () => child('share', url, `${schema}|r|300`));
+      const created = await Promise.all(writers.map(async (one) => (await one.printed(1))[0]));
+      expect(created.filter((is) => is === true)).toHaveLength(1);
+      for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
+      const { runs } = await open({ schema });
+      expect((await runs.journal('r')).map((one) => one.seq)).toEqual(
+        Array.from({ length: 300 }, (_, index) => index + 1),
+      );
+      expect(await runs.record('r')).toMatchObject({ seq: 300 });
+      expect(await runs.logs('r')).toMatchObject([{ startedMs: 300 }]);
+    });
+
+    it('lose nothing that was written when one of them is killed, and do not wait for it', async () => {
+      const schema = `s ${randomUUID()}`;
+      const writer = child('append', url, `${schema}|r`);
+      await writer.printed(50);
+      await writer.kill();
+      const last = writer.lines.at(-1) as number;
+      const { runs } = await open({ schema });
+      const seqs = (await runs.journal('r')).map((one) => one.seq);
+      expect(seqs.length).toBeGreaterThanOrEqual(last);
+      expect(seqs.length % 2).toBe(1);
+      await runs.append('r', [entry(seqs.length + 1)]);
+    });
+  });
+
+  describe('connections', () => {
+    it('that are lost while unused are replaced', async () => {
+      const stores = await open({ maxConnections: 1 });
+      await stores.runs.create(newRun('r'), started());
+      await cutConnections('idle');
+      await expect.poll(() => stores.runs.open()).toEqual(['r']);
+    });
+
+    it('that are lost in the midst of a write say so, and the next call has a new one', async () => {
+      const schema = `s ${randomUUID()}`;
+      const stores = await open({ schema, maxConnections: 1 });
+      const other = new Client({ connectionString: url });
+      await other.connect();
+      onTestFinished(() => other.end());
+      await other.query(`BEGIN; LOCK TABLE "${schema}".plans`);
+      const write = (async () => stores.definitions.putPlan('p', 1))().catch((error: unknown) => error);
+      await expect.poll(() => cutConnections('active')).toBe(1);
+      expect(await write).toMatchObject({
+        code: 'DATA_UNREACHABLE',
+        message: expect.stringMatching(/connection was lost, so the last write may be done or not/) as string,
+      });
+      await other.query('ROLLBACK');
+      await stores.definitions.putPlan('p', 1);
+      expect(await stores.definitions.plan('p')).toBe(1);
+    });
+
+    it('are never more than asked for', async () => {
+      const stores = await open({ maxConnections: 2 });
+      const ids = Array.from({ length: 30 }, (_, index) => `r${index}`);
+      await Promise.all(ids.map(async (id) => stores.runs.create(newRun(id), started())));
+      expect(await stores.runs.open()).toHaveLength(30);
+    });
+  });
+
+  describe('close', () => {
+    it('waits for what is under way, may be called again, and refuses what comes later', async () => {
+      const schema = `s ${randomUUID()}`;
+      const stores = await open({ schema, maxConnections: 1 });
+      const writes = Array.from({ length: 20 }, async (_, index) =>
+        stores.runs.create(newRun(`r${index}`), started()),
+      );
+      await Promise.all([stores.close(), stores.close()]);
+      expect(await Promise.all(writes)).toEqual(writes.map(() => true));
+      await expect((async () => stores.runs.open())()).rejects.toMatchObject({ code: 'ENGINE_CLOSED' });
+      expect(await (await open({ schema })).runs.open()).toHaveLength(20);
+    });
+  });
+
+  it('takes large writes in one statement, each wholly or not at all', async () => {
+    const { runs } = await open();
+    await runs.create(newRun('r'), started());
+    const many = Array.from({ length: 20_000 }, (_, index) => entry(index + 2));
+    await runs.append('r', many);
+    await expect((async () => runs.append('r', [entry(20_002), entry(5)]))()).rejects.toThrow(/twice/);
+    expect(await runs.journal('r')).toHaveLength(20_001);
+    const logs = Array.from({ length: 5000 }, (_, index) => log('r', index));
+    await runs.saveRecord(record('r'), [...logs, log('r', 7, { tries: 3 })]);
+    expect((await runs.logs('r'))[7]).toMatchObject({ tries: 3 });
+  });
+});

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Json } from '@heddle/core';
+import { onTestFinished, vi } from 'vitest';
+
+/** The program of `child`. */
+export const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
+
+/** A process that prints one JSON value per line. */
+export interface Child {
+  pid: number;
+  /** What it has printed so far. */
+  lines: Json[];
+  errors: () => string;
+  /** Resolves once it has printed `count` lines. */
+  printed(count: number): Promise<Json[]>;
+  /** Ends it with SIGKILL; resolves once it is gone. */
+  kill(): Promise<void>;
+  /** Resolves with its exit code. */
+  ended: Promise<number | null>;
+}
+
+/** A process that carries out a command of child.ts; killed when the test has finished. */
+export function child(...args: string[]): Child {
+  return start(process.execPath, ['--conditions=@heddle/source', CHILD, ...args]);
+}
+
+/** Any process that prints one JSON value per line; killed when the test has finished. */
+export function start(command: string, args: string[]): Child {
+  const running = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  let errors = '';
+  running.stderr.on('data', (text: Buffer) => (errors += text.toString()));
+  const lines: Json[] = [];
+  createInterface({ input: running.stdout }).on('line', (line) => lines.push(JSON.parse(line) as Json));
+  const ended = new Promise<number | null>((resolve) => running.on('close', resolve));
+  const kill = async (): Promise<void> => {
+    running.kill('SIGKILL');
+    await ended;
+  };
+  onTestFinished(kill);
+  const printed = (count: number): Promise<Json[]> =>
+    vi.waitUntil(
+      () => {
+        if (errors !== '') throw new Error(errors);
+        return lines.length >= count && lines;
+      },
+      { timeout: 20_000 },
+    );
+  return { pid: running.pid as number, lines, errors: () => errors, printed, kill, ended };
+}

@@ -1,0 +1,189 @@
+import { spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isMainThread } from 'node:worker_threads';
+import { Client } from 'pg';
+import type { Found } from '../tools/fetch.ts';
+
+/** A PostgreSQL for tests, on this machine only. */
+export interface PostgresServer {
+  readonly host: string;
+  readonly port: number;
+  /** The superuser. */
+  readonly user: string;
+  readonly password: string;
+  url(database: string): string;
+}
+
+interface Facts {
+  host: string;
+  port: number;
+  user: string;
+  password: string;
+}
+
+/** PostgreSQL refuses to run as root, so root starts it as this user ("nobody"), who owns nothing else of it. */
+const NOBODY = { uid: 65_534, gid: 65_534 };
+const START_MS = 60_000;
+const POLL_MS = 25;
+
+/** Nothing in it has to outlive the tests, so nothing waits for the disk. */
+const SETTINGS = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  wal_level: 'minimal',
+  max_wal_senders: '0',
+  max_connections: '300',
+  shared_buffers: '64MB',
+  jit: 'off',
+  timezone: 'GMT',
+  log_timezone: 'GMT',
+  unix_socket_directories: '',
+  listen_addresses: '127.0.0.1',
+};
+
+/**
+ * Starts the server, and stops it and removes its folder once process $1 is gone, however it went: $2 the folder, from $3 on
+ * the command.
+ */
+const KEEPER = `
+owner=$1; folder=$2; shift 2
+"$@" & server=$!
+# A user who may not send signals to the run still sees its process.
+lives() { kill -0 "$owner" 2>/dev/null || [ -d "/proc/$owner" ]; }
+while lives && kill -0 "$server" 2>/dev/null; do sleep 0.5; done
+kill -INT "$server" 2>/dev/null; wait "$server"
+rm -rf "$folder"`;
+
+/**
+ * The server of the test run that process `owner` is (its workers are its children), the same for everybody who asks:
+ * started by the first one, gone with the run.
+ */
+export async function serverOf(
+  tool: Found,
+  owner = isMainThread ? process.ppid : process.pid,
+): Promise<PostgresServer> {
+  const folder = join(tmpdir(), `heddle-postgres-${owner}-${startOf(owner)}`);
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    return served(await factsIn(folder));
+  }
+  try {
+    const facts = await start(tool, folder, owner);
+    tell(folder, { facts });
+    return served(facts);
+  } catch (error) {
+    tell(folder, { failure: String(error) });
+    throw error;
+  }
+}
+
+function served(facts: Facts): PostgresServer {
+  const { host, port, user, password } = facts;
+  return { ...facts, url: (database) => `postgresql://${user}:${password}@${host}:${port}/${database}` };
+}
+
+/** Ids of processes are used again; with its start, where the system tells it, one is meant. */
+function startOf(pid: number): string {
+  const file = `/proc/${pid}/stat`;
+  return existsSync(file) ? (readFileSync(file, 'utf8').split(') ').at(-1)?.split(' ')[19] ?? '') : '';
+}
+
+function tell(folder: string, what: { facts: Facts } | { failure: string }): void {
+  writeFileSync(join(folder, 'told.new'), JSON.stringify(what), { mode: 0o600 });
+  renameSync(join(folder, 'told.new'), join(folder, 'told.json'));
+}
+
+async function factsIn(folder: string): Promise<Facts> {
+  const file = join(folder, 'told.json');
+  for (let waited = 0; !existsSync(file); waited += POLL_MS) {
+    if (waited > START_MS) throw new Error(`Whoever starts PostgreSQL in ${folder} does not come to an end.`);
+    await sleep(POLL_MS);
+  }
+  const told = JSON.parse(readFileSync(file, 'utf8')) as { facts?: Facts; failure?: string };
+  if (told.facts) return told.facts;
+  throw new Error(`PostgreSQL did not start: ${told.failure}`);
+}
+
+async function start(tool: Found, folder: string, owner: number): Promise<Facts> {
+  const as: { uid?: number; gid?: number } = process.getuid?.() === 0 ? NOBODY : {};
+  const { bin, env } = programFor(as, tool, folder);
+  const facts = { host: '127.0.0.1', port: await freePort(), user: 'heddle', password: randomUUID() };
+  const data = join(folder, 'data');
+  const secret = join(folder, 'password');
+  writeFileSync(secret, facts.password);
+  mkdirSync(data, { mode: 0o700 });
+  const log = openSync(join(folder, 'log'), 'a');
+  if (as.uid !== undefined) spawnSync('chown', ['-R', `${as.uid}:${as.gid}`, folder]);
+  const given = ['--auth=scram-sha-256', `--username=${facts.user}`, `--pwfile=${secret}`];
+  const init = ['--pgdata', data, '--no-sync', '--no-locale', '--encoding=UTF8', ...given];
+  const made = spawnSync(join(bin, 'initdb'), init, { ...as, env, cwd: data, encoding: 'utf8' });
+  if (made.status !== 0) throw new Error(`initdb: ${made.error?.message ?? made.stderr}`);
+  const settings = Object.entries(SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  const command = [join(bin, 'postgres'), '-D', data, '-p', String(facts.port), ...settings];
+  const args = ['-c', KEEPER, 'keeper', String(owner), folder, ...command];
+  const stdio = ['ignore', log, log] as const;
+  const keeper = spawn('/bin/sh', args, { ...as, env, cwd: '/', detached: true, stdio: [...stdio] });
+  keeper.unref();
+  await answering(served(facts), () => keeper.exitCode !== null, join(folder, 'log'));
+  return facts;
+}
+
+/** The programs, from a copy where the server's user cannot get at them: below root's home, for instance. */
+function programFor(
+  as: { uid?: number },
+  { path, env }: Found,
+  folder: string,
+): { bin: string; env: Found['env'] } {
+  const bin = dirname(realpathSync(path));
+  if (spawnSync(join(bin, 'postgres'), ['--version'], { ...as, env, cwd: '/' }).status === 0)
+    return { bin, env };
+  const root = bin.slice(0, bin.lastIndexOf('/usr/lib/postgresql/'));
+  const copy = join(folder, 'program');
+  cpSync(root, copy, { recursive: true, verbatimSymlinks: true });
+  const libraries = env['LD_LIBRARY_PATH']?.replaceAll(root, copy);
+  return { bin: join(copy, relative(root, bin)), env: { ...env, LD_LIBRARY_PATH: libraries } };
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+async function answering(server: PostgresServer, gone: () => boolean, log: string): Promise<void> {
+  let answer: unknown;
+  for (let waited = 0; waited < START_MS && !gone(); waited += POLL_MS) {
+    const client = new Client({ connectionString: server.url('postgres') });
+    client.on('error', () => undefined);
+    try {
+      await client.connect();
+      await client.end();
+      return;
+    } catch (error) {
+      answer = error;
+    }
+    await sleep(POLL_MS);
+  }
+  throw new Error(`${existsSync(log) ? readFileSync(log, 'utf8') : 'PostgreSQL is gone.'}`, {
+    cause: answer,
+  });
+}
