@@ -18,7 +18,7 @@ function print(value: Json): void {
 async function shared(schema: string): Promise<SharedStores> {
   return data.startsWith('postgresql:')
     ? openPostgres({ url: data, schema })
-    : openStores({ data });
+    : openStores({ data, shared: true });
 }
 
 const commands: { [name: string]: () => Promise<void> | void } = {

@@ -8,6 +8,7 @@ import { stores } from './stores.ts';
 const makers = {
   memory: () => stores({}),
   sqlite: () => stores({ data: dataFolder() }),
+  'sqlite, shared': () => stores({ data: dataFolder(), shared: true }),
   'sqlite, durable against power loss': () => stores({ data: dataFolder(), durability: 'power' }),
 } as const;
 

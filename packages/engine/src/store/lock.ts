@@ -19,9 +19,18 @@ export interface DataLock {
   release(): void;
 }
 
+/** The lock of a process that takes the folder for itself, and of one that shares it with others of its kind. */
+const LOCKS = {
+  alone: 'BEGIN EXCLUSIVE',
+  // A lock for reading lasts as long as its transaction, and begins with the first thing that is read.
+  shared: 'BEGIN; SELECT count(*) FROM sqlite_schema',
+} as const;
+
 const SQLITE_BUSY = 5;
 /** An owner that is just closing, or somebody who looks whether there is one, needs a moment. */
 const PATIENCE_MS = 100;
+/** One that shares must outwait others who try in vain to have the folder alone, and keep newcomers out meanwhile. */
+const SHARED_PATIENCE_MS = 10 * PATIENCE_MS;
 
 /**
  * The right to run the data folder, for this process alone; DATA_LOCKED, naming the owner, when another one has it.
@@ -31,9 +40,8 @@ const PATIENCE_MS = 100;
  * systems closing any descriptor of it drops the lock (SQLite sees to its own). Who owns it stands in `owner.json`, for messages only.
  */
 export function lockData(data: string, clock: Clock): DataLock {
-  const file = join(data, 'lock.db');
   const info = join(data, 'owner.json');
-  const db = exclusive(file, info, data);
+  const db = take('alone', data);
   try {
     const owner: DataOwner = {
       pid: process.pid,
@@ -55,7 +63,20 @@ export function lockData(data: string, clock: Clock): DataLock {
   };
 }
 
-/** True while a process, this one or another, runs the data folder. Only looks: it writes nothing and keeps nobody out. */
+/**
+ * The right to run the data folder together with others that share it; DATA_LOCKED when a process has it alone. Like
+ * the owner's lock it goes with its process.
+ */
+export function shareData(data: string): DataLock {
+  const db = take('shared', data);
+  return {
+    release() {
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
+/** True while a process, this one or another, runs the data folder alone. Only looks: it writes nothing and keeps nobody out. */
 export function isOwned(data: string): boolean {
   const file = join(data, 'lock.db');
   if (!existsSync(file)) return false;
@@ -78,17 +99,21 @@ function isBusy(error: unknown): boolean {
   return ((sqliteCode(error) ?? 0) & 0xff) === SQLITE_BUSY;
 }
 
-function exclusive(file: string, info: string, data: string): DatabaseSync {
+function take(how: keyof typeof LOCKS, data: string): DatabaseSync {
   const { DatabaseSync: Database } = loadSqlite();
+  const file = join(data, 'lock.db');
   let db: DatabaseSync | undefined;
   try {
-    db = new Database(file, { timeout: PATIENCE_MS });
-    db.exec('BEGIN EXCLUSIVE');
+    db = new Database(file, { timeout: how === 'alone' ? PATIENCE_MS : SHARED_PATIENCE_MS });
+    db.exec(LOCKS[how]);
     return db;
   } catch (error) {
     db?.close();
-    if (isBusy(error)) throw locked(data, readOwner(info));
-    throw fileFault(error, file) ?? error;
+    if (!isBusy(error)) throw fileFault(error, file) ?? error;
+    // Whoever may still read it is kept out by those who share it.
+    throw how === 'alone' && !isOwned(data)
+      ? isShared(data)
+      : locked(data, readOwner(join(data, 'owner.json')));
   }
 }
 
@@ -119,5 +144,15 @@ function locked(data: string, owner: DataOwner | undefined): EngineError {
         ...(owner && { pid: owner.pid, hostname: owner.hostname, startedAt: owner.startedAt }),
       },
     },
+  );
+}
+
+function isShared(data: string): EngineError {
+  return new EngineError(
+    'DATA_LOCKED',
+    `The data folder "${data}" is shared by other processes, and none may run it alone meanwhile. ` +
+      'Wait until they end, stop them, share it as well, or use another data folder. ' +
+      'Runs in this folder can still be listed, shown and tailed.',
+    { details: { data, shared: true } },
   );
 }

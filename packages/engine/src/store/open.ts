@@ -1,9 +1,10 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
 import { systemClock } from '../clock.ts';
-import { lockData } from './lock.ts';
+import { lockData, shareData } from './lock.ts';
 import type { DataLock } from './lock.ts';
 import { MemoryControlStore } from './memory-control.ts';
 import { MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
@@ -28,6 +29,8 @@ export interface StoreOptions {
   clock?: Clock | undefined;
   /** For processes beside the owner: reads what is there, and may ask through `control`. A folder without data reads as empty. */
   readOnly?: boolean | undefined;
+  /** Other processes of this machine that share the folder read and write it at the same time, and none has it alone. */
+  shared?: boolean | undefined;
   /** Told of faults of the file in the background, which no caller waits for. */
   onError?: ((error: unknown) => void) | undefined;
 }
@@ -35,14 +38,21 @@ export interface StoreOptions {
 /**
  * The stores of a data folder, or of this process's memory.
  *
- * Without `readOnly` the caller becomes the owner that runs the folder, until `close`: DATA_LOCKED when another process
- * is. DATA_FORMAT_UNSUPPORTED for a file of another format, DATA_UNWRITABLE when the folder cannot be used.
+ * Without `readOnly` and `shared` the caller becomes the owner that runs the folder, until `close`: DATA_LOCKED when
+ * another process is, or when others share it; with `shared`, when another process is the owner. DATA_FORMAT_UNSUPPORTED for a file of another format, DATA_UNWRITABLE when the folder cannot be used.
  */
 export function openStores(options: StoreOptions = {}): Stores {
   const { data, durability = 'process', clock = systemClock, onError = () => undefined } = options;
-  if (data === undefined) return memoryStores(clock);
+  if (data === undefined) {
+    if (!options.shared) return memoryStores(clock);
+    throw new EngineError(
+      'OPTIONS_INVALID',
+      'What is in memory cannot be shared. Name the data folder (`data`).',
+    );
+  }
   const place = { data, file: join(data, 'heddle.db'), durability, clock, onError };
-  return options.readOnly ? visit(place) : own(place);
+  if (options.readOnly) return visit(place);
+  return take(place, options.shared === true);
 }
 
 interface Place {
@@ -63,25 +73,26 @@ function memoryStores(clock: Clock): Stores {
   };
 }
 
-function own(place: Place): Stores {
+function take(place: Place, shared: boolean): Stores {
   try {
     mkdirSync(place.data, { recursive: true });
   } catch (error) {
     throw systemFault(error, place.data);
   }
-  const lock = lockData(place.data, place.clock);
+  const lock = shared ? shareData(place.data) : lockData(place.data, place.clock);
   try {
-    return ownLocked(place, lock);
+    return openLocked(place, lock, shared);
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-function ownLocked(place: Place, lock: DataLock): Stores {
+function openLocked(place: Place, lock: DataLock, shared: boolean): Stores {
   const { db, commit } = connect(place, (fresh) => migrate(fresh, place.file));
   const files = valueFiles(place);
-  files.sweep();
+  // What looks left behind may be somebody's who is writing it.
+  if (!shared) files.sweep();
   const { stores, control } = assemble(place, db, { commit, files, writer: () => ({ db, commit }) });
   // Old outcomes only take room, so nobody has to wait until they are gone.
   control.prune().catch(place.onError);

@@ -1,0 +1,102 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { isOwned } from '../../packages/engine/src/store/lock.ts';
+import { openStores } from '../../packages/engine/src/store/open.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { entry, newRun, started } from '../support/run-data.ts';
+import { child } from './process.ts';
+import { stores } from './stores.ts';
+
+describe('a data folder that processes share', () => {
+  it('is made once by many that start at once, and has each of their entries once, in order', async () => {
+    const data = dataFolder();
+    const writers = Array.from({ length: 4 }, () => child('share', data, '|r|200'));
+    const created = await Promise.all(writers.map(async (one) => (await one.printed(1))[0]));
+    expect(created.filter((is) => is === true)).toHaveLength(1);
+    for (const one of writers) expect(await one.ended, one.errors()).toBe(0);
+    const { runs } = stores({ data, shared: true });
+    const expected = Array.from({ length: 200 }, (_, index) => index + 1);
+    expect((await runs.journal('r')).map((one) => one.seq)).toEqual(expected);
+    expect(await runs.record('r')).toMatchObject({ seq: 200 });
+    expect(await runs.logs('r')).toMatchObject([{ startedMs: 200 }]);
+  });
+
+  it('keeps out whoever wants it alone, and says what to do', async () => {
+    const data = dataFolder();
+    const sharer = child('append', data, '|r');
+    await sharer.printed(1);
+    const ours = stores({ data, shared: true });
+    expect(() => openStores({ data })).toThrow(
+      expect.objectContaining({
+        code: 'DATA_LOCKED',
+        message: expect.stringMatching(
+          /shared by other processes.*Wait until they end.*share it as well/,
+        ) as string,
+        details: { data, shared: true },
+      }),
+    );
+    expect(isOwned(data)).toBe(false);
+    await sharer.kill();
+    expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
+    ours.close();
+    expect(() => stores({ data })).not.toThrow();
+  });
+
+  it('is not shared while a process has it alone, which the error names', async () => {
+    const data = dataFolder();
+    const owner = child('serve', data);
+    await owner.printed(1);
+    expect(() => openStores({ data, shared: true })).toThrow(
+      expect.objectContaining({
+        code: 'DATA_LOCKED',
+        message: expect.stringContaining(`process ${owner.pid} on `) as string,
+      }),
+    );
+    await owner.kill();
+    expect(() => stores({ data, shared: true })).not.toThrow();
+  });
+
+  it('has all that was committed by one that was killed, while the others go on', async () => {
+    const data = dataFolder();
+    const [first, second] = [child('append', data, '|a'), child('append', data, '|b')];
+    await Promise.all([first.printed(30), second.printed(30)]);
+    await first.kill();
+    const last = first.lines.at(-1) as number;
+    await second.printed(second.lines.length + 10);
+    await second.kill();
+    const { runs } = stores({ data });
+    const seqs = (await runs.journal('a')).map((one) => one.seq);
+    expect(seqs.length).toBeGreaterThanOrEqual(last);
+    expect(seqs.length % 2).toBe(1);
+    expect((await runs.journal('b')).length).toBeGreaterThanOrEqual(second.lines.at(-1) as number);
+  });
+
+  it('is shared within one process too, each seeing what the others write', async () => {
+    const data = dataFolder();
+    const [one, two] = [stores({ data, shared: true }), stores({ data, shared: true })];
+    expect(await one.runs.create(newRun('r'), started())).toBe(true);
+    expect(await two.runs.create(newRun('r'), started())).toBe(false);
+    await two.runs.append('r', [entry(2)]);
+    expect(await one.runs.tail('r', 1)).toEqual([entry(2)]);
+    const large = await one.values.put(JSON.stringify('x'.repeat(300_000)));
+    expect(await two.values.get(large)).toHaveLength(300_002);
+    one.close();
+    expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
+  });
+
+  it('leaves files that others may still be writing', () => {
+    const data = dataFolder();
+    const draft = join(data, 'values/unfinished/draft');
+    mkdirSync(join(data, 'values/unfinished'), { recursive: true });
+    writeFileSync(draft, '');
+    openStores({ data, shared: true }).close();
+    expect(existsSync(draft)).toBe(true);
+    openStores({ data }).close();
+    expect(existsSync(draft)).toBe(false);
+  });
+
+  it('is no memory', () => {
+    expect(() => openStores({ shared: true })).toThrow(expect.objectContaining({ code: 'OPTIONS_INVALID' }));
+  });
+});
