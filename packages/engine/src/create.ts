@@ -1,36 +1,30 @@
 import type { Clock } from '@heddle/core';
 import { systemClock } from './clock.ts';
-import { Definitions } from './definitions.ts';
-import { LocalEngine } from './engine.ts';
-import { environmentOf } from './environment.ts';
+import { HeddleEngine } from './engine.ts';
 import { builtInExecutors } from './executors/built-ins.ts';
 import { createRegistry } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
-import type { Outlet } from './executors/services.ts';
-import { CodeService } from './local/code.ts';
 import { serveControl } from './local/control.ts';
-import { Keeper } from './local/keeper.ts';
+import { LocalRuntime } from './local/local-runtime.ts';
 import { Runtime } from './local/runtime.ts';
-import { Values } from './local/values.ts';
-import { createRedactor } from './secrets/redactor.ts';
+import { partsOf, reportLoudly } from './assemble.ts';
+import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
 import type { Stores } from './store/stores.ts';
-import type { Engine, EngineOptions } from './types.ts';
-
-/** An `api` block may wait this long for an answer unless it says otherwise. */
-const HTTP_TIMEOUT_MS = 300_000;
-
-const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
+import type { EngineOptions } from './options.ts';
+import type { Engine } from './types.ts';
 
 /**
- * An engine over a data folder, or in memory. It owns the folder until it is closed (DATA_LOCKED when another process
- * does), and goes on with the runs that had not ended.
+ * An engine over a data folder, in memory, or on another runtime. It owns the folder until it is closed (DATA_LOCKED
+ * when another process does), and goes on with the runs that had not ended.
  *
- * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, EXECUTOR_DUPLICATE.
+ * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, EXECUTOR_DUPLICATE, OPTIONS_INVALID, and what the
+ * runtime throws.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   // A mistake in the options is told before anything is opened.
   const registry = createRegistry(builtInExecutors, options.blocks);
+  if (options.runtime) return engineOver(options.runtime, registry, options);
   const { data, durability, clock = systemClock, onError = reportLoudly } = options;
   const stores = openStores({ data, durability, clock, onError: (error) => onError(error, undefined) });
   return createEngineOn(stores, registry, options);
@@ -42,25 +36,10 @@ export async function createEngineOn(
   registry: Registry,
   options: EngineOptions,
 ): Promise<Engine> {
-  const { clock = systemClock, onError: report = reportLoudly, takeUp = true } = options;
-  const values = new Values(stores.values);
-  const { env, secrets } = environmentOf(options.env ?? {});
-  const definitions = new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() });
-  const code = new CodeService(sandboxOptions(options));
-  const runtime = new Runtime({
-    stores,
-    values,
-    clock,
-    registry,
-    env,
-    keeper: new Keeper(values, createRedactor(secrets)),
-    code,
-    codeLimits: codeLimits(options),
-    egress: outlet(options),
-    concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
-    definitions,
-    report,
-  });
+  const { takeUp = true } = options;
+  const parts = partsOf(stores, registry, options);
+  const { values, clock, definitions, code } = parts;
+  const runtime = new Runtime(parts);
   const stopControl = serveControl({ stores, runtime, registry, values, clock }, takeUp);
   const close = async (graceMs: number): Promise<void> => {
     await stopControl();
@@ -76,7 +55,41 @@ export async function createEngineOn(
     await close(0);
     throw error;
   }
-  return new LocalEngine({ stores, values, clock, registry, definitions, runtime, close });
+  const local = new LocalRuntime({ stores, values, clock, registry, definitions, runtime });
+  return new HeddleEngine({ stores, values, clock, registry, definitions, runtime: local, close });
+}
+
+/** `createEngine` on a runtime that brings its stores. */
+async function engineOver(
+  provider: RuntimeProvider,
+  registry: Registry,
+  options: EngineOptions,
+): Promise<Engine> {
+  const stores = await provider.openStores(options);
+  const parts = partsOf(stores, registry, options);
+  const { values, clock, definitions, code } = parts;
+  const leave = async (): Promise<void> => {
+    await code.close();
+    await stores.close();
+  };
+  try {
+    const opened = await provider.open(parts);
+    return new HeddleEngine({
+      stores,
+      values,
+      clock,
+      registry,
+      definitions,
+      runtime: opened.runtime,
+      close: async (graceMs) => {
+        await opened.close(graceMs);
+        await leave();
+      },
+    });
+  } catch (error) {
+    await leave();
+    throw error;
+  }
 }
 
 /** Time that is over by itself, or no longer waited for: a timer left behind would keep the process alive. */
@@ -85,34 +98,4 @@ function within(clock: Clock, graceMs: number): { over: Promise<void>; cancel: (
   if (graceMs > 0) return { over, cancel: clock.at(clock.now() + graceMs, resolve) };
   resolve();
   return { over, cancel: () => undefined };
-}
-
-function reportLoudly(error: unknown, runId: string | undefined): void {
-  const what = error instanceof Error ? error.message : String(error);
-  process.emitWarning(runId === undefined ? what : `run ${runId}: ${what}`, 'HeddleWarning');
-}
-
-function sandboxOptions({
-  egress,
-  sandbox = {},
-}: EngineOptions): ConstructorParameters<typeof CodeService>[0] {
-  const { maxProcesses, ...limits } = sandbox;
-  return {
-    limits,
-    ...(maxProcesses !== undefined && { maxProcesses }),
-    ...(egress && { egress }),
-  };
-}
-
-function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?: number } {
-  const { wallMs, cpuMs } = sandbox;
-  return { ...(wallMs !== undefined && { wallMs }), ...(cpuMs !== undefined && { cpuMs }) };
-}
-
-function outlet({ egress }: EngineOptions): () => Promise<Outlet> {
-  let opening: Promise<Outlet> | undefined;
-  return () =>
-    (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) =>
-      createEgress({ timeoutMs: HTTP_TIMEOUT_MS, ...egress }),
-    ));
 }

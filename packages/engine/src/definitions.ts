@@ -2,7 +2,7 @@ import { compile, EngineError, parseWorkflow, parseWorkflowText, readPlan } from
 import type { CompileOptions, Diagnostic, Json, Plan, PlanLimits } from '@heddle/core';
 import { blockTypeInfos } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
-import type { Stores } from './store/stores.ts';
+import type { SharedStores } from './store/stores.ts';
 import type { Deployed, WorkflowSource } from './types.ts';
 
 /** A plan, and the version of the deployment it came from; undefined: it came with the call. */
@@ -13,13 +13,13 @@ export interface Found {
 
 /** Compiles, deploys and finds workflows. */
 export class Definitions {
-  private readonly stores: Stores;
+  private readonly stores: Pick<SharedStores, 'definitions'>;
   private readonly options: CompileOptions;
   private readonly plans = new Map<string, Plan>();
   private readonly now: () => number;
 
   constructor(parts: {
-    stores: Stores;
+    stores: Pick<SharedStores, 'definitions'>;
     registry: Registry;
     limits: Partial<PlanLimits> | undefined;
     now: () => number;

@@ -3,17 +3,14 @@ import { EngineError, startCandidates } from '@heddle/core';
 import type { BlockLog, Json, Plan } from '@heddle/core';
 import { traceOf } from '@heddle/core/run';
 import type { Span } from '@heddle/core/run';
-import { runEvents } from './local/handle.ts';
 import { findBlock } from './local/plan-facts.ts';
-import { resumeRun } from './local/resume.ts';
-import type { ActiveRun } from './local/run.ts';
 import { runNotFound } from './local/run-errors.ts';
 import { storedRecord } from './local/stored-record.ts';
-import type { Values } from './local/values.ts';
 import type { Reused } from './rerun.ts';
 import { reuse } from './rerun.ts';
 import { detailOf, resourceOf } from './resource.ts';
 import type { EngineParts } from './parts.ts';
+import type { LiveRun } from './runtime-port.ts';
 import type { Found } from './definitions.ts';
 import type {
   Deployed,
@@ -21,7 +18,6 @@ import type {
   ExecuteOptions,
   ListQuery,
   RunDetail,
-  RunEvent,
   RunHandle,
   RunResource,
   WorkflowSource,
@@ -33,8 +29,8 @@ interface Selection {
 
 type Shown = Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json };
 
-/** The engine of one process. */
-export class LocalEngine implements Engine {
+/** An engine over a runtime and its stores. */
+export class HeddleEngine implements Engine {
   private readonly parts: EngineParts;
   private closed: Promise<void> | undefined;
 
@@ -79,43 +75,19 @@ export class LocalEngine implements Engine {
       ...(options.signal && { signal: options.signal }),
       ...(reused && { reused }),
     });
-    if (options.signal) this.cancelWith(options.signal, run);
     return this.handle(run, options);
   }
 
-  /** The signal may outlive the run by far, and must not hold it. */
-  private cancelWith(signal: AbortSignal, run: ActiveRun): void {
+  private handle(run: LiveRun, { select }: Selection): RunHandle {
     const { runId } = run;
-    const cancel = (): void => {
-      // A run that cannot be cancelled has been reported, and its result rejects.
-      this.cancel(runId, 'The caller aborted.').catch(() => undefined);
-    };
-    if (signal.aborted) return cancel();
-    signal.addEventListener('abort', cancel, { once: true });
-    const stop = run.listen((event) => {
-      if (event.type !== 'rest' || event.rest !== 'ended') return;
-      signal.removeEventListener('abort', cancel);
-      stop();
-    });
-  }
-
-  private handle(started: ActiveRun, { select }: Selection): RunHandle {
-    const { values, clock, runtime } = this.parts;
-    const { runId } = started;
-    let held = started;
-    const current = async (): Promise<ActiveRun | undefined> => {
-      if (held.away) held = (await runtime.open(runId)) ?? held;
-      return held.away ? undefined : held;
-    };
-    const now = (): number => clock.now();
     return {
       runId,
       result: async () => {
         this.expectOpen();
-        await (await current())?.rested();
+        await run.rested();
         return this.resource(runId, { ...(select && { select }) });
       },
-      events: () => (held.away ? laterEvents(current, values, now) : runEvents(held, values, now)),
+      events: () => run.events(),
       cancel: async (reason) => {
         await this.cancel(runId, reason);
       },
@@ -132,8 +104,7 @@ export class LocalEngine implements Engine {
   async getRun(runId: string, { select }: Selection = {}): Promise<RunDetail> {
     this.expectOpen();
     const { runs } = this.parts.stores;
-    const running = this.parts.runtime.running(runId);
-    const record = await (running && !running.broken ? running.record() : storedRecord(this.parts, runId));
+    const record = await this.parts.runtime.record(runId);
     if (!record) throw runNotFound(runId);
     return detailOf(record, this.parts.values, { select, logs: select ? await runs.logs(runId) : [] });
   }
@@ -141,7 +112,7 @@ export class LocalEngine implements Engine {
   async getLogs(runId: string): Promise<Shown[]> {
     this.expectOpen();
     const { stores, values, runtime } = this.parts;
-    await savedBy(runtime.running(runId));
+    await runtime.saved(runId);
     if (!(await stores.runs.header(runId))) throw runNotFound(runId);
     const logs = await stores.runs.logs(runId);
     return Promise.all(
@@ -156,7 +127,7 @@ export class LocalEngine implements Engine {
   async getTrace(runId: string): Promise<Span> {
     this.expectOpen();
     const { stores, runtime } = this.parts;
-    await savedBy(runtime.running(runId));
+    await runtime.saved(runId);
     const record = await stores.runs.record(runId);
     if (!record) throw runNotFound(runId);
     return traceOf(record, await stores.runs.logs(runId));
@@ -175,7 +146,7 @@ export class LocalEngine implements Engine {
     options: { token?: string; input?: Json } & Selection = {},
   ): Promise<RunResource> {
     this.expectOpen();
-    await resumeRun(this.parts, runId, options, async (run) => run?.rested());
+    await this.parts.runtime.resume(runId, options);
     return this.resource(runId, options);
   }
 
@@ -227,20 +198,6 @@ export class LocalEngine implements Engine {
     this.closed ??= this.parts.close(options.graceMs ?? 5000);
     return this.closed;
   }
-}
-
-/** What a run in memory knows is stored; one that cannot go on has stored all that it could. */
-async function savedBy(run: ActiveRun | undefined): Promise<void> {
-  if (run && !run.broken) await run.save();
-}
-
-async function* laterEvents(
-  current: () => Promise<ActiveRun | undefined>,
-  values: Values,
-  now: () => number,
-): AsyncGenerator<RunEvent> {
-  const run = await current();
-  if (run) yield* runEvents(run, values, now);
 }
 
 /** The block that `reference` names, when a run can start at it. Throws BLOCK_NOT_FOUND, START_NOT_FOUND. */

@@ -1,4 +1,4 @@
-import type { EnvironmentValue } from './types.ts';
+import type { EnvironmentValue } from './options.ts';
 
 /** The values of `{{NAME}}`, and those of them that must never be recorded. */
 export function environmentOf(given: { readonly [name: string]: EnvironmentValue }): {

@@ -1,17 +1,17 @@
 import type { Clock } from '@heddle/core';
 import type { Definitions } from './definitions.ts';
 import type { Registry } from './executors/registry.ts';
-import type { Runtime } from './local/runtime.ts';
 import type { Values } from './local/values.ts';
-import type { Stores } from './store/stores.ts';
+import type { RuntimePort } from './runtime-port.ts';
+import type { SharedStores } from './store/stores.ts';
 
 /** What an engine is made of. */
 export interface EngineParts {
-  stores: Stores;
+  stores: SharedStores;
   values: Values;
   clock: Clock;
   registry: Registry;
   definitions: Definitions;
-  runtime: Runtime;
+  runtime: RuntimePort;
   close(graceMs: number): Promise<void>;
 }

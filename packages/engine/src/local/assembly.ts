@@ -44,8 +44,10 @@ export function assembleRun(
       plan,
       replica: () => run.replica,
       gate,
-      child: (request, place, job) =>
-        callChild(children, { parent: run, place, request, signal: job.signal }, job.attempt),
+      child: (request, place, job) => {
+        job.waitForChild();
+        return callChild(children, { parent: run, place, request, signal: job.signal }, job.attempt);
+      },
     }),
     report: (error, runId) => parts.report(error, runId),
   });

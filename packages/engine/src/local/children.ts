@@ -63,9 +63,14 @@ export async function callChild(children: Children, call: ChildCall, attempt: nu
     if (child) await ended(child, call);
     return await children.childOutcome(runId);
   } catch (error) {
-    const refused = isBlockError(error) || (isEngineError(error) && REFUSALS.has(error.code));
-    throw refused ? error : new Fault(error);
+    throw childFault(error);
   }
+}
+
+/** What `error` of a child means to the block that called it: its own failure, or a Fault. */
+export function childFault(error: unknown): unknown {
+  const refused = isBlockError(error) || (isEngineError(error) && REFUSALS.has(error.code));
+  return refused ? error : new Fault(error);
 }
 
 function ended(child: ActiveRun, { parent, place, signal }: ChildCall): Promise<void> {

@@ -1,10 +1,12 @@
 import type { Json } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { EngineParts } from '../parts.ts';
+import type { Runtime } from './runtime.ts';
 import type { ControlRequest } from '../store/control.ts';
+import type { Stores } from '../store/stores.ts';
 import { resumeRun } from './resume.ts';
 
-type Parts = Pick<EngineParts, 'stores' | 'runtime' | 'registry' | 'values' | 'clock'>;
+type Parts = Pick<EngineParts, 'registry' | 'values' | 'clock'> & { stores: Stores; runtime: Runtime };
 
 /**
  * Answers what other processes ask of the one that runs the data folder; the returned function stops. An engine that

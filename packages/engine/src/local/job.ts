@@ -1,16 +1,23 @@
 /** Work of a block that is under way. */
 export class Job {
   /** It waits for a child run, which goes on by itself. */
-  readonly child: boolean;
+  waits = false;
   /** Which try it is, from 1. */
   readonly attempt: number;
   /** Why its answer is no longer wanted. */
   stopped: Error | undefined;
   private controller: AbortController | undefined;
+  private readonly waiting: () => void;
 
-  constructor(child: boolean, attempt: number) {
-    this.child = child;
+  /** `waiting` is told when all that is left is to wait for a child. */
+  constructor(attempt: number, waiting: () => void) {
     this.attempt = attempt;
+    this.waiting = waiting;
+  }
+
+  waitForChild(): void {
+    this.waits = true;
+    this.waiting();
   }
 
   /** Made when it is asked for: most blocks never look. */

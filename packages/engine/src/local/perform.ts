@@ -68,7 +68,7 @@ export class Performer {
   }
 
   private draining(): boolean {
-    return [...this.jobs.values()].some((job) => !job.child);
+    return [...this.jobs.values()].some((job) => !job.waits);
   }
 
   private tellDrained(): void {
@@ -115,7 +115,7 @@ export class Performer {
     const place = replica.index.placeOf(command.at);
     const id = key(place);
     const block = replica.plan.blocks[place.block] as BlockConfig;
-    const job = this.begin(id, new Job(replica.index.node(command.at).class === 'child', command.try));
+    const job = this.begin(id, new Job(command.try, () => this.tellDrained()));
     const tried = { ...place, try: command.try, startedMs: clock.now() };
     const reader = new Reader(replica, place, this.parts.env);
     const attempt = new Attempt(this.parts, command, { place, block, reader, job });
@@ -174,7 +174,7 @@ export class Performer {
     const place = replica.index.placeOf(command.at);
     const id = key(place);
     const config = replica.plan.blocks[place.block] as BlockConfig;
-    const job = this.begin(id, new Job(false, 1));
+    const job = this.begin(id, new Job(1, () => this.tellDrained()));
     const reader = new Reader(replica, place, this.parts.env, command.turn);
     const startedMs = clock.now();
     try {

@@ -1,5 +1,5 @@
 import { EngineError } from '@heddle/core';
-import type { Plan } from '@heddle/core';
+import type { NewRun, Plan } from '@heddle/core';
 import { envNamesIn, normalizeName } from '@heddle/core/blocks';
 import type { BlockConfig } from '@heddle/core/blocks';
 import { authored } from '../executors/authored.ts';
@@ -18,6 +18,17 @@ export function envNames(plan: Plan): readonly string[] {
     namesOf.set(plan, (names = [...new Set(all)].sort()));
   }
   return names;
+}
+
+/** Why the run cannot go on with the environment values `env`; undefined: it can. */
+export function missingEnvironment(
+  header: NewRun,
+  env: { readonly [name: string]: string },
+): string | undefined {
+  const missing = header.env.filter((name) => !Object.hasOwn(env, name));
+  if (missing.length === 0) return undefined;
+  const list = missing.map((name) => `{{${name}}}`).join(', ');
+  return `The run needs a value for ${list}: give it, and start again.`;
 }
 
 /** Names of the inputs that the plan's start block declares; undefined: it declares none. */

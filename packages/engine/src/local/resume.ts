@@ -1,12 +1,13 @@
 import { EngineError } from '@heddle/core';
-import type { BlockExecutor, Json } from '@heddle/core';
+import type { BlockExecutor, Json, Plan } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { PausePoint } from '@heddle/core/run';
 import type { EngineParts } from '../parts.ts';
 import { pointClosed, runNotFound } from './run-errors.ts';
 import type { ActiveRun } from './run.ts';
+import type { Runtime } from './runtime.ts';
 
-type Parts = Pick<EngineParts, 'stores' | 'runtime' | 'registry' | 'values' | 'clock'>;
+type Parts = Pick<EngineParts, 'stores' | 'registry' | 'values' | 'clock'> & { runtime: Runtime };
 
 /**
  * Submits `input` to a pause point, and resolves with `then` of the run as it goes on; undefined stands for a run that
@@ -41,15 +42,21 @@ async function submit(
   if (run && point) {
     if (run.suspended !== undefined)
       throw new EngineError('ENV_MISSING', run.suspended, { details: { runId } });
-    return run.pauses.answer(point, input, await outputOf(parts, point, input, run));
+    return run.pauses.answer(point, input, await answerTo(parts, run.replica.plan, point, input));
   }
   const answered =
     token !== undefined && (run?.pauses.answering(token) ?? wasToken(parts, runId, token, 'resumed'));
-  if ((await answered) === false) await refuse(parts, runId, { run, token });
+  if ((await answered) === false) await refuse(parts, runId, { open: run?.pauses.open(), token });
 }
 
-async function outputOf(parts: Parts, point: PausePoint, input: Json, run: ActiveRun): Promise<Json> {
-  const block = run.replica.plan.blocks[point.blockId];
+/** The output of the block that waits at `point`, once `input` is submitted. Throws RESUME_INPUT_INVALID. */
+export async function answerTo(
+  parts: Pick<EngineParts, 'registry' | 'values' | 'clock'>,
+  plan: Plan,
+  point: PausePoint,
+  input: Json,
+): Promise<Json> {
+  const block = plan.blocks[point.blockId];
   const executor: Pick<BlockExecutor, 'resume'> | undefined = block && parts.registry.get(block.type);
   const paused = await parts.values.load(point.output);
   const nowMs = parts.clock.now();
@@ -65,8 +72,8 @@ async function outputOf(parts: Parts, point: PausePoint, input: Json, run: Activ
 }
 
 /** True when the journal has opened (`paused`) or answered (`resumed`) a point with this token: a repeated resume answers as the first. */
-async function wasToken(
-  parts: Parts,
+export async function wasToken(
+  parts: Pick<EngineParts, 'stores'>,
   runId: string,
   token: string,
   type: 'paused' | 'resumed',
@@ -75,12 +82,13 @@ async function wasToken(
   return entries.some((entry) => entry.type === type && entry.token === token);
 }
 
-async function refuse(
-  parts: Parts,
+/** Says why nothing can be answered with `token`; `open`: the open points of a run that has not ended. */
+export async function refuse(
+  parts: Pick<EngineParts, 'stores'>,
   runId: string,
-  { run, token }: { run: ActiveRun | undefined; token: string | undefined },
+  { open, token }: { open: readonly PausePoint[] | undefined; token: string | undefined },
 ): Promise<never> {
-  if (!run) {
+  if (!open) {
     if (await parts.stores.runs.header(runId))
       throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it waits for a person.`);
     throw runNotFound(runId);
@@ -89,7 +97,6 @@ async function refuse(
     if (await wasToken(parts, runId, token, 'paused')) throw pointClosed(runId);
     throw new EngineError('RESUME_POINT_NOT_FOUND', `Run ${runId} has no pause point with that id.`);
   }
-  const open = run.pauses.open();
   if (open.length === 0)
     throw new EngineError('RESUME_POINT_NOT_FOUND', `Nothing in run ${runId} waits for a person.`);
   const names = open.map(({ blockName, token: id }) => `"${blockName}" (${id})`).join(', ');

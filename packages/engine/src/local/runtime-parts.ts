@@ -2,14 +2,14 @@ import type { Clock } from '@heddle/core';
 import type { Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Outlet } from '../executors/services.ts';
-import type { Stores } from '../store/stores.ts';
+import type { SharedStores } from '../store/stores.ts';
 import type { CodeService } from './code.ts';
 import type { Keeper } from './keeper.ts';
 import type { Values } from './values.ts';
 
 /** What the runs of a process share. */
 export interface RuntimeParts {
-  stores: Stores;
+  stores: SharedStores;
   values: Values;
   clock: Clock;
   registry: Registry;

@@ -7,6 +7,7 @@ import { assembleRun } from './assembly.ts';
 import { childOutcomeOf } from './child-outcome.ts';
 import { awaitedChildren } from './children.ts';
 import type { ChildCall, Children } from './children.ts';
+import { missingEnvironment } from './plan-facts.ts';
 import type { RestEvent } from './run-parts.ts';
 import type { ActiveRun } from './run.ts';
 import { runIdTaken, runNotFound } from './run-errors.ts';
@@ -105,8 +106,7 @@ export class Runtime implements Children {
     const saved = await runs.record(runId);
     if (!header || (saved && isEnded(saved.status))) return undefined;
     const run = this.assemble(header, await this.parts.definitions.plan(header.planHash));
-    const missing = header.env.filter((name) => !Object.hasOwn(this.parts.env, name));
-    if (missing.length > 0) run.suspended = needs(missing);
+    run.suspended = missingEnvironment(header, this.parts.env);
     run.recover(await runs.journal(runId), saved);
     this.expectOpen();
     this.active.set(runId, run);
@@ -248,9 +248,4 @@ export class Runtime implements Children {
   async childOutcome(runId: string): Promise<ChildOutcome> {
     return childOutcomeOf(runId, await this.parts.stores.runs.record(runId), this.parts.values);
   }
-}
-
-function needs(names: readonly string[]): string {
-  const list = names.map((name) => `{{${name}}}`).join(', ');
-  return `The run needs a value for ${list}: give it, and start again.`;
 }

@@ -18,9 +18,13 @@ interface Parts {
   isOwned(): boolean;
 }
 
-/** The events of a run out of its growing journal: the same that its own process gives. */
-export async function* follow(parts: Parts, runId: string, plan: Plan): AsyncGenerator<RunEvent> {
-  const replica = new Replica(runId, plan);
+/** The events of a run out of its growing journal: the same that its own process gives. `replica`: what is told already. */
+export async function* follow(
+  parts: Parts,
+  runId: string,
+  plan: Plan,
+  replica = new Replica(runId, plan),
+): AsyncGenerator<RunEvent> {
   let told: Rest = 'running';
   for (let quiet = 0; ; quiet++) {
     const entries = await parts.store.tail(runId, replica.seq);

@@ -1,0 +1,68 @@
+import { Definitions } from './definitions.ts';
+import { systemClock } from './clock.ts';
+import { environmentOf } from './environment.ts';
+import type { Registry } from './executors/registry.ts';
+import type { Outlet } from './executors/services.ts';
+import { CodeService } from './local/code.ts';
+import { Keeper } from './local/keeper.ts';
+import type { RuntimeParts } from './local/runtime-parts.ts';
+import { Values } from './local/values.ts';
+import { createRedactor } from './secrets/redactor.ts';
+import type { SharedStores } from './store/stores.ts';
+import type { EngineOptions } from './options.ts';
+
+/** An `api` block may wait this long for an answer unless it says otherwise. */
+const HTTP_TIMEOUT_MS = 300_000;
+
+const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
+
+/** What runs of these options share, over stores that are open. */
+export function partsOf(stores: SharedStores, registry: Registry, options: EngineOptions): RuntimeParts {
+  const { clock = systemClock, onError: report = reportLoudly } = options;
+  const values = new Values(stores.values);
+  const { env, secrets } = environmentOf(options.env ?? {});
+  return {
+    stores,
+    values,
+    clock,
+    registry,
+    env,
+    keeper: new Keeper(values, createRedactor(secrets)),
+    code: new CodeService(sandboxOptions(options)),
+    codeLimits: codeLimits(options),
+    egress: outlet(options),
+    concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
+    definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
+    report,
+  };
+}
+
+export function reportLoudly(error: unknown, runId: string | undefined): void {
+  const what = error instanceof Error ? error.message : String(error);
+  process.emitWarning(runId === undefined ? what : `run ${runId}: ${what}`, 'HeddleWarning');
+}
+
+function sandboxOptions({
+  egress,
+  sandbox = {},
+}: EngineOptions): ConstructorParameters<typeof CodeService>[0] {
+  const { maxProcesses, ...limits } = sandbox;
+  return {
+    limits,
+    ...(maxProcesses !== undefined && { maxProcesses }),
+    ...(egress && { egress }),
+  };
+}
+
+function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?: number } {
+  const { wallMs, cpuMs } = sandbox;
+  return { ...(wallMs !== undefined && { wallMs }), ...(cpuMs !== undefined && { cpuMs }) };
+}
+
+function outlet({ egress }: EngineOptions): () => Promise<Outlet> {
+  let opening: Promise<Outlet> | undefined;
+  return () =>
+    (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) =>
+      createEgress({ timeoutMs: HTTP_TIMEOUT_MS, ...egress }),
+    ));
+}

@@ -1,0 +1,49 @@
+import type { BlockExecutor, Clock, PlanLimits } from '@heddle/core';
+import type { RuntimeProvider } from './runtime-port.ts';
+
+/** Options of an engine; every one has a default that works on a laptop. */
+export interface EngineOptions {
+  /** Where runs run; default: in this process, over `data`. Another runtime brings its own stores, and `data` and `durability` are its affair. */
+  runtime?: RuntimeProvider;
+  /** Data folder; absent: everything in memory, gone with the process. */
+  data?: string;
+  /** `process` (default): nothing is lost when the process dies; `power`: nor when the machine does. */
+  durability?: 'process' | 'power';
+  /**
+   * Values of `{{NAME}}`. A text is a secret: redacted wherever a run's data is recorded or shown. A value that may be
+   * seen is given as `{ value, secret: false }`.
+   */
+  env?: { [name: string]: EnvironmentValue };
+  /** Executors of block types of your own; see `defineBlock`. */
+  blocks?: readonly BlockExecutor[];
+  /** Effect blocks and sandboxes that run at once: over the engine (default 64), and within one run (default 16). */
+  concurrency?: { engine?: number; run?: number };
+  limits?: Partial<PlanLimits>;
+  /** Which addresses `api` blocks and `fetch` in function blocks may reach; default: public ones. */
+  egress?: EgressOptions;
+  sandbox?: SandboxLimits;
+  clock?: Clock;
+  /** Take up the open runs of the data folder at the start (default true). */
+  takeUp?: boolean;
+  /** Called with what went wrong in the background and reached no caller. */
+  onError?: (error: unknown, runId: string | undefined) => void;
+}
+
+/** A value of `{{NAME}}`: a text is a secret, `{ value, secret: false }` may be recorded and shown. */
+export type EnvironmentValue = string | { value: string; secret: false };
+
+/** Where requests may go. Link-local and metadata addresses need a range of their own in `allowPrivate`. */
+export interface EgressOptions {
+  allowPrivate?: boolean | readonly string[];
+  allowHosts?: readonly string[];
+  denyHosts?: readonly string[];
+  ports?: readonly number[];
+}
+
+/** What code may use: times in milliseconds, memory in MiB, of one isolate. */
+export interface SandboxLimits {
+  maxProcesses?: number;
+  memoryMiB?: number;
+  cpuMs?: number;
+  wallMs?: number;
+}

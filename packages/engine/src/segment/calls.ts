@@ -1,0 +1,97 @@
+import { EngineError } from '@heddle/core';
+import type { NewRun, Plan } from '@heddle/core';
+import type { Entry, Place } from '@heddle/core/run';
+import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
+import { childOutcomeOf } from '../local/child-outcome.ts';
+import { childFault, childRunId } from '../local/children.ts';
+import { beginningOf } from '../local/starting.ts';
+import type { RuntimeParts } from '../local/runtime-parts.ts';
+import { isEnded } from '../store/journal.ts';
+
+/** A child run that is recorded, for somebody to start. */
+export interface Recorded {
+  plan: Plan;
+  header: NewRun;
+  first: Extract<Entry, { type: 'started' }>;
+}
+
+/** A block that waits for a child run. */
+export interface ChildCalled extends Recorded {
+  at: readonly number[];
+  try: number;
+}
+
+/** The child runs that blocks call for, where another place runs them. */
+export class Calls {
+  private readonly parts: RuntimeParts;
+
+  constructor(parts: RuntimeParts) {
+    this.parts = parts;
+  }
+
+  /** How the child of this try has ended; undefined when it has not. */
+  async outcome(parentId: string, place: Place, attempt: number): Promise<ChildOutcome | undefined> {
+    try {
+      const runId = childRunId(parentId, place, attempt);
+      const record = await this.parts.stores.runs.record(runId);
+      if (!record || !isEnded(record.status)) return undefined;
+      return await childOutcomeOf(runId, record, this.parts.values);
+    } catch (error) {
+      throw childFault(error);
+    }
+  }
+
+  /** Records the child; the same one again when it is recorded already. Throws what the caller has done wrong, or a Fault. */
+  async record(
+    parent: NewRun,
+    { place, request, attempt }: { place: Place; request: ChildRequest; attempt: number },
+  ): Promise<Recorded> {
+    try {
+      return await this.create(parent, { place, request, runId: childRunId(parent.runId, place, attempt) });
+    } catch (error) {
+      throw childFault(error);
+    }
+  }
+
+  private async create(
+    parent: NewRun,
+    { place, request, runId }: { place: Place; request: ChildRequest; runId: string },
+  ): Promise<Recorded> {
+    const { stores, definitions } = this.parts;
+    const known = await this.known(runId);
+    if (known) return known;
+    const { workflowId } = request.workflow;
+    const found = await definitions.find(workflowId);
+    if (!found) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} is gone.`);
+    const { plan, version } = found;
+    const { header, first } = await beginningOf(this.parts, {
+      runId,
+      plan,
+      version,
+      input: request.input,
+      start: plan.start,
+      mocks: parent.mocks,
+      parent: {
+        runId: parent.runId,
+        block: place.block,
+        scope: place.scope,
+        depth: (parent.parent?.depth ?? 0) + 1,
+      },
+    });
+    if (await stores.runs.create(header, first)) return { plan, header, first: started(first) };
+    return (await this.known(runId)) as Recorded;
+  }
+
+  private async known(runId: string): Promise<Recorded | undefined> {
+    const { stores, definitions } = this.parts;
+    const header = await stores.runs.header(runId);
+    if (!header) return undefined;
+    const [first] = await stores.runs.journal(runId);
+    return { plan: await definitions.plan(header.planHash), header, first: started(first) };
+  }
+}
+
+function started(entry: Entry | undefined): Recorded['first'] {
+  if (entry?.type !== 'started') throw new EngineError('JOURNAL_CORRUPT', 'A child run has no first entry.');
+  return entry;
+}

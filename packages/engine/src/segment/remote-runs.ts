@@ -1,0 +1,92 @@
+import type { Json, NewRun, Plan, RunRecord } from '@heddle/core';
+import { indexPlan, Replica } from '@heddle/core/run';
+import type { Address, Entry } from '@heddle/core/run';
+import { runIdTaken } from '../local/run-errors.ts';
+import { answerTo, refuse, wasToken } from '../local/resume.ts';
+import type { RuntimeParts } from '../local/runtime-parts.ts';
+import { beginningOf } from '../local/starting.ts';
+import type { RunRequest } from '../local/starting.ts';
+import { storedRecord } from '../local/stored-record.ts';
+import { isEnded } from '../store/journal.ts';
+import type { RunEvent } from '../types.ts';
+import { follow } from '../visit/follow.ts';
+import type { Timed } from './position.ts';
+
+/** An answer to a pause point, ready to be handed to whoever keeps the run. */
+export interface Answer {
+  token: string;
+  at: Address;
+  entry: Timed;
+}
+
+/** What an engine does itself for runs that another place keeps: it records them, reads them, and makes the entries of its callers. */
+export class RemoteRuns {
+  private readonly parts: RuntimeParts;
+  private readonly kept = new Set<string>();
+
+  constructor(parts: RuntimeParts) {
+    this.parts = parts;
+  }
+
+  /** Claims the run's id and records its beginning. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, and faults of the stores. */
+  async record(request: RunRequest): Promise<{ header: NewRun; first: Extract<Entry, { type: 'started' }> }> {
+    const { runs, definitions } = this.parts.stores;
+    const { plan, runId } = request;
+    if (!this.kept.has(plan.hash)) {
+      await definitions.putPlan(plan.hash, plan as unknown as Json);
+      this.kept.add(plan.hash);
+    }
+    const { header, first } = await beginningOf(this.parts, request);
+    if (!(await runs.create(header, first))) throw runIdTaken(runId);
+    return { header, first: first as Extract<Entry, { type: 'started' }> };
+  }
+
+  /** The run as it is stored; undefined: there is none. */
+  find(runId: string): Promise<RunRecord | undefined> {
+    return storedRecord(this.parts, runId);
+  }
+
+  /** The plan that the run is pinned to; undefined: there is no such run. */
+  async planOf(runId: string): Promise<Plan | undefined> {
+    const header = await this.parts.stores.runs.header(runId);
+    return header && this.parts.definitions.plan(header.planHash);
+  }
+
+  /** What happens in the run from the call on, as it comes into the store. */
+  async *events(runId: string): AsyncGenerator<RunEvent> {
+    const plan = await this.planOf(runId);
+    if (!plan) return;
+    const { stores, values, clock } = this.parts;
+    const replica = new Replica(runId, plan);
+    for (const entry of await stores.runs.journal(runId)) replica.apply(entry);
+    yield* follow({ store: stores.runs, values, clock, isOwned: () => true }, runId, plan, replica);
+  }
+
+  /** The answer `input` to the pause point `token`, or to the only open one; undefined: it was given before. Throws as `Engine.resume` does. */
+  async answer(
+    runId: string,
+    { token, input = {} }: { token?: string; input?: Json },
+  ): Promise<Answer | undefined> {
+    const record = await this.find(runId);
+    const open =
+      record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;
+    const point = token === undefined ? onlyOne(open) : open?.find((pause) => pause.token === token);
+    if (!point) {
+      if (token !== undefined && (await wasToken(this.parts, runId, token, 'resumed'))) return undefined;
+      return refuse(this.parts, runId, { open, token });
+    }
+    const plan = (await this.planOf(runId)) as Plan;
+    const output = await answerTo(this.parts, plan, point, input);
+    const kept = await this.parts.keeper.keepAll({ input, output }, `The answer to "${point.blockName}"`);
+    const { blockId: block, scope } = point;
+    return {
+      token: point.token,
+      at: indexPlan(plan).addressOf(block, scope),
+      entry: { atMs: this.parts.clock.now(), type: 'resumed', block, scope, token: point.token, ...kept },
+    };
+  }
+}
+
+function onlyOne<T>(list: readonly T[] | undefined): T | undefined {
+  return list?.length === 1 ? list[0] : undefined;
+}

@@ -1,0 +1,191 @@
+import { eventAt, key } from '@heddle/core/run';
+import type { BlockLog, Command, Entry, EntryBody, Event, Place, Replica } from '@heddle/core/run';
+import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
+import type { Job } from '../local/job.ts';
+import { Performer } from '../local/perform.ts';
+import { reachOf } from '../local/reach.ts';
+import type { RuntimeParts } from '../local/runtime-parts.ts';
+import type { Calls, ChildCalled } from './calls.ts';
+import type { Follower } from './follower.ts';
+import type { Timed } from './position.ts';
+
+/** Entries of one segment: what comes of it travels as one message. */
+const MOST_ENTRIES = 1000;
+
+type Run = Extract<Command, { type: 'run' }>;
+
+/** A command to carry out; `dueMs`: when the block's time is up. */
+export type Owed = (Run & { dueMs?: number }) | Extract<Command, { type: 'expand' }>;
+
+/** What a segment has come to: entries in the order in which they happened, with the machine's events for them. */
+export interface Happening {
+  entries: Timed[];
+  events: Event[];
+  /** Blocks that wait for a child run. */
+  calls: ChildCalled[];
+}
+
+interface SegmentParts {
+  runtime: RuntimeParts;
+  gate: Parameters<typeof reachOf>[1]['gate'];
+  calls: Calls;
+  follower: Follower;
+  /** True: goes on over every block that code can run here. False: carries out what it is given, and no more. */
+  beyond: boolean;
+  /** Milliseconds after which nothing new begins. */
+  softMs: number;
+}
+
+/** A stretch of a run that is run in one go, while another place keeps the run. */
+export class Segment {
+  readonly entries: Timed[] = [];
+  readonly events: Event[] = [];
+  readonly logs: BlockLog[] = [];
+  private readonly parts: SegmentParts;
+  private readonly replica: Replica;
+  private readonly performer: Performer;
+  private readonly called: ChildCalled[] = [];
+  private readonly inbox: EntryBody[] = [];
+  /** Places of blocks that run here. */
+  private readonly own = new Set<string>();
+  private taking = false;
+  /** By the machine's own clock: how long this process works has nothing to do with the time of runs. */
+  private readonly begunMs = performance.now();
+  private fault: { error: unknown } | undefined;
+  private cut: () => void = () => undefined;
+
+  constructor(parts: SegmentParts) {
+    this.parts = parts;
+    const { follower, runtime, gate } = parts;
+    this.replica = follower.replica;
+    const { header, plan } = follower;
+    const { clock, values, keeper, env } = runtime;
+    this.performer = new Performer({
+      replica: this.replica,
+      workflowId: header.workflowId,
+      clock,
+      values,
+      keeper,
+      env,
+      gate,
+      ...reachOf(runtime, {
+        header,
+        plan,
+        replica: () => this.replica,
+        gate,
+        child: (request, place, job) => this.call(request, place, job),
+      }),
+      post: (body) => this.post(body),
+      broken: (error) => this.break(error),
+    });
+  }
+
+  /**
+   * Carries out `owed` and what follows, until everything has ended that runs here, or `cut` is aborted: then what still
+   * runs is stopped and stays owed. Throws what stands against the run.
+   */
+  async run(owed: readonly Owed[], cut: AbortSignal): Promise<Happening> {
+    const stopped = new Promise<void>((resolve) => {
+      this.cut = resolve;
+      cut.addEventListener('abort', () => resolve(), { once: true });
+    });
+    if (!cut.aborted) for (const command of owed) this.begin(command);
+    await Promise.race([this.performer.drained(), stopped, ...(cut.aborted ? [Promise.resolve()] : [])]);
+    this.performer.halt(new Error('The segment has ended.'));
+    if (this.fault) throw this.fault.error;
+    return { entries: this.entries, events: this.events, calls: this.called };
+  }
+
+  private begin(command: Owed): void {
+    this.own.add(key(this.replica.index.placeOf(command.at)));
+    if (command.type === 'run' && command.dueMs !== undefined) {
+      const { at, dueMs } = command;
+      this.performer.perform({ type: 'timer', at, timer: 'timeout', dueMs, try: command.try });
+    }
+    this.performer.perform(command);
+  }
+
+  private post(body: EntryBody): void {
+    this.inbox.push(body);
+    if (this.taking) return;
+    this.taking = true;
+    for (let next; (next = this.inbox.shift());) this.take(next);
+    this.taking = false;
+  }
+
+  private take(body: EntryBody): void {
+    const atMs = this.parts.runtime.clock.now();
+    const place = 'block' in body && body.block !== undefined ? (body as Place) : undefined;
+    if (!place || !this.own.delete(key(place))) return;
+    const commands = this.parts.beyond ? this.advance(body, atMs) : this.alone(body, place);
+    if (!commands) return;
+    this.entries.push({ ...body, atMs });
+    const { block, scope } = place;
+    const entry = { seq: 0, atMs, ...body } as Parameters<typeof eventAt>[0];
+    this.events.push(eventAt(entry, this.replica.index.addressOf(block, scope)));
+    this.performer.finished(place);
+    for (const command of commands) this.follow(command);
+  }
+
+  /** The machine's own answer to `body`; undefined when it comes too late. */
+  private advance(body: EntryBody, atMs: number): Command[] | undefined {
+    const entry: Entry = { seq: this.replica.seq + 1, atMs, ...body };
+    const applied = this.replica.apply(entry);
+    this.logs.push(...applied.logs);
+    return applied.changed ? applied.commands : undefined;
+  }
+
+  /** Without the machine, only the block's own time is looked to. */
+  private alone(body: EntryBody, { block, scope }: Place): Command[] {
+    if (body.type !== 'fired') return [];
+    return [{ type: 'abort', at: this.replica.index.addressOf(block, scope), why: 'timeout' }];
+  }
+
+  private follow(command: Command): void {
+    if (command.type === 'end') this.cut();
+    else if (command.type === 'abort') {
+      this.own.delete(key(this.replica.index.placeOf(command.at)));
+      this.performer.perform(command);
+    } else if (command.type === 'timer') this.time(command);
+    else if (command.type === 'run' ? this.mayRun(command) : command.type === 'expand' && this.hasTime())
+      this.begin(command as Owed);
+  }
+
+  /** The time of a block is looked to where it runs; all other times are somebody else's. */
+  private time(command: Extract<Command, { type: 'timer' }>): void {
+    if (command.timer !== 'timeout') return;
+    if (this.own.has(key(this.replica.index.placeOf(command.at)))) this.performer.perform(command);
+  }
+
+  private mayRun({ at }: Run): boolean {
+    return this.hasTime() && this.replica.index.node(at).class !== 'effect';
+  }
+
+  private hasTime(): boolean {
+    return this.entries.length < MOST_ENTRIES && performance.now() - this.begunMs < this.parts.softMs;
+  }
+
+  /** A child that has ended is read; one that has not is left to whoever keeps the run. */
+  private async call(request: ChildRequest, place: Place, job: Job): Promise<ChildOutcome> {
+    const { calls, follower } = this.parts;
+    const known = await calls.outcome(follower.header.runId, place, job.attempt);
+    if (known) return known;
+    const at = this.replica.index.addressOf(place.block, place.scope);
+    this.called.push({
+      at,
+      try: job.attempt,
+      ...(await calls.record(follower.header, { place, request, attempt: job.attempt })),
+    });
+    job.waitForChild();
+    return new Promise((_, reject) => {
+      const stop = (): void => reject(job.signal.reason as Error);
+      if (job.signal.aborted) stop();
+      else job.signal.addEventListener('abort', stop, { once: true });
+    });
+  }
+
+  private break(error: unknown): void {
+    this.fault ??= { error };
+    this.cut();
+  }
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { EngineError } from '@heddle/core';
+import PQueue from 'p-queue';
+import { gateOf } from '../local/assembly.ts';
+import { causeOf } from '../local/fault.ts';
+import { missingEnvironment } from '../local/plan-facts.ts';
+import type { RuntimeParts } from '../local/runtime-parts.ts';
+import { recordSuspension } from '../local/stored-record.ts';
+import { Calls } from './calls.ts';
+import { Followers } from './followers.ts';
+import type { Position } from './position.ts';
+import { Segment } from './segment.ts';
+import type { Happening, Owed } from './segment.ts';
+
+/** What to run of a run, and for how long. */
+export interface SegmentRequest {
+  runId: string;
+  position: Position;
+  owed: readonly Owed[];
+  /** True: goes on over every block that code can run here. False: carries out what is owed, and no more. */
+  beyond: boolean;
+  /** Milliseconds after which nothing new begins. */
+  softMs: number;
+  /** Milliseconds after which what still runs is stopped, and stays owed. */
+  hardMs?: number;
+  /** Stops what runs. */
+  signal: AbortSignal;
+}
+
+/** Runs stretches of runs that another place keeps: a worker's half of a runtime. */
+export class Segments {
+  private readonly parts: RuntimeParts;
+  private readonly followers: Followers;
+  private readonly calls: Calls;
+  private readonly queue: PQueue;
+
+  constructor(parts: RuntimeParts) {
+    this.parts = parts;
+    this.followers = new Followers(parts);
+    this.calls = new Calls(parts);
+    this.queue = new PQueue({ concurrency: parts.concurrency.engine });
+  }
+
+  /**
+   * Writes the journal up to the request's position and carries out what is owed. `over`: stopped at `hardMs`.
+   *
+   * Throws what keeps the run from going on, after the run's record says so: ENV_MISSING, VALUE_MISSING, JOURNAL_CORRUPT,
+   * PLAN_FORMAT_UNSUPPORTED, faults of the stores.
+   */
+  async run(request: SegmentRequest): Promise<Happening & { id: string; over: boolean }> {
+    try {
+      return await this.attempt(request);
+    } catch (error) {
+      const cause = causeOf(error);
+      this.followers.drop(request.runId);
+      await this.suspend(request.runId, cause);
+      throw cause;
+    }
+  }
+
+  private async attempt(request: SegmentRequest): Promise<Happening & { id: string; over: boolean }> {
+    const { runId, position, owed, beyond, softMs, hardMs, signal } = request;
+    const { env, concurrency } = this.parts;
+    const follower = await (beyond
+      ? this.followers.take(runId, position)
+      : this.followers.look(runId, position));
+    const missing = missingEnvironment(follower.header, env);
+    if (missing !== undefined) throw new EngineError('ENV_MISSING', missing, { details: { runId } });
+    const segment = new Segment({
+      runtime: this.parts,
+      gate: gateOf(this.queue, concurrency.run),
+      calls: this.calls,
+      follower,
+      beyond,
+      softMs,
+    });
+    const cut = cutAfter(hardMs, signal);
+    try {
+      const happening = await segment.run(owed, cut.signal);
+      const id = randomUUID();
+      if (beyond) {
+        if (happening.entries.length > 0) follower.guess(id, segment.logs);
+        this.followers.give(follower);
+      }
+      return { ...happening, id, over: cut.over };
+    } finally {
+      cut.clear();
+    }
+  }
+
+  /** Writes the journal, the record and the logs up to `position`. `fault`: why the run cannot go on. */
+  async settle(runId: string, position: Position, fault?: string): Promise<void> {
+    const follower = await this.followers.look(runId, position);
+    if (fault !== undefined) await follower.save(fault);
+    if (follower.replica.rest() !== 'ended') return;
+    this.followers.drop(runId);
+    this.parts.code.release(runId);
+  }
+
+  private async suspend(runId: string, why: unknown): Promise<void> {
+    this.parts.report(why, runId);
+    try {
+      await recordSuspension(this.parts, runId, why instanceof Error ? why.message : String(why));
+    } catch {
+      // What stands against the run stands against its record too, and has been reported.
+    }
+  }
+}
+
+/** A signal that `signal` aborts, or `ms` when they are over. */
+function cutAfter(ms: number | undefined, signal: AbortSignal) {
+  const controller = new AbortController();
+  const cut = { signal: controller.signal, over: false, clear: () => undefined as void };
+  const abort = (): void => controller.abort(signal.reason);
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  const timer =
+    ms === undefined
+      ? undefined
+      : setTimeout(() => {
+          cut.over = true;
+          controller.abort(new Error('The segment has taken too long.'));
+        }, ms);
+  cut.clear = () => {
+    clearTimeout(timer);
+    signal.removeEventListener('abort', abort);
+  };
+  return cut;
+}
