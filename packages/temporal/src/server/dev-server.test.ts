@@ -1,0 +1,118 @@
+import { once } from 'node:events';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { startDevServer } from './dev-server.ts';
+
+/** Below those that systems give out; nothing of these tests listens there. */
+const PORT = 24_017;
+
+let folder = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-dev-server-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A command that never serves: it notes its arguments, one a line, then does what `body` says. */
+function temporal(body: string): string {
+  const file = join(folder, 'temporal');
+  writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' "$@" '' >> "${folder}/arguments"\n${body}\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+/** The arguments of every start. */
+const starts = (): string[][] =>
+  readFileSync(join(folder, 'arguments'), 'utf8')
+    .split('\n\n')
+    .slice(0, -1)
+    .map((one) => one.split('\n'));
+
+describe('startDevServer', () => {
+  it('gives the server its namespace, the loopback address and the raised poll limits', async () => {
+    await startDevServer({ binary: temporal('exit 1'), namespace: 'loom', port: PORT });
+    expect(starts()).toEqual([
+      [
+        ...[
+          'server',
+          'start-dev',
+          '--ip',
+          '127.0.0.1',
+          '--port',
+          String(PORT),
+          '--namespace',
+          'loom',
+          '--headless',
+        ],
+        ...['--dynamic-config-value', 'history.transferProcessorMaxPollRPS=10000'],
+        ...['--dynamic-config-value', 'history.timerProcessorMaxPollRPS=10000'],
+      ],
+    ]);
+  });
+
+  it('gives it the file, the pages and the search attributes that are asked for', async () => {
+    const dbFile = join(folder, 'data/temporal.db');
+    const searchAttributes = { Status: 'Keyword', Count: 'Int' } as const;
+    await startDevServer({
+      binary: temporal('exit 1'),
+      namespace: 'loom',
+      uiPort: 4001,
+      dbFile,
+      searchAttributes,
+    });
+    const [args] = starts();
+    expect(args).not.toContain('--headless');
+    expect(args?.join(' ')).toContain(
+      `--ui-port 4001 --db-filename ${dbFile} --search-attribute Status=Keyword --search-attribute Count=Int`,
+    );
+  });
+
+  it('says how a server ended that did not come up, and what it said last', async () => {
+    const binary = temporal('echo "level=ERROR out of thread" >&2; exit 7');
+    expect(await startDevServer({ binary, namespace: 'loom', port: PORT })).toEqual({
+      kind: 'failed',
+      reason: `${binary} does not serve at 127.0.0.1:${PORT}: it ended with exit code 7. It said: level=ERROR out of thread`,
+    });
+  });
+
+  it('appends what it prints to the log file', async () => {
+    const logFile = join(folder, 'logs/server.log');
+    const options = { binary: temporal('echo one line; exit 1'), namespace: 'loom', port: PORT, logFile };
+    await startDevServer(options);
+    await startDevServer(options);
+    expect(readFileSync(logFile, 'utf8')).toBe('one line\none line\n');
+  });
+
+  it('gives up on a server that never serves, and ends it', async () => {
+    const binary = temporal('exec sleep 600');
+    const started = await startDevServer({ binary, namespace: 'loom', readyTimeoutMs: 100 });
+    expect(started).toEqual({
+      kind: 'failed',
+      reason: expect.stringMatching(/after 0\.1 s nothing listens there\. It said: it printed nothing$/),
+    });
+  });
+
+  it('starts none on a port where another one listens, which would be taken for it', async () => {
+    const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
+    onTestFinished(() => void other.close());
+    await once(other, 'listening');
+    const { port } = other.address() as AddressInfo;
+    expect(await startDevServer({ binary: '/nowhere/temporal', namespace: 'loom', port })).toEqual({
+      kind: 'failed',
+      reason: `127.0.0.1:${port}: address already in use. Use another port.`,
+    });
+  });
+
+  it('takes another free port when somebody was faster, but not in place of the one asked for', async () => {
+    const binary = temporal('echo "bind: address already in use"; exit 1');
+    await startDevServer({ binary, namespace: 'loom', port: PORT });
+    expect(starts()).toHaveLength(1);
+    await startDevServer({ binary, namespace: 'loom' });
+    expect(starts()).toHaveLength(4);
+    expect(new Set(starts().map((args) => args[5])).size).toBeGreaterThan(1);
+  });
+});

@@ -1,0 +1,76 @@
+import { createWriteStream } from 'node:fs';
+import { isAbsolute, join, normalize } from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import type { Maker } from './cache.ts';
+import { type Env, runCommand } from './command.ts';
+
+/** The service that Temporal's SDKs ask where the archive for a platform is. */
+export const DOWNLOADS = 'https://temporal.download';
+
+const ASK_TIMEOUT_MS = 15_000;
+const FETCH_TIMEOUT_MS = 10 * 60_000;
+const UNPACK_TIMEOUT_MS = 60_000;
+
+const ARCHES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+interface Archive {
+  readonly archiveUrl: string;
+  readonly fileToExtract: string;
+}
+
+/**
+ * A maker that downloads Temporal's command the way the SDK's test environment does: it asks `service` for the
+ * archive of this platform, fetches it and unpacks the one file. Asking the service itself, not the SDK, because
+ * the SDK's function also starts what it downloads, and in ways of its own.
+ */
+export function downloadMaker(version: string, options: { service: string; env: Env }): Maker {
+  return async (scratch) => {
+    try {
+      const archive = await ask(version, options.service);
+      const file = join(scratch, 'archive.tar.gz');
+      await fetchInto(archive.archiveUrl, file);
+      const args = ['-xzf', file, '-C', scratch, archive.fileToExtract];
+      const ended = await runCommand('tar', args, { env: options.env, timeoutMs: UNPACK_TIMEOUT_MS });
+      if (ended.problem !== undefined) return { problem: ended.problem };
+      return { made: join(scratch, archive.fileToExtract) };
+    } catch (error) {
+      return { problem: describe(error) };
+    }
+  };
+}
+
+async function ask(version: string, service: string): Promise<Archive> {
+  const arch = ARCHES[process.arch];
+  if (!arch) throw new Error(`there is no archive for the processor ${process.arch}`);
+  const query = new URLSearchParams({ arch, platform: process.platform, format: 'tar.gz' });
+  const url = `${service}/cli/${version}?${query.toString()}`;
+  const response = await fetch(url, { signal: AbortSignal.timeout(ASK_TIMEOUT_MS) });
+  if (!response.ok) throw new Error(`${url} answers with status ${response.status}`);
+  const { archiveUrl, fileToExtract } = (await response.json()) as Partial<Archive>;
+  if (typeof archiveUrl !== 'string' || typeof fileToExtract !== 'string' || isOutside(fileToExtract)) {
+    throw new Error(`${url} does not say where the archive is`);
+  }
+  // A plain answer must not lead from an encrypted service to an unencrypted archive.
+  if (service.startsWith('https:') && !archiveUrl.startsWith('https:')) {
+    throw new Error(`${url} names an archive that would travel unencrypted: ${archiveUrl}`);
+  }
+  return { archiveUrl, fileToExtract };
+}
+
+/** True for names that lead out of the folder they are unpacked into. */
+function isOutside(name: string): boolean {
+  return isAbsolute(name) || normalize(name).startsWith('..') || name.startsWith('-');
+}
+
+async function fetchInto(url: string, file: string): Promise<void> {
+  const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
+  if (!response.ok || !response.body) throw new Error(`${url} answers with status ${response.status}`);
+  await pipeline(Readable.fromWeb(response.body), createWriteStream(file));
+}
+
+/** `fetch failed` says nothing: its cause does. */
+function describe(error: unknown): string {
+  const { message, cause } = error as Error;
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
+}

@@ -1,0 +1,256 @@
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { findServer, type FindOptions, type FoundServer } from './find.ts';
+
+let folder = '';
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'heddle-find-'));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const temporal = (serverVersion: string): string =>
+  `echo "temporal version 1.0.0 (Server ${serverVersion}, UI 2.0.0)"`;
+
+/** A shell script at `path` in the test's folder. */
+function script(path: string, body: string): string {
+  const file = join(folder, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, `#!/bin/sh\n${body}\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+const CACHED = 'cache/heddle/temporal/v1.3.0/temporal';
+
+/** A go that counts its calls in `built` and makes a temporal of server 3.0.0. */
+function scriptGo(before = ''): void {
+  script(
+    'bin/go',
+    `${before}
+     echo "$*" >> "${folder}/built"
+     mkdir -p "$GOBIN" && cp "${script('made', temporal('3.0.0'))}" "$GOBIN/temporal"`,
+  );
+}
+
+const builds = (): string[] =>
+  existsSync(join(folder, 'built')) ? readFileSync(join(folder, 'built'), 'utf8').trim().split('\n') : [];
+
+const said: string[] = [];
+
+/** Looks in the test's folder only: nothing of the machine, no network. */
+async function find(more: Partial<FindOptions> = {}): Promise<FoundServer> {
+  said.length = 0;
+  return findServer({
+    say: (line) => said.push(line),
+    downloads: 'http://127.0.0.1:9',
+    ...more,
+    env: { PATH: `${join(folder, 'bin')}:/usr/bin:/bin`, XDG_CACHE_HOME: join(folder, 'cache'), ...more.env },
+  });
+}
+
+describe('the order in which a server is looked for', () => {
+  it('an address comes before everything else', async () => {
+    script('bin/temporal', temporal('1.0.0'));
+    const env = { TEMPORAL_ADDRESS: 'temporal.example:7233', TEMPORAL_CLI: '/bin/false' };
+    expect(await find({ env })).toEqual({ kind: 'address', address: 'temporal.example:7233' });
+  });
+
+  it('the command that is named comes before the one on PATH', async () => {
+    script('bin/temporal', temporal('1.0.0'));
+    const path = script('mine', temporal('2.0.0'));
+    expect(await find({ env: { TEMPORAL_CLI: path } })).toEqual({
+      kind: 'binary',
+      binary: { path, serverVersion: '2.0.0' },
+      place: 'TEMPORAL_CLI',
+    });
+  });
+
+  it('a name without a folder is looked up on PATH', async () => {
+    const path = script('bin/temporal-next', temporal('2.0.0'));
+    expect(await find({ env: { TEMPORAL_CLI: 'temporal-next' } })).toMatchObject({ binary: { path } });
+  });
+
+  it('the command on PATH comes before the cache', async () => {
+    const path = script('bin/temporal', temporal('1.0.0'));
+    script(CACHED, temporal('2.0.0'));
+    expect(await find()).toMatchObject({ place: 'PATH', binary: { path } });
+  });
+
+  it('the cache comes before a build', async () => {
+    scriptGo();
+    const path = script(CACHED, temporal('2.0.0'));
+    expect(await find()).toMatchObject({ place: 'cache', binary: { path } });
+    expect(builds()).toEqual([]);
+  });
+
+  it('a build comes before the download, and fills the cache', async () => {
+    scriptGo();
+    const path = join(folder, CACHED);
+    expect(await find()).toEqual({ kind: 'binary', place: 'go', binary: { path, serverVersion: '3.0.0' } });
+    expect(await find()).toMatchObject({ place: 'cache' });
+    expect(builds()).toEqual(['install -ldflags=-s -w github.com/temporalio/cli/cmd/temporal@v1.3.0']);
+  });
+
+  it('without XDG_CACHE_HOME the cache is in the home folder', async () => {
+    const path = script(`home/.${CACHED}`, temporal('2.0.0'));
+    const env = { XDG_CACHE_HOME: undefined, HOME: join(folder, 'home') };
+    expect(await find({ env })).toMatchObject({ place: 'cache', binary: { path } });
+  });
+
+  it('only the places that are asked for are tried', async () => {
+    scriptGo();
+    const found = await find({ places: ['PATH', 'cache'] });
+    expect(found).toEqual({ kind: 'none', reason: expect.not.stringMatching(/go:|download:/) });
+    expect(builds()).toEqual([]);
+  });
+});
+
+describe('what is named and does not work', () => {
+  it.each([
+    ['TEMPORAL_ADDRESS', 'temporal.example', '"temporal.example" is not of the form host:port'],
+    ['TEMPORAL_ADDRESS', 'https://temporal.example:7233', 'is not of the form host:port'],
+    ['TEMPORAL_CLI', '/nowhere/temporal', '/nowhere/temporal: spawn /nowhere/temporal ENOENT'],
+    ['TEMPORAL_CLI', 'temporal-next', 'there is no temporal-next on PATH'],
+    ['TEMPORAL_CLI', '/bin/echo', "/bin/echo is not Temporal's command"],
+  ])('%s=%s ends the search: nothing else is taken in its stead', async (name, value, why) => {
+    script('bin/temporal', temporal('1.0.0'));
+    expect(await find({ env: { [name]: value } })).toEqual({
+      kind: 'none',
+      reason: expect.stringContaining(why),
+    });
+  });
+});
+
+describe('what is found and does not work', () => {
+  it('a command on PATH that breaks is passed over', async () => {
+    script('bin/temporal', 'echo no library >&2; exit 127');
+    script(CACHED, temporal('2.0.0'));
+    expect(await find()).toMatchObject({ place: 'cache' });
+  });
+
+  it('a cached command that breaks is built again', async () => {
+    script(CACHED, 'exit 1');
+    scriptGo();
+    expect(await find()).toMatchObject({ place: 'go', binary: { serverVersion: '3.0.0' } });
+  });
+
+  it('a build that was killed leaves nothing that is taken for a command', async () => {
+    script('cache/heddle/temporal/v1.3.0/making/bin/temporal', temporal('1.0.0'));
+    scriptGo('test ! -e "$GOBIN" || exit 9');
+    expect(await find()).toMatchObject({ place: 'go', binary: { serverVersion: '3.0.0' } });
+  });
+
+  it('every place is named with what was wrong there, and what to do', async () => {
+    script('bin/temporal', 'echo no library >&2; exit 127');
+    script('bin/go', 'echo downloading; echo no network >&2; exit 1');
+    const { reason } = (await find()) as { reason: string };
+    expect(reason).toMatch(
+      /^There is no Temporal server\. TEMPORAL_ADDRESS: not set; TEMPORAL_CLI: not set; /,
+    );
+    expect(reason).toMatch(
+      /PATH: .*temporal --version ended with 127: no library; cache: there is no .*v1\.3\.0/,
+    );
+    expect(reason).toMatch(/go: .*go install ended with 1: no network; download: fetch failed: .*\. Set /);
+    expect(reason).toMatch(/Set TEMPORAL_ADDRESS to the host:port .* or TEMPORAL_CLI/);
+  });
+
+  it('a machine without go is told so', async () => {
+    const env = { PATH: join(folder, 'bin') };
+    expect(await find({ env })).toMatchObject({ reason: expect.stringContaining('there is no go on PATH') });
+  });
+
+  it('a cache folder that cannot be written is named', async () => {
+    scriptGo();
+    writeFileSync(join(folder, 'cache'), '');
+    const found = await find();
+    expect(found).toMatchObject({
+      reason: expect.stringMatching(/cache folder .* can't be used: .*ENOTDIR/),
+    });
+  });
+});
+
+describe('a build', () => {
+  it('is announced, with how long it takes', async () => {
+    scriptGo();
+    await find();
+    expect(said[0]).toMatch(/^Building Temporal's development server v1\.3\.0 with .*go, .*3 to 5 minutes/);
+  });
+
+  it('is for this machine, whatever go is set up for', async () => {
+    scriptGo(`test -z "$GOOS$GOARCH$GOFLAGS" || { echo "$GOOS $GOARCH $GOFLAGS" >&2; exit 1; }`);
+    const env = { GOOS: 'plan9', GOARCH: 'mips', GOFLAGS: '-mod=vendor' };
+    expect(await find({ env })).toMatchObject({ place: 'go' });
+  });
+
+  it('is made once for several that look at the same time', async () => {
+    // The first waits until the second one waits for it.
+    scriptGo(`while [ ! -e "${folder}/waiting" ]; do sleep 0.05; done`);
+    const say = (line: string): void => {
+      if (line.startsWith('Another process')) writeFileSync(join(folder, 'waiting'), '');
+    };
+    const found = await Promise.all([find({ say }), find({ say })]);
+    expect(found).toEqual([
+      expect.objectContaining({ kind: 'binary', place: 'go' }),
+      expect.objectContaining({ kind: 'binary', place: 'go' }),
+    ]);
+    expect(builds()).toHaveLength(1);
+  });
+});
+
+describe('a download', () => {
+  /** A service whose answer names `archive`, and what was asked of it. */
+  async function service(answer: object, archive?: Buffer): Promise<{ url: string; asked: string[] }> {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.end(request.url === '/archive' ? archive : JSON.stringify(answer));
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  }
+
+  it('asks for the archive of this platform, and unpacks the command into the cache', async () => {
+    script('packed/temporal', temporal('4.0.0'));
+    execFileSync('tar', ['-czf', join(folder, 'a.tar.gz'), '-C', join(folder, 'packed'), 'temporal']);
+    const answer = { archiveUrl: '', fileToExtract: 'temporal' };
+    const { url, asked } = await service(answer, readFileSync(join(folder, 'a.tar.gz')));
+    answer.archiveUrl = `${url}/archive`;
+    const path = join(folder, CACHED);
+    expect(await find({ places: ['download'], downloads: url })).toEqual({
+      kind: 'binary',
+      place: 'download',
+      binary: { path, serverVersion: '4.0.0' },
+    });
+    expect(asked[0]).toMatch(/^\/cli\/v1\.3\.0\?arch=(amd64|arm64)&platform=\w+&format=tar\.gz$/);
+  });
+
+  it.each([
+    [{}, 'does not say where the archive is'],
+    [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '../temporal' }, 'does not say where'],
+    [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '/bin/temporal' }, 'does not say where'],
+  ])('refuses the answer %j', async (answer, why) => {
+    const { url } = await service(answer);
+    expect(await find({ places: ['download'], downloads: url })).toEqual({
+      kind: 'none',
+      reason: expect.stringContaining(why),
+    });
+  });
+
+  it('leaves nothing in the cache when the archive is broken', async () => {
+    const answer = { archiveUrl: '', fileToExtract: 'temporal' };
+    const { url } = await service(answer, Buffer.from('no archive'));
+    answer.archiveUrl = `${url}/archive`;
+    const found = await find({ places: ['download'], downloads: url });
+    expect(found).toMatchObject({ kind: 'none', reason: expect.stringMatching(/tar -xzf ended with/) });
+    expect(existsSync(join(folder, CACHED))).toBe(false);
+  });
+});

@@ -1,0 +1,11 @@
+export { findServer, type FindOptions, type FoundServer, type Place } from './find.ts';
+export {
+  type DevServer,
+  type DevServerOptions,
+  type SearchAttributeType,
+  startDevServer,
+  type Started,
+} from './dev-server.ts';
+export { POLL_LIMITS } from './poll-limits.ts';
+export type { Binary } from './binary.ts';
+export type { Env } from './command.ts';
