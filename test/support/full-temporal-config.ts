@@ -1,0 +1,83 @@
+import { POLL_LIMITS } from '../../packages/temporal/src/server/index.ts';
+import type { PostgresServer } from './postgres-server.ts';
+
+/** Each service has a port for calls, and one by which services find each other. */
+interface ServicePorts {
+  readonly grpcPort: number;
+  readonly membershipPort: number;
+}
+
+/** The ports of the services; the frontend also answers HTTP. */
+export interface FullPorts extends Readonly<Record<'history' | 'matching' | 'worker', ServicePorts>> {
+  readonly frontend: ServicePorts & { readonly httpPort: number };
+}
+
+interface Parts {
+  readonly ports: FullPorts;
+  readonly postgres: PostgresServer;
+  readonly databases: { readonly store: string; readonly visibility: string };
+  readonly shards: number;
+  /** The file of `dynamicConfig()`. */
+  readonly dynamic: string;
+}
+
+/** The configuration of a full server on the loopback address. */
+export function serverConfig({ ports, postgres, databases, shards, dynamic }: Parts): object {
+  const services = Object.entries(ports).map(([name, rpc]) => [
+    name,
+    { rpc: { ...rpc, bindOnLocalHost: true } },
+  ]);
+  const cluster = {
+    enabled: true,
+    initialFailoverVersion: 1,
+    rpcName: 'frontend',
+    rpcAddress: `127.0.0.1:${ports.frontend.grpcPort}`,
+  };
+  return {
+    log: { stdout: true, level: 'warn' },
+    persistence: {
+      defaultStore: 'store',
+      visibilityStore: 'visibility',
+      numHistoryShards: shards,
+      datastores: {
+        store: { sql: sqlOf(postgres, databases.store, 20) },
+        visibility: { sql: sqlOf(postgres, databases.visibility, 5) },
+      },
+    },
+    global: { membership: { maxJoinDuration: '30s', broadcastAddress: '127.0.0.1' } },
+    services: Object.fromEntries(services) as object,
+    clusterMetadata: {
+      enableGlobalNamespace: false,
+      failoverVersionIncrement: 10,
+      masterClusterName: 'active',
+      currentClusterName: 'active',
+      clusterInformation: { active: cluster },
+    },
+    dcRedirectionPolicy: { policy: 'noop' },
+    // Read once: the file goes when the server has started.
+    dynamicConfigClient: { filepath: dynamic, pollInterval: '24h' },
+  };
+}
+
+/** The settings that a server could read again while it runs: the raised poll limits. */
+export function dynamicConfig(): object {
+  return Object.fromEntries(Object.entries(POLL_LIMITS).map(([name, value]) => [name, [{ value }]]));
+}
+
+function sqlOf(
+  { host, port, user, password }: PostgresServer,
+  databaseName: string,
+  maxConns: number,
+): object {
+  return {
+    pluginName: 'postgres12',
+    databaseName,
+    connectAddr: `${host}:${port}`,
+    connectProtocol: 'tcp',
+    user,
+    password,
+    maxConns,
+    maxIdleConns: maxConns,
+    maxConnLifetime: '1h',
+  };
+}

@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { runCommand } from '../../packages/temporal/src/server/command.ts';
+import { type Guarded, startGuarded } from '../../packages/temporal/src/server/guard.ts';
+import { untilReady } from '../../packages/temporal/src/server/ready.ts';
+import { openLog } from '../../packages/temporal/src/server/server-log.ts';
+import type { Found } from '../tools/fetch.ts';
+import { dynamicConfig, type FullPorts, serverConfig } from './full-temporal-config.ts';
+import { lowPorts } from './low-ports.ts';
+import type { PostgresServer } from './postgres-server.ts';
+
+export interface FullServerOptions {
+  /** The tools `temporal-server` and `temporal-sql`. */
+  readonly tools: { readonly server: Found; readonly sql: Found };
+  readonly postgres: PostgresServer;
+  /** Names its databases. A server that is started again with the same name goes on where the last one was stopped. */
+  readonly name: string;
+  /** Default 4, which also cannot be changed when it is started again. */
+  readonly shards?: number;
+  /** Made where it is missing. */
+  readonly namespace: string;
+  /** Takes what it prints, appended. */
+  readonly logFile?: string;
+}
+
+/** The server as it is run in production, all of its services in one process, on databases of its own. */
+export interface FullServer {
+  readonly address: string;
+  readonly namespace: string;
+  readonly pid: number;
+  readonly exited: Promise<string>;
+  stop(): Promise<void>;
+}
+
+const SCHEMA_MS = 120_000;
+const READY_MS = 120_000;
+/** It waits for other members to hear that it goes. */
+const GRACE_MS = 15_000;
+const RETENTION = '86400s';
+const ALREADY_EXISTS = 409;
+/** A namespace that every server has, so that it can be asked for before others are made. */
+const OWN_NAMESPACE = 'temporal-system';
+
+/** The databases of a server, and which of the schemas in its tool each one has. */
+const databasesOf = (name: string): readonly { database: string; schema: string }[] => [
+  { database: name, schema: 'temporal' },
+  { database: `${name}_visibility`, schema: 'visibility' },
+];
+
+/**
+ * A full server once it answers, with the poll limits raised. It ends with this process.
+ *
+ * @throws when its databases can't be made or it does not answer, with what was said last.
+ */
+export async function startFullServer(options: FullServerOptions): Promise<FullServer> {
+  for (const each of databasesOf(options.name)) await prepare(options, each);
+  const ports = portsOf(await lowPorts(9));
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-full-temporal-'));
+  const log = openLog(options.logFile);
+  try {
+    const child = await startGuarded({
+      command: [options.tools.server.path, ...argumentsOf(writeConfig(folder, ports, options))],
+      log: log.fd,
+      env: options.tools.server.env,
+      graceMs: GRACE_MS,
+    });
+    const problem = await whyNotServing(child, ports, options.namespace);
+    if (problem === undefined) return { ...child, address: addressOf(ports), namespace: options.namespace };
+    await child.stop();
+    throw new Error(
+      `Temporal's server ${options.name} does not serve: ${problem}. It said: ${log.lastLine()}`,
+    );
+  } finally {
+    log.close();
+    // The server has read its files: they hold a password, and go at once.
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+const argumentsOf = (config: string): string[] => ['--config-file', config, '--allow-no-auth', 'start'];
+
+const addressOf = (ports: FullPorts): string => `127.0.0.1:${ports.frontend.grpcPort}`;
+
+async function whyNotServing(
+  child: Guarded,
+  ports: FullPorts,
+  namespace: string,
+): Promise<string | undefined> {
+  const address = addressOf(ports);
+  const over = new AbortController();
+  const within = { timeoutMs: READY_MS, signal: over.signal };
+  try {
+    const problem = await Promise.race([
+      untilReady({ address, namespace: OWN_NAMESPACE, searchAttributes: [] }, within),
+      child.exited.then((how) => `it ended with ${how}`),
+    ]);
+    return problem ?? (await registerNamespace(ports.frontend.httpPort, namespace));
+  } finally {
+    over.abort();
+  }
+}
+
+/** Undefined where the server has the namespace now, else why not. */
+async function registerNamespace(httpPort: number, namespace: string): Promise<string | undefined> {
+  const answer = await fetch(`http://127.0.0.1:${httpPort}/api/v1/namespaces`, {
+    method: 'POST',
+    body: JSON.stringify({ namespace, workflowExecutionRetentionPeriod: RETENTION }),
+  });
+  const said = await answer.text();
+  return answer.ok || answer.status === ALREADY_EXISTS ? undefined : `the namespace is refused: ${said}`;
+}
+
+/** Makes the database if it is not there, and brings its tables to the newest version. */
+async function prepare(
+  { tools, postgres }: FullServerOptions,
+  { database, schema }: { database: string; schema: string },
+): Promise<void> {
+  const { host, port, user, password } = postgres;
+  const env = {
+    ...tools.sql.env,
+    ...{ SQL_PLUGIN: 'postgres12', SQL_HOST: host, SQL_PORT: String(port) },
+    ...{ SQL_USER: user, SQL_PASSWORD: password, SQL_DATABASE: database },
+  };
+  const steps = [
+    ['create-database'],
+    ['setup-schema', '-v', '0.0'],
+    ['update-schema', '--schema-name', `postgresql/v12/${schema}`],
+  ];
+  for (const args of steps) {
+    const ended = await runCommand(tools.sql.path, args, { env, timeoutMs: SCHEMA_MS });
+    if (ended.problem !== undefined)
+      throw new Error(`The database ${database} can't be made: ${ended.problem}`);
+  }
+}
+
+function portsOf(free: readonly number[]): FullPorts {
+  const port = (at: number): number => free[at] ?? 0;
+  const pair = (at: number): FullPorts['history'] => ({ grpcPort: port(at), membershipPort: port(at + 1) });
+  return {
+    frontend: { ...pair(0), httpPort: port(8) },
+    history: pair(2),
+    matching: pair(4),
+    worker: pair(6),
+  };
+}
+
+/** Writes the server's files into `folder`; the path of the main one. JSON is also YAML. */
+function writeConfig(
+  folder: string,
+  ports: FullPorts,
+  { postgres, name, shards = 4 }: FullServerOptions,
+): string {
+  const dynamic = join(folder, 'dynamic.yaml');
+  const file = join(folder, 'server.yaml');
+  const [store = '', visibility = ''] = databasesOf(name).map(({ database }) => database);
+  const config = serverConfig({ ports, postgres, databases: { store, visibility }, shards, dynamic });
+  writeFileSync(dynamic, JSON.stringify(dynamicConfig()));
+  writeFileSync(file, JSON.stringify(config), { mode: 0o600 });
+  return file;
+}

@@ -1,0 +1,35 @@
+import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+
+/** Where ports are looked for: above those of services, below those that systems give out, and that 16 bits with a sign hold. */
+const FROM = 15_000;
+const BELOW = 32_768;
+const TRIES = 1000;
+
+/**
+ * The numbers of `count` free ports of the loopback address below 32,768. A full Temporal server on PostgreSQL needs
+ * them: its table of members has room for no greater numbers, and the free ports a system gives out are mostly greater.
+ */
+export async function lowPorts(count: number): Promise<number[]> {
+  const held = new Map<number, Server>();
+  for (let tries = 0; held.size < count; tries++) {
+    if (tries === TRIES) throw new Error(`No ${count} ports are free between ${FROM} and ${BELOW}.`);
+    const port = randomInt(FROM, BELOW);
+    const server = held.has(port) ? undefined : await hold(port);
+    if (server) held.set(port, server);
+  }
+  await Promise.all([...held.values()].map(async (server) => once(server.close(), 'close')));
+  return [...held.keys()];
+}
+
+/** A server that holds `port`, or undefined where another one does. */
+async function hold(port: number): Promise<Server | undefined> {
+  const server = createServer().listen(port, '127.0.0.1');
+  try {
+    await once(server, 'listening');
+    return server;
+  } catch {
+    return undefined;
+  }
+}

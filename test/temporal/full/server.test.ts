@@ -1,0 +1,70 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { runCommand } from '../../../packages/temporal/src/server/command.ts';
+import { whyNotReady } from '../../../packages/temporal/src/server/ready.ts';
+import { dataFolder } from '../../support/data-folder.ts';
+import { type FullServer, startFullServer } from '../../support/full-temporal.ts';
+import { dynamicConfig } from '../../support/full-temporal-config.ts';
+import { type FullTools, fullTools } from '../../support/full-temporal-tools.ts';
+import { serverOf } from '../../support/postgres-server.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+
+function tools(): FullTools {
+  const found = fullTools();
+  if (!found.tools) throw new Error(found.reason);
+  return found.tools;
+}
+
+/** A full server of the test's own, stopped when the test has finished. */
+async function start(name: string, namespace: string): Promise<FullServer> {
+  const given = tools();
+  const postgres = await serverOf(given.postgres);
+  const server = await startFullServer({ tools: given, postgres, name, namespace });
+  onTestFinished(async () => server.stop());
+  return server;
+}
+
+const problemAt = async (address: string, namespace: string): Promise<string | undefined> =>
+  whyNotReady({ address, namespace, searchAttributes: [] });
+
+describeTemporal('the full server', ({ address, namespace }) => {
+  it('answers, and has the namespace', async () => {
+    expect(await problemAt(address, namespace)).toBeUndefined();
+  });
+
+  it('knows the poll limits by their names and types', async () => {
+    const file = join(dataFolder(), 'dynamic.yaml');
+    const { server } = tools();
+    const validate = async (config: object): Promise<unknown> => {
+      writeFileSync(file, JSON.stringify(config));
+      return runCommand(server.path, ['validate-dynamic-config', file], {
+        env: server.env,
+        timeoutMs: 30_000,
+      });
+    };
+    // Only what it has to say of a file stands below the file's name.
+    expect(await validate({ 'history.heddle': [{ value: 1 }] })).toEqual({
+      out: `${file}\n  warning: unregistered key "history.heddle"\n`,
+    });
+    expect(await validate(dynamicConfig())).toEqual({ out: `${file}\n` });
+  });
+
+  it('goes on with its databases when it is started again', async () => {
+    const name = `again_${process.pid}`;
+    const first = await start(name, 'kept');
+    await first.stop();
+    expect(await problemAt(first.address, 'kept')).toBe('nothing listens there');
+    const again = await start(name, 'other');
+    expect(await problemAt(again.address, 'kept')).toBeUndefined();
+  });
+
+  it('says why its databases cannot be made', async () => {
+    const given = tools();
+    const postgres = { ...(await serverOf(given.postgres)), password: 'wrong' };
+    const started = startFullServer({ tools: given, postgres, name: 'never', namespace: 'never' });
+    await expect(started).rejects.toThrow(
+      /^The database never can't be made: .*create-database ended with 1: .*no usable database/,
+    );
+  });
+});

@@ -1,0 +1,102 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { expect, it, onTestFinished } from 'vitest';
+import {
+  type DevServer,
+  type DevServerOptions,
+  POLL_LIMITS,
+  startDevServer,
+} from '../../packages/temporal/src/server/index.ts';
+import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { describeTemporal } from '../support/temporal.ts';
+
+const PATIENCE = { timeout: 30_000 };
+
+/** Undefined where a server answers at `address` and knows the namespace and the search attributes. */
+const problemAt = async (
+  address: string,
+  namespace: string,
+  searchAttributes: string[] = [],
+): Promise<string | undefined> => whyNotReady({ address, namespace, searchAttributes });
+
+describeTemporal('the server of this run', ({ address, namespace }) => {
+  it('answers, and has the namespace', async () => {
+    expect(await problemAt(address, namespace)).toBeUndefined();
+  });
+
+  it('tells of a namespace and of search attributes that it does not have', async () => {
+    expect(await problemAt(address, 'nowhere')).toMatch(/Namespace nowhere is not found/);
+    expect(await problemAt(address, namespace, ['Loom', 'Weft'])).toBe(
+      'it does not know the search attribute Loom, Weft',
+    );
+  });
+});
+
+describeTemporal('a development server', ({ binary = '' }) => {
+  /** A server of the test's own, stopped when the test has finished. */
+  async function start(more: Partial<DevServerOptions> = {}): Promise<DevServer> {
+    const started = await startDevServer({ binary, namespace: 'loom', ...more });
+    if (started.kind === 'failed') throw new Error(started.reason);
+    onTestFinished(async () => started.server.stop());
+    return started.server;
+  }
+
+  /** The arguments of the process `pid` as the system has them. */
+  const argumentsOf = (pid: number): string =>
+    execFileSync('ps', ['-ww', '-o', 'args=', '-p', String(pid)], { encoding: 'utf8' });
+
+  it.skipIf(binary === '')('is started with the raised poll limits, on the loopback address', async () => {
+    const { pid, address } = await start();
+    const args = argumentsOf(pid);
+    for (const [name, limit] of Object.entries(POLL_LIMITS)) {
+      expect(args).toContain(`--dynamic-config-value ${name}=${limit}`);
+    }
+    expect(args).toContain(`--ip 127.0.0.1 --port ${address.split(':')[1]}`);
+  });
+
+  it.skipIf(binary === '')('ends when it is stopped, in order', async () => {
+    const { address, exited, stop } = await start();
+    await stop();
+    expect(await exited).toBe('exit code 0');
+    expect(await problemAt(address, 'loom')).toBeDefined();
+  });
+
+  it.skipIf(binary === '')(
+    'has the search attributes that are asked for, and prints into its log',
+    async () => {
+      const logFile = join(dataFolder(), 'server.log');
+      const { address } = await start({ logFile, searchAttributes: { Weft: 'Keyword' } });
+      expect(await problemAt(address, 'loom', ['Weft'])).toBeUndefined();
+      await expect.poll(() => readFileSync(logFile, 'utf8'), PATIENCE).toContain(address.split(':')[1]);
+    },
+  );
+
+  it.skipIf(binary === '')('with a file keeps what it has across restarts, on the same port', async () => {
+    const dbFile = join(dataFolder(), 'data/temporal.db');
+    const searchAttributes = { Weft: 'Keyword' } as const;
+    const first = await start({ dbFile, searchAttributes });
+    execFileSync(binary, ['operator', 'namespace', 'create', '-n', 'kept', '--address', first.address]);
+    await first.stop();
+    const again = await start({ dbFile, searchAttributes, port: Number(first.address.split(':')[1]) });
+    expect(again.address).toBe(first.address);
+    expect(await problemAt(again.address, 'kept')).toBeUndefined();
+  });
+
+  it.skipIf(binary === '')('does not outlive a starter that is killed with -9', async () => {
+    const module = JSON.stringify(
+      new URL('../../packages/temporal/src/server/index.ts', import.meta.url).href,
+    );
+    const options = JSON.stringify({ binary, namespace: 'loom' });
+    const code = `import { startDevServer } from ${module}; console.log((await startDevServer(${options})).server.address);`;
+    const flags = ['--conditions=@heddle/source', '--input-type=module', '-e', code];
+    const starter = spawn(process.execPath, flags, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [address] = (await once(createInterface(starter.stdout), 'line')) as [string];
+    expect(await problemAt(address, 'loom')).toBeUndefined();
+    starter.kill('SIGKILL');
+    await expect.poll(async () => problemAt(address, 'loom'), PATIENCE).toBeDefined();
+  });
+});
