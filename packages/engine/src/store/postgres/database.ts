@@ -120,12 +120,12 @@ export class Database {
 /** `pg` leaves the socket of a login that failed on our side open, until the server gives up waiting for it. */
 class TidyClient extends Client {
   override connect(): Promise<Client>;
-  override connect(callback: (error: Error | null, client?: Client) => void): void;
-  override connect(callback?: (error: Error, client?: Client) => void): Promise<Client> | void {
-    if (!callback) return super.connect();
+  override connect(done: (error: Error | null, client?: Client) => void): void;
+  override connect(done?: (error: Error, client?: Client) => void): Promise<Client> | void {
+    if (!done) return super.connect();
     super.connect((error: Error | null) => {
       if (error) void this.end();
-      callback(error as Error);
+      done(error as Error);
     });
   }
 }
