@@ -21,7 +21,18 @@ function answer(
   stdout = '',
   read: (text: string) => unknown = readFunction,
 ): string {
-  const done = { t: 'done' as const, id: 1, code, text, stdout, cpuMs: 1, wallMs: 2, next: 0, rssMiB: 60 };
+  const done = {
+    t: 'done' as const,
+    id: 1,
+    code,
+    text,
+    stdout,
+    cpuMs: 1,
+    wallMs: 2,
+    late: false,
+    next: 0,
+    rssMiB: 60,
+  };
   const given = readEnding({ done }, job, read);
   return given.ok ? JSON.stringify(given.value) : given.error.code;
 }
@@ -77,6 +88,7 @@ describe('what a process answers', () => {
       stdout: '',
       cpuMs: 1,
       wallMs: 1,
+      late: false,
       next: 0,
       rssMiB: 1,
     };

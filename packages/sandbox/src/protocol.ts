@@ -72,6 +72,8 @@ export type Report =
       readonly stdout: string;
       readonly cpuMs: number;
       readonly wallMs: number;
+      /** Whether the job came while its context was made. */
+      readonly late: boolean;
       /** The job that is entered next, 0 for none. */
       readonly next: number;
       readonly rssMiB: number;

@@ -14,7 +14,10 @@ export interface Floor {
   send(report: Report): void;
   /** Tells the supervisor whose code is about to run, where that is not known. */
   announce(id: number): void;
-  ended(execution: Execution, report: Omit<Extract<Report, { t: 'done' }>, 't' | 'next' | 'rssMiB'>): void;
+  ended(
+    execution: Execution,
+    report: Omit<Extract<Report, { t: 'done' }>, 't' | 'late' | 'next' | 'rssMiB'>,
+  ): void;
 }
 
 const LIMIT_TEXT = {

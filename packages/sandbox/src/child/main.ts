@@ -24,6 +24,9 @@ const CONTEXT_FLAGS = [
 const vm = require(process.argv[2] as string).ivm;
 const executions = new Map<number, Execution>();
 const inbox: RunOrder[] = [];
+/** Whether the loop has not turned since a context was made: an order that is there already has waited for it. */
+let preparing = false;
+const late = new Set<number>();
 /** The job whose code the supervisor takes to be running. */
 let announced = 0;
 let scheduled = false;
@@ -61,7 +64,7 @@ const floor: { -readonly [K in keyof Floor]: Floor[K] } = {
     executions.delete(execution.id);
     announced = inbox[0]?.id ?? 0;
     if (served++ % 32 === 0) rssMiB = process.memoryUsage.rss() / 2 ** 20;
-    send({ t: 'done', ...report, next: announced, rssMiB });
+    send({ t: 'done', ...report, late: late.delete(execution.id), next: announced, rssMiB });
     schedule();
   },
 };
@@ -71,7 +74,9 @@ function turn(): void {
   scheduled = false;
   const order = inbox.shift();
   if (order === undefined) {
+    preparing = true;
     floor.isolates.prepare();
+    setImmediate(() => (preparing = false));
     return;
   }
   const execution = new Execution(order, floor);
@@ -98,6 +103,7 @@ process.on('message', (order: Order) => {
       return boot(order);
     case 'run':
       inbox.push(order);
+      if (preparing) late.add(order.id);
       return schedule();
     case 'answer':
       return executions.get(order.id)?.deliver(order);

@@ -20,19 +20,45 @@ export function isStuck(slot: Slot): boolean {
   return slot.runnable > 0 && performance.now() - slot.progressAtMs > STUCK_MS;
 }
 
-/** The process that takes the job now: the least busy of its tenant, among equals the one that knows its run. */
+/** Whether the process has room for the job now. */
+function takes(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Placement): boolean {
+  if (slot.tenant !== job.tenant || !slot.ready || slot.retiring || slot.dead) return false;
+  return slot.runnable < pipeline && slot.jobs.size < maxJobsPerProcess && !isStuck(slot);
+}
+
+/** The process that takes the job now: the least busy of its tenant, among equals one that knows its run, of those the one idle for longest. */
 export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slot | undefined {
+  const key = options.keyOf(job);
   let best: Slot | undefined;
   let least = Infinity;
   for (const slot of slots) {
-    if (slot.tenant !== job.tenant || !slot.ready || slot.retiring || slot.dead) continue;
-    const { runnable } = slot;
-    if (runnable >= options.pipeline || slot.jobs.size >= options.maxJobsPerProcess) continue;
-    if (runnable > 0 && isStuck(slot)) continue;
-    const weight = 2 * runnable - (slot.runs.has(options.keyOf(job)) ? 1 : 0);
-    if (weight < least) [best, least] = [slot, weight];
+    if (!takes(slot, job, options)) continue;
+    const knows = slot.runs.has(key);
+    const weight = 2 * slot.runnable - (knows ? 1 : 0);
+    const inTurn = weight === least && knows && slot.idleSinceMs < (best?.idleSinceMs ?? 0);
+    if (weight < least || inTurn) [best, least] = [slot, weight];
   }
   return best;
+}
+
+/** Jobs in a row that came while their context was made, after which a process gets help. */
+export const LATE_JOBS = 32;
+
+type Helper = Pick<Slot, 'tenant' | 'ready' | 'retiring' | 'runs'>;
+
+/**
+ * Where the jobs of a run come faster than the process makes contexts for them, it takes turns with another of its tenant
+ * from now on: while one works, the other makes its next context. Returns whether one is to be started for that.
+ */
+export function relieve(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late'>, key: string): boolean {
+  if (slot.late < LATE_JOBS || !slot.runs.has(key)) return false;
+  slot.late = 0;
+  for (const other of slots) {
+    if (other.tenant !== slot.tenant || other.retiring || other.runs.has(key)) continue;
+    if (other.ready) other.runs.add(key);
+    return false;
+  }
+  return true;
 }
 
 /** How long a busy process serves its tenant before another tenant's need can end that. */

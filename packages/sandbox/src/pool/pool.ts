@@ -2,7 +2,7 @@ import { failure } from '../outcome.ts';
 import type { HostAnswer, HostCall, Report } from '../protocol.ts';
 import { launch, type LaunchOptions } from './launch.ts';
 import type { Ending, Job } from './job.ts';
-import { choose, isStuck, planGrowth, STUCK_MS, type Placement } from './placement.ts';
+import { choose, isStuck, planGrowth, relieve, STUCK_MS, type Placement } from './placement.ts';
 import { FairQueue } from './queue.ts';
 import { Slot, type Assignment, type SlotEvents } from './slot.ts';
 
@@ -100,6 +100,11 @@ export class Pool implements SlotEvents {
     else assignment.job.end({ done: report } satisfies Ending);
     // Our guest's plumbing sends no such message, so something got hold of the bridge.
     if (report.code === 'PROTOCOL') slot.retiring = true;
+    if (
+      relieve(this.#slots, slot, this.#options.keyOf(assignment.job)) &&
+      this.#slots.size < this.#options.maxProcesses
+    )
+      this.#start(slot.tenant);
     this.#recycle(slot);
     this.#pump();
   }

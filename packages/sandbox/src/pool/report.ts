@@ -14,6 +14,7 @@ const END_CODES: ReadonlySet<unknown> = new Set<EndCode>([
 ]);
 
 const isNumber = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value);
+const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean';
 const isText = (value: unknown): value is string => typeof value === 'string';
 const isBytes = (value: unknown): value is Uint8Array | null => value === null || value instanceof Uint8Array;
 
@@ -28,6 +29,7 @@ const SHAPES: { readonly [T in Report['t']]: Checks } = {
     stdout: isText,
     cpuMs: isNumber,
     wallMs: isNumber,
+    late: isBoolean,
     next: isNumber,
     rssMiB: isNumber,
   },

@@ -36,6 +36,8 @@ export class Slot {
   killed = false;
   dead = false;
   served = 0;
+  /** Jobs in a row that came while their context was made. */
+  late = 0;
   rssMiB = 0;
   idleSinceMs = 0;
   /** When the process was last known to make progress. */
@@ -146,7 +148,10 @@ export class Slot {
   kill(): void {
     this.retiring = true;
     this.killed = true;
+    // The pool that closes waits for the last of these.
     this.#child.ref();
+    this.#hold(true);
+    (this.#child.stderr as { ref?: () => void } | null)?.ref?.();
     this.#child.kill('SIGKILL');
   }
 
@@ -158,7 +163,7 @@ export class Slot {
   /** Whether this process keeps its host alive. */
   #hold(on: boolean): void {
     const channel = this.#child.channel as { ref(): void; unref(): void } | null | undefined;
-    if (on) channel?.ref();
+    if (on || this.killed) channel?.ref();
     else channel?.unref();
   }
 
@@ -179,6 +184,7 @@ export class Slot {
       this.#announced = report.next;
       this.rssMiB = report.rssMiB;
       this.served++;
+      this.late = report.late ? this.late + 1 : 0;
     }
     if (assignment === undefined) return;
     if (report.t === 'enter') this.#announced = report.id;

@@ -1,10 +1,16 @@
-import * as calls from '../calls.ts';
-import * as link from '../link.ts';
-import * as primordials from '../primordials.ts';
+import { hostCall } from '../calls.ts';
+import { send } from '../link.ts';
+import { apply, codeAt, define, defineProperty, NativeUint8Array, toText } from '../primordials.ts';
 
-const { define, defineProperty } = primordials;
-/** The modules that lazy ones use and do not get copies of, since they have state or had to run before user code. */
-const shared = { calls, link, primordials };
+/**
+ * What lazy modules import from the modules that they do not get copies of, since those have state or had to run before
+ * user code. Only what they use: every fresh context has all of it.
+ */
+const shared = {
+  calls: { hostCall },
+  link: { send },
+  primordials: { apply, codeAt, NativeUint8Array, toText },
+};
 
 /**
  * Defines globals that are made at their first use: a fresh context costs what its objects cost,
