@@ -126,10 +126,13 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     });
 
     it('are never more than asked for', async () => {
-      const stores = await open({ maxConnections: 2 });
+      const named = new URL(url);
+      named.searchParams.set('application_name', 'few');
+      const stores = await open({ url: named.href, maxConnections: 2 });
       const ids = Array.from({ length: 30 }, (_, index) => `r${index}`);
       await Promise.all(ids.map(async (id) => stores.runs.create(newRun(id), started())));
       expect(await stores.runs.open()).toHaveLength(30);
+      expect(await rows("SELECT pid FROM pg_stat_activity WHERE application_name = 'few'")).toHaveLength(2);
     });
   });
 

@@ -1,6 +1,7 @@
 import { EngineError } from '@heddle/core';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler } from 'kysely';
 import type { Compilable } from 'kysely';
+import PQueue from 'p-queue';
 import { Client, Pool, types } from 'pg';
 import type { PoolClient } from 'pg';
 import { databaseClosed, databaseFault, mayRunAgain } from './failure.ts';
@@ -34,12 +35,13 @@ export class Database {
   readonly build: Kysely<Tables>;
   readonly #pool: Pool;
   readonly #names = new Map<string, string>();
-  readonly #running = new Set<Promise<unknown>>();
+  readonly #turns: PQueue;
   #closing: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
     this.place = placeOf(options);
     this.build = builder(options.schema);
+    this.#turns = new PQueue({ concurrency: options.maxConnections });
     this.#pool = new Pool({
       Client: TidyClient,
       connectionString: options.url,
@@ -48,6 +50,7 @@ export class Database {
       query_timeout: ANSWER_TIMEOUT_MS,
       idleTimeoutMillis: IDLE_TIMEOUT_MS,
       keepAlive: true,
+      fallback_application_name: 'heddle',
       types: { getTypeParser: parserOf },
     });
     // An unused connection was lost: the pool has dropped it and opens another one when it is needed.
@@ -60,7 +63,7 @@ export class Database {
     refused: (error: unknown) => unknown = (error) => error,
   ): Promise<{ rows: Row[]; changed: number }> {
     const { sql, parameters } = query.compile();
-    return this.#tracked(async () => {
+    return this.#inTurn(async () => {
       const statement = { name: this.#nameOf(sql), text: sql, values: [...parameters] };
       for (let runs = 1; ; runs += 1) {
         try {
@@ -76,7 +79,7 @@ export class Database {
 
   /** What `work` gives, on a connection in a transaction of its own. */
   transaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    return this.#tracked(async () => {
+    return this.#inTurn(async () => {
       let client: PoolClient | undefined;
       try {
         client = await this.#pool.connect();
@@ -95,19 +98,14 @@ export class Database {
 
   /** Waits for what is under way and closes every connection; later queries fail with ENGINE_CLOSED. */
   close(): Promise<void> {
-    this.#closing ??= Promise.allSettled(this.#running).then(() => this.#pool.end());
+    this.#closing ??= this.#turns.onIdle().then(() => this.#pool.end());
     return this.#closing;
   }
 
-  async #tracked<T>(work: () => Promise<T>): Promise<T> {
+  /** The pool itself would count the time in which a call waits for its turn as one in which nobody answers. */
+  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
     if (this.#closing) throw databaseClosed(this.place);
-    const running = work();
-    this.#running.add(running);
-    try {
-      return await running;
-    } finally {
-      this.#running.delete(running);
-    }
+    return this.#turns.add(work);
   }
 
   #nameOf(text: string): string {

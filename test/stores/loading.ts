@@ -1,0 +1,22 @@
+// Prints which modules of the database client are loaded by the engine and its stores, on their own and once a database is asked for.
+import { registerHooks } from 'node:module';
+
+const loaded: string[] = [];
+registerHooks({
+  load(url, context, next) {
+    const [, name] = /\/node_modules\/(pg|kysely)\//.exec(url) ?? [];
+    if (name !== undefined && !loaded.includes(name)) loaded.push(name);
+    return next(url, context);
+  },
+});
+
+function print(): void {
+  process.stdout.write(`${JSON.stringify(loaded.toSorted())}\n`);
+}
+
+await import('@heddle/engine');
+const { openPostgres, openStores } = await import('@heddle/engine/stores');
+openStores().close();
+print();
+await openPostgres({ url: 'none' }).catch(() => undefined);
+print();
