@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { isOwned } from '../../packages/engine/src/store/lock.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
+import type { Stores } from '../../packages/engine/src/store/stores.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { entry, newRun, started } from '../support/run-data.ts';
 import { child } from './process.ts';
@@ -50,7 +51,9 @@ describe('a data folder that processes share', () => {
     expect(() => openStores({ data, shared: true })).toThrow(
       expect.objectContaining({
         code: 'DATA_LOCKED',
-        message: expect.stringContaining(`process ${owner.pid} on `) as string,
+        message: expect.stringMatching(
+          new RegExp(`by process ${owner.pid} on .*have it share the folder too`),
+        ) as string,
       }),
     );
     await owner.kill();
@@ -81,6 +84,17 @@ describe('a data folder that processes share', () => {
     expect(await one.runs.tail('r', 1)).toEqual([entry(2)]);
     const large = await one.values.put(JSON.stringify('x'.repeat(300_000)));
     expect(await two.values.get(large)).toHaveLength(300_002);
+    for (const hash of ['p1', 'p2']) await one.definitions.putPlan(hash, { hash });
+    const deploy = async (by: Stores, planHash: string): Promise<number> =>
+      by.definitions.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
+    expect([
+      await deploy(one, 'p1'),
+      await deploy(two, 'p2'),
+      await deploy(one, 'p2'),
+      await deploy(two, 'p1'),
+    ]).toEqual([1, 2, 2, 3]);
+    const visitor = stores({ data, readOnly: true });
+    expect(await visitor.runs.journal('r')).toHaveLength(2);
     one.close();
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
   });

@@ -58,6 +58,17 @@ describe('fetchTool', () => {
     expect(fetchTool('loom', tool, env())).toEqual(first);
   });
 
+  it('finds what stands in a folder that is on nobody’s PATH', () => {
+    script('apt-get', 'echo > one.deb');
+    script('dpkg-deb', 'mkdir -p "$3/opt/loom/7" && cp "$(dirname "$0")/woven" "$3/opt/loom/7/loom"');
+    script('woven', 'exit 0');
+    const tool = loom({ routes: [{ apt: ['loom'] }], folders: ['opt/loom/8', 'opt/loom/7'] });
+    expect(fetchTool('loom', tool, env()).found?.path).toMatch(/\/loom\/opt\/loom\/7\/loom$/);
+    const here = loom({ folders: [folder.slice(1)] });
+    script('loom', 'exit 0');
+    expect(fetchTool('loom', here, { ...env(), PATH: '/bin' }).found?.path).toBe(join(folder, 'loom'));
+  });
+
   it('updates package lists of its own where the machine has none', () => {
     script(
       'apt-get',

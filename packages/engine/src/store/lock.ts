@@ -111,9 +111,7 @@ function take(how: keyof typeof LOCKS, data: string): DatabaseSync {
     db?.close();
     if (!isBusy(error)) throw fileFault(error, file) ?? error;
     // Whoever may still read it is kept out by those who share it.
-    throw how === 'alone' && !isOwned(data)
-      ? isShared(data)
-      : locked(data, readOwner(join(data, 'owner.json')));
+    throw how === 'alone' && !isOwned(data) ? isShared(data) : locked(data, how);
   }
 }
 
@@ -129,14 +127,15 @@ function readOwner(info: string): DataOwner | undefined {
   }
 }
 
-function locked(data: string, owner: DataOwner | undefined): EngineError {
+function locked(data: string, how: keyof typeof LOCKS): EngineError {
+  const owner = readOwner(join(data, 'owner.json'));
   const who = owner
     ? `process ${owner.pid} on ${owner.hostname} (since ${owner.startedAt})`
     : 'another process, which has just started';
   return new EngineError(
     'DATA_LOCKED',
-    `The data folder "${data}" is being run by ${who}, and only one process at a time may run it. ` +
-      'Wait until it ends, stop it, or use another data folder. ' +
+    `The data folder "${data}" is being run by ${who}, which has it alone. ` +
+      `Wait until it ends, stop it, ${how === 'shared' ? 'have it share the folder too, ' : ''}or use another data folder. ` +
       'Runs in this folder can still be listed, shown, tailed, cancelled and resumed.',
     {
       details: {
