@@ -1,0 +1,92 @@
+import { advance, initialState, isOwed } from '@heddle/core/machine';
+import type { Address, Command, Event, Region, StartedEvent, State } from '@heddle/core/machine';
+import type { OrderItem, Position } from '@heddle/engine/runtime';
+import type { Carried, Happened, RunInput } from '../messages.ts';
+
+/** The control flow of a run, and the order in which its journal is to be written. */
+export class Course {
+  readonly skeleton: Region;
+  readonly state: State;
+  /** Hashes of the tokens of open pause points, by address. */
+  tokens: { [address: string]: string };
+  /** How the machine has ended the run. */
+  end: Extract<Command, { type: 'end' }> | undefined;
+  /** Time of the latest event. */
+  atMs: number;
+  private seq: number;
+  private tip: string;
+  private unwritten: OrderItem[] = [];
+
+  constructor({ skeleton, begin }: Pick<RunInput, 'skeleton' | 'begin'>) {
+    const carried = 'carried' in begin ? begin.carried : undefined;
+    this.skeleton = skeleton;
+    this.state = carried?.state ?? initialState();
+    this.tokens = carried?.tokens ?? {};
+    // The first entry is written when the run is claimed, before there is a workflow.
+    this.seq = carried?.seq ?? 1;
+    this.tip = carried?.tip ?? 'start';
+    this.atMs = 'started' in begin ? begin.started.atMs : begin.carried.atMs;
+  }
+
+  /** The first event, whose entry is in the store already. Returns the commands that follow. */
+  begin(started: StartedEvent): Command[] {
+    return advance(this.skeleton, this.state, started).commands;
+  }
+
+  /** Takes in what has happened. `commands`: what is owed for it, where what one event asked for a later one has not answered; `seq`: entries so far, or 0 when none of it counted. */
+  feed({ id, chunk, events, tokens }: Happened): { commands: Command[]; seq: number } {
+    const commands: Command[] = [];
+    const skip: number[] = [];
+    events.forEach((event, index) => {
+      const outcome = advance(this.skeleton, this.state, event);
+      if (!outcome.changed) return void skip.push(index);
+      this.keepToken(event, tokens?.[index]);
+      this.atMs = Math.max(this.atMs, event.atMs);
+      commands.push(...outcome.commands);
+    });
+    const taken = events.length - skip.length;
+    if (taken > 0) {
+      this.unwritten.push({ seq: this.seq + 1, id, chunk, ...(skip.length > 0 && { skip }) });
+      this.seq += taken;
+      this.tip = id;
+    }
+    this.end ??= commands.find((command) => command.type === 'end');
+    const owed = events.length === 1 ? commands : commands.filter((command) => this.stands(command));
+    return { commands: owed, seq: taken > 0 ? this.seq : 0 };
+  }
+
+  private keepToken(event: Event, token: string | undefined): void {
+    if (event.type === 'paused' && token !== undefined) this.tokens[event.at.join('.')] = token;
+    else if (event.type === 'resumed') delete this.tokens[event.at.join('.')];
+  }
+
+  private stands(command: Command): boolean {
+    return command.type === 'abort' || command.type === 'end' || this.owes(command);
+  }
+
+  owes(command: Command): boolean {
+    return isOwed(this.skeleton, this.state, command);
+  }
+
+  /** True when the pause point at `at` is open and has the token with this hash. */
+  isOpen(at: Address, tokenHash: string): boolean {
+    return this.tokens[at.join('.')] === tokenHash && this.owes({ type: 'open', at });
+  }
+
+  position(): Position {
+    return { seq: this.seq, tip: this.tip, unwritten: [...this.unwritten] };
+  }
+
+  get behind(): boolean {
+    return this.unwritten.length > 0;
+  }
+
+  /** The store has everything up to `position`. */
+  written({ seq }: Position): void {
+    this.unwritten = this.unwritten.filter((item) => item.seq > seq);
+  }
+
+  carried(): Carried {
+    return { state: this.state, seq: this.seq, atMs: this.atMs, tip: this.tip, tokens: this.tokens };
+  }
+}

@@ -1,0 +1,101 @@
+import type { Rest } from '@heddle/core/machine';
+import {
+  allHandlersFinished,
+  ApplicationFailure,
+  CancellationScope,
+  CancelledFailure,
+  continueAsNew,
+  getExternalWorkflowHandle,
+} from '@temporalio/workflow';
+import type { ChildMessage, RunInput } from '../messages.ts';
+import { CHILD_SIGNAL, INPUT_FORMAT } from '../messages.ts';
+import { settle } from './activities.ts';
+import { Course } from './course.ts';
+import { drive } from './driver.ts';
+import { Inbox } from './inbox.ts';
+import { cancelledOutside } from './made.ts';
+import { handleMessages } from './post-office.ts';
+import type { Until } from './timers.ts';
+import { Work } from './work.ts';
+
+/** How a run has ended, for those who look at the server: what it came to is in the run's record. */
+export interface RunEnd {
+  status: 'completed';
+}
+
+/** The workflow of a run. `until`: how it waits for a time. */
+export function defineRun(until: Until): (input: RunInput) => Promise<RunEnd> {
+  return async (input) => {
+    if (input.format > INPUT_FORMAT)
+      throw ApplicationFailure.nonRetryable(
+        `The run was started by a newer Heddle (format ${input.format}; this worker knows ${INPUT_FORMAT}): update the workers.`,
+        'DATA_FORMAT_UNSUPPORTED',
+      );
+    const course = new Course(input);
+    const inbox = new Inbox();
+    handleMessages(course, inbox);
+    // The engine stops its blocks itself, and writes down that it has.
+    CancellationScope.current().cancelRequested.catch(() => {
+      inbox.post({ happened: cancelledOutside(Date.now()) });
+    });
+    return CancellationScope.nonCancellable(() => run(input, { course, inbox, until }));
+  };
+}
+
+async function run(
+  input: RunInput,
+  { course, inbox, until }: { course: Course; inbox: Inbox; until: Until },
+): Promise<RunEnd> {
+  const work = new Work({ input, course, inbox, until });
+  const write = async (fault?: string): Promise<void> => {
+    const position = course.position();
+    await settle({ runId: input.runId, position, ...(fault !== undefined && { fault }) });
+    course.written(position);
+  };
+  const parts = {
+    input,
+    course,
+    inbox,
+    work,
+    settle: write,
+    rested: (rest: Rest) => tellParent(input, course, rest),
+  };
+  try {
+    const carried = await drive({ ...parts, quiet: allHandlersFinished });
+    if (carried)
+      return await continueAsNew<(next: RunInput) => Promise<RunEnd>>({ ...input, begin: { carried } });
+  } catch (error) {
+    if (isEngineFault(error)) await write(error.message);
+    throw error;
+  } finally {
+    work.stop();
+  }
+  return endOf(course);
+}
+
+function isEngineFault(error: unknown): error is Error {
+  return error instanceof Error && error.name !== 'ContinueAsNew';
+}
+
+function endOf({ end, skeleton }: Course): RunEnd {
+  if (end?.status === 'cancelled') throw new CancelledFailure('The run was cancelled.');
+  if (end?.status !== 'failed') return { status: 'completed' };
+  const at = end.at?.[0];
+  const where = at === undefined ? '' : ` at block ${skeleton.nodes[at]?.id}`;
+  // Messages of blocks may hold what users know: they stand in the run's record, which has its own access rules.
+  throw ApplicationFailure.nonRetryable(
+    end.reason === 'deadline'
+      ? 'The run took longer than its time limit.'
+      : `The run failed${where}: see its record.`,
+    'RUN_FAILED',
+  );
+}
+
+function tellParent({ runId, parent }: RunInput, { atMs }: Course, rest: Rest): void {
+  if (!parent || rest === 'ended') return;
+  const message: ChildMessage = { at: parent.at, runId, on: rest === 'running' ? null : rest, atMs };
+  // A parent that is gone needs no telling: its end reaches this run as a cancel.
+  getExternalWorkflowHandle(parent.workflowId)
+    .signal(CHILD_SIGNAL, message)
+    .catch(() => undefined);
+}

@@ -1,0 +1,72 @@
+import { pending, restOf } from '@heddle/core/machine';
+import type { Command, Rest } from '@heddle/core/machine';
+import { condition } from '@temporalio/workflow';
+import type { Carried, RunInput } from '../messages.ts';
+import { budgetOf } from './budget.ts';
+import type { Course } from './course.ts';
+import type { Inbox } from './inbox.ts';
+import type { Work } from './work.ts';
+
+export interface DriverParts {
+  input: RunInput;
+  course: Course;
+  inbox: Inbox;
+  work: Work;
+  /** Writes down where the run stands. */
+  settle: () => Promise<void>;
+  /** The run has come to rest, or moves again. */
+  rested: (rest: Rest) => void;
+  /** No message is half answered. */
+  quiet: () => boolean;
+}
+
+/**
+ * The event loop of a run: feeds what happens to the machine and has carried out what follows. There are no rules here.
+ *
+ * Returns what the run takes along when its history is long enough, undefined when it has ended.
+ */
+export async function drive(parts: DriverParts): Promise<Carried | undefined> {
+  const { course, inbox, work } = parts;
+  let commands = beginning(parts);
+  let told: Rest = 'running';
+  for (;;) {
+    const rest = restOf(course.state);
+    // Who looks at a run that rests sees what it waits for.
+    if (rest !== 'running') await parts.settle();
+    if (rest !== told) parts.rested((told = rest));
+    if (course.end) return undefined;
+    const budget = budgetOf(parts.input.profile, work.spent);
+    if (budget !== 'left' && work.idle && parts.quiet()) {
+      await parts.settle();
+      return course.carried();
+    }
+    const { spent } = work;
+    // What is not carried out now is owed still, and found in the state by the next run.
+    work.perform(
+      budget === 'gone' ? commands.filter(({ type }) => type !== 'run' && type !== 'expand') : commands,
+    );
+    // Whatever is launched takes the news along.
+    if (course.behind && work.spent === spent) await parts.settle();
+    await condition(() => !inbox.empty);
+    if (inbox.fault !== undefined) throw inbox.fault;
+    commands = takeIn(parts);
+  }
+}
+
+function beginning({ input, course }: DriverParts): Command[] {
+  const { begin } = input;
+  return 'started' in begin ? course.begin(begin.started) : pending(course.skeleton, course.state);
+}
+
+/** What is owed for what has come in. */
+function takeIn({ course, inbox, work }: DriverParts): Command[] {
+  const commands: Command[] = [];
+  for (const { happened, again = [], long, told } of inbox.take()) {
+    const fed = happened ? course.feed(happened) : { commands: [], seq: 0 };
+    told?.(fed.seq);
+    const left = again.filter((command) => course.owes(command));
+    if (long) for (const command of left) work.takesLong(command);
+    commands.push(...fed.commands, ...left);
+  }
+  return commands;
+}

@@ -1,0 +1,7 @@
+import { sleep } from '@temporalio/workflow';
+import { defineRun } from './define-run.ts';
+
+const run = defineRun((dueMs) => sleep(Math.max(0, dueMs - Date.now())));
+
+// The name is the workflow's type: `RUN_WORKFLOW`.
+export { run as 'heddle.run' };

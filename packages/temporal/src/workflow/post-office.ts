@@ -1,0 +1,32 @@
+import { ApplicationFailure, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
+import type { CancelMessage, ChildMessage, ResumeMessage } from '../messages.ts';
+import { CANCEL_SIGNAL, CHILD_SIGNAL, RESUME_UPDATE } from '../messages.ts';
+import type { Course } from './course.ts';
+import type { Inbox } from './inbox.ts';
+import { blocked } from './made.ts';
+
+const resume = defineUpdate<number, [ResumeMessage]>(RESUME_UPDATE);
+const cancel = defineSignal<[CancelMessage]>(CANCEL_SIGNAL);
+const child = defineSignal<[ChildMessage]>(CHILD_SIGNAL);
+
+/** Has the messages to the run put into its inbox. To be called before the workflow waits for anything. */
+export function handleMessages(course: Course, inbox: Inbox): void {
+  setHandler(
+    resume,
+    ({ id, chunk, at, atMs }) =>
+      new Promise<number>((told) =>
+        inbox.post({ happened: { id, chunk, events: [{ type: 'resumed', at, atMs }] }, told }),
+      ),
+    {
+      // A refused update leaves nothing in the history.
+      validator: ({ at, tokenHash }) => {
+        if (!course.isOpen(at, tokenHash))
+          throw ApplicationFailure.nonRetryable('The pause point is not open.', 'RESUME_POINT_CLOSED');
+      },
+    },
+  );
+  setHandler(cancel, ({ id, chunk, atMs }) =>
+    inbox.post({ happened: { id, chunk, events: [{ type: 'cancelled', atMs }] } }),
+  );
+  setHandler(child, (message) => inbox.post({ happened: blocked(course.skeleton, message) }));
+}

@@ -1,0 +1,36 @@
+import { Context } from '@temporalio/activity';
+import type { Clock } from '@heddle/core';
+import { NativeConnection, Worker } from '@temporalio/worker';
+
+/** Lets the timers of runs on `queue` go by `clock`, until the returned function is called. */
+export async function serveClock(
+  clock: Clock,
+  { address, namespace, queue }: { address: string; namespace: string; queue: string },
+): Promise<() => Promise<void>> {
+  const connection = await NativeConnection.connect({ address });
+  const closing = new AbortController();
+  const worker = await Worker.create({
+    connection,
+    namespace,
+    taskQueue: `${queue}-clock`,
+    activities: { until: (dueMs: number) => until(clock, dueMs, closing.signal) },
+  });
+  const running = worker.run();
+  return async () => {
+    closing.abort();
+    worker.shutdown();
+    await running;
+    await connection.close();
+  };
+}
+
+function until(clock: Clock, dueMs: number, closing: AbortSignal): Promise<void> {
+  const given = AbortSignal.any([closing, Context.current().cancellationSignal]);
+  return new Promise((resolve, reject) => {
+    const cancel = clock.at(dueMs, resolve);
+    given.addEventListener('abort', () => {
+      cancel();
+      reject(given.reason as Error);
+    });
+  });
+}

@@ -1,0 +1,14 @@
+import { ActivityCancellationType, proxyActivities, workflowInfo } from '@temporalio/workflow';
+import { defineRun } from '../../../packages/temporal/dist/workflow/define-run.js';
+
+/** The run's workflow with timers that go by a test's clock: an activity of the test waits for it. */
+const run = defineRun(async (dueMs: number) => {
+  const { until } = proxyActivities<{ until(dueMs: number): Promise<void> }>({
+    taskQueue: `${workflowInfo().taskQueue}-clock`,
+    startToCloseTimeout: '1 hour',
+    cancellationType: ActivityCancellationType.TRY_CANCEL,
+  });
+  await until?.(dueMs);
+});
+
+export { run as 'heddle.run' };
