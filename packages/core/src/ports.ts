@@ -74,7 +74,13 @@ export interface ResumeContext {
   nowMs: number;
 }
 
-/** Everything a runtime stores about runs. One implementation's test is one call of `describeRunStore`. */
+/**
+ * Everything a runtime stores about runs. One implementation's test is one call of `describeRunStore`.
+ *
+ * Runs, entries and records are handed over: whoever wrote them changes nothing of them any more, so that a store may
+ * keep the objects. Logs of blocks that have not ended go on changing: a store keeps them as they were. What is read
+ * belongs to the reader.
+ */
 export interface RunStore {
   /** Creates the run with its first entry; false when the id is taken. */
   create(run: NewRun, first: Entry): Promise<boolean> | boolean;

@@ -36,11 +36,16 @@ describe('the index of a plan', () => {
   });
 
   it('knows the containers, the parallels and the top-level node around a block', () => {
-    expect(index.containersAround('c')).toEqual(['loop', 'fan', 'turns']);
-    expect(index.parallelsAround('c')).toEqual(['fan']);
-    expect(index.parallelsAround('fan')).toEqual([]);
+    expect(index.spot('c')?.containers).toEqual(['loop', 'fan', 'turns']);
+    expect(index.spot('c')?.parallels).toEqual(['fan']);
+    expect(index.spot('fan')?.parallels).toEqual([]);
     expect([index.topIndex('start'), index.topIndex('c'), index.topIndex('none')]).toEqual([0, 1, undefined]);
-    expect([index.has('c'), index.has('none')]).toEqual([true, false]);
+    expect(index.spot('none')).toBeUndefined();
+  });
+
+  it('is made once, and nobody can change the places that it hands out', () => {
+    expect(indexPlan({ skeleton })).toBe(index);
+    expect(() => index.placeOf([0]).scope.push(1)).toThrow(TypeError);
   });
 
   it('refuses a block, a depth and an address that the plan does not have', () => {

@@ -8,88 +8,107 @@ export interface BlockPlace {
   scope: number[];
 }
 
+/** Where a block stands in its plan. */
+export interface Spot {
+  node: Node;
+  /** Dense indexes on the way down: containers, then the block itself. */
+  path: readonly number[];
+  /** The containers around the block, outermost first. */
+  around: readonly Node[];
+  /** Their ids. */
+  containers: readonly string[];
+  /** Ids of the parallels among them. */
+  parallels: readonly string[];
+  /** Of a container: where the nodes of its body stand, by index. */
+  body: readonly Spot[];
+  /** Top level: the only place of the block. */
+  place: BlockPlace | undefined;
+}
+
 /** What turns block ids into addresses and back; every look is O(depth) of the containers around the block. */
 export interface PlanIndex {
-  /** True when the block is part of the control flow: enabled, and reached by an edge when it stands in a container. */
-  has(blockId: string): boolean;
+  /** Where the block stands; undefined when it takes no part in the control flow: disabled, or in a container where no edge reaches it. */
+  spot(blockId: string): Spot | undefined;
   /** The address of the block in the frame that `scope` names. Throws InvariantError when the plan has no such place. */
   addressOf(blockId: string, scope: readonly number[]): number[];
+  spotAt(address: readonly number[]): Spot;
   /** The block and the turn and branch numbers that an address names. */
   placeOf(address: readonly number[]): BlockPlace;
   node(address: readonly number[]): Node;
-  /** Ids of the containers around the block, outermost first. */
-  containersAround(blockId: string): readonly string[];
-  /** Ids of the parallels around the block, outermost first. */
-  parallelsAround(blockId: string): readonly string[];
-  /** Index of a top-level node, or of the top-level container around an inner one; undefined for a block that `has` does not know. */
+  /** Index of a top-level node, or of the top-level container around an inner one; undefined for a block that stands nowhere. */
   topIndex(blockId: string): number | undefined;
 }
 
-interface Spot {
-  /** Dense indexes on the way down: containers, then the block itself. */
-  path: readonly number[];
-  containers: readonly string[];
-  parallels: readonly string[];
+const known = new WeakMap<Region, PlanIndex>();
+
+/** The plan's index, made once, in one pass over its skeleton. */
+export function indexPlan({ skeleton }: Pick<Plan, 'skeleton'>): PlanIndex {
+  let index = known.get(skeleton);
+  if (!index) known.set(skeleton, (index = makeIndex(skeleton)));
+  return index;
 }
 
-/** The plan's index, made in one pass over its skeleton. */
-export function indexPlan(plan: Pick<Plan, 'skeleton'>): PlanIndex {
+function makeIndex(skeleton: Region): PlanIndex {
   const spots = new Map<string, Spot>();
-  collect(plan.skeleton, { path: [], containers: [], parallels: [] }, spots);
-  const spotOf = (blockId: string): Spot => {
-    const spot = spots.get(blockId);
-    if (!spot) throw new InvariantError(`the plan has no block ${blockId}`);
-    return spot;
-  };
+  const top = spotsOf(skeleton, undefined, spots);
+  const spotAt = (address: readonly number[]): Spot => find(top, address);
   return {
-    has: (blockId) => spots.has(blockId),
-    addressOf: (blockId, scope) => weave(blockId, spotOf(blockId).path, scope),
-    placeOf: (address) => ({
-      block: nodeAt(plan.skeleton, address).id,
-      scope: address.filter((_, position) => position % 2 === 1),
-    }),
-    node: (address) => nodeAt(plan.skeleton, address),
-    containersAround: (blockId) => spotOf(blockId).containers,
-    parallelsAround: (blockId) => spotOf(blockId).parallels,
+    spot: (blockId) => spots.get(blockId),
+    addressOf: (blockId, scope) => {
+      const spot = spots.get(blockId);
+      if (!spot) throw new InvariantError(`the plan has no block ${blockId}`);
+      return addressIn(spot, scope);
+    },
+    spotAt,
+    placeOf: (address) => placeAt(spotAt(address), address),
+    node: (address) => spotAt(address).node,
     topIndex: (blockId) => spots.get(blockId)?.path[0],
   };
 }
 
-function collect(region: Region, around: Spot, spots: Map<string, Spot>): void {
-  region.nodes.forEach((node, index) => {
-    const spot = { ...around, path: [...around.path, index] };
+function spotsOf(region: Region, container: Spot | undefined, spots: Map<string, Spot>): Spot[] {
+  const around = container ? [...container.around, container.node] : [];
+  const containers = around.map(({ id }) => id);
+  const parallels = around.filter(({ kind }) => kind === 'parallel').map(({ id }) => id);
+  return region.nodes.map((node, index) => {
+    const path = container ? [...container.path, index] : [index];
+    // Shared by all that is said of the block: nobody may change it.
+    const place = container
+      ? undefined
+      : Object.freeze({ block: node.id, scope: Object.freeze([]) as never[] });
+    const spot: Spot = { node, path, around, containers, parallels, body: [], place };
     spots.set(node.id, spot);
-    if (!node.subflow) return;
-    collect(
-      node.subflow.body,
-      {
-        path: spot.path,
-        containers: [...around.containers, node.id],
-        parallels: node.kind === 'parallel' ? [...around.parallels, node.id] : around.parallels,
-      },
-      spots,
-    );
+    if (node.subflow) spot.body = spotsOf(node.subflow.body, spot, spots);
+    return spot;
   });
 }
 
-function weave(blockId: string, path: readonly number[], scope: readonly number[]): number[] {
+/** The address of the block at `spot` in the frame that `scope` names. Throws InvariantError for a scope of another depth. */
+export function addressIn({ node, path }: Spot, scope: readonly number[]): number[] {
   if (scope.length !== path.length - 1) {
     throw new InvariantError(
-      `block ${blockId} stands ${path.length - 1} deep, its place names ${scope.length} turns`,
+      `block ${node.id} stands ${path.length - 1} deep, its place names ${scope.length} turns`,
     );
   }
-  return path.flatMap((node, depth) => (depth === 0 ? [node] : [scope[depth - 1] as number, node]));
+  const address = [path[0] as number];
+  for (let depth = 0; depth < scope.length; depth++)
+    address.push(scope[depth] as number, path[depth + 1] as number);
+  return address;
 }
 
-function nodeAt(skeleton: Region, address: readonly number[]): Node {
-  let region: Region | undefined = skeleton;
-  let node: Node | undefined;
-  for (let position = 0; position < address.length; position += 2) {
-    node = region?.nodes[address[position] as number];
-    region = node?.subflow?.body;
-  }
-  if (!node || address.length % 2 === 0) {
+/** The block at `spot`, with the turn and branch numbers of `address`. */
+export function placeAt({ node, place }: Spot, address: readonly number[]): BlockPlace {
+  if (place) return place;
+  const scope = [address[1] as number];
+  for (let position = 3; position < address.length; position += 2) scope.push(address[position] as number);
+  return { block: node.id, scope };
+}
+
+function find(top: readonly Spot[], address: readonly number[]): Spot {
+  let spot: Spot | undefined;
+  for (let position = 0; position < address.length; position += 2)
+    spot = (position === 0 ? top : spot?.body)?.[address[position] as number];
+  if (!spot || address.length % 2 === 0)
     throw new InvariantError(`the plan has no node at address ${address.join('.')}`);
-  }
-  return node;
+  return spot;
 }

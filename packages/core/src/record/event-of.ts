@@ -6,13 +6,10 @@ type Of<T extends Entry['type']> = Extract<Entry, { type: T }>;
 
 /** What each type of entry is to the machine: the entry without its data. */
 const EVENTS: { [T in Placed]: (entry: Of<T>, at: Address) => Event } = {
-  completed: ({ atMs, try: attempt, port }, at) => ({
-    type: 'completed',
-    at,
-    atMs,
-    try: attempt,
-    ...(port !== undefined && { port }),
-  }),
+  completed: ({ atMs, try: attempt, port }, at) =>
+    port === undefined
+      ? { type: 'completed', at, atMs, try: attempt }
+      : { type: 'completed', at, atMs, try: attempt, port },
   failed: ({ atMs, try: attempt, error, turn, retryAfterMs, jitter }, at) => ({
     type: 'failed',
     at,

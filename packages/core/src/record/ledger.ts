@@ -1,11 +1,11 @@
 import type { Json } from '../json.ts';
 import type { Notice } from '../machine/command.ts';
 import type { Address } from '../machine/event.ts';
-import type { PlanIndex } from '../plan/index-plan.ts';
+import type { PlanIndex, Spot } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { BlockFailure, Entry, Place } from './entry.ts';
-import { kindOfContainer, newBranch, scopeOf } from './scope.ts';
-import type { BranchScope, ContainerKind } from './scope.ts';
+import { newBranch, scopeOf } from './scope.ts';
+import type { BranchScope } from './scope.ts';
 import type { Stored } from './stored.ts';
 
 /**
@@ -38,23 +38,16 @@ export class Ledger {
     for (const variable of plan.variables) this.variables.set(variable.id, variable.value);
   }
 
-  kindOf = (id: string): ContainerKind => kindOfContainer(this.plan.blocks[id]);
-
-  containersOf(block: string): readonly string[] {
-    return this.index.has(block)
-      ? this.index.containersAround(block)
-      : (this.plan.blocks[block]?.containers ?? []);
-  }
-
   /** The scope in which the block at `place` reads and writes. */
   scopeAt(place: Place): BranchScope | undefined {
-    return scopeOf(this.root, this.containersOf(place.block), place.scope, this.kindOf);
+    const spot = this.index.spot(place.block);
+    return spot && scopeOf(this.root, spot, place.scope);
   }
 
   /** Takes in the data of an entry that the machine has accepted; its notices come next, by `note`. */
   record(entry: Entry): void {
-    if (entry.type === 'started') this.begin(entry);
-    else if (entry.type === 'completed' || entry.type === 'resumed') this.complete(entry);
+    if (entry.type === 'completed' || entry.type === 'resumed') this.complete(entry);
+    else if (entry.type === 'started') this.begin(entry);
     else if (entry.type === 'failed') this.lastError.set(key(entry), entry.error);
     else if (entry.type === 'expanded') this.takeItems(entry, entry.items);
     else if (entry.type === 'paused') {
@@ -83,12 +76,11 @@ export class Ledger {
     if (output) this.settle(place, output);
   }
 
-  /** Takes in a change of structure. */
-  note(notice: Notice): void {
-    const place = this.index.placeOf(notice.at);
-    if (notice.type === 'entered') this.enter(place);
-    else if (notice.type === 'opened') this.open(place, notice.turn);
+  /** Takes in a change of structure, of the node at `place`. */
+  note(notice: Notice, place: Place): void {
+    if (notice.type === 'opened') this.open(place, notice.turn);
     else if (notice.type === 'closed') this.close(place, notice.turn, notice.failed);
+    else if (notice.type === 'entered') this.enter(place);
     else if (notice.type === 'exited') this.exit(place, notice.count);
     else this.fail(place, notice);
   }
@@ -97,7 +89,7 @@ export class Ledger {
   private failureAt(place: Place, notice: Extract<Notice, { type: 'failed' }>): BlockFailure {
     const name = this.plan.blocks[place.block]?.name ?? place.block;
     if (notice.cause) return this.failureOf(notice.cause);
-    if (notice.limit !== undefined) return limitFailure(name, this.kindOf(place.block), notice.limit);
+    if (notice.limit !== undefined) return limitFailure(name, this.isParallel(place), notice.limit);
     if (notice.timedOut) {
       const timeoutMs = this.index.node(notice.at).timeoutMs;
       const message = `Block "${name}" took longer than its timeout of ${timeoutMs} ms.`;
@@ -124,7 +116,7 @@ export class Ledger {
     const output: Stored = { v: { error: failure.message } };
     const scope = this.scopeAt(place);
     if (scope) this.write(scope, place.block, output, true);
-    this.append(place, output);
+    this.append(this.spotOf(place), scope, output);
   }
 
   private enter(place: Place): void {
@@ -135,7 +127,7 @@ export class Ledger {
         ? config.collection.static
         : undefined;
     const items: Stored | undefined = fixed && { v: fixed };
-    if (this.kindOf(place.block) === 'parallel') {
+    if (this.isParallel(place)) {
       scope?.parallels.set(place.block, { items, branches: new Map(), results: [] });
     } else scope?.loops.set(place.block, { index: 0, items, current: [], results: [] });
   }
@@ -183,31 +175,30 @@ export class Ledger {
     const scope = this.scopeAt(place);
     const container = scope?.loops.get(place.block) ?? scope?.parallels.get(place.block);
     const results = container?.results ?? [];
-    const control: { [name: string]: Json } =
-      this.kindOf(place.block) === 'parallel'
-        ? { sentinelEnd: true, selectedRoute: 'parallel_exit', totalBranches: count }
-        : { shouldContinue: false, shouldExit: true, selectedRoute: 'loop_exit', totalIterations: count };
+    const control: { [name: string]: Json } = this.isParallel(place)
+      ? { sentinelEnd: true, selectedRoute: 'parallel_exit', totalBranches: count }
+      : { shouldContinue: false, shouldExit: true, selectedRoute: 'loop_exit', totalIterations: count };
     this.settle(place, { results, control });
   }
 
   /** A block has ended well: its output, its part in its container's results, and maybe the run's output. */
   private settle(place: Place, output: Stored): void {
-    this.writeAt(place, output);
-    this.append(place, output);
+    const spot = this.spotOf(place);
+    const scope = scopeOf(this.root, spot, place.scope);
+    if (scope) this.write(scope, place.block, output);
+    this.append(spot, scope, output);
     if (this.lastError.size > 0) this.lastError.delete(key(place));
     if (this.answered) return;
-    const node = this.index.node(this.index.addressOf(place.block, place.scope));
-    if (node.answers) this.answered = true;
-    if (node.answers || node.terminal || place.block === this.until) this.output = output;
+    const { answers, terminal } = spot.node;
+    if (answers) this.answered = true;
+    if (answers || terminal || place.block === this.until) this.output = output;
   }
 
-  private append(place: Place, output: Stored): void {
-    const containers = this.containersOf(place.block);
-    const around = containers.at(-1);
-    if (around === undefined) return;
-    const scope = this.scopeAt(place);
-    if (this.kindOf(around) === 'parallel') scope?.current.push(output);
-    else scope?.loops.get(around)?.current.push(output);
+  private append({ around }: Spot, scope: BranchScope | undefined, output: Stored): void {
+    const container = around.at(-1);
+    if (!container) return;
+    if (container.kind === 'parallel') scope?.current.push(output);
+    else scope?.loops.get(container.id)?.current.push(output);
   }
 
   private writeAt(place: Place, output: Stored): void {
@@ -218,10 +209,19 @@ export class Ledger {
   private write(scope: BranchScope, block: string, value: Stored, failed = false): void {
     scope.outputs.set(block, { value, failed, order: ++this.order });
   }
+
+  /** The machine knows the blocks of its events, and so does the index. */
+  private spotOf(place: Place): Spot {
+    return this.index.spot(place.block) as Spot;
+  }
+
+  private isParallel(place: Place): boolean {
+    return this.spotOf(place).node.kind === 'parallel';
+  }
 }
 
-function limitFailure(name: string, kind: ContainerKind, limit: number): BlockFailure {
-  const loop = kind === 'loop';
+function limitFailure(name: string, parallel: boolean, limit: number): BlockFailure {
+  const loop = !parallel;
   const what = loop ? `wants more than ${limit} turns` : `wants more than ${limit} branches`;
   const option = loop ? 'limits.maxLoopTurns' : 'limits.maxParallelBranches';
   const message = `${loop ? 'Loop' : 'Parallel'} "${name}" ${what}. Raise ${option} if that is meant.`;

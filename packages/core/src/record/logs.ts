@@ -1,18 +1,27 @@
 import type { Command, Notice } from '../machine/command.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
-import type { BlockFailure, Entry, Place } from './entry.ts';
+import type { Entry, Place } from './entry.ts';
 import { key } from './ledger.ts';
 import type { Ledger } from './ledger.ts';
 import type { BlockLog, LogScope } from './log.ts';
 import type { Stored } from './stored.ts';
 
+/** The log of a block that has not ended. */
+interface Open {
+  log: BlockLog;
+  /** How many runs of the block came before. */
+  nth: number;
+}
+
+/** What most blocks stand in. */
+const NO_SCOPES: LogScope[] = Object.freeze([]) as never[];
+
 /** The block logs of a run: a projection of its journal, kept as it grows. Logs that have ended are handed out and forgotten. */
 export class Logs {
-  private readonly open = new Map<string, BlockLog>();
+  private readonly open = new Map<string, Open>();
   private readonly entered = new Map<string, number>();
   private readonly starts = new Map<string, number>();
-  private readonly numbers = new Map<string, number>();
   private order = 0;
   private changed: BlockLog[] = [];
   private readonly runId: string;
@@ -36,22 +45,35 @@ export class Logs {
 
   record(entry: Entry): void {
     if (entry.type === 'completed') {
-      this.end(entry, { status: 'completed', output: entry.output, ...ran(entry) }, entry.atMs);
-    } else if (entry.type === 'failed') {
-      this.note(entry, { error: entry.error, ...ran(entry) });
-    } else if (entry.type === 'paused') {
-      this.note(entry, { status: 'paused', output: entry.output, ...ran(entry) }, true);
-    } else if (entry.type === 'resumed') {
-      this.end(entry, { status: 'completed', output: entry.output }, entry.atMs);
+      const log = this.close(entry);
+      if (log) this.end(ran(log, entry), 'completed', entry.output, entry.atMs);
+    } else if (entry.type === 'failed' || entry.type === 'paused') this.note(entry);
+    else if (entry.type === 'resumed') {
+      const log = this.close(entry);
+      if (log) this.end(log, 'completed', entry.output, entry.atMs);
     } else if (entry.type === 'fired' && entry.timer === 'wait') this.complete(entry as Place, entry.atMs);
   }
 
-  notice(notice: Notice, atMs: number): void {
-    if (notice.type === 'entered') this.entered.set(key(this.index.placeOf(notice.at)), atMs);
+  /** A try is over, the block has not ended. */
+  private note(entry: Extract<Entry, { type: 'failed' | 'paused' }>): void {
+    const log = this.open.get(key(entry))?.log;
+    if (!log) return;
+    ran(log, entry);
+    if (entry.type === 'failed') {
+      log.error = entry.error;
+      return;
+    }
+    log.status = 'paused';
+    log.output = entry.output;
+    this.changed.push(log);
+  }
+
+  /** Takes in a change of structure, of the node at `place`. */
+  notice(notice: Notice, place: Place, atMs: number): void {
+    if (notice.type === 'entered') this.entered.set(key(place), atMs);
     if (notice.type !== 'exited' && notice.type !== 'failed') return;
-    const place = this.index.placeOf(notice.at);
-    const id = key(place);
     if (this.plan.blocks[place.block]?.container) {
+      const id = key(place);
       this.start(place, this.entered.get(id) ?? atMs);
       this.entered.delete(id);
     }
@@ -60,35 +82,30 @@ export class Logs {
   }
 
   private fail(place: Place, notice: Extract<Notice, { type: 'failed' }>, atMs: number): void {
-    const error = this.ledger.latest;
-    this.end(
-      place,
-      { status: 'failed', error, output: { v: { error: error.message } }, errorHandled: notice.handled },
-      atMs,
-    );
+    const log = this.close(place);
+    if (!log) return;
+    log.error = this.ledger.latest;
+    log.errorHandled = notice.handled;
+    this.end(log, 'failed', { v: { error: log.error.message } }, atMs);
   }
 
   private complete(place: Place, atMs: number): void {
-    const output = this.ledger.scopeAt(place)?.outputs.get(place.block)?.value;
-    this.end(place, { status: 'completed', ...(output && { output }) }, atMs);
+    const log = this.close(place);
+    if (log) this.end(log, 'completed', this.ledger.scopeAt(place)?.outputs.get(place.block)?.value, atMs);
   }
 
   command(command: Command, atMs: number): void {
     if (command.type === 'run' && command.try === 1)
       this.changed.push(this.start(this.index.placeOf(command.at), atMs));
     else if (command.type === 'abort' && command.why !== 'timeout' && command.at.length % 2 === 1) {
-      this.end(this.index.placeOf(command.at), { status: 'cancelled' }, atMs);
+      const log = this.close(this.index.placeOf(command.at));
+      if (log) this.end(log, 'cancelled', undefined, atMs);
     }
   }
 
   private start(place: Place, atMs: number): BlockLog {
     const config = this.plan.blocks[place.block];
-    const around = this.ledger.containersOf(place.block);
-    const scopes = around.map((blockId, depth): LogScope => ({
-      kind: this.ledger.kindOf(blockId),
-      blockId,
-      index: place.scope[depth] ?? 0,
-    }));
+    const scopes = this.scopesOf(place);
     const log: BlockLog = {
       runId: this.runId,
       blockId: place.block,
@@ -104,53 +121,51 @@ export class Logs {
       input: undefined,
       output: undefined,
       error: undefined,
-      container: scopes.pop(),
-      parents: scopes,
+      container: scopes.at(-1),
+      parents: scopes.length > 1 ? scopes.slice(0, -1) : NO_SCOPES,
     };
-    const started = this.starts.get(place.block) ?? 0;
-    this.starts.set(place.block, started + 1);
-    const id = key(place);
-    this.numbers.set(id, started);
-    this.open.set(id, log);
+    const nth = this.starts.get(place.block) ?? 0;
+    this.starts.set(place.block, nth + 1);
+    this.open.set(key(place), { log, nth });
     return log;
+  }
+
+  private scopesOf({ block, scope }: Place): LogScope[] {
+    if (scope.length === 0) return NO_SCOPES;
+    const around = this.index.spot(block)?.around ?? [];
+    return around.map(({ id, kind }, depth) => ({
+      kind: kind === 'parallel' ? kind : 'loop',
+      blockId: id,
+      index: scope[depth] ?? 0,
+    }));
   }
 
   /** How many runs of the block came before the one that is open at `place`. */
   nth(place: Place): number {
-    return this.numbers.get(key(place)) ?? 0;
+    return this.open.get(key(place))?.nth ?? 0;
   }
 
-  private note(place: Place, change: Partial<BlockLog>, publish = false): void {
-    const log = this.open.get(key(place));
-    if (!log) return;
-    Object.assign(log, change);
-    if (publish) this.changed.push(log);
-  }
-
-  private end(place: Place, change: Partial<BlockLog>, atMs: number): void {
+  private close(place: Place): BlockLog | undefined {
     const id = key(place);
-    const log = this.open.get(id);
-    if (!log) return;
-    this.open.delete(id);
-    this.numbers.delete(id);
-    Object.assign(log, change);
+    const open = this.open.get(id);
+    if (open) this.open.delete(id);
+    return open?.log;
+  }
+
+  private end(log: BlockLog, status: BlockLog['status'], output: Stored | undefined, atMs: number): void {
+    log.status = status;
+    if (output) log.output = output;
     log.endedMs = atMs;
     log.durationMs = Math.max(0, atMs - log.startedMs);
-    if (log.status === 'completed') log.error = undefined;
+    if (status === 'completed') log.error = undefined;
     this.changed.push(log);
   }
 }
 
-function ran(entry: {
-  try: number;
-  startedMs: number;
-  input?: Stored;
-  error?: BlockFailure;
-}): Partial<BlockLog> {
-  // The first try's start is the block's; later tries only raise the count.
-  return {
-    tries: entry.try,
-    ...(entry.try === 1 && { startedMs: entry.startedMs }),
-    ...(entry.input && { input: entry.input }),
-  };
+/** The log with what a try has told. The first try's start is the block's; later tries only raise the count. */
+function ran(log: BlockLog, entry: { try: number; startedMs: number; input?: Stored }): BlockLog {
+  log.tries = entry.try;
+  if (entry.try === 1) log.startedMs = entry.startedMs;
+  if (entry.input) log.input = entry.input;
+  return log;
 }

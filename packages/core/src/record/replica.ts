@@ -6,7 +6,7 @@ import { restOf } from '../machine/rest.ts';
 import type { Rest } from '../machine/rest.ts';
 import type { State } from '../machine/state.ts';
 import { advance, initialState } from '../machine/step.ts';
-import { indexPlan } from '../plan/index-plan.ts';
+import { addressIn, indexPlan } from '../plan/index-plan.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import { EngineError } from '../errors.ts';
@@ -67,8 +67,9 @@ export class Replica {
     this.logs.record(entry);
     this.keepPauses(entry);
     for (const notice of outcome.notices) {
-      this.ledger.note(notice);
-      this.logs.notice(notice, entry.atMs);
+      const place = this.index.placeOf(notice.at);
+      this.ledger.note(notice, place);
+      this.logs.notice(notice, place, entry.atMs);
     }
     for (const command of outcome.commands) {
       this.logs.command(command, entry.atMs);
@@ -109,8 +110,9 @@ export class Replica {
   private eventOf(entry: Entry): Event | undefined {
     if (entry.type === 'started') return this.startOf(entry);
     if (entry.type === 'cancelled') return { type: 'cancelled', atMs: entry.atMs };
-    const at = entry.block === undefined ? [] : this.addressOf(entry as Place);
-    return at && eventAt(entry, at);
+    if (entry.block === undefined) return eventAt(entry, []);
+    const spot = this.index.spot(entry.block);
+    return spot && eventAt(entry, addressIn(spot, (entry as Place).scope));
   }
 
   private startOf(entry: Extract<Entry, { type: 'started' }>): Event | undefined {
@@ -132,10 +134,6 @@ export class Replica {
       ...(entry.timeoutMs !== undefined && { timeoutMs: entry.timeoutMs }),
       ...(entry.activeOnly && { activeOnly: true }),
     };
-  }
-
-  private addressOf(place: Place): number[] | undefined {
-    return this.index.has(place.block) ? this.index.addressOf(place.block, place.scope) : undefined;
   }
 
   private keepPauses(entry: Entry): void {

@@ -1,4 +1,5 @@
-import type { BlockConfig } from '../plan/plan.ts';
+import type { Node } from '../machine/skeleton.ts';
+import type { Spot } from '../plan/index-plan.ts';
 import type { Stored } from './stored.ts';
 
 /** The latest output of a block in one scope. */
@@ -39,19 +40,17 @@ export function newBranch(parent: BranchScope | undefined): BranchScope {
   return { parent, outputs: new Map(), loops: new Map(), parallels: new Map(), current: [] };
 }
 
-export type ContainerKind = 'loop' | 'parallel';
-
-/** The scope in which a block at the turn and branch numbers `scope` writes its output; undefined when it is gone. */
+/** The scope in which the block at `spot` writes its output, at the turn and branch numbers `scope`; undefined when it is gone. */
 export function scopeOf(
   root: BranchScope,
-  containers: readonly string[],
+  { around, parallels }: Spot,
   scope: readonly number[],
-  kindOf: (id: string) => ContainerKind,
 ): BranchScope | undefined {
   let at: BranchScope | undefined = root;
-  for (let depth = 0; at && depth < containers.length; depth++) {
-    const id = containers[depth] as string;
-    if (kindOf(id) === 'parallel') at = at.parallels.get(id)?.branches.get(scope[depth] as number);
+  if (parallels.length === 0) return at;
+  for (let depth = 0; at && depth < around.length; depth++) {
+    const { id, kind } = around[depth] as Node;
+    if (kind === 'parallel') at = at.parallels.get(id)?.branches.get(scope[depth] as number);
   }
   return at;
 }
@@ -62,8 +61,4 @@ export function scopeFrom(from: BranchScope, up: number, into: readonly string[]
   for (let climbed = 0; at && climbed < up; climbed++) at = at.parent;
   for (const id of into) at = at?.parallels.get(id)?.branches.get(0);
   return at;
-}
-
-export function kindOfContainer(block: BlockConfig | undefined): ContainerKind {
-  return block?.container?.kind.startsWith('parallel') ? 'parallel' : 'loop';
 }

@@ -21,7 +21,7 @@ const start = (
     name: 'Start',
     params: { inputFormat, ...more.params },
   });
-  return startOutput(block, input, more.metadata);
+  return startOutput(block, input, more.metadata && (() => more.metadata as JsonObject));
 };
 
 /** The values of the cases r001–r005. */

@@ -30,10 +30,10 @@ const SHAPES: { [K in Kind]: (start: Start) => Map<string, Json> } = {
 /**
  * The output of the block that a run starts at, made from the run's input.
  *
- * `metadata` is what the run knows of itself; it becomes `metadata` of the output when the block's `runMetadata` is on.
+ * `metadata` gives what the run knows of itself; it becomes `metadata` of the output when the block's `runMetadata` is on.
  * Throws INPUT_INVALID when the input, or the block's format, uses a reserved name.
  */
-export function startOutput(block: BlockConfig, input: Json, metadata: JsonObject = {}): JsonObject {
+export function startOutput(block: BlockConfig, input: Json, metadata = (): JsonObject => ({})): JsonObject {
   const kind = kindOf(block);
   const fields = inputFields(authored(block.params['inputFormat']));
   const top = isJsonObject(input) ? input : wrap(input);
@@ -48,7 +48,7 @@ export function startOutput(block: BlockConfig, input: Json, metadata: JsonObjec
     );
   const output = SHAPES[kind]({ block, fields, top, input });
   if (kind !== 'external' && kind !== 'manual') takeFiles(output, top);
-  if (withMetadata) output.set('metadata', metadata);
+  if (withMetadata) output.set('metadata', metadata());
   return Object.fromEntries(output);
 }
 

@@ -4,6 +4,8 @@ import type { BlockResult, Json } from '@heddle/core/blocks';
 import type { EntryBody, Place, Stored } from '@heddle/core/run';
 import type { Keeper } from './keeper.ts';
 
+type Completed = Extract<EntryBody, { type: 'completed' }>;
+
 /** A try of a block, as its entry names it. */
 export interface Tried extends Place {
   try: number;
@@ -23,28 +25,27 @@ export function answerOf(
   if ('pause' in result) {
     const token = randomBytes(24).toString('base64url');
     return after(keeper.keep(result.pause, what), (output) => ({
-      type: 'paused',
       ...tried,
+      type: 'paused',
       kind: 'human',
       token,
       output,
     }));
   }
   if ('waitUntilMs' in result) {
-    const entry = { type: 'paused', ...tried, kind: 'time', dueMs: result.waitUntilMs } as const;
+    const entry = { ...tried, type: 'paused', kind: 'time', dueMs: result.waitUntilMs } as const;
     return after(keeper.keep(result.waiting, what), (output) =>
       after(keeper.keep(result.output, what), (done) => ({ ...entry, output, done })),
     );
   }
   const { port, set } = result;
   const variables = set && (keeper.json(set, what) as { [id: string]: Json });
-  return after(keeper.keep(result.output, what), (output) => ({
-    type: 'completed',
-    ...tried,
-    output,
-    ...(port !== undefined && { port }),
-    ...(variables && { set: variables }),
-  }));
+  return after(keeper.keep(result.output, what), (output) => {
+    const entry: Completed = { ...tried, type: 'completed', output };
+    if (port !== undefined) entry.port = port;
+    if (variables) entry.set = variables;
+    return entry;
+  });
 }
 
 /** What an executor may give back; anything else is its fault and said so. */

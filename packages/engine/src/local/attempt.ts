@@ -1,45 +1,51 @@
 import type { BlockConfig, Clock, Json, JsonObject } from '@heddle/core/blocks';
-import type { Command, Place, Replica } from '@heddle/core/run';
+import type { Command, Place } from '@heddle/core/run';
 import type { ContextParts } from '../executors/context.ts';
 import type { ExecutorServices } from '../executors/services.ts';
 import type { Job } from './job.ts';
 import type { PerformerParts } from './performer-parts.ts';
-import type { Reader } from './reader.ts';
+import { Reader } from './reader.ts';
 
 /** One try of a block, as its context wants to know it: most blocks ask for little of it, so little is made before. */
 export class Attempt implements ContextParts {
-  readonly runId: string;
-  readonly workflowId: string;
+  readonly place: Place;
   readonly block: BlockConfig;
-  readonly scope: readonly number[];
-  readonly try: number;
-  readonly clock: Clock;
+  readonly job: Job;
   readonly lookup: Reader;
+  readonly try: number;
   /** What the block has read of its fields so far: its input in the log. */
-  readonly input: JsonObject;
+  input: JsonObject | undefined;
+  startedMs: number;
   private readonly parts: PerformerParts;
-  private readonly place: Place;
   private readonly at: readonly number[];
-  private readonly job: Job;
   private made: ExecutorServices | undefined;
 
-  constructor(
-    parts: PerformerParts,
-    command: Extract<Command, { type: 'run' }>,
-    { place, block, reader, job }: { place: Place; block: BlockConfig; reader: Reader; job: Job },
-  ) {
-    this.runId = parts.replica.runId;
-    this.workflowId = parts.workflowId;
-    this.block = block;
-    this.scope = place.scope;
-    this.try = command.try;
-    this.clock = parts.clock;
-    this.lookup = reader;
-    this.input = block.code ? { code: block.code.authored } : {};
-    this.parts = parts;
+  constructor(parts: PerformerParts, command: Extract<Command, { type: 'run' }>, place: Place, job: Job) {
     this.place = place;
-    this.at = command.at;
+    this.block = parts.replica.plan.blocks[place.block] as BlockConfig;
     this.job = job;
+    this.lookup = new Reader(parts.replica, place, parts.env);
+    this.try = command.try;
+    this.input = this.block.code && { code: this.block.code.authored };
+    this.startedMs = parts.clock.now();
+    this.parts = parts;
+    this.at = command.at;
+  }
+
+  get runId(): string {
+    return this.parts.replica.runId;
+  }
+
+  get workflowId(): string {
+    return this.parts.workflowId;
+  }
+
+  get scope(): readonly number[] {
+    return this.place.scope;
+  }
+
+  get clock(): Clock {
+    return this.parts.clock;
   }
 
   get signal(): AbortSignal {
@@ -51,8 +57,7 @@ export class Attempt implements ContextParts {
   }
 
   get deadlineMs(): number | undefined {
-    const { replica }: { replica: Replica } = this.parts;
-    return replica.deadlineAt(this.at);
+    return this.parts.replica.deadlineAt(this.at);
   }
 
   get liveSources(): readonly string[] {
@@ -61,6 +66,6 @@ export class Attempt implements ContextParts {
   }
 
   onRead(name: string, value: Json): void {
-    this.input[name] = value;
+    (this.input ??= {})[name] = value;
   }
 }

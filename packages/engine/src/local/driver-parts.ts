@@ -17,6 +17,8 @@ export interface DriverParts {
   perform(command: Command): void;
   /** Entries that are written now, before their commands are carried out. */
   observe(batch: readonly Fed[]): void;
+  /** Something else may happen before more is fed. */
+  waits(): void;
   /** The journal cannot be written: the driver is to be stopped, and the run goes on from its journal later. */
   broken(error: unknown): void;
   /** Nothing is left to feed. */

@@ -31,6 +31,7 @@ function driving(append: () => Promise<void> | undefined): { driver: Driver; see
       return append();
     },
     perform: (command) => seen.push(show(command)),
+    waits: () => undefined,
     observe: (batch) => seen.push(`observe ${batch.length}`),
     broken: (error) => seen.push(`broken ${(error as Error).message}`),
     settled: () => seen.push('settled'),

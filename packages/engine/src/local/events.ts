@@ -4,10 +4,14 @@ import type { RunEvent } from '../types.ts';
 import type { Values } from './values.ts';
 
 /** What happens in a run, before large values are fetched. */
-export type RawEvent =
-  | { type: 'event'; event: RunEvent; output?: Stored | undefined }
-  /** The run has come to rest, moves again, or cannot go on. */
-  | { type: 'rest'; rest: Rest; error?: Error };
+export type RawEvent = { type: 'event'; event: RunEvent; output?: Stored | undefined } | RestEvent;
+
+/** The run has come to rest, moves again, or cannot go on. */
+export interface RestEvent {
+  type: 'rest';
+  rest: Rest;
+  error?: Error;
+}
 
 /** The events that an entry gives rise to, in order. */
 export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawEvent[] {

@@ -1,9 +1,9 @@
 import type { BlockConfig, BlockResult, JsonObject } from '@heddle/core/blocks';
 import { key } from '@heddle/core/run';
-import type { Command, Place, Stored } from '@heddle/core/run';
+import type { Command, EntryBody, Place, Stored } from '@heddle/core/run';
 import { expandContainer } from '../executors/container.ts';
 import { createBlockContext } from '../executors/context.ts';
-import { answerOf } from './answer.ts';
+import { after, answerOf } from './answer.ts';
 import { Attempt } from './attempt.ts';
 import { failureOf } from './failure.ts';
 import { causeOf, Fault, storing } from './fault.ts';
@@ -15,6 +15,9 @@ import { Timers } from './timers.ts';
 type RunCommand = Extract<Command, { type: 'run' }>;
 type ExpandCommand = Extract<Command, { type: 'expand' }>;
 type TimerCommand = Extract<Command, { type: 'timer' }>;
+
+/** The input of a block that has read no field. It is part of every journal: nobody may change it. */
+const READ_NOTHING: Stored = Object.freeze({ v: Object.freeze({}) as JsonObject });
 
 /** Carries out the commands of one run: executors, timers, aborts. Answers come back as entries. */
 export class Performer {
@@ -33,7 +36,7 @@ export class Performer {
     if (command.type === 'abort') this.abort(command.at, command.why);
     else if (command.type === 'end') this.timers.clear();
     else if (this.retired) return;
-    else if (command.type === 'run') void this.run(command);
+    else if (command.type === 'run') this.run(command);
     else if (command.type === 'expand') void this.expand(command);
     else if (command.type === 'timer') this.setTimer(command);
   }
@@ -109,48 +112,76 @@ export class Performer {
     });
   }
 
-  /** Never rejects. */
-  private async run(command: RunCommand): Promise<void> {
-    const { replica, clock, values, keeper } = this.parts;
+  /** Never throws. Most blocks answer at once: only one that does not costs a promise. */
+  private run(command: RunCommand): void {
+    const { replica } = this.parts;
     const place = replica.index.placeOf(command.at);
     const id = key(place);
-    const block = replica.plan.blocks[place.block] as BlockConfig;
     const job = this.begin(id, new Job(command.try, () => this.tellDrained()));
-    const tried = { ...place, try: command.try, startedMs: clock.now() };
-    const reader = new Reader(replica, place, this.parts.env);
-    const attempt = new Attempt(this.parts, command, { place, block, reader, job });
-    const { input } = attempt;
+    const attempt = new Attempt(this.parts, command, place, job);
     try {
-      const fetching = reader.prepare(values);
-      if (fetching) await storing(() => fetching);
-      const executor = this.parts.executorOf(block, replica.logs.nth(place));
-      const context = createBlockContext(attempt);
-      const gated = async (): Promise<BlockResult> => {
-        // Waiting for a place is not running.
-        tried.startedMs = clock.now();
-        return executor.execute(context);
-      };
-      const running =
-        executor.class === 'effect' ? this.parts.gate(gated, job.signal) : executor.execute(context);
-      const result = running instanceof Promise ? await running : running;
-      if (job.stopped) return;
-      const kept = this.input(input);
-      const body = answerOf(
-        result,
-        { ...tried, input: kept instanceof Promise ? await kept : kept },
-        block.name,
-        keeper,
-      );
-      this.parts.post(body instanceof Promise ? await body : body);
+      const fetching = attempt.lookup.prepare(this.parts.values);
+      const answer = fetching
+        ? Promise.resolve(storing(() => fetching)).then(() => this.answer(attempt))
+        : this.answer(attempt);
+      if (answer instanceof Promise) void this.wait(attempt, answer);
+      else this.done(attempt, answer);
     } catch (error) {
-      if (!job.stopped) await this.fail(error, tried, input);
-    } finally {
-      this.end(id, job);
+      void this.failed(attempt, error);
     }
   }
 
-  private input(input: JsonObject): Stored | Promise<Stored> {
-    return this.parts.keeper.keep(input, 'What the block has read');
+  private async wait(attempt: Attempt, answer: Promise<EntryBody | undefined>): Promise<void> {
+    try {
+      this.done(attempt, await answer);
+    } catch (error) {
+      await this.failed(attempt, error);
+    }
+  }
+
+  private done({ place, job }: Attempt, answer: EntryBody | undefined): void {
+    if (answer) this.parts.post(answer);
+    this.end(key(place), job);
+  }
+
+  private async failed({ place, job, startedMs, input = {} }: Attempt, error: unknown): Promise<void> {
+    if (!job.stopped) await this.fail(error, { ...place, try: job.attempt, startedMs }, input);
+    this.end(key(place), job);
+  }
+
+  /** The entry for what the block's executor says; undefined when nobody wants to know any more. */
+  private answer(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
+    const { block, place } = attempt;
+    const executor = this.parts.executorOf(block, this.parts.replica.logs.nth(place));
+    const context = createBlockContext(attempt);
+    const running =
+      executor.class === 'effect'
+        ? this.gated(attempt, async () => executor.execute(context))
+        : executor.execute(context);
+    return after<BlockResult, EntryBody | undefined>(running, (result) => {
+      if (attempt.job.stopped) return undefined;
+      const { startedMs, input } = attempt;
+      return after(this.input(input), (kept) =>
+        answerOf(
+          result,
+          { ...place, try: attempt.try, startedMs, input: kept },
+          block.name,
+          this.parts.keeper,
+        ),
+      );
+    });
+  }
+
+  private gated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
+    return this.parts.gate(() => {
+      // Waiting for a place is not running.
+      attempt.startedMs = this.parts.clock.now();
+      return execute();
+    }, attempt.signal);
+  }
+
+  private input(input: JsonObject | undefined): Stored | Promise<Stored> {
+    return input ? this.parts.keeper.keep(input, 'What the block has read') : READ_NOTHING;
   }
 
   private async fail(

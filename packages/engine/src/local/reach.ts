@@ -1,4 +1,4 @@
-import type { BlockConfig, Region } from '@heddle/core/blocks';
+import type { BlockConfig, JsonObject, Region } from '@heddle/core/blocks';
 import type { NewRun, Plan } from '@heddle/core';
 import type { Place, Replica } from '@heddle/core/run';
 import { targetOf } from '../executors/context.ts';
@@ -57,11 +57,11 @@ function inline(block: BlockConfig, execute: EngineExecutor['execute']): EngineE
 }
 
 function starter(block: BlockConfig, { replica, header }: ReachParts, parts: RuntimeParts): EngineExecutor {
-  const metadata = {
+  const metadata = (): JsonObject => ({
     workflowId: header.workflowId,
     executionId: header.runId,
     startTime: new Date(header.createdMs).toISOString(),
-  };
+  });
   return inline(block, () => {
     const { input } = replica().ledger;
     if ('v' in input) return { output: startOutput(block, input.v, metadata) };

@@ -37,7 +37,9 @@ export class Reader implements Lookup {
   private readonly scope: BranchScope | undefined;
   /** Outputs may change while a block waits for its turn or its answer: it keeps those it began with. */
   private outputs: Map<Reference, Output | undefined> | undefined;
-  private last: { id: string; output: Output } | undefined;
+  /** The source that ended last: its id, and its output then. */
+  private lastId: string | undefined;
+  private last: Output | undefined;
   private loaded: Loaded | undefined;
 
   constructor(
@@ -61,8 +63,8 @@ export class Reader implements Lookup {
     if (!reads) readsOf.set(config, (reads = allReads(config)));
     const large: Stored[] = [];
     for (const reference of reads.references) this.keep(reference, large);
-    this.last = this.lastOf(reads.sources);
-    if (this.last && !('v' in this.last.output.value)) large.push(this.last.output.value);
+    this.keepLast(reads.sources);
+    if (this.last && !('v' in this.last.value)) large.push(this.last.value);
     return large.length === 0 ? undefined : values.fetch(large, (this.loaded = new Map()));
   }
 
@@ -77,14 +79,13 @@ export class Reader implements Lookup {
     if (stored && !('v' in stored)) large.push(stored);
   }
 
-  /** The latest of the outputs of `sources`. */
-  private lastOf(sources: readonly string[]): { id: string; output: Output } | undefined {
-    let last: { id: string; output: Output } | undefined;
+  private keepLast(sources: readonly string[]): void {
     for (const id of sources) {
       const output = this.scope?.outputs.get(id);
-      if (output && (!last || output.order > last.output.order)) last = { id, output };
+      if (!output || (this.last && output.order < this.last.order)) continue;
+      this.last = output;
+      this.lastId = id;
     }
-    return last;
   }
 
   private current(reference: Address): Output | undefined {
@@ -93,12 +94,12 @@ export class Reader implements Lookup {
 
   private outputAt(reference: Address): Output | undefined {
     if (this.outputs?.has(reference as Reference)) return this.outputs.get(reference as Reference);
-    const isLast = this.last?.id === reference.block && reference.up === 0 && reference.into.length === 0;
-    return isLast ? this.last?.output : this.current(reference);
+    const isLast = this.lastId === reference.block && reference.up === 0 && reference.into.length === 0;
+    return isLast ? this.last : this.current(reference);
   }
 
   private read(stored: Stored): Json {
-    return read(stored, this.loaded ?? NOTHING_LOADED);
+    return 'v' in stored ? stored.v : read(stored, this.loaded ?? NOTHING_LOADED);
   }
 
   block(reference: Address): { ran: true; output: Json } | { ran: false } {
@@ -125,11 +126,15 @@ export class Reader implements Lookup {
   /** The reader's turn or branch in a container around it. */
   private indexIn(container: string): number | undefined {
     if (container === this.place.block) return this.turn;
-    return this.place.scope[this.replica.ledger.containersOf(this.place.block).indexOf(container)];
+    return this.place.scope[this.containersAround(this.place.block).indexOf(container)];
+  }
+
+  private containersAround(block: string): readonly string[] {
+    return this.replica.index.spot(block)?.containers ?? [];
   }
 
   private containerItems(container: string): Stored | undefined {
-    const depth = this.replica.ledger.containersOf(container).length;
+    const depth = this.containersAround(container).length;
     const scope = this.replica.ledger.scopeAt({ block: container, scope: this.place.scope.slice(0, depth) });
     return (scope?.loops.get(container) ?? scope?.parallels.get(container))?.items;
   }
@@ -151,7 +156,7 @@ export class Reader implements Lookup {
 
   /** Id of the block that led here: of those with an edge into this one, the one that ended last. */
   liveSource(): string | undefined {
-    return this.last?.id;
+    return this.lastId;
   }
 }
 

@@ -1,9 +1,9 @@
 import type { NewRun, Plan } from '@heddle/core';
 import type { LocalRunStore } from '../store/stores.ts';
-import type { RawEvent } from './events.ts';
+import type { RestEvent } from './events.ts';
 import type { PerformerParts } from './performer-parts.ts';
 
-export type RestEvent = Extract<RawEvent, { type: 'rest' }>;
+export type { RestEvent } from './events.ts';
 
 /** What a run works with, and who is told of it. */
 export interface RunParts extends Omit<PerformerParts, 'replica' | 'post' | 'workflowId' | 'broken'> {

@@ -5,14 +5,13 @@ import type { Fed } from './driver-parts.ts';
 import { Driver } from './driver.ts';
 import { eventsOf } from './events.ts';
 import type { RawEvent } from './events.ts';
+import { Listeners } from './listeners.ts';
 import { Pauses } from './pauses.ts';
 import { Performer } from './perform.ts';
 import { recordOf } from './record.ts';
 import { journalDamaged, runLeft } from './run-errors.ts';
 import type { RunParts } from './run-parts.ts';
 import { Saver } from './saver.ts';
-
-type Listener = (event: RawEvent) => void;
 
 /** A run that this process runs: its driver, its performer, its record, and who listens. */
 export class ActiveRun {
@@ -29,7 +28,7 @@ export class ActiveRun {
   private readonly driver: Driver;
   private readonly performer: Performer;
   private readonly saver: Saver;
-  private readonly listeners = new Set<Listener>();
+  private readonly listeners = new Listeners();
   /** Blocks whose child runs have not told yet how they stand, after a restart. */
   private readonly unheard = new Set<string>();
   private left = false;
@@ -48,7 +47,7 @@ export class ActiveRun {
       workflowId: parts.header.workflowId,
       post: (body) => {
         this.driver.post(body);
-        if ('block' in body && body.block !== undefined && body.scope) this.heard(body as Place);
+        if (this.unheard.size > 0 && 'block' in body) this.heard(body as Place);
       },
       broken: (error) => this.fail(error),
     });
@@ -57,12 +56,14 @@ export class ActiveRun {
       clock: parts.clock,
       append: (entries) => parts.store.append(this.runId, entries),
       perform: (command) => {
-        if (command.type === 'abort') this.heard(this.replica.index.placeOf(command.at));
+        if (command.type === 'abort' && this.unheard.size > 0)
+          this.heard(this.replica.index.placeOf(command.at));
         this.performer.perform(command);
       },
       observe: (batch) => this.observe(batch),
+      waits: () => this.saver.soon(),
       broken: (error) => this.fail(error),
-      settled: () => this.checkRest(),
+      settled: () => this.settled(),
     });
     this.pauses = new Pauses({
       replica: this.replica,
@@ -142,9 +143,8 @@ export class ActiveRun {
     await this.until(() => this.ended());
   }
 
-  listen(listener: Listener): () => void {
-    this.listeners.add(listener);
-    return () => this.listeners.delete(listener);
+  listen(listener: (event: RawEvent) => void): () => void {
+    return this.listeners.toAll(listener);
   }
 
   /** Resolves when the run has ended, only a person can move it, or it is suspended. Rejects when it cannot go on here. */
@@ -172,8 +172,7 @@ export class ActiveRun {
 
   private nextRest(): Promise<void> {
     return new Promise((resolve) => {
-      const stop = this.listen((event) => {
-        if (event.type !== 'rest') return;
+      const stop = this.listeners.toRests(() => {
         stop();
         resolve();
       });
@@ -187,7 +186,7 @@ export class ActiveRun {
   /** True when the run can be put away until somebody asks for it. */
   idle(): boolean {
     const quiet = this.performer.idle && !this.driver.busy && !this.pauses.busy;
-    return quiet && this.listeners.size === 0 && this.lastRest === 'human';
+    return quiet && this.listeners.empty && this.lastRest === 'human';
   }
 
   /** The record as it is now; never ahead of the journal. */
@@ -245,20 +244,22 @@ export class ActiveRun {
 
   private observe(batch: readonly Fed[]): void {
     for (const { entry, applied } of batch) {
-      if ('block' in entry && entry.block !== undefined && entry.scope)
-        this.performer.finished({ block: entry.block, scope: entry.scope });
+      if ('block' in entry && entry.block !== undefined) this.performer.finished(entry as Place);
       this.saver.changed(applied.logs);
-      if (this.listeners.size > 0)
+      if (this.listeners.curious)
         for (const event of eventsOf(this.replica, entry, applied)) this.emit(event);
     }
-    this.saver.soon();
     this.saver.written();
+  }
+
+  private settled(): void {
+    if (!this.broken && this.replica.rest() !== 'ended') this.saver.soon();
+    this.checkRest();
   }
 
   /** Tells who listens when the run has come to rest, also when it was at the same rest before and moved between. */
   private checkRest(): void {
-    const rest = this.replica.rest();
-    const { seq } = this.replica;
+    const [rest, seq] = [this.replica.rest(), this.replica.seq];
     const same = rest === this.lastRest && (rest === 'running' || seq === this.restSeq);
     if (this.broken || same) return;
     this.lastRest = rest;
@@ -294,6 +295,6 @@ export class ActiveRun {
 
   private emit(event: RawEvent): void {
     if (event.type === 'rest') this.parts.moved(event);
-    for (const listener of this.listeners) listener(event);
+    this.listeners.tell(event);
   }
 }

@@ -44,7 +44,8 @@ export async function beginningOf(
     planHash: plan.hash,
     version: request.version,
     parent: request.parent,
-    mocks: request.mocks,
+    // The caller's own, who may change them.
+    mocks: request.mocks === null ? null : (JSON.parse(JSON.stringify(request.mocks)) as Json),
     env: envNames(plan).filter((name) => Object.hasOwn(env, name)),
     createdMs,
   };

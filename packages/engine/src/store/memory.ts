@@ -12,115 +12,97 @@ import type {
 import { decodeCursor, encodeCursor, pageLimit } from './cursor.ts';
 import { entryTwice, parseStored, planUnknown, unknownRun } from './faults.ts';
 import { isEnded, readJournal, readTail, toRows } from './journal.ts';
-import type { JournalRow } from './journal.ts';
 import type { LocalRunStore } from './stores.ts';
 import { valueKey } from './value-key.ts';
 
 interface MemoryRun {
-  header: string;
-  createdMs: number;
-  rows: JournalRow[];
-  record:
-    | { text: string; seq: number; status: RunRecord['status']; workflowId: string; createdMs: number }
-    | undefined;
+  header: NewRun;
+  entries: Entry[];
+  record: RunRecord | undefined;
   /** By execution order. */
-  logs: Map<number, string>;
+  logs: Map<number, BlockLog>;
 }
 
-/** Runs in memory, as JSON text: what is read is what a file would give back, and later changes of objects reach nothing. */
+/**
+ * Runs in memory. What it is given it takes over: text is made only of what is read, so that what is read is what a
+ * file would give back.
+ */
 export class MemoryRunStore implements LocalRunStore {
   readonly #runs = new Map<string, MemoryRun>();
 
   create(run: NewRun, first: Entry): boolean {
     if (this.#runs.has(run.runId)) return false;
-    this.#runs.set(run.runId, {
-      header: JSON.stringify(run),
-      createdMs: run.createdMs,
-      rows: toRows([first]),
-      record: undefined,
-      logs: new Map(),
-    });
+    this.#runs.set(run.runId, { header: run, entries: [first], record: undefined, logs: new Map() });
     return true;
   }
 
-  append(runId: string, entries: readonly Entry[]): void {
-    const { rows } = this.#known(runId);
-    const added = toRows(entries);
-    let last = rows.at(-1)?.seq ?? -1;
-    for (const row of added) {
-      if (row.seq <= last) throw entryTwice(runId);
-      last = row.seq;
+  append(runId: string, added: readonly Entry[]): void {
+    const { entries } = this.#known(runId);
+    let last = entries.at(-1)?.seq ?? -1;
+    for (const { seq } of added) {
+      if (seq <= last) throw entryTwice(runId);
+      last = seq;
     }
-    rows.push(...added);
+    for (const entry of added) entries.push(entry);
   }
 
   upsert(runId: string, entries: readonly Entry[]): void {
     const run = this.#known(runId);
-    const there = new Set(run.rows.map((row) => row.seq));
-    const added = toRows(entries).filter((row) => !there.has(row.seq) && there.add(row.seq));
-    run.rows = [...run.rows, ...added].toSorted((a, b) => a.seq - b.seq);
+    const there = new Set(run.entries.map(({ seq }) => seq));
+    const added = entries.filter(({ seq }) => !there.has(seq) && there.add(seq));
+    run.entries = [...run.entries, ...added].toSorted((a, b) => a.seq - b.seq);
   }
 
   journal(runId: string): Entry[] {
-    return readJournal(runId, this.#runs.get(runId)?.rows ?? []);
+    return readJournal(runId, toRows(this.#runs.get(runId)?.entries ?? []));
   }
 
   tail(runId: string, afterSeq: number): Entry[] {
-    const rows = this.#runs.get(runId)?.rows ?? [];
-    if (afterSeq < 0) return readJournal(runId, rows);
-    return readTail(
-      runId,
-      rows.filter((row) => row.seq > afterSeq),
-      afterSeq,
-    );
+    if (afterSeq < 0) return this.journal(runId);
+    const entries = this.#runs.get(runId)?.entries ?? [];
+    return readTail(runId, toRows(entries.filter((entry) => entry.seq > afterSeq)), afterSeq);
   }
 
   header(runId: string): NewRun | undefined {
-    const run = this.#runs.get(runId);
-    return run && parseStored(run.header, `header of run "${runId}"`);
+    return readBack(this.#runs.get(runId)?.header);
   }
 
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): void {
     const run = this.#known(record.runId);
-    const { seq, status, workflowId, createdMs } = record;
-    if (run.record && run.record.seq > seq) return;
-    run.record = { text: JSON.stringify(record), seq, status, workflowId, createdMs };
-    for (const log of logs) run.logs.set(log.executionOrder, JSON.stringify(log));
+    if (run.record && run.record.seq > record.seq) return;
+    run.record = record;
+    // The log of a block that runs goes on changing.
+    for (const log of logs) run.logs.set(log.executionOrder, log.endedMs === undefined ? { ...log } : log);
   }
 
   record(runId: string): RunRecord | undefined {
-    const record = this.#runs.get(runId)?.record;
-    return record && parseStored(record.text, `record of run "${runId}"`);
+    return readBack(this.#runs.get(runId)?.record);
   }
 
   logs(runId: string): BlockLog[] {
-    const logs = [...(this.#runs.get(runId)?.logs ?? [])].toSorted(([a], [b]) => a - b);
-    return logs.map(([, text]) => parseStored(text, `log of run "${runId}"`));
+    const logs = [...(this.#runs.get(runId)?.logs.values() ?? [])];
+    return logs.toSorted((a, b) => a.executionOrder - b.executionOrder).map(readBack);
   }
 
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
     const limit = pageLimit(query);
     const after = decodeCursor(query);
-    const found: { runId: string; createdMs: number; text: string }[] = [];
-    for (const [runId, { record }] of this.#runs) {
+    const found: RunRecord[] = [];
+    for (const { record } of this.#runs.values()) {
       if (!record) continue;
       if (query.workflowId !== undefined && record.workflowId !== query.workflowId) continue;
       if (query.status && !query.status.includes(record.status)) continue;
-      const place = { runId, createdMs: record.createdMs, text: record.text };
-      if (!after || newestFirst(place, after) > 0) found.push(place);
+      if (!after || newestFirst(record, after) > 0) found.push(record);
     }
     const page = found.toSorted(newestFirst).slice(0, limit + 1);
     const last = page.length > limit ? page[limit - 1] : undefined;
-    return {
-      runs: page.slice(0, limit).map(({ text, runId }) => parseStored(text, `record of run "${runId}"`)),
-      cursor: last && encodeCursor(last),
-    };
+    return { runs: page.slice(0, limit).map(readBack), cursor: last && encodeCursor(last) };
   }
 
   open(): string[] {
     const open = [...this.#runs].filter(([, { record }]) => !record || !isEnded(record.status));
     return open
-      .map(([runId, { createdMs }]) => ({ runId, createdMs }))
+      .map(([runId, { header }]) => ({ runId, createdMs: header.createdMs }))
       .toSorted((a, b) => newestFirst(b, a))
       .map(({ runId }) => runId);
   }
@@ -130,6 +112,11 @@ export class MemoryRunStore implements LocalRunStore {
     if (!run) throw unknownRun(runId);
     return run;
   }
+}
+
+/** A copy, as JSON gives it back: what reads it may change it. */
+function readBack<T>(stored: T): T {
+  return stored === undefined ? stored : (JSON.parse(JSON.stringify(stored)) as T);
 }
 
 type Place = { createdMs: number; runId: string };
