@@ -9,5 +9,3 @@ export type {
   StoreOptions,
   WorkerTuning,
 } from './options.ts';
-export { findServer, startDevServer } from './server/index.ts';
-export type { DevServer, DevServerOptions, FindOptions, FoundServer } from './server/index.ts';
