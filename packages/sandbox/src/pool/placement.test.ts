@@ -33,12 +33,15 @@ describe('a process whose jobs come faster than it makes contexts', () => {
     expect(starting.runs.size).toBe(0);
   });
 
-  it('gets no help before it is late often enough, nor for a run that was released', () => {
+  it('gets no help before it is late often enough, for a run that was released, or when it ends', () => {
     const helper = process();
     const seldom = process({ runs: new Set(['run']), late: LATE_JOBS - 1 });
     expect(relieve([seldom, helper], seldom, 'run')).toBe(false);
     const released = process({ late: LATE_JOBS });
     expect(relieve([released, helper], released, 'run')).toBe(false);
+    const ending = { ...late(), retiring: true };
+    expect(relieve([ending, helper], ending, 'run')).toBe(false);
+    expect(relieve([ending], ending, 'run')).toBe(false);
     expect(helper.runs.size).toBe(0);
   });
 });

@@ -51,7 +51,7 @@ type Helper = Pick<Slot, 'tenant' | 'ready' | 'retiring' | 'runs'>;
  * from now on: while one works, the other makes its next context. Returns whether one is to be started for that.
  */
 export function relieve(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late'>, key: string): boolean {
-  if (slot.late < LATE_JOBS || !slot.runs.has(key)) return false;
+  if (slot.retiring || slot.late < LATE_JOBS || !slot.runs.has(key)) return false;
   slot.late = 0;
   for (const other of slots) {
     if (other.tenant !== slot.tenant || other.retiring || other.runs.has(key)) continue;
