@@ -35,6 +35,12 @@ describe('layers', () => {
       import i from 'lazy:./i.ts';`;
     const module = parseModule('core', 'packages/core/src/x.ts', text);
     expect(module.imports.toSorted()).toEqual(['./i.ts', 'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']);
+    expect(module.runtimeImports.toSorted()).toEqual(['./i.ts', 'a', 'c', 'd', 'f', 'h']);
+  });
+
+  it('count names that are all types as an import at run time: the compiler keeps it', () => {
+    const module = parseModule('core', 'packages/core/src/x.ts', "import { type A } from 'a';");
+    expect(module.runtimeImports).toEqual(['a']);
   });
 
   it.each([
@@ -47,7 +53,9 @@ describe('layers', () => {
     ['core', 'src/a.test.ts', '@heddle/engine', 'may not import'],
     ['sandbox', 'src/a.ts', '@heddle/core', 'may not import'],
     ['engine', 'src/a.ts', 'heddle', 'may not import'],
-    ['temporal', 'src/a.ts', 'zod', 'no row'],
+    ['temporal', 'src/a.ts', '@heddle/sandbox', 'may not import'],
+    ['temporal', 'src/a.ts', 'heddle', 'may not import'],
+    ['loom', 'src/a.ts', 'zod', 'no row'],
   ])('refuse that packages/%s %s imports %s', (folder, file, specifier, reason) => {
     const module = parseModule(folder, `packages/${folder}/${file}`, `import '${specifier}';`);
     expect(importProblems(module, { name: folder })).toEqual([expect.stringContaining(reason)]);

@@ -12,7 +12,11 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   core: { ours: [], others: [/^zod(\/|$)/, /^graphology(-[a-z-]+)?(\/|$)/, /^@noble\/hashes(\/|$)/] },
   sandbox: { ours: [], others: 'declared' },
   engine: { ours: ['@heddle/core', '@heddle/sandbox'], others: 'declared' },
-  cli: { ours: ['@heddle/core', '@heddle/sandbox', '@heddle/engine'], others: 'declared' },
+  temporal: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
+  cli: {
+    ours: ['@heddle/core', '@heddle/sandbox', '@heddle/engine', '@heddle/temporal'],
+    others: 'declared',
+  },
 };
 
 const TEST_ONLY = [/^vitest$/, /^fast-check$/, /^node:/];

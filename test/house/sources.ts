@@ -5,7 +5,8 @@ import { type EcmaScriptModule, type Program, parseSync } from 'oxc-parser';
 
 /**
  * One module of a package: `file` is relative to the repository, `imports` are the specifiers as
- * written, `exports` the names, types included, with `*` for an `export *`.
+ * written, `runtimeImports` those that are left when types are gone, `exports` the names, types included,
+ * with `*` for an `export *`.
  */
 export interface Module {
   readonly package: string;
@@ -13,6 +14,7 @@ export interface Module {
   readonly text: string;
   readonly isTest: boolean;
   readonly imports: readonly string[];
+  readonly runtimeImports: readonly string[];
   readonly exports: readonly string[];
   readonly program: Program;
 }
@@ -73,13 +75,22 @@ const IMPORTING = new Set([
 /** The sandbox's bundle takes `lazy:./x.ts` for the module ./x.ts, to be evaluated when it is first used. */
 const LAZY = /^lazy:/;
 
+interface Import {
+  readonly specifier: string;
+  /** False for what the compiler removes. A list of names that are all types is kept, as an import of nothing. */
+  readonly isRuntime: boolean;
+}
+
 /** Every module specifier `program` names: static, dynamic, re-exported, and in types. */
-function importsOf(program: Program): string[] {
-  const found: string[] = [];
+function importsOf(program: Program): Import[] {
+  const found: Import[] = [];
   walk(program.body, (node) => {
     if (!IMPORTING.has(node['type'] as string)) return;
     const source = (node['source'] ?? node['argument'] ?? node['expression']) as { value?: unknown } | null;
-    if (typeof source?.value === 'string') found.push(source.value.replace(LAZY, ''));
+    if (typeof source?.value !== 'string') return;
+    const isType = node['importKind'] === 'type' || node['exportKind'] === 'type';
+    const isRuntime = !isType && node['type'] !== 'TSImportType';
+    found.push({ specifier: source.value.replace(LAZY, ''), isRuntime });
   });
   return found;
 }
@@ -94,12 +105,14 @@ export function parseModule(folder: string, file: string, text: string): Module 
   const { program, module, errors } = parseSync(file, text);
   if (errors.length > 0) throw new Error(`${file} does not parse: ${errors[0]?.message}`);
   const isTest = file.endsWith('.test.ts');
+  const imports = importsOf(program);
   return {
     package: folder,
     file,
     text,
     isTest,
-    imports: importsOf(program),
+    imports: imports.map(({ specifier }) => specifier),
+    runtimeImports: imports.filter(({ isRuntime }) => isRuntime).map(({ specifier }) => specifier),
     exports: exportsOf(module),
     program,
   };
