@@ -137,7 +137,7 @@ export class PostgresRunStore implements LocalRunStore {
     return this.#database.build
       .selectFrom('runs')
       .select(['run_id', 'created_ms', 'record'])
-      .where('record', 'is not', null)
+      .where('status', 'is not', null)
       .$narrowType<{ record: string }>()
       .$if(workflowId !== undefined, (db) => db.where('workflow_id', '=', workflowId as string))
       .$if(status !== undefined, (db) => db.where(sql<boolean>`status = any(${status}::text[])`))

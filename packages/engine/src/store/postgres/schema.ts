@@ -36,7 +36,8 @@ export interface Tables {
  * compared by their bytes, so that pages of lists have one order whatever the collation of the database.
  *
  * A run and its record are one row, so that one update says under one lock whether a record is newer than the one
- * that is there. `journal` has no foreign key: `run` comes from a lookup in the same statement, and the lock that a key
+ * that is there. Its indexes hold what lists filter by; they change with the status alone, so most saves of a record
+ * touch none of them. `journal` has no foreign key: `run` comes from a lookup in the same statement, and the lock that a key
  * takes on the run's row would make writers of its record wait.
  */
 export const FORMAT_1 = `
@@ -66,8 +67,8 @@ export const FORMAT_1 = `
     record_seq bigint,
     record text
   ) WITH (fillfactor = 80);
-  CREATE INDEX runs_newest ON runs (created_ms, run_id);
-  CREATE INDEX runs_workflow ON runs (workflow_id, created_ms, run_id);
+  CREATE INDEX runs_newest ON runs (created_ms, run_id, status);
+  CREATE INDEX runs_workflow ON runs (workflow_id, created_ms, run_id, status);
   CREATE INDEX runs_open ON runs (created_ms, run_id) WHERE NOT ended;
   CREATE TABLE journal (
     run bigint NOT NULL,
