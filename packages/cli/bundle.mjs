@@ -1,5 +1,6 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { build } from 'esbuild';
+import { leanImports } from './lean-imports.mjs';
 
 // Dynamic imports become chunks of their own, so that a command loads only what it uses.
 await rm('dist/chunks', { recursive: true, force: true });
@@ -24,6 +25,7 @@ const { metafile } = await build({
   // Comments would make up half of what is read at the start; lines stay short enough for a stack trace.
   minifyWhitespace: true,
   lineLimit: 160,
+  plugins: [leanImports],
   metafile: true,
   logLevel: 'warning',
 });

@@ -1,6 +1,5 @@
 #!/usr/bin/env node
 // Committed, so that npm links it before the build has run; the command line itself is the built bundle.
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
@@ -25,7 +24,9 @@ function fail(message) {
   process.exitCode = 2;
 }
 
-function rerun(node) {
+async function rerun(node) {
+  // Loaded only here: it brings sockets and streams along.
+  const { spawn } = await import('node:child_process');
   const self = fileURLToPath(import.meta.url);
   const child = spawn(node, [...process.execArgv, self, ...process.argv.slice(2)], { stdio: 'inherit' });
   // A terminal sends SIGINT to both processes; the others reach only this one.
@@ -39,7 +40,7 @@ function rerun(node) {
 
 if (Number(process.versions.node.split('.', 1)[0]) < FLOOR) {
   const node = pinnedNode();
-  if (node) rerun(node);
+  if (node) await rerun(node);
   else
     fail(
       `needs Node ${FLOOR} or newer, this is ${process.version}. Install it, or add the npm package "node".`,

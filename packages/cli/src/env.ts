@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import * as z from 'zod';
 
 // Names on some systems are not what a shell would accept; values are always text.
 const environment = z.record(z.string(), z.string().optional());

@@ -17,7 +17,14 @@ export interface Io {
 
 /** The streams of this process. */
 export function processIo(): Io {
-  return { stdin: process.stdin, stdout: process.stdout, stderr: process.stderr };
+  return {
+    // Opened only by who reads it: few commands do.
+    get stdin() {
+      return process.stdin;
+    },
+    stdout: process.stdout,
+    stderr: process.stderr,
+  };
 }
 
 /** Writes JSON to stdout, as people and programs like it: indented, with a newline at the end. */

@@ -2,7 +2,6 @@ import { basename } from 'node:path';
 import { compile, parseWorkflowText } from '@heddle/core';
 import type { Diagnostic, Plan } from '@heddle/core';
 import { readInput } from './json-source.ts';
-import { locator } from './locate.ts';
 import type { Position } from './locate.ts';
 
 /** A diagnostic with the place in the file that it is about. */
@@ -30,24 +29,31 @@ export async function readWorkflow(file: string, options: { compat: boolean }): 
     fileName,
     text,
     plan: compiled?.ok ? compiled.plan : undefined,
-    diagnostics: placed(file, text, diagnostics),
+    diagnostics: await placed(file, text, diagnostics),
   };
 }
 
-function placed(file: string, text: string, diagnostics: readonly Diagnostic[]): PlacedDiagnostic[] {
+async function placed(
+  file: string,
+  text: string,
+  diagnostics: readonly Diagnostic[],
+): Promise<PlacedDiagnostic[]> {
   if (diagnostics.length === 0) return [];
   const broken = diagnostics.find(({ code }) => code === 'JSON_INVALID');
-  const find = broken ? () => positionIn(broken.message) : finder(text, diagnostics);
+  const find = broken ? () => positionIn(broken.message) : await finder(text, diagnostics);
   return diagnostics.map((diagnostic) => ({ ...diagnostic, file, ...find(diagnostic.path) }));
 }
 
 /** Files over the limits are refused unread; nobody needs a line in them. */
-function finder(
+async function finder(
   text: string,
   diagnostics: readonly Diagnostic[],
-): (path: Diagnostic['path']) => Position | undefined {
+): Promise<(path: Diagnostic['path']) => Position | undefined> {
   const refused = diagnostics.some(({ code }) => code === 'INPUT_TOO_LARGE' || code === 'INPUT_TOO_DEEP');
-  return refused ? () => undefined : locator(text);
+  if (refused) return () => undefined;
+  // A workflow without faults does not load the parser that keeps places.
+  const { locator } = await import('./locate.ts');
+  return locator(text);
 }
 
 /** The place that Node's own message about broken JSON names. */

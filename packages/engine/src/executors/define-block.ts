@@ -1,6 +1,6 @@
 import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockContext, BlockExecutor, BlockResult, Json, JsonObject } from '@heddle/core/blocks';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A block of your own, as `defineBlock` takes it. */
 export interface BlockDefinition<

@@ -1,6 +1,6 @@
 import { EngineError, normalizeName } from '@heddle/core/blocks';
 import type { BlockConfig, Json } from '@heddle/core/blocks';
-import { z } from 'zod';
+import * as z from 'zod';
 
 /** A failure in place of an output. */
 const MockFailure = z.strictObject({
