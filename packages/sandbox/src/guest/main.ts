@@ -32,6 +32,7 @@ function boot(post: (message: string) => unknown): typeof enter {
   return enter;
 }
 
+removeBuiltIns();
 onMicrotaskError((error) => sendError('run', -1, error));
 installConsole();
 installTimers();

@@ -53,12 +53,6 @@ describe('the pool', () => {
     expect(new Set(await Promise.all(jobs))).toEqual(new Set(['CANCELLED']));
   });
 
-  it('uses a second process in turn when jobs come as fast as they end', async () => {
-    const sandbox = sandboxOf({ maxProcesses: 2 });
-    while (sandbox.stats().processes < 2) await run(sandbox, 'return 1');
-    expect(await run(sandbox, 'return 2')).toBe('2');
-  });
-
   it('uses a second process when jobs wait behind a long one', async () => {
     const sandbox = sandboxOf({ maxProcesses: 2 });
     await run(sandbox, 'return 0');
