@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -41,6 +41,26 @@ describe('.ci/run', () => {
     const result = spawnSync(join(folder, '.ci/run'), { encoding: 'utf8', env });
     return { code: result.status, last: result.stdout.trim().split('\n').at(-1) };
   }
+
+  it.each([
+    [{}, 'bubblewrap 1'],
+    [{ HEDDLE_REQUIRE: '', HEDDLE_REQUIRE_TEMPORAL: '0' }, ' 0'],
+  ])(
+    'makes missing tools and servers a failure of the tests, unless told otherwise: %o',
+    (given, required) => {
+      const seen = join(folder, 'seen');
+      const { HEDDLE_REQUIRE: _tools, HEDDLE_REQUIRE_TEMPORAL: _server, ...others } = process.env;
+      const body = `printf %s "$HEDDLE_REQUIRE $HEDDLE_REQUIRE_TEMPORAL" > ${seen}`;
+      writeFileSync(join(folder, 'npm'), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+      const env = {
+        ...others,
+        ...given,
+        PATH: `${folder}:${dirname(process.execPath)}:${process.env['PATH']}`,
+      };
+      spawnSync(join(folder, '.ci/run'), { env });
+      expect(readFileSync(seen, 'utf8')).toBe(required);
+    },
+  );
 
   it('ends with the numbers of the tests', () => {
     expect(run(green, 0)).toEqual({ code: 0, last: '3 passed, 0 failed, 1 skipped' });

@@ -6,6 +6,7 @@ export {
   startDevServer,
   type Started,
 } from './dev-server.ts';
+export { type Expected, whyNotReady } from './ready.ts';
 export { POLL_LIMITS } from './poll-limits.ts';
 export type { Binary } from './binary.ts';
 export type { Env } from './command.ts';
