@@ -20,21 +20,23 @@ export interface JsonCopy {
  * Throws BLOCK_FAILED, naming the place, for functions, symbols, bigints and what contains itself.
  */
 export function jsonCopy(value: unknown, what: string): JsonCopy {
-  const walk: Walk = { what, path: [], bytes: 0 };
-  return { json: copy(value, walk) ?? null, mostBytes: walk.bytes };
+  const walk: Walk = { json: null, mostBytes: 0, what, path: [] };
+  walk.json = copy(value, undefined, walk) ?? null;
+  return walk;
 }
 
-interface Walk {
+interface Walk extends JsonCopy {
   what: string;
+  /** Keys of the objects around the one that is copied. */
   path: (string | number)[];
-  bytes: number;
 }
 
-function copy(value: unknown, walk: Walk): Json | undefined {
-  walk.bytes += SCALAR_BYTES;
+/** `key`: that of the value in what is around it. */
+function copy(value: unknown, key: string | number | undefined, walk: Walk): Json | undefined {
+  walk.mostBytes += SCALAR_BYTES;
   switch (typeof value) {
     case 'string':
-      walk.bytes += value.length * UNIT_BYTES;
+      walk.mostBytes += value.length * UNIT_BYTES;
       return value;
     case 'number':
       // JSON has no -0.
@@ -43,29 +45,30 @@ function copy(value: unknown, walk: Walk): Json | undefined {
     case 'undefined':
       return value;
     case 'object':
-      return value === null ? null : copyObject(value, walk);
+      return value === null ? null : enter(value, key, walk);
     default:
-      throw refused(walk, `is a ${typeof value}`);
+      throw refused(walk, key, `is a ${typeof value}`);
   }
 }
 
-function copyItem(value: unknown, key: string | number, walk: Walk): Json | undefined {
+function enter(value: object, key: string | number | undefined, walk: Walk): Json | undefined {
+  if (key === undefined) return copyObject(value, walk);
   walk.path.push(key);
-  const item = copy(value, walk);
+  const object = copyObject(value, walk);
   walk.path.pop();
-  return item;
+  return object;
 }
 
 function copyObject(value: object, walk: Walk): Json | undefined {
-  if (walk.path.length > DEEPEST) throw refused(walk, 'contains itself, or is nested too deeply');
+  if (walk.path.length > DEEPEST) throw refused(walk, undefined, 'contains itself, or is nested too deeply');
   if ('toJSON' in value && typeof value.toJSON === 'function')
-    return copyItem((value as { toJSON(): unknown }).toJSON(), 'toJSON()', walk);
-  if (Array.isArray(value)) return value.map((item, index) => copyItem(item, index, walk) ?? null);
+    return copy((value as { toJSON(): unknown }).toJSON(), 'toJSON()', walk);
+  if (Array.isArray(value)) return value.map((item, index) => copy(item, index, walk) ?? null);
   const object: { [key: string]: Json } = {};
   for (const key of Object.keys(value)) {
-    const item = copyItem((value as { [key: string]: unknown })[key], key, walk);
+    const item = copy((value as { [key: string]: unknown })[key], key, walk);
     if (item === undefined) continue;
-    walk.bytes += key.length * UNIT_BYTES;
+    walk.mostBytes += key.length * UNIT_BYTES;
     if (key === '__proto__')
       Object.defineProperty(object, key, {
         value: item,
@@ -78,8 +81,9 @@ function copyObject(value: object, walk: Walk): Json | undefined {
   return object;
 }
 
-function refused({ what, path }: Walk, why: string): BlockError {
-  const shown = path.slice(0, 5).join('.') + (path.length > 5 ? '…' : '');
+function refused({ what, path }: Walk, key: string | number | undefined, why: string): BlockError {
+  const all = key === undefined ? path : [...path, key];
+  const shown = all.slice(0, 5).join('.') + (all.length > 5 ? '…' : '');
   return new BlockError(
     'BLOCK_FAILED',
     `${what} cannot be recorded: ${shown === '' ? 'it' : `"${shown}"`} ${why}, which is not JSON.`,

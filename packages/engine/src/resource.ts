@@ -119,8 +119,13 @@ async function shownPause(pause: PausePoint, values: Values): Promise<RunDetail[
   };
 }
 
+/** The last time that was written out: a short run starts and ends in the same millisecond as others. */
+let last = { ms: 0, text: new Date(0).toISOString() };
+
 function iso(ms: number | undefined): string | null {
-  return ms === undefined ? null : new Date(ms).toISOString();
+  if (ms === undefined) return null;
+  if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
+  return last.text;
 }
 
 /** Top-level blocks that lie downstream of `block`, itself included. */

@@ -8,6 +8,13 @@ export interface Prepared {
   cells: readonly Cell[];
   /** Per node: its targets in edge order, each with the ports of the edges to it. */
   outs: readonly (readonly Out[])[];
+  /** What the nodes at which runs have started reach. */
+  reached: Map<number, Reached>;
+}
+
+interface Reached {
+  cells: readonly Cell[];
+  left: number;
 }
 
 export interface Out {
@@ -34,6 +41,7 @@ export function prepare(region: Region): Prepared {
     outs: region.nodes.map((node, from) =>
       node.outs.map((to) => ({ to, ports: ports[from]?.get(to) ?? [] })),
     ),
+    reached: new Map(),
   };
   cache.set(region, prepared);
   return prepared;
@@ -41,10 +49,16 @@ export function prepare(region: Region): Prepared {
 
 /** R1: cells of the run's own frame when it starts at `start`: what `start` does not reach is skipped, and waited for by none. */
 export function cellsFrom(region: Region, start: number): { cells: Cell[]; left: number } {
-  const { outs } = prepare(region);
+  const { outs, reached } = prepare(region);
+  let known = reached.get(start);
+  if (!known) reached.set(start, (known = reach(outs, start)));
+  return { cells: known.cells.slice(), left: known.left };
+}
+
+function reach(outs: Prepared['outs'], start: number): Reached {
   const reached = new Set([start]);
   for (const from of reached) for (const { to } of outs[from] ?? []) reached.add(to);
-  const cells: Cell[] = region.nodes.map(() => SKIPPED);
+  const cells: Cell[] = outs.map(() => SKIPPED);
   for (const from of reached) for (const { to } of outs[from] ?? []) cells[to] = (cells[to] as number) + 2;
   return { cells, left: reached.size };
 }

@@ -29,7 +29,7 @@ export function createBlockContext(parts: ContextParts): EngineContext {
   return new BlockTry(parts);
 }
 
-/** Most blocks ask for little, so what costs something is made when it is asked for. Methods may be taken off the object. */
+/** Most blocks ask for little, so what costs something is made when it is asked for. */
 class BlockTry implements EngineContext {
   readonly runId: string;
   readonly workflowId: string;
@@ -66,21 +66,30 @@ class BlockTry implements EngineContext {
     return deadlineMs === undefined ? undefined : Math.max(0, deadlineMs - this.clock.now());
   }
 
-  readonly field = (name: string, mode: 'text' | 'native' = 'text'): Json | undefined => {
+  // Made when they are asked for, and bound: they may be taken off the object.
+  get field(): EngineContext['field'] {
+    return (name, mode = 'text') => this.read(name, mode);
+  }
+
+  get fields(): EngineContext['fields'] {
+    return () =>
+      Object.fromEntries(
+        Object.keys(this.block.params).map((name) => [name, this.read(name, 'native') ?? null]),
+      );
+  }
+
+  get sourceOutput(): EngineContext['sourceOutput'] {
+    return () => {
+      const { parts, block } = this;
+      return ownCopy(sourceOutput(parts.liveSources ?? block.sources, block, lookupOf(parts)));
+    };
+  }
+
+  private read(name: string, mode: 'text' | 'native'): Json | undefined {
     const value = field(this.block, name, lookupOf(this.parts), mode);
     if (value !== undefined) this.parts.onRead?.(name, value);
     return ownCopy(value);
-  };
-
-  readonly fields = (): JsonObject =>
-    Object.fromEntries(
-      Object.keys(this.block.params).map((name) => [name, this.field(name, 'native') ?? null]),
-    );
-
-  readonly sourceOutput = (): JsonObject => {
-    const { parts, block } = this;
-    return ownCopy(sourceOutput(parts.liveSources ?? block.sources, block, lookupOf(parts)));
-  };
+  }
 }
 
 function lookupOf({ block, services, lookup }: ContextParts): Lookup {

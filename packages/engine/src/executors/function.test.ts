@@ -148,7 +148,7 @@ describe('a function block', () => {
       const jobs: FunctionJob[] = [];
       const context = contextOf({ code: 'return 1', params });
       const services = { ...context.services, run, sandbox: async () => noting(jobs) };
-      await functionExecutor.execute({ ...context, services });
+      await functionExecutor.execute(Object.defineProperty(context, 'services', { value: services }));
       return jobs[0]?.limits;
     };
     expect(await limits({ timeout: 3_600_000 })).toEqual({ wallMs: 2000, cpuMs: 500 });

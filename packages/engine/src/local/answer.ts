@@ -41,7 +41,16 @@ export function answerOf(
   const { port, set } = result;
   const variables = set && (keeper.json(set, what) as { [id: string]: Json });
   return after(keeper.keep(result.output, what), (output) => {
-    const entry: Completed = { ...tried, type: 'completed', output };
+    const { block, scope, try: attempt, startedMs, input } = tried;
+    const entry: Completed = {
+      type: 'completed',
+      block,
+      scope,
+      try: attempt,
+      startedMs,
+      input,
+      output,
+    };
     if (port !== undefined) entry.port = port;
     if (variables) entry.set = variables;
     return entry;

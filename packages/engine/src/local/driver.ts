@@ -1,7 +1,8 @@
-import type { Entry, EntryBody } from '@heddle/core/run';
+import type { EntryBody } from '@heddle/core/run';
 import type { DriverParts, Fed } from './driver-parts.ts';
 import { Inbox } from './inbox.ts';
 import type { Told } from './inbox.ts';
+import { numbered } from './numbered.ts';
 
 /** Batches after which other work of the process gets its turn. */
 const BREATH = 256;
@@ -69,8 +70,7 @@ export class Driver {
   private apply(): Fed[] {
     const batch: Fed[] = [];
     this.inbox.take((body) => {
-      // The body first: V8 clones what a literal begins with, 90 ns faster than copying it key by key.
-      const entry: Entry = { ...body, seq: this.parts.replica.seq + 1, atMs: this.parts.clock.now() };
+      const entry = numbered(body, this.parts.replica.seq + 1, this.parts.clock.now());
       const applied = this.parts.replica.apply(entry);
       if (applied.changed) batch.push({ entry, applied });
       return applied.changed;

@@ -3,7 +3,7 @@ import { key } from '@heddle/core/run';
 import type { Command, EntryBody, Place, Stored } from '@heddle/core/run';
 import { expandContainer } from '../executors/container.ts';
 import { createBlockContext } from '../executors/context.ts';
-import { after, answerOf } from './answer.ts';
+import { answerOf } from './answer.ts';
 import { Attempt } from './attempt.ts';
 import { failureOf } from './failure.ts';
 import { causeOf, Fault, storing } from './fault.ts';
@@ -116,8 +116,7 @@ export class Performer {
   private run(command: RunCommand): void {
     const { replica } = this.parts;
     const place = replica.index.placeOf(command.at);
-    const id = key(place);
-    const job = this.begin(id, new Job(command.try, () => this.tellDrained()));
+    const job = new Job(command.try, () => this.tellDrained());
     const attempt = new Attempt(this.parts, command, place, job);
     try {
       const fetching = attempt.lookup.prepare(this.parts.values);
@@ -125,28 +124,32 @@ export class Performer {
         ? Promise.resolve(storing(() => fetching)).then(() => this.answer(attempt))
         : this.answer(attempt);
       if (answer instanceof Promise) void this.wait(attempt, answer);
-      else this.done(attempt, answer);
+      else if (answer) this.parts.post(answer);
     } catch (error) {
       void this.failed(attempt, error);
     }
   }
 
+  /** Until then the block is under way. Never rejects. */
   private async wait(attempt: Attempt, answer: Promise<EntryBody | undefined>): Promise<void> {
+    const id = key(attempt.place);
+    this.begin(id, attempt.job);
     try {
-      this.done(attempt, await answer);
+      const body = await answer;
+      if (body) this.parts.post(body);
     } catch (error) {
       await this.failed(attempt, error);
+    } finally {
+      this.end(id, attempt.job);
     }
   }
 
-  private done({ place, job }: Attempt, answer: EntryBody | undefined): void {
-    if (answer) this.parts.post(answer);
-    this.end(key(place), job);
-  }
-
-  private async failed({ place, job, startedMs, input = {} }: Attempt, error: unknown): Promise<void> {
-    if (!job.stopped) await this.fail(error, { ...place, try: job.attempt, startedMs }, input);
-    this.end(key(place), job);
+  private async failed(attempt: Attempt, error: unknown): Promise<void> {
+    const { place, job, startedMs, try: nth, input = {} } = attempt;
+    const id = key(place);
+    this.begin(id, job);
+    if (!job.stopped) await this.fail(error, { ...place, try: nth, startedMs }, input);
+    this.end(id, job);
   }
 
   /** The entry for what the block's executor says; undefined when nobody wants to know any more. */
@@ -158,18 +161,23 @@ export class Performer {
       executor.class === 'effect'
         ? this.gated(attempt, async () => executor.execute(context))
         : executor.execute(context);
-    return after<BlockResult, EntryBody | undefined>(running, (result) => {
-      if (attempt.job.stopped) return undefined;
-      const { startedMs, input } = attempt;
-      return after(this.input(input), (kept) =>
-        answerOf(
-          result,
-          { ...place, try: attempt.try, startedMs, input: kept },
-          block.name,
-          this.parts.keeper,
-        ),
-      );
-    });
+    return running instanceof Promise
+      ? running.then((result) => this.entry(attempt, result))
+      : this.entry(attempt, running);
+  }
+
+  private entry(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
+    if (attempt.job.stopped) return undefined;
+    const kept = this.input(attempt.input);
+    return kept instanceof Promise
+      ? kept.then((input) => this.entryWith(attempt, result, input))
+      : this.entryWith(attempt, result, kept);
+  }
+
+  private entryWith(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
+    const { block, startedMs, try: nth } = attempt;
+    const tried = { block: block.id, scope: attempt.place.scope, try: nth, startedMs, input };
+    return answerOf(result, tried, block.name, this.parts.keeper);
   }
 
   private gated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {

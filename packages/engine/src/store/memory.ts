@@ -19,8 +19,8 @@ interface MemoryRun {
   header: NewRun;
   entries: Entry[];
   record: RunRecord | undefined;
-  /** By execution order. */
-  logs: Map<number, BlockLog>;
+  /** By execution order; with holes. */
+  logs: BlockLog[];
 }
 
 /**
@@ -32,7 +32,7 @@ export class MemoryRunStore implements LocalRunStore {
 
   create(run: NewRun, first: Entry): boolean {
     if (this.#runs.has(run.runId)) return false;
-    this.#runs.set(run.runId, { header: run, entries: [first], record: undefined, logs: new Map() });
+    this.#runs.set(run.runId, { header: run, entries: [first], record: undefined, logs: [] });
     return true;
   }
 
@@ -72,7 +72,7 @@ export class MemoryRunStore implements LocalRunStore {
     if (run.record && run.record.seq > record.seq) return;
     run.record = record;
     // The log of a block that runs goes on changing.
-    for (const log of logs) run.logs.set(log.executionOrder, log.endedMs === undefined ? { ...log } : log);
+    for (const log of logs) run.logs[log.executionOrder] = log.endedMs === undefined ? { ...log } : log;
   }
 
   record(runId: string): RunRecord | undefined {
@@ -80,8 +80,8 @@ export class MemoryRunStore implements LocalRunStore {
   }
 
   logs(runId: string): BlockLog[] {
-    const logs = [...(this.#runs.get(runId)?.logs.values() ?? [])];
-    return logs.toSorted((a, b) => a.executionOrder - b.executionOrder).map(readBack);
+    const logs = this.#runs.get(runId)?.logs ?? [];
+    return logs.filter((log) => log !== undefined).map(readBack);
   }
 
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
@@ -114,9 +114,16 @@ export class MemoryRunStore implements LocalRunStore {
   }
 }
 
-/** A copy, as JSON gives it back: what reads it may change it. */
+/** A copy, down to the last object: what reads it may change it. */
 function readBack<T>(stored: T): T {
-  return stored === undefined ? stored : (JSON.parse(JSON.stringify(stored)) as T);
+  if (typeof stored !== 'object' || stored === null) return stored;
+  if (Array.isArray(stored)) return stored.map(readBack) as T;
+  const copy = { ...stored } as { [key: string]: unknown };
+  for (const key of Object.keys(copy)) {
+    const value = copy[key];
+    if (typeof value === 'object') copy[key] = readBack(value);
+  }
+  return copy as T;
 }
 
 type Place = { createdMs: number; runId: string };
