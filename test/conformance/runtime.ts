@@ -17,8 +17,15 @@ import type { MakeRuntime } from './runtime/suite.ts';
 import { describeTime } from './runtime/time.ts';
 import { describeVariables } from './runtime/variables.ts';
 
-/** What every runtime must do, whatever it runs on: an implementation's test is one call. `durable`: its runs outlive an engine. */
-export function describeRuntime(name: string, make: MakeRuntime, { durable }: { durable: boolean }): void {
+/**
+ * What every runtime must do, whatever it runs on: an implementation's test is one call. `durable`: its runs outlive an engine;
+ * `shared`: and move without it, on whatever worker there is.
+ */
+export function describeRuntime(
+  name: string,
+  make: MakeRuntime,
+  { durable, shared = false }: { durable: boolean; shared?: boolean },
+): void {
   describe(`runtime: ${name}`, () => {
     describeData(make);
     describePaths(make);
@@ -35,6 +42,6 @@ export function describeRuntime(name: string, make: MakeRuntime, { durable }: { 
     describeVariables(make);
     describeApi(make);
     describeChildren(make);
-    if (durable) describeRestart(make);
+    if (durable) describeRestart(make, shared);
   });
 }

@@ -17,6 +17,7 @@ export interface Call {
 export class Script {
   readonly calls: string[] = [];
   readonly aborted: string[] = [];
+  private readonly stops: { at: string; tell: () => void }[] = [];
   private readonly waiting: Call[] = [];
   private readonly wanted: { at: string; take: (call: Call) => void }[] = [];
   private readonly answers: { [name: string]: (context: BlockContext) => BlockResult };
@@ -45,6 +46,7 @@ export class Script {
     return new Promise<BlockResult>((resolve, reject) => {
       context.signal.addEventListener('abort', () => {
         this.aborted.push(at);
+        for (const stop of this.stops) if (stop.at === at) stop.tell();
         reject(new Error('aborted'));
       });
       const call: Call = {
@@ -58,6 +60,13 @@ export class Script {
       if (index < 0) this.waiting.push(call);
       else this.wanted.splice(index, 1)[0]?.take(call);
     });
+  }
+
+  /** Resolves when a call of the block at `at` has been aborted: a worker elsewhere learns of it a moment later. */
+  stopped(at: string): Promise<void> {
+    return this.aborted.includes(at)
+      ? Promise.resolve()
+      : new Promise((tell) => this.stops.push({ at, tell }));
   }
 
   /** The next call of the block at `at` that was not taken yet. */

@@ -3,5 +3,5 @@ import { describeTemporal } from '../support/temporal.ts';
 import { onServer } from './runtime.ts';
 
 describeTemporal('conformance', (server) => {
-  describeRuntime('Temporal', (whenDone) => onServer(server, whenDone), { durable: true });
+  describeRuntime('Temporal', (whenDone) => onServer(server, whenDone), { durable: true, shared: true });
 });

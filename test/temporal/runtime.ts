@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Clock } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
@@ -18,15 +19,20 @@ export function onServer(
   const queue = `test-${randomUUID()}`;
   const data = dataFolder(whenDone);
   const engines: Engine[] = [];
-  const clocks: (() => Promise<void>)[] = [];
+  let going: { clock: Clock; stop: () => Promise<void> } | undefined;
+  const goBy = async (clock: Clock): Promise<void> => {
+    if (going?.clock === clock) return;
+    await going?.stop();
+    going = { clock, stop: await serveClock(clock, { address, namespace, queue }) };
+  };
   whenDone(async () => {
     for (const engine of engines) await engine.close({ graceMs: 0 });
-    for (const stop of clocks) await stop();
+    await going?.stop();
   });
   return {
     open: async (options = {}) => {
       const { clock } = options;
-      if (clock) clocks.push(await serveClock(clock, { address, namespace, queue }));
+      if (clock) await goBy(clock);
       const bundle = clock && (await (clocked ??= bundleClocked()));
       const engine = await createEngine({
         ...options,

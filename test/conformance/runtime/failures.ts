@@ -117,7 +117,7 @@ export function describeFailures(make: MakeRuntime): void {
       await clock.due(5000);
       slow.done({ late: true });
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
-      expect(script.calls).toEqual(['A', 'B']);
+      expect(script.calls.toSorted()).toEqual(['A', 'B']);
       const logs = await engine.getLogs(run.runId);
       expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({
         status: 'completed',
@@ -137,6 +137,7 @@ export function describeFailures(make: MakeRuntime): void {
       await clock.due(200);
       clock.advance(200);
       expect(await run.result()).toMatchObject({ status: 'failed', error: { message: 'first' } });
+      await script.stopped('B');
       expect(script.aborted).toEqual(['B']);
       const logs = await engine.getLogs(run.runId);
       expect(logs.find(({ blockName }) => blockName === 'B')).toMatchObject({ status: 'cancelled' });

@@ -34,6 +34,7 @@ export function describeTime(make: MakeRuntime): void {
         error: { code: 'RUN_TIMEOUT' },
         durationMs: 1000,
       });
+      await script.stopped('A');
       expect(script.aborted).toEqual(['A']);
     });
 
@@ -58,9 +59,10 @@ export function describeTime(make: MakeRuntime): void {
       const run = await engine.start({ workflow: workflow([work('A'), work('B')], ['Start -> A -> B']) });
       const call = await script.called('A');
       expect(await engine.cancel(run.runId, 'enough')).toBe(true);
+      await script.stopped('A');
+      expect(script.aborted).toEqual(['A']);
       call.done();
       expect(await run.result()).toMatchObject({ status: 'cancelled' });
-      expect(script.aborted).toEqual(['A']);
       expect(await engine.cancel(run.runId)).toBe(false);
       expect(script.calls).toEqual(['A']);
     });
@@ -95,6 +97,7 @@ export function describeTime(make: MakeRuntime): void {
         output: { data: { ok: true }, status: 200 },
       });
       expect(script.calls).toEqual(['A']);
+      await script.stopped('A');
       expect(script.aborted).toEqual(['A']);
     });
 

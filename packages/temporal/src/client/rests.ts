@@ -33,6 +33,15 @@ export class Rests {
     }
   }
 
+  /** Resolves when the record has seen more than `seq` entries, or the run has ended. */
+  async moved(runId: string, seq: number): Promise<void> {
+    for (let waitMs = FIRST_MS; ; waitMs = Math.min(MOST_MS, waitMs * 2)) {
+      const record = await this.find(runId);
+      if (!record || record.seq > seq || isEnded(record.status)) return;
+      await this.pause(runId, waitMs);
+    }
+  }
+
   /** By the machine's own clock: whatever time runs live in, other processes work in this one. */
   private pause(runId: string, waitMs: number): Promise<void> {
     return new Promise((resolve) => {

@@ -18,6 +18,9 @@ import type { CancelMessage, Profile, ResumeMessage, RunInput } from '../message
 import { runInputOf } from '../run-input.ts';
 import { Rests } from './rests.ts';
 
+/** Why a run is cancelled whose caller's signal was aborted. */
+const ABORTED = 'The caller aborted.';
+
 interface ClientParts {
   runtime: RuntimeParts;
   connection: NativeConnection;
@@ -45,19 +48,29 @@ export class TemporalRuntime implements RuntimePort {
     const { runId, signal } = request;
     const { plan } = request;
     const { header, first } = await this.runs.record(request);
-    await this.launch(runInputOf(plan, header, first, this.parts.profile));
+    const input = runInputOf(plan, header, first, this.parts.profile);
+    // R29: who cancels before the start has no block run, not even for a moment.
+    await this.launch(input, signal?.aborted ? await this.cancelMessage(ABORTED) : undefined);
     if (signal) this.cancelWith(signal, runId);
     return this.live(runId, 1);
   }
 
-  private async launch(input: RunInput): Promise<void> {
+  private async launch(input: RunInput, cancel: CancelMessage | undefined): Promise<void> {
+    const { workflow } = this.client;
+    const options = {
+      workflowId: input.runId,
+      taskQueue: this.parts.taskQueue,
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      args: [input],
+    } as const;
     try {
-      await this.client.workflow.start(RUN_WORKFLOW, {
-        workflowId: input.runId,
-        taskQueue: this.parts.taskQueue,
-        workflowIdReusePolicy: 'REJECT_DUPLICATE',
-        args: [input],
-      });
+      if (cancel)
+        await workflow.signalWithStart(RUN_WORKFLOW, {
+          ...options,
+          signal: CANCEL_SIGNAL,
+          signalArgs: [cancel],
+        });
+      else await workflow.start(RUN_WORKFLOW, options);
     } catch (error) {
       // Somebody has taken up a run that was recorded and not started.
       if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw unreachable(error);
@@ -65,12 +78,10 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   private cancelWith(signal: AbortSignal, runId: string): void {
+    if (signal.aborted) return;
     const cancel = (): void => {
-      this.cancel(runId, 'The caller aborted.').catch((error: unknown) =>
-        this.parts.runtime.report(error, runId),
-      );
+      this.cancel(runId, ABORTED).catch((error: unknown) => this.parts.runtime.report(error, runId));
     };
-    if (signal.aborted) return cancel();
     signal.addEventListener('abort', cancel, { once: true });
     this.rests.until(runId, 1).then(
       () => signal.removeEventListener('abort', cancel),
@@ -114,8 +125,16 @@ export class TemporalRuntime implements RuntimePort {
 
   async resume(runId: string, given: { token?: string; input?: Json }): Promise<void> {
     const answer = await this.runs.answer(runId, given);
+    const parent = await this.parentOf(runId);
     const seq = answer === undefined ? 1 : await this.submit(runId, answer);
     await this.rested(runId, seq);
+    // What waits for the run has heard of it too.
+    if (answer && parent) await this.rests.moved(parent.runId, parent.seq);
+  }
+
+  private async parentOf(runId: string): Promise<RunRecord | undefined> {
+    const parentRunId = (await this.runs.find(runId))?.parentRunId;
+    return parentRunId === undefined ? undefined : this.runs.find(parentRunId);
   }
 
   private async submit(
@@ -145,16 +164,8 @@ export class TemporalRuntime implements RuntimePort {
     const record = await this.runs.find(runId);
     if (!record) throw runNotFound(runId);
     if (isEnded(record.status)) return false;
-    const { clock, values, keeper } = this.parts.runtime;
-    const atMs = clock.now();
-    const entry = { atMs, type: 'cancelled', ...(reason !== undefined && { reason: keeper.text(reason) }) };
-    const message: CancelMessage = {
-      atMs,
-      id: `cancelled:${randomUUID()}`,
-      chunk: await values.keep([entry]),
-    };
     try {
-      await this.handle(runId).signal(CANCEL_SIGNAL, message);
+      await this.handle(runId).signal(CANCEL_SIGNAL, await this.cancelMessage(reason));
     } catch (error) {
       if (!(error instanceof WorkflowNotFoundError)) throw unreachable(error);
     }
@@ -162,6 +173,13 @@ export class TemporalRuntime implements RuntimePort {
       .result()
       .catch(() => undefined);
     return (await this.runs.find(runId))?.status === 'cancelled';
+  }
+
+  private async cancelMessage(reason: string | undefined): Promise<CancelMessage> {
+    const { clock, values, keeper } = this.parts.runtime;
+    const atMs = clock.now();
+    const entry = { atMs, type: 'cancelled', ...(reason !== undefined && { reason: keeper.text(reason) }) };
+    return { atMs, id: `cancelled:${randomUUID()}`, chunk: await values.keep([entry]) };
   }
 }
 

@@ -93,6 +93,8 @@ const OPTIONS: { [role in Role]: (activities: Activities, options: CrewOptions) 
         [SETTLE_ACTIVITY]: activities[SETTLE_ACTIVITY],
       },
       maxCachedWorkflows: tuning.cachedWorkflows ?? cachedWorkflows(),
+      // A worker that is gone keeps nobody waiting for long.
+      stickyQueueScheduleToStartTimeout: '2 s',
       // Errors of our own end the run instead of being tried for ever.
       workflowFailureErrorTypes: { '*': ['TypeError', 'RangeError', 'ReferenceError'] },
     }),

@@ -28,6 +28,7 @@ interface ChildrenParts {
 /** The child runs that blocks wait for, each a workflow of its own. */
 export class Children {
   private readonly parts: ChildrenParts;
+  /** By address and try. */
   private readonly scopes = new Map<string, CancellationScope>();
 
   constructor(parts: ChildrenParts) {
@@ -40,7 +41,7 @@ export class Children {
 
   /** Starts the child run; when it has ended, its block runs again and reads its record. */
   start(demand: ChildDemand): void {
-    const name = demand.at.join('.');
+    const name = `${demand.at.join('.')}#${demand.try}`;
     const { inbox, course } = this.parts;
     if (this.scopes.has(name) || !course.owes(runOf(demand))) return;
     this.setTimeout(demand);
@@ -59,7 +60,7 @@ export class Children {
 
   private ended(name: string, demand: ChildDemand): void {
     this.scopes.delete(name);
-    this.parts.timers.cancel(`timeout:${name}`);
+    this.parts.timers.cancel(`timeout:${demand.at.join('.')}`);
     this.parts.inbox.post({ again: [runOf(demand)] });
   }
 
@@ -68,7 +69,7 @@ export class Children {
       workflowId: input.runId,
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
-      cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_REQUESTED,
+      cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
       args: [{ ...input, parent: { workflowId: this.parts.input.runId, at: [...at] } }] as [RunInput],
     };
   }
@@ -88,13 +89,13 @@ export class Children {
     );
   }
 
-  cancel(name: string): void {
-    this.scopes.get(name)?.cancel();
-    this.scopes.delete(name);
+  /** Cancels the child run of the block at `address`; it counts until it has ended. */
+  cancel(address: string): void {
+    for (const [name, scope] of this.scopes) if (name.startsWith(`${address}#`)) scope.cancel();
   }
 
   cancelAll(): void {
-    for (const name of this.scopes.keys()) this.cancel(name);
+    for (const scope of this.scopes.values()) scope.cancel();
   }
 }
 

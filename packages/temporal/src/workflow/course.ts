@@ -33,7 +33,7 @@ export class Course {
     return advance(this.skeleton, this.state, started).commands;
   }
 
-  /** Takes in what has happened. `commands`: what is owed for it, where what one event asked for a later one has not answered; `seq`: entries so far, or 0 when none of it counted. */
+  /** Takes in what has happened. `commands`: all that was asked for on the way, which a later event may have answered; `seq`: entries so far, or 0 when none of it counted. */
   feed({ id, chunk, events, tokens }: Happened): { commands: Command[]; seq: number } {
     const commands: Command[] = [];
     const skip: number[] = [];
@@ -51,8 +51,7 @@ export class Course {
       this.tip = id;
     }
     this.end ??= commands.find((command) => command.type === 'end');
-    const owed = events.length === 1 ? commands : commands.filter((command) => this.stands(command));
-    return { commands: owed, seq: taken > 0 ? this.seq : 0 };
+    return { commands, seq: taken > 0 ? this.seq : 0 };
   }
 
   private keepToken(event: Event, token: string | undefined): void {
@@ -60,7 +59,8 @@ export class Course {
     else if (event.type === 'resumed') delete this.tokens[event.at.join('.')];
   }
 
-  private stands(command: Command): boolean {
+  /** True when `command` is still to be carried out: no later event has answered it or made it void. */
+  stands(command: Command): boolean {
     return command.type === 'abort' || command.type === 'end' || this.owes(command);
   }
 

@@ -4,6 +4,7 @@ import {
   ApplicationFailure,
   CancellationScope,
   CancelledFailure,
+  condition,
   continueAsNew,
   getExternalWorkflowHandle,
 } from '@temporalio/workflow';
@@ -17,6 +18,9 @@ import { cancelledOutside } from './made.ts';
 import { handleMessages } from './post-office.ts';
 import type { Until } from './timers.ts';
 import { Work } from './work.ts';
+
+/** A run that has ended waits so long for the children that it has cancelled. */
+const CHILDREN_MS = 10_000;
 
 /** How a run has ended, for those who look at the server: what it came to is in the run's record. */
 export interface RunEnd {
@@ -64,6 +68,9 @@ async function run(
     const carried = await drive({ ...parts, quiet: allHandlersFinished });
     if (carried)
       return await continueAsNew<(next: RunInput) => Promise<RunEnd>>({ ...input, begin: { carried } });
+    work.stop();
+    // Who waits for the end of a run that was cancelled finds its children ended too.
+    await condition(() => work.childless, CHILDREN_MS);
   } catch (error) {
     if (isEngineFault(error)) await write(error.message);
     throw error;

@@ -30,6 +30,8 @@ export async function drive(parts: DriverParts): Promise<Carried | undefined> {
   let commands = beginning(parts);
   let told: Rest = 'running';
   for (;;) {
+    if (inbox.fault !== undefined) throw inbox.fault;
+    commands = commands.concat(takeIn(parts)).filter((command) => course.stands(command));
     const rest = restOf(course.state);
     // Who looks at a run that rests sees what it waits for.
     if (rest !== 'running') await parts.settle();
@@ -41,16 +43,17 @@ export async function drive(parts: DriverParts): Promise<Carried | undefined> {
       return course.carried();
     }
     const { spent } = work;
-    // What is not carried out now is owed still, and found in the state by the next run.
-    work.perform(
-      budget === 'gone' ? commands.filter(({ type }) => type !== 'run' && type !== 'expand') : commands,
-    );
+    work.perform(budget === 'gone' ? commands.filter(isNoWork) : commands);
+    commands = [];
     // Whatever is launched takes the news along.
     if (course.behind && work.spent === spent) await parts.settle();
     await condition(() => !inbox.empty);
-    if (inbox.fault !== undefined) throw inbox.fault;
-    commands = takeIn(parts);
   }
+}
+
+/** Work that is not begun now is owed still: the next run finds it in the state. */
+function isNoWork({ type }: Command): boolean {
+  return type !== 'run' && type !== 'expand';
 }
 
 function beginning({ input, course }: DriverParts): Command[] {

@@ -54,6 +54,11 @@ export class Work {
     return this.running.size === 0 && this.waiting.length === 0 && this.children.size === 0;
   }
 
+  /** No child run is open. */
+  get childless(): boolean {
+    return this.children.size === 0;
+  }
+
   perform(commands: readonly Command[]): void {
     const fused: Asked[] = [];
     for (const command of commands) {

@@ -66,18 +66,4 @@ export function describeFamilies(engines: () => Succession): void {
     if (again) expect(await again.result()).toMatchObject({ status: 'completed' });
     expect(await after.getRun(run.runId)).toMatchObject({ status: 'completed' });
   });
-
-  it('cancelling a parent that is not running cancels its child, and neither runs again', async () => {
-    const place = engines();
-    const first = new Script();
-    const before = await place.next({ blocks: [first.executor] });
-    await before.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
-    const { runId } = await before.start(parent);
-    await first.called('A');
-    const second = new Script();
-    const after = await place.next({ blocks: [second.executor], takeUp: false });
-    expect(await after.cancel(runId)).toBe(true);
-    expect((await after.listRuns({ status: ['cancelled'] })).runs).toHaveLength(2);
-    expect(second.calls).toEqual([]);
-  });
 }

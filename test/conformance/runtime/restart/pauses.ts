@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest';
-import { Script, work } from '../../../support/scripted.ts';
 import { block, fn, workflow } from '../../../support/workflow.ts';
 import type { Succession } from './succession.ts';
 
@@ -39,20 +38,6 @@ export function describeAnswers(engines: () => Succession): void {
       status: 'completed',
       output: { result: 1 },
     });
-  });
-
-  it('a cancel that was asked for while no engine ran is completed at the next start', async () => {
-    const place = engines();
-    const first = new Script();
-    const before = await place.next({ blocks: [first.executor] });
-    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    await first.called('A');
-    await before.close({ graceMs: 0 });
-    await place.runtime.askForCancel?.(runId);
-    const second = new Script();
-    const after = await place.next({ blocks: [second.executor] });
-    await expect.poll(() => after.getRun(runId)).toMatchObject({ status: 'cancelled' });
-    expect(second.calls).toEqual([]);
   });
 
   it('many paused runs need not stay in memory, and are there when they are answered', async () => {

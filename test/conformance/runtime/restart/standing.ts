@@ -1,0 +1,66 @@
+import { expect, it } from 'vitest';
+import { Script, work } from '../../../support/scripted.ts';
+import { block, workflow } from '../../../support/workflow.ts';
+import type { Succession } from './succession.ts';
+
+/** Runs that nobody runs stand still, and may be cancelled as they stand. */
+export function describeStanding(engines: () => Succession): void {
+  it('a cancel that was asked for while no engine ran is completed at the next start', async () => {
+    const place = engines();
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
+    await first.called('A');
+    await before.close({ graceMs: 0 });
+    await place.runtime.askForCancel?.(runId);
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor] });
+    await expect.poll(() => after.getRun(runId), { timeout: 20_000 }).toMatchObject({ status: 'cancelled' });
+    expect(second.calls).toEqual([]);
+  });
+
+  it('an engine that takes up nothing touches nothing, until it is asked to', async () => {
+    const place = engines();
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
+    await first.called('A');
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor], takeUp: false });
+    expect(await after.getRun(runId)).toMatchObject({ status: 'running' });
+    await expect(after.runFromBlock(runId, 'A')).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
+    expect(second.calls).toEqual([]);
+    const run = await after.attach(runId);
+    (await second.called('A')).done({ n: 1 });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { n: 1 } });
+  });
+
+  it('a run that is cancelled from its journal does nothing first', async () => {
+    const place = engines();
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
+    await first.called('A');
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor], takeUp: false });
+    expect(await after.cancel(runId)).toBe(true);
+    expect(await after.cancel(runId)).toBe(false);
+    expect(await after.getRun(runId)).toMatchObject({ status: 'cancelled' });
+    expect(second.calls).toEqual([]);
+  });
+
+  it('cancelling a parent that is not running cancels its child, and neither runs again', async () => {
+    const place = engines();
+    const call = block('W', 'workflow_input', { workflowId: 'child', inputMapping: '{}' });
+    const first = new Script();
+    const before = await place.next({ blocks: [first.executor] });
+    await before.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
+    const { runId } = await before.start({ workflow: workflow([call], ['Start -> W']) });
+    await first.called('A');
+    const second = new Script();
+    const after = await place.next({ blocks: [second.executor], takeUp: false });
+    expect(await after.cancel(runId)).toBe(true);
+    expect((await after.listRuns({ status: ['cancelled'] })).runs).toHaveLength(2);
+    expect(second.calls).toEqual([]);
+  });
+}
