@@ -4,6 +4,7 @@ import type { Clock } from '@heddle/core';
 export class TestClock implements Clock {
   #nowMs: number;
   #timers: { atMs: number; fire: () => void }[] = [];
+  readonly #awaited: { atMs: number; set: () => void }[] = [];
 
   constructor(nowMs = 0) {
     this.#nowMs = nowMs;
@@ -14,13 +15,12 @@ export class TestClock implements Clock {
     return this.#timers.length;
   }
 
-  /** Resolves when there is a timer that is due in exactly `ms`. */
+  /** Resolves when there is a timer that is due in exactly `ms`, and what set it has had its turn. */
   async due(ms: number): Promise<void> {
-    for (let turn = 0; turn < 100_000; turn++) {
-      if (this.#timers.some(({ atMs }) => atMs === this.#nowMs + ms)) return;
-      await new Promise(setImmediate);
-    }
-    throw new Error(`no timer is due in ${ms} ms`);
+    const atMs = this.#nowMs + ms;
+    if (!this.#timers.some((timer) => timer.atMs === atMs))
+      await new Promise<void>((set) => this.#awaited.push({ atMs, set }));
+    await new Promise(setImmediate);
   }
 
   now(): number {
@@ -30,6 +30,7 @@ export class TestClock implements Clock {
   at(atMs: number, fire: () => void): () => void {
     const timer = { atMs, fire };
     this.#timers.push(timer);
+    for (const { set } of this.#awaited.filter((wait) => wait.atMs === atMs)) set();
     return () => {
       this.#timers = this.#timers.filter((other) => other !== timer);
     };
