@@ -61,7 +61,11 @@ export function profileOf(options: DeploymentOptions): Profile {
   return {
     checkpoint,
     local: local && checkpoint === 'segment',
-    queues: { segments: queuesOf(queue).segments, effects: queuesOf(queue).effects },
+    // On the queue of the workflows, the worker that has begun a segment is the one that goes on with it.
+    queues: {
+      segments: local ? queuesOf(queue).engine : queuesOf(queue).segments,
+      effects: queuesOf(queue).effects,
+    },
     window,
     budget,
   };

@@ -43,8 +43,7 @@ export class Follower {
   async catchUp({ seq, tip, unwritten }: Position): Promise<void> {
     const { runs } = this.parts.stores;
     const { runId } = this.header;
-    const fresh = await this.entriesOf(unwritten);
-    if (fresh.length > 0) await runs.upsert(runId, fresh);
+    const fresh = await this.write({ unwritten });
     if (!this.isAt(seq, tip)) {
       // What was guessed may have turned out otherwise.
       if (this.replica.seq >= seq || (this.guessed && !this.confirmedBy(unwritten))) this.restart();
@@ -57,6 +56,13 @@ export class Follower {
     }
     this.tip = tip;
     this.guessed = false;
+  }
+
+  /** Writes what is not written yet; the replica stays where it is. */
+  async write({ unwritten }: Pick<Position, 'unwritten'>): Promise<Entry[]> {
+    const entries = await this.entriesOf(unwritten);
+    if (entries.length > 0) await this.parts.stores.runs.upsert(this.header.runId, entries);
+    return entries;
   }
 
   private isAt(seq: number, tip: string): boolean {

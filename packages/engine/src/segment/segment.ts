@@ -23,6 +23,8 @@ export interface Happening {
   events: Event[];
   /** Blocks that wait for a child run. */
   calls: ChildCalled[];
+  /** Logs of blocks that have changed. */
+  logs: BlockLog[];
 }
 
 interface SegmentParts {
@@ -38,20 +40,22 @@ interface SegmentParts {
 
 /** A stretch of a run that is run in one go, while another place keeps the run. */
 export class Segment {
-  readonly entries: Timed[] = [];
-  readonly events: Event[] = [];
-  readonly logs: BlockLog[] = [];
+  private entries: Timed[] = [];
+  private events: Event[] = [];
+  private logs: BlockLog[] = [];
+  private called: ChildCalled[] = [];
   private readonly parts: SegmentParts;
   private readonly replica: Replica;
   private readonly performer: Performer;
-  private readonly called: ChildCalled[] = [];
   private readonly inbox: EntryBody[] = [];
   /** Places of blocks that run here. */
   private readonly own = new Set<string>();
   private taking = false;
   /** By the machine's own clock: how long this process works has nothing to do with the time of runs. */
-  private readonly begunMs = performance.now();
+  private begunMs = performance.now();
   private fault: { error: unknown } | undefined;
+  /** Nothing more comes of it. */
+  private ended = false;
   private cut: () => void = () => undefined;
 
   constructor(parts: SegmentParts) {
@@ -81,19 +85,32 @@ export class Segment {
   }
 
   /**
-   * Carries out `owed` and what follows, until everything has ended that runs here, or `cut` is aborted: then what still
-   * runs is stopped and stays owed. Throws what stands against the run.
+   * Carries out `owed` and what follows, until everything has ended that runs here, or `cut` is aborted: what runs then
+   * goes on until `halt`, and is owed still. Returns what has happened since the last call. Throws what stands against
+   * the run.
    */
   async run(owed: readonly Owed[], cut: AbortSignal): Promise<Happening> {
+    this.begunMs = performance.now();
     const stopped = new Promise<void>((resolve) => {
       this.cut = resolve;
-      cut.addEventListener('abort', () => resolve(), { once: true });
+      if (cut.aborted || this.ended) resolve();
+      else cut.addEventListener('abort', () => resolve(), { once: true });
     });
-    if (!cut.aborted) for (const command of owed) this.begin(command);
-    await Promise.race([this.performer.drained(), stopped, ...(cut.aborted ? [Promise.resolve()] : [])]);
-    this.performer.halt(new Error('The segment has ended.'));
+    if (!cut.aborted) for (const command of owed) if (!this.runs(command)) this.begin(command);
+    await Promise.race([stopped, this.performer.drained()]);
     if (this.fault) throw this.fault.error;
-    return { entries: this.entries, events: this.events, calls: this.called };
+    const { entries, events, called: calls, logs } = this;
+    [this.entries, this.events, this.called, this.logs] = [[], [], [], []];
+    return { entries, events, calls, logs };
+  }
+
+  /** Stops what runs: its answers count no more. */
+  halt(): void {
+    this.performer.halt(new Error('The segment has ended.'));
+  }
+
+  private runs({ at }: Owed): boolean {
+    return this.own.has(key(this.replica.index.placeOf(at)));
   }
 
   private begin(command: Owed): void {
@@ -109,7 +126,11 @@ export class Segment {
     this.inbox.push(body);
     if (this.taking) return;
     this.taking = true;
-    for (let next; (next = this.inbox.shift());) this.take(next);
+    try {
+      for (let next; (next = this.inbox.shift());) this.take(next);
+    } catch (error) {
+      this.break(error);
+    }
     this.taking = false;
   }
 
@@ -142,7 +163,7 @@ export class Segment {
   }
 
   private follow(command: Command): void {
-    if (command.type === 'end') this.cut();
+    if (command.type === 'end') this.finish();
     else if (command.type === 'abort') {
       this.own.delete(key(this.replica.index.placeOf(command.at)));
       this.performer.perform(command);
@@ -184,8 +205,13 @@ export class Segment {
     });
   }
 
+  private finish(): void {
+    this.ended = true;
+    this.cut();
+  }
+
   private break(error: unknown): void {
     this.fault ??= { error };
-    this.cut();
+    this.finish();
   }
 }

@@ -8,6 +8,7 @@ import type { RuntimeParts } from '../local/runtime-parts.ts';
 import { recordSuspension } from '../local/stored-record.ts';
 import { Calls } from './calls.ts';
 import { Followers } from './followers.ts';
+import { Parked } from './parked.ts';
 import type { Position } from './position.ts';
 import { Segment } from './segment.ts';
 import type { Happening, Owed } from './segment.ts';
@@ -21,7 +22,7 @@ export interface SegmentRequest {
   beyond: boolean;
   /** Milliseconds after which nothing new begins. */
   softMs: number;
-  /** Milliseconds after which what still runs is stopped, and stays owed. */
+  /** Milliseconds after which what still runs is left to the next segment: in this process it goes on meanwhile. */
   hardMs?: number;
   /** Stops what runs. */
   signal: AbortSignal;
@@ -32,6 +33,7 @@ export class Segments {
   private readonly parts: RuntimeParts;
   private readonly followers: Followers;
   private readonly calls: Calls;
+  private readonly parked = new Parked();
   private readonly queue: PQueue;
 
   constructor(parts: RuntimeParts) {
@@ -59,13 +61,41 @@ export class Segments {
   }
 
   private async attempt(request: SegmentRequest): Promise<Happening & { id: string; over: boolean }> {
-    const { runId, position, owed, beyond, softMs, hardMs, signal } = request;
-    const { env, concurrency } = this.parts;
+    const { position, beyond, hardMs, signal } = request;
+    const { follower, segment } = (await this.takenUp(request)) ?? (await this.begun(request));
+    const cut = cutAfter(hardMs, signal);
+    try {
+      const happening = await segment.run(request.owed, cut.signal);
+      const id = randomUUID();
+      if (beyond && happening.entries.length > 0) follower.guess(id, happening.logs);
+      if (cut.over) this.parked.park(segment, follower, happening.entries.length > 0 ? id : position.tip);
+      else {
+        segment.halt();
+        if (beyond) this.followers.give(follower);
+      }
+      return { ...happening, id, over: cut.over };
+    } catch (error) {
+      segment.halt();
+      throw error;
+    } finally {
+      cut.clear();
+    }
+  }
+
+  /** A segment that was left going where it took too long. */
+  private async takenUp({ runId, position, beyond }: SegmentRequest) {
+    const parked = beyond ? this.parked.take(runId, position) : undefined;
+    await parked?.follower.write(position);
+    return parked;
+  }
+
+  private async begun({ runId, position, beyond, softMs }: SegmentRequest) {
     const follower = await (beyond
       ? this.followers.take(runId, position)
       : this.followers.look(runId, position));
-    const missing = missingEnvironment(follower.header, env);
+    const missing = missingEnvironment(follower.header, this.parts.env);
     if (missing !== undefined) throw new EngineError('ENV_MISSING', missing, { details: { runId } });
+    const { concurrency } = this.parts;
     const segment = new Segment({
       runtime: this.parts,
       gate: gateOf(this.queue, concurrency.run),
@@ -74,18 +104,7 @@ export class Segments {
       beyond,
       softMs,
     });
-    const cut = cutAfter(hardMs, signal);
-    try {
-      const happening = await segment.run(owed, cut.signal);
-      const id = randomUUID();
-      if (beyond) {
-        if (happening.entries.length > 0) follower.guess(id, segment.logs);
-        this.followers.give(follower);
-      }
-      return { ...happening, id, over: cut.over };
-    } finally {
-      cut.clear();
-    }
+    return { follower, segment };
   }
 
   /** Writes the journal, the record and the logs up to `position`. `fault`: why the run cannot go on. */

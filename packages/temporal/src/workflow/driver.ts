@@ -68,8 +68,9 @@ function takeIn({ course, inbox, work }: DriverParts): Command[] {
     const fed = happened ? course.feed(happened) : { commands: [], seq: 0 };
     told?.(fed.seq);
     const left = again.filter((command) => course.owes(command));
-    if (long) for (const command of left) work.takesLong(command);
-    commands.push(...fed.commands, ...left);
+    const next = fed.commands.concat(left);
+    if (long) work.takesLong(next);
+    commands.push(...next);
   }
   return commands;
 }

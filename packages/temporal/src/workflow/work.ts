@@ -72,9 +72,10 @@ export class Work {
     if (fused.length > 0) this.launch(fused);
   }
 
-  /** `command` takes too long for a workflow task. */
-  takesLong({ at }: Asked): void {
-    this.long.add(at.join('.'));
+  /** What of `commands` is to be run takes too long for a workflow task. */
+  takesLong(commands: readonly Command[]): void {
+    for (const command of commands)
+      if (command.type === 'run' || command.type === 'expand') this.long.add(command.at.join('.'));
   }
 
   /** Stops everything: the run has ended. */

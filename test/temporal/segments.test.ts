@@ -1,0 +1,57 @@
+import { Client, Connection } from '@temporalio/client';
+import { expect, it, onTestFinished } from 'vitest';
+import { Script, work } from '../support/scripted.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { fn, loop, workflow } from '../support/workflow.ts';
+import { onServer } from './runtime.ts';
+
+describeTemporal('segments', (server) => {
+  const clientOf = async (): Promise<Client> => {
+    const connection = await Connection.connect({ address: server.address });
+    onTestFinished(() => connection.close());
+    return new Client({ connection, namespace: server.namespace });
+  };
+  /** Types of the activities that the run was given, local ones by their names. */
+  const activitiesOf = async (client: Client, runId: string): Promise<string[]> => {
+    const { events } = await client.workflow.getHandle(runId).fetchHistory();
+    return (events ?? []).flatMap(
+      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
+    );
+  };
+
+  it('a block that takes too long for a workflow task goes on in an activity, and is not run again', async () => {
+    const client = await clientOf();
+    const script = new Script();
+    const slow = { ...script.executor, class: 'compute' as const };
+    const engine = await onServer(server).open({ blocks: [slow] });
+    const run = await engine.start({
+      workflow: workflow(
+        [fn('F', 'return 1'), work('A'), fn('Z', 'return [<f.result>, <a.n>]')],
+        ['Start -> F -> A -> Z'],
+      ),
+    });
+    const call = await script.called('A');
+    await expect.poll(() => activitiesOf(client, run.runId), { timeout: 30_000 }).toEqual(['heddle.segment']);
+    expect(call.context.signal.aborted).toBe(false);
+    call.done({ n: 2 });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { result: [1, 2] } });
+    expect(script.calls).toEqual(['A']);
+    const logs = await engine.getLogs(run.runId);
+    expect(logs.map(({ blockName }) => blockName)).toEqual(['Start', 'F', 'A', 'Z']);
+  });
+
+  it('a loop of blocks that only compute takes no activity of its own, however many turns', async () => {
+    const client = await clientOf();
+    const engine = await onServer(server).open();
+    const drawn = workflow(
+      [
+        loop('L', { loopType: 'for', count: 50 }, fn('F', 'return <loop.index>')),
+        fn('Z', 'return <l.results>.length'),
+      ],
+      ['Start -> L -> F', 'L -> Z'],
+    );
+    const run = await engine.start({ workflow: drawn });
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 50 } });
+    expect(await activitiesOf(client, run.runId)).toEqual([]);
+  });
+});
