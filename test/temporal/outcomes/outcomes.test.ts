@@ -1,0 +1,65 @@
+import { afterAll, expect, it } from 'vitest';
+import { outcomeCases } from '../../outcomes/cases.ts';
+import type { OutcomeCase } from '../../outcomes/cases.ts';
+import { optionsFor, runCase } from '../../outcomes/judge.ts';
+import { dataFolder } from '../../support/data-folder.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+import { Histories, replayFaults } from '../replay/histories-of.ts';
+import { openOn } from '../replay/open.ts';
+import type { Opened } from '../replay/open.ts';
+import { inFlight } from '../replay/in-flight.ts';
+
+/** Cases that run at once. */
+const FLIGHT = 20;
+
+describeTemporal('recorded outcomes', (server) => {
+  const cases = outcomeCases();
+  const data = dataFolder(afterAll);
+  const engines = new Map<string, Promise<Opened>>();
+  const runIds = new Map(cases.map(({ id }) => [id, `${id}-${crypto.randomUUID()}`]));
+  let judged: Map<string, Promise<string>> | undefined;
+
+  afterAll(async () => {
+    for (const engine of engines.values()) await (await engine).close();
+  });
+
+  /** One engine, with one worker, for each environment: its values are options of an engine. */
+  function engineFor(outcome: OutcomeCase): Promise<Opened> {
+    const options = optionsFor(outcome);
+    const id = JSON.stringify(options);
+    const engine = engines.get(id) ?? openOn(server, { data, options });
+    engines.set(id, engine);
+    return engine;
+  }
+
+  /** What came of each case: all of them are begun with the first that somebody asks for. */
+  function judge(): Map<string, Promise<string>> {
+    judged ??= inFlight(cases, {
+      most: FLIGHT,
+      name: ({ id }) => id,
+      work: async (outcome) => {
+        const { engine } = await engineFor(outcome);
+        return runCase(engine, outcome, runIds.get(outcome.id));
+      },
+    });
+    return judged;
+  }
+
+  it.each(cases.map(({ id, title }) => [id, title]))('%s %s', async (id) => {
+    expect(await judge().get(id)).toBe('as recorded');
+  });
+
+  it('replays every history of them as it was', async () => {
+    await Promise.allSettled(judge().values());
+    const histories = await Histories.at(server);
+    const known = new Set<string>();
+    for (const engine of engines.values()) {
+      const { stores } = await engine;
+      for (const runId of runIds.values()) if (await stores.runs.header(runId)) known.add(runId);
+    }
+    const fetched = await Promise.all([...known].map((runId) => histories.of(runId)));
+    await histories.close();
+    expect(fetched.length).toBeGreaterThan(480);
+    expect(await replayFaults(fetched.flat())).toEqual([]);
+  });
+});

@@ -1,0 +1,27 @@
+/** What `work` makes of each item, by the item's name; `most` of them are under way at once. */
+export function inFlight<Item, Result>(
+  items: readonly Item[],
+  { most, name, work }: { most: number; name: (item: Item) => string; work: (item: Item) => Promise<Result> },
+): Map<string, Promise<Result>> {
+  const free: (() => void)[] = [];
+  let busy = 0;
+  const run = async (item: Item): Promise<Result> => {
+    if (busy >= most) await new Promise<void>((resolve) => free.push(resolve));
+    else busy++;
+    try {
+      return await work(item);
+    } finally {
+      const next = free.shift();
+      if (next) next();
+      else busy--;
+    }
+  };
+  return new Map(
+    items.map((item) => {
+      const result = run(item);
+      // Whoever asks for the result hears of it.
+      result.catch(() => undefined);
+      return [name(item), result];
+    }),
+  );
+}

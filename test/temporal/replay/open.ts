@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { openStores } from '@heddle/engine/stores';
+import type { SharedStores } from '@heddle/engine/stores';
+import { temporal } from '@heddle/temporal';
+import type { DeploymentOptions, WorkerTuning } from '@heddle/temporal';
+import type { TemporalServer } from './histories-of.ts';
+
+/** An engine on a server, with what it stores. */
+export interface Opened {
+  engine: Engine;
+  stores: SharedStores;
+  close(): Promise<void>;
+}
+
+/** An engine with a worker in this process, on a queue of its own over the data folder. */
+export async function openOn(
+  { address, namespace }: TemporalServer,
+  {
+    data,
+    options = {},
+    worker = true,
+    ...deployment
+  }: { data: string; options?: EngineOptions; worker?: boolean | WorkerTuning } & Omit<
+    DeploymentOptions,
+    'queue'
+  >,
+): Promise<Opened> {
+  const queue = `test-${randomUUID()}`;
+  const engine = await createEngine({
+    ...options,
+    runtime: temporal({ address, namespace, queue, data, worker, ...deployment }),
+  });
+  const stores = openStores({ data, shared: true });
+  return {
+    engine,
+    stores,
+    close: async () => {
+      await engine.close({ graceMs: 0 });
+      stores.close();
+    },
+  };
+}
