@@ -2,7 +2,7 @@ import { ActivityCancellationType, proxyActivities, workflowInfo } from '@tempor
 import { defineRun } from '../../../packages/temporal/dist/workflow/define-run.js';
 
 /** The run's workflow with timers that go by a test's clock: an activity of the test waits for it. */
-const run = defineRun(async (dueMs: number) => {
+const run: ReturnType<typeof defineRun> = defineRun(async (dueMs: number) => {
   const { until } = proxyActivities<{ until(dueMs: number): Promise<void> }>({
     taskQueue: `${workflowInfo().taskQueue}-clock`,
     startToCloseTimeout: '1 hour',

@@ -59,7 +59,7 @@ export class RemoteRuns {
     const { stores, values, clock } = this.parts;
     const replica = new Replica(runId, plan);
     for (const entry of await stores.runs.journal(runId)) replica.apply(entry);
-    yield* follow({ store: stores.runs, values, clock, isOwned: () => true }, runId, plan, replica);
+    yield* follow({ store: stores.runs, values, clock, isServed: () => true }, runId, plan, replica);
   }
 
   /** The answer `input` to the pause point `token`, or to the only open one; undefined: it was given before. Throws as `Engine.resume` does. */

@@ -1,4 +1,4 @@
-import { eventAt, key } from '@heddle/core/run';
+import { eventAt, isOwed, key } from '@heddle/core/run';
 import type { BlockLog, Command, Entry, EntryBody, Event, Place, Replica } from '@heddle/core/run';
 import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
 import type { Job } from '../local/job.ts';
@@ -36,6 +36,8 @@ interface SegmentParts {
   beyond: boolean;
   /** Milliseconds after which nothing new begins. */
   softMs: number;
+  /** Told of all entries so far. */
+  progress?: ((entries: readonly Timed[]) => void) | undefined;
 }
 
 /** A stretch of a run that is run in one go, while another place keeps the run. */
@@ -51,6 +53,8 @@ export class Segment {
   /** Places of blocks that run here. */
   private readonly own = new Set<string>();
   private taking = false;
+  /** While an earlier try is replayed: what it has led to. */
+  private replayed: Command[] | undefined;
   /** By the machine's own clock: how long this process works has nothing to do with the time of runs. */
   private begunMs = performance.now();
   private fault: { error: unknown } | undefined;
@@ -96,12 +100,32 @@ export class Segment {
       if (cut.aborted || this.ended) resolve();
       else cut.addEventListener('abort', () => resolve(), { once: true });
     });
-    if (!cut.aborted) for (const command of owed) if (!this.runs(command)) this.begin(command);
+    if (!cut.aborted) for (const command of this.left(owed)) if (!this.runs(command)) this.begin(command);
     await Promise.race([stopped, this.performer.drained()]);
     if (this.fault) throw this.fault.error;
     const { entries, events, called: calls, logs } = this;
     [this.entries, this.events, this.called, this.logs] = [[], [], [], []];
     return { entries, events, calls, logs };
+  }
+
+  /** Takes in what an earlier try of this segment has done; nothing of it runs again. */
+  replay(entries: readonly Timed[]): void {
+    this.replayed = [];
+    for (const { atMs, ...body } of entries) {
+      if (!('block' in body) || body.block === undefined) continue;
+      this.own.add(key(body as Place));
+      this.take(body, atMs);
+    }
+  }
+
+  /** Of `owed`, and of what followed in an earlier try, what is owed still. */
+  private left(owed: readonly Owed[]): readonly Owed[] {
+    const { replayed } = this;
+    if (!replayed) return owed;
+    this.replayed = undefined;
+    const mine = replayed.filter((command) => this.isMine(command)) as Owed[];
+    const { plan, state } = this.replica;
+    return [...owed, ...mine].filter((command) => isOwed(plan.skeleton, state, command));
   }
 
   /** Stops what runs: its answers count no more. */
@@ -134,13 +158,13 @@ export class Segment {
     this.taking = false;
   }
 
-  private take(body: EntryBody): void {
-    const atMs = this.parts.runtime.clock.now();
+  private take(body: EntryBody, atMs = this.parts.runtime.clock.now()): void {
     const place = 'block' in body && body.block !== undefined ? (body as Place) : undefined;
     if (!place || !this.own.delete(key(place))) return;
     const commands = this.parts.beyond ? this.advance(body, atMs) : this.alone(body, place);
     if (!commands) return;
     this.entries.push({ ...body, atMs });
+    this.parts.progress?.(this.entries);
     const { block, scope } = place;
     const entry = { seq: 0, atMs, ...body } as Parameters<typeof eventAt>[0];
     this.events.push(eventAt(entry, this.replica.index.addressOf(block, scope)));
@@ -168,8 +192,8 @@ export class Segment {
       this.own.delete(key(this.replica.index.placeOf(command.at)));
       this.performer.perform(command);
     } else if (command.type === 'timer') this.time(command);
-    else if (command.type === 'run' ? this.mayRun(command) : command.type === 'expand' && this.hasTime())
-      this.begin(command as Owed);
+    else if (this.replayed) this.replayed.push(command);
+    else if (this.isMine(command) && this.hasTime()) this.begin(command as Owed);
   }
 
   /** The time of a block is looked to where it runs; all other times are somebody else's. */
@@ -178,8 +202,9 @@ export class Segment {
     if (this.own.has(key(this.replica.index.placeOf(command.at)))) this.performer.perform(command);
   }
 
-  private mayRun({ at }: Run): boolean {
-    return this.hasTime() && this.replica.index.node(at).class !== 'effect';
+  private isMine(command: Command): boolean {
+    if (command.type === 'run') return this.replica.index.node(command.at).class !== 'effect';
+    return command.type === 'expand';
   }
 
   private hasTime(): boolean {

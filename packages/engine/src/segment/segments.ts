@@ -9,7 +9,7 @@ import { recordSuspension } from '../local/stored-record.ts';
 import { Calls } from './calls.ts';
 import { Followers } from './followers.ts';
 import { Parked } from './parked.ts';
-import type { Position } from './position.ts';
+import type { Position, Timed } from './position.ts';
 import { Segment } from './segment.ts';
 import type { Happening, Owed } from './segment.ts';
 
@@ -26,6 +26,10 @@ export interface SegmentRequest {
   hardMs?: number;
   /** Stops what runs. */
   signal: AbortSignal;
+  /** What an earlier try of the same request, whose worker was lost, has done: it does not run again. */
+  done?: readonly Timed[] | undefined;
+  /** Told of all that has happened so far, whenever something has. */
+  progress?: (entries: readonly Timed[]) => void;
 }
 
 /** Runs stretches of runs that another place keeps: a worker's half of a runtime. */
@@ -89,7 +93,7 @@ export class Segments {
     return parked;
   }
 
-  private async begun({ runId, position, beyond, softMs }: SegmentRequest) {
+  private async begun({ runId, position, beyond, softMs, done, progress }: SegmentRequest) {
     const follower = await (beyond
       ? this.followers.take(runId, position)
       : this.followers.look(runId, position));
@@ -103,7 +107,9 @@ export class Segments {
       follower,
       beyond,
       softMs,
+      progress,
     });
+    if (done) segment.replay(done);
     return { follower, segment };
   }
 

@@ -1,14 +1,13 @@
 import type { RuntimeParts, Segments, Happening } from '@heddle/engine/runtime';
 import { isEngineError } from '@heddle/core';
+import type { Timed } from '@heddle/engine/runtime';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { encode } from '../coded.ts';
+import { Beats } from './beats.ts';
 import { hashOf } from '../hash.ts';
 import type { Coded, SegmentInput, Profile, SegmentResult, SettleInput } from '../messages.ts';
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 import { runInputOf } from '../run-input.ts';
-
-/** So often the server is asked whether the work is still wanted: a cancel reaches a block within a second. */
-const BEAT_MS = 400;
 
 interface ActivityParts {
   runtime: Pick<RuntimeParts, 'values'>;
@@ -33,11 +32,15 @@ async function runSegment(parts: ActivityParts, input: SegmentInput): Promise<Se
   const context = Context.current();
   const signal = AbortSignal.any([context.cancellationSignal, parts.leaving]);
   // What runs within a workflow task has no heartbeat.
-  const beat = context.info.isLocal ? undefined : setInterval(() => context.heartbeat(), BEAT_MS);
+  const beats = context.info.isLocal ? undefined : new Beats(context, parts.runtime);
   try {
-    return await reported(async () => resultOf(parts, await parts.segments.run({ ...input, signal })));
+    return await reported(async () => {
+      const done = await beats?.earlier();
+      const progress = (entries: readonly Timed[]): void => beats?.note(entries);
+      return resultOf(parts, await parts.segments.run({ ...input, signal, done, progress }));
+    });
   } finally {
-    clearInterval(beat);
+    beats?.stop();
   }
 }
 

@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import type { Entry } from '@heddle/core/run';
+import { createHost, RemoteRuns, Segments } from '@heddle/engine/runtime';
+import type { Position, SegmentRequest, Timed } from '@heddle/engine/runtime';
+import { openStores } from '@heddle/engine/stores';
+import type { SharedStores } from '@heddle/engine/stores';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Script, work } from '../support/scripted.ts';
+import { workflow } from '../support/workflow.ts';
+
+const START: Position = { seq: 1, tip: 'start', unwritten: [] };
+
+/** A worker of a runtime that keeps runs elsewhere, over stores that it shares with others. */
+function worker(script: Script, stores: SharedStores = openStores()) {
+  const host = createHost(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
+  onTestFinished(() => host.close());
+  const segments = new Segments(host.parts);
+  const remote = new RemoteRuns(host.parts);
+  return {
+    stores,
+    /** A recorded run of blocks in a drawing, and where its first block stands. */
+    async record(names: string[], edges: string[]) {
+      const drawn = workflow(
+        names.map((name) => work(name)),
+        edges,
+      );
+      const { plan } = host.parts.definitions.compile(drawn);
+      const runId = randomUUID();
+      await remote.record({ runId, plan, version: undefined, input: {}, start: plan.start, mocks: null });
+      const first = plan.skeleton.nodes.findIndex(({ id }) => id === plan.start);
+      return { runId, owed: [{ type: 'run' as const, at: [first], try: 1 }] };
+    },
+    run: (request: Pick<SegmentRequest, 'runId' | 'owed'> & Partial<SegmentRequest>) =>
+      segments.run({
+        position: START,
+        beyond: true,
+        softMs: 60_000,
+        signal: new AbortController().signal,
+        ...request,
+      }),
+  };
+}
+
+const told = (entries: readonly Timed[]): string[] =>
+  entries.map((entry) => `${entry.type} ${'block' in entry ? entry.block : ''}`.trim());
+
+function itemOf(id: string, entries: readonly Timed[], seq: number) {
+  return { id, seq, chunk: { v: entries as never } };
+}
+
+describe('segments', () => {
+  it('run everything that they reach, and write nothing before somebody has given it its place', async () => {
+    const script = new Script({}, () => ({ output: { n: 1 } }));
+    const { stores, record, run } = worker(script);
+    const { runId, owed } = await record(['A', 'B'], ['Start -> A -> B']);
+    const { id, entries } = await run({ runId, owed });
+    expect(script.calls).toEqual(['A', 'B']);
+    expect(told(entries)).toHaveLength(3);
+    expect(await stores.runs.journal(runId)).toHaveLength(1);
+    const position = { seq: 4, tip: id, unwritten: [itemOf(id, entries, 2)] };
+    await run({ runId, owed: [], position });
+    expect((await stores.runs.journal(runId)).map(({ type }: Entry) => type)).toEqual([
+      'started',
+      'completed',
+      'completed',
+      'completed',
+    ]);
+    expect(await stores.runs.record(runId)).toMatchObject({ status: 'completed', seq: 4 });
+  });
+
+  it('a worker that takes over goes on after what the lost one has told, and runs none of it again', async () => {
+    const script = new Script({ A: () => ({ output: { n: 1 } }) });
+    const lost = worker(script);
+    const { runId, owed } = await lost.record(['A', 'B', 'C'], ['Start -> A -> B -> C']);
+    const heard: Timed[] = [];
+    const leaving = new AbortController();
+    const running = lost.run({
+      runId,
+      owed,
+      signal: leaving.signal,
+      progress: (entries) => heard.splice(0, heard.length, ...entries),
+    });
+    await script.called('B');
+    const next = new Script({}, () => ({ output: { n: 2 } }));
+    const { entries } = await worker(next, lost.stores).run({ runId, owed, done: heard });
+    expect([script.calls, next.calls]).toEqual([
+      ['A', 'B'],
+      ['B', 'C'],
+    ]);
+    expect(entries).toHaveLength(4);
+    leaving.abort();
+    await running;
+  });
+
+  it('a guess that turned out otherwise is forgotten: the journal decides', async () => {
+    const script = new Script({}, () => ({ output: { n: 1 } }));
+    const { stores, record, run } = worker(script);
+    const { runId, owed } = await record(['A', 'B'], ['Start -> A', 'Start -> B']);
+    const first = await run({ runId, owed });
+    // The place went to another worker's result, of the start block alone.
+    const [start] = first.entries as [Timed];
+    const position = { seq: 2, tip: 'other', unwritten: [itemOf('other', [start], 2)] };
+    const second = await run({ runId, owed: owed.map((command) => ({ ...command, at: [1] })), position });
+    expect(await stores.runs.record(runId)).toMatchObject({ status: 'running', seq: 2 });
+    expect(told(second.entries)).toHaveLength(1);
+  });
+});
