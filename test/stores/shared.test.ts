@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { isOwned } from '../../packages/engine/src/store/lock.ts';
+import { isOwned, isShared } from '../../packages/engine/src/store/lock.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { Stores } from '../../packages/engine/src/store/stores.ts';
 import { dataFolder } from '../support/data-folder.ts';
@@ -42,6 +42,20 @@ describe('a data folder that processes share', () => {
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
     ours.close();
     expect(() => stores({ data })).not.toThrow();
+  });
+
+  it('is seen to be shared from beside, by who looks again and again too, until nobody shares it any more', async () => {
+    const data = dataFolder();
+    expect(isShared(data)).toBe(false);
+    const sharer = child('append', data, '|r');
+    await sharer.printed(1);
+    for (let look = 0; look < 50; look++) expect(isShared(data)).toBe(true);
+    await sharer.printed(sharer.lines.length + 10);
+    await sharer.kill();
+    expect(isShared(data)).toBe(false);
+    const owner = child('serve', data);
+    await owner.printed(1);
+    expect(isShared(data)).toBe(false);
   });
 
   it('is not shared while a process has it alone, which the error names', async () => {

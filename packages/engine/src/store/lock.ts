@@ -27,6 +27,8 @@ const LOCKS = {
 } as const;
 
 const SQLITE_BUSY = 5;
+const SQLITE_READONLY = 8;
+const SQLITE_CANTOPEN = 14;
 /** An owner that is just closing, or somebody who looks whether there is one, needs a moment. */
 const PATIENCE_MS = 100;
 /** One that shares must outwait others who try in vain to have the folder alone, and keep newcomers out meanwhile. */
@@ -95,6 +97,32 @@ export function isOwned(data: string): boolean {
   }
 }
 
+/**
+ * True while processes of this machine run the data folder together. To look means to try to have it alone for a
+ * moment, which those who come to share it wait out; who may not write the folder is told false.
+ */
+export function isShared(data: string): boolean {
+  const file = join(data, 'lock.db');
+  if (!existsSync(file) || isOwned(data)) return false;
+  const { DatabaseSync: Database } = loadSqlite();
+  let db: DatabaseSync | undefined;
+  try {
+    db = new Database(file, { timeout: 0 });
+    db.exec(LOCKS.alone);
+    return false;
+  } catch (error) {
+    if (isBusy(error)) return true;
+    if (isRefused(error)) return false;
+    throw fileFault(error, file) ?? error;
+  } finally {
+    db?.close();
+  }
+}
+
+function isRefused(error: unknown): boolean {
+  return [SQLITE_READONLY, SQLITE_CANTOPEN].includes((sqliteCode(error) ?? 0) & 0xff);
+}
+
 function isBusy(error: unknown): boolean {
   return ((sqliteCode(error) ?? 0) & 0xff) === SQLITE_BUSY;
 }
@@ -111,7 +139,7 @@ function take(how: keyof typeof LOCKS, data: string): DatabaseSync {
     db?.close();
     if (!isBusy(error)) throw fileFault(error, file) ?? error;
     // Whoever may still read it is kept out by those who share it.
-    throw how === 'alone' && !isOwned(data) ? isShared(data) : locked(data, how);
+    throw how === 'alone' && !isOwned(data) ? lockedByMany(data) : locked(data, how);
   }
 }
 
@@ -146,7 +174,7 @@ function locked(data: string, how: keyof typeof LOCKS): EngineError {
   );
 }
 
-function isShared(data: string): EngineError {
+function lockedByMany(data: string): EngineError {
   return new EngineError(
     'DATA_LOCKED',
     `The data folder "${data}" is shared by other processes, and none may run it alone meanwhile. ` +

@@ -8,14 +8,14 @@ import type { RunEvent } from '../types.ts';
 import { applyEntry } from './fold.ts';
 
 const POLL_MS = 100;
-/** How many looks without news before it is asked whether anybody runs the folder at all. */
+/** How many looks without news before it is asked whether anybody runs what is stored there at all. */
 const PATIENCE = 10;
 
 interface Parts {
   store: LocalRunStore;
   values: Values;
   clock: Clock;
-  isOwned(): boolean;
+  isServed(): boolean;
 }
 
 /** The events of a run out of its growing journal: the same that its own process gives. `replica`: what is told already. */
@@ -37,7 +37,7 @@ export async function* follow(
     }
     if (rest !== told) yield restChange(replica, rest, parts.clock.now());
     told = rest;
-    if (rest === 'human' || (quiet % PATIENCE === 0 && !parts.isOwned())) return;
+    if (rest === 'human' || (quiet % PATIENCE === 0 && !parts.isServed())) return;
     await pause(parts.clock);
   }
 }

@@ -4,10 +4,12 @@ import { systemClock } from '../clock.ts';
 import { Values } from '../local/values.ts';
 import { detailOf } from '../resource.ts';
 import { requestControl } from '../store/control.ts';
-import type { ControlAsk, ControlOutcome } from '../store/control.ts';
-import { isOwned } from '../store/lock.ts';
+import type { ControlAsk, ControlOutcome, ControlStore } from '../store/control.ts';
+import { isOwned, isShared } from '../store/lock.ts';
 import { openStores } from '../store/open.ts';
-import type { Stores } from '../store/stores.ts';
+import { openPostgres } from '../store/postgres/options.ts';
+import type { PostgresOptions } from '../store/postgres/options.ts';
+import type { SharedStores, Stores } from '../store/stores.ts';
 import type { ListQuery, RunDetail, RunEvent } from '../types.ts';
 import { foldRun } from './fold.ts';
 import { follow } from './follow.ts';
@@ -18,17 +20,22 @@ export type ShownLog = Omit<BlockLog, 'input' | 'output'> & { input: Json; outpu
 /** What became of a request to the process that runs the folder; `waiting`: it has not answered yet, the request stays. */
 export type Asked = ControlOutcome | { status: 'waiting' };
 
-/** Reads a data folder while another process, or none, runs it, and asks that process for what only it can do. */
-export interface Visitor {
+/** Reads runs that other processes, or none, run. */
+export interface RunReader {
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /** Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
   getLogs(runId: string): Promise<ShownLog[]>;
   /** The plan that the run is pinned to. */
   planOf(runId: string): Promise<Plan>;
-  /** Everything that has happened in a run and that will, until it ends, only a person can move it, or nobody runs the folder. */
+  /** Everything that has happened in a run and that will, until it ends, only a person can move it, or nobody runs the folder, alone or shared. */
   follow(runId: string): AsyncIterable<RunEvent>;
-  /** True while a process runs the folder. */
+  close(): Promise<void> | void;
+}
+
+/** Reads a data folder while another process, or none, runs it, and asks that process for what only it can do. */
+export interface Visitor extends RunReader {
+  /** True while a process runs the folder alone. */
   isOwned(): boolean;
   /** Leaves a request for the process that runs the folder, or the next one; resolves once it is stored. */
   leave(ask: ControlAsk): Promise<void>;
@@ -42,17 +49,26 @@ export function visitData(data: string, clock: Clock = systemClock): Visitor {
   return new FolderVisitor(data, openStores({ data, readOnly: true, clock }), clock);
 }
 
-class FolderVisitor implements Visitor {
-  readonly #data: string;
-  readonly #stores: Stores;
+/** A reader of the runs in a PostgreSQL database; `follow` goes on until the run rests. Throws as `openPostgres` does. */
+export async function visitPostgres(
+  options: PostgresOptions,
+  clock: Clock = systemClock,
+): Promise<RunReader> {
+  // Whoever runs it may be anywhere.
+  return new StoreReader(await openPostgres(options), { clock, isServed: () => true });
+}
+
+class StoreReader implements RunReader {
+  readonly #stores: SharedStores;
   readonly #values: Values;
   readonly #clock: Clock;
+  readonly #isServed: () => boolean;
 
-  constructor(data: string, stores: Stores, clock: Clock) {
-    this.#data = data;
+  constructor(stores: SharedStores, { clock, isServed }: { clock: Clock; isServed: () => boolean }) {
     this.#stores = stores;
     this.#values = new Values(stores.values);
     this.#clock = clock;
+    this.#isServed = isServed;
   }
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
@@ -94,26 +110,13 @@ class FolderVisitor implements Visitor {
       store: this.#stores.runs,
       values: this.#values,
       clock: this.#clock,
-      isOwned: () => this.isOwned(),
+      isServed: this.#isServed,
     };
     yield* follow(parts, runId, plan);
   }
 
-  isOwned(): boolean {
-    return isOwned(this.#data);
-  }
-
-  async leave(ask: ControlAsk): Promise<void> {
-    await this.#stores.control.request(ask);
-  }
-
-  async ask(ask: ControlAsk, timeoutMs: number): Promise<Asked> {
-    const { outcome } = await requestControl(this.#stores.control, ask, { clock: this.#clock, timeoutMs });
-    return outcome ?? { status: 'waiting' };
-  }
-
-  close(): void {
-    this.#stores.close();
+  close(): Promise<void> | void {
+    return this.#stores.close();
   }
 
   async #run(runId: string, withLogs: boolean): Promise<{ record: RunRecord; logs: BlockLog[] }> {
@@ -130,6 +133,38 @@ class FolderVisitor implements Visitor {
     if (!header) return { record };
     const of = { header, plan: await this.planOf(record.runId), suspended: record.suspended };
     return foldRun(of, await runs.journal(record.runId));
+  }
+}
+
+class FolderVisitor extends StoreReader implements Visitor {
+  readonly #data: string;
+  readonly #control: ControlStore;
+  readonly #now: Clock;
+  readonly #leave: () => void;
+
+  constructor(data: string, stores: Stores, clock: Clock) {
+    super(stores, { clock, isServed: () => isOwned(data) || isShared(data) });
+    this.#data = data;
+    this.#control = stores.control;
+    this.#now = clock;
+    this.#leave = () => stores.close();
+  }
+
+  override close(): void {
+    this.#leave();
+  }
+
+  isOwned(): boolean {
+    return isOwned(this.#data);
+  }
+
+  async leave(ask: ControlAsk): Promise<void> {
+    await this.#control.request(ask);
+  }
+
+  async ask(ask: ControlAsk, timeoutMs: number): Promise<Asked> {
+    const { outcome } = await requestControl(this.#control, ask, { clock: this.#now, timeoutMs });
+    return outcome ?? { status: 'waiting' };
   }
 }
 
