@@ -6,7 +6,7 @@ export interface Counts {
   entries: number;
   /** Writes of journals: each is one wait for the store. */
   writes: number;
-  /** Writes of records. */
+  /** Writes of records, those that runs are created with apart. */
   records: number;
   /** Block logs written with them. */
   logs: number;
@@ -25,15 +25,19 @@ export function countedStores(stores: Stores): { stores: Stores; counts: Counts 
     return answer;
   };
   const counted: LocalRunStore = {
-    create(run, first) {
+    create(run, first, record) {
       counts.entries++;
       counts.writes++;
-      return runs.create(run, first);
+      return runs.create(run, first, record);
     },
-    append(runId, entries) {
+    append(runId, entries, saved) {
       counts.entries += entries.length;
       counts.writes++;
-      return runs.append(runId, entries);
+      if (saved) {
+        counts.records++;
+        counts.logs += saved.logs.length;
+      }
+      return runs.append(runId, entries, saved);
     },
     upsert(runId, entries) {
       counts.entries += entries.length;

@@ -1,6 +1,8 @@
 import type { RunRecord, RunStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { entry, log, newRun, record, started } from '../support/run-data.ts';
+import { describeRecords } from './run-records.ts';
+import { withRun } from './with-run.ts';
 
 /** What every run store does; `make` gives a new, empty one. */
 export function describeRunStore(name: string, make: () => RunStore | Promise<RunStore>): void {
@@ -21,12 +23,6 @@ async function pages(store: RunStore, query: Parameters<RunStore['list']>[0]): P
     cursor = page.cursor;
   } while (cursor !== undefined);
   return found;
-}
-
-async function withRun(make: () => RunStore | Promise<RunStore>, runId = 'r'): Promise<RunStore> {
-  const store = await make();
-  await store.create(newRun(runId), started());
-  return store;
 }
 
 function describeJournals(make: () => RunStore | Promise<RunStore>): void {
@@ -152,78 +148,6 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
     const write = async (): Promise<void> => store.upsert('stranger', [entry(2)]);
     await expect(write()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     expect(await store.journal('stranger')).toEqual([]);
-  });
-}
-
-function describeRecords(make: () => RunStore | Promise<RunStore>): void {
-  it('reads the record back as it was saved last', async () => {
-    const store = await withRun(make);
-    await store.saveRecord(record('r'), []);
-    const last = record('r', {
-      status: 'failed',
-      endedMs: 5,
-      error: { code: 'X', message: 'ö', retryable: false },
-    });
-    await store.saveRecord(last, []);
-    expect(await store.record('r')).toEqual(last);
-  });
-
-  it('has one log per block run, in the order of starts, however often it is saved', async () => {
-    const store = await withRun(make);
-    const running = log('r', 1);
-    await store.saveRecord(record('r'), [log('r', 2), running]);
-    running.status = 'completed';
-    const done = log('r', 2, { status: 'completed', endedMs: 1500, durationMs: 500, output: { v: [1] } });
-    await store.saveRecord(record('r', { seq: 2 }), [done, log('r', 10)]);
-    await store.saveRecord(record('r', { seq: 2 }), [done]);
-    expect(await store.logs('r')).toEqual([log('r', 1), done, log('r', 10)]);
-  });
-
-  it('never lets an older record, nor its logs, take the place of a newer one', async () => {
-    const store = await withRun(make);
-    const newer = record('r', { seq: 5, status: 'completed', endedMs: 9 });
-    const done = log('r', 1, { status: 'completed', endedMs: 9 });
-    await store.saveRecord(newer, [done]);
-    await store.saveRecord(record('r', { seq: 4, status: 'running' }), [log('r', 1), log('r', 2)]);
-    expect(await store.record('r')).toEqual(newer);
-    expect(await store.logs('r')).toEqual([done]);
-    expect(await store.open()).toEqual([]);
-    expect((await store.list({ status: ['running'] })).runs).toEqual([]);
-    const later = record('r', { seq: 5, status: 'failed' });
-    await store.saveRecord(later, [log('r', 2)]);
-    expect(await store.record('r')).toEqual(later);
-    expect(await store.logs('r')).toEqual([done, log('r', 2)]);
-  });
-
-  it('has the newest record, and its logs, when many save at once', async () => {
-    const store = await withRun(make);
-    const seqs = [3, 9, 1, 7, 10, 2, 8, 4, 6, 5];
-    const saved = seqs.map(async (seq) =>
-      store.saveRecord(record('r', { seq, startedMs: seq }), [log('r', 1, { startedMs: seq })]),
-    );
-    await Promise.all(saved);
-    expect(await store.record('r')).toMatchObject({ seq: 10, startedMs: 10 });
-    expect(await store.logs('r')).toMatchObject([{ startedMs: 10 }]);
-  });
-
-  it('refuses the record of a run that was never created', async () => {
-    const store = await make();
-    const save = async (): Promise<void> => store.saveRecord(record('r'), [log('r', 1)]);
-    await expect(save()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
-    expect(await store.record('r')).toBeUndefined();
-  });
-
-  it('names the runs that have not ended, oldest first, also those without a record yet', async () => {
-    const store = await make();
-    const statuses = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
-    for (const [index, status] of statuses.entries()) {
-      await store.create(newRun(status, { createdMs: 9000 - index }), started());
-      await store.saveRecord(record(status, { status, createdMs: 9000 - index }), []);
-    }
-    await store.create(newRun('fresh', { createdMs: 10_000 }), started());
-    expect(await store.open()).toEqual(['paused', 'running', 'queued', 'fresh']);
-    await store.saveRecord(record('running', { status: 'completed' }), []);
-    expect(await store.open()).toEqual(['paused', 'queued', 'fresh']);
   });
 }
 

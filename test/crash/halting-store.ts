@@ -20,8 +20,8 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
   };
   const { runs, values, definitions, control } = stores;
   const halting: LocalRunStore = {
-    create: async (run, first) => through(() => runs.create(run, first)),
-    append: async (runId, entries) => through(() => runs.append(runId, entries)),
+    create: async (run, first, record) => through(() => runs.create(run, first, record)),
+    append: async (runId, entries, saved) => through(() => runs.append(runId, entries, saved)),
     upsert: async (runId, entries) => through(() => runs.upsert(runId, entries)),
     saveRecord: async (record, logs) => whileAlive(() => runs.saveRecord(record, logs)),
     journal: (runId) => runs.journal(runId),

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { TRIGGER_PRIORITY } from '../../packages/core/src/plan/types.ts';
 import { CONTAINER_KEYS } from '../../packages/core/src/schema/workflow.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
-import { FORMAT_1 } from '../../packages/engine/src/store/sqlite/schema.ts';
+import { migrate } from '../../packages/engine/src/store/sqlite/migrations.ts';
 import { parseJson } from '../house/sources.ts';
 import { LAYERS } from '../house/layers.ts';
 import { pages, readPage, repository } from './markdown.ts';
@@ -47,7 +48,10 @@ describe('docs/format.md', () => {
 
 describe('docs/architecture.md', () => {
   it('has the tables of the database', () => {
-    const tables = [...FORMAT_1.matchAll(/CREATE TABLE (\w+)/g)].map(([, name = '']) => name);
+    const db = new DatabaseSync(':memory:');
+    migrate(db, 'heddle.db');
+    const found = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table'").all();
+    const tables = found.map(({ name }) => name as string);
     const listed = firstCells(section(architecture, '## Data folder')).filter((name) => name !== 'heddle.db');
     expect(tables.length).toBeGreaterThan(6);
     expect(listed.sort()).toEqual(tables.sort());

@@ -29,10 +29,10 @@ export function refusing(stores: Stores, refuses: (runId: string) => Error | und
   return {
     ...stores,
     runs: {
-      create: (run, first) => runs.create(run, first),
-      append: async (runId, entries) => {
+      create: (run, first, record) => runs.create(run, first, record),
+      append: async (runId, entries, saved) => {
         check(runId);
-        await runs.append(runId, entries);
+        await runs.append(runId, entries, saved);
       },
       upsert: async (runId, entries) => {
         check(runId);

@@ -82,10 +82,13 @@ export interface ResumeContext {
  * belongs to the reader.
  */
 export interface RunStore {
-  /** Creates the run with its first entry; false when the id is taken. */
-  create(run: NewRun, first: Entry): Promise<boolean> | boolean;
-  /** Appends entries, in order, durably as configured; group commit is the store's affair. */
-  append(runId: string, entries: readonly Entry[]): Promise<void> | void;
+  /** Creates the run with its first entry; false when the id is taken. Without a record it is not listed until one is saved. */
+  create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> | boolean;
+  /**
+   * Appends entries, in order, durably as configured; group commit is the store's affair. `saved`: the record and logs
+   * that the entries lead to, saved with them, never without.
+   */
+  append(runId: string, entries: readonly Entry[], saved?: SavedRun): Promise<void> | void;
   /**
    * Writes entries by their numbers and leaves those that are there already. For runtimes that keep the order of entries
    * elsewhere: several processes may write the same ones, at once, and each of them again.
@@ -108,6 +111,12 @@ export interface RunStore {
     | { runs: RunRecord[]; cursor: string | undefined };
   /** Ids of runs that have not ended, oldest first. */
   open(): Promise<string[]> | string[];
+}
+
+/** A record, and the logs that have changed since the one before. */
+export interface SavedRun {
+  record: RunRecord;
+  logs: readonly BlockLog[];
 }
 
 /** What a run needs to go on after a restart: never values of environment or secrets. */

@@ -12,7 +12,7 @@ export interface DriverParts {
   replica: Replica;
   clock: Clock;
   /** Writes entries so that they outlive what the deployment promises to survive. */
-  append(entries: readonly Entry[]): Promise<void> | void;
+  append(batch: readonly Fed[]): Promise<void> | void;
   /** Carries out a command; its answer comes back by `post`. */
   perform(command: Command): void;
   /** Entries that are written now, before their commands are carried out. */

@@ -26,8 +26,8 @@ function driving(append: () => Promise<void> | undefined): { driver: Driver; see
   const driver = new Driver({
     replica,
     clock: new TestClock(5),
-    append: (entries) => {
-      seen.push(`write ${entries.map(({ seq }) => seq).join(' ')}`);
+    append: (batch) => {
+      seen.push(`write ${batch.map(({ entry }) => entry.seq).join(' ')}`);
       return append();
     },
     perform: (command) => seen.push(show(command)),

@@ -47,7 +47,7 @@ export class Driver {
       for (let fed = 1; !this.inbox.empty; fed++) {
         const batch = this.apply();
         if (batch.length === 0) continue;
-        const written = this.parts.append(batch.map(({ entry }) => entry));
+        const written = this.parts.append(batch);
         this.writing = written !== undefined;
         if (written ?? fed % BREATH === 0) {
           this.parts.waits();

@@ -13,6 +13,8 @@ import { journalDamaged, runLeft } from './run-errors.ts';
 import type { RunParts } from './run-parts.ts';
 import { Saver } from './saver.ts';
 
+const entryOf = ({ entry }: Fed): Entry => entry;
+
 /** A run that this process runs: its driver, its performer, its record, and who listens. */
 export class ActiveRun {
   readonly header: NewRun;
@@ -54,7 +56,7 @@ export class ActiveRun {
     this.driver = new Driver({
       replica: this.replica,
       clock: parts.clock,
-      append: (entries) => parts.store.append(this.runId, entries),
+      append: (batch) => parts.store.append(this.runId, batch.map(entryOf), this.saver.along(batch)),
       perform: (command) => {
         if (command.type === 'abort' && this.unheard.size > 0)
           this.heard(this.replica.index.placeOf(command.at));
@@ -76,6 +78,7 @@ export class ActiveRun {
       record: () => recordOf(this.replica, this.header, this.suspended),
       save: (record, logs) => parts.store.saveRecord(record, logs),
       writing: () => this.driver.writing,
+      resting: () => this.replica.rest() !== 'running',
       report: (error) => parts.report(error, this.runId),
     });
   }
@@ -110,7 +113,9 @@ export class ActiveRun {
         this.unheard.add(key(this.replica.index.placeOf(command.at)));
       this.performer.perform(command);
     }
-    this.saveSilently();
+    this.saver.save().catch((error: unknown) => {
+      if (error !== this.broken) this.parts.report(error, this.runId);
+    });
   }
 
   /** Only takes entries: nothing that is owed is done. */
@@ -120,17 +125,11 @@ export class ActiveRun {
 
   /** Starts with the journal's first entry, which is written already. */
   begin(first: Entry): void {
-    const fed = { entry: first, applied: this.replica.apply(first) };
-    this.observe([fed]);
-    for (const command of fed.applied.commands) this.performer.perform(command);
-    // From now on the run is listed; one that has come to rest already has seen to that.
-    if (this.lastRest === 'running') this.saveSilently();
-  }
-
-  private saveSilently(): void {
-    this.saver.save().catch((error: unknown) => {
-      if (error !== this.broken) this.parts.report(error, this.runId);
-    });
+    const applied = this.replica.apply(first);
+    this.saver.changed(applied.logs);
+    this.observe([{ entry: first, applied }]);
+    for (const command of applied.commands) this.performer.perform(command);
+    if (this.lastRest === 'running') this.saver.soon();
   }
 
   post(body: EntryBody): void {
@@ -245,7 +244,6 @@ export class ActiveRun {
   private observe(batch: readonly Fed[]): void {
     for (const { entry, applied } of batch) {
       if ('block' in entry && entry.block !== undefined) this.performer.finished(entry as Place);
-      this.saver.changed(applied.logs);
       if (this.listeners.curious)
         for (const event of eventsOf(this.replica, entry, applied)) this.emit(event);
     }

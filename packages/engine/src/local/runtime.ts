@@ -56,8 +56,8 @@ export class Runtime implements Children {
   private async create(request: RunRequest): Promise<ActiveRun> {
     const { plan, runId } = request;
     await this.keepPlan(plan);
-    const { header, first } = await beginningOf(this.parts, request);
-    if (!(await this.parts.stores.runs.create(header, first))) throw runIdTaken(runId);
+    const { header, first, record } = await beginningOf(this.parts, request);
+    if (!(await this.parts.stores.runs.create(header, first, record))) throw runIdTaken(runId);
     this.expectOpen();
     const run = this.assemble(header, plan);
     this.active.set(runId, run);

@@ -1,18 +1,19 @@
 import type { BlockLog, RunRecord } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { log, record } from '../../../../test/support/run-data.ts';
+import { entry, log, record } from '../../../../test/support/run-data.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
+import type { Fed } from './driver-parts.ts';
 import { Saver } from './saver.ts';
 
 function saving(): {
   saver: Saver;
   clock: TestClock;
-  run: { seq: number; writing: boolean; refuses?: Error };
+  run: { seq: number; writing: boolean; resting: boolean; refuses?: Error };
   saved: { seq: number; logs: number[] }[];
 } {
   const clock = new TestClock();
   const saved: { seq: number; logs: number[] }[] = [];
-  const run: { seq: number; writing: boolean; refuses?: Error } = { seq: 1, writing: false };
+  const run: ReturnType<typeof saving>['run'] = { seq: 1, writing: false, resting: false };
   const saver = new Saver({
     clock,
     record: () => record('r', { seq: run.seq }),
@@ -21,6 +22,7 @@ function saving(): {
       saved.push({ seq, logs: logs.map(({ executionOrder }) => executionOrder) });
     },
     writing: () => run.writing,
+    resting: () => run.resting,
     report: () => undefined,
   });
   return { saver, clock, run, saved };
@@ -61,6 +63,25 @@ describe('a saver', () => {
     delete run.refuses;
     await saver.save();
     expect(saved).toEqual([{ seq: 1, logs: [1] }]);
+  });
+
+  it('gives what an entry leads to along with it, where it brings the run to rest, and saves that no more', async () => {
+    const { saver, clock, run, saved } = saving();
+    const fed = (order: number): Fed => ({
+      entry: entry(order),
+      applied: { changed: true, commands: [], notices: [], logs: [log('r', order)] },
+    });
+    expect(saver.along([fed(1)])).toBeUndefined();
+    saver.soon();
+    run.resting = true;
+    expect(saver.along([fed(2), fed(3)])).toMatchObject({
+      record: { seq: 1 },
+      logs: [{ executionOrder: 1 }, { executionOrder: 2 }, { executionOrder: 3 }],
+    });
+    saver.soon();
+    expect(clock.waiting).toBe(0);
+    await saver.save();
+    expect(saved).toEqual([]);
   });
 
   it('writes nothing twice', async () => {

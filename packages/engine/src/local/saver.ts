@@ -1,4 +1,6 @@
 import type { BlockLog, Clock, RunRecord } from '@heddle/core';
+import type { SavedRun } from '../store/stores.ts';
+import type { Fed } from './driver-parts.ts';
 
 /** Readers of records see what has happened within this time. */
 const DELAY_MS = 500;
@@ -9,6 +11,8 @@ export interface SaverParts {
   save(record: RunRecord, logs: readonly BlockLog[]): Promise<void> | void;
   /** True while the run is ahead of its journal. */
   writing(): boolean;
+  /** True for a run that has ended or waits. */
+  resting(): boolean;
   report: (error: unknown) => void;
 }
 
@@ -33,6 +37,7 @@ export class Saver {
 
   /** Saves within the time that readers are promised. */
   soon(): void {
+    if (!this.dirty) return;
     const { clock, report } = this.parts;
     this.cancelDelay ??= clock.at(clock.now() + DELAY_MS, () => {
       this.save().catch(report);
@@ -45,6 +50,20 @@ export class Saver {
       if (this.dirty) this.last = this.write();
       return this.last;
     });
+  }
+
+  /** What is to be saved in one commit with entries: what they lead to, where they bring the run to rest. */
+  along(batch: readonly Fed[]): SavedRun | undefined {
+    for (const { applied } of batch) this.changed(applied.logs);
+    return this.parts.resting() ? this.take() : undefined;
+  }
+
+  private take(): SavedRun {
+    this.stop();
+    const logs = [...this.logs.values()];
+    this.logs.clear();
+    this.dirty = false;
+    return { record: this.parts.record(), logs };
   }
 
   /** What is stored is up to date. */
@@ -87,12 +106,9 @@ export class Saver {
   }
 
   private async write(): Promise<void> {
-    this.stop();
-    const logs = [...this.logs.values()];
-    this.logs.clear();
-    this.dirty = false;
+    const { record, logs } = this.take();
     try {
-      await this.parts.save(this.parts.record(), logs);
+      await this.parts.save(record, logs);
     } catch (error) {
       this.dirty = true;
       // Those that have changed again are in there already.

@@ -1,5 +1,5 @@
 import { EngineError, isBlockError } from '@heddle/core';
-import type { Json, NewRun, Plan } from '@heddle/core';
+import type { Json, NewRun, Plan, RunRecord } from '@heddle/core';
 import { JOURNAL_FORMAT } from '@heddle/core/run';
 import type { Entry, Stored } from '@heddle/core/run';
 import { startOutput } from '../executors/start.ts';
@@ -25,11 +25,11 @@ export interface RunRequest {
   reused?: { runId: string; outputs: { [blockId: string]: Stored }; variables: { [id: string]: Json } };
 }
 
-/** What a run begins with: its header, and the first entry of its journal. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
+/** What a run begins with: its header, the first entry of its journal, and the record by which it is listed. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
 export async function beginningOf(
   { keeper, clock, env, report }: Pick<RuntimeParts, 'keeper' | 'clock' | 'env' | 'report'>,
   request: RunRequest,
-): Promise<{ header: NewRun; first: Entry }> {
+): Promise<{ header: NewRun; first: Entry; record: RunRecord }> {
   const { plan, reused } = request;
   const unused = unusedMocks(request);
   if (unused) report(unused, request.runId);
@@ -62,7 +62,29 @@ export async function beginningOf(
     ...limitsOf(request),
     ...(reused && { reused: { runId: reused.runId, outputs: reused.outputs } }),
   };
-  return { header, first };
+  return { header, first, record: firstRecord(header, plan.workflow.name, kept.input) };
+}
+
+/** The record of a run that has done nothing yet. */
+function firstRecord(header: NewRun, workflowName: string, input: Stored): RunRecord {
+  const { runId, workflowId, createdMs, parent } = header;
+  return {
+    runId,
+    workflowId,
+    workflowName,
+    status: 'running',
+    pauseKind: undefined,
+    createdMs,
+    startedMs: createdMs,
+    endedMs: undefined,
+    input,
+    output: undefined,
+    error: undefined,
+    pauses: [],
+    parentRunId: parent?.runId,
+    seq: 0,
+    suspended: undefined,
+  };
 }
 
 /** What a caller gave as input, as JSON. Throws INPUT_INVALID. */

@@ -1,30 +1,32 @@
-import type { RunRecord } from '@heddle/core';
-import { Replica } from '@heddle/core/run';
+import type { BlockLog, RunRecord } from '@heddle/core';
 import { isEnded } from '../store/journal.ts';
-import { recordOf } from './record.ts';
+import { foldRun } from '../visit/fold.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
 type Parts = Pick<RuntimeParts, 'stores' | 'definitions'>;
 
 /** The record of a run that is not in memory; one that stopped before its first was written is read from its journal. */
-export async function storedRecord(
-  { stores: { runs }, definitions }: Parts,
-  runId: string,
-): Promise<RunRecord | undefined> {
-  const record = await runs.record(runId);
-  if (record) return record;
-  const header = await runs.header(runId);
-  if (!header) return undefined;
-  const replica = new Replica(runId, await definitions.plan(header.planHash));
-  for (const entry of await runs.journal(runId)) replica.apply(entry);
-  return recordOf(replica, header, undefined);
+export async function storedRecord(parts: Parts, runId: string): Promise<RunRecord | undefined> {
+  return (await parts.stores.runs.record(runId)) ?? (await folded(parts, runId, undefined))?.record;
 }
 
-/** Says in the run's record why it does not move, unless it has ended. */
+/** Says in the run's record why it does not move, unless it has ended; record and logs are those of its journal, if that can be read. */
 export async function recordSuspension(parts: Parts, runId: string, why: string): Promise<void> {
-  const record = await storedRecord(parts, runId);
-  if (!record || isEnded(record.status)) return;
-  // Logs are taken to be saved up to the record's number: none are, where the record was not.
-  const seq = (await parts.stores.runs.record(runId))?.seq ?? 0;
-  await parts.stores.runs.saveRecord({ ...record, seq, suspended: why }, []);
+  const { runs } = parts.stores;
+  const stored = await runs.record(runId);
+  if (stored && isEnded(stored.status)) return;
+  const whole = await folded(parts, runId, why).catch(() => undefined);
+  if (whole) await runs.saveRecord(whole.record, whole.logs);
+  else if (stored) await runs.saveRecord({ ...stored, suspended: why }, []);
+}
+
+async function folded(
+  { stores: { runs }, definitions }: Parts,
+  runId: string,
+  suspended: string | undefined,
+): Promise<{ record: RunRecord; logs: BlockLog[] } | undefined> {
+  const header = await runs.header(runId);
+  if (!header) return undefined;
+  const plan = await definitions.plan(header.planHash);
+  return foldRun({ header, plan, suspended }, await runs.journal(runId));
 }

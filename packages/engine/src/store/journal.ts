@@ -10,7 +10,12 @@ export interface JournalRow {
 
 /** Rows to store for `entries`. */
 export function toRows(entries: readonly Entry[]): JournalRow[] {
-  return entries.map((entry) => ({ seq: entry.seq, entry: JSON.stringify(entry) }));
+  return entries.map(toRow);
+}
+
+/** The row to store for `entry`. */
+export function toRow(entry: Entry): JournalRow {
+  return { seq: entry.seq, entry: JSON.stringify(entry) };
 }
 
 /**

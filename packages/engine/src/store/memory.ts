@@ -12,7 +12,7 @@ import type {
 import { decodeCursor, encodeCursor, pageLimit } from './cursor.ts';
 import { entryTwice, parseStored, planUnknown, unknownRun } from './faults.ts';
 import { isEnded, readJournal, readTail, toRows } from './journal.ts';
-import type { LocalRunStore } from './stores.ts';
+import type { LocalRunStore, SavedRun } from './stores.ts';
 import { valueKey } from './value-key.ts';
 
 interface MemoryRun {
@@ -30,13 +30,13 @@ interface MemoryRun {
 export class MemoryRunStore implements LocalRunStore {
   readonly #runs = new Map<string, MemoryRun>();
 
-  create(run: NewRun, first: Entry): boolean {
+  create(run: NewRun, first: Entry, record?: RunRecord): boolean {
     if (this.#runs.has(run.runId)) return false;
-    this.#runs.set(run.runId, { header: run, entries: [first], record: undefined, logs: [] });
+    this.#runs.set(run.runId, { header: run, entries: [first], record, logs: [] });
     return true;
   }
 
-  append(runId: string, added: readonly Entry[]): void {
+  append(runId: string, added: readonly Entry[], saved?: SavedRun): void {
     const { entries } = this.#known(runId);
     let last = entries.at(-1)?.seq ?? -1;
     for (const { seq } of added) {
@@ -44,6 +44,7 @@ export class MemoryRunStore implements LocalRunStore {
       last = seq;
     }
     for (const entry of added) entries.push(entry);
+    if (saved) this.saveRecord(saved.record, saved.logs);
   }
 
   upsert(runId: string, entries: readonly Entry[]): void {

@@ -7,6 +7,9 @@ export interface LocalRunStore extends RunStore {
   tail(runId: string, afterSeq: number): Promise<Entry[]> | Entry[];
 }
 
+/** What `append` saves with its entries. */
+export type SavedRun = NonNullable<Parameters<RunStore['append']>[2]>;
+
 /** What processes that work on the same runs share. */
 export interface SharedStores {
   readonly runs: LocalRunStore;

@@ -4,7 +4,7 @@ import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
 import { entryTwice, journalCorrupt, parseStored, unknownRun } from '../faults.ts';
 import { isEnded, readJournal, readTail, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
-import type { LocalRunStore } from '../stores.ts';
+import type { LocalRunStore, SavedRun } from '../stores.ts';
 import type { Database } from './database.ts';
 import { NOT_NULL, stateOf, UNIQUE } from './failure.ts';
 import { addLogs, insertEntries, numberOf } from './run-queries.ts';
@@ -17,13 +17,14 @@ export class PostgresRunStore implements LocalRunStore {
     this.#database = database;
   }
 
-  async create(run: NewRun, first: Entry): Promise<boolean> {
+  async create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> {
     const { runId, workflowId, createdMs } = run;
     const row = {
       run_id: runId,
       workflow_id: workflowId,
       created_ms: createdMs,
       header: JSON.stringify(run),
+      ...(record && projectionOf(record)),
     };
     const query = this.#database.build
       .with('created', (db) =>
@@ -47,9 +48,10 @@ export class PostgresRunStore implements LocalRunStore {
     return (await this.#database.run(query)).changed === 1;
   }
 
-  async append(runId: string, entries: readonly Entry[]): Promise<void> {
+  async append(runId: string, entries: readonly Entry[], saved?: SavedRun): Promise<void> {
     const insert = insertEntries(this.#database.build, runId, toRows(entries));
     await this.#database.run(insert, (error) => refusal(error, runId));
+    if (saved) await this.saveRecord(saved.record, saved.logs);
   }
 
   async upsert(runId: string, entries: readonly Entry[]): Promise<void> {
@@ -77,13 +79,12 @@ export class PostgresRunStore implements LocalRunStore {
   }
 
   async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<void> {
-    const { runId, status, seq } = record;
-    const projection = { status, ended: isEnded(status), record_seq: seq, record: JSON.stringify(record) };
+    const { runId, seq } = record;
     const query = this.#database.build
       .with('saved', (db) =>
         db
           .updateTable('runs')
-          .set(projection)
+          .set(projectionOf(record))
           .where('run_id', '=', runId)
           .where((eb) => eb.or([eb('record_seq', 'is', null), eb('record_seq', '<=', seq)]))
           .returning('number'),
@@ -163,6 +164,11 @@ export class PostgresRunStore implements LocalRunStore {
     }
     return rows;
   }
+}
+
+function projectionOf(record: RunRecord) {
+  const { status, seq } = record;
+  return { status, ended: isEnded(status), record_seq: seq, record: JSON.stringify(record) };
 }
 
 function refusal(error: unknown, runId: string): unknown {

@@ -25,6 +25,7 @@ export class GroupCommit {
   readonly #begin: StatementSync;
   readonly #end: StatementSync;
   readonly #rollback: StatementSync;
+  readonly #undone: (() => void)[] = [];
   #queue: Write[] = [];
   #closed = false;
 
@@ -44,6 +45,11 @@ export class GroupCommit {
       if (this.#queue.length === 0) setImmediate(() => this.flush());
       this.#queue.push({ apply, resolve: resolve as (result: unknown) => void, reject, refused });
     });
+  }
+
+  /** Calls `forget` when writes that had been applied are rolled back. */
+  whenUndone(forget: () => void): void {
+    this.#undone.push(forget);
   }
 
   /** Commits what is waiting, at once. */
@@ -79,6 +85,7 @@ export class GroupCommit {
 
   /** SQLite itself has rolled back after some faults; after the others it must be told. */
   #undo(): EngineError | undefined {
+    for (const forget of this.#undone) forget();
     try {
       if (this.#db.isTransaction) this.#rollback.run();
       return undefined;

@@ -2,8 +2,11 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../../test/support/data-folder.ts';
+import { entry, log, newRun, record, started } from '../../../../../test/support/run-data.ts';
+import { GroupCommit } from './commit.ts';
 import { openDatabase } from './database.ts';
 import { expectNewest, formatOf, migrate, MIGRATIONS } from './migrations.ts';
+import { SqliteRunStore } from './runs.ts';
 
 const STEPS = ['CREATE TABLE a (x); INSERT INTO a VALUES (1)', 'ALTER TABLE a ADD y DEFAULT 2'];
 
@@ -40,13 +43,46 @@ it('leaves the file in the format before a step that fails', () => {
   expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'b'").get()).toEqual({ n: 0 });
 });
 
-it('gives the records of format 1 their numbers', () => {
-  const { db, file } = database();
+/** A file of format 1 with a run of as many entries and logs; another run's stand between them. */
+function format1(db: DatabaseSync, file: string, size: number): void {
   migrate(db, file, MIGRATIONS.slice(0, 1));
-  db.exec("INSERT INTO runs (run_id, created_ms, header) VALUES ('r', 1, '{}')");
-  db.exec("INSERT INTO records VALUES ('r', 'w', 'running', 1, '{\"seq\":7}')");
+  const run = db.prepare('INSERT INTO runs (run_id, created_ms, ended, header) VALUES (?, ?, ?, ?)');
+  run.run('fresh', 2000, 0, JSON.stringify(newRun('fresh', { createdMs: 2000 })));
+  run.run('r', 1000, 1, JSON.stringify(newRun('r')));
+  const ended = record('r', { seq: size, status: 'completed' });
+  db.prepare('INSERT INTO records VALUES (?, ?, ?, ?, ?)').run(
+    'r',
+    'workflow',
+    'completed',
+    1000,
+    JSON.stringify(ended),
+  );
+  const append = db.prepare('INSERT INTO journal (run, seq, entry) VALUES (?, ?, ?)');
+  const save = db.prepare('INSERT INTO logs VALUES (2, ?, ?)');
+  for (let seq = 1; seq <= size; seq++) {
+    for (const number of [2, 1]) append.run(number, seq, JSON.stringify(seq === 1 ? started() : entry(seq)));
+    save.run(seq, JSON.stringify(log('r', seq)));
+  }
+}
+
+it('converts a file of format 1, losing nothing', async () => {
+  const { db, file } = database();
+  format1(db, file, 300);
   migrate(db, file);
-  expect(db.prepare('SELECT seq FROM records').all()).toEqual([{ seq: 7 }]);
+  const runs = new SqliteRunStore(db, file, new GroupCommit(db, file));
+  const entries = [started(), ...Array.from({ length: 299 }, (_, index) => entry(index + 2))];
+  for (const id of ['r', 'fresh']) expect(runs.journal(id)).toEqual(entries);
+  expect(runs.tail('r', 150)).toEqual(entries.slice(150));
+  expect(runs.logs('r')).toEqual(Array.from({ length: 300 }, (_, index) => log('r', index + 1)));
+  expect(runs.header('fresh')).toEqual(newRun('fresh', { createdMs: 2000 }));
+  expect(runs.record('fresh')).toBeUndefined();
+  expect(runs.list({}).runs).toEqual([record('r', { seq: 300, status: 'completed' })]);
+  expect(runs.open()).toEqual(['fresh']);
+  await runs.append('fresh', [entry(301)]);
+  await runs.saveRecord(record('fresh', { seq: 301 }), [log('fresh', 1)]);
+  await runs.saveRecord(record('r', { seq: 299 }), []);
+  expect(runs.journal('fresh')).toEqual([...entries, entry(301)]);
+  expect(runs.list({ status: ['completed'] }).runs).toMatchObject([{ runId: 'r', seq: 300 }]);
 });
 
 it('refuses a newer format, naming both and what to do', () => {

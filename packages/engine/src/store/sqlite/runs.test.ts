@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import type { Entry } from '@heddle/core';
 import { expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../../test/support/data-folder.ts';
 import { entry, log, newRun, record, started } from '../../../../../test/support/run-data.ts';
@@ -46,9 +47,7 @@ it.each([
 });
 
 it('says which record or log is damaged', async () => {
-  const { runs } = await damaged(
-    "UPDATE records SET record = '{'; UPDATE logs SET log = '{'; UPDATE runs SET header = ''",
-  );
+  const { runs } = await damaged("UPDATE runs SET record = '{', header = ''; UPDATE logs SET logs = '{'");
   expect(() => runs.record('r')).toThrow(/record of run "r" is damaged/);
   expect(() => runs.list({})).toThrow(/record of run "r" is damaged/);
   expect(() => runs.logs('r')).toThrow(/log of run "r" is damaged/);
@@ -101,7 +100,7 @@ it.each([
   db.close();
 });
 
-it('reads journals, lists and open runs by their indexes, without sorting', async () => {
+it('reads lists and open runs by their indexes, without sorting', async () => {
   const data = dataFolder();
   open({ data });
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: true, durability: 'process' });
@@ -112,16 +111,46 @@ it('reads journals, lists and open runs by their indexes, without sorting', asyn
       .all()
       .map((step) => step['detail']);
   const page = 'ORDER BY created_ms DESC, run_id DESC';
-  expect(plan('SELECT entry FROM journal WHERE run = 1 AND seq > 2 ORDER BY seq')).toEqual([
-    'SEARCH journal USING INDEX journal_run (run=? AND seq>?)',
-  ]);
-  expect(plan(`SELECT record FROM records WHERE status IN ('failed') ${page}`)).toEqual([
-    'SCAN records USING INDEX records_newest',
+  expect(plan(`SELECT record FROM runs WHERE record IS NOT NULL AND status IN ('failed') ${page}`)).toEqual([
+    'SCAN runs USING INDEX runs_newest',
   ]);
   expect(
-    plan(`SELECT record FROM records WHERE workflow_id = 'w' AND (created_ms, run_id) < (1, 'r') ${page}`),
-  ).toEqual([expect.stringMatching(/^SEARCH records USING INDEX records_workflow/)]);
+    plan(
+      `SELECT record FROM runs WHERE record IS NOT NULL AND workflow_id = 'w' AND (created_ms, run_id) < (1, 'r') ${page}`,
+    ),
+  ).toEqual([expect.stringMatching(/^SEARCH runs USING INDEX runs_workflow/)]);
   expect(plan('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id')).toEqual([
     'SCAN runs USING COVERING INDEX runs_open',
   ]);
+});
+
+it('finds the entries of a run among those of many others, from any on, also after it was opened again', async () => {
+  const data = dataFolder();
+  const ids = ['a', 'b', 'c', 'd'];
+  const seqs = (entries: readonly Entry[]): number[] => entries.map(({ seq }) => seq);
+  const first = openStores({ data });
+  for (const id of ids) await first.runs.create(newRun(id), started());
+  // Far more than one mark stands for; `d` writes seldom.
+  for (let seq = 2; seq <= 400; seq++)
+    await Promise.all(
+      ids.filter((id) => id !== 'd' || seq <= 5).map(async (id) => first.runs.append(id, [entry(seq, id)])),
+    );
+  await first.runs.append('d', [entry(6), entry(7)]);
+  first.close();
+  const { runs } = open({ data });
+  await runs.append('a', [entry(401)]);
+  await runs.upsert('a', [entry(403), entry(400, 'again'), entry(402)]);
+  await runs.append('a', [entry(404)]);
+  await runs.append('d', [entry(8)]);
+  expect(seqs(await runs.journal('a'))).toEqual(Array.from({ length: 404 }, (_, index) => index + 1));
+  expect((await runs.journal('b')).slice(1)).toEqual(
+    Array.from({ length: 399 }, (_, index) => entry(index + 2, 'b')),
+  );
+  expect(seqs(await runs.journal('d'))).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+  for (const after of [0, 1, 31, 32, 33, 128, 399, 400, 401, 402, 403, 404])
+    expect(seqs(await runs.tail('a', after))).toEqual(
+      Array.from({ length: 404 - after }, (_, index) => after + index + 1),
+    );
+  expect(seqs(await runs.tail('d', 5))).toEqual([6, 7, 8]);
+  await expect(runs.append('a', [entry(403)])).rejects.toThrow(/written twice/);
 });

@@ -1,38 +1,25 @@
-import type { DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
-import { entryTwice, journalCorrupt, parseStored, unknownRun } from '../faults.ts';
-import { isEnded, readJournal, readTail, toRows } from '../journal.ts';
+import { journalCorrupt, parseStored, unknownRun } from '../faults.ts';
+import { isEnded, readJournal, readTail, toRow, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
-import type { LocalRunStore } from '../stores.ts';
+import type { LocalRunStore, SavedRun } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
 import { explained } from './database.ts';
-import { FOREIGN_KEY, NOT_NULL, sqliteCode, UNIQUE } from './failure.ts';
-
-/** The number of the run that the first parameter names; null, which no table takes, for an unknown one. */
-const RUN = '(SELECT number FROM runs WHERE run_id = ?)';
+import { SqliteJournals } from './journals.ts';
+import { SqliteLogs } from './logs.ts';
 
 function prepare(db: DatabaseSync) {
   return {
-    create: db.prepare('INSERT OR IGNORE INTO runs (run_id, created_ms, header) VALUES (?, ?, ?)'),
+    create: db.prepare(`
+      INSERT OR IGNORE INTO runs (run_id, workflow_id, created_ms, status, ended, seq, record, header)
+      VALUES (?, ?, ?, ?, 0, ?, ?, ?)`),
     header: db.prepare('SELECT header FROM runs WHERE run_id = ?'),
     open: db.prepare('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id'),
-    end: db.prepare('UPDATE runs SET ended = ? WHERE run_id = ? AND ended <> ?'),
-    append: db.prepare(`INSERT INTO journal (run, seq, entry) VALUES (${RUN}, ?, ?)`),
-    upsert: db.prepare(
-      `INSERT INTO journal (run, seq, entry) VALUES (${RUN}, ?, ?) ON CONFLICT (run, seq) DO NOTHING`,
-    ),
-    journal: db.prepare(`SELECT seq, entry FROM journal WHERE run = ${RUN} AND seq > ? ORDER BY seq`),
-    record: db.prepare('SELECT record FROM records WHERE run_id = ?'),
+    record: db.prepare('SELECT record FROM runs WHERE run_id = ? AND record IS NOT NULL'),
     saveRecord: db.prepare(`
-      INSERT INTO records (run_id, workflow_id, status, created_ms, seq, record) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT (run_id) DO UPDATE SET workflow_id = excluded.workflow_id, status = excluded.status,
-        created_ms = excluded.created_ms, seq = excluded.seq, record = excluded.record
-        WHERE records.seq <= excluded.seq`),
-    logs: db.prepare(`SELECT log FROM logs WHERE run = ${RUN} ORDER BY execution_order`),
-    saveLog: db.prepare(`
-      INSERT INTO logs (run, execution_order, log) VALUES (${RUN}, ?, ?)
-      ON CONFLICT (run, execution_order) DO UPDATE SET log = excluded.log`),
+      UPDATE runs SET status = ?, ended = ?, seq = ?, record = ? WHERE run_id = ? AND seq <= ? RETURNING number`),
   };
 }
 
@@ -42,30 +29,43 @@ export class SqliteRunStore implements LocalRunStore {
   readonly #file: string;
   readonly #commit: GroupCommit;
   readonly #sql: ReturnType<typeof prepare>;
+  readonly #journals: SqliteJournals;
+  readonly #logs: SqliteLogs;
 
   constructor(db: DatabaseSync, file: string, commit: GroupCommit) {
     this.#db = db;
     this.#file = file;
     this.#commit = commit;
     this.#sql = prepare(db);
+    this.#journals = new SqliteJournals(db);
+    this.#logs = new SqliteLogs(db);
+    commit.whenUndone(() => this.#journals.forget());
   }
 
-  create(run: NewRun, first: Entry): Promise<boolean> {
-    const header = JSON.stringify(run);
-    const entry = JSON.stringify(first);
+  create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> {
+    const { runId, workflowId, createdMs } = run;
+    const { status = 'running', seq = 0 } = record ?? {};
+    const texts = [record ? JSON.stringify(record) : null, JSON.stringify(run)];
+    const row = toRow(first);
     return this.#commit.run(() => {
-      const created = this.#sql.create.run(run.runId, run.createdMs, header).changes === 1;
-      if (created) this.#sql.append.run(run.runId, first.seq, entry);
-      return created;
+      const created = this.#sql.create.run(runId, workflowId, createdMs, status, seq, ...texts);
+      if (created.changes === 1) this.#journals.begin(runId, Number(created.lastInsertRowid), row);
+      return created.changes === 1;
     });
   }
 
-  append(runId: string, entries: readonly Entry[]): Promise<void> {
-    return this.#insert(this.#sql.append, runId, entries);
+  append(runId: string, entries: readonly Entry[], saved?: SavedRun): Promise<void> {
+    const rows = toRows(entries);
+    const save = saved && this.#saving(saved);
+    return this.#commit.run(() => {
+      this.#journals.append(runId, rows);
+      save?.();
+    });
   }
 
   upsert(runId: string, entries: readonly Entry[]): Promise<void> {
-    return this.#insert(this.#sql.upsert, runId, entries);
+    const rows = toRows(entries);
+    return this.#commit.run(() => this.#journals.upsert(runId, rows));
   }
 
   journal(runId: string): Entry[] {
@@ -83,19 +83,20 @@ export class SqliteRunStore implements LocalRunStore {
   }
 
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<void> {
-    const { runId, workflowId, status, createdMs, seq } = record;
-    const text = JSON.stringify(record);
-    const rows = logs.map((log) => [log.executionOrder, JSON.stringify(log)] as const);
+    return this.#commit.run(this.#saving({ record, logs }));
+  }
+
+  /** Writes the record and the logs, unless they are older than what is there; to be called in a transaction. */
+  #saving({ record, logs }: SavedRun): () => void {
+    const { runId, status, seq } = record;
     const ended = isEnded(status) ? 1 : 0;
-    return this.#commit.run(
-      () => {
-        const saved = this.#sql.saveRecord.run(runId, workflowId, status, createdMs, seq, text);
-        if (saved.changes === 0) return;
-        this.#sql.end.run(ended, runId, ended);
-        for (const [order, log] of rows) this.#sql.saveLog.run(runId, order, log);
-      },
-      (error) => refusal(error, runId),
-    );
+    const text = JSON.stringify(record);
+    return () => {
+      const saved = this.#sql.saveRecord.get(status, ended, seq, text, runId, seq);
+      if (saved) this.#logs.save(saved['number'] as number, logs);
+      else if (!this.#sql.header.get(runId)) throw unknownRun(runId);
+      if (status !== 'running') this.#journals.rest(runId);
+    };
   }
 
   record(runId: string): RunRecord | undefined {
@@ -104,8 +105,7 @@ export class SqliteRunStore implements LocalRunStore {
   }
 
   logs(runId: string): BlockLog[] {
-    const rows = this.#read(() => this.#sql.logs.all(runId));
-    return rows.map((row) => parseStored(row['log'] as string, `log of run "${runId}"`));
+    return this.#read(() => this.#logs.of(runId));
   }
 
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
@@ -114,7 +114,7 @@ export class SqliteRunStore implements LocalRunStore {
     const rows = this.#read(() =>
       this.#db
         .prepare(
-          `SELECT run_id, created_ms, record FROM records ${where} ORDER BY created_ms DESC, run_id DESC LIMIT ?`,
+          `SELECT run_id, created_ms, record FROM runs ${where} ORDER BY created_ms DESC, run_id DESC LIMIT ?`,
         )
         .all(...values, limit + 1),
     ) as { run_id: string; created_ms: number; record: string }[];
@@ -129,18 +129,8 @@ export class SqliteRunStore implements LocalRunStore {
     return this.#read(() => this.#sql.open.all()).map((row) => row['run_id'] as string);
   }
 
-  #insert(statement: StatementSync, runId: string, entries: readonly Entry[]): Promise<void> {
-    const rows = toRows(entries);
-    return this.#commit.run(
-      () => {
-        for (const row of rows) statement.run(runId, row.seq, row.entry);
-      },
-      (error) => refusal(error, runId),
-    );
-  }
-
   #rows(runId: string, afterSeq: number): JournalRow[] {
-    const rows = this.#read(() => this.#sql.journal.all(runId, afterSeq)) as unknown as JournalRow[];
+    const rows = this.#read(() => this.#journals.rows(runId, afterSeq));
     // Created with its first entry, so a run without entries has lost them.
     if (rows.length === 0 && afterSeq < 0 && this.#read(() => this.#sql.header.get(runId))) {
       throw journalCorrupt(runId, 'it has no entries');
@@ -155,7 +145,7 @@ export class SqliteRunStore implements LocalRunStore {
 
 function filters(query: RunQuery): { where: string; values: SQLInputValue[] } {
   const after = decodeCursor(query);
-  const parts: string[] = [];
+  const parts = ['record IS NOT NULL'];
   const values: SQLInputValue[] = [];
   if (query.workflowId !== undefined) {
     parts.push('workflow_id = ?');
@@ -169,11 +159,5 @@ function filters(query: RunQuery): { where: string; values: SQLInputValue[] } {
     parts.push('(created_ms, run_id) < (?, ?)');
     values.push(after.createdMs, after.runId);
   }
-  return { where: parts.length === 0 ? '' : `WHERE ${parts.join(' AND ')}`, values };
-}
-
-function refusal(error: unknown, runId: string): unknown {
-  const code = sqliteCode(error);
-  if (code === FOREIGN_KEY || code === NOT_NULL) return unknownRun(runId);
-  return code === UNIQUE ? entryTwice(runId) : error;
+  return { where: `WHERE ${parts.join(' AND ')}`, values };
 }

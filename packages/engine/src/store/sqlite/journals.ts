@@ -1,0 +1,106 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { entryTwice, unknownRun } from '../faults.ts';
+import type { JournalRow } from '../journal.ts';
+import { MARK_SPAN } from './schema.ts';
+
+/** A run whose journal grows, as it stands there. */
+interface Growing {
+  /** Number of the run. */
+  run: number;
+  lastSeq: number;
+  /** Last position that its last mark stands for. */
+  last: number;
+}
+
+/** The last mark of the run that the first parameter names, of those up to the entry that the second one names. */
+const MARK = `
+  SELECT run, first, last FROM runs JOIN journal_marks ON run = number
+  WHERE run_id = ?1 AND journal_marks.seq <= ?2 ORDER BY journal_marks.seq DESC LIMIT 1`;
+
+function prepare(db: DatabaseSync) {
+  return {
+    append: db.prepare('INSERT INTO journal (run, seq, entry) VALUES (?, ?, ?)'),
+    mark: db.prepare('INSERT INTO journal_marks (run, seq, first, last) VALUES (?, ?, ?, ?)'),
+    found: db.prepare(`
+      SELECT journal.run, seq AS lastSeq, last FROM (${MARK}) AS mark JOIN journal ON journal.run = mark.run
+      WHERE position BETWEEN first AND last AND seq <= ?2 ORDER BY position DESC LIMIT 1`),
+    number: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
+    // CROSS JOIN: in this order, in which nothing needs sorting.
+    rows: db.prepare(`
+      SELECT journal.seq, entry FROM runs CROSS JOIN journal_marks AS mark ON mark.run = number CROSS JOIN journal
+        ON journal.run = number AND position BETWEEN first AND last
+      WHERE run_id = ?1 AND journal.seq > ?2 AND mark.seq >= coalesce((
+        SELECT max(seq) FROM journal_marks WHERE run = number AND seq <= ?2 + 1), 0)
+      ORDER BY mark.seq, position`),
+  };
+}
+
+/** The journals in the data file. To be written to in a transaction. */
+export class SqliteJournals {
+  readonly #sql: ReturnType<typeof prepare>;
+  /** Runs that this process appends to, and nobody else does: an entry is one insert and no search. */
+  readonly #growing = new Map<string, Growing>();
+
+  constructor(db: DatabaseSync) {
+    this.#sql = prepare(db);
+  }
+
+  /** Begins the journal of a new run. */
+  begin(runId: string, run: number, first: JournalRow): void {
+    const growing = { run, lastSeq: -1, last: -1 };
+    this.#growing.set(runId, growing);
+    this.#add(growing, first, MARK_SPAN);
+  }
+
+  /** Throws RUN_NOT_FOUND; the InvariantError of an entry that is there already. */
+  append(runId: string, rows: readonly JournalRow[]): void {
+    let growing = this.#growing.get(runId);
+    if (!growing) this.#growing.set(runId, (growing = this.#lastOf(runId)));
+    for (const row of rows) {
+      if (row.seq <= growing.lastSeq) throw entryTwice(runId);
+      this.#add(growing, row, MARK_SPAN);
+    }
+  }
+
+  /** Adds the rows that are not there yet, each with a mark of its own: they may come in any order. Throws RUN_NOT_FOUND. */
+  upsert(runId: string, rows: readonly JournalRow[]): void {
+    this.#growing.delete(runId);
+    const run = this.#sql.number.get(runId)?.['number'] as number | undefined;
+    if (run === undefined) throw unknownRun(runId);
+    for (const row of rows) {
+      const found = this.#sql.found.get(runId, row.seq) as Growing | undefined;
+      if (found?.lastSeq !== row.seq) this.#add({ run, lastSeq: -1, last: -1 }, row, 1);
+    }
+  }
+
+  /** Rows after `afterSeq`, in order. */
+  rows(runId: string, afterSeq: number): JournalRow[] {
+    const rows = this.#sql.rows.all(runId, afterSeq) as unknown as JournalRow[];
+    // In order and each once as they were appended; one that was upserted may also stand where another mark leads.
+    return rows.sort((a, b) => a.seq - b.seq).filter(({ seq }, index) => seq !== rows[index - 1]?.seq);
+  }
+
+  /** The run will not grow for a while. */
+  rest(runId: string): void {
+    this.#growing.delete(runId);
+  }
+
+  /** What was written has been rolled back. */
+  forget(): void {
+    this.#growing.clear();
+  }
+
+  #add(growing: Growing, { seq, entry }: JournalRow, span: number): void {
+    const position = Number(this.#sql.append.run(growing.run, seq, entry).lastInsertRowid);
+    growing.lastSeq = seq;
+    if (position <= growing.last) return;
+    growing.last = position + span - 1;
+    this.#sql.mark.run(growing.run, seq, position, growing.last);
+  }
+
+  #lastOf(runId: string): Growing {
+    const found = this.#sql.found.get(runId, Number.MAX_SAFE_INTEGER) as Growing | undefined;
+    if (found) return found;
+    throw unknownRun(runId);
+  }
+}

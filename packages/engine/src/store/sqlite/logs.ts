@@ -1,0 +1,49 @@
+import type { DatabaseSync } from 'node:sqlite';
+import type { BlockLog } from '@heddle/core';
+import { parseStored } from '../faults.ts';
+import { LOGS_PER_ROW } from './schema.ts';
+
+function prepare(db: DatabaseSync) {
+  return {
+    part: db.prepare('SELECT logs FROM logs WHERE run = ? AND part = ?'),
+    save: db.prepare(`
+      INSERT INTO logs (run, part, logs) VALUES (?, ?, ?) ON CONFLICT (run, part) DO UPDATE SET logs = excluded.logs`),
+    all: db.prepare(
+      'SELECT logs FROM logs WHERE run = (SELECT number FROM runs WHERE run_id = ?) ORDER BY part',
+    ),
+  };
+}
+
+/** Block logs in the data file, many to a row: most runs write theirs at once. */
+export class SqliteLogs {
+  readonly #sql: ReturnType<typeof prepare>;
+
+  constructor(db: DatabaseSync) {
+    this.#sql = prepare(db);
+  }
+
+  /** Saves new logs of a run and those that have changed; to be called in a transaction. */
+  save(run: number, logs: readonly BlockLog[]): void {
+    const parts = Map.groupBy(logs, ({ executionOrder }) => Math.floor(executionOrder / LOGS_PER_ROW));
+    for (const [part, changed] of parts) {
+      const row = this.#sql.part.get(run, part);
+      const stored = row ? parse(row['logs'], `run number ${run}`) : [];
+      this.#sql.save.run(run, part, JSON.stringify(merged(stored, changed)));
+    }
+  }
+
+  /** Logs of a run, in the order of their starts. */
+  of(runId: string): BlockLog[] {
+    return this.#sql.all.all(runId).flatMap((row) => parse(row['logs'], `run "${runId}"`));
+  }
+}
+
+function merged(stored: readonly BlockLog[], changed: readonly BlockLog[]): BlockLog[] {
+  const logs = new Map(stored.map((log) => [log.executionOrder, log]));
+  for (const log of changed) logs.set(log.executionOrder, log);
+  return [...logs.values()].sort((a, b) => a.executionOrder - b.executionOrder);
+}
+
+function parse(text: unknown, what: string): BlockLog[] {
+  return parseStored<BlockLog[]>(text as string, `log of ${what}`);
+}
