@@ -155,7 +155,7 @@ export class Performer {
   /** The entry for what the block's executor says; undefined when nobody wants to know any more. */
   private answer(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
     const { block, place } = attempt;
-    const executor = this.parts.executorOf(block, this.parts.replica.logs.nth(place));
+    const executor = this.parts.executorOf(block, () => this.parts.replica.logs.nth(place));
     const context = createBlockContext(attempt);
     const running =
       executor.class === 'effect'

@@ -15,8 +15,8 @@ export interface PerformerParts {
   values: Values;
   keeper: Keeper;
   env: { readonly [name: string]: string };
-  /** The executor of a block, or its mock: `nth` counts the block's runs from 0. */
-  executorOf(block: BlockConfig, nth: number): EngineExecutor;
+  /** The executor of a block, or its mock: `nth` says how many runs of the block came before. */
+  executorOf(block: BlockConfig, nth: () => number): EngineExecutor;
   services(place: Place, reader: Reader, job: Job): ExecutorServices;
   /** Lets at most so many effects run at once. */
   gate<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;

@@ -45,7 +45,10 @@ export function reachOf(
   return {
     executorOf: (block, nth) => {
       const scripted = mocks.valuesFor(block);
-      if (scripted) return inline(block, () => ({ output: {}, ...mockResult(block, scripted, nth) }));
+      if (scripted) {
+        const before = nth();
+        return inline(block, () => ({ output: {}, ...mockResult(block, scripted, before) }));
+      }
       return block.trigger ? starter(block, run, parts) : registered(block, parts);
     },
     services: (place, reader, job) => servicesOf({ parts, run, place, reader, job, facts }),
