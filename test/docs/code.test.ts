@@ -88,12 +88,12 @@ describe('the code of the documentation', () => {
 
 describe('the options in the engine’s README', () => {
   it.each([
-    ['options', 'EngineOptions'],
-    ['options of a run', 'ExecuteOptions'],
-  ])('are those that there are: %s', (table, type) => {
+    ['options', 'EngineOptions', 'options.ts'],
+    ['options of a run', 'ExecuteOptions', 'types.ts'],
+  ])('are those that there are: %s', (table, type, file) => {
     const readme = 'packages/engine/README.md';
     const rows = tablesOf(readme, readPage(readme)).find(({ name }) => name === table)?.rows ?? [];
-    const names = propertiesOf(readPage('packages/engine/src/types.ts'), type);
+    const names = propertiesOf(readPage(`packages/engine/src/${file}`), type);
     expect(names.length).toBeGreaterThan(7);
     expect(rows.map(({ cells }) => codeIn(cells[0] ?? ''))).toEqual(names);
   });

@@ -116,6 +116,8 @@ export class Drive {
     if (this.end) {
       const left = this.wanted().filter((key) => !key.startsWith('grace '));
       assert.deepEqual(left, [], 'every open work is aborted');
+      for (const command of this.asked)
+        assert.isFalse(isOwed(this.region, this.state, command), `owed after the end: ${keyOf(command)}`);
       this.open.clear();
     }
   }

@@ -2,7 +2,10 @@ import type { Command } from './command.ts';
 import { locate } from './locate.ts';
 import type { Region } from './skeleton.ts';
 import { isSpan, isWork } from './state.ts';
-import type { Cell, Level, State } from './state.ts';
+import type { Cell, Level, State, Work } from './state.ts';
+
+/** Commands that wait for an answer. */
+type Asking = Exclude<Command, { type: 'abort' | 'end' }>;
 
 /**
  * True when `command` still waits for its answer in `state`: one of those that `pending` lists, looked up by itself.
@@ -11,22 +14,24 @@ import type { Cell, Level, State } from './state.ts';
  * and `end` wait for no answer.
  */
 export function isOwed(region: Region, state: State, command: Command): boolean {
-  if (command.type === 'abort' || command.type === 'end' || state.phase === 'ended') return false;
+  if (command.type === 'abort' || command.type === 'end') return false;
   if (command.type === 'timer' && (command.timer === 'grace' || command.timer === 'deadline'))
     return frameTimerOwed(region, state, command);
   const cell = cellAt(region, state, command.at);
   if (cell === undefined) return false;
   if (isSpan(cell)) return command.type === 'expand' && cell.asking && cell.next === command.turn;
-  if (!isWork(cell)) return false;
-  if (command.type === 'open') return cell.w === 'pause';
-  if (command.type === 'run') return (cell.w === 'run' || cell.w === 'blocked') && cell.try === command.try;
-  if (command.type !== 'timer' || !('dueMs' in cell) || cell.dueMs !== command.dueMs) return false;
-  return timerOf(cell.w) === command.timer && (cell.w === 'wait' || cell.try === command.try);
+  return isWork(cell) && workOwes(cell, command);
 }
 
-function timerOf(work: 'run' | 'retry' | 'wait' | 'blocked'): 'timeout' | 'retry' | 'wait' {
-  return work === 'retry' || work === 'wait' ? work : 'timeout';
+function workOwes(work: Work, command: Asking): boolean {
+  if (command.type === 'open') return work.w === 'pause';
+  if (command.type === 'run') return (work.w === 'run' || work.w === 'blocked') && work.try === command.try;
+  if (command.type === 'expand' || work.w === 'pause' || work.dueMs !== command.dueMs) return false;
+  return TIMERS[work.w] === command.timer && (work.w === 'wait' || work.try === command.try);
 }
+
+/** The timer that work of each kind has set. */
+const TIMERS = { run: 'timeout', blocked: 'timeout', retry: 'retry', wait: 'wait' } as const;
 
 function frameTimerOwed(
   region: Region,
