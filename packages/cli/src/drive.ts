@@ -6,17 +6,17 @@ import { writeJson } from './io.ts';
 import type { Io } from './io.ts';
 import type { LiveView } from './live/live-view.ts';
 import { drawEvents, eventsUntil, openView } from './live/watch.ts';
+import type { PlaceOptions } from './place.ts';
 import { outcomeLines } from './render/outcome.ts';
 import { styleFor } from './render/style.ts';
 import { withVisitor } from './with-visitor.ts';
 
 /** How the progress and the end of a run are shown. */
-export interface DriveOptions {
+export interface DriveOptions extends PlaceOptions {
   plan: Plan;
   /** The file the workflow came from, for commands that go on with it. */
   file: string | undefined;
   json: boolean;
-  data: string;
   /** Options that a later command on this run needs as well, for its environment values. */
   envOptions: readonly string[];
   /** Mocks of the run, so that mocked blocks are told from real ones. */
@@ -36,7 +36,12 @@ export async function drive(
   const stop = onInterrupt(() => void cancel(io, view, handle, options));
   try {
     const result = handle.result();
-    if (view) await draw(view, engine, handle, { result, sinceMs: options.sinceMs ?? 0 });
+    if (view)
+      await draw(view, engine, handle, {
+        result,
+        sinceMs: options.sinceMs ?? 0,
+        isElsewhere: options.runtime === 'temporal',
+      });
     const run = await result;
     const { pauses, suspended } = await engine.getRun(handle.runId);
     // Of a run that went on here, only a part of the blocks was seen.
@@ -50,17 +55,20 @@ export async function drive(
 
 const REASON = 'Interrupted from the keyboard.';
 
-/** Cancels the run, the wish being recorded before it is said: whatever becomes of this process, it will be fulfilled. */
+/**
+ * Cancels the run, the wish being recorded before it is said: whatever becomes of this process, it will be fulfilled. A
+ * Temporal server records it itself.
+ */
 async function cancel(
   io: Io,
   view: LiveView | undefined,
   handle: RunHandle,
-  { data }: DriveOptions,
+  { data, runtime }: DriveOptions,
 ): Promise<void> {
   const style = styleFor(io.stderr);
   try {
     const ask = { runId: handle.runId, kind: 'cancel', payload: { reason: REASON } } as const;
-    await withVisitor(data, (visitor) => visitor.leave(ask));
+    if (runtime !== 'temporal') await withVisitor(data, (visitor) => visitor.leave(ask));
     view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
     await handle.cancel(REASON);
   } catch (error) {

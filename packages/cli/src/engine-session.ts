@@ -1,22 +1,26 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
 import type { Io } from './io.ts';
+import { isOnTemporal } from './place.ts';
+import type { PlaceOptions } from './place.ts';
 import { safe, styleFor } from './render/style.ts';
 
 /** What an engine of the command line is opened with. */
-export interface SessionOptions {
-  data: string;
+export interface SessionOptions extends PlaceOptions {
   env: { [name: string]: string };
+  /** Of the local runtime: go on with the open runs of the folder. */
   takeUp: boolean;
 }
 
-/** Opens an engine on the data folder, hands it to `use`, and closes it whatever happens. Throws DATA_LOCKED. */
+/** Opens an engine on the data folder, or on Temporal, hands it to `use`, and closes it whatever happens. Throws DATA_LOCKED, RUNTIME_UNREACHABLE. */
 export async function withEngine<T>(
   io: Io,
   options: SessionOptions,
   use: (engine: Engine) => Promise<T>,
 ): Promise<T> {
+  const { data, env, takeUp } = options;
+  const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : { data, takeUp };
   const { createEngine } = await import('@heddle/engine');
-  const engine = await createEngine({ ...options, onError: reporter(io) });
+  const engine = await createEngine({ ...where, env, onError: reporter(io) });
   try {
     return await use(engine);
   } finally {
@@ -24,8 +28,13 @@ export async function withEngine<T>(
   }
 }
 
+async function temporalRuntime(options: PlaceOptions): Promise<NonNullable<EngineOptions['runtime']>> {
+  const { runtimeOf } = await import('./temporal/runtime-of.ts');
+  return runtimeOf(options);
+}
+
 /** Says what went wrong in the background, and reaches no caller. */
-function reporter(io: Io): NonNullable<EngineOptions['onError']> {
+export function reporter(io: Io): NonNullable<EngineOptions['onError']> {
   const style = styleFor(io.stderr);
   return (error, runId) => {
     const message = error instanceof Error ? error.message : String(error);

@@ -14,6 +14,8 @@ export interface Env {
   canUpdateLines: boolean;
   /** Value of a variable; undefined when it is not set. */
   value(name: string): string | undefined;
+  /** All of it, for programs that are started. */
+  all: { readonly [name: string]: string | undefined };
 }
 
 /** The environment, read once from `source`. */
@@ -23,6 +25,7 @@ export function readEnv(source: NodeJS.ProcessEnv = process.env): Env {
   const { TERM } = settings.parse({ ...source });
   return {
     canUpdateLines: TERM !== 'dumb',
+    all: values,
     value: (name) => (Object.hasOwn(values, name) ? values[name] : undefined),
   };
 }

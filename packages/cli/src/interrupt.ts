@@ -9,13 +9,20 @@ export interface InterruptParts {
   kill(): void;
 }
 
-const PROCESS: InterruptParts = { now: () => performance.now(), kill: () => process.exit(EXIT.killed) };
+export const PROCESS: InterruptParts = {
+  now: () => performance.now(),
+  kill: () => process.exit(EXIT.killed),
+};
 
 /**
  * Listens for Ctrl-C: the first press calls `cancel`, a second one kills the process (130). The returned function stops
- * listening.
+ * listening. `signals`: what counts as a press.
  */
-export function onInterrupt(cancel: () => void, parts: InterruptParts = PROCESS): () => void {
+export function onInterrupt(
+  cancel: () => void,
+  parts: InterruptParts = PROCESS,
+  signals: readonly NodeJS.Signals[] = ['SIGINT'],
+): () => void {
   let firstMs: number | undefined;
   const press = (): void => {
     if (firstMs === undefined) {
@@ -23,6 +30,8 @@ export function onInterrupt(cancel: () => void, parts: InterruptParts = PROCESS)
       cancel();
     } else if (parts.now() - firstMs > SAME_PRESS_MS) parts.kill();
   };
-  process.on('SIGINT', press);
-  return () => process.off('SIGINT', press);
+  for (const signal of signals) process.on(signal, press);
+  return () => {
+    for (const signal of signals) process.off(signal, press);
+  };
 }

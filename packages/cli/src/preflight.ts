@@ -9,7 +9,8 @@ import { safeLine, styleFor } from './render/style.ts';
 export interface PreflightParts {
   file: WorkflowFile;
   plan: Plan;
-  env: { readonly [name: string]: string };
+  /** Undefined: the blocks run elsewhere, with values that are not known here. */
+  env: { readonly [name: string]: string } | undefined;
   mocks: Json | undefined;
   workflows?: string;
   /** Mocks that were given one by one, as `TYPE=JSON`. */
@@ -45,6 +46,7 @@ function isSettled(
 
 /** `{{NAME}}`s without a value, each with the blocks that will miss it. */
 function missingEnv({ plan, env, mocks }: PreflightParts): string[] {
+  if (!env) return [];
   return [...envUsers(plan)].flatMap(([name, users]) => {
     const real = users.filter((block) => !isMocked(block, mocks));
     if (Object.hasOwn(env, name) || real.length === 0) return [];

@@ -7,6 +7,9 @@ type Done = (exit: number) => void;
 
 const STATUSES = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'];
 
+/** Options of commands that move a run, which have to know where it runs. */
+const ON_TEMPORAL = ['runtime', 'server', 'postgres'] as const;
+
 /** `heddle runs …`: what a data folder holds. RUN may be the beginning of an id. */
 export function declareRuns(program: Command, io: Io, done: Done): void {
   const runs = program
@@ -28,7 +31,7 @@ function declareList(runs: Command, io: Io, done: Done): void {
     new Option('--limit <count>', 'at most this many').default(20).argParser(count),
     new Option('--cursor <cursor>', 'go on after an earlier list'),
     new Option('--json', 'print {"data": [run], "nextCursor"}').default(false),
-    ...runOptions('data'),
+    ...runOptions('data', 'postgres'),
   ]).action(async (options) => {
     const { listRuns } = await import('./commands/runs-list.ts');
     done(await listRuns(io, options));
@@ -41,7 +44,7 @@ function declareShow(runs: Command, io: Io, done: Done): void {
     .description('Shows a run: how it stands, what its blocks did, its output.');
   withOptions(command.argument('<run>', 'a run'), [
     new Option('--json', 'print {"data": run} with its logs').default(false),
-    ...runOptions('data'),
+    ...runOptions('data', 'postgres'),
   ]).action(async (run: string, options) => {
     const { showRun } = await import('./commands/runs-show.ts');
     done(await showRun(io, run, options));
@@ -54,7 +57,7 @@ function declareTail(runs: Command, io: Io, done: Done): void {
     .description('Follows a run from its beginning until it ends or a person is needed.');
   withOptions(command.argument('<run>', 'a run'), [
     new Option('--json', 'print {"data": run} at the end, and no progress').default(false),
-    ...runOptions('data'),
+    ...runOptions('data', 'postgres'),
   ]).action(async (run: string, options) => {
     const { tailRun } = await import('./commands/runs-tail.ts');
     done(await tailRun(io, run, options));
@@ -65,7 +68,7 @@ function declareCancel(runs: Command, io: Io, done: Done): void {
   const command = runs.command('cancel').description('Cancels a run, also one that another process runs.');
   withOptions(command.argument('<run>', 'a run'), [
     new Option('--reason <text>', 'why, for the record'),
-    ...runOptions('data', 'json'),
+    ...runOptions('data', 'json', ...ON_TEMPORAL),
   ]).action(async (run: string, options) => {
     const { cancelRun } = await import('./commands/runs-cancel.ts');
     done(await cancelRun(io, run, options));
@@ -76,11 +79,12 @@ function declareResume(runs: Command, io: Io, done: Done): void {
   const command = runs
     .command('resume')
     .description(
-      'Answers a pause, or goes on with a run whose process has died. Takes up the open runs of the folder.',
+      'Answers a pause, or goes on with a run whose process has died. Takes up the open runs of the folder, if those are ' +
+        'run in this process.',
     );
   withOptions(command.argument('<run>', 'a run'), [
     new Option('--point <id>', 'the pause to answer, when several are open'),
-    ...runOptions('input', 'env', 'data', 'json', 'select'),
+    ...runOptions('input', 'env', 'data', 'json', 'select', ...ON_TEMPORAL, 'worker'),
   ]).action(async (run: string, options) => {
     const { resumeRun } = await import('./commands/runs-resume.ts');
     done(await resumeRun(io, run, options));
@@ -96,6 +100,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
   withOptions(command, [
     new Option('--from <block>', 'name or id of the block to start at').makeOptionMandatory(),
     ...runOptions('input', 'env', 'mocks', 'workflows', 'data', 'compat', 'json', 'select', 'timeout'),
+    ...runOptions(...ON_TEMPORAL, 'worker'),
   ]).action(async (run: string, file: string | undefined, options) => {
     const { rerun } = await import('./commands/runs-rerun.ts');
     done(await rerun(io, { run, file }, options));

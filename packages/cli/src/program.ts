@@ -3,6 +3,7 @@ import type { Argument, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
 import { declareRuns } from './program-runs.ts';
+import { declareTemporal } from './program-temporal.ts';
 import { runOptions } from './run-options.ts';
 import { styleFor } from './render/style.ts';
 
@@ -12,6 +13,7 @@ Examples:
   heddle run order.json --input '{"orderId": "A-17"}'
   heddle run support.json --mock agent='{"content": "Hello!"}' --env-file .env
   heddle runs list --status paused
+  heddle run order.json --runtime temporal --address 127.0.0.1:7233
 
 Exit codes of run, runs resume, runs rerun and runs tail:
   0 completed   1 failed   2 invalid definition or usage   3 paused, a person is needed   4 cancelled`;
@@ -38,6 +40,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declarePlan(program, io, done);
   declareRun(program, io, done);
   declareRuns(program, io, done);
+  declareTemporal(program, io, done);
   everyCommand(program, (command) => {
     const usage = command.createHelp().commandUsage(command);
     command.showHelpAfterError(`usage: ${usage}\n(try "${fullName(command)} --help")`);
@@ -80,7 +83,10 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
   const command = program
     .command('run')
     .summary('Run a workflow and print its output.')
-    .description('Runs a workflow. Its output is printed on stdout, what happens meanwhile on stderr.')
+    .description(
+      'Runs a workflow. Its output is printed on stdout, what happens meanwhile on stderr. On Temporal it is recorded ' +
+        'where a local run is, in --data, which processes share then, or in --postgres.',
+    )
     .argument('<file>', 'an exported workflow (JSON)');
   for (const option of runOptions(
     'input',
@@ -92,6 +98,10 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
     'json',
     'select',
     'timeout',
+    'runtime',
+    'server',
+    'worker',
+    'postgres',
   )) {
     command.addOption(option);
   }

@@ -1,4 +1,6 @@
-import type { Visitor } from '@heddle/engine/visit';
+import type { RunReader } from '@heddle/engine/visit';
+import { storeName } from './place.ts';
+import type { StoreOptions } from './place.ts';
 import { UsageError } from './usage-error.ts';
 
 const SHORT = 8;
@@ -12,9 +14,9 @@ export function shortId(runId: string): string {
 
 /** The id of the run that `given` names: the id itself, or the beginning of exactly one. */
 export async function findRunId(
-  visitor: Pick<Visitor, 'listRuns'>,
+  visitor: Pick<RunReader, 'listRuns'>,
   given: string,
-  data: string,
+  store: StoreOptions,
 ): Promise<string> {
   const matches: string[] = [];
   let cursor: string | undefined;
@@ -30,7 +32,7 @@ export async function findRunId(
   if (only !== undefined && second === undefined) return only;
   if (only === undefined) {
     throw new UsageError(
-      `There is no run ${given} in ${data}.`,
+      `There is no run ${given} in ${storeName(store)}.`,
       'heddle runs list shows those that there are; another folder is named by --data.',
     );
   }

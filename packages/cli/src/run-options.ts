@@ -1,14 +1,14 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { PlaceOptions } from './place.ts';
 
 /** Options of the commands that start or go on with runs, as the actions get them. */
-export interface RunOptions {
+export interface RunOptions extends PlaceOptions {
   input?: string;
   env: string[];
   envFile: string[];
   mock: string[];
   mocks: string[];
   workflows?: string;
-  data: string;
   compat: boolean;
   json: boolean;
   select: string[];
@@ -30,6 +30,24 @@ const DEFINITIONS = {
     new Option('--workflows <dir>', 'folder with the workflows that this one runs as children'),
   ],
   data: () => [new Option('--data <dir>', 'folder in which runs are kept').default('./.heddle')],
+  postgres: () => [
+    new Option('--postgres <url>', 'PostgreSQL database in which runs on Temporal are kept').conflicts(
+      'data',
+    ),
+  ],
+  runtime: () => [
+    new Option('--runtime <name>', 'where runs run: in this process, or on a Temporal server')
+      .choices(['local', 'temporal'])
+      .default('local'),
+  ],
+  server: () => [
+    new Option('--address <host:port>', 'the Temporal server: else TEMPORAL_ADDRESS, else 127.0.0.1:7233'),
+    new Option('--namespace <name>', 'on the server: else TEMPORAL_NAMESPACE, else default'),
+    new Option('--queue <name>', 'task queues of runs on Temporal begin with it: else heddle'),
+  ],
+  worker: () => [
+    new Option('--no-worker', 'leave the work on Temporal to other processes: else this one helps'),
+  ],
   compat: () => [
     new Option('--compat', 'read unknown references and edges as older engines do, with warnings').default(
       false,

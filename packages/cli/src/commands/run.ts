@@ -9,23 +9,37 @@ import { jsonSource } from '../input/json-source.ts';
 import { mocksOf } from '../input/mocks.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
+import { isOnTemporal } from '../place.ts';
 import { preflight } from '../preflight.ts';
+import { styleFor } from '../render/style.ts';
 import { refuse } from '../refuse.ts';
 import type { RunOptions } from '../run-options.ts';
 
 /** Runs a workflow from its file: the file is the version that runs. */
 export async function run(io: Io, file: string, options: RunOptions): Promise<number> {
+  const elsewhere = runsElsewhere(io, options);
   const read = await readWorkflow(file, options);
   if (!read.plan) return refuse(io, read, options);
   const { plan } = read;
   const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
   const { env, mocks } = await surroundings(options);
-  if (!options.json) preflight(io, { ...options, file: read, plan, env, mocks });
-  return withEngine(io, { data: options.data, env, takeUp: false }, async (engine) => {
+  if (!options.json) preflight(io, { ...options, file: read, plan, env: elsewhere ? undefined : env, mocks });
+  return withEngine(io, { ...options, env, takeUp: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file });
     const handle = await engine.start({ plan }, input, executeOptions(options, mocks));
     return drive(io, engine, handle, { ...options, plan, file, envOptions: envOptions(options), mocks });
   });
+}
+
+/** True when only workers of other processes run the run. Says then, for people, that values given here do not reach them. */
+export function runsElsewhere(io: Io, options: RunOptions): boolean {
+  const elsewhere = isOnTemporal(options) && options.worker === false;
+  const given = options.env.length + options.envFile.length > 0;
+  if (elsewhere && given && !options.json) {
+    const mark = styleFor(io.stderr).yellow('!');
+    io.stderr.write(`${mark} Workers have their own environment: values of --env do not reach them.\n`);
+  }
+  return elsewhere;
 }
 
 /** Environment values and mocks as the options give them. */

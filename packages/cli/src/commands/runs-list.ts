@@ -2,30 +2,30 @@ import type { ListQuery, RunDetail } from '@heddle/engine';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
+import { storeName, withReader } from '../place.ts';
+import type { StoreOptions } from '../place.ts';
 import { duration, localTime } from '../render/format.ts';
 import { statusText } from '../render/status.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { clip, table } from '../render/table.ts';
 import { shortId } from '../run-id.ts';
-import { withVisitor } from '../with-visitor.ts';
 
-export interface ListOptions {
+export interface ListOptions extends StoreOptions {
   status: NonNullable<ListQuery['status']>;
   workflow?: string;
   limit: number;
   cursor?: string;
   json: boolean;
-  data: string;
 }
 
 const WIDEST_NAME = 32;
 
 /** Lists the runs of a data folder, newest first. */
 export async function listRuns(io: Io, options: ListOptions): Promise<number> {
-  const { status, workflow, limit, cursor, data } = options;
-  const page = await withVisitor(data, (visitor) =>
-    visitor.listRuns({
+  const { status, workflow, limit, cursor } = options;
+  const page = await withReader(options, (reader) =>
+    reader.listRuns({
       limit,
       ...(status.length > 0 && { status }),
       ...(workflow !== undefined && { workflowId: workflow }),
@@ -41,7 +41,7 @@ function report(io: Io, page: { runs: RunDetail[]; nextCursor: string | null }, 
   const style = styleFor(io.stdout);
   if (page.runs.length === 0) {
     const filtered = options.status.length > 0 || options.workflow !== undefined;
-    io.stderr.write(`No ${filtered ? 'such ' : ''}runs in ${options.data}.\n`);
+    io.stderr.write(`No ${filtered ? 'such ' : ''}runs in ${storeName(options)}.\n`);
     return;
   }
   const head = ['RUN', 'WORKFLOW', 'STATUS', 'STARTED', 'TOOK'].map((title) => style.dim(title));

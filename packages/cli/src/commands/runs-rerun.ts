@@ -5,12 +5,12 @@ import { deployChildren } from '../input/children.ts';
 import { jsonSource } from '../input/json-source.ts';
 import { readWorkflow } from '../input/workflow-file.ts';
 import type { Io } from '../io.ts';
+import { withReader } from '../place.ts';
 import { preflight } from '../preflight.ts';
 import { refuse } from '../refuse.ts';
 import { findRunId } from '../run-id.ts';
 import type { RunOptions } from '../run-options.ts';
-import { withVisitor } from '../with-visitor.ts';
-import { envOptions, executeOptions, surroundings } from './run.ts';
+import { envOptions, executeOptions, runsElsewhere, surroundings } from './run.ts';
 
 export type RerunOptions = RunOptions & { from: string };
 
@@ -20,18 +20,19 @@ export async function rerun(
   given: { run: string; file: string | undefined },
   options: RerunOptions,
 ): Promise<number> {
-  const { data } = options;
-  const earlier = await withVisitor(data, async (visitor) => {
-    const runId = await findRunId(visitor, given.run, data);
-    return { runId, plan: await visitor.planOf(runId) };
+  const elsewhere = runsElsewhere(io, options);
+  const earlier = await withReader(options, async (reader) => {
+    const runId = await findRunId(reader, given.run, options);
+    return { runId, plan: await reader.planOf(runId) };
   });
   const read = given.file === undefined ? undefined : await readWorkflow(given.file, options);
   if (read && !read.plan) return refuse(io, read, options);
   const plan: Plan = read?.plan ?? earlier.plan;
   const { env, mocks } = await surroundings(options);
-  if (read && !options.json) preflight(io, { ...options, file: read, plan, env, mocks });
+  if (read && !options.json)
+    preflight(io, { ...options, file: read, plan, env: elsewhere ? undefined : env, mocks });
   const input = options.input === undefined ? undefined : await jsonSource(io, '--input', options.input);
-  return withEngine(io, { data, env, takeUp: false }, async (engine) => {
+  return withEngine(io, { ...options, env, takeUp: false }, async (engine) => {
     await deployChildren(io, engine, { ...options, file: given.file });
     const handle = await engine.runFromBlock(earlier.runId, options.from, {
       ...executeOptions(options, mocks),

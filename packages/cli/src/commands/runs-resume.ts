@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import type { Engine, RunHandle } from '@heddle/engine';
-import type { Visitor } from '@heddle/engine/visit';
+import type { RunReader, Visitor } from '@heddle/engine/visit';
 import { drive } from '../drive.ts';
 import { withEngine } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
@@ -8,6 +8,8 @@ import { envValues } from '../input/env-values.ts';
 import { jsonSource } from '../input/json-source.ts';
 import type { Io } from '../io.ts';
 import { ELSEWHERE, orElsewhere } from '../owner.ts';
+import { isOnTemporal, withReader } from '../place.ts';
+import type { PlaceOptions } from '../place.ts';
 import { shellQuote } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import type { RunOptions } from '../run-options.ts';
@@ -17,9 +19,10 @@ import { withVisitor } from '../with-visitor.ts';
 import { envOptions } from './run.ts';
 import { followRun } from './runs-tail.ts';
 
-export type ResumeOptions = Pick<RunOptions, 'input' | 'env' | 'envFile' | 'data' | 'json' | 'select'> & {
-  point?: string;
-};
+export type ResumeOptions = Pick<RunOptions, 'input' | 'env' | 'envFile' | 'json' | 'select'> &
+  PlaceOptions & {
+    point?: string;
+  };
 
 const ANSWER_MS = 10_000;
 
@@ -34,14 +37,15 @@ interface Request {
 export async function resumeRun(io: Io, given: string, options: ResumeOptions): Promise<number> {
   const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
   const env = await envValues(options, readEnv());
-  const { request, plan } = await withVisitor(options.data, async (visitor) => {
-    const runId = await findRunId(visitor, given, options.data);
-    const token = await pointOf(visitor, runId, options);
-    return { request: { runId, token, input }, plan: await visitor.planOf(runId) };
+  isOnTemporal(options);
+  const { request, plan } = await withReader(options, async (reader) => {
+    const runId = await findRunId(reader, given, options);
+    const token = await pointOf(reader, runId, options);
+    return { request: { runId, token, input }, plan: await reader.planOf(runId) };
   });
   const sinceMs = Date.now();
   const exit = await orElsewhere(() =>
-    withEngine(io, { data: options.data, env, takeUp: true }, async (engine) => {
+    withEngine(io, { ...options, env, takeUp: true }, async (engine) => {
       const handle = await goOn(engine, request, options.select);
       return drive(io, engine, handle, {
         ...options,
@@ -57,11 +61,11 @@ export async function resumeRun(io: Io, given: string, options: ResumeOptions): 
 
 /** The token of the pause to answer. Throws a usage error that lists the open ones when it is not clear which. */
 async function pointOf(
-  visitor: Visitor,
+  reader: RunReader,
   runId: string,
   { point, input }: ResumeOptions,
 ): Promise<string | undefined> {
-  const run = await visitor.getRun(runId);
+  const run = await reader.getRun(runId);
   if (run.endedAt !== null) throw new UsageError(`Run ${shortId(runId)} has ended: it is ${run.status}.`);
   const open = run.pauses.filter(({ kind }) => kind === 'human');
   if (point !== undefined) return open.find(({ token }) => token.startsWith(point))?.token ?? point;

@@ -4,6 +4,8 @@ import type { ShownLog } from '@heddle/engine/visit';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
+import { withReader } from '../place.ts';
+import type { StoreOptions } from '../place.ts';
 import { failureLines } from '../render/failure.ts';
 import { localTime, duration, plural } from '../render/format.ts';
 import { logRows } from '../render/logs.ts';
@@ -13,23 +15,21 @@ import { safeLine, styleFor } from '../render/style.ts';
 import type { Style } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import { findRunId, shortId } from '../run-id.ts';
-import { withVisitor } from '../with-visitor.ts';
 
-export interface ShowOptions {
+export interface ShowOptions extends StoreOptions {
   json: boolean;
-  data: string;
 }
 
 const MOST_LOGS = 60;
 
 /** Shows a run with its blocks, also while another process runs it. */
 export async function showRun(io: Io, given: string, options: ShowOptions): Promise<number> {
-  const found = await withVisitor(options.data, async (visitor) => {
-    const runId = await findRunId(visitor, given, options.data);
+  const found = await withReader(options, async (reader) => {
+    const runId = await findRunId(reader, given, options);
     const [run, logs, plan] = await Promise.all([
-      visitor.getRun(runId),
-      visitor.getLogs(runId),
-      visitor.planOf(runId),
+      reader.getRun(runId),
+      reader.getLogs(runId),
+      reader.planOf(runId),
     ]);
     return { run, logs, plan };
   });
@@ -41,10 +41,10 @@ export async function showRun(io: Io, given: string, options: ShowOptions): Prom
 function report(
   io: Io,
   { run, logs, plan }: { run: RunDetail; logs: ShownLog[]; plan: Plan },
-  { data }: ShowOptions,
+  options: ShowOptions,
 ): void {
   const style = styleFor(io.stdout);
-  const context = { runId: run.runId, data, plan, file: undefined, style };
+  const context = { ...options, runId: run.runId, plan, file: undefined, style };
   const shown = logs.slice(0, MOST_LOGS);
   const rest = logs.length - shown.length;
   const lines = [

@@ -1,21 +1,22 @@
 import type { RunResource } from '@heddle/engine';
+import type { RunReader } from '@heddle/engine/visit';
 import { show } from '../drive.ts';
 import { exitOf } from '../exit-code.ts';
 import type { Io } from '../io.ts';
+import { withReader } from '../place.ts';
+import type { PlaceOptions } from '../place.ts';
 import { drawEvents, openView } from '../live/watch.ts';
 import { findRunId } from '../run-id.ts';
-import { withVisitor } from '../with-visitor.ts';
 
-export interface TailOptions {
+export interface TailOptions extends PlaceOptions {
   json: boolean;
-  data: string;
 }
 
 /** Follows a run that another process runs; ends with it, or when a person is needed or nobody runs it any more. */
 export async function tailRun(io: Io, given: string, options: TailOptions): Promise<number> {
-  return withVisitor(options.data, async (visitor) => {
-    const runId = await findRunId(visitor, given, options.data);
-    return followRun(io, visitor, { runId, ...options, envOptions: [] });
+  return withReader(options, async (reader) => {
+    const runId = await findRunId(reader, given, options);
+    return followRun(io, reader, { runId, ...options, envOptions: [] });
   });
 }
 
@@ -25,17 +26,15 @@ interface FollowOptions extends TailOptions {
   select?: readonly string[];
 }
 
-type Followed = Parameters<Parameters<typeof withVisitor>[1]>[0];
-
 /** Shows a run of another process from its beginning to its rest, and gives the exit code. */
-export async function followRun(io: Io, visitor: Followed, options: FollowOptions): Promise<number> {
+export async function followRun(io: Io, reader: RunReader, options: FollowOptions): Promise<number> {
   const { runId, json, select } = options;
-  const plan = await visitor.planOf(runId);
-  const events = visitor.follow(runId);
+  const plan = await reader.planOf(runId);
+  const events = reader.follow(runId);
   let blocks = 0;
   if (json) for await (const _ of events);
   else blocks = await drawEvents(openView(io, { plan, runId }), events);
-  const { pauses, suspended, ...run } = await visitor.getRun(runId, {
+  const { pauses, suspended, ...run } = await reader.getRun(runId, {
     ...(select && select.length > 0 && { select }),
   });
   show(io, resourceOf(run), { ...options, plan, file: undefined, blocks, pauses, suspended });

@@ -53,6 +53,8 @@ export interface Following {
   sinceMs: number;
   /** Settles when the run rests or has ended. */
   result: Promise<unknown>;
+  /** Other processes tell of the run, by what they store: the last of it may be there before it has been heard. */
+  isElsewhere?: boolean;
 }
 
 /** How long nothing has to be heard of a run that rests before it is taken to have said everything. */
@@ -60,10 +62,26 @@ const QUIET_MS = 50;
 const QUIET = Symbol('quiet');
 
 /**
- * Events of a run of this process until its result is there, with what had happened before anybody listened. Some come
- * twice: the run's logs fill in what events cannot tell.
+ * Events of a run until its result is there, with what had happened before anybody listened. Some come twice: the run's
+ * logs fill in what events cannot tell.
  */
 export async function* eventsUntil(
+  engine: Engine,
+  handle: RunHandle,
+  following: Following,
+): AsyncGenerator<RunEvent> {
+  yield* heardUntil(engine, handle, following);
+  if (following.isElsewhere) yield* logged(engine, handle, following.sinceMs);
+}
+
+async function* logged(engine: Engine, { runId }: RunHandle, sinceMs: number): AsyncGenerator<RunEvent> {
+  for (const log of await engine.getLogs(runId)) {
+    const old = log.status === 'paused' ? log.startedMs < sinceMs : (log.endedMs ?? sinceMs) < sinceMs;
+    if (!old) yield eventOf(log);
+  }
+}
+
+async function* heardUntil(
   engine: Engine,
   handle: RunHandle,
   { sinceMs, result }: Following,
@@ -80,10 +98,7 @@ export async function* eventsUntil(
     const events = handle.events()[Symbol.asyncIterator]();
     // Listening begins with the first call, so nothing falls between the logs and it.
     let next = events.next();
-    for (const log of await engine.getLogs(handle.runId)) {
-      const old = log.status === 'paused' ? log.startedMs < sinceMs : (log.endedMs ?? sinceMs) < sinceMs;
-      if (!old) yield eventOf(log);
-    }
+    yield* logged(engine, handle, sinceMs);
     for (;;) {
       const item = await Promise.race([next, quiet()]);
       if (item === QUIET) return;

@@ -1,3 +1,4 @@
+import type { PlaceOptions, StoreOptions } from '../place.ts';
 import { shortId } from '../run-id.ts';
 import { shellQuote } from './format.ts';
 
@@ -5,16 +6,39 @@ import { shellQuote } from './format.ts';
 export const DEFAULT_DATA = './.heddle';
 
 /** What a command that is shown to be copied needs beside its own words. */
-export interface CommandContext {
+export interface CommandContext extends PlaceOptions {
   runId: string;
-  data: string;
   /** Names of the environment values the run uses, as options to repeat: `--env-file .env`, `--env NAME`. */
   envOptions?: readonly string[];
 }
 
 /** A command line on a run, ready to be copied into a shell. */
 export function runsCommand(verb: string, context: CommandContext, ...more: readonly string[]): string {
-  const data = context.data === DEFAULT_DATA ? [] : ['--data', context.data];
-  const words = ['heddle', 'runs', verb, shortId(context.runId), ...more, ...data];
+  const where = MOVING.has(verb) ? runtimeWords(context) : [];
+  const words = ['heddle', 'runs', verb, shortId(context.runId), ...more, ...where, ...storeWords(context)];
   return words.map(shellQuote).join(' ');
+}
+
+/** Verbs that make a run move, and have to know where it runs. */
+const MOVING = new Set(['resume', 'rerun']);
+
+/** Options that name where runs are recorded. A database's URL may hold a password, and is left to be filled in. */
+function storeWords({ data, postgres }: StoreOptions): string[] {
+  if (postgres !== undefined) return ['--postgres', 'URL'];
+  return data === DEFAULT_DATA ? [] : ['--data', data];
+}
+
+/** Options that name where runs run; what comes from the environment is left to it. */
+export function runtimeWords(options: PlaceOptions): string[] {
+  const { runtime, address, namespace, queue, worker, postgres } = options;
+  // Runs in a database are runs on Temporal, whatever a command that only reads them was told.
+  if (runtime !== 'temporal' && postgres === undefined) return [];
+  return [
+    '--runtime',
+    'temporal',
+    ...(address === undefined ? [] : ['--address', address]),
+    ...(namespace === undefined ? [] : ['--namespace', namespace]),
+    ...(queue === undefined ? [] : ['--queue', queue]),
+    ...(worker === false ? ['--no-worker'] : []),
+  ];
 }

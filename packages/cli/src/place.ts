@@ -1,0 +1,49 @@
+import type { RunReader } from '@heddle/engine/visit';
+import { UsageError } from './usage-error.ts';
+
+/** Where runs are recorded: a data folder, or a PostgreSQL database in its place. */
+export interface StoreOptions {
+  data: string;
+  /** URL of the database. It may hold a password: never shown. */
+  postgres?: string;
+}
+
+/** Where runs run, and where they are recorded. */
+export interface PlaceOptions extends StoreOptions {
+  runtime?: 'local' | 'temporal';
+  /** `host:port` of the Temporal server. */
+  address?: string;
+  namespace?: string;
+  queue?: string;
+  /** False: other processes run the runs. */
+  worker?: boolean;
+}
+
+/** True when the options say that runs run on Temporal. Throws a usage error for options that mean nothing elsewhere. */
+export function isOnTemporal(options: PlaceOptions): boolean {
+  if (options.runtime === 'temporal') return true;
+  const { address, namespace, queue, postgres, worker } = options;
+  const given = { address, namespace, queue, postgres, 'no-worker': worker === false ? '' : undefined };
+  const [stranger] = Object.entries(given).filter(([, value]) => value !== undefined);
+  if (stranger) throw new UsageError(`--${stranger[0]} is for runs on Temporal.`, 'Add --runtime temporal.');
+  return false;
+}
+
+/** Hands a reader of recorded runs to `use`, and closes it whatever happens. */
+export async function withReader<T>(
+  { data, postgres }: StoreOptions,
+  use: (reader: RunReader) => Promise<T>,
+): Promise<T> {
+  const { visitData, visitPostgres } = await import('@heddle/engine/visit');
+  const reader = postgres === undefined ? visitData(data) : await visitPostgres({ url: postgres });
+  try {
+    return await use(reader);
+  } finally {
+    await reader.close();
+  }
+}
+
+/** The place of the runs, in words for people. */
+export function storeName({ data, postgres }: StoreOptions): string {
+  return postgres === undefined ? data : 'the database';
+}

@@ -1,0 +1,88 @@
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import type { Io } from './io.ts';
+import { runOptions } from './run-options.ts';
+
+type Done = (exit: number) => void;
+
+const ROLES = ['engine', 'effects', 'segments'] as const;
+
+/** `heddle worker` and `heddle dev`: processes that run what others start on Temporal. */
+export function declareTemporal(program: Command, io: Io, done: Done): void {
+  declareWorker(program, io, done);
+  declareDev(program, io, done);
+}
+
+function declareWorker(program: Command, io: Io, done: Done): void {
+  const command = program
+    .command('worker')
+    .summary('Run what is started on Temporal, until it is told to stop.')
+    .description(
+      'Runs what is started on Temporal, until SIGTERM or Ctrl-C: then it begins nothing new, and blocks that run may ' +
+        'finish. A second signal ends it at once. All processes of a deployment name the same queue and the same records.',
+    );
+  for (const option of [
+    ...runOptions('server', 'data', 'postgres', 'env'),
+    new Option('--roles <list>', `what it takes on, with commas: ${ROLES.join(', ')}; else all`).argParser(
+      roles,
+    ),
+    new Option('--health <host:port>', 'answer questions about its health there, over HTTP'),
+    graceOption(),
+    new Option('--json', 'say on stdout that it is ready as one line of JSON').default(false),
+  ]) {
+    command.addOption(option);
+  }
+  command.action(async (options) => {
+    const { worker } = await import('./commands/worker.ts');
+    done(await worker(io, options));
+  });
+}
+
+function declareDev(program: Command, io: Io, done: Done): void {
+  const command = program
+    .command('dev')
+    .summary('Start a Temporal server for development, and a worker.')
+    .description(
+      'Starts a Temporal server for development, whose database is kept in the data folder, and a worker, until Ctrl-C. ' +
+        'Uses the server at TEMPORAL_ADDRESS instead when that is set. The command that starts a server is found ' +
+        'through TEMPORAL_CLI, on PATH or in a cache; else it is built with Go or downloaded.',
+    );
+  const [, namespace, queue] = runOptions('server') as [Option, Option, Option];
+  for (const option of [
+    new Option('--port <number>', 'of the server').argParser(port).default(7233),
+    namespace,
+    queue,
+    ...runOptions('data', 'env'),
+    graceOption(),
+    new Option('--json', 'say on stdout where things are as one line of JSON').default(false),
+  ]) {
+    command.addOption(option);
+  }
+  command.action(async (options) => {
+    const { dev } = await import('./commands/dev.ts');
+    done(await dev(io, options));
+  });
+}
+
+function graceOption(): Option {
+  return new Option('--grace <seconds>', 'how long blocks that run may go on after the first signal')
+    .default(30)
+    .argParser((text: string) => {
+      const seconds = Number(text);
+      if (text.trim() !== '' && Number.isFinite(seconds) && seconds >= 0) return seconds;
+      throw new InvalidArgumentError('It is a number of seconds from 0 on.');
+    });
+}
+
+function roles(text: string): string[] {
+  const given = text.split(',').map((role) => role.trim());
+  const unknown = given.find((role) => !ROLES.some((each) => each === role));
+  if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${ROLES.join(', ')}.`);
+  return [...new Set(given)];
+}
+
+function port(text: string): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number > 0 && number < 65_536) return number;
+  throw new InvalidArgumentError('It is a whole number from 1 to 65535.');
+}

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import type { ServerOptions } from '@heddle/temporal';
+import type { Env } from '../env.ts';
+import type { PlaceOptions } from '../place.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** Where a server is when nobody says so. */
+export const DEFAULTS = { address: '127.0.0.1:7233', namespace: 'default', queue: 'heddle' } as const;
+
+/** The server that the options name, and what they leave open by the variables of Temporal's own tools. Throws usage errors. */
+export function serverOf(
+  { address, namespace }: Pick<PlaceOptions, 'address' | 'namespace'>,
+  env: Env,
+): ServerOptions & { address: string; namespace: string } {
+  const value = (name: string): string | undefined => env.value(name) || undefined;
+  const found = address ?? value('TEMPORAL_ADDRESS') ?? DEFAULTS.address;
+  if (!/^[^\s/]+:\d+$/.test(found)) {
+    const source = address === undefined ? 'TEMPORAL_ADDRESS' : '--address';
+    throw new UsageError(`${source} ${found} is no address.`, 'Give it as HOST:PORT.');
+  }
+  const apiKey = value('TEMPORAL_API_KEY');
+  const tls = tlsOf(value);
+  return {
+    address: found,
+    namespace: namespace ?? value('TEMPORAL_NAMESPACE') ?? DEFAULTS.namespace,
+    ...(apiKey !== undefined && { apiKey }),
+    ...(tls !== undefined && { tls }),
+  };
+}
+
+type Value = (name: string) => string | undefined;
+
+function tlsOf(value: Value): ServerOptions['tls'] {
+  const ca = pem('TEMPORAL_TLS_SERVER_CA_CERT', value);
+  const certificate = pem('TEMPORAL_TLS_CLIENT_CERT', value);
+  const key = pem('TEMPORAL_TLS_CLIENT_KEY', value);
+  const serverName = value('TEMPORAL_TLS_SERVER_NAME');
+  if ((certificate === undefined) !== (key === undefined)) {
+    throw new UsageError(
+      'Of the certificate that this client shows to the server, one half is missing.',
+      'TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH belong together, or …_DATA of both.',
+    );
+  }
+  const wanted = flag('TEMPORAL_TLS', value);
+  if (wanted === false) return false;
+  if (!ca && !certificate && serverName === undefined) return wanted;
+  return {
+    ...(ca && { ca }),
+    ...(certificate && { certificate }),
+    ...(key && { key }),
+    ...(serverName !== undefined && { serverName }),
+  };
+}
+
+/** What stands in PEM in the variable `…_DATA`, or in the file that `…_PATH` names. */
+function pem(name: string, value: Value): Buffer | undefined {
+  const data = value(`${name}_DATA`);
+  if (data !== undefined) return Buffer.from(data);
+  const path = value(`${name}_PATH`);
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path);
+  } catch (error) {
+    throw new UsageError(`${name}_PATH names a file that cannot be read: ${(error as Error).message}`);
+  }
+}
+
+function flag(name: string, value: Value): boolean | undefined {
+  const text = value(name)?.toLowerCase();
+  if (text === undefined) return undefined;
+  if (['1', 'true'].includes(text)) return true;
+  if (['0', 'false'].includes(text)) return false;
+  throw new UsageError(`${name} is neither true nor false.`);
+}
