@@ -16,6 +16,8 @@ export class Course {
   private seq: number;
   private tip: string;
   private unwritten: OrderItem[] = [];
+  /** Characters that `unwritten` takes in whatever is told of it. */
+  weight = 0;
 
   constructor({ skeleton, begin }: Pick<RunInput, 'skeleton' | 'begin'>) {
     const carried = 'carried' in begin ? begin.carried : undefined;
@@ -46,7 +48,9 @@ export class Course {
     });
     const taken = events.length - skip.length;
     if (taken > 0) {
-      this.unwritten.push({ seq: this.seq + 1, id, chunk, ...(skip.length > 0 && { skip }) });
+      const item = { seq: this.seq + 1, id, chunk, ...(skip.length > 0 && { skip }) };
+      this.unwritten.push(item);
+      this.weight += JSON.stringify(item).length;
       this.seq += taken;
       this.tip = id;
     }
@@ -84,6 +88,7 @@ export class Course {
   /** The store has everything up to `position`. */
   written({ seq }: Position): void {
     this.unwritten = this.unwritten.filter((item) => item.seq > seq);
+    this.weight = this.unwritten.reduce((sum, item) => sum + JSON.stringify(item).length, 0);
   }
 
   carried(): Carried {

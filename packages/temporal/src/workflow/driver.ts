@@ -20,6 +20,9 @@ export interface DriverParts {
   quiet: () => boolean;
 }
 
+/** Characters of news that may go out with the activities of one turn of the loop; more is written down first. */
+const MOST_TOLD = 65_536;
+
 /**
  * The event loop of a run: feeds what happens to the machine and has carried out what follows. There are no rules here.
  *
@@ -42,6 +45,8 @@ export async function drive(parts: DriverParts): Promise<Carried | undefined> {
       await parts.settle();
       return course.carried();
     }
+    // Each activity is told of all that is not written yet.
+    if (course.weight * commands.length > MOST_TOLD) await parts.settle();
     const { spent } = work;
     work.perform(budget === 'gone' ? commands.filter(isNoWork) : commands);
     commands = [];
