@@ -24,7 +24,7 @@ export async function cancelRun(io: Io, given: string, options: CancelOptions): 
   const runId = await withReader(options, (reader) => findRunId(reader, given, options));
   const here = await orElsewhere(() =>
     // A worker here would run what others are to run, without their environment.
-    withEngine(io, { ...options, worker: false, env: {}, takeUp: false }, (engine) => {
+    withEngine(io, { ...options, ...(onTemporal && { worker: false }), env: {}, takeUp: false }, (engine) => {
       const cancelled = engine.cancel(runId, options.reason);
       return onTemporal ? within(cancelled) : cancelled;
     }),

@@ -1,0 +1,193 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { heddle, startHeddle, steady } from '../support/heddle.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { code, start } from '../support/workflow-file.ts';
+import type { DrawnWorkflow } from '../support/workflow-file.ts';
+import { ON_TEMPORAL, placeOn } from './cli.ts';
+
+const ADD: DrawnWorkflow = {
+  blocks: { s: start(), add: code('console.log("adding");\nreturn <start.a> + <start.b>;', { name: 'Add' }) },
+  edges: ['s > add'],
+};
+const NAP: DrawnWorkflow = {
+  blocks: { s: start(), nap: { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } } },
+  edges: ['s > nap'],
+};
+const ASK: DrawnWorkflow = {
+  blocks: {
+    s: start(),
+    ask: {
+      type: 'human_in_the_loop',
+      name: 'Approve',
+      fields: { inputFormat: [{ id: 'a', name: 'ok', type: 'boolean' }] },
+    },
+    end: code('return <approve.ok>', { name: 'End' }),
+  },
+  edges: ['s > ask', 'ask > end'],
+};
+
+describeTemporal('heddle run', (server) => {
+  it('runs a file with a worker of its own: output on stdout, progress on stderr, as in one process', async () => {
+    const place = placeOn(server, ADD);
+    const input = ['--input', '{"a": 1, "b": 2}'];
+    const [there, here] = [
+      await place.run(...input),
+      await heddle(['run', 'flow.json', ...input, '--data', 'local'], { cwd: place.cwd }),
+    ];
+    expect(there.stdout).toBe('{\n  "result": 3,\n  "stdout": "adding"\n}\n');
+    expect({ ...there, stderr: steady(there.stderr) }).toEqual({ ...here, stderr: steady(here.stderr) });
+    expect(there.exit).toBe(0);
+    expect(await place.runs()).toMatchObject([{ status: 'completed' }]);
+  });
+
+  it('exits with 1 for a block that fails, and says which and how to go on, on Temporal', async () => {
+    const place = placeOn(server, {
+      blocks: { s: start(), bad: code('throw new Error("no luck")', { name: 'Bad' }) },
+      edges: ['s > bad'],
+    });
+    const { exit, stdout, stderr } = await place.run();
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(stderr).toContain('no luck');
+    expect(steady(stderr)).toMatch(
+      /heddle runs rerun RUN --from Bad flow.json --runtime temporal --address /,
+    );
+  });
+
+  it('with --json prints the run and nothing else, with the values that were asked for', async () => {
+    const { exit, stdout, stderr } = await placeOn(server, ADD).run(
+      '--json',
+      '--input',
+      '{"a": 2, "b": 2}',
+      '--select',
+      'add.result',
+    );
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    expect(JSON.parse(stdout)).toMatchObject({
+      data: { status: 'completed', output: { result: 4 }, blockOutputs: { 'add.result': 4 } },
+    });
+  });
+
+  it('takes environment, mocks and children from its options', async () => {
+    const place = placeOn(server, {
+      blocks: {
+        s: start(),
+        agent: { type: 'agent', name: 'Agent' },
+        child: { type: 'workflow', name: 'Child', fields: { workflowId: 'kid' } },
+        end: code('return [{{KEY}}, <agent.content>, <child.result>]', { name: 'End' }),
+      },
+      edges: ['s > agent', 'agent > child', 'child > end'],
+    });
+    const kid = {
+      workflow: { id: 'kid', name: 'Kid' },
+      state: { blocks: { s: { type: 'start_trigger', name: 'Start' } }, edges: [] },
+    };
+    writeFileSync(join(place.cwd, 'kid.json'), JSON.stringify(kid));
+    const { exit, stdout, stderr } = await place.run(
+      ...['--env', 'KEY=key-1234567', '--mock', 'agent={"content": "hi"}', '--workflows', '.'],
+    );
+    expect(exit, stderr).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ result: ['«redacted:KEY»', 'hi', {}] });
+  });
+
+  it('fails a run that takes too long, with 1', async () => {
+    const { exit, stderr } = await placeOn(server, NAP).run('--timeout', '1');
+    expect(exit).toBe(1);
+    expect(stderr).toContain('RUN_TIMEOUT');
+  });
+
+  it('is cancelled by Ctrl-C, with 4', async () => {
+    const place = placeOn(server, NAP);
+    const command = place.start(['run', 'flow.json', ...ON_TEMPORAL]);
+    await command.until('‖ Nap');
+    command.child.kill('SIGINT');
+    const { exit, stdout, stderr } = await command.ended;
+    expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
+    expect(stderr).toContain('Cancelling …');
+    expect(await place.runs()).toMatchObject([{ status: 'cancelled' }]);
+  });
+
+  it('exits with 3 when a person is needed; the command that it shows goes on with the run', async () => {
+    const place = placeOn(server, ASK);
+    const asked = await place.run();
+    expect(asked.exit).toBe(3);
+    const [, command = ''] = /→ heddle (runs resume .*)/.exec(asked.stderr) ?? [];
+    expect(command).toContain('--runtime temporal --address');
+    const [, verb, runId = '', , , ...rest] = command.split(' ');
+    const { exit, stdout, stderr } = await heddle(
+      ['runs', verb ?? '', runId, '--input', '{"ok": true}', ...rest],
+      { cwd: place.cwd },
+    );
+    expect(JSON.parse(stdout || '0'), stderr).toMatchObject({ result: true });
+    expect(exit).toBe(0);
+  });
+});
+
+describeTemporal('what stands against a run', (server) => {
+  const refused = async (args: readonly string[], env: { [name: string]: string } = {}) => {
+    const { cwd } = placeOn(server, ADD);
+    return heddle(['run', 'flow.json', ...args], { cwd, env });
+  };
+
+  it.each([
+    [
+      'a server that nobody has',
+      [...ON_TEMPORAL, '--address', '127.0.0.1:9'],
+      '127.0.0.1:9 cannot be reached',
+    ],
+    [
+      'a namespace that is missing',
+      [...ON_TEMPORAL, '--address', server.address, '--namespace', 'nowhere'],
+      'The namespace "nowhere"',
+    ],
+    ['an address that is none', [...ON_TEMPORAL, '--address', 'here'], 'Give it as HOST:PORT.'],
+    ['an option of Temporal alone', ['--queue', 'q'], 'Add --runtime temporal.'],
+    ['workers that are asked for nowhere', ['--no-worker'], '--no-worker is for runs on Temporal.'],
+    [
+      'two places of records',
+      [...ON_TEMPORAL, '--postgres', 'postgresql://x', '--data', 'd'],
+      'cannot be used with',
+    ],
+    ['an unknown runtime', ['--runtime', 'cloud'], 'Allowed choices are local, temporal'],
+  ])('%s is said, with 2', async (_, args, said) => {
+    const { exit, stdout, stderr } = await refused(args);
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+
+  it.each([
+    [{ TEMPORAL_ADDRESS: '127.0.0.1:9' }, '127.0.0.1:9 cannot be reached'],
+    [{ TEMPORAL_ADDRESS: server.address, TEMPORAL_NAMESPACE: 'nowhere' }, 'The namespace "nowhere"'],
+    [{ TEMPORAL_TLS: 'perhaps' }, 'TEMPORAL_TLS is neither true nor false.'],
+    [{ TEMPORAL_TLS_CLIENT_KEY_DATA: 'x' }, 'one half is missing'],
+    [{ TEMPORAL_TLS_SERVER_CA_CERT_PATH: 'no-such.pem' }, 'cannot be read'],
+  ])('the environment says where the server is: %j', async (env, said) => {
+    const { exit, stderr } = await refused(ON_TEMPORAL, env);
+    expect(exit).toBe(2);
+    expect(stderr).toContain(said);
+  });
+
+  it('with --json is JSON on stderr', async () => {
+    const { exit, stderr } = await refused([...ON_TEMPORAL, '--address', '127.0.0.1:9', '--json']);
+    expect(exit).toBe(2);
+    expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'RUNTIME_UNREACHABLE' } });
+  });
+
+  it('a data folder that another process has alone is named, with 2', async () => {
+    const place = placeOn(server, NAP);
+    const owner = startHeddle(['run', 'flow.json'], { cwd: place.cwd });
+    await owner.until('‖ Nap');
+    const { exit, stderr } = await place.run();
+    expect(exit).toBe(2);
+    expect(stderr).toContain(`process ${owner.child.pid}`);
+  });
+});
+
+describe('the options of Temporal', () => {
+  it.each(['run', 'worker', 'dev'])('are in the help of %s', async (command) => {
+    const { exit, stdout } = await heddle(['help', command]);
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/--queue/);
+  });
+});

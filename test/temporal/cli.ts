@@ -1,0 +1,45 @@
+import { randomUUID } from 'node:crypto';
+import { join } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle } from '../support/heddle.ts';
+import type { Ended, HeddleOptions, Started } from '../support/heddle.ts';
+import { workflowFile } from '../support/workflow-file.ts';
+import type { DrawnWorkflow } from '../support/workflow-file.ts';
+
+/** A folder with a workflow in `flow.json`, and commands in it that use one server and a queue of their own. */
+export interface Place {
+  cwd: string;
+  queue: string;
+  /** `--address`, `--namespace`, `--queue`. */
+  server: readonly string[];
+  run(...args: string[]): Promise<Ended>;
+  start(command: readonly string[], options?: HeddleOptions): Started;
+  /** Every run of the folder, newest first. */
+  runs(): Promise<{ runId: string; status: string }[]>;
+}
+
+/** What a command needs to run things on Temporal. */
+export const ON_TEMPORAL = ['--runtime', 'temporal'] as const;
+
+/** A new place on the server. */
+export function placeOn(
+  { address, namespace }: { address: string; namespace: string },
+  drawn: DrawnWorkflow,
+): Place {
+  const cwd = dataFolder();
+  const queue = `cli-${randomUUID()}`;
+  const server = ['--address', address, '--namespace', namespace, '--queue', queue];
+  writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn), null, 2));
+  return {
+    cwd,
+    queue,
+    server,
+    run: (...args) => heddle(['run', 'flow.json', ...ON_TEMPORAL, ...server, ...args], { cwd }),
+    start: (command, options) => startHeddle([...command, ...server], { cwd, ...options }),
+    runs: async () => {
+      const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
+      return (JSON.parse(stdout) as { data: { runId: string; status: string }[] }).data;
+    },
+  };
+}
