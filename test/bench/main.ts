@@ -7,6 +7,7 @@ import { race } from './race.ts';
 import type { Pace, Result } from './race.ts';
 import { jsonOf, machineLine, tableOf } from './report.ts';
 import { ROWS } from './rows.ts';
+import { benchTemporal } from './temporal/bench.ts';
 import { serve } from './worker.ts';
 import type { WorkloadName } from './workload.ts';
 
@@ -22,8 +23,14 @@ function say(text: string): void {
 
 async function bench(): Promise<void> {
   const { values } = parseArgs({
-    options: { json: { type: 'string' }, quick: { type: 'boolean' }, only: { type: 'string' } },
+    options: {
+      json: { type: 'string' },
+      quick: { type: 'boolean' },
+      only: { type: 'string' },
+      temporal: { type: 'boolean' },
+    },
   });
+  if (values.temporal) return benchTemporal(values, say);
   const pattern = new RegExp(values.only ?? '', 'i');
   const rows = ROWS.filter(({ name }) => pattern.test(name));
   if (rows.length === 0) throw new Error(`No row fits "${values.only}".`);

@@ -2,7 +2,7 @@ import { cpus, release, totalmem } from 'node:os';
 import type { Result } from './race.ts';
 
 /** A figure with three digits that count. */
-function short(value: number | undefined): string {
+export function short(value: number | undefined): string {
   if (value === undefined) return '–';
   if (value >= 1000) return Math.round(value).toLocaleString('en-US');
   return String(Number(value.toPrecision(3)));

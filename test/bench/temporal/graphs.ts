@@ -1,0 +1,63 @@
+import { compile, parseWorkflow } from '@heddle/core';
+import type { BlockExecutor, Json, Plan } from '@heddle/core';
+import { block, parallel, workflow } from '../../support/workflow.ts';
+import { loopOf } from '../contenders/workflows.ts';
+import type { Job } from './side.ts';
+
+/** One more than the block before gave: as a block that computes, and as one with effects. */
+export const STEPS: readonly BlockExecutor[] = (['compute', 'effect'] as const).map((kind) => ({
+  types: [kind === 'compute' ? 'step' : 'effect-step'],
+  class: kind,
+  execute: (context) => ({ output: { n: ((context.sourceOutput()['n'] as number | undefined) ?? 0) + 1 } }),
+}));
+
+const plans = new Map<string, Plan>();
+
+/** The plan of a job, compiled once. */
+export function planOf(job: Job): Plan {
+  const name = JSON.stringify(job);
+  const known = plans.get(name) ?? compiled(drawn(job));
+  plans.set(name, known);
+  return known;
+}
+
+/** What the output of a run of the job says of how much was done. */
+export function doneIn({ graph }: Job, output: unknown): number {
+  if (graph === 'empty') return 0;
+  if (graph === 'compute' || graph === 'effects') return (output as { n: number }).n;
+  return (output as { results: unknown[] }).results.length;
+}
+
+function drawn({ graph, size, window }: Job): Json {
+  if (graph === 'compute') return chain(size, 'step');
+  if (graph === 'effects') return chain(size, 'effect-step');
+  if (graph === 'loop') return loopOf(size);
+  if (graph === 'empty') return workflow([], []);
+  if (graph === 'pause') return workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
+  return branches(size, window ?? 1, graph === 'branches' ? 'step' : 'effect-step');
+}
+
+function chain(size: number, type: string): Json {
+  const names = Array.from({ length: size }, (_, i) => `S${i + 1}`);
+  return workflow(
+    names.map((name) => block(name, type)),
+    [['Start', ...names].join(' -> ')],
+  );
+}
+
+function branches(count: number, batchSize: number, type: string): Json {
+  const drawing = workflow(
+    [parallel('All', { parallelType: 'count', count, batchSize }, block('Step', type))],
+    ['Start -> All', 'All -> Step'],
+  ) as { state: { [name: string]: Json } };
+  // Batches of more than twenty are for workflows made for Heddle.
+  return { ...drawing, state: { ...drawing.state, metadata: { engine: 'heddle' } } };
+}
+
+function compiled(drawing: Json): Plan {
+  const { workflow: parsed, diagnostics } = parseWorkflow(drawing);
+  const blocks = STEPS.flatMap(({ types, class: kind }) => types.map((type) => ({ type, class: kind })));
+  const result = parsed && compile(parsed, { blocks });
+  if (!result?.ok) throw new Error(`the workflow does not compile: ${JSON.stringify(result ?? diagnostics)}`);
+  return result.plan;
+}

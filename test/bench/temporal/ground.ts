@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { findServer, POLL_LIMITS, startDevServer } from '@heddle/temporal/server';
+import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
+import type { Ground } from './race.ts';
+
+const NAMESPACE = 'heddle-bench';
+
+/** What both sides need, and what is to be said of it. */
+export interface Prepared extends Ground {
+  /** The server and its settings, in a line. */
+  says: string;
+  close(): Promise<void>;
+}
+
+/** A server, and the bundle of the hand-written workflows. Throws where there is no server. */
+export async function prepare(say: (line: string) => void): Promise<Prepared> {
+  const { address, namespace, says, stop } = await serverOf(say);
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+  const bundle = join(folder, 'hand-workflows.js');
+  const { code } = await bundleWorkflowCode({
+    workflowsPath: fileURLToPath(new URL('hand-workflows.ts', import.meta.url)),
+    logger: new DefaultLogger('ERROR'),
+  });
+  writeFileSync(bundle, code);
+  return {
+    server: { address, namespace },
+    bundle,
+    says,
+    close: async () => {
+      rmSync(folder, { recursive: true });
+      await stop();
+    },
+  };
+}
+
+async function serverOf(say: (line: string) => void) {
+  const found = await findServer({ env: process.env, say });
+  if (found.kind === 'none') throw new Error(found.reason);
+  if (found.kind === 'address') {
+    const { address } = found;
+    const namespace = process.env['TEMPORAL_NAMESPACE'] ?? 'default';
+    return { address, namespace, says: `the server at ${address}, settings not known`, stop: async () => {} };
+  }
+  const started = await startDevServer({ binary: found.binary.path, namespace: NAMESPACE });
+  if (started.kind === 'failed') throw new Error(started.reason);
+  const { server } = started;
+  const settings = Object.entries(POLL_LIMITS).map(([name, value]) => `${name}=${value}`);
+  return {
+    address: server.address,
+    namespace: server.namespace,
+    says: `development server ${found.binary.serverVersion} in memory, ${settings.join(', ')}`,
+    stop: () => server.stop(),
+  };
+}

@@ -1,0 +1,34 @@
+import { createEngine } from '@heddle/engine';
+import { temporal } from '@heddle/temporal';
+import { expectResult } from '../workload.ts';
+import { doneIn, planOf, STEPS } from './graphs.ts';
+import type { Place, Side } from './side.ts';
+
+/** Heddle as an embedder has it: `engine.execute`, with journal, record and logs in a data folder. */
+export async function open({ server, queue, data, client, roles, mode }: Place): Promise<Side> {
+  const { local = true, checkpoint = 'segment', cached } = mode;
+  const engine = await createEngine({
+    blocks: [...STEPS],
+    runtime: temporal({
+      ...server,
+      queue,
+      data,
+      local,
+      checkpoint,
+      worker: roles.length > 0 && { roles, ...(cached !== undefined && { cachedWorkflows: cached }) },
+    }),
+  });
+  return {
+    run: async (job) => {
+      if (!client) throw new Error('this process is no client');
+      const { status, output } = await engine.execute({ plan: planOf(job) }, {});
+      expectResult(status, 'completed');
+      expectResult(doneIn(job, output), job.graph === 'empty' ? 0 : job.size);
+    },
+    pause: async () => {
+      const { status } = await engine.execute({ plan: planOf({ graph: 'pause', size: 1 }) }, {});
+      expectResult(status, 'paused');
+    },
+    close: () => engine.close({ graceMs: 0 }),
+  };
+}

@@ -1,0 +1,58 @@
+import { short } from '../report.ts';
+import type { Figure, Result } from './race.ts';
+
+function shown(figure: Figure | undefined): string {
+  return figure ? `${short(figure.value)} (${short(figure.least)}–${short(figure.most)})` : '–';
+}
+
+function times(ratio: number | undefined): string {
+  return ratio === undefined ? '–' : `${short(ratio)}×`;
+}
+
+function verdict({ line, met, missing }: Result): string {
+  if (missing !== undefined) return `none: ${missing}`;
+  if (line.most === undefined) return '';
+  return met === true ? 'met' : 'missed';
+}
+
+/** The results as a table of Markdown. */
+export function temporalTable(results: readonly Result[]): string {
+  const lines = [
+    '| row | unit | Heddle (spread) | by hand (spread) | × by hand | × of the least | CPU ms a run, Heddle / by hand | target | |',
+    '|---|---|---|---|---|---|---|---|---|',
+  ];
+  for (const result of results) {
+    const { line, ours, hand, ratio, ratioOfLeast, oursCpuMs, handCpuMs, note } = result;
+    const cells = [
+      line.name,
+      line.unit,
+      shown(ours),
+      `${shown(hand)}${note === undefined ? '' : ` ${note}`}`,
+      times(ratio),
+      times(ratioOfLeast),
+      `${short(oursCpuMs)} / ${short(handCpuMs)}`,
+      line.target,
+      verdict(result),
+    ];
+    lines.push(`| ${cells.join(' | ')} |`);
+  }
+  return lines.join('\n');
+}
+
+/** The results as they stand in the file of `--json`; `null` where there is no number. */
+export function temporalJson(results: readonly Result[]): object[] {
+  return results.map(({ line, ours, hand, ...rest }) => ({
+    row: line.name,
+    unit: line.unit,
+    ours: ours ?? null,
+    hand: hand ?? null,
+    note: rest.note ?? null,
+    ratio: rest.ratio ?? null,
+    ratioOfLeast: rest.ratioOfLeast ?? null,
+    oursCpuMs: rest.oursCpuMs ?? null,
+    handCpuMs: rest.handCpuMs ?? null,
+    target: line.target,
+    met: rest.met ?? null,
+    missing: rest.missing ?? null,
+  }));
+}

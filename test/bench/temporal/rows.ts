@@ -1,0 +1,154 @@
+import type { Layout } from './team.ts';
+import type { Job, Mode } from './side.ts';
+
+/** Rounds, and runs of each side in each of them. */
+export interface Pace {
+  rounds: number;
+  runs: number;
+}
+
+/** One figure of a row: a line of the table. */
+export interface Line {
+  name: string;
+  /** `ms`: a quantile of the runs' times; `runs/s`: the median of the rounds. */
+  unit: 'ms' | 'runs/s';
+  /** Default 0.5. */
+  quantile?: number;
+  target: string;
+  /** Heddle's time for each run, as a multiple of the other side's, is at most this. */
+  most?: number;
+}
+
+/** What both sides do in turns, and what is asked of Heddle. */
+export interface Row {
+  name: string;
+  job: Job;
+  mode?: Mode;
+  layout?: Layout;
+  inFlight?: number;
+  full: Pace;
+  quick: Pace;
+  hand: {
+    job: Job;
+    /** The job is so many times smaller than it should be, and its time is multiplied. */
+    scale?: number;
+    /** What it is, where that is not the same graph. */
+    note?: string;
+  };
+  lines: readonly Line[];
+}
+
+const WINDOW = 200;
+const ALL = ['engine', 'effects', 'segments'] as const;
+/** A client with a worker for workflows, and a worker of another process for what computes. */
+const APART: Layout = [['engine', 'effects'], ['segments']];
+
+function line(name: string, target: string, most?: number): Line {
+  return { name, unit: 'ms', target, ...(most !== undefined && { most }) };
+}
+
+function loopOf(turns: number, paces: { full: Pace; quick: Pace }): Row {
+  const name = `loop of ${turns.toLocaleString('en-US')} turns that compute`;
+  return {
+    name,
+    job: { graph: 'loop', size: turns },
+    ...paces,
+    hand: { job: { graph: 'loop', size: 200 }, scale: turns / 200, note: '200 activities, scaled' },
+    lines: [line(name, '≤ 0.01× one activity per turn', 0.01)],
+  };
+}
+
+/** `size` chains of ten, a hundred of them in flight, with so many worker processes beside the client's. */
+function throughput(workers: number): Row {
+  const name = `runs of 10 compute blocks, 100 in flight, ${workers} worker${workers > 1 ? 's' : ''}`;
+  return {
+    name,
+    job: { graph: 'compute', size: 10 },
+    layout: [[], ...Array.from({ length: workers }, () => ALL)],
+    inFlight: 100,
+    full: { rounds: 3, runs: 200 },
+    quick: { rounds: 1, runs: 50 },
+    hand: { job: { graph: 'compute', size: 10 } },
+    lines: [{ name, unit: 'runs/s', target: '–' }],
+  };
+}
+
+const CHAIN = { full: { rounds: 15, runs: 4 }, quick: { rounds: 4, runs: 3 } } as const;
+
+export const ROWS: readonly Row[] = [
+  {
+    name: '10 compute blocks',
+    job: { graph: 'compute', size: 10 },
+    ...CHAIN,
+    hand: { job: { graph: 'empty', size: 10 }, note: 'an empty workflow' },
+    lines: [line('10 compute blocks, beside an empty workflow', '≤ 1.2×', 1.2)],
+  },
+  {
+    name: '10 compute blocks, segments on a worker of their own',
+    job: { graph: 'compute', size: 10 },
+    mode: { local: false },
+    layout: APART,
+    ...CHAIN,
+    hand: { job: { graph: 'compute', size: 1 }, note: 'one activity' },
+    lines: [line('10 compute blocks, segments on a worker of their own, beside one activity', '≤ 1.3×', 1.3)],
+  },
+  {
+    name: '10 compute blocks, checkpoint "block"',
+    job: { graph: 'compute', size: 10 },
+    mode: { checkpoint: 'block' },
+    ...CHAIN,
+    hand: { job: { graph: 'compute', size: 10 } },
+    lines: [line('10 compute blocks, checkpoint "block"', '–')],
+  },
+  {
+    name: '10 effect blocks',
+    job: { graph: 'effects', size: 10 },
+    ...CHAIN,
+    hand: { job: { graph: 'effects', size: 10 } },
+    lines: [line('10 effect blocks', '≤ 1.1×', 1.1)],
+  },
+  loopOf(1000, { full: { rounds: 7, runs: 1 }, quick: { rounds: 1, runs: 1 } }),
+  loopOf(100_000, { full: { rounds: 1, runs: 1 }, quick: { rounds: 1, runs: 1 } }),
+  {
+    name: '1,000 branches that compute',
+    job: { graph: 'branches', size: 1000, window: WINDOW },
+    full: { rounds: 5, runs: 1 },
+    quick: { rounds: 1, runs: 1 },
+    hand: { job: { graph: 'branches', size: 1000, window: WINDOW } },
+    lines: [line('1,000 branches that compute', '–')],
+  },
+  {
+    name: '10,000 branches that compute',
+    job: { graph: 'branches', size: 10_000, window: WINDOW },
+    full: { rounds: 2, runs: 1 },
+    quick: { rounds: 1, runs: 1 },
+    hand: {
+      job: { graph: 'branches', size: 1000, window: WINDOW },
+      scale: 10,
+      note: '1,000 branches, scaled: 10,000 activities do not fit into one history',
+    },
+    lines: [line('10,000 branches that compute', '–')],
+  },
+  {
+    name: '1,000 branches with effects',
+    job: { graph: 'effect branches', size: 1000, window: WINDOW },
+    full: { rounds: 5, runs: 1 },
+    quick: { rounds: 1, runs: 1 },
+    hand: { job: { graph: 'effect branches', size: 1000, window: WINDOW } },
+    lines: [line('1,000 branches with effects', '–')],
+  },
+  {
+    name: 'one compute block',
+    job: { graph: 'compute', size: 1 },
+    full: { rounds: 20, runs: 10 },
+    quick: { rounds: 4, runs: 5 },
+    hand: { job: { graph: 'compute', size: 1 } },
+    lines: [
+      { name: 'one compute block, p50', unit: 'ms', target: '–' },
+      { name: 'one compute block, p99', unit: 'ms', quantile: 0.99, target: '–' },
+    ],
+  },
+  throughput(1),
+  throughput(2),
+  throughput(4),
+];

@@ -1,0 +1,125 @@
+import { fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import type { Role } from '@heddle/temporal';
+import type { Reply, Request, Took, Usage } from './serve.ts';
+import type { Job, Mode, Place } from './side.ts';
+
+const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
+const PATIENCE_MS = 300_000;
+
+export type SideName = 'heddle' | 'hand';
+
+/** Which processes a side has: their roles; the first is the client, and has roles too. */
+export type Layout = readonly (readonly Role[])[];
+
+export interface TeamOptions {
+  side: SideName;
+  server: Place['server'];
+  bundle: string;
+  layout: Layout;
+  mode: Mode;
+}
+
+/** The processes of one side: the first is the client. */
+export class Team {
+  private readonly members: ChildProcess[];
+  private readonly folder: string;
+
+  private constructor(members: ChildProcess[], folder: string) {
+    this.members = members;
+    this.folder = folder;
+  }
+
+  static async start({ side, server, bundle, layout, mode }: TeamOptions): Promise<Team> {
+    const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
+    const shared = { server, bundle, data: join(folder, 'data'), queue: `bench-${randomUUID()}`, mode };
+    const team = new Team(
+      layout.map(() => forked()),
+      folder,
+    );
+    try {
+      // One after the other: the first makes the data folder.
+      for (const [index, roles] of layout.entries())
+        await team.ask(index, { side, open: { ...shared, roles, client: index === 0 } });
+      return team;
+    } catch (error) {
+      await team.stop();
+      throw error;
+    }
+  }
+
+  async run(job: Job, { runs, inFlight }: { runs: number; inFlight: number }): Promise<Took> {
+    return (await this.ask(0, { job, runs, inFlight })) as Took;
+  }
+
+  async pause(pauses: number, inFlight: number): Promise<void> {
+    await this.ask(0, { pauses, inFlight });
+  }
+
+  /** CPU time of all processes, and memory of the one that runs workflows: the last. */
+  async usage(): Promise<Usage> {
+    const all: Usage[] = [];
+    for (const index of this.members.keys()) all.push((await this.ask(index, 'usage')) as Usage);
+    const cpuMs = all.reduce((sum, each) => sum + each.cpuMs, 0);
+    return { cpuMs, rssMb: all.at(-1)?.rssMb ?? 0 };
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.members.map((member, index) => this.end(member, index)));
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  private async end(member: ChildProcess, index: number): Promise<void> {
+    if (member.exitCode !== null || member.signalCode !== null) return;
+    const gone = new Promise((resolve) => member.once('exit', resolve));
+    const late = setTimeout(() => member.kill('SIGKILL'), 8000);
+    this.ask(index, 'close').catch(() => member.kill('SIGKILL'));
+    await gone;
+    clearTimeout(late);
+  }
+
+  private ask(index: number, request: Request): Promise<Exclude<Reply, { failed: string }>> {
+    const member = this.members[index] as ChildProcess;
+    return new Promise((resolve, reject) => {
+      const over = (): void => {
+        clearTimeout(late);
+        member.off('message', heard);
+        member.off('exit', gone);
+      };
+      const heard = (reply: Reply): void => {
+        over();
+        if (typeof reply === 'object' && 'failed' in reply) reject(new Error(reply.failed));
+        else resolve(reply);
+      };
+      const gone = (code: number | null): void => {
+        over();
+        reject(new Error(`its process ended with ${code}`));
+      };
+      const late = setTimeout(() => {
+        over();
+        reject(new Error(`took longer than ${PATIENCE_MS / 1000} s`));
+      }, PATIENCE_MS);
+      member.on('message', heard);
+      member.on('exit', gone);
+      member.send(request);
+    });
+  }
+}
+
+function forked(): ChildProcess {
+  return fork(SERVE, [], {
+    execArgv: ['--no-warnings', '--expose-gc'],
+    stdio: ['ignore', 'ignore', process.env['HEDDLE_BENCH_STDERR'] ? 'inherit' : 'ignore', 'ipc'],
+    env: {
+      PATH: process.env['PATH'],
+      HOME: process.env['HOME'],
+      TMPDIR: process.env['TMPDIR'],
+      NODE_ENV: 'production',
+    },
+  });
+}
