@@ -48,7 +48,7 @@ function unreachable(what: string, error: unknown): EngineError {
 }
 
 /** What the server or the network said, in a line. */
-function reasonOf(error: unknown): string {
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { details } = error as { details?: unknown };
   const text = typeof details === 'string' && details !== '' ? details : error.message;
@@ -74,7 +74,8 @@ function quieten(): void {
   if (quiet) return;
   quiet = true;
   try {
-    Runtime.install({ logger: new DefaultLogger('WARN', say) });
+    // Signals are the host's affair: it stops its workers in its own order.
+    Runtime.install({ logger: new DefaultLogger('WARN', say), shutdownSignals: [] });
   } catch {
     // Installed before, by the host.
   }

@@ -1,4 +1,6 @@
 /** Heddle's runtime on Temporal. */
+export { registerSearchAttributes } from './attributes.ts';
+export type { Encryption } from './encryption.ts';
 export { temporal } from './temporal.ts';
 export type { TemporalOptions } from './temporal.ts';
 export type {
@@ -9,3 +11,9 @@ export type {
   StoreOptions,
   WorkerTuning,
 } from './options.ts';
+export { createWorker } from './worker/create.ts';
+export type { HeddleWorker, WorkerOptions } from './worker/create.ts';
+export type { StopOptions } from './worker/crew.ts';
+export type { EndpointOptions } from './worker/endpoint.ts';
+export type { Tally } from './worker/meter.ts';
+export type { WorkerStatus } from './worker/status.ts';

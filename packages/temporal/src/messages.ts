@@ -24,7 +24,15 @@ export interface RunInput {
   /** Block ids to what the Temporal UI is to call them, for blocks that have an activity of their own. */
   effects: { [blockId: string]: { type: string; name: string } };
   begin: { started: StartedEvent } | { carried: Carried };
+  labels: Labels;
   parent?: { workflowId: string; at: number[] };
+}
+
+/** What people find a run on the server by: never data of its own. */
+export interface Labels {
+  workflowId: string;
+  /** Absent where the server is to know as little as possible. */
+  workflowName?: string;
 }
 
 /** How a deployment wants its runs to be run. */
@@ -39,6 +47,10 @@ export interface Profile {
   window: number;
   /** Commands after which a run continues as a new one. */
   budget: number;
+  /** Labels and status are search attributes, which the server must know; else the labels are a memo. */
+  attributes?: true;
+  /** What the server keeps is encrypted: nothing is said in the open that need not be. */
+  sealed?: true;
 }
 
 /** What a run takes along when it continues as new. */

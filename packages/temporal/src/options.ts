@@ -1,5 +1,6 @@
 import type { EngineOptions } from '@heddle/engine';
 import type { SharedStores } from '@heddle/engine/stores';
+import type { Encryption } from './encryption.ts';
 import type { Profile } from './messages.ts';
 
 /** How to reach a Temporal server. */
@@ -35,6 +36,10 @@ export interface DeploymentOptions {
   window?: number;
   /** Commands after which a run continues in a new history; default 1,500. */
   budget?: number;
+  /** Encrypts what the server keeps; default: it is kept in the open. */
+  encryption?: Encryption;
+  /** Runs are found on the server by search attributes; default: where they are registered (`registerSearchAttributes`). */
+  attributes?: boolean;
 }
 
 /** What a worker takes on. */
@@ -48,6 +53,8 @@ export interface WorkerTuning {
   cachedWorkflows?: number;
   /** Activities at once; default 100. */
   activities?: number;
+  /** Which version of a worker deployment this is: runs stay on the version that has begun them. Default: no versions. */
+  version?: { deployment: string; build: string };
 }
 
 /** What blocks run with: the options of an engine, but where runs are and what is stored. */
@@ -55,9 +62,9 @@ export type BlockOptions = Omit<EngineOptions, 'runtime' | 'data' | 'durability'
 
 const DEFAULTS = { queue: 'heddle', checkpoint: 'segment', local: true, window: 200, budget: 1500 } as const;
 
-/** The profile that runs of this deployment are started with. */
-export function profileOf(options: DeploymentOptions): Profile {
-  const { queue, checkpoint, local, window, budget } = { ...DEFAULTS, ...options };
+/** The profile that runs of this deployment are started with. `attributes`: runs have search attributes. */
+export function profileOf(options: DeploymentOptions, attributes = false): Profile {
+  const { queue, checkpoint, local, window, budget, encryption } = { ...DEFAULTS, ...options };
   return {
     checkpoint,
     local: local && checkpoint === 'segment',
@@ -68,6 +75,8 @@ export function profileOf(options: DeploymentOptions): Profile {
     },
     window,
     budget,
+    ...(attributes && { attributes }),
+    ...(encryption && { sealed: true }),
   };
 }
 

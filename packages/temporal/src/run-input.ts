@@ -7,18 +7,30 @@ import { INPUT_FORMAT } from './messages.ts';
 import type { Profile, RunInput } from './messages.ts';
 
 /** The server takes no more than 2 MB in one piece, and what is continued as new holds the state too. */
-const MAX_SKELETON_BYTES = 1_000_000;
+const MAX_PLAN_BYTES = 1_000_000;
+/** Search attributes hold 2 KB, and so does a memo before the server warns. */
+const MAX_NAME_LENGTH = 200;
 
 type Started = Extract<Entry, { type: 'started' }>;
 
-/** What the workflow of a recorded run starts with. Throws PLAN_TOO_LARGE for a plan that does not fit into a history. */
-export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: Profile): RunInput {
-  const bytes = Buffer.byteLength(JSON.stringify(plan.skeleton));
-  if (bytes > MAX_SKELETON_BYTES)
+const fitting = new WeakSet<Plan>();
+
+/** Throws OPTIONS_INVALID for a plan that does not fit into a history. */
+export function expectFit(plan: Plan): void {
+  if (fitting.has(plan)) return;
+  const { skeleton, workflow } = plan;
+  const bytes = Buffer.byteLength(JSON.stringify([skeleton, effectsOf(plan, skeleton, {})]));
+  if (bytes > MAX_PLAN_BYTES)
     throw new EngineError(
       'OPTIONS_INVALID',
-      `The workflow "${plan.workflow.name}" is too large for Temporal: its control flow takes ${bytes} bytes of the ${MAX_SKELETON_BYTES} that a run may start with. Split it into workflows that call each other.`,
+      `The workflow "${workflow.name}" is too large for Temporal: its control flow takes ${bytes} bytes, and a run may start with ${MAX_PLAN_BYTES}. Split it into workflows that call each other.`,
     );
+  fitting.add(plan);
+}
+
+/** What the workflow of a recorded run starts with. Throws OPTIONS_INVALID for a plan that does not fit into a history. */
+export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: Profile): RunInput {
+  expectFit(plan);
   const index = indexPlan(plan);
   return {
     format: INPUT_FORMAT,
@@ -37,6 +49,10 @@ export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: 
         ...(first.timeoutMs !== undefined && { timeoutMs: first.timeoutMs }),
         ...(first.activeOnly && { activeOnly: true }),
       },
+    },
+    labels: {
+      workflowId: plan.workflow.id.slice(0, MAX_NAME_LENGTH),
+      ...(!profile.sealed && { workflowName: plan.workflow.name.slice(0, MAX_NAME_LENGTH) }),
     },
   };
 }

@@ -17,7 +17,10 @@ export async function recordSuspension(parts: Parts, runId: string, why: string)
   if (stored && isEnded(stored.status)) return;
   const whole = await folded(parts, runId, why).catch(() => undefined);
   if (whole) await runs.saveRecord(whole.record, whole.logs);
-  else if (stored) await runs.saveRecord({ ...stored, suspended: why }, []);
+  else {
+    const known = stored ?? (await withoutPlan(parts, runId));
+    if (known) await runs.saveRecord({ ...known, suspended: why }, []);
+  }
 }
 
 async function folded(
@@ -29,4 +32,28 @@ async function folded(
   if (!header) return undefined;
   const plan = await definitions.plan(header.planHash);
   return foldRun({ header, plan, suspended }, await runs.journal(runId));
+}
+
+/** What is known of a run whose plan cannot be read: that there is one. */
+async function withoutPlan({ stores: { runs } }: Parts, runId: string): Promise<RunRecord | undefined> {
+  const header = await runs.header(runId);
+  const [first] = await runs.journal(runId);
+  if (!header || first?.type !== 'started') return undefined;
+  return {
+    runId,
+    workflowId: header.workflowId,
+    workflowName: header.workflowId,
+    status: 'running',
+    pauseKind: undefined,
+    createdMs: header.createdMs,
+    startedMs: first.atMs,
+    endedMs: undefined,
+    input: first.input,
+    output: undefined,
+    error: undefined,
+    pauses: [],
+    parentRunId: header.parent?.runId,
+    seq: first.seq,
+    suspended: undefined,
+  };
 }

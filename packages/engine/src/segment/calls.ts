@@ -58,7 +58,7 @@ export class Calls {
     { place, request, runId }: { place: Place; request: ChildRequest; runId: string },
   ): Promise<Recorded> {
     const { stores, definitions } = this.parts;
-    const known = await this.known(runId);
+    const known = await startOf(this.parts, runId);
     if (known) return known;
     const { workflowId } = request.workflow;
     const found = await definitions.find(workflowId);
@@ -79,19 +79,23 @@ export class Calls {
       },
     });
     if (await stores.runs.create(header, first)) return { plan, header, first: started(first) };
-    return (await this.known(runId)) as Recorded;
-  }
-
-  private async known(runId: string): Promise<Recorded | undefined> {
-    const { stores, definitions } = this.parts;
-    const header = await stores.runs.header(runId);
-    if (!header) return undefined;
-    const [first] = await stores.runs.journal(runId);
-    return { plan: await definitions.plan(header.planHash), header, first: started(first) };
+    return (await startOf(this.parts, runId)) as Recorded;
   }
 }
 
+/** What a recorded run begins with; undefined: there is no such run. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
+export async function startOf(
+  { stores, definitions }: Pick<RuntimeParts, 'stores' | 'definitions'>,
+  runId: string,
+): Promise<Recorded | undefined> {
+  const header = await stores.runs.header(runId);
+  if (!header) return undefined;
+  const [first] = await stores.runs.journal(runId);
+  return { plan: await definitions.plan(header.planHash), header, first: started(first) };
+}
+
 function started(entry: Entry | undefined): Recorded['first'] {
-  if (entry?.type !== 'started') throw new EngineError('JOURNAL_CORRUPT', 'A child run has no first entry.');
+  if (entry?.type !== 'started')
+    throw new EngineError('JOURNAL_CORRUPT', 'The journal of a run does not begin with its start.');
   return entry;
 }

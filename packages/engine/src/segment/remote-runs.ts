@@ -6,10 +6,12 @@ import { answerTo, refuse, wasToken } from '../local/resume.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import { beginningOf } from '../local/starting.ts';
 import type { RunRequest } from '../local/starting.ts';
-import { storedRecord } from '../local/stored-record.ts';
+import { recordSuspension, storedRecord } from '../local/stored-record.ts';
 import { isEnded } from '../store/journal.ts';
 import type { RunEvent } from '../types.ts';
 import { follow } from '../visit/follow.ts';
+import { startOf } from './calls.ts';
+import type { Recorded } from './calls.ts';
 import type { Timed } from './position.ts';
 
 /** An answer to a pause point, ready to be handed to whoever keeps the run. */
@@ -39,6 +41,16 @@ export class RemoteRuns {
     const { header, first } = await beginningOf(this.parts, request);
     if (!(await runs.create(header, first))) throw runIdTaken(runId);
     return { header, first: first as Extract<Entry, { type: 'started' }> };
+  }
+
+  /** What the run begins with, as it was recorded; undefined: there is no such run. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
+  recorded(runId: string): Promise<Recorded | undefined> {
+    return startOf(this.parts, runId);
+  }
+
+  /** Says in the run's record why it stands still. */
+  stand(runId: string, why: string): Promise<void> {
+    return recordSuspension(this.parts, runId, why);
   }
 
   /** The run as it is stored; undefined: there is none. */

@@ -2,20 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { EngineError } from '@heddle/core';
 import type { Json, RunRecord } from '@heddle/core';
 import { isEnded, pointClosed, RemoteRuns, runNotFound } from '@heddle/engine/runtime';
-import type { LiveRun, RunRequest, RuntimeParts, RuntimePort } from '@heddle/engine/runtime';
-import {
-  Client,
-  WorkflowExecutionAlreadyStartedError,
-  WorkflowNotFoundError,
-  WorkflowUpdateFailedError,
-} from '@temporalio/client';
-import type { WorkflowHandle } from '@temporalio/client';
+import type { LiveRun, Recorded, RunRequest, RuntimeParts, RuntimePort } from '@heddle/engine/runtime';
+import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
-import type { NativeConnection } from '@temporalio/worker';
 import { hashOf } from '../hash.ts';
-import { CANCEL_SIGNAL, RESUME_UPDATE, RUN_WORKFLOW } from '../messages.ts';
-import type { CancelMessage, Profile, ResumeMessage, RunInput } from '../messages.ts';
-import { runInputOf } from '../run-input.ts';
+import { CANCEL_SIGNAL, RESUME_UPDATE } from '../messages.ts';
+import type { CancelMessage, Profile, ResumeMessage } from '../messages.ts';
+import { expectFit, runInputOf } from '../run-input.ts';
+import { refused } from './launcher.ts';
+import type { Launcher } from './launcher.ts';
 import { Rests } from './rests.ts';
 
 /** Why a run is cancelled whose caller's signal was aborted. */
@@ -23,57 +19,45 @@ const ABORTED = 'The caller aborted.';
 
 interface ClientParts {
   runtime: RuntimeParts;
-  connection: NativeConnection;
-  namespace: string;
-  taskQueue: string;
+  client: Client;
+  launcher: Launcher;
   profile: Profile;
 }
 
 /** Runs on a Temporal server: an engine's half of the runtime. */
 export class TemporalRuntime implements RuntimePort {
   private readonly parts: ClientParts;
-  private readonly client: Client;
   private readonly runs: RemoteRuns;
   private readonly rests: Rests;
 
   constructor(parts: ClientParts) {
     this.parts = parts;
-    const { connection, namespace } = parts;
-    this.client = new Client({ connection, namespace });
     this.runs = new RemoteRuns(parts.runtime);
     this.rests = new Rests((runId) => this.runs.find(runId));
   }
 
   async start(request: RunRequest): Promise<LiveRun> {
-    const { runId, signal } = request;
-    const { plan } = request;
-    const { header, first } = await this.runs.record(request);
-    const input = runInputOf(plan, header, first, this.parts.profile);
+    const { runId, signal, plan } = request;
+    expectFit(plan);
+    const recorded = await this.runs.record(request);
     // R29: who cancels before the start has no block run, not even for a moment.
-    await this.launch(input, signal?.aborted ? await this.cancelMessage(ABORTED) : undefined);
+    const cancel = signal?.aborted ? await this.cancelMessage(ABORTED) : undefined;
+    await this.launch({ plan, ...recorded }, cancel);
     if (signal) this.cancelWith(signal, runId);
     return this.live(runId, 1);
   }
 
-  private async launch(input: RunInput, cancel: CancelMessage | undefined): Promise<void> {
-    const { workflow } = this.client;
-    const options = {
-      workflowId: input.runId,
-      taskQueue: this.parts.taskQueue,
-      workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      args: [input],
-    } as const;
+  /** Starts a run that is recorded. One that the server did not take says so in its record, and others start it later. */
+  private async launch({ plan, header, first }: Recorded, cancel?: CancelMessage): Promise<void> {
     try {
-      if (cancel)
-        await workflow.signalWithStart(RUN_WORKFLOW, {
-          ...options,
-          signal: CANCEL_SIGNAL,
-          signalArgs: [cancel],
-        });
-      else await workflow.start(RUN_WORKFLOW, options);
+      await this.parts.launcher.start(runInputOf(plan, header, first, this.parts.profile), cancel);
     } catch (error) {
-      // Somebody has taken up a run that was recorded and not started.
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw unreachable(error);
+      const why = error instanceof Error ? error.message : String(error);
+      await this.runs.stand(
+        header.runId,
+        `The run is recorded and was not started: ${why} It starts when a worker or an engine of its deployment is opened that reaches the server.`,
+      );
+      throw error;
     }
   }
 
@@ -107,7 +91,7 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   private handle(runId: string): WorkflowHandle {
-    return this.client.workflow.getHandle(runId);
+    return this.parts.client.workflow.getHandle(runId);
   }
 
   async open(runId: string): Promise<LiveRun | undefined> {
@@ -156,7 +140,7 @@ export class TemporalRuntime implements RuntimePort {
       if (error instanceof WorkflowUpdateFailedError && isRefusal(error.cause)) throw pointClosed(runId);
       if (error instanceof WorkflowNotFoundError)
         throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it waits for a person.`);
-      throw error instanceof EngineError ? error : unreachable(error);
+      throw error instanceof EngineError ? error : refused(error);
     }
   }
 
@@ -167,12 +151,19 @@ export class TemporalRuntime implements RuntimePort {
     try {
       await this.handle(runId).signal(CANCEL_SIGNAL, await this.cancelMessage(reason));
     } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw unreachable(error);
+      if (!(error instanceof WorkflowNotFoundError)) throw refused(error);
+      await this.cancelUnstarted(record, reason);
     }
     await this.handle(runId)
       .result()
       .catch(() => undefined);
     return (await this.runs.find(runId))?.status === 'cancelled';
+  }
+
+  /** A run that was recorded and never started is started with its cancel, so that it ends like any other. */
+  private async cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<void> {
+    const recorded = seq <= 1 ? await this.runs.recorded(runId) : undefined;
+    if (recorded && !recorded.header.parent) await this.launch(recorded, await this.cancelMessage(reason));
   }
 
   private async cancelMessage(reason: string | undefined): Promise<CancelMessage> {
@@ -185,11 +176,4 @@ export class TemporalRuntime implements RuntimePort {
 
 function isRefusal(cause: unknown): boolean {
   return cause instanceof ApplicationFailure && cause.type === 'RESUME_POINT_CLOSED';
-}
-
-function unreachable(error: unknown): EngineError {
-  const message = error instanceof Error ? error.message : String(error);
-  return new EngineError('RUNTIME_UNREACHABLE', `The Temporal server did not take it: ${message}`, {
-    cause: error,
-  });
 }

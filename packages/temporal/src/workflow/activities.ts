@@ -1,4 +1,10 @@
-import { ActivityCancellationType, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  isCancellation,
+  proxyActivities,
+  proxyLocalActivities,
+} from '@temporalio/workflow';
 import type { Profile, SegmentInput, SegmentResult, SettleInput } from '../messages.ts';
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 
@@ -27,20 +33,43 @@ export function remotely(type: string, taskQueue: string, summary: string): Work
   return work;
 }
 
+/** Within a workflow task only what is soon done is tried again: a task that goes on keeps the run on this worker, and fills its history. */
+const SOON = { ...LOST, maximumAttempts: 3 } as const;
+
 const local = proxyLocalActivities<{
   [SEGMENT_ACTIVITY](input: SegmentInput): Promise<SegmentResult>;
   [SETTLE_ACTIVITY](input: SettleInput): Promise<void>;
 }>({
   startToCloseTimeout: '1 minute',
+  retry: SOON,
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+});
+
+const remote = proxyActivities<{ [SETTLE_ACTIVITY](input: SettleInput): Promise<void> }>({
+  startToCloseTimeout: '1 minute',
   retry: LOST,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
-/** Carries out commands within the workflow task. */
-export const locally: Work = (input) => local[SEGMENT_ACTIVITY](input);
+/** Carries out commands within the workflow task; `elsewhere` where this worker cannot, as others may. */
+export function locally(
+  input: SegmentInput,
+  elsewhere: () => Promise<SegmentResult>,
+): Promise<SegmentResult> {
+  return local[SEGMENT_ACTIVITY](input).catch(unlessCancelled(elsewhere));
+}
 
 /** Writes the journal, the record and the logs of the run up to where it stands. */
-export const settle = (input: SettleInput): Promise<void> => local[SETTLE_ACTIVITY](input);
+export function settle(input: SettleInput): Promise<void> {
+  return local[SETTLE_ACTIVITY](input).catch(unlessCancelled(() => remote[SETTLE_ACTIVITY](input)));
+}
+
+function unlessCancelled<T>(elsewhere: () => Promise<T>): (error: unknown) => Promise<T> {
+  return (error) => {
+    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    return elsewhere();
+  };
+}
 
 export function segments({ queues }: Profile): Work {
   return remotely(SEGMENT_ACTIVITY, queues.segments, 'compute');

@@ -10,6 +10,7 @@ import {
   TimeoutFailure,
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
+import { shownAs } from '../labels.ts';
 import type { ChildDemand, RunInput } from '../messages.ts';
 import { RUN_WORKFLOW } from '../messages.ts';
 import type { Course } from './course.ts';
@@ -70,6 +71,7 @@ export class Children {
       workflowIdReusePolicy: WorkflowIdReusePolicy.REJECT_DUPLICATE,
       parentClosePolicy: ParentClosePolicy.REQUEST_CANCEL,
       cancellationType: ChildWorkflowCancellationType.WAIT_CANCELLATION_COMPLETED,
+      ...shownAs(input),
       args: [{ ...input, parent: { workflowId: this.parts.input.runId, at: [...at] } }] as [RunInput],
     };
   }

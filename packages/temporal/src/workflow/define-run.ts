@@ -16,11 +16,15 @@ import { drive } from './driver.ts';
 import { Inbox } from './inbox.ts';
 import { cancelledOutside } from './made.ts';
 import { handleMessages } from './post-office.ts';
+import { showStatus } from './shown.ts';
 import type { Until } from './timers.ts';
 import { Work } from './work.ts';
 
 /** A run that has ended waits so long for the children that it has cancelled. */
 const CHILDREN_MS = 10_000;
+
+/** The server takes 2 MB in one piece, and counts what stands around it. */
+const MAX_INPUT_BYTES = 1_900_000;
 
 /** How a run has ended, for those who look at the server: what it came to is in the run's record. */
 export interface RunEnd {
@@ -62,12 +66,17 @@ async function run(
     inbox,
     work,
     settle: write,
-    rested: (rest: Rest) => tellParent(input, course, rest),
+    rested: (rest: Rest) => {
+      showStatus(input, course, rest);
+      tellParent(input, course, rest);
+    },
   };
   try {
     const carried = await drive({ ...parts, quiet: allHandlersFinished });
     if (carried)
-      return await continueAsNew<(next: RunInput) => Promise<RunEnd>>({ ...input, begin: { carried } });
+      return await continueAsNew<(next: RunInput) => Promise<RunEnd>>(
+        fitting({ ...input, begin: { carried } }),
+      );
     work.stop();
     // Who waits for the end of a run that was cancelled finds its children ended too.
     await condition(() => work.childless, CHILDREN_MS);
@@ -77,18 +86,28 @@ async function run(
   } finally {
     work.stop();
   }
-  return endOf(course);
+  return endOf(input, course);
+}
+
+/** What a run goes on with in a new history; the server would not take more. */
+function fitting(next: RunInput): RunInput {
+  const bytes = new TextEncoder().encode(JSON.stringify(next)).length;
+  if (bytes <= MAX_INPUT_BYTES) return next;
+  throw ApplicationFailure.nonRetryable(
+    `The run is too large for Temporal: what it goes on with in a new history takes ${bytes} bytes, and the server takes ${MAX_INPUT_BYTES}. Split the workflow into workflows that call each other.`,
+    'RUN_TOO_LARGE',
+  );
 }
 
 function isEngineFault(error: unknown): error is Error {
   return error instanceof Error && error.name !== 'ContinueAsNew';
 }
 
-function endOf({ end, skeleton }: Course): RunEnd {
+function endOf({ profile }: RunInput, { end, skeleton }: Course): RunEnd {
   if (end?.status === 'cancelled') throw new CancelledFailure('The run was cancelled.');
   if (end?.status !== 'failed') return { status: 'completed' };
   const at = end.at?.[0];
-  const where = at === undefined ? '' : ` at block ${skeleton.nodes[at]?.id}`;
+  const where = at === undefined || profile.sealed ? '' : ` at block ${skeleton.nodes[at]?.id}`;
   // Messages of blocks may hold what users know: they stand in the run's record, which has its own access rules.
   throw ApplicationFailure.nonRetryable(
     end.reason === 'deadline'

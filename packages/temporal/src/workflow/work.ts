@@ -120,15 +120,11 @@ export class Work {
     const beyond = this.isFused(first);
     const long = asked.filter(({ at }) => this.long.delete(at.join('.')));
     const local = beyond && profile.local && long.length === 0;
-    const request: SegmentInput = {
-      runId,
-      position,
-      owed: asked.map((command) => this.owedOf(command)),
-      beyond,
-      softMs: local ? SOFT_MS.local : SOFT_MS.remote,
-      ...(local && { hardMs: LOCAL_HARD_MS }),
-    };
-    const result = await (local ? locally(request) : this.remotely(first, request));
+    const owed = asked.map((command) => this.owedOf(command));
+    const request: SegmentInput = { runId, position, owed, beyond, softMs: SOFT_MS.remote };
+    const there = (): Promise<SegmentResult> => this.remotely(first, request);
+    const here = { ...request, softMs: SOFT_MS.local, hardMs: LOCAL_HARD_MS };
+    const result = await (local ? locally(here, there) : there());
     course.written(position);
     inbox.post(this.mailOf(result, asked));
   }

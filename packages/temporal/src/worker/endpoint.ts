@@ -1,0 +1,66 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { EngineError } from '@heddle/core';
+import { prometheusText } from './prometheus.ts';
+import type { WorkerStatus } from './status.ts';
+
+/** Where a worker tells how it is. */
+export interface EndpointOptions {
+  /** 0: a free one. */
+  port: number;
+  /** Default `127.0.0.1`: nobody elsewhere can ask. */
+  host?: string;
+}
+
+export interface Endpoint {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+interface Answer {
+  code: number;
+  type: string;
+  text: string;
+}
+
+const TEXT = 'text/plain; charset=utf-8';
+
+/** An HTTP server that answers `/healthz` and `/metrics`. Throws OPTIONS_INVALID where nobody can listen. */
+export async function openEndpoint(
+  { port, host = '127.0.0.1' }: EndpointOptions,
+  status: () => WorkerStatus,
+): Promise<Endpoint> {
+  const server = createServer((request, response) => {
+    const { code, type, text } = answer(request.url, status());
+    response.writeHead(code, { 'content-type': type }).end(text);
+  });
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  server.once('error', reject);
+  server.listen(port, host, resolve);
+  await promise.catch((error: Error) => {
+    throw new EngineError(
+      'OPTIONS_INVALID',
+      `The health endpoint cannot listen at ${host}:${port}: ${error.message}. Choose another port.`,
+      { cause: error },
+    );
+  });
+  // It serves the worker, and does not keep the process alive.
+  server.unref();
+  const { address, port: taken, family } = server.address() as AddressInfo;
+  return {
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    close: () =>
+      new Promise((closed) => {
+        server.close(() => closed());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function answer(url: string | undefined, status: WorkerStatus): Answer {
+  const path = url?.split('?')[0];
+  if (path === '/metrics')
+    return { code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', text: prometheusText(status) };
+  if (path !== '/healthz') return { code: 404, type: TEXT, text: 'There are /healthz and /metrics.\n' };
+  return { code: status.state === 'polling' ? 200 : 503, type: TEXT, text: `${status.state}\n` };
+}
