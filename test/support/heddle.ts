@@ -17,6 +17,8 @@ export interface Started {
   child: ChildProcess;
   /** Resolves once stdout and stderr together hold the text; rejects when the command ends before. */
   until(text: string): Promise<void>;
+  /** The first line of stdout, once it is there. */
+  line(): Promise<string>;
   ended: Promise<Ended>;
 }
 
@@ -58,7 +60,15 @@ export function startHeddle(args: readonly string[], options: HeddleOptions = {}
     child.on('error', reject);
     child.on('close', (exit, signal) => resolve({ exit, signal, ...said }));
   });
-  return { child, ended, until: (text) => until(text, { said, waiting, ended }) };
+  return {
+    child,
+    ended,
+    until: (text) => until(text, { said, waiting, ended }),
+    line: async () => {
+      await until('\n', { said, waiting, ended, streams: ['stdout'] });
+      return said.stdout.slice(0, said.stdout.indexOf('\n'));
+    },
+  };
 }
 
 function until(
@@ -67,11 +77,17 @@ function until(
     said,
     waiting,
     ended,
-  }: { said: { stdout: string; stderr: string }; waiting: Set<() => void>; ended: Promise<Ended> },
+    streams = ['stdout', 'stderr'],
+  }: {
+    said: { stdout: string; stderr: string };
+    waiting: Set<() => void>;
+    ended: Promise<Ended>;
+    streams?: readonly ('stdout' | 'stderr')[];
+  },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const look = (): void => {
-      if (!said.stdout.includes(text) && !said.stderr.includes(text)) return;
+      if (!streams.some((name) => said[name].includes(text))) return;
       waiting.delete(look);
       resolve();
     };

@@ -26,7 +26,10 @@ function declareWorker(program: Command, io: Io, done: Done): void {
     new Option('--roles <list>', `what it takes on, with commas: ${ROLES.join(', ')}; else all`).argParser(
       roles,
     ),
-    new Option('--health <host:port>', 'answer questions about its health there, over HTTP'),
+    new Option(
+      '--health <host:port>',
+      'answer /healthz and /metrics there; a port alone is of this machine',
+    ).argParser(listenAt),
     graceOption(),
     new Option('--json', 'say on stdout that it is ready as one line of JSON').default(false),
   ]) {
@@ -79,6 +82,12 @@ function roles(text: string): string[] {
   const unknown = given.find((role) => !ROLES.some((each) => each === role));
   if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${ROLES.join(', ')}.`);
   return [...new Set(given)];
+}
+
+function listenAt(text: string): { host: string; port: number } {
+  const [, host = '127.0.0.1', number = ''] = /^(?:(.+):)?(\d+)$/.exec(text) ?? [];
+  if (number === '') throw new InvalidArgumentError('It is HOST:PORT, or PORT.');
+  return { host: host.replaceAll(/^\[|\]$/g, ''), port: number === '0' ? 0 : port(number) };
 }
 
 function port(text: string): number {

@@ -40,14 +40,9 @@ export async function dev(io: Io, options: DevOptions): Promise<number> {
   const opened = await openServer(io, { port, namespace, folder: join(data, 'temporal') }, environment);
   try {
     const server = { ...serverOf(options, environment), address: opened.address };
-    const roles = ['engine', 'effects', 'segments'] as const;
-    const staff = await startStaff(io, { server, data, queue, roles, env });
+    const staff = await startStaff(io, { server, data, queue, env });
     say(io, { address: opened.address, namespace, queue, data, ui: opened.ui }, options);
-    return await untilStopped(io, {
-      graceMs: grace * 1000,
-      stop: (graceMs) => staff.stop(graceMs),
-      broken: brokenWith(opened.server),
-    });
+    return await untilStopped(io, staff, { drainMs: grace * 1000, broken: brokenWith(opened.server) });
   } finally {
     await opened.server?.stop();
   }

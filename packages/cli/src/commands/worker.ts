@@ -2,8 +2,8 @@ import type { Role } from '@heddle/temporal';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
-import type { PlaceOptions } from '../place.ts';
 import { storeName } from '../place.ts';
+import type { PlaceOptions } from '../place.ts';
 import type { RunOptions } from '../run-options.ts';
 import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
 import { startStaff } from '../temporal/staff.ts';
@@ -12,30 +12,31 @@ import { untilStopped } from '../temporal/until-stopped.ts';
 export type WorkerOptions = Pick<RunOptions, 'env' | 'envFile' | 'json'> &
   PlaceOptions & {
     roles?: Role[];
-    health?: string;
+    health?: { host: string; port: number };
     /** Seconds. */
     grace: number;
   };
 
-const ALL: readonly Role[] = ['engine', 'effects', 'segments'];
-
 /** Runs what is started on Temporal until a signal ends it. */
 export async function worker(io: Io, options: WorkerOptions): Promise<number> {
-  const { roles = ALL, queue = DEFAULTS.queue, grace, data, postgres } = options;
+  const { queue = DEFAULTS.queue, grace, data, postgres } = options;
   const environment = readEnv();
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
-  const staff = await startStaff(io, { ...options, server, queue, roles, env });
+  const staff = await startStaff(io, { ...options, server, queue, env });
   const { address, namespace } = server;
+  const { roles } = staff.status();
+  const { url } = staff;
   if (options.json) {
-    const kept = postgres === undefined ? { data } : {};
-    const ready = { ready: true, address, namespace, queue, roles, ...kept, pid: process.pid };
-    io.stdout.write(`${JSON.stringify(ready)}\n`);
+    const ready = { ready: true, address, namespace, queue, roles, pid: process.pid };
+    const more = { ...(postgres === undefined && { data }), ...(url !== undefined && { health: url }) };
+    io.stdout.write(`${JSON.stringify({ ...ready, ...more })}\n`);
   } else {
-    const takes = roles.length === ALL.length ? '' : ` (${roles.join(', ')})`;
+    const asked = url === undefined ? '' : `; ${url}/healthz tells how it is`;
     io.stdout.write(
-      `Ready: queue ${queue}${takes} of ${address}, namespace ${namespace}; runs are kept in ${storeName(options)}\n`,
+      `Ready for ${roles.join(', ')} of queue ${queue} at ${address}, namespace ${namespace}; ` +
+        `runs are recorded in ${storeName(options)}${asked}\n`,
     );
   }
-  return untilStopped(io, { ...staff, graceMs: grace * 1000 });
+  return untilStopped(io, staff, { drainMs: grace * 1000 });
 }

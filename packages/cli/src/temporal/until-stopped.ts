@@ -1,52 +1,58 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import type { HeddleWorker } from '@heddle/temporal';
 import { EXIT } from '../exit-code.ts';
 import { onInterrupt, PROCESS } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { styleFor } from '../render/style.ts';
+import { safe, styleFor } from '../render/style.ts';
 
-/** Work that goes on until somebody ends it. */
-export interface Served {
+/** How the work of a process ends. */
+export interface Ending {
   /** Milliseconds that blocks may go on for once the end is asked for. */
-  graceMs: number;
-  stop: (graceMs: number) => Promise<void>;
-  /** Resolves, with the reason, when it cannot go on by itself. */
-  broken: Promise<string>;
+  drainMs: number;
+  /** Resolves, with the reason, when the worker has nothing to work for any more. */
+  broken?: Promise<string>;
 }
 
-/** Blocks that do not listen to being stopped are left behind after the grace and this. */
-const SLACK_MS = 10_000;
+/** Blocks that do not listen to being stopped are left behind after so much more. */
+const KILL_MS = 5000;
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-/** Waits for SIGTERM or Ctrl-C, or for the work to break, ends it in order, and gives the exit code. A second signal ends the process at once (130). */
-export async function untilStopped(io: Io, { graceMs, stop, broken }: Served): Promise<number> {
+/**
+ * Waits for SIGTERM or Ctrl-C, or until the work cannot go on, ends it in order, and gives the exit code. A second signal
+ * ends the process at once (130).
+ */
+export async function untilStopped(
+  io: Io,
+  worker: Pick<HeddleWorker, 'finished' | 'stop'>,
+  { drainMs, broken }: Ending,
+): Promise<number> {
   const style = styleFor(io.stderr);
   const { promise: asked, resolve: ask } = Promise.withResolvers<undefined>();
   const forget = onInterrupt(() => ask(undefined), PROCESS, SIGNALS);
   try {
-    const reason = await Promise.race([asked, broken]);
-    const line =
+    const reason = await Promise.race([asked, failureOf(worker), ...(broken ? [broken] : [])]);
+    io.stderr.write(
       reason === undefined
-        ? `${style.yellow('○')} Stopping: blocks that run have ${graceMs / 1000} s ${style.dim('(again to end at once)')}`
-        : `${style.red('✗')} ${reason}`;
-    io.stderr.write(`${line}\n`);
-    const stopped = await within(stop(graceMs), graceMs + SLACK_MS);
-    if (!stopped) {
-      io.stderr.write(`${style.yellow('!')} Not all blocks have stopped. Other workers run them again.\n`);
-      process.exit(EXIT.failed);
-    }
+        ? `${style.yellow('○')} Stopping: blocks that run have ${drainMs / 1000} s ${style.dim('(again to end at once)')}\n`
+        : `${style.red('✗')} ${safe(reason)}\n`,
+    );
+    await worker.stop({ drainMs: reason === undefined ? drainMs : 0, killMs: KILL_MS });
+    leave(reason === undefined ? EXIT.completed : EXIT.failed);
     return reason === undefined ? EXIT.completed : EXIT.failed;
   } finally {
     forget();
   }
 }
 
-async function within(work: Promise<void>, ms: number): Promise<boolean> {
-  const done = new AbortController();
+async function failureOf({ finished }: Pick<HeddleWorker, 'finished'>): Promise<string> {
   try {
-    const late = delay(ms, false, { signal: done.signal });
-    late.catch(() => undefined);
-    return await Promise.race([work.then(() => true), late]);
-  } finally {
-    done.abort();
+    await finished;
+    return 'The worker has ended by itself.';
+  } catch (error) {
+    return `The worker cannot go on: ${error instanceof Error ? error.message : String(error)}`;
   }
+}
+
+/** What hangs and was left behind must not keep the process. */
+function leave(exit: number): void {
+  setTimeout(() => process.exit(exit), KILL_MS).unref();
 }

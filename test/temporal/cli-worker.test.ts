@@ -1,0 +1,192 @@
+import { expect, it } from 'vitest';
+import { heddle, startHeddle } from '../support/heddle.ts';
+import type { Started } from '../support/heddle.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { code, start } from '../support/workflow-file.ts';
+import type { DrawnWorkflow } from '../support/workflow-file.ts';
+import { ON_TEMPORAL, placeOn } from './cli.ts';
+import type { Place } from './cli.ts';
+
+const REMOTE = [...ON_TEMPORAL, '--no-worker'] as const;
+const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
+/** Keeps a worker busy for so many milliseconds. */
+const busy = (ms: number): DrawnWorkflow => ({
+  blocks: { s: start(), work: code(`const end = Date.now() + ${ms}; while (Date.now() < end); return 7`) },
+  edges: ['s > work'],
+});
+const WAITING: DrawnWorkflow = {
+  blocks: { s: start(), first: code('return 1', { name: 'First' }), nap: NAP },
+  edges: ['s > first', 'first > nap'],
+};
+
+interface Ready {
+  queue: string;
+  roles: string[];
+  health: string;
+  pid: number;
+}
+
+/** A worker of a process of its own that asks for work. */
+async function workerAt(place: Place, ...args: string[]): Promise<{ worker: Started; ready: Ready }> {
+  const worker = place.start(['worker', '--json', '--health', '0', ...args]);
+  const ready = JSON.parse(await worker.line()) as Ready;
+  return { worker, ready };
+}
+
+async function isAtWork({ health }: Ready): Promise<boolean> {
+  const answer = await fetch(`${health}/metrics`);
+  return /^heddle_activities_running [1-9]/m.test(await answer.text());
+}
+
+describeTemporal('heddle worker', (server) => {
+  it('runs what another process has started and waits for', async () => {
+    const place = placeOn(server, {
+      blocks: { s: start(), end: code('return {{NAME}}', { name: 'End' }) },
+      edges: ['s > end'],
+    });
+    const { ready } = await workerAt(place, '--env', 'NAME=of the worker');
+    expect(ready).toMatchObject({ queue: place.queue, roles: ['engine', 'effects', 'segments'] });
+    expect(await (await fetch(`${ready.health}/healthz`)).text()).toBe('polling\n');
+    const { exit, stdout, stderr } = await place.run('--no-worker', '--env', 'NAME=of the client');
+    expect(stderr).toContain('! Workers have their own environment');
+    expect(JSON.parse(stdout)).toMatchObject({ result: '«redacted:NAME»' });
+    expect(exit).toBe(0);
+  });
+
+  it('says in a line, for people, what it serves', async () => {
+    const place = placeOn(server, WAITING);
+    const worker = place.start(['worker', '--roles', 'engine,effects']);
+    expect(await worker.line()).toBe(
+      `Ready for engine, effects of queue ${place.queue} at ${server.address}, namespace ${server.namespace}; runs are recorded in ./.heddle`,
+    );
+  });
+
+  it('told to stop by SIGTERM lets blocks finish, and ends with 0', async () => {
+    const place = placeOn(server, busy(2500));
+    const { worker, ready } = await workerAt(place);
+    const run = place.start(['run', 'flow.json', ...REMOTE]);
+    await expect.poll(() => isAtWork(ready), { timeout: 20_000 }).toBe(true);
+    worker.child.kill('SIGTERM');
+    const { exit, stderr } = await worker.ended;
+    expect(exit).toBe(0);
+    expect(stderr).toContain('Stopping: blocks that run have 30 s');
+    // What it did is handed in: whoever comes next has nothing to do again.
+    const { worker: next } = await workerAt(place);
+    const ended = await run.ended;
+    expect(JSON.parse(ended.stdout)).toMatchObject({ result: 7 });
+    next.child.kill('SIGTERM');
+    expect((await next.ended).exit).toBe(0);
+  });
+
+  it('stops blocks that take longer than the grace; another worker runs them', async () => {
+    const place = placeOn(server, busy(4000));
+    const { worker, ready } = await workerAt(place, '--grace', '0');
+    const run = place.start(['run', 'flow.json', ...REMOTE]);
+    await expect.poll(() => isAtWork(ready), { timeout: 20_000 }).toBe(true);
+    worker.child.kill('SIGTERM');
+    expect((await worker.ended).exit).toBe(0);
+    await workerAt(place);
+    const { exit, stdout } = await run.ended;
+    expect(JSON.parse(stdout)).toMatchObject({ result: 7 });
+    expect(exit).toBe(0);
+  });
+
+  it('ends at once at a second signal, with 130', async () => {
+    const place = placeOn(server, busy(60_000));
+    const { worker, ready } = await workerAt(place);
+    place.start(['run', 'flow.json', ...REMOTE]);
+    await expect.poll(() => isAtWork(ready), { timeout: 20_000 }).toBe(true);
+    worker.child.kill('SIGINT');
+    await worker.until('Stopping');
+    const again = setInterval(() => worker.child.kill('SIGINT'), 250);
+    const { exit } = await worker.ended;
+    clearInterval(again);
+    expect(exit).toBe(130);
+  });
+
+  it.each([
+    ['roles that there are not', ['--roles', 'engine,cook'], '"cook" is none of engine, effects, segments'],
+    ['a place of health that is none', ['--health', 'here'], 'It is HOST:PORT, or PORT.'],
+    ['a grace that is no time', ['--grace', 'long'], 'It is a number of seconds'],
+    ['a data folder that is a file', ['--data', 'flow.json'], 'flow.json'],
+    ['a server that nobody has', ['--address', '127.0.0.1:9'], '127.0.0.1:9 cannot be reached'],
+  ])('is refused for %s, with 2', async (_, args, said) => {
+    const place = placeOn(server, WAITING);
+    const { exit, stdout, stderr } = await heddle(['worker', ...place.server, ...args], { cwd: place.cwd });
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+});
+
+describeTemporal('runs of a shared folder', (server) => {
+  async function waiting(): Promise<{ place: Place; runId: string; run: Started }> {
+    const place = placeOn(server, WAITING);
+    await workerAt(place);
+    const run = place.start(['run', 'flow.json', ...REMOTE]);
+    await run.until('‖ Nap');
+    const [found] = await place.runs();
+    return { place, runId: found!.runId, run };
+  }
+
+  it('can be listed, shown and tailed while workers run them, and cancelled through their server', async () => {
+    const { place, runId, run } = await waiting();
+    const { cwd } = place;
+    expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('paused: until ');
+    expect((await heddle(['runs', 'show', runId], { cwd })).stdout).toMatch(/✓ {2}First/);
+    const tail = startHeddle(['runs', 'tail', runId], { cwd });
+    await tail.until('‖ Nap');
+    const cancelled = await heddle(['runs', 'cancel', runId, ...ON_TEMPORAL, ...place.server], { cwd });
+    expect(cancelled.exit, cancelled.stderr).toBe(0);
+    for (const { exit, stdout, stderr } of await Promise.all([run.ended, tail.ended])) {
+      expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
+      expect(stderr).toContain('○ Cancelled');
+    }
+  });
+
+  it('are neither cancelled nor resumed as runs of one process: what is missing is said, with 2', async () => {
+    const { place, runId } = await waiting();
+    for (const verb of ['cancel', 'resume']) {
+      const { exit, stderr } = await heddle(['runs', verb, runId], { cwd: place.cwd });
+      expect(exit).toBe(2);
+      expect(stderr).toContain('--runtime temporal --address HOST:PORT');
+    }
+    expect(await place.runs()).toMatchObject([{ status: 'paused' }]);
+  });
+
+  it('without a worker keep a cancel: who asks is told, and the next worker carries it out', async () => {
+    const place = placeOn(server, WAITING);
+    const run = place.start(['run', 'flow.json', ...REMOTE]);
+    await expect.poll(async () => (await place.runs()).length, { timeout: 20_000 }).toBe(1);
+    const [found] = await place.runs();
+    const asked = await heddle(['runs', 'cancel', found!.runId, ...ON_TEMPORAL, ...place.server], {
+      cwd: place.cwd,
+    });
+    expect(asked.exit).toBe(2);
+    expect(asked.stderr).toContain('the next worker will cancel the run');
+    await workerAt(place);
+    expect((await run.ended).exit).toBe(4);
+  });
+});
+
+describeTemporal('runs in PostgreSQL', (server) => {
+  it.skipIf(!hasPostgres)(
+    'are run, listed, shown, tailed and rerun by commands that name the database',
+    async () => {
+      const url = await postgresDatabase();
+      const place = placeOn(server, busy(1));
+      const kept = ['--postgres', url];
+      const ran = await place.run(...kept);
+      expect(ran.exit, ran.stderr).toBe(0);
+      const { cwd } = place;
+      const listed = await heddle(['runs', 'list', '--json', ...kept], { cwd });
+      const [{ runId }] = (JSON.parse(listed.stdout) as { data: [{ runId: string }] }).data;
+      expect((await heddle(['runs', 'show', runId, ...kept], { cwd })).stdout).toContain('completed');
+      expect((await heddle(['runs', 'tail', runId, ...kept], { cwd })).exit).toBe(0);
+      const again = ['runs', 'rerun', runId, '--from', 'work', ...ON_TEMPORAL, ...place.server, ...kept];
+      const { exit, stdout } = await heddle(again, { cwd });
+      expect(JSON.parse(stdout)).toMatchObject({ result: 7 });
+      expect(exit).toBe(0);
+    },
+  );
+});
