@@ -1,0 +1,37 @@
+import { randomUUID } from 'node:crypto';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { createWorker, temporal } from '@heddle/temporal';
+import type { HeddleWorker, TemporalOptions, WorkerOptions } from '@heddle/temporal';
+import { onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+
+/** A deployment of a test's own on a server: engines that only start runs, and workers that run them. */
+export interface Place {
+  readonly queue: string;
+  readonly data: string;
+  /** An engine without a worker; closed with the test. */
+  engine(options?: EngineOptions, more?: Partial<TemporalOptions>): Promise<Engine>;
+  /** Stopped with the test. */
+  worker(options?: Partial<WorkerOptions>): Promise<HeddleWorker>;
+}
+
+export function placeOn({ address, namespace }: { address: string; namespace: string }): Place {
+  const queue = `test-${randomUUID()}`;
+  const data = dataFolder();
+  return {
+    queue,
+    data,
+    engine: async (options = {}, more = {}) => {
+      const runtime = temporal({ address, namespace, queue, data, worker: false, ...more } as TemporalOptions);
+      const engine = await createEngine({ ...options, runtime });
+      onTestFinished(() => engine.close({ graceMs: 0 }));
+      return engine;
+    },
+    worker: async (options = {}) => {
+      const worker = await createWorker({ address, namespace, queue, data, ...options } as WorkerOptions);
+      onTestFinished(() => worker.stop({ drainMs: 0, killMs: 2000 }));
+      return worker;
+    },
+  };
+}

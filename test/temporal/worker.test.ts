@@ -1,0 +1,155 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { Script, work } from '../support/scripted.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { fn, workflow } from '../support/workflow.ts';
+import { placeOn } from './worker-place.ts';
+
+const PATIENCE = { timeout: 30_000 };
+const twoSteps = workflow([work('A'), fn('Z', 'return <a.n> + 1')], ['Start -> A -> Z']);
+
+/** An executor that listens to nothing: it never ends. */
+const deaf = { ...new Script().executor, execute: () => new Promise<never>(() => undefined) };
+
+async function get(url: string): Promise<{ status: number; text: string }> {
+  const response = await fetch(url);
+  return { status: response.status, text: await response.text() };
+}
+
+describeTemporal('a worker', (server) => {
+  it('runs what engines without one start, and stops when it is told to', async () => {
+    const script = new Script({ A: () => ({ output: { n: 1 } }) });
+    const place = placeOn(server);
+    const engine = await place.engine({ blocks: [script.executor] });
+    const worker = await place.worker({ blocks: [script.executor] });
+    expect(worker.status()).toMatchObject({ state: 'polling', roles: ['engine', 'effects', 'segments'] });
+    expect(await engine.execute({ workflow: twoSteps })).toMatchObject({ status: 'completed', output: { result: 2 } });
+    expect(worker.status().cachedWorkflows).toBeGreaterThan(0);
+    await worker.stop();
+    await worker.finished;
+    expect(worker.status()).toMatchObject({ state: 'stopped', activities: 0 });
+  });
+
+  it('serves only the queues of its roles', async () => {
+    const script = new Script({ A: () => ({ output: { n: 1 } }) });
+    const place = placeOn(server);
+    const engine = await place.engine({ blocks: [script.executor] });
+    const workers = await place.worker({ blocks: [script.executor], tuning: { roles: ['engine'] } });
+    const { runId } = await engine.start({ workflow: twoSteps });
+    await expect.poll(() => workers.status().tallies.length, PATIENCE).toBeGreaterThan(0);
+    expect(script.calls).toEqual([]);
+    const effects = await place.worker({ blocks: [script.executor], tuning: { roles: ['effects'] } });
+    const run = await engine.attach(runId);
+    expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
+    expect(effects.status().tallies).toMatchObject([{ task: 'effect', type: 'work', done: 1, failed: 0 }]);
+    expect(workers.status().tallies.map(({ task }) => task)).not.toContain('effect');
+  });
+
+  it('with sandboxes on workers of their own computes nothing beside its workflows', async () => {
+    const place = placeOn(server);
+    const engine = await place.engine({}, { local: false });
+    const one = await place.worker({ local: false, tuning: { roles: ['engine', 'effects'] } });
+    const other = await place.worker({ local: false, tuning: { roles: ['segments'] } });
+    const drawn = workflow([fn('A', 'return 20'), fn('B', 'return <a.result> + 1')], ['Start -> A -> B']);
+    expect(await engine.execute({ workflow: drawn })).toMatchObject({ status: 'completed', output: { result: 21 } });
+    expect(other.status().tallies).toMatchObject([{ task: 'segment', local: false }]);
+    expect(one.status().tallies.map(({ task }) => task)).not.toContain('segment');
+  });
+
+  describe('that stops', () => {
+    it('lets blocks finish: what they gave is not run again', async () => {
+      const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
+      const place = placeOn(server);
+      const engine = await place.engine({ blocks: [first.executor] });
+      const leaving = await place.worker({ blocks: [first.executor] });
+      const run = await engine.start({ workflow: twoSteps });
+      const call = await first.called('A');
+      const stopped = leaving.stop({ drainMs: 30_000 });
+      expect(leaving.status()).toMatchObject({ state: 'draining', activities: 1 });
+      call.done({ n: 1 });
+      await stopped;
+      await place.worker({ blocks: [second.executor] });
+      expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
+      expect([first.aborted, second.calls]).toEqual([[], []]);
+    });
+
+    it('stops blocks whose time is over, and hands in what it has: others go on at once', async () => {
+      const [first, second] = [new Script(), new Script({ A: () => ({ output: { n: 7 } }) })];
+      const place = placeOn(server);
+      const engine = await place.engine({ blocks: [first.executor] });
+      const leaving = await place.worker({ blocks: [first.executor] });
+      const run = await engine.start({ workflow: twoSteps });
+      await first.called('A');
+      await place.worker({ blocks: [second.executor] });
+      await leaving.stop({ drainMs: 0 });
+      expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 8 } });
+      expect([first.aborted, first.calls, second.calls]).toEqual([['A'], ['A'], ['A']]);
+    });
+
+    it('leaves what hangs after its time: the run goes on elsewhere', async () => {
+      const second = new Script({ A: () => ({ output: { n: 7 } }) });
+      const place = placeOn(server);
+      const engine = await place.engine({ blocks: [deaf] });
+      const hanging = await place.worker({ blocks: [deaf] });
+      const run = await engine.start({ workflow: twoSteps });
+      await expect.poll(() => hanging.status().activities, PATIENCE).toBe(1);
+      await place.worker({ blocks: [second.executor] });
+      await hanging.stop({ drainMs: 0, killMs: 100 });
+      await hanging.finished;
+      expect(hanging.status()).toMatchObject({ state: 'stopped' });
+      expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 8 } });
+    });
+
+    it('may be told so twice', async () => {
+      const worker = await placeOn(server).worker();
+      await Promise.all([worker.stop(), worker.stop({ drainMs: 0 })]);
+      await worker.stop();
+      expect(worker.status().state).toBe('stopped');
+    });
+  });
+
+  describe('with an endpoint', () => {
+    it('says whether it polls, and what it has done', async () => {
+      const script = new Script();
+      const place = placeOn(server);
+      const engine = await place.engine({ blocks: [script.executor] });
+      const worker = await place.worker({ blocks: [script.executor], http: { port: 0 } });
+      const { url = '' } = worker;
+      expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+      expect(await get(`${url}/healthz`)).toEqual({ status: 200, text: 'polling\n' });
+      expect((await get(`${url}/`)).status).toBe(404);
+      const run = await engine.start({ workflow: twoSteps });
+      const call = await script.called('A');
+      const { text } = await get(`${url}/metrics`);
+      expect(text).toMatch(/^heddle_worker_state\{state="polling"\} 1$/m);
+      expect(text).toMatch(/^heddle_activities_running 1$/m);
+      const stopped = worker.stop({ drainMs: 30_000 });
+      expect(await get(`${url}/healthz`)).toEqual({ status: 503, text: 'draining\n' });
+      call.done({ n: 1 });
+      await stopped;
+      await expect(get(`${url}/healthz`)).rejects.toThrow();
+      const next = await place.worker({ blocks: [script.executor], http: { port: 0 } });
+      await run.result();
+      const done = /^heddle_tasks_total\{task="segment",type="",local="true",outcome="done"\} [1-9]\d*$/m;
+      expect((await get(`${next.url}/metrics`)).text).toMatch(done);
+    });
+
+    it('that nobody can listen at is told, and nothing stays open', async () => {
+      const taken = createServer().listen(0, '127.0.0.1');
+      onTestFinished(() => void taken.close());
+      await once(taken, 'listening');
+      const { port } = taken.address() as AddressInfo;
+      await expect(placeOn(server).worker({ http: { port } })).rejects.toMatchObject({
+        code: 'OPTIONS_INVALID',
+        message: expect.stringContaining(`127.0.0.1:${port}`) as string,
+      });
+    });
+  });
+
+  it('that two executors claim a block type of is not opened', async () => {
+    const blocks = [new Script().executor, new Script().executor];
+    await expect(placeOn(server).worker({ blocks })).rejects.toMatchObject({ code: 'EXECUTOR_DUPLICATE' });
+  });
+});
