@@ -29,6 +29,8 @@ interface Places {
   data: string;
   /** Temporal's own pages; undefined where the server has none, or is not ours. */
   ui: string | undefined;
+  /** Process id of the server; undefined where it is not ours. */
+  server: number | undefined;
 }
 
 /** Starts a server for development and a worker, says where things are, and ends both at a signal. */
@@ -41,7 +43,8 @@ export async function dev(io: Io, options: DevOptions): Promise<number> {
   try {
     const server = { ...serverOf(options, environment), address: opened.address };
     const staff = await startStaff(io, { server, data, queue, env });
-    say(io, { address: opened.address, namespace, queue, data, ui: opened.ui }, options);
+    const { address, ui } = opened;
+    say(io, { address, namespace, queue, data, ui, server: opened.server?.pid }, options);
     return await untilStopped(io, staff, { drainMs: grace * 1000, broken: brokenWith(opened.server) });
   } finally {
     await opened.server?.stop();

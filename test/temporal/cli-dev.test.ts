@@ -1,0 +1,117 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { freePorts } from '../../packages/temporal/src/server/port.ts';
+import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle } from '../support/heddle.ts';
+import type { Started } from '../support/heddle.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { code, start, workflowFile } from '../support/workflow-file.ts';
+
+const ASK = {
+  blocks: {
+    s: start(),
+    ask: {
+      type: 'human_in_the_loop',
+      name: 'Approve',
+      fields: { inputFormat: [{ id: 'a', name: 'ok', type: 'boolean' }] },
+    },
+    end: code('return <approve.ok>', { name: 'End' }),
+  },
+  edges: ['s > ask', 'ask > end'],
+};
+const PATIENCE = { timeout: 30_000 };
+
+interface Ready {
+  address: string;
+  ui?: string;
+  data: string;
+}
+
+describeTemporal('heddle dev', ({ binary = '', address: taken }) => {
+  const env = { TEMPORAL_CLI: binary };
+
+  async function dev(cwd: string, port: number): Promise<{ command: Started; ready: Ready }> {
+    const command = startHeddle(['dev', '--port', String(port), '--json'], { cwd, env });
+    return { command, ready: JSON.parse(await command.line()) as Ready };
+  }
+
+  it.skipIf(binary === '')(
+    'starts a server and a worker, says where they are, ends both, and has its runs again the next time',
+    PATIENCE,
+    async () => {
+      const cwd = dataFolder();
+      writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(ASK)));
+      const [port = 0] = await freePorts(1);
+      const first = await dev(cwd, port);
+      expect(first.ready).toMatchObject({ address: `127.0.0.1:${port}`, data: './.heddle' });
+      if (first.ready.ui !== undefined) expect((await fetch(first.ready.ui)).status).toBe(200);
+      const there = ['--runtime', 'temporal', '--no-worker', '--address', first.ready.address];
+      const asked = await heddle(['run', 'flow.json', ...there, '--json'], { cwd });
+      expect(asked.exit, asked.stderr).toBe(3);
+      const { runId } = (JSON.parse(asked.stdout) as { data: { runId: string } }).data;
+      first.command.child.kill('SIGINT');
+      expect((await first.command.ended).exit).toBe(0);
+      expect(
+        await whyNotReady({ address: first.ready.address, namespace: 'default', searchAttributes: [] }),
+      ).toBe('nothing listens there');
+
+      const second = await dev(cwd, port);
+      const answer = ['--input', '{"ok": true}'];
+      const answered = await heddle(['runs', 'resume', runId, ...answer, ...there], { cwd });
+      expect(JSON.parse(answered.stdout || '0'), answered.stderr).toMatchObject({ result: true });
+      second.command.child.kill('SIGTERM');
+      expect((await second.command.ended).exit).toBe(0);
+    },
+  );
+
+  it.skipIf(binary === '')('tells people where things are, and how to run a workflow there', async () => {
+    const [port = 0] = await freePorts(1);
+    const command = startHeddle(['dev', '--port', String(port), '--queue', 'mine'], {
+      cwd: dataFolder(),
+      env,
+    });
+    await command.until('Ctrl-C ends both.');
+    command.child.kill('SIGINT');
+    const { stdout } = await command.ended;
+    expect(stdout).toContain(`server  127.0.0.1:${port}, namespace default`);
+    expect(stdout).toContain(
+      `heddle run FILE --runtime temporal --no-worker --address 127.0.0.1:${port} --queue mine`,
+    );
+  });
+
+  it.skipIf(binary === '')('ends with 1, with its worker, when the server ends', async () => {
+    const [port = 0] = await freePorts(1);
+    const command = startHeddle(['dev', '--port', String(port), '--json'], { cwd: dataFolder(), env });
+    const { server } = JSON.parse(await command.line()) as { server: number };
+    process.kill(server, 'SIGKILL');
+    const { exit, stderr } = await command.ended;
+    expect(stderr).toContain('The Temporal server has ended: SIGKILL.');
+    expect(exit).toBe(1);
+  });
+
+  it('uses the server that TEMPORAL_ADDRESS names, and leaves it running', async () => {
+    const cwd = dataFolder();
+    const command = startHeddle(['dev', '--json', '--queue', 'dev-of-this-test'], {
+      cwd,
+      env: { TEMPORAL_ADDRESS: taken },
+    });
+    expect(JSON.parse(await command.line())).toMatchObject({ address: taken });
+    command.child.kill('SIGINT');
+    expect((await command.ended).exit).toBe(0);
+    expect(await whyNotReady({ address: taken, namespace: 'default', searchAttributes: [] })).not.toBe(
+      'nothing listens there',
+    );
+  });
+
+  it.each([
+    ['no server can be found', [], { TEMPORAL_CLI: '/no/such/command' }, 'There is no Temporal server.'],
+    ['the port is taken', ['--port', taken.split(':')[1] ?? ''], env, 'Another port is given by --port.'],
+    ['the port is none', ['--port', '0'], env, 'It is a whole number from 1 to 65535.'],
+  ])('says so when %s, with 2', async (_, args, given, said) => {
+    const { exit, stdout, stderr } = await heddle(['dev', ...args], { cwd: dataFolder(), env: given });
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain(said);
+  });
+});
