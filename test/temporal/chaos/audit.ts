@@ -1,0 +1,93 @@
+import { isDeepStrictEqual } from 'node:util';
+import { readPlan } from '@heddle/core';
+import type { NewRun, Plan, RunRecord } from '@heddle/core';
+import { Replica } from '@heddle/core/run';
+import type { BlockLog, Entry } from '@heddle/core/run';
+import type { SharedStores } from '@heddle/engine/stores';
+import { recordOf } from '../../../packages/engine/src/local/record.ts';
+
+/** What the journals of all runs say. */
+export interface Journaled {
+  runs: number;
+  entries: number;
+  /** How often each try of a block was completed or failed: `key#try`. */
+  ended: Map<string, number>;
+  /** Those of them that tell the effect server. */
+  outside: Set<string>;
+  /** How often each pause was answered, by token. */
+  answered: Map<string, number>;
+  /** What is wrong with a run: nothing, it is hoped. */
+  faults: string[];
+}
+
+/** Types of the blocks that tell the effect server. */
+const OUTSIDE: ReadonlySet<string> = new Set(['effect', 'compute']);
+
+/** Reads every run in the stores and compares its journal, its record and its logs with each other. */
+export async function audit(stores: SharedStores): Promise<Journaled> {
+  const found: Journaled = {
+    runs: 0,
+    entries: 0,
+    ended: new Map(),
+    outside: new Set(),
+    answered: new Map(),
+    faults: [],
+  };
+  let cursor: string | undefined;
+  do {
+    const page = await stores.runs.list({ limit: 100, ...(cursor !== undefined && { cursor }) });
+    for (const record of page.runs) await auditRun(stores, record, found);
+    cursor = page.cursor;
+  } while (cursor !== undefined);
+  for (const runId of await stores.runs.open()) found.faults.push(`${runId}: it has not ended`);
+  return found;
+}
+
+async function auditRun(
+  { runs, definitions }: SharedStores,
+  record: RunRecord,
+  found: Journaled,
+): Promise<void> {
+  const { runId } = record;
+  const header = (await runs.header(runId)) as NewRun;
+  const entries = await runs.journal(runId);
+  found.runs++;
+  found.entries += entries.length;
+  const plan = readPlan((await definitions.plan(header.planHash)) ?? null);
+  for (const entry of entries) note({ runId, plan, entry }, found);
+  const fault = (what: string): void => void found.faults.push(`${runId}: ${what}`);
+  const replica = new Replica(runId, plan);
+  const folded = fold(replica, entries, fault);
+  if (!same(recordOf(replica, header, undefined), record))
+    fault(`the record (${record.status}, ${record.seq}) is not what the journal of ${entries.length} says`);
+  const logs = (await runs.logs(runId)).toSorted((a, b) => a.executionOrder - b.executionOrder);
+  if (!same(folded, logs)) fault(`${logs.length} logs are not the ${folded.length} that the journal tells`);
+  for (const { blockName, status } of logs)
+    if (status === 'running' || status === 'paused') fault(`the log of ${blockName} says ${status}`);
+}
+
+function note({ runId, plan, entry }: { runId: string; plan: Plan; entry: Entry }, found: Journaled): void {
+  const add = (map: Map<string, number>, name: string): unknown => map.set(name, (map.get(name) ?? 0) + 1);
+  if (entry.type === 'resumed') add(found.answered, entry.token);
+  if (entry.type !== 'completed' && entry.type !== 'failed') return;
+  const name = `${[runId, entry.block, ...entry.scope].join('/')}#${entry.try}`;
+  add(found.ended, name);
+  if (OUTSIDE.has(plan.blocks[entry.block]?.type ?? '')) found.outside.add(name);
+}
+
+/** The logs that the entries lead to. */
+function fold(replica: Replica, entries: readonly Entry[], fault: (what: string) => void): BlockLog[] {
+  const logs = new Map<number, BlockLog>();
+  entries.forEach((entry, index) => {
+    if (entry.seq !== index + 1) fault(`entry ${index + 1} has the number ${entry.seq}`);
+    const applied = replica.apply(entry);
+    if (!applied.changed) fault(`entry ${entry.seq} (${entry.type}) does not follow`);
+    for (const log of applied.logs) logs.set(log.executionOrder, log);
+  });
+  return [...logs.values()].toSorted((a, b) => a.executionOrder - b.executionOrder);
+}
+
+/** Equal but for what is undefined in one and absent in the other. */
+function same(a: unknown, b: unknown): boolean {
+  return isDeepStrictEqual(JSON.parse(JSON.stringify(a)), JSON.parse(JSON.stringify(b)));
+}

@@ -1,0 +1,64 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it, onTestFinished } from 'vitest';
+import { startDevServer } from '../../../packages/temporal/src/server/index.ts';
+import type { DevServer } from '../../../packages/temporal/src/server/index.ts';
+import { dataFolder } from '../../support/data-folder.ts';
+import { dose } from '../../support/dose.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+import { expectWhole } from './chaos.ts';
+import { openStage } from './stage.ts';
+import { storm } from './storm.ts';
+import type { Mortal } from './storm.ts';
+
+const NAMESPACE = 'chaos';
+const FOR_MS = dose(30_000, 600_000);
+
+describeTemporal('chaos', ({ binary = '' }) => {
+  /** A development server of the test's own, with its file. */
+  async function mortalServer(dbFile: string): Promise<Mortal & { address: string }> {
+    let server: DevServer | undefined;
+    const start = async (port?: number): Promise<DevServer> => {
+      const started = await startDevServer({
+        binary,
+        namespace: NAMESPACE,
+        dbFile,
+        ...(port !== undefined && { port }),
+      });
+      if (started.kind === 'failed') throw new Error(started.reason);
+      return started.server;
+    };
+    server = await start();
+    onTestFinished(async () => server?.stop());
+    const { address } = server;
+    return {
+      address,
+      restart: async () => {
+        const killed = server;
+        if (!killed) throw new Error('There is no server to kill.');
+        process.kill(killed.pid, 'SIGKILL');
+        expect(await killed.exited).toBe('SIGKILL');
+        server = await start(Number(address.split(':')[1]));
+      },
+    };
+  }
+
+  it.skipIf(binary === '')(
+    'workers and the server are killed with -9 in a loop: nothing is lost, nothing doubled, every run ends as it should',
+    { timeout: FOR_MS + 420_000 },
+    async () => {
+      const folder = dataFolder();
+      const server = await mortalServer(join(folder, 'temporal.db'));
+      const { address } = server;
+      const place = { data: join(folder, 'data') };
+      const stage = await openStage({ address, namespace: NAMESPACE, place, workers: 3 });
+      const outcome = await storm({ ...stage, server, forMs: FOR_MS, width: 9 });
+      const figures = await expectWhole({ ...stage, outcome });
+      const { HEDDLE_CHAOS_FIGURES: file } = process.env;
+      if (file !== undefined) writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);
+      expect(figures.runs).toBeGreaterThan(9);
+      expect(figures.workersKilled).toBeGreaterThan(3);
+      expect(figures.serversKilled).toBeGreaterThan(1);
+    },
+  );
+});

@@ -1,0 +1,79 @@
+import { expect } from 'vitest';
+import type { SharedStores } from '@heddle/engine/stores';
+import { audit } from './audit.ts';
+import type { EffectServer } from './effect-server.ts';
+import type { Fleet } from './fleet.ts';
+import { repeatsIn } from './repeats.ts';
+import type { Storm } from './storm.ts';
+
+export interface Ruins {
+  stores: SharedStores;
+  fleet: Fleet;
+  effects: EffectServer;
+  outcome: Storm;
+}
+
+/** What was done in a storm, and how much of it again. */
+export interface Figures {
+  runs: number;
+  childRuns: number;
+  workersKilled: number;
+  serversKilled: number;
+  blocksEnded: number;
+  journalEntries: number;
+  effects: number;
+  effectCalls: number;
+  repeatedForWorker: number;
+  repeatedForServer: number;
+  computeCalls: number;
+  computeRepeated: number;
+  pauses: number;
+  answersGivenAgain: number;
+  startsTakenLater: number;
+}
+
+/** Expects that nothing was lost and nothing doubled; gives the figures. */
+export async function expectWhole({ stores, fleet, effects, outcome }: Ruins): Promise<Figures> {
+  const found = await audit(stores);
+  expect(outcome.faults).toEqual([]);
+  expect(found.faults).toEqual([]);
+  expect(fleet.lost).toEqual([]);
+  for (const { runId, subject } of outcome.runs) {
+    const record = await stores.runs.record(runId);
+    expect(record, `${runId}, ${subject.name}`).toMatchObject({
+      status: 'completed',
+      output: { v: subject.output },
+    });
+  }
+  const twice = [...found.ended, ...found.answered].filter(([, count]) => count !== 1);
+  expect(twice).toEqual([]);
+
+  const { calls } = effects;
+  const called = new Set(calls.map(({ key, try: attempt }) => `${key}#${attempt}`));
+  // What ran is in a journal, and what is in a journal ran.
+  expect([...called].toSorted()).toEqual([...found.outside].toSorted());
+
+  const repeats = repeatsIn(calls, { killed: fleet.killed, outages: outcome.outages });
+  expect(repeats.filter(({ by }) => by === undefined)).toEqual([]);
+  const count = (kind: string): number => calls.filter((call) => call.kind === kind).length;
+  const names = (kind: string): number =>
+    new Set(calls.filter((call) => call.kind === kind).map((call) => `${call.key}#${call.try}`)).size;
+  const again = repeats.filter(({ first }) => first.kind === 'effect');
+  return {
+    runs: outcome.runs.length,
+    childRuns: found.runs - outcome.runs.length,
+    workersKilled: fleet.killed.length,
+    serversKilled: outcome.outages.length,
+    blocksEnded: found.ended.size,
+    journalEntries: found.entries,
+    effects: names('effect'),
+    effectCalls: count('effect'),
+    repeatedForWorker: again.filter(({ by }) => by === 'worker').length,
+    repeatedForServer: again.filter(({ by }) => by === 'server').length,
+    computeCalls: count('compute'),
+    computeRepeated: count('compute') - names('compute'),
+    pauses: found.answered.size,
+    answersGivenAgain: [...outcome.answers.values()].filter((times) => times > 1).length,
+    startsTakenLater: outcome.refusedStarts,
+  };
+}

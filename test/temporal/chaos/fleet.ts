@@ -1,0 +1,85 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { TemporalOptions } from '@heddle/temporal';
+
+/** What a worker process is given. */
+export type WorkerOptions = TemporalOptions & {
+  /** Address of the effect server. */
+  effects: string;
+};
+
+/** A worker process that was ended by SIGKILL. */
+export interface Killed {
+  pid: number;
+  atMs: number;
+}
+
+const WORKER = fileURLToPath(new URL('worker.ts', import.meta.url));
+
+/** Worker processes of a test. */
+export class Fleet {
+  /** What workers have said, other than that they are ready. */
+  readonly said: string[] = [];
+  readonly killed: Killed[] = [];
+  /** Workers that ended though nobody killed them. */
+  readonly lost: string[] = [];
+  private readonly options: WorkerOptions;
+  private readonly children = new Map<number, ChildProcess>();
+
+  constructor(options: WorkerOptions) {
+    this.options = options;
+  }
+
+  /** Ids of the processes that live. */
+  get pids(): number[] {
+    return [...this.children.keys()];
+  }
+
+  /** Starts a worker; resolves with its process id when it serves, or with undefined when it was killed before. */
+  async start(): Promise<number | undefined> {
+    const args = ['--conditions=@heddle/source', WORKER, JSON.stringify(this.options)];
+    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
+    await once(child, 'spawn');
+    const pid = child.pid as number;
+    this.children.set(pid, child);
+    child.stdin.on('error', () => undefined);
+    child.stderr.setEncoding('utf8').on('data', (text: string) => this.said.push(`${pid}: ${text.trimEnd()}`));
+    const ready = Promise.withResolvers<number | undefined>();
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line === 'ready') ready.resolve(pid);
+      else this.said.push(`${pid}: ${line}`);
+    });
+    child.once('exit', (code, signal) => {
+      if (this.children.delete(pid)) this.lost.push(`${pid} ended with ${signal ?? code}`);
+      ready.resolve(undefined);
+    });
+    return ready.promise;
+  }
+
+  /** Kills the worker with SIGKILL; resolves when it is gone. */
+  async kill(pid: number): Promise<void> {
+    const child = this.children.get(pid);
+    if (!child) return;
+    this.children.delete(pid);
+    const gone = once(child, 'exit');
+    child.kill('SIGKILL');
+    this.killed.push({ pid, atMs: Date.now() });
+    await gone;
+  }
+
+  /** Ends all of them: none is counted as killed. */
+  async stop(): Promise<void> {
+    const left = [...this.children.values()];
+    this.children.clear();
+    await Promise.all(
+      left.map(async (child) => {
+        const gone = once(child, 'exit');
+        child.kill('SIGKILL');
+        await gone;
+      }),
+    );
+  }
+}

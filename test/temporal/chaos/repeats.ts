@@ -1,0 +1,43 @@
+import type { Called } from './effect-server.ts';
+import type { Killed } from './fleet.ts';
+import type { Outage } from './storm.ts';
+
+/** Who could be to blame for a block that ran twice. */
+export interface Deaths {
+  killed: readonly Killed[];
+  outages: readonly Outage[];
+}
+
+/** A try of a block that ran more than once. */
+export interface Repeated {
+  /** By the death of its worker, or of the server, while it was in flight. */
+  by: 'worker' | 'server' | undefined;
+  first: Called;
+  again: Called;
+}
+
+/** What a worker has done is with the server within this time, if both live. */
+const HANDED_IN_MS = 10_000;
+
+/** Calls that came again though the same try had been called before, each with what explains it. */
+export function repeatsIn(calls: readonly Called[], deaths: Deaths): Repeated[] {
+  const last = new Map<string, Called>();
+  const repeats: Repeated[] = [];
+  for (const again of calls) {
+    const name = `${again.key}#${again.try}`;
+    const first = last.get(name);
+    if (first) repeats.push({ by: explain(first, again, deaths), first, again });
+    last.set(name, again);
+  }
+  return repeats;
+}
+
+function explain(first: Called, again: Called, { killed, outages }: Deaths): Repeated['by'] {
+  const handedInMs = (first.endedMs ?? again.beganMs) + HANDED_IN_MS;
+  const died = killed.find(({ pid }) => pid === first.pid);
+  if (died && died.atMs >= first.beganMs && died.atMs <= Math.min(handedInMs, again.beganMs)) return 'worker';
+  const away = outages.some(
+    ({ fromMs, untilMs }) => untilMs >= first.beganMs && fromMs <= Math.min(handedInMs, again.beganMs),
+  );
+  return away ? 'server' : undefined;
+}

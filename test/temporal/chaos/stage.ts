@@ -1,0 +1,47 @@
+import { randomUUID } from 'node:crypto';
+import { createEngine } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
+import { openPostgres, openStores } from '@heddle/engine/stores';
+import type { SharedStores } from '@heddle/engine/stores';
+import { temporal } from '@heddle/temporal';
+import type { WorkerTuning } from '@heddle/temporal';
+import { onTestFinished } from 'vitest';
+import { blocksOf } from './blocks.ts';
+import { startEffectServer } from './effect-server.ts';
+import type { EffectServer } from './effect-server.ts';
+import { Fleet } from './fleet.ts';
+
+/** A server, stores, an effect server, and an engine of the test's process that runs nothing itself. */
+export interface Stage {
+  engine: Engine;
+  stores: SharedStores;
+  effects: EffectServer;
+  fleet: Fleet;
+}
+
+export interface StageOptions {
+  address: string;
+  namespace: string;
+  /** A data folder, or a PostgreSQL database. */
+  place: { data: string } | { postgres: string };
+  workers: number;
+  worker?: WorkerTuning;
+}
+
+/** A stage with so many workers that serve; all of it ends with the test. */
+export async function openStage({ address, namespace, place, workers, worker }: StageOptions): Promise<Stage> {
+  const shared = { address, namespace, queue: `chaos-${randomUUID()}` };
+  const effects = await startEffectServer();
+  onTestFinished(() => effects.close());
+  const stores = 'data' in place ? openStores({ ...place, shared: true }) : await openPostgres({ url: place.postgres });
+  onTestFinished(() => stores.close());
+  const fleet = new Fleet({ ...shared, ...place, effects: effects.url, ...(worker && { worker }) });
+  onTestFinished(() => fleet.stop());
+  const engine = await createEngine({
+    runtime: temporal({ ...shared, stores, worker: false }),
+    blocks: blocksOf(effects.url),
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  await Promise.all(Array.from({ length: workers }, () => fleet.start()));
+  return { engine, stores, effects, fleet };
+}

@@ -1,0 +1,154 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { isEngineError } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
+import type { Fleet } from './fleet.ts';
+import { answerTo, CHILD, SUBJECTS } from './subjects.ts';
+import type { Subject } from './subjects.ts';
+
+/** The server of a storm, which can be killed. */
+export interface Mortal {
+  /** Kills it with SIGKILL and starts it again on what it has left; resolves when it serves. */
+  restart(): Promise<void>;
+}
+
+/** A time in which the server was away. */
+export interface Outage {
+  fromMs: number;
+  untilMs: number;
+}
+
+export interface StormParts {
+  engine: Engine;
+  fleet: Fleet;
+  server: Mortal;
+  /** How long processes are killed; the runs then in flight are waited for. */
+  forMs: number;
+  /** Runs in flight at once. */
+  width: number;
+}
+
+/** What was done. */
+export interface Storm {
+  runs: { runId: string; subject: Subject }[];
+  outages: Outage[];
+  /** Pauses that were answered, by token; a value above 1: the answer was given again, as the first was not confirmed. */
+  answers: Map<string, number>;
+  /** Starts that the server did not take at once. */
+  refusedStarts: number;
+  /** What the engine answered that it should not. */
+  faults: string[];
+}
+
+/** Between two kills. */
+const CALM_MS = 1500;
+/** So many workers are killed for each kill of the server. */
+const WORKERS_PER_SERVER = 4;
+const LOOK_MS = 200;
+/** What was not confirmed within this time is asked for again. */
+const PATIENCE_MS = 15_000;
+/** Longer than lost workers are missed, and tries of what failed are apart. */
+const STUCK_MS = 90_000;
+const RUNNING = ['running', 'paused'] as const;
+
+/** Keeps runs in flight, answers their pauses, and kills workers and the server meanwhile; until all runs have ended. */
+export async function storm(parts: StormParts): Promise<Storm> {
+  const done: Storm = { runs: [], outages: [], answers: new Map(), refusedStarts: 0, faults: [] };
+  const calm = new AbortController();
+  await parts.engine.deploy(CHILD);
+  const endMs = performance.now() + parts.forMs;
+  const isOver = (): boolean => performance.now() > endMs;
+  const people = answerPauses(parts.engine, done, calm.signal);
+  try {
+    await Promise.all([keepStarting(parts, done, isOver), keepKilling(parts, done, isOver)]);
+    await drained(parts.engine);
+  } finally {
+    calm.abort();
+    await people;
+  }
+  return done;
+}
+
+async function keepStarting({ engine, width }: StormParts, done: Storm, isOver: () => boolean): Promise<void> {
+  for (let count = 0; !isOver(); ) {
+    const { runs } = await engine.listRuns({ status: [...RUNNING], limit: 200 });
+    const open = runs.filter(({ parentRunId }) => parentRunId === undefined).length;
+    for (let free = width - open; free > 0; free--) await start(engine, done, count++);
+    await delay(LOOK_MS);
+  }
+}
+
+async function start(engine: Engine, done: Storm, count: number): Promise<void> {
+  const subject = SUBJECTS[count % SUBJECTS.length] as Subject;
+  const runId = `chaos-${process.pid}-${count}`;
+  done.runs.push({ runId, subject });
+  try {
+    await engine.start({ workflow: subject.workflow }, {}, { runId });
+  } catch (error) {
+    // It is recorded: whoever reaches the server starts it later.
+    if (!isEngineError(error) || error.code !== 'RUNTIME_UNREACHABLE') throw error;
+    done.refusedStarts++;
+  }
+}
+
+async function keepKilling({ fleet, server }: StormParts, done: Storm, isOver: () => boolean): Promise<void> {
+  const starting = new Set<Promise<unknown>>();
+  for (let kill = 1; !isOver(); kill++) {
+    await delay(CALM_MS);
+    if (kill % (WORKERS_PER_SERVER + 1) === 0) {
+      const outage = { fromMs: Date.now(), untilMs: Number.POSITIVE_INFINITY };
+      done.outages.push(outage);
+      await server.restart();
+      outage.untilMs = Date.now();
+      continue;
+    }
+    const { pids } = fleet;
+    await fleet.kill(pids[Math.floor(Math.random() * pids.length)] ?? 0);
+    const started = fleet.start().finally(() => starting.delete(started));
+    starting.add(started);
+  }
+  await Promise.all(starting);
+}
+
+/** A person at every pause: what was not confirmed is said again. */
+async function answerPauses(engine: Engine, done: Storm, signal: AbortSignal): Promise<void> {
+  const asking = new Set<string>();
+  while (!signal.aborted) {
+    const { runs } = await engine.listRuns({ status: [...RUNNING], limit: 200 });
+    for (const { runId, pauses } of runs)
+      for (const { token, kind, scope } of pauses) {
+        if (kind !== 'human' || asking.has(token)) continue;
+        asking.add(token);
+        done.answers.set(token, (done.answers.get(token) ?? 0) + 1);
+        const answered = engine.resume(runId, { token, input: answerTo(scope) });
+        const given = Promise.race([answered, delay(PATIENCE_MS)]);
+        // Whether it was taken is told by the run: a pause that is open still is answered again.
+        given
+          .catch((error: unknown) => {
+            if (!isAnswerable(error)) done.faults.push(`An answer to ${runId}: ${String(error)}`);
+          })
+          .finally(() => asking.delete(token));
+      }
+    await delay(LOOK_MS, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** The server may be away, and the answer may have been taken the last time. */
+const ANSWERABLE = new Set(['RUNTIME_UNREACHABLE', 'RESUME_POINT_CLOSED', 'RESUME_POINT_NOT_FOUND', 'RUN_ENDED']);
+
+function isAnswerable(error: unknown): boolean {
+  return isEngineError(error) && ANSWERABLE.has(error.code);
+}
+
+/** Returns when no run is open, or when none has moved for long: what is left then is told by its record. */
+async function drained(engine: Engine): Promise<void> {
+  let last = '';
+  let movedMs = performance.now();
+  while (performance.now() - movedMs < STUCK_MS) {
+    const { runs } = await engine.listRuns({ status: [...RUNNING], limit: 200 });
+    if (runs.length === 0) return;
+    const now = JSON.stringify(runs);
+    if (now !== last) movedMs = performance.now();
+    last = now;
+    await delay(LOOK_MS);
+  }
+}

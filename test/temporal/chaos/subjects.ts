@@ -1,0 +1,128 @@
+import type { Json } from '@heddle/core';
+import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
+
+/** A workflow to be disturbed, and what it comes to if nobody notices. */
+export interface Subject {
+  name: string;
+  workflow: Json;
+  output: Json;
+}
+
+const effect = (name: string, fields = {}, more = {}) => block(name, 'effect', { ms: 80, ...fields }, more);
+const compute = (name: string, fields = {}) => block(name, 'compute', { ms: 250, ...fields });
+const human = (name: string) => block(name, 'human_in_the_loop', {});
+const wait = (name: string, seconds: number) =>
+  block(name, 'wait', { timeValue: String(seconds), timeUnit: 'seconds' });
+const tries = (maxTries: number) => ({ retry: { enabled: true, maxTries, waitBetweenTriesMs: 300 } });
+/** So large that it travels by reference. */
+const LARGE = 20_000;
+
+/** Is called by one of the subjects; pauses. */
+export const CHILD: Json = workflow(
+  [effect('X'), human('H'), fn('Y', 'return <h.n> * 10')],
+  ['Start -> X -> H -> Y'],
+  { id: 'chaos-child', name: 'Child' },
+);
+
+/** The answer to a pause: its turn or branch, counted from 1; 1 where there is none. */
+export function answerTo(scope: readonly number[]): Json {
+  return { n: (scope.at(-1) ?? 0) + 1 };
+}
+
+const turns: Subject = {
+  name: 'a loop with a pause in every turn, between effects',
+  workflow: workflow(
+    [
+      loop('L', { loopType: 'for', count: 3 }, effect('E'), human('H'), effect('F', { answer: '<h.n>' })),
+      fn('Z', 'return <l.results>.map((turn) => turn.at(-1).answer)'),
+    ],
+    ['Start -> L -> E -> H -> F', 'L -> Z'],
+    { id: 'turns' },
+  ),
+  output: { result: [1, 2, 3], stdout: '' },
+};
+
+const waits: Subject = {
+  name: 'a loop with a wait, an effect and slow code in every turn',
+  workflow: workflow(
+    [
+      loop(
+        'L',
+        { loopType: 'for', count: 3 },
+        effect('E', { at: '<loop.index>' }),
+        wait('T', 0.7),
+        compute('C', { at: '<e.at>' }),
+      ),
+      fn('Z', 'return <l.results>.map((turn) => turn.at(-1).at)'),
+    ],
+    ['Start -> L -> E -> T -> C', 'L -> Z'],
+    { id: 'waits' },
+  ),
+  output: { result: [0, 1, 2], stdout: '' },
+};
+
+const branches: Subject = {
+  name: 'a parallel of effects with code behind each, and a loop in every branch',
+  workflow: workflow(
+    [
+      parallel(
+        'P',
+        { parallelType: 'collection', collection: '[5, 6, 7, 8, 9]' },
+        effect('E', { item: '<parallel.currentItem>' }),
+        loop('L', { loopType: 'for', count: 2 }, effect('F', { of: '<e.item>' })),
+        fn('G', 'return <l.results>.length * <e.item>'),
+      ),
+      fn('Z', 'return <p.results>.map((branch) => branch.at(-1).result)'),
+    ],
+    ['Start -> P -> E -> L -> F', 'L -> G', 'P -> Z'],
+    { id: 'branches' },
+  ),
+  output: { result: [10, 12, 14, 16, 18], stdout: '' },
+};
+
+const children: Subject = {
+  name: 'a child that pauses, between effects, with a large value carried past it',
+  workflow: workflow(
+    [
+      effect('A', { large: 'x'.repeat(LARGE) }),
+      block('W', 'workflow_input', { workflowId: 'chaos-child', inputMapping: '{}' }),
+      effect('B'),
+      fn('Z', 'return [<w.result.result>, <a.large>.length]'),
+    ],
+    ['Start -> A -> W -> B -> Z'],
+    { id: 'children' },
+  ),
+  output: { result: [10, LARGE], stdout: '' },
+};
+
+const failures: Subject = {
+  name: 'tries that fail, and a failure that is handled',
+  workflow: workflow(
+    [
+      effect('A', { fail: 2 }, tries(3)),
+      effect('B', { fail: 9 }, tries(2)),
+      effect('H', { handled: '<b.error>' }),
+      fn('Z', 'return [<a.by>, <h.by>, typeof <h.handled>]'),
+    ],
+    ['Start -> A -> B', 'B:error -> H -> Z'],
+    { id: 'failures' },
+  ),
+  output: { result: ['A', 'H', 'string'], stdout: '' },
+};
+
+const code: Subject = {
+  name: 'a long chain of slow code, and many short turns',
+  workflow: workflow(
+    [
+      ...[1, 2, 3, 4, 5, 6].map((n) => compute(`C${n}`, { n })),
+      loop('L', { loopType: 'for', count: 60 }, fn('F', 'return <loop.index> + <c6.n>')),
+      effect('E', { n: '<c6.n>' }),
+      fn('Z', 'return <l.results>.reduce((sum, [turn]) => sum + turn.result, <e.n>)'),
+    ],
+    ['Start -> C1 -> C2 -> C3 -> C4 -> C5 -> C6 -> L -> F', 'L -> E -> Z'],
+    { id: 'code' },
+  ),
+  output: { result: 6 + 60 * 6 + (59 * 60) / 2, stdout: '' },
+};
+
+export const SUBJECTS: readonly Subject[] = [turns, waits, branches, children, failures, code];

@@ -1,0 +1,37 @@
+// A worker to be killed: `node worker.ts OPTIONS`, JSON of WorkerOptions. It prints `ready` when it serves, and what goes
+// wrong in the background; it ends when its standard input ends, so that it never outlives who has started it.
+import { createEngine, isEngineError } from '@heddle/engine';
+import { temporal } from '@heddle/temporal';
+import { setTimeout as delay } from 'node:timers/promises';
+import { blocksOf } from './blocks.ts';
+import type { WorkerOptions } from './fleet.ts';
+
+const AGAIN_MS = 250;
+
+const { effects, ...options } = JSON.parse(process.argv[2] ?? '') as WorkerOptions;
+
+process.stdin.resume().once('close', () => process.exit());
+
+const say = (error: unknown): void => {
+  const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  process.stdout.write(`${text.replaceAll('\n', ' | ')}\n`);
+};
+
+/** The server may be away: it is being killed too. */
+async function open(): Promise<void> {
+  try {
+    await createEngine({
+      runtime: temporal(options),
+      blocks: blocksOf(effects),
+      sandbox: { maxProcesses: 1 },
+      onError: say,
+    });
+  } catch (error) {
+    if (!isEngineError(error) || error.code !== 'RUNTIME_UNREACHABLE') throw error;
+    await delay(AGAIN_MS);
+    await open();
+  }
+}
+
+await open();
+process.stdout.write('ready\n');
