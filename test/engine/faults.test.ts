@@ -160,7 +160,6 @@ describe('a store that refuses to write', () => {
     const engine = await engineOn(stores, { blocks: [script.executor], onError: () => undefined });
     const run = await engine.start(chain);
     const call = await script.called('A');
-    db.exec('VACUUM');
     const { page_count: pages } = db.prepare('PRAGMA page_count').get() as { page_count: number };
     db.exec(`PRAGMA max_page_count = ${pages}`);
     call.done({ text: 'x'.repeat(8000) });

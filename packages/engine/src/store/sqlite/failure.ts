@@ -13,10 +13,8 @@ const FILE_FAULTS: Readonly<Record<number, string>> = {
 };
 const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
 
-/** Extended result codes of constraints. */
+/** Extended result code of the constraint. */
 export const FOREIGN_KEY = 787;
-export const NOT_NULL = 1299;
-export const UNIQUE = 2067;
 
 /** The extended result code of an error of node:sqlite; undefined for any other error. */
 export function sqliteCode(error: unknown): number | undefined {

@@ -6,8 +6,8 @@ import { LOGS_PER_ROW } from './schema.ts';
 function prepare(db: DatabaseSync) {
   return {
     part: db.prepare('SELECT logs FROM logs WHERE run = ? AND part = ?'),
-    save: db.prepare(`
-      INSERT INTO logs (run, part, logs) VALUES (?, ?, ?) ON CONFLICT (run, part) DO UPDATE SET logs = excluded.logs`),
+    add: db.prepare('INSERT OR IGNORE INTO logs (run, part, logs) VALUES (?, ?, ?)'),
+    change: db.prepare('UPDATE logs SET logs = ? WHERE run = ? AND part = ?'),
     all: db.prepare(
       'SELECT logs FROM logs WHERE run = (SELECT number FROM runs WHERE run_id = ?) ORDER BY part',
     ),
@@ -26,9 +26,9 @@ export class SqliteLogs {
   save(run: number, logs: readonly BlockLog[]): void {
     const parts = Map.groupBy(logs, ({ executionOrder }) => Math.floor(executionOrder / LOGS_PER_ROW));
     for (const [part, changed] of parts) {
-      const row = this.#sql.part.get(run, part);
-      const stored = row ? parse(row['logs'], `run number ${run}`) : [];
-      this.#sql.save.run(run, part, JSON.stringify(merged(stored, changed)));
+      if (this.#sql.add.run(run, part, JSON.stringify(merged([], changed))).changes === 1) continue;
+      const stored = parse(this.#sql.part.get(run, part)?.['logs'], `run number ${run}`);
+      this.#sql.change.run(JSON.stringify(merged(stored, changed)), run, part);
     }
   }
 

@@ -10,7 +10,12 @@ import { SqliteRunStore } from './runs.ts';
 
 const STEPS = ['CREATE TABLE a (x); INSERT INTO a VALUES (1)', 'ALTER TABLE a ADD y DEFAULT 2'];
 
-function database(): { db: DatabaseSync; file: string } {
+interface Opened {
+  db: DatabaseSync;
+  file: string;
+}
+
+function database(): Opened {
   const file = join(dataFolder(), 'heddle.db');
   const db = openDatabase(file, { readOnly: false, durability: 'process' });
   onTestFinished(() => db.close());
@@ -26,18 +31,18 @@ it('brings a new file to the newest format', () => {
 
 it('takes an older file on from its format, keeping what it holds', () => {
   const { db, file } = database();
-  migrate(db, file, STEPS.slice(0, 1));
-  migrate(db, file, STEPS);
-  migrate(db, file, STEPS);
+  migrate(db, file, { migrations: STEPS.slice(0, 1) });
+  migrate(db, file, { migrations: STEPS });
+  migrate(db, file, { migrations: STEPS });
   expect(formatOf(db)).toBe(2);
   expect(db.prepare('SELECT x, y FROM a').all()).toEqual([{ x: 1, y: 2 }]);
 });
 
 it('leaves the file in the format before a step that fails', () => {
   const { db, file } = database();
-  expect(() => migrate(db, file, [...STEPS, 'CREATE TABLE b (x); INSERT INTO nowhere VALUES (1)'])).toThrow(
-    /nowhere/,
-  );
+  expect(() =>
+    migrate(db, file, { migrations: [...STEPS, 'CREATE TABLE b (x); INSERT INTO nowhere VALUES (1)'] }),
+  ).toThrow(/nowhere/);
   if (db.isTransaction) db.exec('ROLLBACK');
   expect(formatOf(db)).toBe(2);
   expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'b'").get()).toEqual({ n: 0 });
@@ -45,7 +50,7 @@ it('leaves the file in the format before a step that fails', () => {
 
 /** A file of format 1 with a run of as many entries and logs; another run's stand between them. */
 function format1(db: DatabaseSync, file: string, size: number): void {
-  migrate(db, file, MIGRATIONS.slice(0, 1));
+  migrate(db, file, { migrations: MIGRATIONS.slice(0, 1) });
   const run = db.prepare('INSERT INTO runs (run_id, created_ms, ended, header) VALUES (?, ?, ?, ?)');
   run.run('fresh', 2000, 0, JSON.stringify(newRun('fresh', { createdMs: 2000 })));
   run.run('r', 1000, 1, JSON.stringify(newRun('r')));
@@ -64,6 +69,16 @@ function format1(db: DatabaseSync, file: string, size: number): void {
     save.run(seq, JSON.stringify(log('r', seq)));
   }
 }
+
+it('makes a new file as the migrations would', () => {
+  const files = [database(), database()];
+  migrate((files[0] as Opened).db, 'new');
+  migrate((files[1] as Opened).db, 'converted', { migrations: MIGRATIONS });
+  const [made, converted] = files.map(({ db }) =>
+    db.prepare('SELECT type, name, tbl_name, sql FROM sqlite_schema ORDER BY name').all(),
+  );
+  expect(made).toEqual(converted);
+});
 
 it('converts a file of format 1, losing nothing', async () => {
   const { db, file } = database();
@@ -87,12 +102,12 @@ it('converts a file of format 1, losing nothing', async () => {
 
 it('refuses a newer format, naming both and what to do', () => {
   const { db, file } = database();
-  migrate(db, file, STEPS);
+  migrate(db, file, { migrations: STEPS });
   const newer = {
     code: 'DATA_FORMAT_UNSUPPORTED',
     message: expect.stringMatching(/heddle\.db".*format 2.*up to 1\. Use the newer version/) as string,
   };
-  expect(() => migrate(db, file, STEPS.slice(0, 1))).toThrow(expect.objectContaining(newer));
+  expect(() => migrate(db, file, { migrations: STEPS.slice(0, 1) })).toThrow(expect.objectContaining(newer));
   expect(() => expectNewest(db, file, 1)).toThrow(expect.objectContaining(newer));
 });
 

@@ -1,9 +1,18 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { EngineError } from '@heddle/core';
-import { FORMAT_1, FORMAT_2 } from './schema.ts';
+import { FORMAT_1 } from './format-1.ts';
+import { FORMAT_2, FROM_1_TO_2 } from './schema.ts';
 
 /** Statements that lead from format n (its index) to format n + 1. Entries are never changed, only added. */
-export const MIGRATIONS: readonly string[] = [FORMAT_1, FORMAT_2];
+export const MIGRATIONS: readonly string[] = [FORMAT_1, FROM_1_TO_2];
+
+export interface Formats {
+  migrations: readonly string[];
+  /** Makes a new file in the newest format at once. */
+  newest?: string;
+}
+
+const FORMATS: Formats = { migrations: MIGRATIONS, newest: FORMAT_2 };
 
 /** The format of the file: 0 for a new one. */
 export function formatOf(db: DatabaseSync): number {
@@ -17,14 +26,15 @@ export function formatOf(db: DatabaseSync): number {
  * Only those may who write to the data folder: readers rely on the format they found. DATA_FORMAT_UNSUPPORTED for a
  * newer format, and for a file that is somebody else's.
  */
-export function migrate(db: DatabaseSync, file: string, migrations: readonly string[] = MIGRATIONS): void {
+export function migrate(db: DatabaseSync, file: string, formats: Formats = FORMATS): void {
+  const { migrations, newest } = formats;
   while (checkFormat(db, file, migrations.length) < migrations.length) {
     db.exec('BEGIN IMMEDIATE');
     // Looked up again: another process may have taken the step while this one waited to begin.
     const found = checkFormat(db, file, migrations.length);
-    db.exec(
-      `${migrations[found] ?? ''}; PRAGMA user_version = ${Math.min(found + 1, migrations.length)}; COMMIT`,
-    );
+    const atOnce = found === 0 && newest !== undefined;
+    const next = atOnce ? migrations.length : Math.min(found + 1, migrations.length);
+    db.exec(`${(atOnce ? newest : migrations[found]) ?? ''}; PRAGMA user_version = ${next}; COMMIT`);
   }
 }
 

@@ -1,5 +1,58 @@
-/** Format 1 of the data file. */
-export const FORMAT_1 = `
+/** Positions of the journal that one row of `journal_marks` stands for at most. */
+export const MARK_SPAN = 128;
+/** Logs of a run that one row of `logs` holds at most. */
+export const LOGS_PER_ROW = 100;
+
+const RUNS = `
+  CREATE TABLE runs (
+    number INTEGER PRIMARY KEY,
+    run_id TEXT NOT NULL UNIQUE,
+    workflow_id TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    status TEXT NOT NULL,
+    ended INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    record TEXT,
+    header TEXT NOT NULL
+  );
+`;
+const RUNS_INDEXES = `
+  CREATE INDEX runs_open ON runs (created_ms, run_id) WHERE ended = 0;
+  CREATE INDEX runs_newest ON runs (created_ms, run_id, status);
+  CREATE INDEX runs_workflow ON runs (workflow_id, created_ms, run_id, status);
+`;
+const JOURNAL_MARKS = `
+  CREATE TABLE journal_marks (
+    run INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    first INTEGER NOT NULL,
+    last INTEGER NOT NULL,
+    PRIMARY KEY (run, seq)
+  ) WITHOUT ROWID;
+`;
+const LOGS = `
+  CREATE TABLE logs (
+    run INTEGER NOT NULL,
+    part INTEGER NOT NULL,
+    logs TEXT NOT NULL,
+    PRIMARY KEY (run, part)
+  ) WITHOUT ROWID;
+`;
+
+/**
+ * Format 2, in which new files are made: a commit touches fewer pages than in format 1. Each costs about half as much as
+ * a short commit by itself.
+ *
+ * `journal` only grows, in the order of the commits and not by run: with many runs in flight a commit touches the last
+ * pages of the table instead of a page per run. An index of its entries would be a second page of each commit, so there
+ * is none: a row of `journal_marks` says that the entries of a run from `seq` on, up to the next mark's, stand between
+ * the positions `first` and `last`, among those of others.
+ *
+ * `record` and `logs` are projections of the journal, kept for those who list and show: the record in the row of its
+ * run, the logs as JSON lists by their numbers. `seq` tells a record that is older than the stored one. The indexes of
+ * `runs` hold what lists filter by, so that a filter reads no record it does not return.
+ */
+export const FORMAT_2 = `
   CREATE TABLE plans (
     hash TEXT PRIMARY KEY,
     plan TEXT NOT NULL
@@ -15,38 +68,15 @@ export const FORMAT_1 = `
   );
   CREATE INDEX deployments_name ON deployments (name);
 
-  CREATE TABLE runs (
-    number INTEGER PRIMARY KEY,
-    run_id TEXT NOT NULL UNIQUE,
-    created_ms INTEGER NOT NULL,
-    ended INTEGER NOT NULL DEFAULT 0,
-    header TEXT NOT NULL
-  );
-  CREATE INDEX runs_open ON runs (created_ms, run_id) WHERE ended = 0;
+  ${RUNS} ${RUNS_INDEXES}
   CREATE TABLE journal (
     position INTEGER PRIMARY KEY,
     run INTEGER NOT NULL,
     seq INTEGER NOT NULL,
     entry TEXT NOT NULL
   );
-  CREATE UNIQUE INDEX journal_run ON journal (run, seq);
 
-  CREATE TABLE records (
-    run_id TEXT PRIMARY KEY REFERENCES runs (run_id),
-    workflow_id TEXT NOT NULL,
-    status TEXT NOT NULL,
-    created_ms INTEGER NOT NULL,
-    record TEXT NOT NULL
-  );
-  CREATE INDEX records_newest ON records (created_ms, run_id, status);
-  CREATE INDEX records_workflow ON records (workflow_id, created_ms, run_id, status);
-  CREATE TABLE logs (
-    run INTEGER NOT NULL,
-    execution_order INTEGER NOT NULL,
-    log TEXT NOT NULL,
-    PRIMARY KEY (run, execution_order)
-  ) WITHOUT ROWID;
-
+  ${JOURNAL_MARKS} ${LOGS}
   CREATE TABLE stored_values (
     key TEXT PRIMARY KEY,
     bytes INTEGER NOT NULL,
@@ -65,65 +95,26 @@ export const FORMAT_1 = `
   CREATE INDEX control_open ON control (position) WHERE outcome IS NULL;
 `;
 
-/** Positions of the journal that one row of `journal_marks` stands for at most. */
-export const MARK_SPAN = 128;
-/** Logs of a run that one row of `logs` holds at most. */
-export const LOGS_PER_ROW = 100;
-
-/**
- * Format 2: a commit touches fewer pages, each of which costs about half as much as a short commit by itself.
- *
- * `journal` only grows, in the order of the commits and not by run: with many runs in flight a commit touches the last
- * pages of the table instead of a page per run. An index of its entries would be a second page of each commit, so there
- * is none: a row of `journal_marks` says that the entries of a run from `seq` on, up to the next mark's, stand between
- * the positions `first` and `last`, among those of others.
- *
- * `record` and `logs` are projections of the journal, kept for those who list and show: the record in the row of its
- * run, the logs as JSON lists by their numbers. `seq` tells a record that is older than the stored one. The indexes of
- * `runs` hold what lists filter by, so that a filter reads no record it does not return.
- */
-export const FORMAT_2 = `
+/** Converts a file of format 1. */
+export const FROM_1_TO_2 = `
   ALTER TABLE runs RENAME TO runs_1;
   ALTER TABLE logs RENAME TO logs_1;
 
-  CREATE TABLE runs (
-    number INTEGER PRIMARY KEY,
-    run_id TEXT NOT NULL UNIQUE,
-    workflow_id TEXT NOT NULL,
-    created_ms INTEGER NOT NULL,
-    status TEXT NOT NULL,
-    ended INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    record TEXT,
-    header TEXT NOT NULL
-  );
+  ${RUNS}
   INSERT INTO runs
     SELECT number, run_id, header ->> 'workflowId', runs_1.created_ms, coalesce(status, 'running'), ended,
       coalesce(record ->> 'seq', 0), record, header
     FROM runs_1 LEFT JOIN records USING (run_id) ORDER BY number;
   DROP TABLE records;
   DROP TABLE runs_1;
-  CREATE INDEX runs_open ON runs (created_ms, run_id) WHERE ended = 0;
-  CREATE INDEX runs_newest ON runs (created_ms, run_id, status);
-  CREATE INDEX runs_workflow ON runs (workflow_id, created_ms, run_id, status);
+  ${RUNS_INDEXES}
 
-  CREATE TABLE journal_marks (
-    run INTEGER NOT NULL,
-    seq INTEGER NOT NULL,
-    first INTEGER NOT NULL,
-    last INTEGER NOT NULL,
-    PRIMARY KEY (run, seq)
-  ) WITHOUT ROWID;
+  ${JOURNAL_MARKS}
   INSERT INTO journal_marks
     SELECT run, min(seq), min(position), max(position) FROM journal GROUP BY run, position / ${MARK_SPAN};
   DROP INDEX journal_run;
 
-  CREATE TABLE logs (
-    run INTEGER NOT NULL,
-    part INTEGER NOT NULL,
-    logs TEXT NOT NULL,
-    PRIMARY KEY (run, part)
-  ) WITHOUT ROWID;
+  ${LOGS}
   INSERT INTO logs
     SELECT run, execution_order / ${LOGS_PER_ROW} AS part, '[' || group_concat(log ORDER BY execution_order) || ']'
     FROM logs_1 GROUP BY run, part;
