@@ -25,7 +25,10 @@ describeTemporal('a worker', (server) => {
     const engine = await place.engine({ blocks: [script.executor] });
     const worker = await place.worker({ blocks: [script.executor] });
     expect(worker.status()).toMatchObject({ state: 'polling', roles: ['engine', 'effects', 'segments'] });
-    expect(await engine.execute({ workflow: twoSteps })).toMatchObject({ status: 'completed', output: { result: 2 } });
+    expect(await engine.execute({ workflow: twoSteps })).toMatchObject({
+      status: 'completed',
+      output: { result: 2 },
+    });
     expect(worker.status().cachedWorkflows).toBeGreaterThan(0);
     await worker.stop();
     await worker.finished;
@@ -53,7 +56,10 @@ describeTemporal('a worker', (server) => {
     const one = await place.worker({ local: false, tuning: { roles: ['engine', 'effects'] } });
     const other = await place.worker({ local: false, tuning: { roles: ['segments'] } });
     const drawn = workflow([fn('A', 'return 20'), fn('B', 'return <a.result> + 1')], ['Start -> A -> B']);
-    expect(await engine.execute({ workflow: drawn })).toMatchObject({ status: 'completed', output: { result: 21 } });
+    expect(await engine.execute({ workflow: drawn })).toMatchObject({
+      status: 'completed',
+      output: { result: 21 },
+    });
     expect(other.status().tallies).toMatchObject([{ task: 'segment', local: false }]);
     expect(one.status().tallies.map(({ task }) => task)).not.toContain('segment');
   });
@@ -129,7 +135,7 @@ describeTemporal('a worker', (server) => {
       expect(await get(`${url}/healthz`)).toEqual({ status: 503, text: 'draining\n' });
       call.done({ n: 1 });
       await stopped;
-      await expect(get(`${url}/healthz`)).rejects.toThrow();
+      await expect(get(`${url}/healthz`)).rejects.toThrow(/fetch failed/);
       const next = await place.worker({ blocks: [script.executor], http: { port: 0 } });
       await run.result();
       const done = /^heddle_tasks_total\{task="segment",type="",local="true",outcome="done"\} [1-9]\d*$/m;

@@ -50,9 +50,16 @@ function unreachable(what: string, error: unknown): EngineError {
 /** What the server or the network said, in a line. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  const { details } = error as { details?: unknown };
-  const text = typeof details === 'string' && details !== '' ? details : error.message;
+  // The SDK says what it was about, and the server why not.
+  const inner = error.cause instanceof Error ? error.cause : error;
+  const text = detailsOf(error) ?? detailsOf(inner) ?? inner.message;
   return (text.split('\n')[0] ?? '').replace(/\.$/, '');
+}
+
+/** What the server said, where it was a server that said it. */
+function detailsOf(error: Error): string | undefined {
+  const { details } = error as { details?: unknown };
+  return typeof details === 'string' && details !== '' ? details : undefined;
 }
 
 function tlsOf(tls: ServerOptions['tls']) {

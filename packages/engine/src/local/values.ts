@@ -19,6 +19,16 @@ export class Values {
     const text = JSON.stringify(value);
     const bytes = Buffer.byteLength(text);
     if (bytes <= INLINE_LIMIT_BYTES) return { v: value };
+    return this.put(text, bytes);
+  }
+
+  /** The value in the value store, however small it is. */
+  keepApart(value: Json): Stored | Promise<Stored> {
+    const text = JSON.stringify(value);
+    return this.put(text, Buffer.byteLength(text));
+  }
+
+  private put(text: string, bytes: number): Stored | Promise<Stored> {
     const key = this.store.put(text);
     if (typeof key === 'string') return { ref: { key, bytes } };
     return key.then((stored) => ({ ref: { key: stored, bytes } }));

@@ -3,11 +3,12 @@ import { isEngineError } from '@heddle/core';
 import type { Timed } from '@heddle/engine/runtime';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { encode } from '../coded.ts';
-import { Beats } from './beats.ts';
 import { hashOf } from '../hash.ts';
+import { Beats } from './beats.ts';
+import { chunkOf } from '../chunk.ts';
+import { demandsOf } from './demands.ts';
 import type { Coded, SegmentInput, Profile, SegmentResult, SettleInput } from '../messages.ts';
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
-import { runInputOf } from '../run-input.ts';
 
 interface ActivityParts {
   runtime: Pick<RuntimeParts, 'values'>;
@@ -54,16 +55,13 @@ async function resultOf(
     const token = entry?.type === 'paused' ? entry.token : undefined;
     return token === undefined ? encode(event) : encode(event, hashOf(token));
   });
+  const demands = demandsOf(calls, profile);
   return {
     id,
     over,
-    chunk: await runtime.values.keep(entries as never),
-    events: coded,
-    children: calls.map(({ at, try: attempt, plan, header, first }) => ({
-      at,
-      try: attempt,
-      input: runInputOf(plan, header, first, profile),
-    })),
+    chunk: await chunkOf(runtime.values, [...entries, ...demands.entries]),
+    events: [...coded, ...demands.events],
+    children: demands.children,
   };
 }
 

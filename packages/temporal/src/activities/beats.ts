@@ -1,6 +1,7 @@
 import type { RuntimeParts, Timed } from '@heddle/engine/runtime';
 import type { Stored } from '@heddle/core/run';
 import type { Context } from '@temporalio/activity';
+import { chunkOf } from '../chunk.ts';
 
 /** So often the server is asked whether the work is still wanted: a cancel reaches a block within a second. */
 const BEAT_MS = 400;
@@ -45,7 +46,7 @@ export class Beats {
     const count = this.entries.length;
     if (this.keeping || count === (this.kept?.count ?? 0)) return;
     this.keeping = true;
-    Promise.resolve(this.values.keep(this.entries as never))
+    chunkOf(this.values, this.entries)
       .then((chunk) => (this.kept = { count, chunk }))
       // What cannot be kept now is tried again at the next beat; until then the last one stands.
       .catch(() => undefined)

@@ -1,6 +1,7 @@
 import { EngineError } from '@heddle/core';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
+import { reasonOf } from '../connection.ts';
 import { shownAs } from '../labels.ts';
 import { CANCEL_SIGNAL, RUN_WORKFLOW } from '../messages.ts';
 import type { CancelMessage, RunInput } from '../messages.ts';
@@ -47,8 +48,7 @@ export class Launcher {
 
 /** RUNTIME_UNREACHABLE with what the server or the network said. */
 export function refused(error: unknown): EngineError {
-  const message = error instanceof Error ? error.message : String(error);
-  return new EngineError('RUNTIME_UNREACHABLE', `The Temporal server did not take it: ${message}`, {
+  return new EngineError('RUNTIME_UNREACHABLE', `The Temporal server did not take it: ${reasonOf(error)}.`, {
     cause: error,
   });
 }

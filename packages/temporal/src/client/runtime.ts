@@ -6,6 +6,7 @@ import type { LiveRun, Recorded, RunRequest, RuntimeParts, RuntimePort } from '@
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import { chunkOf } from '../chunk.ts';
 import { hashOf } from '../hash.ts';
 import { CANCEL_SIGNAL, RESUME_UPDATE } from '../messages.ts';
 import type { CancelMessage, Profile, ResumeMessage } from '../messages.ts';
@@ -126,7 +127,7 @@ export class TemporalRuntime implements RuntimePort {
     { token, at, entry }: NonNullable<Awaited<ReturnType<RemoteRuns['answer']>>>,
   ) {
     const tokenHash = hashOf(token);
-    const chunk = await this.parts.runtime.values.keep([entry] as never);
+    const chunk = await chunkOf(this.parts.runtime.values, [entry]);
     const message: ResumeMessage = { at, tokenHash, atMs: entry.atMs, id: `resumed:${tokenHash}`, chunk };
     try {
       const seq = await this.handle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {

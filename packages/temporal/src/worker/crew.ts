@@ -36,21 +36,24 @@ export interface StopOptions {
   killMs: number;
 }
 
+type Polling = Pick<Worker, 'run' | 'shutdown' | 'getState' | 'getStatus'>;
+
 /** The workers of one process: one for each queue that it serves. */
 export class Crew {
   readonly roles: readonly Role[];
   readonly meter: Meter;
   /** Resolves when all workers have stopped, or were left: then true. Rejects when one of them has failed, after all have stopped. */
   readonly finished: Promise<boolean>;
-  private readonly workers: readonly Worker[];
+  private readonly workers: readonly Polling[];
   private readonly leaving: AbortController;
   private readonly running: Promise<unknown>;
   private readonly left = Promise.withResolvers<boolean>();
   private stopping = false;
   private failure: { error: unknown } | undefined;
 
-  private constructor(
-    workers: readonly Worker[],
+  /** Has the workers begin to poll. `leaving` is aborted when what they run has to stop. */
+  constructor(
+    workers: readonly Polling[],
     { leaving, meter, roles }: { leaving: AbortController; meter: Meter; roles: readonly Role[] },
   ) {
     this.workers = workers;

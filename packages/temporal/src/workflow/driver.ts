@@ -1,6 +1,5 @@
 import { pending, restOf } from '@heddle/core/machine';
 import type { Command, Rest } from '@heddle/core/machine';
-import { condition } from '@temporalio/workflow';
 import type { Carried, RunInput } from '../messages.ts';
 import { budgetOf } from './budget.ts';
 import type { Course } from './course.ts';
@@ -52,7 +51,7 @@ export async function drive(parts: DriverParts): Promise<Carried | undefined> {
     commands = [];
     // Whatever is launched takes the news along.
     if (course.behind && work.spent === spent) await parts.settle();
-    await condition(() => !inbox.empty);
+    await inbox.filled();
   }
 }
 

@@ -14,6 +14,7 @@ export interface Mail {
 /** What has come in and was not taken yet, in order of arrival. */
 export class Inbox {
   private mails: Mail[] = [];
+  private wake: () => void = () => undefined;
   /** What stands against the run as a whole. */
   fault: Error | undefined;
 
@@ -24,10 +25,20 @@ export class Inbox {
   /** The run cannot go on. */
   break(error: unknown): void {
     this.fault ??= error instanceof Error ? error : new TypeError(String(error));
+    this.wake();
   }
 
   post(mail: Mail): void {
     this.mails.push(mail);
+    this.wake();
+  }
+
+  /** Resolves when something is there. A condition of the SDK would be asked again and again, each time in a call into the workflow. */
+  filled(): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.empty) this.wake = resolve;
+      else resolve();
+    });
   }
 
   take(): Mail[] {

@@ -1,0 +1,115 @@
+import { randomBytes } from 'node:crypto';
+import type { Engine } from '@heddle/engine';
+import type { Encryption } from '@heddle/temporal';
+import { expect, it } from 'vitest';
+import { Script, work } from '../support/scripted.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import { clientOf, historyText } from './history.ts';
+import { placeOn } from './worker-place.ts';
+
+const PATIENCE = { timeout: 30_000 };
+const [k1, k2] = [randomBytes(32), randomBytes(32)];
+const SECRET = 'sk-very-secret';
+const LARGE = 'large-'.repeat(2000);
+const TOPIC = [{ id: 't', name: 'topic', type: 'string' }];
+
+const child = workflow([fn('Inner', 'return "about " + <start.topic>')], ['Start -> Inner'], {
+  id: 'child-of-ada',
+  name: 'Child of Ada',
+  inputFormat: TOPIC,
+});
+
+/** Computes, reaches outside, has a secret, a large value, a child and a person, and fails in the end. */
+const parent = workflow(
+  [
+    fn('Weave', 'return { said: <start.topic> + "!", key: "{{API_KEY}}" }'),
+    work('Effort'),
+    fn('Large', `return ${JSON.stringify(LARGE)}`),
+    block('Call', 'workflow_input', { workflowId: 'child-of-ada', inputMapping: '{"topic": "linen"}' }),
+    block('Ask', 'human_in_the_loop', {}),
+    fn('Tear', 'throw new Error("torn by " + <ask.note>)'),
+  ],
+  ['Start -> Weave -> Effort -> Large -> Call -> Ask -> Tear'],
+  { id: 'parent-of-ada', name: 'Parent of Ada', inputFormat: TOPIC },
+);
+
+/** The histories of a run of `parent` and of its child. */
+async function histories(
+  server: { address: string; namespace: string },
+  engine: Engine,
+): Promise<{ text: string; token: string }> {
+  await engine.deploy(child);
+  const run = await engine.execute({ workflow: parent }, { topic: 'wool' });
+  expect(run).toMatchObject({ status: 'paused' });
+  const { token = '' } = (await engine.getRun(run.runId)).pauses[0] ?? {};
+  const ended = await engine.resume(run.runId, { input: { note: 'moths' } });
+  expect(ended).toMatchObject({
+    status: 'failed',
+    error: { message: expect.stringContaining('moths') as string },
+  });
+  const { runs } = await engine.listRuns();
+  expect(runs).toHaveLength(2);
+  const client = await clientOf(server);
+  const texts = await Promise.all(runs.map(({ runId }) => historyText(client, runId)));
+  return { text: texts.join('\n'), token };
+}
+
+describeTemporal('what the server keeps', (server) => {
+  const blocks = [new Script({ Effort: () => ({ output: { of: 'linen and silk' } }) }).executor];
+
+  it('in the open has neither secrets, nor large values, nor messages of failures, nor tokens', async () => {
+    const place = placeOn(server);
+    const engine = await place.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true });
+    const { text, token } = await histories(server, engine);
+    // Small outputs stand there until they are in the stores.
+    expect(text).toContain('wool!');
+    for (const hidden of [SECRET, LARGE.slice(0, 600), 'torn by', token]) {
+      expect(text.includes(hidden), hidden.slice(0, 30)).toBe(false);
+    }
+  });
+
+  it('encrypted has ids, types and key ids, and nothing of a run’s own', async () => {
+    const place = placeOn(server);
+    const encryption: Encryption = { keyId: 'key-1', keys: { 'key-1': k1 } };
+    const engine = await place.engine({ blocks, env: { API_KEY: SECRET } }, { worker: true, encryption });
+    const { text, token } = await histories(server, engine);
+    for (const plain of ['heddle.run', 'work', 'key-1']) expect(text).toContain(plain);
+    const names = ['Weave', 'Effort', 'Large', 'Call', 'Ask', 'Tear', 'Inner', 'of Ada'];
+    for (const hidden of [
+      'wool',
+      'linen',
+      'silk',
+      'moths',
+      'torn',
+      'skeleton',
+      SECRET,
+      token,
+      'large-',
+      ...names,
+    ]) {
+      expect(text.includes(hidden), hidden).toBe(false);
+    }
+  });
+
+  it('encrypted with a key that a worker does not have waits for one that does, and the run says so', async () => {
+    const place = placeOn(server);
+    const [old, both] = [
+      { keyId: 'key-1', keys: { 'key-1': k1 } },
+      { keyId: 'key-2', keys: { 'key-1': k1, 'key-2': k2 } },
+    ];
+    const engine = await place.engine({}, { encryption: old });
+    const without = await place.worker({ onError: () => undefined });
+    const run = await engine.start({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });
+    await expect
+      .poll(() => engine.getRun(run.runId), PATIENCE)
+      .toMatchObject({
+        suspended: expect.stringMatching(/encrypted with the key "key-1".*no keys/) as string,
+      });
+    await without.stop({ drainMs: 0 });
+    await place.worker({ encryption: both });
+    await expect
+      .poll(() => engine.getRun(run.runId), PATIENCE)
+      .toMatchObject({ status: 'completed', suspended: null, output: { result: 1 } });
+  });
+});

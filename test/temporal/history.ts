@@ -1,0 +1,36 @@
+import { Client, Connection } from '@temporalio/client';
+import proto from '@temporalio/proto';
+import { onTestFinished } from 'vitest';
+
+const { History } = proto.temporal.api.history.v1;
+
+/** A client of the server itself, without anything of Heddle; closed with the test. */
+export async function clientOf({
+  address,
+  namespace,
+}: {
+  address: string;
+  namespace: string;
+}): Promise<Client> {
+  const connection = await Connection.connect({ address });
+  onTestFinished(() => connection.close());
+  return new Client({ connection, namespace });
+}
+
+/** Everything that the server keeps of a run's history, as bytes in which texts can be found. */
+export async function historyText(client: Client, runId: string): Promise<string> {
+  const history = await client.workflow.getHandle(runId).fetchHistory();
+  return Buffer.from(History.encode(history).finish()).toString('latin1');
+}
+
+/** How often events of each type stand in a run's history. */
+export async function eventsOf(client: Client, runId: string): Promise<{ [type: string]: number }> {
+  const { events } = await client.workflow.getHandle(runId).fetchHistory();
+  const counts: { [type: string]: number } = {};
+  for (const event of events ?? []) {
+    const type = Object.keys(event).find((key) => key.endsWith('EventAttributes')) ?? 'unknown';
+    const name = type.replace('EventAttributes', '');
+    counts[name] = (counts[name] ?? 0) + 1;
+  }
+  return counts;
+}
