@@ -1,0 +1,91 @@
+// Two workers, one of them killed while it has a run: the other one finishes it. Needs a Temporal server (README.md).
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+
+const HEDDLE = fileURLToPath(new URL('../bin/heddle.js', import.meta.resolve('heddle')));
+const WORKFLOW = fileURLToPath(new URL('weave.json', import.meta.url));
+/** Given to every command that comes near the server: `--address HOST:PORT`, `--namespace NAME`, `--queue NAME`. */
+const SERVER = process.argv.slice(2);
+
+interface Row {
+  colour: string;
+  number: number;
+}
+
+type Command = ChildProcessByStdio<null, Readable, null>;
+
+const running = new Set<Command>();
+// Whatever goes wrong here, nothing of it stays behind.
+process.once('exit', () => {
+  for (const command of running) command.kill();
+});
+
+function start(...args: string[]): Command {
+  const command = spawn(process.execPath, [HEDDLE, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
+  running.add(command);
+  command.once('exit', () => running.delete(command));
+  return command;
+}
+
+/** The JSON that a command prints. */
+async function heddle<T>(...args: string[]): Promise<T> {
+  return JSON.parse(await text(start(...args).stdout)) as T;
+}
+
+async function startWorker(name: string): Promise<Command> {
+  const worker = start('worker', '--json', ...SERVER);
+  await once(worker.stdout, 'data');
+  say(`${name}: process ${worker.pid} is ready`);
+  return worker;
+}
+
+/** The rows that have been woven, as the blocks of the run's record tell. */
+async function rowsOf(runId: string): Promise<Row[]> {
+  type Log = { blockName: string; status: string; output: { result: Row } };
+  const { data } = await heddle<{ data: { logs: Log[] } }>('runs', 'show', runId, '--json');
+  return data.logs
+    .filter(({ blockName, status }) => blockName === 'Row' && status === 'completed')
+    .map(({ output }) => output.result);
+}
+
+async function newestRun(): Promise<string | undefined> {
+  const { data } = await heddle<{ data: { runId: string }[] }>('runs', 'list', '--limit', '1', '--json');
+  return data[0]?.runId;
+}
+
+function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+const before = await newestRun();
+const one = await startWorker('one');
+const run = start('run', WORKFLOW, '--runtime', 'temporal', '--no-worker', ...SERVER);
+const output = text(run.stdout);
+const ended = once(run, 'exit');
+
+let runId: string | undefined;
+while (runId === undefined || runId === before) {
+  await sleep(200);
+  runId = await newestRun();
+}
+const two = await startWorker('two');
+let woven = await rowsOf(runId);
+while (woven.length < 2) {
+  await sleep(200);
+  woven = await rowsOf(runId);
+}
+one.kill('SIGKILL');
+say(`one: killed, after it has woven ${woven.map(({ colour }) => colour).join(', ')}`);
+
+const [exit] = (await ended) as [number];
+const { result } = JSON.parse(await output) as { result: Row[] };
+say(`two: finished it: ${result.map(({ colour }) => colour).join(', ')}`);
+const again = woven.filter((row, index) => row.number !== result[index]?.number);
+say(again.length === 0 ? 'No row was woven twice.' : `Woven twice: ${JSON.stringify(again)}`);
+two.kill('SIGTERM');
+await once(two, 'exit');
+process.exitCode = exit === 0 && again.length === 0 ? 0 : 1;

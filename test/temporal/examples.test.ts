@@ -1,0 +1,25 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { describeTemporal } from '../support/temporal.ts';
+
+const PROGRAM = fileURLToPath(new URL('../../examples/two-workers/two-workers.ts', import.meta.url));
+
+describeTemporal('the example with two workers', ({ address, namespace }) => {
+  it(
+    'has one killed with -9 while it has a run, and the other one finish it',
+    { timeout: 120_000 },
+    async () => {
+      const server = ['--address', address, '--namespace', namespace, '--queue', `weavers-${randomUUID()}`];
+      const { stdout } = await promisify(execFile)(process.execPath, [PROGRAM, ...server], {
+        cwd: dataFolder(),
+      });
+      expect(stdout).toMatch(/^one: killed, after it has woven red, green/m);
+      expect(stdout).toMatch(/^two: finished it: red, green, blue, white, black, gold$/m);
+      expect(stdout).toMatch(/^No row was woven twice\.$/m);
+    },
+  );
+});
