@@ -64,7 +64,7 @@ export class Calls {
     const found = await definitions.find(workflowId);
     if (!found) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} is gone.`);
     const { plan, version } = found;
-    const { header, first } = await beginningOf(this.parts, {
+    const { header, first, record } = await beginningOf(this.parts, {
       runId,
       plan,
       version,
@@ -78,7 +78,7 @@ export class Calls {
         depth: (parent.parent?.depth ?? 0) + 1,
       },
     });
-    if (await stores.runs.create(header, first)) return { plan, header, first: started(first) };
+    if (await stores.runs.create(header, first, record)) return { plan, header, first: started(first) };
     return (await startOf(this.parts, runId)) as Recorded;
   }
 }

@@ -38,8 +38,8 @@ export class RemoteRuns {
       await definitions.putPlan(plan.hash, plan as unknown as Json);
       this.kept.add(plan.hash);
     }
-    const { header, first } = await beginningOf(this.parts, request);
-    if (!(await runs.create(header, first))) throw runIdTaken(runId);
+    const { header, first, record } = await beginningOf(this.parts, request);
+    if (!(await runs.create(header, first, record))) throw runIdTaken(runId);
     return { header, first: first as Extract<Entry, { type: 'started' }> };
   }
 
