@@ -10,6 +10,13 @@ export async function storedRecord(parts: Parts, runId: string): Promise<RunReco
   return (await parts.stores.runs.record(runId)) ?? (await folded(parts, runId, undefined))?.record;
 }
 
+/** The run as its journal has it, which grows a moment before the record does. */
+export async function latestRecord(parts: Parts, runId: string): Promise<RunRecord | undefined> {
+  const record = await storedRecord(parts, runId);
+  if (!record || (await parts.stores.runs.tail(runId, record.seq)).length === 0) return record;
+  return (await folded(parts, runId, record.suspended))?.record;
+}
+
 /** Says in the run's record why it does not move, unless it has ended; record and logs are those of its journal, if that can be read. */
 export async function recordSuspension(parts: Parts, runId: string, why: string): Promise<void> {
   const { runs } = parts.stores;

@@ -6,7 +6,7 @@ import { answerTo, refuse, wasToken } from '../local/resume.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import { beginningOf } from '../local/starting.ts';
 import type { RunRequest } from '../local/starting.ts';
-import { recordSuspension, storedRecord } from '../local/stored-record.ts';
+import { recordSuspension, latestRecord, storedRecord } from '../local/stored-record.ts';
 import { isEnded } from '../store/journal.ts';
 import type { RunEvent } from '../types.ts';
 import { follow } from '../visit/follow.ts';
@@ -79,7 +79,8 @@ export class RemoteRuns {
     runId: string,
     { token, input = {} }: { token?: string; input?: Json },
   ): Promise<Answer | undefined> {
-    const record = await this.find(runId);
+    // A token is known from the moment at which the journal tells of it.
+    const record = await latestRecord(this.parts, runId);
     const open =
       record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;
     const point = token === undefined ? onlyOne(open) : open?.find((pause) => pause.token === token);

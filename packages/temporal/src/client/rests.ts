@@ -10,7 +10,7 @@ export function isAtRest(record: RunRecord): boolean {
   return isEnded(record.status) || record.suspended !== undefined || record.pauseKind === 'human';
 }
 
-/** Waits for runs that other processes run, by looking at their records. */
+/** Waits for runs that other processes run, by looking at the records that these have written, with the logs. */
 export class Rests {
   private readonly find: (runId: string) => Promise<RunRecord | undefined>;
   private readonly waiting = new Map<string, Set<() => void>>();
@@ -28,7 +28,7 @@ export class Rests {
   async until(runId: string, seq: number): Promise<void> {
     for (let waitMs = FIRST_MS; ; waitMs = Math.min(MOST_MS, waitMs * 2)) {
       const record = await this.find(runId);
-      if (!record || (record.seq >= seq && isAtRest(record))) return;
+      if (record && record.seq >= seq && isAtRest(record)) return;
       await this.pause(runId, waitMs);
     }
   }

@@ -34,7 +34,7 @@ export class TemporalRuntime implements RuntimePort {
   constructor(parts: ClientParts) {
     this.parts = parts;
     this.runs = new RemoteRuns(parts.runtime);
-    this.rests = new Rests((runId) => this.runs.find(runId));
+    this.rests = new Rests(async (runId) => parts.runtime.stores.runs.record(runId));
   }
 
   async start(request: RunRequest): Promise<LiveRun> {

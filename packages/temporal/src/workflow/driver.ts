@@ -46,11 +46,11 @@ export async function drive(parts: DriverParts): Promise<Carried | undefined> {
     }
     // Each activity is told of all that is not written yet.
     if (course.weight * commands.length > MOST_TOLD) await parts.settle();
-    const { spent } = work;
+    const { begun } = work;
     work.perform(budget === 'gone' ? commands.filter(isNoWork) : commands);
     commands = [];
     // Whatever is launched takes the news along.
-    if (course.behind && work.spent === spent) await parts.settle();
+    if (course.behind && work.begun === begun) await parts.settle();
     await inbox.filled();
   }
 }

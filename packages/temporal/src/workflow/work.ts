@@ -33,6 +33,8 @@ export class Work {
   private readonly parts: WorkParts;
   /** Commands given to the server so far. */
   spent = 0;
+  /** Activities begun so far: each takes along what the store does not have yet. */
+  begun = 0;
   private readonly timers: Timers;
   private readonly children: Children;
   /** Activities under way, with the addresses of the commands that they were given. */
@@ -97,6 +99,7 @@ export class Work {
       return;
     }
     this.spent++;
+    this.begun++;
     const scope = new CancellationScope({ cancellable: true });
     this.running.set(scope, new Set(asked.map(({ at }) => at.join('.'))));
     scope
