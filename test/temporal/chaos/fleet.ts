@@ -46,7 +46,9 @@ export class Fleet {
     const pid = child.pid as number;
     this.children.set(pid, child);
     child.stdin.on('error', () => undefined);
-    child.stderr.setEncoding('utf8').on('data', (text: string) => this.said.push(`${pid}: ${text.trimEnd()}`));
+    child.stderr
+      .setEncoding('utf8')
+      .on('data', (text: string) => this.said.push(`${pid}: ${text.trimEnd()}`));
     const ready = Promise.withResolvers<number | undefined>();
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (line === 'ready') ready.resolve(pid);

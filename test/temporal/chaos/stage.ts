@@ -29,11 +29,18 @@ export interface StageOptions {
 }
 
 /** A stage with so many workers that serve; all of it ends with the test. */
-export async function openStage({ address, namespace, place, workers, worker }: StageOptions): Promise<Stage> {
+export async function openStage({
+  address,
+  namespace,
+  place,
+  workers,
+  worker,
+}: StageOptions): Promise<Stage> {
   const shared = { address, namespace, queue: `chaos-${randomUUID()}` };
   const effects = await startEffectServer();
   onTestFinished(() => effects.close());
-  const stores = 'data' in place ? openStores({ ...place, shared: true }) : await openPostgres({ url: place.postgres });
+  const stores =
+    'data' in place ? openStores({ ...place, shared: true }) : await openPostgres({ url: place.postgres });
   onTestFinished(() => stores.close());
   const fleet = new Fleet({ ...shared, ...place, effects: effects.url, ...(worker && { worker }) });
   onTestFinished(() => fleet.stop());

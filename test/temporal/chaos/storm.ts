@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isEngineError } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
+import type { SharedStores } from '@heddle/engine/stores';
 import type { Fleet } from './fleet.ts';
 import { answerTo, CHILD, SUBJECTS } from './subjects.ts';
 import type { Subject } from './subjects.ts';
@@ -19,6 +20,7 @@ export interface Outage {
 
 export interface StormParts {
   engine: Engine;
+  stores: SharedStores;
   fleet: Fleet;
   server: Mortal;
   /** How long processes are killed; the runs then in flight are waited for. */
@@ -60,7 +62,7 @@ export async function storm(parts: StormParts): Promise<Storm> {
   const people = answerPauses(parts.engine, done, calm.signal);
   try {
     await Promise.all([keepStarting(parts, done, isOver), keepKilling(parts, done, isOver)]);
-    await drained(parts.engine);
+    await drained(parts.stores);
   } finally {
     calm.abort();
     await people;
@@ -68,11 +70,15 @@ export async function storm(parts: StormParts): Promise<Storm> {
   return done;
 }
 
-async function keepStarting({ engine, width }: StormParts, done: Storm, isOver: () => boolean): Promise<void> {
-  for (let count = 0; !isOver(); ) {
-    const { runs } = await engine.listRuns({ status: [...RUNNING], limit: 200 });
-    const open = runs.filter(({ parentRunId }) => parentRunId === undefined).length;
-    for (let free = width - open; free > 0; free--) await start(engine, done, count++);
+async function keepStarting(
+  { engine, stores, width }: StormParts,
+  done: Storm,
+  isOver: () => boolean,
+): Promise<void> {
+  for (let count = 0; !isOver();) {
+    const open = new Set(await stores.runs.open());
+    const own = done.runs.filter(({ runId }) => open.has(runId)).length;
+    for (let free = width - own; free > 0; free--) await start(engine, done, count++);
     await delay(LOOK_MS);
   }
 }
@@ -133,20 +139,26 @@ async function answerPauses(engine: Engine, done: Storm, signal: AbortSignal): P
 }
 
 /** The server may be away, and the answer may have been taken the last time. */
-const ANSWERABLE = new Set(['RUNTIME_UNREACHABLE', 'RESUME_POINT_CLOSED', 'RESUME_POINT_NOT_FOUND', 'RUN_ENDED']);
+const ANSWERABLE = new Set([
+  'RUNTIME_UNREACHABLE',
+  'RESUME_POINT_CLOSED',
+  'RESUME_POINT_NOT_FOUND',
+  'RUN_ENDED',
+]);
 
 function isAnswerable(error: unknown): boolean {
   return isEngineError(error) && ANSWERABLE.has(error.code);
 }
 
 /** Returns when no run is open, or when none has moved for long: what is left then is told by its record. */
-async function drained(engine: Engine): Promise<void> {
+async function drained({ runs }: SharedStores): Promise<void> {
   let last = '';
   let movedMs = performance.now();
   while (performance.now() - movedMs < STUCK_MS) {
-    const { runs } = await engine.listRuns({ status: [...RUNNING], limit: 200 });
-    if (runs.length === 0) return;
-    const now = JSON.stringify(runs);
+    const open = await runs.open();
+    if (open.length === 0) return;
+    const where = await Promise.all(open.map(async (runId) => (await runs.record(runId))?.seq));
+    const now = JSON.stringify([open, where]);
     if (now !== last) movedMs = performance.now();
     last = now;
     await delay(LOOK_MS);

@@ -59,8 +59,9 @@ export function locally(
   return local[SEGMENT_ACTIVITY](input).catch(unlessCancelled(elsewhere));
 }
 
-/** Writes the journal, the record and the logs of the run up to where it stands. */
-export function settle(input: SettleInput): Promise<void> {
+/** Writes the journal, the record and the logs of the run up to where it stands. `firm`: all of that stands in the history. */
+export function settle(input: SettleInput, firm = true): Promise<void> {
+  if (!firm) return remote[SETTLE_ACTIVITY](input);
   return local[SETTLE_ACTIVITY](input).catch(unlessCancelled(() => remote[SETTLE_ACTIVITY](input)));
 }
 

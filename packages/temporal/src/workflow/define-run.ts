@@ -13,6 +13,7 @@ import { CHILD_SIGNAL, INPUT_FORMAT } from '../messages.ts';
 import { settle } from './activities.ts';
 import { Course } from './course.ts';
 import { drive } from './driver.ts';
+import { Footing } from './footing.ts';
 import { Inbox } from './inbox.ts';
 import { cancelledOutside } from './made.ts';
 import { handleMessages } from './post-office.ts';
@@ -41,23 +42,24 @@ export function defineRun(until: Until): (input: RunInput) => Promise<RunEnd> {
       );
     const course = new Course(input);
     const inbox = new Inbox();
-    handleMessages(course, inbox);
+    const footing = new Footing();
+    handleMessages(course, inbox, footing);
     // The engine stops its blocks itself, and writes down that it has.
     CancellationScope.current().cancelRequested.catch(() => {
       inbox.post({ happened: cancelledOutside(Date.now()) });
     });
-    return CancellationScope.nonCancellable(() => run(input, { course, inbox, until }));
+    return CancellationScope.nonCancellable(() => run(input, { course, inbox, footing, until }));
   };
 }
 
 async function run(
   input: RunInput,
-  { course, inbox, until }: { course: Course; inbox: Inbox; until: Until },
+  { course, inbox, footing, until }: { course: Course; inbox: Inbox; footing: Footing; until: Until },
 ): Promise<RunEnd> {
-  const work = new Work({ input, course, inbox, until });
+  const work = new Work({ input, course, inbox, footing, until });
   const write = async (fault?: string): Promise<void> => {
     const position = course.position();
-    await settle({ runId: input.runId, position, ...(fault !== undefined && { fault }) });
+    await settle({ runId: input.runId, position, ...(fault !== undefined && { fault }) }, footing.isFirm);
     course.written(position);
   };
   const parts = {

@@ -2,6 +2,7 @@ import { ApplicationFailure, defineSignal, defineUpdate, setHandler } from '@tem
 import type { CancelMessage, ChildMessage, ResumeMessage } from '../messages.ts';
 import { CANCEL_SIGNAL, CHILD_SIGNAL, RESUME_UPDATE } from '../messages.ts';
 import type { Course } from './course.ts';
+import type { Footing } from './footing.ts';
 import type { Inbox } from './inbox.ts';
 import { blocked } from './made.ts';
 
@@ -10,13 +11,14 @@ const cancel = defineSignal<[CancelMessage]>(CANCEL_SIGNAL);
 const child = defineSignal<[ChildMessage]>(CHILD_SIGNAL);
 
 /** Has the messages to the run put into its inbox. To be called before the workflow waits for anything. */
-export function handleMessages(course: Course, inbox: Inbox): void {
+export function handleMessages(course: Course, inbox: Inbox, footing: Footing): void {
   setHandler(
     resume,
     ({ id, chunk, at, atMs }) =>
-      new Promise<number>((told) =>
-        inbox.post({ happened: { id, chunk, events: [{ type: 'resumed', at, atMs }] }, told }),
-      ),
+      new Promise<number>((told) => {
+        footing.loosen();
+        inbox.post({ happened: { id, chunk, events: [{ type: 'resumed', at, atMs }] }, told });
+      }),
     {
       // A refused update leaves nothing in the history.
       validator: ({ at, tokenHash }) => {

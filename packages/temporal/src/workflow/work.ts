@@ -8,6 +8,7 @@ import type { Asked, RunInput, SegmentInput, SegmentResult } from '../messages.t
 import { locally, remotely, segments } from './activities.ts';
 import { Children } from './children.ts';
 import type { Course } from './course.ts';
+import type { Footing } from './footing.ts';
 import type { Inbox, Mail } from './inbox.ts';
 import { fired } from './made.ts';
 import { nodeAt } from './places.ts';
@@ -25,6 +26,7 @@ interface WorkParts {
   input: RunInput;
   course: Course;
   inbox: Inbox;
+  footing: Footing;
   until: Until;
 }
 
@@ -116,13 +118,13 @@ export class Work {
   }
 
   private async work(asked: readonly Asked[]): Promise<void> {
-    const { input, course, inbox } = this.parts;
+    const { input, course, inbox, footing } = this.parts;
     const { profile, runId } = input;
     const position = course.position();
     const [first] = asked as [Asked];
     const beyond = this.isFused(first);
     const long = asked.filter(({ at }) => this.long.delete(at.join('.')));
-    const local = beyond && profile.local && long.length === 0;
+    const local = beyond && profile.local && long.length === 0 && footing.isFirm;
     const owed = asked.map((command) => this.owedOf(command));
     const request: SegmentInput = { runId, position, owed, beyond, softMs: SOFT_MS.remote };
     const there = (): Promise<SegmentResult> => this.remotely(first, request);
