@@ -115,13 +115,14 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
 }
 
 function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
-  it('writes entries by their numbers and leaves those that are there', async () => {
+  it('writes entries by their numbers, in place of those that are there', async () => {
     const store = await withRun(make);
     await store.append('r', [entry(2)]);
-    await store.upsert('r', [entry(2, 'again'), entry(3), entry(4)]);
-    await store.upsert('r', [started(9), entry(4, 'again'), entry(5)]);
+    await store.upsert('r', [entry(2), entry(3), entry(4)]);
+    await store.upsert('r', [entry(2, 'again'), entry(4, 'again'), entry(5)]);
     await store.upsert('r', []);
-    expect(await store.journal('r')).toEqual([started(), entry(2), entry(3), entry(4), entry(5)]);
+    const expected = [started(), entry(2, 'again'), entry(3), entry(4, 'again'), entry(5)];
+    expect(await store.journal('r')).toEqual(expected);
     await store.append('r', [entry(6)]);
     expect(await store.journal('r')).toHaveLength(6);
   });
@@ -129,7 +130,7 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
   it('has the journal in the order of the numbers, however the entries came', async () => {
     const store = await withRun(make);
     await store.upsert('r', [entry(5), entry(4)]);
-    await store.upsert('r', [entry(3), entry(2), entry(3, 'again')]);
+    await store.upsert('r', [entry(3, 'first'), entry(2), entry(3)]);
     expect(await store.journal('r')).toEqual([started(), ...[2, 3, 4, 5].map((seq) => entry(seq))]);
   });
 

@@ -90,8 +90,9 @@ export interface RunStore {
    */
   append(runId: string, entries: readonly Entry[], saved?: SavedRun): Promise<void> | void;
   /**
-   * Writes entries by their numbers and leaves those that are there already. For runtimes that keep the order of entries
-   * elsewhere: several processes may write the same ones, at once, and each of them again.
+   * Writes entries by their numbers, in place of those that are there already. For runtimes that keep the order of
+   * entries elsewhere: several processes may write the same ones, at once, and each of them again; what was written by a
+   * process that was lost before it could say so there is replaced.
    */
   upsert(runId: string, entries: readonly Entry[]): Promise<void> | void;
   journal(runId: string): Promise<Entry[]> | Entry[];

@@ -49,9 +49,8 @@ export class MemoryRunStore implements LocalRunStore {
 
   upsert(runId: string, entries: readonly Entry[]): void {
     const run = this.#known(runId);
-    const there = new Set(run.entries.map(({ seq }) => seq));
-    const added = entries.filter(({ seq }) => !there.has(seq) && there.add(seq));
-    run.entries = [...run.entries, ...added].toSorted((a, b) => a.seq - b.seq);
+    const bySeq = new Map([...run.entries, ...entries].map((entry) => [entry.seq, entry]));
+    run.entries = [...bySeq.values()].toSorted((a, b) => a.seq - b.seq);
   }
 
   journal(runId: string): Entry[] {

@@ -55,10 +55,14 @@ export class PostgresRunStore implements LocalRunStore {
   }
 
   async upsert(runId: string, entries: readonly Entry[]): Promise<void> {
-    // In one order, so that two writers of the same entries never wait for each other.
-    const rows = toRows(entries).toSorted((a, b) => a.seq - b.seq);
+    // In one order, so that two writers of the same entries never wait for each other; one statement takes one row once.
+    const bySeq = new Map(toRows(entries).map((row) => [row.seq, row]));
+    const rows = [...bySeq.values()].toSorted((a, b) => a.seq - b.seq);
     const insert = insertEntries(this.#database.build, runId, rows).onConflict((there) =>
-      there.columns(['run', 'seq']).doNothing(),
+      there
+        .columns(['run', 'seq'])
+        .doUpdateSet((eb) => ({ entry: eb.ref('excluded.entry') }))
+        .whereRef('journal.entry', '!=', 'excluded.entry'),
     );
     await this.#database.run(insert, (error) => refusal(error, runId));
   }

@@ -12,6 +12,12 @@ interface Growing {
   last: number;
 }
 
+/** The entry that stands last, of those that were looked for. */
+interface Found extends Growing {
+  position: number;
+  entry: string;
+}
+
 /** The last mark of the run that the first parameter names, of those up to the entry that the second one names. */
 const MARK = `
   SELECT run, first, last FROM runs JOIN journal_marks ON run = number
@@ -22,8 +28,9 @@ function prepare(db: DatabaseSync) {
     append: db.prepare('INSERT INTO journal (run, seq, entry) VALUES (?, ?, ?)'),
     mark: db.prepare('INSERT INTO journal_marks (run, seq, first, last) VALUES (?, ?, ?, ?)'),
     found: db.prepare(`
-      SELECT journal.run, seq AS lastSeq, last FROM (${MARK}) AS mark JOIN journal ON journal.run = mark.run
+      SELECT journal.run, seq AS lastSeq, last, position, entry FROM (${MARK}) AS mark JOIN journal ON journal.run = mark.run
       WHERE position BETWEEN first AND last AND seq <= ?2 ORDER BY position DESC LIMIT 1`),
+    replace: db.prepare('UPDATE journal SET entry = ? WHERE position = ?'),
     number: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
     // CROSS JOIN: in this order, in which nothing needs sorting.
     rows: db.prepare(`
@@ -62,14 +69,15 @@ export class SqliteJournals {
     }
   }
 
-  /** Adds the rows that are not there yet, each with a mark of its own: they may come in any order. Throws RUN_NOT_FOUND. */
+  /** Writes the rows, those that are new each with a mark of its own: they may come in any order. Throws RUN_NOT_FOUND. */
   upsert(runId: string, rows: readonly JournalRow[]): void {
     this.#growing.delete(runId);
     const run = this.#sql.number.get(runId)?.['number'] as number | undefined;
     if (run === undefined) throw unknownRun(runId);
     for (const row of rows) {
-      const found = this.#sql.found.get(runId, row.seq) as Growing | undefined;
+      const found = this.#sql.found.get(runId, row.seq) as Found | undefined;
       if (found?.lastSeq !== row.seq) this.#add({ run, lastSeq: -1, last: -1 }, row, 1);
+      else if (found.entry !== row.entry) this.#sql.replace.run(row.entry, found.position);
     }
   }
 
