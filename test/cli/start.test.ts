@@ -37,6 +37,7 @@ async function loadedBy(...args: string[]): Promise<string[]> {
 }
 
 const HEAVY = /engine\/src|sandbox|sqlite|undici|isolated-vm|p-queue/;
+const TEMPORAL = /packages\/temporal\/|@temporalio|src\/temporal\//;
 
 describe('what a command loads', () => {
   it.each([[['--version']], [['help', 'run']], [['check', 'flow.json']], [['plan', 'flow.json']]])(
@@ -44,7 +45,7 @@ describe('what a command loads', () => {
     async (args) => {
       const loaded = await loadedBy(...args);
       expect(loaded).toContain('src/main.ts');
-      expect(loaded.filter((module) => HEAVY.test(module))).toEqual([]);
+      expect(loaded.filter((module) => HEAVY.test(module) || TEMPORAL.test(module))).toEqual([]);
     },
   );
 
@@ -52,6 +53,15 @@ describe('what a command loads', () => {
     expect((await loadedBy('--version')).filter((module) => /core\/src|zod|graphology/.test(module))).toEqual(
       [],
     );
+  });
+
+  it('is nothing of Temporal for what runs in this process or reads runs', async () => {
+    for (const args of [
+      ['run', 'flow.json'],
+      ['runs', 'list'],
+    ]) {
+      expect((await loadedBy(...args)).filter((module) => TEMPORAL.test(module))).toEqual([]);
+    }
   });
 
   it('is the database but no sandbox for reading runs', async () => {

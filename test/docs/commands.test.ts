@@ -1,10 +1,8 @@
-import { execFile } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { examplesOf, fencesOf, pages, readPage, repository } from './markdown.ts';
-import type { Example, Fence } from './markdown.ts';
+import { examplesOf, fencesOf, pages, readPage } from './markdown.ts';
+import type { Fence } from './markdown.ts';
+import { compared, folderOf, shell } from './shell.ts';
 
 /** The commands of a page, in order; they run in one folder, so that a command may go on with an earlier one's runs. */
 const found = pages
@@ -20,39 +18,6 @@ function commandsOf(page: string): Fence[] {
   return fences.filter(isRun).map((fence) => ({ ...fence, marks: new Map([['run', '']]) }));
 }
 
-interface Outcome {
-  exit: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** `npm ci` has been done, and npx would find the same command more slowly. */
-function local(command: string): string {
-  return command.replaceAll(/\bnpm ci && /g, '').replaceAll(/\bnpx heddle\b/g, 'heddle');
-}
-
-function shell(command: string, folder: string): Promise<Outcome> {
-  const path = `${join(repository, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`;
-  const env = { PATH: path, HOME: folder, NO_COLOR: '1', API_KEY: 'k-123456' };
-  return new Promise((resolve) => {
-    execFile('sh', ['-ec', local(command)], { cwd: folder, env }, (error, stdout, stderr) => {
-      resolve({ exit: error ? Number(error.code ?? 1) : 0, stdout, stderr });
-    });
-  });
-}
-
-/** What the page says that a command gives, and what it gave. */
-function compared(
-  { main, parts }: Example,
-  { exit, stdout, stderr }: Outcome,
-): { said: unknown; gave: unknown } {
-  const output = parts.get('output');
-  const read = (text: string): unknown => (output?.language === 'json' ? JSON.parse(text) : text.trim());
-  const said = Number(main.marks.get('exit') || 0);
-  if (exit !== said) return { said: { exit: said }, gave: { exit, stdout, stderr } };
-  return output ? { said: read(output.text), gave: read(stdout) } : { said, gave: exit };
-}
-
 describe('the commands of the documentation', () => {
   it('are found', () => {
     expect(found.map(({ page }) => page)).toEqual(
@@ -64,13 +29,7 @@ describe('the commands of the documentation', () => {
     let folder = '';
 
     beforeAll(() => {
-      folder = mkdtempSync(join(tmpdir(), 'heddle-docs-'));
-      symlinkSync(join(repository, 'examples'), join(folder, 'examples'));
-      mkdirSync(join(folder, 'workflows'));
-      for (const { marks, text } of fencesOf(page, readPage(page))) {
-        const file = marks.get('file');
-        if (file !== undefined) writeFileSync(join(folder, file), text);
-      }
+      folder = folderOf(page);
     });
 
     afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -49,7 +49,7 @@ export interface Example {
 }
 
 /** Marks with which something of its own begins. */
-const FIRST = ['workflow', 'run', 'file'];
+const FIRST = ['workflow', 'run', 'temporal', 'file'];
 
 /** The examples of a page: every fence with the mark `first`, and what follows up to the next beginning. */
 export function examplesOf(fences: readonly Fence[], first: string, parts: readonly string[]): Example[] {

@@ -17,7 +17,7 @@ interface Start {
 const ENTRY = 'dist/index.js';
 
 // Each costs tens of milliseconds or starts something; a command loads them when it first needs them.
-const HEAVY = /@heddle\/sandbox|isolated-vm|node:sqlite|(^|\/)undici\//;
+const HEAVY = /@heddle\/(sandbox|temporal)|@temporalio|isolated-vm|node:sqlite|(^|\/)undici\//;
 
 /** Everything that is loaded, by static imports, when the output `entry` is. */
 function startOf(outputs: Readonly<Record<string, Output>>, entry: string): Start {
@@ -47,7 +47,7 @@ describe('the bundle of the command line', () => {
   const { outputs } = readJson<{ outputs: Record<string, Output> }>('packages/cli/dist/meta.json');
   const start = startOf(outputs, ENTRY);
 
-  it('loads no sandbox, database or network at its start', () => {
+  it('loads no sandbox, database, network or SDK at its start', () => {
     expect(start.modules).toContain('src/main.ts');
     expect(start.modules.filter((module) => HEAVY.test(module))).toEqual([]);
   });

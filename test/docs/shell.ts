@@ -1,0 +1,56 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import { fencesOf, readPage, repository } from './markdown.ts';
+import type { Example } from './markdown.ts';
+
+interface Outcome {
+  exit: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** A new folder with what the commands of a page find where they are run: the examples, and the files that it shows. */
+export function folderOf(page: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-docs-'));
+  symlinkSync(join(repository, 'examples'), join(folder, 'examples'));
+  mkdirSync(join(folder, 'workflows'));
+  for (const { marks, text } of fencesOf(page, readPage(page))) {
+    const file = marks.get('file');
+    if (file !== undefined) writeFileSync(join(folder, file), text);
+  }
+  return folder;
+}
+
+/** `npm ci` has been done, and npx would find the same command more slowly. */
+function local(command: string): string {
+  return command.replaceAll(/\bnpm ci && /g, '').replaceAll(/\bnpx heddle\b/g, 'heddle');
+}
+
+/** What a command of the documentation gives in `folder`. */
+export function shell(
+  command: string,
+  folder: string,
+  more: { [name: string]: string } = {},
+): Promise<Outcome> {
+  const path = `${join(repository, 'node_modules/.bin')}${delimiter}${process.env['PATH']}`;
+  const env = { PATH: path, HOME: folder, NO_COLOR: '1', API_KEY: 'k-123456', ...more };
+  return new Promise((resolve) => {
+    execFile('sh', ['-ec', local(command)], { cwd: folder, env }, (error, stdout, stderr) => {
+      resolve({ exit: error ? Number(error.code ?? 1) : 0, stdout, stderr });
+    });
+  });
+}
+
+/** What the page says that a command gives, and what it gave. */
+export function compared(
+  { main, parts }: Example,
+  { exit, stdout, stderr }: Outcome,
+): { said: unknown; gave: unknown } {
+  const output = parts.get('output');
+  const read = (text: string): unknown => (output?.language === 'json' ? JSON.parse(text) : text.trim());
+  const said = Number(main.marks.get('exit') || 0);
+  if (exit !== said) return { said: { exit: said }, gave: { exit, stdout, stderr } };
+  return output ? { said: read(output.text), gave: read(stdout) } : { said, gave: exit };
+}
