@@ -4,9 +4,10 @@ import { containers } from './mutants/containers.ts';
 import { endings } from './mutants/endings.ts';
 import { events } from './mutants/events.ts';
 import { Judge, machineFiles, mutated } from './mutants/judge.ts';
+import { owed } from './mutants/owed.ts';
 import { paths } from './mutants/paths.ts';
 
-const mutants = [...paths, ...containers, ...endings, ...events];
+const mutants = [...paths, ...containers, ...endings, ...events, ...owed];
 
 /** Files of the machine that hold no decision: types, and the list of what is exported. */
 const WITHOUT_RULES = ['command.ts', 'event.ts', 'index.ts', 'skeleton.ts', 'turn.ts'];
