@@ -1,9 +1,9 @@
 import {
   ActivityCancellationType,
-  ActivityFailure,
   isCancellation,
   proxyActivities,
   proxyLocalActivities,
+  TemporalFailure,
 } from '@temporalio/workflow';
 import type { Profile, SegmentInput, SegmentResult, SettleInput } from '../messages.ts';
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
@@ -67,7 +67,7 @@ export function settle(input: SettleInput, firm = true): Promise<void> {
 
 function unlessCancelled<T>(elsewhere: () => Promise<T>): (error: unknown) => Promise<T> {
   return (error) => {
-    if (isCancellation(error) || !(error instanceof ActivityFailure)) throw error;
+    if (isCancellation(error) || !(error instanceof TemporalFailure)) throw error;
     return elsewhere();
   };
 }
