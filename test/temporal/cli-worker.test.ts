@@ -154,6 +154,34 @@ describeTemporal('runs of a shared folder', (server) => {
     expect(await place.runs()).toMatchObject([{ status: 'paused' }]);
   });
 
+  it('are left alone by what takes up the runs of the folder in one process, and local runs by Temporal', async () => {
+    const place = placeOn(server, WAITING);
+    const { cwd } = place;
+    const { worker } = await workerAt(place);
+    const run = place.start(['run', 'flow.json', ...REMOTE]);
+    await run.until('‖ Nap');
+    for (const each of [run, worker]) {
+      each.child.kill('SIGKILL');
+      await each.ended;
+    }
+    const local = startHeddle(['run', 'flow.json'], { cwd });
+    await local.until('‖ Nap');
+    local.child.kill('SIGKILL');
+    await local.ended;
+    const [here, there] = await place.runs();
+    const took = await heddle(['runs', 'resume', there!.runId], { cwd });
+    expect({ exit: took.exit, stdout: took.stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(took.stderr).toContain('--runtime temporal --address HOST:PORT');
+    const asked = await heddle(['runs', 'cancel', here!.runId, ...ON_TEMPORAL, ...place.server], { cwd });
+    expect(asked.exit).toBe(2);
+    expect(asked.stderr).toContain('is no run of this runtime');
+    const going = startHeddle(['runs', 'resume', here!.runId], { cwd });
+    await going.until(here!.runId.slice(0, 8));
+    going.child.kill('SIGINT');
+    expect((await going.ended).exit).toBe(4);
+    expect(await place.runs()).toMatchObject([{ status: 'cancelled' }, { status: 'paused' }]);
+  });
+
   it('without a worker keep a cancel: who asks is told, and the next worker carries it out', async () => {
     const place = placeOn(server, WAITING);
     const run = place.start(['run', 'flow.json', ...REMOTE]);

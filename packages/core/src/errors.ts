@@ -9,6 +9,7 @@ export type EngineErrorCode =
   | 'RUN_NOT_FOUND'
   | 'RUN_ID_TAKEN'
   | 'RUN_ENDED'
+  | 'RUN_ELSEWHERE'
   | 'RUN_NOT_SETTLED'
   | 'RESUME_POINT_NOT_FOUND'
   | 'RESUME_POINT_CLOSED'

@@ -132,6 +132,8 @@ export interface NewRun {
   /** Names of the environment values that the plan uses. */
   env: string[];
   createdMs: number;
+  /** A runtime of many processes moves it; absent: an engine that has the run in its own process. */
+  elsewhere?: true;
 }
 
 /** Which runs to list, newest first. */

@@ -22,13 +22,13 @@ const ANSWER_MS = 10_000;
 export async function cancelRun(io: Io, given: string, options: CancelOptions): Promise<number> {
   const onTemporal = isOnTemporal(options);
   const runId = await withReader(options, (reader) => findRunId(reader, given, options));
-  const here = await orElsewhere(() =>
+  const cancel = (): Promise<boolean> =>
     // A worker here would run what others are to run, without their environment.
     withEngine(io, { ...options, ...(onTemporal && { worker: false }), env: {}, takeUp: false }, (engine) => {
       const cancelled = engine.cancel(runId, options.reason);
       return onTemporal ? within(cancelled) : cancelled;
-    }),
-  );
+    });
+  const here = onTemporal ? await cancel() : await orElsewhere(cancel);
   const cancelled = here === ELSEWHERE ? await ask(runId, options) : here;
   const run = await withReader(options, (reader) => reader.getRun(runId));
   if (!cancelled) throw new UsageError(`Run ${shortId(runId)} had ended before: it is ${run.status}.`);

@@ -37,14 +37,14 @@ interface Request {
 export async function resumeRun(io: Io, given: string, options: ResumeOptions): Promise<number> {
   const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
   const env = await envValues(options, readEnv());
-  isOnTemporal(options);
+  const onTemporal = isOnTemporal(options);
   const { request, plan } = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, given, options);
     const token = await pointOf(reader, runId, options);
     return { request: { runId, token, input }, plan: await reader.planOf(runId) };
   });
   const sinceMs = Date.now();
-  const exit = await orElsewhere(() =>
+  const go = (): Promise<number> =>
     withEngine(io, { ...options, env, takeUp: true }, async (engine) => {
       const handle = await goOn(engine, request, options.select);
       return drive(io, engine, handle, {
@@ -54,8 +54,8 @@ export async function resumeRun(io: Io, given: string, options: ResumeOptions): 
         envOptions: envOptions(options),
         sinceMs,
       });
-    }),
-  );
+    });
+  const exit = onTemporal ? await go() : await orElsewhere(go);
   return exit === ELSEWHERE ? askOwner(io, request, options) : exit;
 }
 

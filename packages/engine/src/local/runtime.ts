@@ -10,7 +10,7 @@ import type { ChildCall, Children } from './children.ts';
 import { missingEnvironment } from './plan-facts.ts';
 import type { RestEvent } from './run-parts.ts';
 import type { ActiveRun } from './run.ts';
-import { runIdTaken, runNotFound } from './run-errors.ts';
+import { runElsewhere, runIdTaken, runNotFound } from './run-errors.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { beginningOf } from './starting.ts';
 import type { RunRequest } from './starting.ts';
@@ -105,6 +105,7 @@ export class Runtime implements Children {
     const header = await runs.header(runId);
     const saved = await runs.record(runId);
     if (!header || (saved && isEnded(saved.status))) return undefined;
+    if (header.elsewhere) throw runElsewhere(header);
     const run = this.assemble(header, await this.parts.definitions.plan(header.planHash));
     run.suspended = missingEnvironment(header, this.parts.env);
     run.recover(await runs.journal(runId), saved);
@@ -132,12 +133,13 @@ export class Runtime implements Children {
     return run.replica.state.end?.status === 'cancelled';
   }
 
-  /** Takes up every run that has not ended. A child that no parent waits for is cancelled. */
+  /** Takes up every run that has not ended and is no affair of another runtime. A child that no parent waits for is cancelled. */
   async takeUp(): Promise<void> {
     const { runs } = this.parts.stores;
     for (const runId of await runs.open()) {
       try {
         const header = await runs.header(runId);
+        if (header?.elsewhere) continue;
         if (header?.parent && !(await this.isAwaited(runId, header.parent.runId)))
           await this.cancel(runId, 'The parent run has ended.');
         else await this.open(runId);

@@ -22,6 +22,8 @@ export interface RunRequest {
   signal?: AbortSignal;
   mocks: Json;
   parent?: NewRun['parent'];
+  /** A runtime of many processes asks. */
+  elsewhere?: true;
   reused?: { runId: string; outputs: { [blockId: string]: Stored }; variables: { [id: string]: Json } };
 }
 
@@ -48,6 +50,7 @@ export async function beginningOf(
     mocks: request.mocks === null ? null : (JSON.parse(JSON.stringify(request.mocks)) as Json),
     env: envNames(plan).filter((name) => Object.hasOwn(env, name)),
     createdMs,
+    ...(request.elsewhere && { elsewhere: true }),
   };
   const first: Entry = {
     seq: 1,

@@ -71,6 +71,7 @@ export class Calls {
       input: request.input,
       start: plan.start,
       mocks: parent.mocks,
+      elsewhere: true,
       parent: {
         runId: parent.runId,
         block: place.block,

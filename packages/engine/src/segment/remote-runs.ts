@@ -1,7 +1,7 @@
 import type { Json, NewRun, Plan, RunRecord } from '@heddle/core';
 import { indexPlan, Replica } from '@heddle/core/run';
 import type { Address, Entry } from '@heddle/core/run';
-import { runIdTaken } from '../local/run-errors.ts';
+import { runElsewhere, runIdTaken } from '../local/run-errors.ts';
 import { answerTo, refuse, wasToken } from '../local/resume.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import { beginningOf } from '../local/starting.ts';
@@ -38,9 +38,15 @@ export class RemoteRuns {
       await definitions.putPlan(plan.hash, plan as unknown as Json);
       this.kept.add(plan.hash);
     }
-    const { header, first, record } = await beginningOf(this.parts, request);
+    const { header, first, record } = await beginningOf(this.parts, { ...request, elsewhere: true });
     if (!(await runs.create(header, first, record))) throw runIdTaken(runId);
     return { header, first: first as Extract<Entry, { type: 'started' }> };
+  }
+
+  /** Throws RUN_ELSEWHERE for a run that was started by an engine of one process. */
+  async expectRemote(runId: string): Promise<void> {
+    const header = await this.parts.stores.runs.header(runId);
+    if (header && !header.elsewhere) throw runElsewhere(header);
   }
 
   /** What the run begins with, as it was recorded; undefined: there is no such run. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */

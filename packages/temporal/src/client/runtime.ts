@@ -97,7 +97,9 @@ export class TemporalRuntime implements RuntimePort {
 
   async open(runId: string): Promise<LiveRun | undefined> {
     const record = await this.runs.find(runId);
-    return record && !isEnded(record.status) ? this.live(runId, record.seq) : undefined;
+    if (!record || isEnded(record.status)) return undefined;
+    await this.runs.expectRemote(runId);
+    return this.live(runId, record.seq);
   }
 
   record(runId: string): Promise<RunRecord | undefined> {
@@ -109,6 +111,7 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   async resume(runId: string, given: { token?: string; input?: Json }): Promise<void> {
+    await this.runs.expectRemote(runId);
     const answer = await this.runs.answer(runId, given);
     const parent = await this.parentOf(runId);
     const seq = answer === undefined ? 1 : await this.submit(runId, answer);
@@ -149,6 +152,7 @@ export class TemporalRuntime implements RuntimePort {
     const record = await this.runs.find(runId);
     if (!record) throw runNotFound(runId);
     if (isEnded(record.status)) return false;
+    await this.runs.expectRemote(runId);
     try {
       await this.handle(runId).signal(CANCEL_SIGNAL, await this.cancelMessage(reason));
     } catch (error) {

@@ -86,11 +86,11 @@ export class Stragglers {
   private async due(runId: string): Promise<'now' | 'later' | 'never'> {
     const { stores, clock } = this.parts.runtime;
     const record = await stores.runs.record(runId);
-    // Whoever has begun with a run has written its record.
-    if (record && (record.seq > 1 || record.suspended === undefined)) return 'never';
+    // Whoever has begun with a run has written more into its record.
+    if (record && record.seq > 1) return 'never';
     const header = await stores.runs.header(runId);
-    // Children are started by their parents.
-    if (!header || header.parent) return 'never';
-    return record || clock.now() - header.createdMs > GIVEN_MS ? 'now' : 'later';
+    // Children are started by their parents, runs of engines in one process by those.
+    if (!header?.elsewhere || header.parent) return 'never';
+    return record?.suspended !== undefined || clock.now() - header.createdMs > GIVEN_MS ? 'now' : 'later';
   }
 }
