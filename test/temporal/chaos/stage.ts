@@ -26,17 +26,14 @@ export interface StageOptions {
   place: { data: string } | { postgres: string };
   workers: number;
   worker?: WorkerTuning;
+  /** False: code does not run within workflow tasks. */
+  local?: boolean;
 }
 
 /** A stage with so many workers that serve; all of it ends with the test. */
-export async function openStage({
-  address,
-  namespace,
-  place,
-  workers,
-  worker,
-}: StageOptions): Promise<Stage> {
-  const shared = { address, namespace, queue: `chaos-${randomUUID()}` };
+export async function openStage(options: StageOptions): Promise<Stage> {
+  const { address, namespace, place, workers, worker, local = true } = options;
+  const shared = { address, namespace, queue: `chaos-${randomUUID()}`, local };
   const effects = await startEffectServer();
   onTestFinished(() => effects.close());
   const stores =

@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** The processes that `pid` has started, and those that they have. */
+export function descendantsOf(pid: number): number[] {
+  const rows = execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((row) => row.trim().split(/\s+/).map(Number));
+  const found = new Set([pid]);
+  // Parents may be listed behind their children.
+  for (let before = 0; before < found.size;) {
+    before = found.size;
+    for (const [child = 0, parent = 0] of rows) if (found.has(parent)) found.add(child);
+  }
+  found.delete(pid);
+  return [...found];
+}
+
+/** Of these processes, those that have used processor time within so long. */
+export async function burning(pids: readonly number[], withinMs: number): Promise<number[]> {
+  const before = cpuTimesOf(pids);
+  await delay(withinMs);
+  return [...cpuTimesOf(pids)]
+    .filter(([pid, time]) => before.has(pid) && time !== before.get(pid))
+    .map(([pid]) => pid);
+}
+
+/** Of these processes, those that live. */
+export function alive(pids: readonly number[]): number[] {
+  return [...cpuTimesOf(pids).keys()];
+}
+
+/** The processor time of each of these processes that lives, as the system writes it: in hundredths of a second, or finer. */
+function cpuTimesOf(pids: readonly number[]): Map<number, string> {
+  const rows = execFileSync('ps', ['-A', '-o', 'pid=,stat=,time='], { encoding: 'utf8' }).trim().split('\n');
+  const times = new Map<number, string>();
+  for (const row of rows) {
+    const [pid = '', state = '', time = ''] = row.trim().split(/\s+/);
+    // One that has ended, and that nobody has asked how.
+    if (state.startsWith('Z') || !pids.includes(Number(pid))) continue;
+    times.set(Number(pid), ticksOf(pid) ?? time);
+  }
+  return times;
+}
+
+/** On Linux `ps` counts in seconds: too coarse for what has little of a busy machine. */
+function ticksOf(pid: string): string | undefined {
+  try {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ');
+    return fields?.slice(11, 13).join(' ');
+  } catch {
+    return undefined;
+  }
+}

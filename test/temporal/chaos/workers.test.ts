@@ -1,0 +1,155 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Client, Connection } from '@temporalio/client';
+import { expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../../support/data-folder.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+import { block, fn, parallel, workflow } from '../../support/workflow.ts';
+import { audit } from './audit.ts';
+import { alive, burning, descendantsOf } from './processes.ts';
+import { openStage } from './stage.ts';
+import type { Stage, StageOptions } from './stage.ts';
+
+const PATIENCE = { timeout: 60_000, interval: 50 };
+const TEST_MS = 240_000;
+/** Whoever computes has some time of the processor within so long. */
+const BUSY_MS = 2000;
+/** What a block takes that is to be stopped before: nobody waits for it. */
+const LONG_MS = 300_000;
+/** Far less than that, and more than a busy machine takes. */
+const SOON_MS = 30_000;
+
+describeTemporal('several workers', ({ address, namespace }) => {
+  const open = (workers: number, more: Partial<StageOptions> = {}): Promise<Stage> =>
+    openStage({ address, namespace, place: { data: dataFolder() }, workers, ...more });
+
+  /** Types of the activities that the run was given and that are no local ones. */
+  async function activitiesOf(runId: string): Promise<string[]> {
+    const connection = await Connection.connect({ address });
+    onTestFinished(() => connection.close());
+    const { events } = await new Client({ connection, namespace }).workflow.getHandle(runId).fetchHistory();
+    return (events ?? []).flatMap(
+      ({ activityTaskScheduledEventAttributes: scheduled }) => scheduled?.activityType?.name ?? [],
+    );
+  }
+
+  it(
+    'a worker is killed in the midst of a long piece of code: what was done before and told with a heartbeat is not run again',
+    { timeout: TEST_MS },
+    async () => {
+      const { engine, stores, effects, fleet } = await open(2, { local: false });
+      const names = ['C1', 'C2', 'C3'];
+      const drawn = workflow(
+        [
+          ...names.map((name) => block(name, 'compute', { ms: 150 })),
+          block('L', 'compute', { ms: LONG_MS, from: '<c3.by>' }),
+        ],
+        [`Start -> ${names.join(' -> ')} -> L`],
+      );
+      const { runId } = await engine.start({ workflow: drawn });
+      await expect.poll(() => effects.of(`${runId}/L`).length, PATIENCE).toBe(1);
+      // Some beats: what was done before is told with one of them.
+      await delay(2500);
+      // All of it is in one activity: only its heartbeat knows of what was done.
+      expect(await activitiesOf(runId)).toEqual(['heddle.segment']);
+      expect((await stores.runs.journal(runId)).map(({ type }) => type)).toEqual(['started']);
+      const [{ pid } = { pid: 0 }] = effects.of(`${runId}/L`);
+      effects.hurry();
+      await fleet.kill(pid);
+      await expect.poll(async () => (await engine.getRun(runId)).status, PATIENCE).toBe('completed');
+      const counts = [...names, 'L'].map((name) => [name, effects.of(`${runId}/${name}`).length]);
+      expect(counts).toEqual([...names.map((name) => [name, 1]), ['L', 2]]);
+      expect(effects.of(`${runId}/L`)[1]?.pid).not.toBe(pid);
+      expect((await audit(stores)).faults).toEqual([]);
+    },
+  );
+
+  it(
+    'a cancel from another process reaches a block that waits for the world, long before its time',
+    { timeout: TEST_MS },
+    async () => {
+      const { engine, stores, effects } = await open(2);
+      const drawn = workflow([block('E', 'effect', { ms: LONG_MS })], ['Start -> E']);
+      const { runId } = await engine.start({ workflow: drawn });
+      await expect.poll(() => effects.calls.length, PATIENCE).toBe(1);
+      const fromMs = performance.now();
+      expect(await engine.cancel(runId)).toBe(true);
+      await expect.poll(() => effects.calls[0]?.endedMs, PATIENCE).toBeDefined();
+      const tookMs = performance.now() - fromMs;
+      tell('a cancel reached a block that waits', tookMs);
+      expect(tookMs).toBeLessThan(SOON_MS);
+      expect(effects.calls[0]).toMatchObject({ answered: false });
+      expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
+      expect((await audit(stores)).faults).toEqual([]);
+    },
+  );
+
+  it(
+    'a cancel from another process stops code that never ends, and the process in which it runs',
+    { timeout: TEST_MS },
+    async () => {
+      const { engine, stores, fleet } = await open(2);
+      const drawn = workflow([fn('F', 'while (true) {}', {})], ['Start -> F']);
+      const { runId } = await engine.start({ workflow: drawn });
+      await expect.poll(() => activitiesOf(runId), PATIENCE).toEqual(['heddle.segment']);
+      const busy = (): Promise<number[]> =>
+        burning(
+          fleet.pids.flatMap((pid) => descendantsOf(pid)),
+          BUSY_MS,
+        );
+      await expect.poll(busy, PATIENCE).toHaveLength(1);
+      const fromMs = performance.now();
+      expect(await engine.cancel(runId)).toBe(true);
+      const tookMs = performance.now() - fromMs;
+      tell('a cancel ended a run of code that never ends', tookMs);
+      expect(tookMs).toBeLessThan(SOON_MS);
+      expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
+      await expect.poll(busy, PATIENCE).toEqual([]);
+      expect((await audit(stores)).faults).toEqual([]);
+    },
+  );
+
+  it(
+    'a worker that is killed leaves no process behind in which code goes on',
+    { timeout: TEST_MS },
+    async () => {
+      const { engine, fleet } = await open(1);
+      const drawn = workflow([fn('F', 'while (true) {}')], ['Start -> F']);
+      await engine.start({ workflow: drawn });
+      const [pid = 0] = fleet.pids;
+      await expect.poll(() => burning(descendantsOf(pid), BUSY_MS), PATIENCE).toHaveLength(1);
+      const guests = descendantsOf(pid);
+      await fleet.kill(pid);
+      await expect.poll(() => alive(guests), PATIENCE).toEqual([]);
+    },
+  );
+
+  it('the branches of a wide parallel are shared out among the workers', { timeout: TEST_MS }, async () => {
+    const { engine, stores, effects, fleet } = await open(3, { worker: { activities: 5 } });
+    const drawn = workflow(
+      [
+        parallel(
+          'P',
+          { parallelType: 'count', count: 60 },
+          block('E', 'effect', { ms: 200, at: '<parallel.index>' }),
+        ),
+        fn('Z', 'return <p.results>.map(([{ at }]) => at)'),
+      ],
+      ['Start -> P -> E', 'P -> Z'],
+    );
+    const { status, output } = await engine.execute({ workflow: drawn });
+    expect({ status, output }).toMatchObject({
+      status: 'completed',
+      output: { result: Array.from({ length: 60 }, (_, index) => index) },
+    });
+    const byPid = Map.groupBy(effects.calls, ({ pid }) => pid);
+    expect(effects.calls).toHaveLength(60);
+    expect([...byPid.keys()].every((pid) => fleet.pids.includes(pid))).toBe(true);
+    expect(byPid.size).toBeGreaterThanOrEqual(2);
+    expect((await audit(stores)).faults).toEqual([]);
+  });
+});
+
+/** Times are told, and not asserted: docs/reliability.md has those of one run. */
+function tell(what: string, tookMs: number): void {
+  process.stderr.write(`${what} after ${Math.round(tookMs)} ms\n`);
+}
