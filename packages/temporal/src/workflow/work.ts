@@ -106,19 +106,25 @@ export class Work {
     this.running.set(scope, new Set(asked.map(({ at }) => at.join('.'))));
     scope
       .run(() => this.work(asked))
-      .catch((error: unknown) => {
-        if (isCancellation(error)) this.parts.inbox.post({ again: asked });
-        else this.parts.inbox.break(error);
-      })
-      .finally(() => {
-        this.running.delete(scope);
-        const next = this.waiting.shift();
-        if (next) this.launch(next);
-      });
+      .then(
+        (mail) => this.ended(scope, mail),
+        (error: unknown) => {
+          if (!isCancellation(error)) this.parts.inbox.break(error);
+          this.ended(scope, { again: asked });
+        },
+      );
   }
 
-  private async work(asked: readonly Asked[]): Promise<void> {
-    const { input, course, inbox, footing } = this.parts;
+  /** Whoever is woken by the mail finds that the activity is under way no more. */
+  private ended(scope: CancellationScope, mail: Mail): void {
+    this.running.delete(scope);
+    this.parts.inbox.post(mail);
+    const next = this.waiting.shift();
+    if (next) this.launch(next);
+  }
+
+  private async work(asked: readonly Asked[]): Promise<Mail> {
+    const { input, course, footing } = this.parts;
     const { profile, runId } = input;
     const position = course.position();
     const [first] = asked as [Asked];
@@ -131,7 +137,7 @@ export class Work {
     const here = { ...request, softMs: SOFT_MS.local, hardMs: LOCAL_HARD_MS };
     const result = await (local ? locally(here, there) : there());
     course.written(position);
-    inbox.post(this.mailOf(result, asked));
+    return this.mailOf(result, asked);
   }
 
   private remotely(first: Asked, request: SegmentInput): Promise<SegmentResult> {
