@@ -44,8 +44,12 @@ export async function dev(io: Io, options: DevOptions): Promise<number> {
     const server = { ...serverOf(options, environment), address: opened.address };
     const staff = await startStaff(io, { server, data, queue, env });
     const { address, ui } = opened;
-    say(io, { address, namespace, queue, data, ui, server: opened.server?.pid }, options);
-    return await untilStopped(io, staff, { drainMs: grace * 1000, broken: brokenWith(opened.server) });
+    const places = { address, namespace, queue, data, ui, server: opened.server?.pid };
+    return await untilStopped(io, staff, {
+      ready: () => say(io, places, options),
+      drainMs: grace * 1000,
+      broken: brokenWith(opened.server),
+    });
   } finally {
     await opened.server?.stop();
   }

@@ -1,4 +1,4 @@
-import type { Role } from '@heddle/temporal';
+import type { HeddleWorker, Role } from '@heddle/temporal';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
@@ -19,24 +19,32 @@ export type WorkerOptions = Pick<RunOptions, 'env' | 'envFile' | 'json'> &
 
 /** Runs what is started on Temporal until a signal ends it. */
 export async function worker(io: Io, options: WorkerOptions): Promise<number> {
-  const { queue = DEFAULTS.queue, grace, data, postgres } = options;
+  const { queue = DEFAULTS.queue, grace } = options;
   const environment = readEnv();
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
   const staff = await startStaff(io, { ...options, server, queue, env });
-  const { address, namespace } = server;
+  return untilStopped(io, staff, {
+    ready: () => say(io, staff, { ...options, ...server, queue }),
+    drainMs: grace * 1000,
+  });
+}
+
+type Served = WorkerOptions & { address: string; namespace: string; queue: string };
+
+function say(io: Io, staff: HeddleWorker, options: Served): void {
+  const { address, namespace, queue, postgres, data } = options;
   const { roles } = staff.status();
   const { url } = staff;
   if (options.json) {
     const ready = { ready: true, address, namespace, queue, roles, pid: process.pid };
     const more = { ...(postgres === undefined && { data }), ...(url !== undefined && { health: url }) };
     io.stdout.write(`${JSON.stringify({ ...ready, ...more })}\n`);
-  } else {
-    const asked = url === undefined ? '' : `; ${url}/healthz tells how it is`;
-    io.stdout.write(
-      `Ready for ${roles.join(', ')} of queue ${queue} at ${address}, namespace ${namespace}; ` +
-        `runs are recorded in ${storeName(options)}${asked}\n`,
-    );
+    return;
   }
-  return untilStopped(io, staff, { drainMs: grace * 1000 });
+  const health = url === undefined ? '' : `; ${url}/healthz tells how it is`;
+  io.stdout.write(
+    `Ready for ${roles.join(', ')} of queue ${queue} at ${address}, namespace ${namespace}; ` +
+      `runs are recorded in ${storeName(options)}${health}\n`,
+  );
 }

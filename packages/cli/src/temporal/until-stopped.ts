@@ -6,6 +6,8 @@ import { safe, styleFor } from '../render/style.ts';
 
 /** How the work of a process ends. */
 export interface Ending {
+  /** Says that it is ready, once signals are listened to: whoever reads it may send one at once. */
+  ready: () => void;
   /** Milliseconds that blocks may go on for once the end is asked for. */
   drainMs: number;
   /** Resolves, with the reason, when the worker has nothing to work for any more. */
@@ -23,12 +25,13 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 export async function untilStopped(
   io: Io,
   worker: Pick<HeddleWorker, 'finished' | 'stop'>,
-  { drainMs, broken }: Ending,
+  { ready, drainMs, broken }: Ending,
 ): Promise<number> {
   const style = styleFor(io.stderr);
   const { promise: asked, resolve: ask } = Promise.withResolvers<undefined>();
   const forget = onInterrupt(() => ask(undefined), PROCESS, SIGNALS);
   try {
+    ready();
     const reason = await Promise.race([asked, failureOf(worker), ...(broken ? [broken] : [])]);
     io.stderr.write(
       reason === undefined
