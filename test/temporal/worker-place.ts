@@ -23,7 +23,14 @@ export function placeOn({ address, namespace }: { address: string; namespace: st
     queue,
     data,
     engine: async (options = {}, more = {}) => {
-      const runtime = temporal({ address, namespace, queue, data, worker: false, ...more } as TemporalOptions);
+      const runtime = temporal({
+        address,
+        namespace,
+        queue,
+        data,
+        worker: false,
+        ...more,
+      } as TemporalOptions);
       const engine = await createEngine({ ...options, runtime });
       onTestFinished(() => engine.close({ graceMs: 0 }));
       return engine;

@@ -1,0 +1,270 @@
+import { createEngine } from '@heddle/engine';
+import type { Engine, RunDetail } from '@heddle/engine';
+import { openStores } from '@heddle/engine/stores';
+import type { SharedStores } from '@heddle/engine/stores';
+import { createWorker, temporal } from '@heddle/temporal';
+import type { TemporalOptions, WorkerOptions } from '@heddle/temporal';
+import { WorkflowClient } from '@temporalio/client';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { Script, work } from '../support/scripted.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import { lineTo } from './cut-off.ts';
+import { clientOf, eventsOf } from './history.ts';
+import { placeOn } from './worker-place.ts';
+
+const PATIENCE = { timeout: 45_000 };
+const quiet = { onError: (): void => undefined };
+const one = workflow([fn('A', 'return 1')], ['Start -> A']);
+
+/** Stores over `data`, some of whose calls do something else; closed with the test. */
+function changed(
+  data: string,
+  change: (stores: SharedStores) => { values?: Partial<SharedStores['values']>; definitions?: object },
+): SharedStores {
+  const stores = openStores({ data, shared: true });
+  onTestFinished(() => stores.close());
+  const { values, definitions } = change(stores);
+  return {
+    ...stores,
+    values: over(stores.values, values),
+    definitions: over(stores.definitions, definitions),
+  };
+}
+
+/** `store`, with other answers to the calls of `others`. */
+function over<T extends object>(store: T, others: object = {}): T {
+  return new Proxy(store, {
+    get: (target, name) => {
+      const value: unknown = Reflect.get(name in others ? others : target, name);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}
+
+const suspended = (reason: RegExp): Partial<RunDetail> => ({
+  status: 'running',
+  suspended: expect.stringMatching(reason) as string,
+});
+
+const standing = (engine: Engine, runId: string) => expect.poll(() => engine.getRun(runId), PATIENCE);
+
+describeTemporal('faults', (server) => {
+  describe.each([
+    ['a server that is not there', { address: '127.0.0.1:9' }, /127\.0\.0\.1:9 cannot be reached/],
+    ['a namespace that is not there', { namespace: 'nowhere' }, /namespace "nowhere".*cannot be used/],
+  ])('%s', (_, wrong, message) => {
+    const place = { ...server, ...wrong };
+    const told = { code: 'RUNTIME_UNREACHABLE', message: expect.stringMatching(message) as string };
+
+    it('is told to whoever opens an engine', async () => {
+      const { data } = placeOn(server);
+      const runtime = temporal({ address: place.address, namespace: place.namespace, data });
+      await expect(createEngine({ runtime })).rejects.toMatchObject(told);
+    });
+
+    it('is told to whoever opens a worker', async () => {
+      const { data } = placeOn(server);
+      const options = { address: place.address, namespace: place.namespace, data };
+      await expect(createWorker(options)).rejects.toMatchObject(told);
+    });
+  });
+
+  describe('a run that was recorded when its server had gone', () => {
+    /** An engine whose server goes, with a run that it could not start. */
+    async function stranded(): Promise<{ place: ReturnType<typeof placeOn>; runId: string; error: unknown }> {
+      const place = placeOn(server);
+      const line = await lineTo(server.address);
+      const engine = await place.engine(quiet, { address: line.address } as Partial<TemporalOptions>);
+      line.cut();
+      const runId = `stranded-${place.queue}`;
+      const error: unknown = await engine
+        .start({ workflow: one }, {}, { runId })
+        .catch((reason: unknown) => reason);
+      return { place, runId, error };
+    }
+
+    it('says so, its caller is told, and a worker that comes later starts it', async () => {
+      const { place, runId, error } = await stranded();
+      expect(error).toMatchObject({ code: 'RUNTIME_UNREACHABLE' });
+      await place.worker();
+      const engine = await place.engine();
+      await standing(engine, runId).toMatchObject({ status: 'completed', suspended: null });
+      expect((await engine.listRuns()).runs).toHaveLength(1);
+    });
+
+    it('is started by an engine that comes later, for any worker', async () => {
+      const { place, runId } = await stranded();
+      const engine = await place.engine();
+      const client = await clientOf(server);
+      await expect
+        .poll(
+          () =>
+            client.workflow
+              .getHandle(runId)
+              .describe()
+              .catch(() => undefined),
+          PATIENCE,
+        )
+        .toBeDefined();
+      expect(await engine.getRun(runId)).toMatchObject(suspended(/recorded and was not started/));
+      await place.worker();
+      await standing(engine, runId).toMatchObject({ status: 'completed', suspended: null });
+    });
+
+    it('can be cancelled, and nothing of it has run then', async () => {
+      const { place, runId } = await stranded();
+      // An executor that is asked would complete the run.
+      const worker = await place.worker({ tuning: { roles: ['effects'] } });
+      const engine = await place.engine();
+      const cancelled = engine.cancel(runId, 'not wanted any more');
+      await place.worker();
+      expect(await cancelled).toBe(true);
+      expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
+      expect(worker.status().tallies).toEqual([]);
+    });
+  });
+
+  it('a worker without a value of the environment leaves the run to one that has it, and the run says so', async () => {
+    const place = placeOn(server);
+    const engine = await place.engine({ env: { WOOL: 'sheep' } });
+    const poor = await place.worker(quiet);
+    const drawn = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
+    const { runId } = await engine.start({ workflow: drawn });
+    await standing(engine, runId).toMatchObject(suspended(/needs a value for \{\{WOOL\}\}/));
+    // Both are there now: the one that cannot does not hold the run.
+    await place.worker({ env: { WOOL: 'sheep' } });
+    await standing(engine, runId).toMatchObject({
+      status: 'completed',
+      suspended: null,
+      output: { result: 5 },
+    });
+    expect(poor.status().state).toBe('polling');
+    expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+  });
+
+  it('a worker without an executor for a block type fails the block, and says which', async () => {
+    const place = placeOn(server);
+    const engine = await place.engine({ blocks: [new Script().executor] });
+    await place.worker(quiet);
+    const run = await engine.execute({ workflow: workflow([work('A')], ['Start -> A']) });
+    expect(run).toMatchObject({
+      status: 'failed',
+      error: { code: 'BLOCK_TYPE_UNKNOWN', message: expect.stringContaining('work') as string },
+    });
+  });
+
+  it('a plan that is newer than the worker waits for a newer one, and the run says so', async () => {
+    const place = placeOn(server);
+    const engine = await place.engine();
+    const old = changed(place.data, ({ definitions }) => ({
+      definitions: {
+        plan: async (hash: string) => ({ ...((await definitions.plan(hash)) as object), format: 99 }),
+      },
+    }));
+    const worker = await place.worker({ ...quiet, stores: old } as Partial<WorkerOptions>);
+    const { runId } = await engine.start({ workflow: one });
+    await standing(engine, runId).toMatchObject(suspended(/format version 99, this engine knows 1/));
+    await worker.stop({ drainMs: 0 });
+    await place.worker();
+    await standing(engine, runId).toMatchObject({ status: 'completed', suspended: null });
+  });
+
+  it('a run that a newer Heddle has started fails on the server, and its record says why', async () => {
+    const place = placeOn(server);
+    const engine = await place.engine();
+    await place.worker(quiet);
+    passing((input) => ({ ...input, format: 99 }));
+    const { runId } = await engine.start({ workflow: one });
+    await standing(engine, runId).toMatchObject(suspended(/newer Heddle \(format 99/));
+    const client = await clientOf(server);
+    await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
+      cause: { type: 'DATA_FORMAT_UNSUPPORTED' },
+    });
+  });
+
+  it('a value that the store has lost stops the run, which goes on once it is there again', async () => {
+    const place = placeOn(server);
+    const script = new Script();
+    const engine = await place.engine({ blocks: [script.executor] });
+    let lost = false;
+    const stores = changed(place.data, ({ values }) => ({
+      values: { get: (key) => (lost ? undefined : values.get(key)) },
+    }));
+    await place.worker({ ...quiet, blocks: [script.executor], stores } as Partial<WorkerOptions>);
+    const drawn = workflow(
+      [fn('Large', 'return "x".repeat(20000)'), work('A'), fn('Z', 'return <large.result>.length')],
+      ['Start -> Large -> A -> Z'],
+    );
+    const { runId } = await engine.start({ workflow: drawn });
+    const call = await script.called('A');
+    lost = true;
+    call.done();
+    await standing(engine, runId).toMatchObject(suspended(/value .* is not in the value store/));
+    expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+    lost = false;
+    await standing(engine, runId).toMatchObject({
+      status: 'completed',
+      suspended: null,
+      output: { result: 20000 },
+    });
+  });
+
+  describe('what is too large for the server', () => {
+    // Ids are part of the control flow.
+    const wideNames = Array.from({ length: 600 }, (_, index) => `B${index}${'x'.repeat(2000)}`);
+    const wide = workflow(
+      wideNames.map((name) => fn(name, 'return 1')),
+      wideNames.map((name) => `Start -> ${name}`),
+      { id: 'wide', name: 'Wide' },
+    );
+    const message = /"Wide" is too large for Temporal: .* Split it/;
+
+    it('a plan: nothing is recorded, and the caller is told', async () => {
+      const engine = await placeOn(server).engine();
+      await expect(engine.start({ workflow: wide })).rejects.toMatchObject({
+        code: 'OPTIONS_INVALID',
+        message: expect.stringMatching(message) as string,
+      });
+      expect((await engine.listRuns()).runs).toEqual([]);
+    });
+
+    it('the plan of a child: the block that calls it fails', async () => {
+      const engine = await placeOn(server).engine(quiet, { worker: true });
+      await engine.deploy(wide);
+      const calling = workflow([block('W', 'workflow_input', { workflowId: 'wide' })], ['Start -> W']);
+      expect(await engine.execute({ workflow: calling })).toMatchObject({
+        status: 'failed',
+        error: { code: 'CHILD_FAILED', message: expect.stringMatching(message) as string },
+      });
+    });
+
+    it('what a run goes on with: it stops before the server refuses it, and its record says why', async () => {
+      const script = new Script({}, () => ({ output: {} }));
+      const blocks = [script.executor];
+      const engine = await placeOn(server).engine({ ...quiet, blocks }, { worker: true, budget: 1 });
+      passing((input) => ({ ...input, effects: { none: { type: 'x'.repeat(1_950_000), name: 'none' } } }));
+      const names = ['A', 'B', 'C', 'D', 'E', 'F'];
+      const chain = workflow(
+        names.map((name) => work(name)),
+        [`Start -> ${names.join(' -> ')}`],
+      );
+      const { runId } = await engine.start({ workflow: chain });
+      await standing(engine, runId).toMatchObject(suspended(/too large for Temporal/));
+      expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
+    });
+  });
+});
+
+/** Has what workflows of this test start with changed on its way. */
+function passing(change: (input: object) => object): void {
+  const start = WorkflowClient.prototype.start;
+  vi.spyOn(WorkflowClient.prototype, 'start').mockImplementation(function (
+    this: WorkflowClient,
+    type,
+    options,
+  ) {
+    const [input] = (options as unknown as { args: [object] }).args;
+    return start.call(this, type as string, { ...options, args: [change(input)] } as never) as never;
+  });
+}
