@@ -35,11 +35,7 @@ export interface RunEnd {
 /** The workflow of a run. `until`: how it waits for a time. */
 export function defineRun(until: Until): (input: RunInput) => Promise<RunEnd> {
   return async (input) => {
-    if (input.format > INPUT_FORMAT)
-      throw ApplicationFailure.nonRetryable(
-        `The run was started by a newer Heddle (format ${input.format}; this worker knows ${INPUT_FORMAT}): update the workers.`,
-        'DATA_FORMAT_UNSUPPORTED',
-      );
+    if (input.format > INPUT_FORMAT) return refuse(input);
     const course = new Course(input);
     const inbox = new Inbox();
     const footing = new Footing();
@@ -50,6 +46,14 @@ export function defineRun(until: Until): (input: RunInput) => Promise<RunEnd> {
     });
     return CancellationScope.nonCancellable(() => run(input, { course, inbox, footing, until }));
   };
+}
+
+/** A run that a newer Heddle has started ends here, and its record says why: nothing of it is understood for certain. */
+async function refuse({ runId, format, begin }: RunInput): Promise<never> {
+  const fault = `The run was started by a newer Heddle (format ${format}; this worker knows ${INPUT_FORMAT}): update the workers, and run it again.`;
+  const { seq = 1, tip = 'start' } = 'carried' in begin ? begin.carried : {};
+  await settle({ runId, position: { seq, tip, unwritten: [] }, fault });
+  throw ApplicationFailure.nonRetryable(fault, 'DATA_FORMAT_UNSUPPORTED');
 }
 
 async function run(
