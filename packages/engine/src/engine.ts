@@ -48,22 +48,27 @@ export class HeddleEngine implements Engine {
     input: Json = {},
     options: ExecuteOptions = {},
   ): Promise<RunResource> {
-    return (await this.start(workflow, input, options)).result();
+    const run = await this.begin(workflow, input, options);
+    return this.resultOf(run, options);
   }
 
   async start(workflow: WorkflowSource, input: Json = {}, options: ExecuteOptions = {}): Promise<RunHandle> {
+    return this.handle(await this.begin(workflow, input, options), options);
+  }
+
+  private async begin(workflow: WorkflowSource, input: Json, options: ExecuteOptions): Promise<LiveRun> {
     this.expectOpen();
     const found = await this.parts.definitions.resolve(workflow, options.version);
     const start = options.start === undefined ? found.plan.start : startBlock(found.plan, options.start);
     return this.launch(found, { start, input, options });
   }
 
-  private async launch(
+  private launch(
     { plan, version }: Found,
     request: { start: string; input: Json; options: ExecuteOptions; reused?: Reused },
-  ): Promise<RunHandle> {
+  ): Promise<LiveRun> {
     const { start, input, options, reused } = request;
-    const run = await this.parts.runtime.start({
+    return this.parts.runtime.start({
       runId: options.runId ?? newRunId(),
       plan,
       version,
@@ -75,23 +80,24 @@ export class HeddleEngine implements Engine {
       ...(options.signal && { signal: options.signal }),
       ...(reused && { reused }),
     });
-    return this.handle(run, options);
   }
 
-  private handle(run: LiveRun, { select }: Selection): RunHandle {
+  private handle(run: LiveRun, selection: Selection): RunHandle {
     const { runId } = run;
     return {
       runId,
-      result: async () => {
-        this.expectOpen();
-        await run.rested();
-        return this.resource(runId, { ...(select && { select }) });
-      },
+      result: () => this.resultOf(run, selection),
       events: () => run.events(),
       cancel: async (reason) => {
         await this.cancel(runId, reason);
       },
     };
+  }
+
+  private async resultOf(run: LiveRun, selection: Selection): Promise<RunResource> {
+    this.expectOpen();
+    await run.rested();
+    return this.resource(run.runId, selection);
   }
 
   private async resource(runId: string, { select }: Selection): Promise<RunResource> {
@@ -173,12 +179,13 @@ export class HeddleEngine implements Engine {
     const { start, reused } = reuse(found.plan, block, { runId, plan, entries });
     const [first] = entries;
     const before = first?.type === 'started' ? await values.load(first.input) : {};
-    return this.launch(found, {
+    const restarted = await this.launch(found, {
       start,
       input: options.input ?? before,
       options: { mocks: header.mocks, ...options },
       reused,
     });
+    return this.handle(restarted, options);
   }
 
   async attach(runId: string): Promise<RunHandle> {

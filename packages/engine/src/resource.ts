@@ -1,6 +1,7 @@
 import type { BlockLog, Json, PausePoint, Plan, RunRecord } from '@heddle/core';
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
 import type { Stored } from '@heddle/core/run';
+import { after } from './local/answer.ts';
 import type { Values } from './local/values.ts';
 import type { RunDetail, RunResource } from './types.ts';
 
@@ -10,13 +11,13 @@ export async function resourceOf(
   values: Values,
   selected: { select?: readonly string[] | undefined; logs?: readonly BlockLog[] } = {},
 ): Promise<RunResource> {
-  const output = await outputOf(record, values);
+  const output = outputOf(record, values);
   const { error, startedMs, endedMs } = record;
   return {
     runId: record.runId,
     workflowId: record.workflowId,
     status: record.status,
-    output,
+    output: output instanceof Promise ? await output : output,
     blockOutputs: selected.select ? await select(selected.select, selected.logs ?? [], values) : null,
     error: error ? { code: error.code, message: error.message, details: failureDetails(error) } : null,
     startedAt: iso(startedMs),
@@ -26,24 +27,25 @@ export async function resourceOf(
 }
 
 /** The run's output; while it is paused, what its only pause shows, or all of them. */
-async function outputOf(record: RunRecord, values: Values): Promise<Json> {
+function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
   if (record.status === 'paused') {
     const human = record.pauses.filter((pause) => pause.kind === 'human');
     const [first] = human;
     if (first && human.length === 1) return values.load(first.output);
-    const pausedBlocks = await Promise.all(human.map((pause) => values.load(pause.output)));
-    return { pausedBlocks, pauseCount: human.length };
+    return Promise.all(human.map(async (pause) => values.load(pause.output))).then((pausedBlocks) => ({
+      pausedBlocks,
+      pauseCount: human.length,
+    }));
   }
   if (!record.output) return record.status === 'failed' || record.status === 'cancelled' ? {} : null;
   return finalOutput(record.output, values);
 }
 
 /** A container that ends a run shows how it ended beside its results. */
-export async function finalOutput(stored: Stored, values: Values): Promise<Json> {
-  const value = await values.load(stored);
-  return 'results' in stored && stored.control && isJsonObject(value)
-    ? { ...value, ...stored.control }
-    : value;
+export function finalOutput(stored: Stored, values: Values): Json | Promise<Json> {
+  return after(values.load(stored), (value) =>
+    'results' in stored && stored.control && isJsonObject(value) ? { ...value, ...stored.control } : value,
+  );
 }
 
 function failureDetails(error: NonNullable<RunRecord['error']>): Json {

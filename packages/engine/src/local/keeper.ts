@@ -24,18 +24,25 @@ export class Keeper {
     return storing(() => this.values.keep(open));
   }
 
-  /** `keep` of several values, for callers: what the stores say is thrown as it is. */
+  /** `keep` for callers: what the stores say is thrown as it is. */
+  keepForCaller(value: unknown, what: string): Stored | Promise<Stored> {
+    try {
+      const kept = this.keep(value, what);
+      return kept instanceof Promise ? kept.catch(rethrowCause) : kept;
+    } catch (error) {
+      return rethrowCause(error);
+    }
+  }
+
+  /** `keepForCaller` of several values. */
   async keepAll<K extends string>(
     values: { [key in K]: unknown },
     what: string,
   ): Promise<{ [key in K]: Stored }> {
-    try {
-      const kept: [string, Stored][] = [];
-      for (const [key, value] of Object.entries(values)) kept.push([key, await this.keep(value, what)]);
-      return Object.fromEntries(kept) as { [key in K]: Stored };
-    } catch (error) {
-      throw causeOf(error);
-    }
+    const kept: [string, Stored][] = [];
+    for (const [key, value] of Object.entries(values))
+      kept.push([key, await this.keepForCaller(value, what)]);
+    return Object.fromEntries(kept) as { [key in K]: Stored };
   }
 
   /** The value, where it stands inline whatever its size. Throws BLOCK_FAILED like `keep`. */
@@ -46,4 +53,8 @@ export class Keeper {
   text(text: string): string {
     return this.redactor.text(text);
   }
+}
+
+function rethrowCause(error: unknown): never {
+  throw causeOf(error);
 }

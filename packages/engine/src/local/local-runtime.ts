@@ -28,6 +28,7 @@ export class LocalRuntime implements RuntimePort {
 
   /** The signal may outlive the run by far, and must not hold it. */
   private cancelWith(signal: AbortSignal, run: ActiveRun): void {
+    if (run.ended()) return;
     const { runId } = run;
     const cancel = (): void => {
       // A run that cannot be cancelled has been reported, and its result rejects.
@@ -53,7 +54,7 @@ export class LocalRuntime implements RuntimePort {
     const now = (): number => clock.now();
     return {
       runId,
-      rested: async () => (await current())?.rested(),
+      rested: () => (held.away ? current().then((run) => run?.rested()) : held.rested()),
       events: () => (held.away ? laterEvents(current, values, now) : runEvents(held, values, now)),
     };
   }

@@ -13,6 +13,7 @@ import type {
 import { unknownType } from '../executors/unknown.ts';
 import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks } from '../mocks/mocks.ts';
+import { after } from './answer.ts';
 import type { Job } from './job.ts';
 import type { PerformerParts } from './performer-parts.ts';
 import { declaredInputs } from './plan-facts.ts';
@@ -66,9 +67,8 @@ function starter(block: BlockConfig, { replica, header }: ReachParts, parts: Run
     startTime: new Date(header.createdMs).toISOString(),
   });
   return inline(block, () => {
-    const { input } = replica().ledger;
-    if ('v' in input) return { output: startOutput(block, input.v, metadata) };
-    return parts.values.load(input).then((loaded) => ({ output: startOutput(block, loaded, metadata) }));
+    const input = parts.values.load(replica().ledger.input);
+    return after(input, (loaded) => ({ output: startOutput(block, loaded, metadata) }));
   });
 }
 

@@ -37,7 +37,7 @@ export class ActiveRun {
   private lastRest: Rest = 'running';
   private restSeq = -1;
   /** The writing of the record at the last rest: whoever waits for a rest may read it after. */
-  private saving: Promise<void> = Promise.resolve();
+  private saving: Promise<void> | undefined;
 
   constructor(parts: RunParts) {
     this.parts = parts;
@@ -163,7 +163,7 @@ export class ActiveRun {
       const { saving } = this;
       if (!holds()) await this.nextRest();
       else {
-        await saving;
+        if (saving) await saving;
         if (saving === this.saving && holds() && !this.broken) return;
       }
     }
@@ -268,6 +268,8 @@ export class ActiveRun {
 
   private saveThenTell(rest: Rest): void {
     const seq = this.restSeq;
+    this.saving = undefined;
+    if (rest === 'ended' && this.saver.saved) return this.emit({ type: 'rest', rest });
     this.saving = this.saver.save().then(
       () => {
         // A run that moves again has told so already.

@@ -1,8 +1,10 @@
 import { EngineError } from '@heddle/core';
 import type { Json, NewRun, Plan } from '@heddle/core';
+import type { Entry } from '@heddle/core/run';
 import PQueue from 'p-queue';
 import type { ChildOutcome } from '../executors/services.ts';
 import { isEnded } from '../store/journal.ts';
+import { after } from './answer.ts';
 import { assembleRun } from './assembly.ts';
 import { childOutcomeOf } from './child-outcome.ts';
 import { awaitedChildren } from './children.ts';
@@ -42,6 +44,7 @@ export class Runtime implements Children {
     const { runId } = request;
     if (this.active.has(runId) || this.opening.has(runId)) throw runIdTaken(runId);
     const starting = this.create(request);
+    if (!(starting instanceof Promise)) return starting;
     this.opening.set(
       runId,
       starting.catch(() => undefined),
@@ -53,11 +56,20 @@ export class Runtime implements Children {
     }
   }
 
-  private async create(request: RunRequest): Promise<ActiveRun> {
-    const { plan, runId } = request;
-    await this.keepPlan(plan);
-    const { header, first, record } = await beginningOf(this.parts, request);
-    if (!(await this.parts.stores.runs.create(header, first, record))) throw runIdTaken(runId);
+  /** At once where the stores answer at once. */
+  private create(request: RunRequest): ActiveRun | Promise<ActiveRun> {
+    return after(this.keepPlan(request.plan), () =>
+      after(beginningOf(this.parts, request), ({ header, first, record }) =>
+        after(this.parts.stores.runs.create(header, first, record), (created) => {
+          if (!created) throw runIdTaken(request.runId);
+          return this.begin(request, header, first);
+        }),
+      ),
+    );
+  }
+
+  private begin(request: RunRequest, header: NewRun, first: Entry): ActiveRun {
+    const { runId, plan } = request;
     this.expectOpen();
     const run = this.assemble(header, plan);
     this.active.set(runId, run);
@@ -67,10 +79,11 @@ export class Runtime implements Children {
     return run;
   }
 
-  private async keepPlan(plan: Plan): Promise<void> {
-    if (this.plans.has(plan.hash)) return;
-    await this.parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json);
-    this.plans.add(plan.hash);
+  private keepPlan(plan: Plan): Promise<void> | void {
+    if (this.plans.has(plan.hash)) return undefined;
+    return after(this.parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
+      this.plans.add(plan.hash);
+    });
   }
 
   /** The run, when it is in memory. */

@@ -8,7 +8,7 @@ const DELAY_MS = 500;
 export interface SaverParts {
   clock: Clock;
   record(): RunRecord;
-  save(record: RunRecord, logs: readonly BlockLog[]): Promise<void> | void;
+  save(record: RunRecord, logs: readonly BlockLog[]): unknown;
   /** True while the run is ahead of its journal. */
   writing(): boolean;
   /** True for a run that has ended or waits. */
@@ -19,12 +19,16 @@ export interface SaverParts {
 /** Writes the record and the logs of a run behind its journal, between two entries: they never say more than it does. */
 export class Saver {
   private readonly parts: SaverParts;
-  private readonly logs = new Map<number, BlockLog>();
+  /** Logs that have changed, by their order from `base` on; those that were saved before are in `older`. */
+  private logs: BlockLog[] = [];
+  private base = 1;
+  private readonly older = new Map<number, BlockLog>();
   private readonly waiting: { begin: () => void; reject: (error: Error) => void }[] = [];
   private abandoned: Error | undefined;
   private cancelDelay: (() => void) | undefined;
   private dirty = true;
   private last: Promise<void> = Promise.resolve();
+  private writes = 0;
 
   constructor(parts: SaverParts) {
     this.parts = parts;
@@ -32,7 +36,21 @@ export class Saver {
 
   changed(logs: readonly BlockLog[]): void {
     this.dirty = true;
-    for (const log of logs) this.logs.set(log.executionOrder, log);
+    for (const log of logs) this.keep(log);
+  }
+
+  /** A list, for orders follow one another: a map of every log would cost as much as the rest of the saving. */
+  private keep(log: BlockLog): void {
+    const order = log.executionOrder;
+    if (this.logs.length === 0) this.base = Math.max(this.base, order);
+    const at = order - this.base;
+    if (at < 0 || at > this.logs.length || this.older.has(order)) this.older.set(order, log);
+    else this.logs[at] = log;
+  }
+
+  /** What the run says is in the store, to the last entry. */
+  get saved(): boolean {
+    return !this.dirty && this.writes === 0 && !this.abandoned && !this.parts.writing();
   }
 
   /** Saves within the time that readers are promised. */
@@ -60,8 +78,10 @@ export class Saver {
 
   private take(): SavedRun {
     this.stop();
-    const logs = [...this.logs.values()];
-    this.logs.clear();
+    const logs = this.older.size === 0 ? this.logs : [...this.older.values(), ...this.logs];
+    this.base += this.logs.length;
+    this.logs = [];
+    this.older.clear();
     this.dirty = false;
     return { record: this.parts.record(), logs };
   }
@@ -107,13 +127,15 @@ export class Saver {
 
   private async write(): Promise<void> {
     const { record, logs } = this.take();
+    this.writes++;
     try {
       await this.parts.save(record, logs);
     } catch (error) {
       this.dirty = true;
-      // Those that have changed again are in there already.
-      for (const log of logs) if (!this.logs.has(log.executionOrder)) this.logs.set(log.executionOrder, log);
+      for (const log of logs) this.keep(log);
       throw error;
+    } finally {
+      this.writes--;
     }
   }
 }

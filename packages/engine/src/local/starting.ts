@@ -5,6 +5,7 @@ import type { Entry, Stored } from '@heddle/core/run';
 import { startOutput } from '../executors/start.ts';
 import { parseMocks } from '../mocks/mocks.ts';
 import { jsonCopy } from '../json-copy.ts';
+import { after } from './answer.ts';
 import { envNames } from './plan-facts.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
@@ -27,18 +28,33 @@ export interface RunRequest {
   reused?: { runId: string; outputs: { [blockId: string]: Stored }; variables: { [id: string]: Json } };
 }
 
-/** What a run begins with: its header, the first entry of its journal, and the record by which it is listed. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
-export async function beginningOf(
-  { keeper, clock, env, report }: Pick<RuntimeParts, 'keeper' | 'clock' | 'env' | 'report'>,
+/** What a run begins with: its header, the first entry of its journal, and the record by which it is listed. */
+export interface Beginning {
+  header: NewRun;
+  first: Entry;
+  record: RunRecord;
+}
+
+/** The beginning of a run. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
+export function beginningOf(
+  parts: Pick<RuntimeParts, 'keeper' | 'clock' | 'env' | 'report'>,
   request: RunRequest,
-): Promise<{ header: NewRun; first: Entry; record: RunRecord }> {
-  const { plan, reused } = request;
+): Beginning | Promise<Beginning> {
+  const { keeper, report } = parts;
   const unused = unusedMocks(request);
   if (unused) report(unused, request.runId);
-  const start = plan.blocks[request.start];
+  const start = request.plan.blocks[request.start];
   const input = callersJson(request.input);
   if (start?.trigger) startOutput(start, input);
-  const kept = await keeper.keepAll({ input }, 'The input');
+  return after(keeper.keepForCaller(input, 'The input'), (kept) => beginningWith(parts, request, kept));
+}
+
+function beginningWith(
+  { clock, env }: Pick<RuntimeParts, 'clock' | 'env'>,
+  request: RunRequest,
+  input: Stored,
+): Beginning {
+  const { plan, reused } = request;
   const createdMs = clock.now();
   const header: NewRun = {
     runId: request.runId,
@@ -58,14 +74,14 @@ export async function beginningOf(
     type: 'started',
     format: JOURNAL_FORMAT,
     start: request.start,
-    input: kept.input,
+    input,
     graceMs: plan.limits.graceMs,
     variables: reused?.variables ?? Object.fromEntries(plan.variables.map(({ id, value }) => [id, value])),
     ...(request.until !== undefined && { until: request.until }),
     ...limitsOf(request),
     ...(reused && { reused: { runId: reused.runId, outputs: reused.outputs } }),
   };
-  return { header, first, record: firstRecord(header, plan.workflow.name, kept.input) };
+  return { header, first, record: firstRecord(header, plan.workflow.name, input) };
 }
 
 /** The record of a run that has done nothing yet. */

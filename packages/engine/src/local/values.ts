@@ -45,10 +45,10 @@ export class Values {
   }
 
   /** The value, fetched where need be. Throws VALUE_MISSING. */
-  async load(stored: Stored): Promise<Json> {
+  load(stored: Stored): Json | Promise<Json> {
+    if ('v' in stored) return stored.v;
     const loaded: Loaded = new Map();
-    if (!('v' in stored)) await this.fetch([stored], loaded);
-    return read(stored, loaded);
+    return this.fetch([stored], loaded).then(() => read(stored, loaded));
   }
 }
 
