@@ -1,5 +1,5 @@
 import { createEngine } from '@heddle/engine';
-import type { Engine, RunDetail } from '@heddle/engine';
+import type { RunDetail } from '@heddle/engine';
 import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { createWorker, temporal } from '@heddle/temporal';
@@ -47,8 +47,6 @@ const suspended = (reason: RegExp): Partial<RunDetail> => ({
   suspended: expect.stringMatching(reason) as string,
 });
 
-const standing = (engine: Engine, runId: string) => expect.poll(() => engine.getRun(runId), PATIENCE);
-
 describeTemporal('faults', (server) => {
   describe.each([
     ['a server that is not there', { address: '127.0.0.1:9' }, /127\.0\.0\.1:9 cannot be reached/],
@@ -89,7 +87,9 @@ describeTemporal('faults', (server) => {
       expect(error).toMatchObject({ code: 'RUNTIME_UNREACHABLE' });
       await place.worker();
       const engine = await place.engine();
-      await standing(engine, runId).toMatchObject({ status: 'completed', suspended: null });
+      await expect
+        .poll(() => engine.getRun(runId), PATIENCE)
+        .toMatchObject({ status: 'completed', suspended: null });
       expect((await engine.listRuns()).runs).toHaveLength(1);
     });
 
@@ -109,7 +109,9 @@ describeTemporal('faults', (server) => {
         .toBeDefined();
       expect(await engine.getRun(runId)).toMatchObject(suspended(/recorded and was not started/));
       await place.worker();
-      await standing(engine, runId).toMatchObject({ status: 'completed', suspended: null });
+      await expect
+        .poll(() => engine.getRun(runId), PATIENCE)
+        .toMatchObject({ status: 'completed', suspended: null });
     });
 
     it('can be cancelled, and nothing of it has run then', async () => {
@@ -131,14 +133,18 @@ describeTemporal('faults', (server) => {
     const poor = await place.worker(quiet);
     const drawn = workflow([fn('A', 'return "{{WOOL}}".length')], ['Start -> A']);
     const { runId } = await engine.start({ workflow: drawn });
-    await standing(engine, runId).toMatchObject(suspended(/needs a value for \{\{WOOL\}\}/));
+    await expect
+      .poll(() => engine.getRun(runId), PATIENCE)
+      .toMatchObject(suspended(/needs a value for \{\{WOOL\}\}/));
     // Both are there now: the one that cannot does not hold the run.
     await place.worker({ env: { WOOL: 'sheep' } });
-    await standing(engine, runId).toMatchObject({
-      status: 'completed',
-      suspended: null,
-      output: { result: 5 },
-    });
+    await expect
+      .poll(() => engine.getRun(runId), PATIENCE)
+      .toMatchObject({
+        status: 'completed',
+        suspended: null,
+        output: { result: 5 },
+      });
     expect(poor.status().state).toBe('polling');
     expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
   });
@@ -164,10 +170,14 @@ describeTemporal('faults', (server) => {
     }));
     const worker = await place.worker({ ...quiet, stores: old } as Partial<WorkerOptions>);
     const { runId } = await engine.start({ workflow: one });
-    await standing(engine, runId).toMatchObject(suspended(/format version 99, this engine knows 1/));
+    await expect
+      .poll(() => engine.getRun(runId), PATIENCE)
+      .toMatchObject(suspended(/format version 99, this engine knows 1/));
     await worker.stop({ drainMs: 0 });
     await place.worker();
-    await standing(engine, runId).toMatchObject({ status: 'completed', suspended: null });
+    await expect
+      .poll(() => engine.getRun(runId), PATIENCE)
+      .toMatchObject({ status: 'completed', suspended: null });
   });
 
   it('a run that a newer Heddle has started fails on the server, and its record says why', async () => {
@@ -176,7 +186,9 @@ describeTemporal('faults', (server) => {
     await place.worker(quiet);
     passing((input) => ({ ...input, format: 99 }));
     const { runId } = await engine.start({ workflow: one });
-    await standing(engine, runId).toMatchObject(suspended(/newer Heddle \(format 99/));
+    await expect
+      .poll(() => engine.getRun(runId), PATIENCE)
+      .toMatchObject(suspended(/newer Heddle \(format 99/));
     const client = await clientOf(server);
     await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
       cause: { type: 'DATA_FORMAT_UNSUPPORTED' },
@@ -200,14 +212,18 @@ describeTemporal('faults', (server) => {
     const call = await script.called('A');
     lost = true;
     call.done();
-    await standing(engine, runId).toMatchObject(suspended(/value .* is not in the value store/));
+    await expect
+      .poll(() => engine.getRun(runId), PATIENCE)
+      .toMatchObject(suspended(/value .* is not in the value store/));
     expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     lost = false;
-    await standing(engine, runId).toMatchObject({
-      status: 'completed',
-      suspended: null,
-      output: { result: 20000 },
-    });
+    await expect
+      .poll(() => engine.getRun(runId), PATIENCE)
+      .toMatchObject({
+        status: 'completed',
+        suspended: null,
+        output: { result: 20000 },
+      });
   });
 
   describe('what is too large for the server', () => {
@@ -250,7 +266,9 @@ describeTemporal('faults', (server) => {
         [`Start -> ${names.join(' -> ')}`],
       );
       const { runId } = await engine.start({ workflow: chain });
-      await standing(engine, runId).toMatchObject(suspended(/too large for Temporal/));
+      await expect
+        .poll(() => engine.getRun(runId), PATIENCE)
+        .toMatchObject(suspended(/too large for Temporal/));
       expect(await eventsOf(await clientOf(server), runId)).not.toHaveProperty('workflowTaskFailed');
     });
   });
