@@ -76,6 +76,8 @@ export interface SegmentInput {
   softMs: number;
   /** Milliseconds after which what still runs is given up, to be run by a longer segment. */
   hardMs?: number;
+  /** Nothing else is under way in the run, and nothing can come in meanwhile: when it ends here, its end is written at once. */
+  alone?: true;
 }
 
 export interface SegmentResult {
@@ -86,6 +88,8 @@ export interface SegmentResult {
   children: ChildDemand[];
   /** Given up at `hardMs`: blocks are still owed and take long. */
   over: boolean;
+  /** The run has ended, and all of it is in the store. */
+  written?: true;
 }
 
 export interface SettleInput {
@@ -139,4 +143,6 @@ export interface Happened {
   events: Event[];
   /** Hashed tokens of the pause points that the events open, by index of the event. */
   tokens?: { [index: number]: string };
+  /** The run has ended with it, and all of it is in the store. */
+  written?: true;
 }

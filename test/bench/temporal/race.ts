@@ -94,11 +94,7 @@ export async function race(row: Row, pace: Pace, ground: Ground): Promise<Result
       entrants.push(new Entrant(row, side, await Team.start({ ...ground, side, layout, mode })));
     }
     const [ours, hand] = entrants as [Entrant, Entrant];
-    // Once before anything is timed: compiled code, filled caches. Not where one run is long.
-    const warm = row.inFlight ?? (pace.runs > 1 ? 2 : 0);
-    for (const entrant of entrants) if (warm > 0) await entrant.sample(warm);
-    for (let round = 0; round < pace.rounds; round++)
-      for (const entrant of round % 2 === 0 ? [ours, hand] : [hand, ours]) await entrant.measure(pace.runs);
+    await takeTurns(row, pace, [ours, hand]);
     return row.lines.map((line) => resultOf(row, line, { ours, hand }));
   } catch (error) {
     const missing = error instanceof Error ? error.message : String(error);
@@ -106,6 +102,15 @@ export async function race(row: Row, pace: Pace, ground: Ground): Promise<Result
   } finally {
     await Promise.all(entrants.map((entrant) => entrant.stop()));
   }
+}
+
+async function takeTurns(row: Row, pace: Pace, entrants: readonly Entrant[]): Promise<void> {
+  // Before anything is timed: compiled code, filled caches.
+  const { warm = 2 } = row;
+  for (const entrant of entrants) if (warm > 0) await entrant.sample(warm);
+  for (let round = 0; round < pace.rounds; round++)
+    for (const entrant of round % 2 === 0 ? entrants : entrants.toReversed())
+      await entrant.measure(pace.runs);
 }
 
 const NOTHING = {

@@ -26,6 +26,8 @@ export interface Row {
   mode?: Mode;
   layout?: Layout;
   inFlight?: number;
+  /** Runs of each side before anything is timed; default 2. */
+  warm?: number;
   full: Pace;
   quick: Pace;
   hand: {
@@ -47,7 +49,7 @@ function line(name: string, target: string, most?: number): Line {
   return { name, unit: 'ms', target, ...(most !== undefined && { most }) };
 }
 
-function loopOf(turns: number, paces: { full: Pace; quick: Pace }): Row {
+function loopOf(turns: number, paces: { full: Pace; quick: Pace; warm: number }): Row {
   const name = `loop of ${turns.toLocaleString('en-US')} turns that compute`;
   return {
     name,
@@ -66,6 +68,7 @@ function throughput(workers: number): Row {
     job: { graph: 'compute', size: 10 },
     layout: [[], ...Array.from({ length: workers }, () => ALL)],
     inFlight: 100,
+    warm: 20,
     full: { rounds: 3, runs: 200 },
     quick: { rounds: 1, runs: 50 },
     hand: { job: { graph: 'compute', size: 10 } },
@@ -107,10 +110,11 @@ export const ROWS: readonly Row[] = [
     hand: { job: { graph: 'effects', size: 10 } },
     lines: [line('10 effect blocks', '≤ 1.1×', 1.1)],
   },
-  loopOf(1000, { full: { rounds: 7, runs: 1 }, quick: { rounds: 1, runs: 1 } }),
-  loopOf(100_000, { full: { rounds: 1, runs: 1 }, quick: { rounds: 1, runs: 1 } }),
+  loopOf(1000, { full: { rounds: 5, runs: 1 }, quick: { rounds: 1, runs: 1 }, warm: 1 }),
+  loopOf(100_000, { full: { rounds: 1, runs: 1 }, quick: { rounds: 1, runs: 1 }, warm: 0 }),
   {
     name: '1,000 branches that compute',
+    warm: 0,
     job: { graph: 'branches', size: 1000, window: WINDOW },
     full: { rounds: 5, runs: 1 },
     quick: { rounds: 1, runs: 1 },
@@ -119,6 +123,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     name: '10,000 branches that compute',
+    warm: 0,
     job: { graph: 'branches', size: 10_000, window: WINDOW },
     full: { rounds: 2, runs: 1 },
     quick: { rounds: 1, runs: 1 },
@@ -131,6 +136,7 @@ export const ROWS: readonly Row[] = [
   },
   {
     name: '1,000 branches with effects',
+    warm: 0,
     job: { graph: 'effect branches', size: 1000, window: WINDOW },
     full: { rounds: 5, runs: 1 },
     quick: { rounds: 1, runs: 1 },

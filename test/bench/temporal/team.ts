@@ -114,7 +114,7 @@ export class Team {
 function forked(): ChildProcess {
   return fork(SERVE, [], {
     execArgv: ['--no-warnings', '--expose-gc'],
-    stdio: ['ignore', 'ignore', process.env['HEDDLE_BENCH_STDERR'] ? 'inherit' : 'ignore', 'ipc'],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     env: {
       PATH: process.env['PATH'],
       HOME: process.env['HOME'],

@@ -7,6 +7,7 @@ import { missingEnvironment } from '../local/plan-facts.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import { recordSuspension } from '../local/stored-record.ts';
 import { Calls } from './calls.ts';
+import type { Follower } from './follower.ts';
 import { Followers } from './followers.ts';
 import { Parked } from './parked.ts';
 import type { Position, Timed } from './position.ts';
@@ -24,6 +25,8 @@ export interface SegmentRequest {
   softMs: number;
   /** Milliseconds after which what still runs is left to the next segment: in this process it goes on meanwhile. */
   hardMs?: number;
+  /** Nothing else is under way in the run, and nothing can come in meanwhile: when it ends here, its end is written at once. */
+  alone?: boolean | undefined;
   /** Stops what runs. */
   signal: AbortSignal;
   /** What an earlier try of the same request, whose worker was lost, has done: it does not run again. */
@@ -31,6 +34,8 @@ export interface SegmentRequest {
   /** Told of all that has happened so far, whenever something has. */
   progress?: (entries: readonly Timed[]) => void;
 }
+
+type Ran = Happening & { id: string; over: boolean; written: boolean };
 
 /** Runs stretches of runs that another place keeps: a worker's half of a runtime. */
 export class Segments {
@@ -48,12 +53,13 @@ export class Segments {
   }
 
   /**
-   * Writes the journal up to the request's position and carries out what is owed. `over`: stopped at `hardMs`.
+   * Writes the journal up to the request's position and carries out what is owed. `over`: stopped at `hardMs`; `written`:
+   * the run has ended, and all of it is in the store.
    *
    * Throws what keeps the run from going on, after the run's record says so: ENV_MISSING, VALUE_MISSING, JOURNAL_CORRUPT,
    * PLAN_FORMAT_UNSUPPORTED, faults of the stores.
    */
-  async run(request: SegmentRequest): Promise<Happening & { id: string; over: boolean }> {
+  async run(request: SegmentRequest): Promise<Ran> {
     try {
       return await this.attempt(request);
     } catch (error) {
@@ -64,8 +70,8 @@ export class Segments {
     }
   }
 
-  private async attempt(request: SegmentRequest): Promise<Happening & { id: string; over: boolean }> {
-    const { position, beyond, hardMs, signal } = request;
+  private async attempt(request: SegmentRequest): Promise<Ran> {
+    const { position, beyond, hardMs, signal, alone = false } = request;
     const { follower, segment } = (await this.takenUp(request)) ?? (await this.begun(request));
     const cut = cutAfter(hardMs, signal);
     try {
@@ -77,13 +83,22 @@ export class Segments {
         segment.halt();
         if (beyond) this.followers.give(follower);
       }
-      return { ...happening, id, over: cut.over };
+      const written = alone && !cut.over && (await this.closed(follower, happening));
+      return { ...happening, id, over: cut.over, written };
     } catch (error) {
       segment.halt();
       throw error;
     } finally {
       cut.clear();
     }
+  }
+
+  /** True when the run has ended with `happening`; then all of it is written. */
+  private async closed(follower: Follower, { entries }: Happening): Promise<boolean> {
+    if (follower.replica.rest() !== 'ended') return false;
+    await follower.close(entries);
+    this.release(follower.header.runId);
+    return true;
   }
 
   /** A segment that was left going where it took too long. */
@@ -117,7 +132,10 @@ export class Segments {
   async settle(runId: string, position: Position, fault?: string): Promise<void> {
     const follower = await this.followers.look(runId, position);
     if (fault !== undefined) await follower.save(fault);
-    if (follower.replica.rest() !== 'ended') return;
+    if (follower.replica.rest() === 'ended') this.release(runId);
+  }
+
+  private release(runId: string): void {
     this.followers.drop(runId);
     this.parts.code.release(runId);
   }

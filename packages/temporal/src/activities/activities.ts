@@ -47,9 +47,9 @@ async function runSegment(parts: ActivityParts, input: SegmentInput): Promise<Se
 
 async function resultOf(
   { runtime, profile }: ActivityParts,
-  happening: Happening & { id: string; over: boolean },
+  happening: Happening & { id: string; over: boolean; written: boolean },
 ): Promise<SegmentResult> {
-  const { id, over, entries, events, calls } = happening;
+  const { id, over, written, entries, events, calls } = happening;
   const coded = events.map((event, index): Coded => {
     const entry = entries[index];
     const token = entry?.type === 'paused' ? entry.token : undefined;
@@ -62,6 +62,7 @@ async function resultOf(
     chunk: await chunkOf(runtime.values, [...entries, ...demands.entries]),
     events: [...coded, ...demands.events],
     children: demands.children,
+    ...(written && { written }),
   };
 }
 

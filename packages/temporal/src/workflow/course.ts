@@ -11,6 +11,8 @@ export class Course {
   tokens: { [address: string]: string };
   /** How the machine has ended the run. */
   end: Extract<Command, { type: 'end' }> | undefined;
+  /** All of the run is in the store, with its end. */
+  closed = false;
   /** Time of the latest event. */
   atMs: number;
   private seq: number;
@@ -36,7 +38,7 @@ export class Course {
   }
 
   /** Takes in what has happened. `commands`: all that was asked for on the way, which a later event may have answered; `seq`: entries so far, or 0 when none of it counted. */
-  feed({ id, chunk, events, tokens }: Happened): { commands: Command[]; seq: number } {
+  feed({ id, chunk, events, tokens, written }: Happened): { commands: Command[]; seq: number } {
     const commands: Command[] = [];
     const skip: number[] = [];
     events.forEach((event, index) => {
@@ -55,6 +57,7 @@ export class Course {
       this.tip = id;
     }
     this.end ??= commands.find((command) => command.type === 'end');
+    if (written && this.end) this.closed = true;
     return { commands, seq: taken > 0 ? this.seq : 0 };
   }
 

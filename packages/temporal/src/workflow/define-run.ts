@@ -62,6 +62,7 @@ async function run(
 ): Promise<RunEnd> {
   const work = new Work({ input, course, inbox, footing, until });
   const write = async (fault?: string): Promise<void> => {
+    if (course.closed && fault === undefined) return;
     const position = course.position();
     await settle({ runId: input.runId, position, ...(fault !== undefined && { fault }) }, footing.isFirm);
     course.written(position);
@@ -85,7 +86,7 @@ async function run(
       );
     work.stop();
     // Who waits for the end of a run that was cancelled finds its children ended too.
-    await condition(() => work.childless, CHILDREN_MS);
+    if (!work.childless) await condition(() => work.childless, CHILDREN_MS);
   } catch (error) {
     if (isEngineFault(error)) await write(error.message);
     throw error;

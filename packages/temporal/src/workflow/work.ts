@@ -134,10 +134,20 @@ export class Work {
     const owed = asked.map((command) => this.owedOf(command));
     const request: SegmentInput = { runId, position, owed, beyond, softMs: SOFT_MS.remote };
     const there = (): Promise<SegmentResult> => this.remotely(first, request);
-    const here = { ...request, softMs: SOFT_MS.local, hardMs: LOCAL_HARD_MS };
+    const here = {
+      ...request,
+      softMs: SOFT_MS.local,
+      hardMs: LOCAL_HARD_MS,
+      ...(this.isAlone && { alone: true as const }),
+    };
     const result = await (local ? locally(here, there) : there());
     course.written(position);
     return this.mailOf(result, asked);
+  }
+
+  /** The activity that is being launched is the only thing under way. */
+  private get isAlone(): boolean {
+    return this.running.size === 1 && this.waiting.length === 0 && this.children.size === 0;
   }
 
   private remotely(first: Asked, request: SegmentInput): Promise<SegmentResult> {
@@ -167,7 +177,13 @@ export class Work {
       this.children.start(demand);
     }
     return {
-      happened: { id: result.id, chunk: result.chunk, events: result.events.map(decode), tokens },
+      happened: {
+        id: result.id,
+        chunk: result.chunk,
+        events: result.events.map(decode),
+        tokens,
+        ...(result.written && { written: result.written }),
+      },
       again: asked.filter(({ at }) => !called.has(at.join('.'))),
       long: result.over,
     };
