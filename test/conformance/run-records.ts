@@ -68,14 +68,15 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     const store = await withRun(make);
     const newer = record('r', { seq: 5, status: 'completed', endedMs: 9 });
     const done = log('r', 1, { status: 'completed', endedMs: 9 });
-    await store.saveRecord(newer, [done]);
-    await store.saveRecord(record('r', { seq: 4, status: 'running' }), [log('r', 1), log('r', 2)]);
+    expect(await store.saveRecord(newer, [done])).toBe(true);
+    const older = record('r', { seq: 4, status: 'running' });
+    expect(await store.saveRecord(older, [log('r', 1), log('r', 2)])).toBe(false);
     expect(await store.record('r')).toEqual(newer);
     expect(await store.logs('r')).toEqual([done]);
     expect(await store.open()).toEqual([]);
     expect((await store.list({ status: ['running'] })).runs).toEqual([]);
     const later = record('r', { seq: 5, status: 'failed' });
-    await store.saveRecord(later, [log('r', 2)]);
+    expect(await store.saveRecord(later, [log('r', 2)])).toBe(true);
     expect(await store.record('r')).toEqual(later);
     expect(await store.logs('r')).toEqual([done, log('r', 2)]);
   });
@@ -93,7 +94,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
 
   it('refuses the record of a run that was never created', async () => {
     const store = await make();
-    const save = async (): Promise<void> => store.saveRecord(record('r'), [log('r', 1)]);
+    const save = async (): Promise<boolean> => store.saveRecord(record('r'), [log('r', 1)]);
     await expect(save()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     expect(await store.record('r')).toBeUndefined();
   });

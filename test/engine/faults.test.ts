@@ -190,7 +190,7 @@ describe('a run that stopped before its record was written', () => {
     const stores = lastingStores();
     const script = new Script();
     const { runs } = refusing(stores, () => undefined);
-    const silent = { ...stores, runs: { ...runs, saveRecord: () => undefined } };
+    const silent = { ...stores, runs: { ...runs, saveRecord: () => true } };
     const before = await engineOn(silent, { blocks: [script.executor] });
     const { runId } = await before.start(chain);
     await script.called('A');

@@ -40,7 +40,7 @@ export function refusing(stores: Stores, refuses: (runId: string) => Error | und
       },
       saveRecord: async (record, logs) => {
         check(record.runId);
-        await runs.saveRecord(record, logs);
+        return runs.saveRecord(record, logs);
       },
       journal: (runId) => runs.journal(runId),
       tail: (runId, afterSeq) => runs.tail(runId, afterSeq),

@@ -99,10 +99,10 @@ export interface RunStore {
   header(runId: string): Promise<NewRun | undefined> | NewRun | undefined;
   /**
    * The projected record and logs, written behind the journal: at once when the run rests or ends, else within a second.
-   * A record that is older than the stored one (its `seq` is lower) changes nothing, neither do its logs: whoever wrote
-   * the newer one has written them.
+   * A record that is older than the stored one (its `seq` is lower) changes nothing, neither do its logs, and the answer
+   * is false: they go with a later one, as those that are there may be of a process that was lost.
    */
-  saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<void> | void;
+  saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> | boolean;
   record(runId: string): Promise<RunRecord | undefined> | RunRecord | undefined;
   logs(runId: string): Promise<BlockLog[]> | BlockLog[];
   list(

@@ -100,21 +100,16 @@ export class Follower {
     this.changed(logs);
   }
 
-  /** Writes what has ended the run, by which the replica has been taken on, with record and logs. */
-  async close(entries: readonly Timed[]): Promise<void> {
-    const first = this.replica.seq - entries.length + 1;
-    const numbered = entries.map((body, index): Entry => ({ ...body, seq: first + index }));
-    await this.parts.stores.runs.upsert(this.header.runId, numbered);
-    await this.save();
-  }
-
   /** Writes the record and the logs. `suspended`: why the run does not move. */
   async save(suspended?: string): Promise<void> {
     if (!this.dirty && suspended === undefined) return;
-    const logs = [...this.logs.values()];
-    await this.parts.stores.runs.saveRecord(recordOf(this.replica, this.header, suspended), logs);
-    this.logs.clear();
+    const logs = [...this.logs];
+    const record = recordOf(this.replica, this.header, suspended);
     this.dirty = suspended !== undefined;
+    const changed = logs.map(([, log]) => log);
+    // Refused: a lost process has told of more than has come of it, and what it said of the logs may be wrong.
+    if (!(await this.parts.stores.runs.saveRecord(record, changed))) return;
+    for (const [order, log] of logs) if (this.logs.get(order) === log) this.logs.delete(order);
   }
 
   private async entriesOf(items: readonly OrderItem[]): Promise<Entry[]> {

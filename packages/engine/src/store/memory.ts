@@ -67,12 +67,13 @@ export class MemoryRunStore implements LocalRunStore {
     return readBack(this.#runs.get(runId)?.header);
   }
 
-  saveRecord(record: RunRecord, logs: readonly BlockLog[]): void {
+  saveRecord(record: RunRecord, logs: readonly BlockLog[]): boolean {
     const run = this.#known(record.runId);
-    if (run.record && run.record.seq > record.seq) return;
+    if (run.record && run.record.seq > record.seq) return false;
     run.record = record;
     // The log of a block that runs goes on changing.
     for (const log of logs) run.logs[log.executionOrder] = log.endedMs === undefined ? { ...log } : log;
+    return true;
   }
 
   record(runId: string): RunRecord | undefined {

@@ -82,7 +82,7 @@ export class PostgresRunStore implements LocalRunStore {
     return row && parseStored(row.header, `header of run "${runId}"`);
   }
 
-  async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<void> {
+  async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
     const { runId, seq } = record;
     const query = this.#database.build
       .with('saved', (db) =>
@@ -95,10 +95,11 @@ export class PostgresRunStore implements LocalRunStore {
       )
       .with('added', (db) => addLogs(db, logs))
       .selectFrom('runs')
-      .select('number')
+      .select((eb) => eb.exists(eb.selectFrom('saved').select('number')).as('saved'))
       .where('run_id', '=', runId);
-    const { rows } = await this.#database.run(query);
-    if (rows.length === 0) throw unknownRun(runId);
+    const [row] = (await this.#database.run(query)).rows;
+    if (!row) throw unknownRun(runId);
+    return Boolean(row.saved);
   }
 
   async record(runId: string): Promise<RunRecord | undefined> {

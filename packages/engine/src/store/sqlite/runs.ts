@@ -82,12 +82,12 @@ export class SqliteRunStore implements LocalRunStore {
     return row && parseStored(row['header'] as string, `header of run "${runId}"`);
   }
 
-  saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<void> {
+  saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
     return this.#commit.run(this.#saving({ record, logs }));
   }
 
   /** Writes the record and the logs, unless they are older than what is there; to be called in a transaction. */
-  #saving({ record, logs }: SavedRun): () => void {
+  #saving({ record, logs }: SavedRun): () => boolean {
     const { runId, status, seq } = record;
     const ended = isEnded(status) ? 1 : 0;
     const text = JSON.stringify(record);
@@ -96,6 +96,7 @@ export class SqliteRunStore implements LocalRunStore {
       if (saved) this.#logs.save(saved['number'] as number, logs);
       else if (!this.#sql.header.get(runId)) throw unknownRun(runId);
       if (status !== 'running') this.#journals.rest(runId);
+      return saved !== undefined;
     };
   }
 
