@@ -32,8 +32,13 @@ export class Histories {
     return new Histories(await Connection.connect({ address }), namespace);
   }
 
-  /** All histories of the run, the first one first. */
+  /** All histories of a run that has ended, the first one first. */
   async of(runId: string): Promise<RunHistory[]> {
+    // Its record says that it has ended a moment before the server knows.
+    await this.client.workflow
+      .getHandle(runId)
+      .result()
+      .catch(() => undefined);
     const last = await this.client.workflow.getHandle(runId).fetchHistory();
     const chain: RunHistory[] = [];
     let next = last.events?.[0]?.workflowExecutionStartedEventAttributes?.firstExecutionRunId;
@@ -43,6 +48,18 @@ export class Histories {
       next = history.events?.at(-1)?.workflowExecutionContinuedAsNewEventAttributes?.newExecutionRunId;
     }
     return chain;
+  }
+
+  /** How the server sees the run, in a line. */
+  async shortly(runId: string): Promise<string> {
+    try {
+      const handle = this.client.workflow.getHandle(runId);
+      const { status } = await handle.describe();
+      const { events } = await handle.fetchHistory();
+      return `${status.name}: ${(events ?? []).slice(-8).map(typeOf).join(', ')}`;
+    } catch (error) {
+      return String(error);
+    }
   }
 
   close(): Promise<void> {
@@ -64,4 +81,12 @@ export async function replayFaults(
   }
   if (replayed !== histories.length) faults.push(`${replayed} of ${histories.length} were replayed`);
   return faults;
+}
+
+/** The type of an event of a history: `activityTaskScheduled` and the like. */
+export function typeOf(event: object): string {
+  const [name = ''] = Object.entries(event).flatMap(([key, value]) =>
+    key.endsWith('EventAttributes') && value != null ? [key] : [],
+  );
+  return name.replace('EventAttributes', '');
 }

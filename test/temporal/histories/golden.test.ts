@@ -1,0 +1,59 @@
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../../support/data-folder.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+import { replayFaults } from '../replay/histories-of.ts';
+import { keep, keptNames, machineIn, readKept, record, replayable, tidy } from './record.ts';
+import { SUBJECTS } from './subjects.ts';
+import type { Subject } from './subjects.ts';
+
+const RECORDS = process.env['HEDDLE_RECORD_HISTORIES'] === '1';
+
+/** What to do about it. */
+const BROKEN =
+  'The workflow code of this checkout does other things than the code that a run began with: runs that are in flight when workers are updated would stop. Have runs that began before go on as they did, by a step of the version, and record the histories of what new ones do beside these: see CONTRIBUTING.md, "Golden histories".';
+
+describeTemporal('golden histories', (server) => {
+  it.runIf(RECORDS)(
+    'are recorded anew',
+    async () => {
+      for (const subject of SUBJECTS) keep(subject.name, await record(server, subject, dataFolder()));
+      tidy(SUBJECTS);
+      expect(keptNames()).toHaveLength(SUBJECTS.length);
+    },
+    300_000,
+  );
+
+  it.runIf(!RECORDS)('can be recorded', async () => {
+    const histories = await record(server, SUBJECTS[0] as Subject, dataFolder());
+    expect(await replayFaults(histories)).toEqual([]);
+  });
+});
+
+// These need no server.
+describe('golden histories', () => {
+  it.each(keptNames())(
+    '%s: a run that began before goes on, or a change of workflow code needs a step of the version',
+    async (name) => {
+      expect(await replayFaults(replayable(readKept(name))), BROKEN).toEqual([]);
+    },
+  );
+
+  it('are there for all that a run does on a server', () => {
+    expect(keptNames()).toEqual(SUBJECTS.map(({ name }) => name).toSorted());
+    expect(readKept('continued').length).toBeGreaterThan(1);
+    expect(readKept('child').length).toBe(2);
+  });
+
+  it('tell nothing of the machine that they were recorded on', () => {
+    const names = keptNames();
+    expect(names.filter((name) => machineIn(JSON.stringify(readKept(name))) !== undefined)).toEqual([]);
+  });
+
+  it('do not replay where the workflow code does something else', async () => {
+    const kept = readKept('retries');
+    const { events } = kept[0]!.history;
+    const [scheduled] = events.flatMap((event) => event['activityTaskScheduledEventAttributes'] ?? []);
+    Object.assign(scheduled!, { activityType: { name: 'other' } });
+    expect((await replayFaults(replayable(kept)))[0]).toMatch(/nondeterminism/i);
+  });
+});

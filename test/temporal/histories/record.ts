@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import proto from '@temporalio/proto';
+import { repository } from '../../house/sources.ts';
+import { Histories } from '../replay/histories-of.ts';
+import type { RunHistory, TemporalServer } from '../replay/histories-of.ts';
+import { openOn } from '../replay/open.ts';
+import { goldenBlocks } from './subjects.ts';
+import type { Subject } from './subjects.ts';
+
+const { History } = proto.temporal.api.history.v1;
+
+const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+
+/** Histories as they are kept, as JSON: those of a run in order, and of its children. */
+export type Kept = { workflowId: string; history: { events: { [key: string]: unknown }[] } }[];
+
+/** Names of the subjects that have histories. */
+export function keptNames(): string[] {
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith('.json'))
+    .map((file) => file.slice(0, -'.json'.length))
+    .toSorted();
+}
+
+export function readKept(name: string): Kept {
+  return JSON.parse(readFileSync(`${FOLDER}${name}.json`, 'utf8')) as Kept;
+}
+
+/** Histories that can be replayed. */
+export function replayable(kept: Kept): RunHistory[] {
+  return kept.map(({ workflowId, history }) => ({ workflowId, history: History.fromObject(history) }));
+}
+
+/** Writes the histories in place of those that are kept under this name. Throws when they tell of this machine. */
+export function keep(name: string, histories: readonly RunHistory[]): void {
+  const kept = histories.map(({ workflowId, history }) => ({ workflowId, history: plain(history) }));
+  const text = `${JSON.stringify(kept)}\n`;
+  const found = machineIn(text);
+  if (found !== undefined) throw new Error(`The history "${name}" tells of this machine: ${found}`);
+  writeFileSync(`${FOLDER}${name}.json`, text);
+}
+
+/** Removes histories that no subject has. */
+export function tidy(subjects: readonly Subject[]): void {
+  for (const name of keptNames())
+    if (!subjects.some((subject) => subject.name === name)) rmSync(`${FOLDER}${name}.json`);
+}
+
+function plain(history: RunHistory['history']): unknown {
+  const json = History.toObject(History.fromObject(history), { bytes: String, longs: String, enums: String });
+  const text = JSON.stringify(json, (key, value: unknown) => {
+    if (key === 'identity') return 'worker';
+    return key === 'stackTrace' ? '' : value;
+  });
+  // Queues of a worker's own have its process and its machine in their names.
+  return JSON.parse(text.replaceAll(/\d+@[^"]*?-(?=[0-9a-f]{32}|[0-9a-f-]{36})/g, 'worker-')) as unknown;
+}
+
+/** What a text, or a payload in it, tells of the machine that it was made on. */
+export function machineIn(text: string): string | undefined {
+  const payloads = [...text.matchAll(/"data":"([^"]*)"/g)].map(([, data = '']) =>
+    Buffer.from(data, 'base64').toString(),
+  );
+  const marks = [`@${hostname()}`, `${repository}`, '/node_modules/', '/home/', '/root/'];
+  return marks.find((mark) => [text, ...payloads].some((part) => part.includes(mark)));
+}
+
+/** Runs the subject on a server; its histories, and those of its children. */
+export async function record(server: TemporalServer, subject: Subject, data: string): Promise<RunHistory[]> {
+  const { drawn, children = [], options = {}, lead, name, budget, local } = subject;
+  const script = goldenBlocks();
+  const { engine, close } = await openOn(server, {
+    data,
+    options: { blocks: [script.executor] },
+    ...(budget !== undefined && { budget }),
+    ...(local !== undefined && { local }),
+  });
+  const histories = await Histories.at(server);
+  try {
+    for (const child of children) await engine.deploy(child);
+    const runId = `${name}-${randomUUID()}`;
+    const run = await engine.start({ workflow: drawn }, { n: 2 }, { ...options, runId });
+    if (name !== 'cancel') await run.result();
+    await lead?.(engine, runId, script);
+    const { runs } = await engine.listRuns();
+    const all = await Promise.all(runs.map((one) => histories.of(one.runId)));
+    return all.flat();
+  } finally {
+    await histories.close();
+    await close();
+  }
+}

@@ -1,0 +1,117 @@
+import type { Json } from '@heddle/core';
+import type { Engine, ExecuteOptions } from '@heddle/engine';
+import { Script, work } from '../../support/scripted.ts';
+import { block, condition, fn, loop, parallel, workflow } from '../../support/workflow.ts';
+
+/** A run whose history is kept. */
+export interface Subject {
+  name: string;
+  drawn: Json;
+  /** Workflows that it calls. */
+  children?: readonly Json[];
+  options?: ExecuteOptions;
+  /** Of the deployment. */
+  budget?: number;
+  local?: boolean;
+  /** Brings it to its end; absent: it comes there by itself. */
+  lead?(engine: Engine, runId: string, script: Script): Promise<unknown>;
+}
+
+const RETRY = { enabled: true, maxTries: 3, waitBetweenTriesMs: 10 };
+
+/** Blocks of the type `work`: `Flaky` fails at its first two tries, `Slow` leaves its answer to who asks, the others answer at once. */
+export function goldenBlocks(): Script {
+  return new Script({
+    Flaky: (context) => {
+      if (context.try < 3) throw new Error('not yet');
+      return { output: { tries: context.try } };
+    },
+    A: (context) => ({ output: { at: [...context.scope] } }),
+  });
+}
+
+/** What runs of this version do on a server, one thing each. */
+export const SUBJECTS: readonly Subject[] = [
+  {
+    name: 'line',
+    drawn: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return <f.result>')], ['Start -> F -> A -> Z']),
+  },
+  {
+    name: 'condition',
+    drawn: workflow(
+      [condition('C', { yes: '<start.n> > 1', no: '' }), work('A'), fn('B', 'return 2')],
+      ['Start -> C', 'C:yes -> A', 'C:no -> B'],
+    ),
+  },
+  {
+    name: 'loops',
+    drawn: workflow(
+      [
+        loop(
+          'L',
+          { loopType: 'for', count: 3 },
+          work('A'),
+          loop(
+            'M',
+            { loopType: 'while', whileCondition: '<loop.index> < 2' },
+            fn('F', 'return <loop.index>'),
+          ),
+        ),
+      ],
+      ['Start -> L -> A -> M -> F'],
+    ),
+  },
+  {
+    name: 'parallel',
+    drawn: workflow(
+      [parallel('P', { parallelType: 'count', count: 4 }, work('A')), fn('Z', 'return <p.results>.length')],
+      ['Start -> P -> A', 'P -> Z'],
+    ),
+  },
+  {
+    name: 'retries',
+    drawn: workflow([work('Flaky', { retry: RETRY }), fn('Z', 'return 1')], ['Start -> Flaky -> Z']),
+  },
+  {
+    name: 'pause',
+    drawn: workflow([block('H', 'human_in_the_loop'), fn('Z', 'return <h.n>')], ['Start -> H -> Z']),
+    lead: async (engine, runId) => engine.resume(runId, { input: { n: 1 } }),
+  },
+  {
+    name: 'wait',
+    drawn: workflow([block('W', 'wait', { timeValue: '0.1' }), work('A')], ['Start -> W -> A']),
+  },
+  {
+    name: 'child',
+    drawn: workflow([block('W', 'workflow', { workflowId: 'golden-child' }), work('A')], ['Start -> W -> A']),
+    children: [workflow([work('A')], ['Start -> A'], { id: 'golden-child', name: 'Child' })],
+  },
+  {
+    name: 'time-out',
+    drawn: workflow([work('Slow', { timeoutMs: 50 }), work('A')], ['Start -> Slow', 'Slow:error -> A']),
+  },
+  {
+    name: 'cancel',
+    drawn: workflow([work('Slow')], ['Start -> Slow']),
+    lead: async (engine, runId, script) => {
+      await script.called('Slow');
+      return engine.cancel(runId, 'enough');
+    },
+  },
+  { name: 'deadline', drawn: workflow([work('Slow')], ['Start -> Slow']), options: { timeoutMs: 300 } },
+  { name: 'failed', drawn: workflow([fn('F', 'throw new Error("no")'), work('A')], ['Start -> F -> A']) },
+  {
+    name: 'continued',
+    drawn: workflow(
+      [loop('L', { loopType: 'for', count: 8 }, work('A')), block('H', 'human_in_the_loop')],
+      ['Start -> L -> A', 'Start -> H'],
+    ),
+    budget: 4,
+    lead: async (engine, runId) => engine.resume(runId, { input: {} }),
+  },
+  {
+    name: 'segments-elsewhere',
+    drawn: workflow([fn('F', 'return 1'), work('A'), fn('Z', 'return 2')], ['Start -> F -> A -> Z']),
+    local: false,
+  },
+];

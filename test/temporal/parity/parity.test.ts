@@ -1,0 +1,58 @@
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { scenarios } from '../../model/arbitraries.ts';
+import type { Scenario } from '../../model/arbitraries.ts';
+import { dataFolder } from '../../support/data-folder.ts';
+import { dose } from '../../support/dose.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+import { inFlight } from '../replay/in-flight.ts';
+import { Pair } from './pair.ts';
+
+/** Runs of each deployment, as they are drawn. */
+const COUNT = dose(10, 700);
+/** Runs at once. */
+const FLIGHT = 16;
+const PATIENCE_MS = dose(240_000, 3_600_000);
+
+describeTemporal('parity with the local runtime', (server) => {
+  it.each([
+    ['as it comes', {}],
+    ['with a tight budget', { budget: 4 }],
+    ['with an activity for every block', { checkpoint: 'block' as const }],
+    ['with segments on workers of their own', { local: false }],
+    ['with workflows that are forgotten after each of their tasks', { worker: { cachedWorkflows: 0 } }],
+  ])(
+    'random runs have the same journal, logs and result: %s',
+    async (_title, deployment) => {
+      const pair = await Pair.on(server, { data: dataFolder(), deployment });
+      const seed = Number(process.env['HEDDLE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+      const drawn = fc.sample(scenarios('wild'), { numRuns: COUNT, seed });
+      const results = inFlight([...drawn.entries()], {
+        most: FLIGHT,
+        name: ([index]) => String(index),
+        work: ([, scenario]) => pair.compare(scenario),
+      });
+      const settled = await Promise.allSettled(results.values());
+      await pair.close();
+      const failed = settled.flatMap((one, index) =>
+        one.status === 'rejected'
+          ? [{ scenario: drawn[index] as Scenario, error: one.reason as unknown }]
+          : [],
+      );
+      if (failed.length > 0) throw smallest(failed, seed);
+      const compared = settled.filter((one) => one.status === 'fulfilled' && one.value);
+      expect(compared.length).toBeGreaterThan(COUNT / 4);
+    },
+    PATIENCE_MS,
+  );
+});
+
+/** What went wrong with the smallest of the scenarios. */
+function smallest(failed: readonly { scenario: Scenario; error: unknown }[], seed: number): Error {
+  const texts = failed.map(({ scenario, error }) => ({ text: JSON.stringify(scenario), error }));
+  const [first] = texts.toSorted((a, b) => a.text.length - b.text.length);
+  return new Error(
+    `HEDDLE_SEED=${seed} has ${failed.length} that differ; the smallest: ${first?.text}\n${String(first?.error)}`,
+    { cause: first?.error },
+  );
+}

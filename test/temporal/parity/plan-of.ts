@@ -1,0 +1,122 @@
+import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
+import type { Plan } from '@heddle/core';
+import type { Node, Region, Subflow } from '../../../packages/core/src/machine/index.ts';
+import { MACHINE_VERSION } from '../../../packages/core/src/machine/skeleton.ts';
+import { contentHash } from '../../../packages/core/src/plan/hash.ts';
+import type { ContainerConfig } from '../../../packages/core/src/plan/plan.ts';
+import { PLAN_FORMAT } from '../../../packages/core/src/plan/plan.ts';
+import type { Scenario } from '../../model/arbitraries.ts';
+import { loop, workflow, block } from '../../support/workflow.ts';
+import { compiled } from '../../support/compiled.ts';
+import { drawFor } from './stage.ts';
+
+/** Workflows that drawn blocks call: one that completes, one that fails. */
+export const CHILDREN: readonly Json[] = [true, false].map((works) =>
+  workflow([block('C', 'parity-calc', { works })], ['Start -> C'], {
+    id: works ? 'parity-good' : 'parity-bad',
+    name: works ? 'Good' : 'Bad',
+  }),
+);
+
+/** Time that a block gets which never answers. */
+const HANG_MS = 20;
+/** What is given up gets either no time, or as much as it needs: how long things take decides nothing. */
+const LONG_GRACE_MS = 600_000;
+
+/** The plan of a random run of the machine's model, with blocks that answer as its seed says. */
+export function planOf({ region, start, seed, graceMs }: Scenario): Plan {
+  const blocks: Plan['blocks'] = {};
+  const skeleton = regionOf(region, { seed, blocks, containers: [] });
+  for (const [index, node] of skeleton.nodes.entries())
+    if (!skeleton.nodes.some(({ ins }) => ins.some(({ from, port }) => from === index && port !== 'error')))
+      node.terminal = true;
+  const body: Omit<Plan, 'hash'> = {
+    format: PLAN_FORMAT,
+    machine: MACHINE_VERSION,
+    workflow: { id: 'parity', name: 'Parity' },
+    compat: false,
+    start: skeleton.nodes[start]?.id ?? '',
+    skeleton,
+    blocks,
+    variables: [],
+    limits: {
+      maxLoopTurns: 1000,
+      maxParallelBranches: 1000,
+      graceMs: graceMs === 0 ? 0 : LONG_GRACE_MS,
+      deadline: 'total',
+    },
+  };
+  return { ...body, hash: contentHash(body as unknown as Json) };
+}
+
+interface Around {
+  seed: number;
+  blocks: Plan['blocks'];
+  containers: readonly string[];
+}
+
+function regionOf({ nodes, entries }: Region, around: Around): Region {
+  const ids = nodes.map((_, index) => [...around.containers.slice(-1), `n${index}`].join('_'));
+  return { entries, nodes: nodes.map((node, index) => nodeOf(node, { ...around, ids, index })) };
+}
+
+function nodeOf(node: Node, around: Around & { ids: string[]; index: number }): Node {
+  const { seed, blocks, containers, ids, index } = around;
+  const id = ids[index] as string;
+  const { timeoutMs, subflow, ...rest } = node;
+  const draw = drawFor({ seed, block: id, scope: [], nth: 0 });
+  const config: BlockConfig = {
+    id,
+    name: id,
+    type: node.kind,
+    trigger: false,
+    containers: [...containers],
+    params: {},
+    sources: node.ins.map(({ from }) => ids[from] as string),
+  };
+  blocks[id] = config;
+  if (subflow) {
+    config.container = containerOf(node.kind, subflow, id, draw);
+    const body = regionOf(subflow.body, { seed, blocks, containers: [...containers, id] });
+    return { ...rest, id, subflow: { ...subflow, body } };
+  }
+  const hangs = node.class === 'effect' && timeoutMs !== undefined && draw() < 0.2;
+  Object.assign(config, kindOf(node, hangs, draw));
+  config.params['seed'] = { kind: 'literal', value: seed };
+  return { ...rest, id, ...(hangs && { timeoutMs: HANG_MS }) };
+}
+
+function kindOf(node: Node, hangs: boolean, draw: () => number): Pick<BlockConfig, 'type' | 'params'> {
+  if (node.class === 'child') {
+    const value = draw() < 0.8 ? 'parity-good' : 'parity-bad';
+    return { type: 'workflow_input', params: { workflowId: { kind: 'literal', value } } };
+  }
+  const type = hangs ? 'hang' : node.class === 'compute' ? 'calc' : node.class;
+  return { type: `parity-${type}`, params: {} };
+}
+
+function containerOf(
+  kind: Node['kind'],
+  { count, perTurn, firstFree }: Subflow,
+  id: string,
+  draw: () => number,
+): ContainerConfig {
+  const drawn = Math.floor(draw() * 4.5);
+  if (perTurn)
+    return { kind: firstFree ? 'doWhile' : 'while', condition: conditionOf(id, drawn) } as ContainerConfig;
+  if (count !== undefined)
+    return { kind: kind === 'loop' ? 'for' : 'parallelCount', count: { static: count } };
+  const items = Array.from({ length: drawn }, (_, index): JsonObject => ({ index }));
+  return {
+    kind: kind === 'loop' ? 'forEach' : 'parallelCollection',
+    collection:
+      draw() < 0.1 ? { invalid: 'As it was drawn.' } : { template: { kind: 'literal', value: items } },
+  };
+}
+
+/** The condition of the loop `id` that is true for its first `turns` turns. */
+function conditionOf(id: string, turns: number): unknown {
+  const data = { loopType: 'while', whileCondition: `<loop.index> < ${turns}` };
+  const { blocks } = compiled([loop(id, data, block('Inner', 'work'))], [`Start -> ${id} -> Inner`]);
+  return (blocks[id]?.container as { condition?: unknown } | undefined)?.condition;
+}

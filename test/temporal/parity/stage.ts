@@ -1,0 +1,124 @@
+import { BlockError } from '@heddle/core';
+import type { BlockContext, BlockExecutor, BlockResult } from '@heddle/core/blocks';
+import { numbers } from '../../model/world.ts';
+
+/** A wait is over after this time. */
+const WAIT_MS = 30;
+
+/** Numbers that are the same for the same try of the same block. */
+export function drawFor(call: {
+  seed: number;
+  block: string;
+  scope: readonly number[];
+  nth: number;
+}): () => number {
+  const { seed, block, scope, nth } = call;
+  // FNV-1a over what the call is about.
+  let hash = 2166136261 ^ seed;
+  for (const part of [...Buffer.from(block), ...scope, nth]) hash = Math.imul(hash ^ (part + 1), 16777619);
+  return numbers(hash);
+}
+
+/** The name of a try of a block in its run. */
+export function callName(block: string, scope: readonly number[], nth: number): string {
+  return `${[block, ...scope].join('.')}#${nth}`;
+}
+
+/** Where effects wait until the test has them answer: each as its seed says. */
+export class Stage {
+  private readonly open = new Map<string, Map<string, () => void>>();
+
+  readonly executors: readonly BlockExecutor[] = [
+    { types: ['parity-calc'], class: 'compute', execute: answerOf },
+    { types: ['parity-wait'], class: 'wait', execute: waitOf },
+    {
+      types: ['parity-pause'],
+      class: 'pause',
+      execute: pauseOf,
+      resume: ({ paused, input }) => ({ ...paused, input }),
+    },
+    { types: ['parity-effect'], class: 'effect', execute: (context) => this.perform(context) },
+    { types: ['parity-hang'], class: 'effect', execute: hang },
+  ];
+
+  /** Calls of the run that wait for their answer. */
+  calls(runId: string): string[] {
+    return [...(this.open.get(runId)?.keys() ?? [])];
+  }
+
+  answer(runId: string, name: string): void {
+    const give = this.open.get(runId)?.get(name);
+    if (!give) throw new Error(`${name} was not called`);
+    give();
+  }
+
+  /** The run is over. */
+  clear(runId: string): void {
+    this.open.delete(runId);
+  }
+
+  private perform(context: BlockContext): Promise<BlockResult> {
+    const { runId, block, scope, signal } = context;
+    const name = callName(block.id, scope, context.try);
+    const calls = this.open.get(runId) ?? new Map<string, () => void>();
+    this.open.set(runId, calls);
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        if (calls.get(name) === give) calls.delete(name);
+      };
+      const give = (): void => {
+        leave();
+        // An answer that is a failure rejects.
+        resolve(Promise.resolve().then(() => answerOf(context)));
+      };
+      const stop = (): void => {
+        leave();
+        reject(signal.reason as Error);
+      };
+      if (signal.aborted) stop();
+      else {
+        signal.addEventListener('abort', stop, { once: true });
+        calls.set(name, give);
+      }
+    });
+  }
+}
+
+/** True for a try that fails: then it has thrown. */
+function draws({ block, scope, field, try: nth }: BlockContext): () => number {
+  const draw = drawFor({ seed: Number(field('seed')), block: block.id, scope, nth });
+  if (draw() < 0.12) {
+    const retryable = draw() < 0.8;
+    throw new BlockError('BLOCK_FAILED', `${callName(block.id, scope, nth)} fails`, { retryable });
+  }
+  return draw;
+}
+
+function answerOf(context: BlockContext): BlockResult {
+  const { works } = context.fields();
+  if (works === false) throw new BlockError('BLOCK_FAILED', 'as it is told', { retryable: false });
+  if (works === true) return { output: { works } };
+  const port = ['source', 'a', 'b'][Math.floor(draws(context)() * 3)] as string;
+  const { block, scope } = context;
+  const output = { by: block.id, at: [...scope], after: context.sourceOutput()['by'] ?? null };
+  return { output, ...(port !== 'source' && { port }) };
+}
+
+function waitOf(context: BlockContext): BlockResult {
+  draws(context);
+  const output = { by: context.block.id };
+  return { waitUntilMs: context.clock.now() + WAIT_MS, waiting: output, output };
+}
+
+function pauseOf(context: BlockContext): BlockResult {
+  draws(context);
+  return { pause: { by: context.block.id } };
+}
+
+function hang({ signal }: BlockContext): Promise<BlockResult> {
+  return new Promise((_, reject) => {
+    const stop = (): void => reject(signal.reason as Error);
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+  });
+}

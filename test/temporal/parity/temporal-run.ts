@@ -1,0 +1,56 @@
+import type { Entry, Plan } from '@heddle/core';
+import type { Scenario } from '../../model/arbitraries.ts';
+import { act, Reading } from './local-run.ts';
+import type { Place, Step } from './local-run.ts';
+
+/** A run that does not come to where the script has it by then will not come there. */
+const PATIENCE_MS = 12_000;
+
+/** Runs the script; throws when the run does not come to where a step is due. */
+export async function playAlong(
+  place: Place,
+  {
+    plan,
+    scenario,
+    runId,
+    steps,
+    total,
+  }: { plan: Plan; scenario: Scenario; runId: string; steps: readonly Step[]; total: number },
+): Promise<Entry[]> {
+  const { until } = scenario;
+  const node = until === undefined ? undefined : plan.skeleton.nodes[until];
+  const reading = new Reading(place, runId);
+  await place.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
+  for (const step of steps) {
+    await reached(step.seq, () => step.do !== 'answer' || place.stage.calls(runId).includes(step.call), step);
+    await act(place, runId, step, reading.entries);
+  }
+  await reached(total, isOver, 'the end');
+  await reading.more();
+  place.stage.clear(runId);
+  return reading.entries;
+
+  /** The record follows the journal. */
+  async function isOver(): Promise<boolean> {
+    return (await place.stores.runs.record(runId))?.endedMs !== undefined;
+  }
+
+  async function reached(
+    seq: number,
+    isReady: () => boolean | Promise<boolean>,
+    what: unknown,
+  ): Promise<void> {
+    const sinceMs = performance.now();
+    for (;;) {
+      await reading.more();
+      if ((reading.entries.at(-1)?.seq ?? 0) >= seq && (await isReady())) return;
+      if (performance.now() - sinceMs > PATIENCE_MS) {
+        const tail = JSON.stringify(reading.entries.slice(-5));
+        throw new Error(
+          `entry ${seq} is not reached before ${JSON.stringify(what)}: ${tail}; called: ${place.stage.calls(runId).join(' ')}`,
+        );
+      }
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import { expect, it } from 'vitest';
+import { dataFolder } from '../../support/data-folder.ts';
+import { Script, work } from '../../support/scripted.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
+import { Histories, replayFaults } from './histories-of.ts';
+import { openOn } from './open.ts';
+
+const TURNS = 200;
+const BUDGET = 20;
+/** What one turn of the loop may add to a history that is over its budget, and what each history begins and ends with. */
+const EVENTS = BUDGET * 6 + 60;
+
+const RETRY = { enabled: true, maxTries: 2, waitBetweenTriesMs: 5 };
+
+/** Effects in a loop, with branches in some turns, beside a pause and a wait that are open all the while. */
+const LONG = workflow(
+  [
+    block('H', 'human_in_the_loop'),
+    block('Open', 'human_in_the_loop'),
+    block('W', 'wait', { timeValue: '1.5' }),
+    loop(
+      'L',
+      { loopType: 'for', count: TURNS },
+      work('A', { retry: RETRY }),
+      fn('F', 'return <loop.index> % 20 === 0 ? [1, 2, 3] : []'),
+      parallel('P', { parallelType: 'collection', collection: '<f.result>' }, work('B')),
+    ),
+    fn('Z', 'return { turns: <l.results>.length, said: <h.n> }'),
+  ],
+  [
+    'Start -> H',
+    'Start -> Open',
+    'Start -> W',
+    'Start -> L -> A -> F -> P -> B',
+    'L -> Z',
+    'H -> Z',
+    'W -> Z',
+  ],
+);
+
+describeTemporal('runs that continue in new histories', (server) => {
+  it.each([
+    ['as a worker keeps them', 500],
+    ['forgotten after each of their tasks', 0],
+  ])(
+    'lose nothing and do nothing twice: %s',
+    async (_title, cachedWorkflows) => {
+      const done = new Map<string, number>();
+      const { promise: halfway, resolve } = Promise.withResolvers<void>();
+      const script = new Script({}, ({ idempotencyKey, scope, block: { name }, try: nth }) => {
+        if (name === 'A' && scope[0] === TURNS / 2) resolve();
+        if (name === 'A' && (scope[0] ?? 0) % 50 === 7 && nth === 1) throw new Error('once');
+        done.set(idempotencyKey, (done.get(idempotencyKey) ?? 0) + 1);
+        return { output: { by: name } };
+      });
+      const { engine, stores, close } = await openOn(server, {
+        data: dataFolder(),
+        options: { blocks: [script.executor] },
+        budget: BUDGET,
+        worker: { cachedWorkflows },
+      });
+      const histories = await Histories.at(server);
+      try {
+        const run = await engine.start({ workflow: LONG });
+        await halfway;
+        const { runId } = run;
+        const open = async (name: string): Promise<string> =>
+          (await engine.getRun(runId)).pauses.find(({ blockName }) => blockName === name)?.token ?? '';
+        await engine.resume(runId, { token: await open('H'), input: { n: 7 } });
+        await expect
+          .poll(async () => (await engine.getRun(runId)).pauseKind, { timeout: 120_000, interval: 200 })
+          .toBe('human');
+        const result = await engine.resume(runId, { token: await open('Open'), input: {} });
+        expect(result).toMatchObject({ status: 'completed' });
+        const outputs = await engine.getRun(runId, { select: ['Z.result'] });
+        expect(outputs.blockOutputs).toEqual({ 'Z.result': { turns: TURNS, said: 7 } });
+
+        expect(new Set(done.values())).toEqual(new Set([1]));
+        expect(done.size).toBe(TURNS + (TURNS / 20) * 3);
+        const entries = await stores.runs.journal(runId);
+        expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, index) => index + 1));
+        const logs = await engine.getLogs(runId);
+        expect(logs.filter(({ blockName }) => blockName === 'A')).toHaveLength(TURNS);
+
+        const chain = await histories.of(runId);
+        const lengths = chain.map(({ history }) => history.events?.length ?? 0);
+        expect(chain.length).toBeGreaterThan(TURNS / BUDGET);
+        expect(Math.max(...lengths)).toBeLessThan(EVENTS);
+        expect(await replayFaults(chain)).toEqual([]);
+      } finally {
+        await histories.close();
+        await close();
+      }
+    },
+    240_000,
+  );
+});

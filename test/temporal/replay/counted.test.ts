@@ -1,0 +1,84 @@
+import { expect, it } from 'vitest';
+import type { Engine } from '@heddle/engine';
+import type { BlockExecutor, Json } from '@heddle/core';
+import { dataFolder } from '../../support/data-folder.ts';
+import { dose } from '../../support/dose.ts';
+import { Script, work } from '../../support/scripted.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+import { block, loop, workflow } from '../../support/workflow.ts';
+import { Histories, replayFaults, typeOf } from './histories-of.ts';
+import { openOn } from './open.ts';
+
+/** A block that only computes. */
+const calc: BlockExecutor = {
+  types: ['calc'],
+  class: 'compute',
+  execute: ({ scope }) => ({ output: { at: [...scope] } }),
+};
+const NAMES = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J'];
+const LINE = [`Start -> ${NAMES.join(' -> ')}`];
+
+describeTemporal('what a run costs on a server', (server) => {
+  /** Runs it to its end; the types of its events, of all its histories. */
+  async function events(
+    drawn: Json,
+    look?: (engine: Engine, runId: string) => Promise<void>,
+  ): Promise<string[]> {
+    const script = new Script({}, () => ({ output: {} }));
+    const { engine, close } = await openOn(server, {
+      data: dataFolder(),
+      options: { blocks: [script.executor, calc] },
+    });
+    const histories = await Histories.at(server);
+    try {
+      const run = await engine.execute({ workflow: drawn });
+      expect(run).toMatchObject({ status: 'completed' });
+      await look?.(engine, run.runId);
+      const chain = await histories.of(run.runId);
+      expect(await replayFaults(chain)).toEqual([]);
+      return chain.flatMap(({ history }) => history.events ?? []).map(typeOf);
+    } finally {
+      await histories.close();
+      await close();
+    }
+  }
+
+  it('ten blocks that compute take one workflow task, and eight events at most', async () => {
+    const types = await events(
+      workflow(
+        NAMES.map((name) => block(name, 'calc')),
+        LINE,
+      ),
+    );
+    expect(types.filter((type) => type === 'workflowTaskCompleted')).toHaveLength(1);
+    expect(types.length).toBeLessThanOrEqual(8);
+  });
+
+  it('ten effects take six events each, and a dozen for the run', async () => {
+    const types = await events(
+      workflow(
+        NAMES.map((name) => work(name)),
+        LINE,
+      ),
+    );
+    expect(types.filter((type) => type === 'activityTaskScheduled')).toHaveLength(10);
+    expect(types.length).toBeLessThanOrEqual(10 * 6 + 12);
+  });
+
+  it(
+    'a loop of turns that only compute takes an event for many turns',
+    async () => {
+      const turns = dose(10_000, 100_000);
+      const drawn = workflow(
+        [loop('L', { loopType: 'for', count: turns }, block('A', 'calc'))],
+        ['Start -> L -> A'],
+      );
+      const types = await events(drawn, async (engine, runId) => {
+        const [, log] = (await engine.getLogs(runId)).filter(({ blockName }) => blockName !== 'A');
+        expect((log?.output as { results: Json[] } | undefined)?.results).toHaveLength(turns);
+      });
+      expect(types.length).toBeLessThanOrEqual(turns / 50);
+    },
+    dose(120_000, 900_000),
+  );
+});
