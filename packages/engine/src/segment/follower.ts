@@ -100,6 +100,14 @@ export class Follower {
     this.changed(logs);
   }
 
+  /** Writes what has ended the run, by which the replica has been taken on, with record and logs. */
+  async close(entries: readonly Timed[]): Promise<void> {
+    const first = this.replica.seq - entries.length + 1;
+    const numbered = entries.map((body, index): Entry => ({ ...body, seq: first + index }));
+    await this.parts.stores.runs.upsert(this.header.runId, numbered);
+    await this.save();
+  }
+
   /** Writes the record and the logs. `suspended`: why the run does not move. */
   async save(suspended?: string): Promise<void> {
     if (!this.dirty && suspended === undefined) return;
