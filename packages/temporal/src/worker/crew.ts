@@ -9,6 +9,7 @@ import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 import type { Role, WorkerTuning } from '../options.ts';
 import { cachedWorkflows } from './memory.ts';
 import { Meter } from './meter.ts';
+import { expectVersion, versioned } from './version.ts';
 
 /** The workflows, prebuilt: made by `npm run build` with the very version of the SDK that runs them. */
 const BUNDLE = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
@@ -68,7 +69,7 @@ export class Crew {
     this.finished.catch(() => undefined);
   }
 
-  /** Workers that have begun to poll. */
+  /** Workers that have begun to poll. Throws OPTIONS_INVALID for a version that the server does not take. */
   static async start(parts: RuntimeParts, options: CrewOptions): Promise<Crew> {
     const { roles = ALL } = options.tuning;
     const { profile, queues } = options.deployment;
@@ -89,7 +90,14 @@ export class Crew {
           taskQueue: queues[role],
         }),
       );
-    return new Crew(workers, { leaving, meter, roles });
+    const crew = new Crew(workers, { leaving, meter, roles });
+    const { version } = options.tuning;
+    if (version)
+      await expectVersion(options.deployment, version).catch(async (error: unknown) => {
+        await crew.stop({ drainMs: 0, killMs: FAILED.killMs });
+        throw error;
+      });
+    return crew;
   }
 
   /** True until it stops, or is stopped. */
@@ -155,15 +163,6 @@ function common({ deployment, tuning }: CrewOptions, meter: Meter): Omit<WorkerO
     interceptors: { activity: [meter.interceptor] },
     ...(tuning.version && { workerDeploymentOptions: versioned(tuning.version) }),
   };
-}
-
-/** A run stays on the version of the deployment that has begun it. */
-function versioned({ deployment: deploymentName, build: buildId }: NonNullable<WorkerTuning['version']>) {
-  return {
-    version: { deploymentName, buildId },
-    useWorkerVersioning: true,
-    defaultVersioningBehavior: 'PINNED',
-  } as const;
 }
 
 const OPTIONS: { [role in Role]: (activities: Activities, options: CrewOptions) => Partial<WorkerOptions> } =

@@ -1,0 +1,48 @@
+import { NativeConnection } from '@temporalio/worker';
+import { WorkflowClient } from '@temporalio/client';
+import { expect, it, onTestFinished, vi } from 'vitest';
+import { Script, work } from '../../support/scripted.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+import { fn, workflow } from '../../support/workflow.ts';
+import { placeOn } from '../worker-place.ts';
+
+const drawn = workflow([work('A'), fn('Z', 'return <a.n>')], ['Start -> A -> Z']);
+
+describeTemporal('workers of the full server', (server) => {
+  it('with versions keep the runs that they have begun, and new ones go to the current version', async () => {
+    const place = placeOn(server);
+    const deployment = `looms-${place.queue}`;
+    const [one, two] = [new Script(), new Script()];
+    const engine = await place.engine({ blocks: [one.executor] });
+    const connection = await NativeConnection.connect({ address: server.address });
+    onTestFinished(() => connection.close());
+    const makeCurrent = (buildId: string): Promise<unknown> =>
+      connection.workflowService.setWorkerDeploymentCurrentVersion({
+        namespace: server.namespace,
+        deploymentName: deployment,
+        buildId,
+        ignoreMissingTaskQueues: true,
+      });
+    await place.worker({ blocks: [one.executor], tuning: { version: { deployment, build: '1' } } });
+    await makeCurrent('1');
+    const first = await engine.start({ workflow: drawn });
+    const call = await one.called('A');
+    await place.worker({ blocks: [two.executor], tuning: { version: { deployment, build: '2' } } });
+    await makeCurrent('2');
+    const second = await engine.start({ workflow: drawn });
+    (await two.called('A')).done({ n: 2 });
+    expect(await second.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
+    call.done({ n: 1 });
+    expect(await first.result()).toMatchObject({ status: 'completed', output: { result: 1 } });
+    expect([one.calls, two.calls]).toEqual([['A'], ['A']]);
+  });
+
+  it('get runs of their own process at once, where that is asked for', async () => {
+    const start = vi.spyOn(WorkflowClient.prototype, 'start');
+    const engine = await placeOn(server).engine({}, { worker: true, eager: true });
+    const run = await engine.execute({ workflow: workflow([fn('A', 'return 1')], ['Start -> A']) });
+    expect(run).toMatchObject({ status: 'completed', output: { result: 1 } });
+    const handle = await (start.mock.results[0]?.value as ReturnType<WorkflowClient['start']>);
+    expect(handle.eagerlyStarted).toBe(true);
+  });
+});
