@@ -39,6 +39,14 @@ describe('the course of a run', () => {
     });
   });
 
+  it('knows of a run that ends with its start', () => {
+    const none: Region = { nodes: [], entries: [] };
+    const loop = { ...node('L', [], []), kind: 'loop' as const, subflow: { body: none, count: 0, limit: 9 } };
+    const course = new Course({ skeleton: { nodes: [loop], entries: [0] }, begin: { started: STARTED } });
+    course.begin(STARTED);
+    expect(course.end).toMatchObject({ status: 'completed' });
+  });
+
   it('gives no place to what comes too late, and says which it was', () => {
     const course = begun();
     course.feed(tellOf('one', [done([0]), done([1])]));

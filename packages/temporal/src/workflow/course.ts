@@ -34,7 +34,9 @@ export class Course {
 
   /** The first event, whose entry is in the store already. Returns the commands that follow. */
   begin(started: StartedEvent): Command[] {
-    return advance(this.skeleton, this.state, started).commands;
+    const { commands } = advance(this.skeleton, this.state, started);
+    this.keepEnd(commands);
+    return commands;
   }
 
   /** Takes in what has happened. `commands`: all that was asked for on the way, which a later event may have answered; `seq`: entries so far, or 0 when none of it counted. */
@@ -56,9 +58,13 @@ export class Course {
       this.seq += taken;
       this.tip = id;
     }
-    this.end ??= commands.find((command) => command.type === 'end');
+    this.keepEnd(commands);
     if (written && this.end) this.closed = true;
     return { commands, seq: taken > 0 ? this.seq : 0 };
+  }
+
+  private keepEnd(commands: readonly Command[]): void {
+    this.end ??= commands.find((command) => command.type === 'end');
   }
 
   private keepToken(event: Event, token: string | undefined): void {
