@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findServer, POLL_LIMITS, startDevServer } from '@heddle/temporal/server';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import type { Ground } from './race.ts';
+import type { Ground } from './teams.ts';
 
 const NAMESPACE = 'heddle-bench';
 

@@ -1,8 +1,8 @@
 import { medianOf } from '../worker.ts';
 import type { Line, Pace, Row } from './rows.ts';
 import type { Took } from './serve.ts';
-import { Team } from './team.ts';
-import type { Layout, SideName, TeamOptions } from './team.ts';
+import type { Layout, SideName, Team } from './team.ts';
+import type { Teams } from './teams.ts';
 
 /** A figure of one side. */
 export interface Figure {
@@ -29,9 +29,6 @@ export interface Result {
   missing: string | undefined;
 }
 
-/** Where both sides run. */
-export type Ground = Pick<TeamOptions, 'server' | 'bundle'>;
-
 const ONE_PROCESS: Layout = [['engine', 'effects', 'segments']];
 
 /** One side of a row, with what it has come to. */
@@ -41,16 +38,19 @@ class Entrant {
   private readonly row: Row;
   private readonly side: SideName;
   private readonly team: Team;
+  private readonly hand: Row['hand'];
 
-  constructor(row: Row, side: SideName, team: Team) {
+  constructor(row: Row, { side, team, quick }: { side: SideName; team: Team; quick: boolean }) {
     this.row = row;
     this.side = side;
     this.team = team;
+    this.hand = (quick && row.hand.quick) || row.hand;
   }
 
   async sample(runs: number): Promise<Took> {
     const { row, side } = this;
-    return this.team.run(side === 'heddle' ? row.job : row.hand.job, { runs, inFlight: row.inFlight ?? 1 });
+    const { job } = side === 'heddle' ? row : this.hand;
+    return this.team.run(job, { runs, inFlight: row.inFlight ?? 1 });
   }
 
   async measure(runs: number): Promise<void> {
@@ -60,7 +60,7 @@ class Entrant {
   }
 
   get scale(): number {
-    return this.side === 'hand' ? (this.row.hand.scale ?? 1) : 1;
+    return this.side === 'hand' ? (this.hand.scale ?? 1) : 1;
   }
 
   get cpuPerRunMs(): number {
@@ -79,28 +79,22 @@ class Entrant {
       most: Math.max(...values),
     };
   }
-
-  stop(): Promise<void> {
-    return this.team.stop();
-  }
 }
 
 /** Runs a row: both sides take turns, so that what else the machine does meets both. */
-export async function race(row: Row, pace: Pace, ground: Ground): Promise<Result[]> {
+export async function race(row: Row, teams: Teams, quick: boolean): Promise<Result[]> {
   const entrants: Entrant[] = [];
   try {
     for (const side of ['heddle', 'hand'] as const) {
       const { layout = ONE_PROCESS, mode = {} } = row;
-      entrants.push(new Entrant(row, side, await Team.start({ ...ground, side, layout, mode })));
+      entrants.push(new Entrant(row, { side, team: await teams.get({ side, layout, mode }), quick }));
     }
     const [ours, hand] = entrants as [Entrant, Entrant];
-    await takeTurns(row, pace, [ours, hand]);
+    await takeTurns(row, quick ? row.quick : row.full, [ours, hand]);
     return row.lines.map((line) => resultOf(row, line, { ours, hand }));
   } catch (error) {
     const missing = error instanceof Error ? error.message : String(error);
     return row.lines.map((line) => ({ ...NOTHING, line, missing }));
-  } finally {
-    await Promise.all(entrants.map((entrant) => entrant.stop()));
   }
 }
 
@@ -113,7 +107,8 @@ async function takeTurns(row: Row, pace: Pace, entrants: readonly Entrant[]): Pr
       await entrant.measure(pace.runs);
 }
 
-const NOTHING = {
+/** A result without figures. */
+export const NOTHING = {
   ours: undefined,
   hand: undefined,
   ratio: undefined,
@@ -122,6 +117,7 @@ const NOTHING = {
   handCpuMs: undefined,
   met: undefined,
   note: undefined,
+  missing: undefined,
 } as const;
 
 function resultOf(row: Row, line: Line, sides: { ours: Entrant; hand: Entrant }): Result {

@@ -10,8 +10,8 @@ export interface Pace {
 /** One figure of a row: a line of the table. */
 export interface Line {
   name: string;
-  /** `ms`: a quantile of the runs' times; `runs/s`: the median of the rounds. */
-  unit: 'ms' | 'runs/s';
+  /** `ms`: a quantile of the runs' times; `runs/s`: the median of the rounds; `KB`: memory of a run. */
+  unit: 'ms' | 'runs/s' | 'KB';
   /** Default 0.5. */
   quantile?: number;
   target: string;
@@ -30,12 +30,16 @@ export interface Row {
   warm?: number;
   full: Pace;
   quick: Pace;
+  /** It takes too long for `--quick`. */
+  fullOnly?: boolean;
   hand: {
     job: Job;
     /** The job is so many times smaller than it should be, and its time is multiplied. */
     scale?: number;
     /** What it is, where that is not the same graph. */
     note?: string;
+    /** A smaller job, for `--quick`. */
+    quick?: { job: Job; scale: number };
   };
   lines: readonly Line[];
 }
@@ -55,7 +59,12 @@ function loopOf(turns: number, paces: { full: Pace; quick: Pace; warm: number })
     name,
     job: { graph: 'loop', size: turns },
     ...paces,
-    hand: { job: { graph: 'loop', size: 200 }, scale: turns / 200, note: '200 activities, scaled' },
+    hand: {
+      job: { graph: 'loop', size: 200 },
+      scale: turns / 200,
+      quick: { job: { graph: 'loop', size: 40 }, scale: turns / 40 },
+      note: 'a part of the activities, scaled',
+    },
     lines: [line(name, '≤ 0.01× one activity per turn', 0.01)],
   };
 }
@@ -68,9 +77,10 @@ function throughput(workers: number): Row {
     job: { graph: 'compute', size: 10 },
     layout: [[], ...Array.from({ length: workers }, () => ALL)],
     inFlight: 100,
-    warm: 20,
+    warm: 10,
     full: { rounds: 3, runs: 200 },
-    quick: { rounds: 1, runs: 50 },
+    quick: { rounds: 1, runs: 40 },
+    fullOnly: workers > 1,
     hand: { job: { graph: 'compute', size: 10 } },
     lines: [{ name, unit: 'runs/s', target: '–' }],
   };
@@ -118,7 +128,10 @@ export const ROWS: readonly Row[] = [
     job: { graph: 'branches', size: 1000, window: WINDOW },
     full: { rounds: 5, runs: 1 },
     quick: { rounds: 1, runs: 1 },
-    hand: { job: { graph: 'branches', size: 1000, window: WINDOW } },
+    hand: {
+      job: { graph: 'branches', size: 1000, window: WINDOW },
+      quick: { job: { graph: 'branches', size: 200, window: WINDOW }, scale: 5 },
+    },
     lines: [line('1,000 branches that compute', '–')],
   },
   {
@@ -130,13 +143,15 @@ export const ROWS: readonly Row[] = [
     hand: {
       job: { graph: 'branches', size: 1000, window: WINDOW },
       scale: 10,
-      note: '1,000 branches, scaled: 10,000 activities do not fit into one history',
+      quick: { job: { graph: 'branches', size: 200, window: WINDOW }, scale: 50 },
+      note: 'a part of the branches, scaled: 10,000 activities do not fit into one history',
     },
     lines: [line('10,000 branches that compute', '–')],
   },
   {
     name: '1,000 branches with effects',
     warm: 0,
+    fullOnly: true,
     job: { graph: 'effect branches', size: 1000, window: WINDOW },
     full: { rounds: 5, runs: 1 },
     quick: { rounds: 1, runs: 1 },
