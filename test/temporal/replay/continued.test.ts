@@ -1,12 +1,13 @@
 import { expect, it } from 'vitest';
 import { dataFolder } from '../../support/data-folder.ts';
+import { dose } from '../../support/dose.ts';
 import { Script, work } from '../../support/scripted.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import { Histories, replayFaults } from './histories-of.ts';
 import { openOn } from './open.ts';
 
-const TURNS = 200;
+const TURNS = dose(80, 200);
 const BUDGET = 20;
 /** What one turn of the loop may add to a history that is over its budget, and what each history begins and ends with. */
 const EVENTS = BUDGET * 6 + 60;
@@ -69,7 +70,7 @@ describeTemporal('runs that continue in new histories', (server) => {
           (await engine.getRun(runId)).pauses.find(({ blockName }) => blockName === name)?.token ?? '';
         await engine.resume(runId, { token: await open('H'), input: { n: 7 } });
         await expect
-          .poll(async () => (await engine.getRun(runId)).pauseKind, { timeout: 120_000, interval: 200 })
+          .poll(async () => (await engine.getRun(runId)).pauseKind, { timeout: 60_000, interval: 200 })
           .toBe('human');
         const result = await engine.resume(runId, { token: await open('Open'), input: {} });
         expect(result).toMatchObject({ status: 'completed' });
