@@ -20,6 +20,8 @@ export interface FullServerOptions {
   readonly shards?: number;
   /** Made where it is missing. */
   readonly namespace: string;
+  /** Those of an earlier one, to be found where that one was; default: free ones. */
+  readonly ports?: readonly number[];
   /** Takes what it prints, appended. */
   readonly logFile?: string;
 }
@@ -29,6 +31,7 @@ export interface FullServer {
   readonly address: string;
   readonly namespace: string;
   readonly pid: number;
+  readonly ports: readonly number[];
   readonly exited: Promise<string>;
   stop(): Promise<void>;
 }
@@ -55,7 +58,8 @@ const databasesOf = (name: string): readonly { database: string; schema: string 
  */
 export async function startFullServer(options: FullServerOptions): Promise<FullServer> {
   for (const each of databasesOf(options.name)) await prepare(options, each);
-  const ports = portsOf(await lowPorts(9));
+  const numbers = options.ports ?? (await lowPorts(9));
+  const ports = portsOf(numbers);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-full-temporal-'));
   const log = openLog(options.logFile);
   try {
@@ -66,7 +70,8 @@ export async function startFullServer(options: FullServerOptions): Promise<FullS
       graceMs: GRACE_MS,
     });
     const problem = await whyNotServing(child, ports, options.namespace);
-    if (problem === undefined) return { ...child, address: addressOf(ports), namespace: options.namespace };
+    if (problem === undefined)
+      return { ...child, ports: numbers, address: addressOf(ports), namespace: options.namespace };
     await child.stop();
     throw new Error(
       `Temporal's server ${options.name} does not serve: ${problem}. It said: ${log.lastLine()}`,

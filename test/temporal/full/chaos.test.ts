@@ -1,0 +1,57 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it, onTestFinished } from 'vitest';
+import { dose } from '../../support/dose.ts';
+import { type FullServer, startFullServer } from '../../support/full-temporal.ts';
+import { fullTools } from '../../support/full-temporal-tools.ts';
+import { postgresDatabase } from '../../support/postgres.ts';
+import { serverOf } from '../../support/postgres-server.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+import { expectWhole, tellFigures } from '../chaos/chaos.ts';
+import { openStage } from '../chaos/stage.ts';
+import { storm } from '../chaos/storm.ts';
+import type { Mortal } from '../chaos/storm.ts';
+
+const NAMESPACE = 'chaos';
+const FOR_MS = dose(30_000, 600_000);
+/** Runs in flight at once. */
+const WIDTH = 9;
+
+/** A full server of the test's own: killed with SIGKILL, and started again on the same databases and ports. */
+async function mortalServer(): Promise<Mortal & { address: string }> {
+  const { tools } = fullTools();
+  if (!tools) throw new Error('There are no tools for a full server.');
+  const postgres = await serverOf(tools.postgres);
+  const name = `chaos_${randomUUID().replaceAll('-', '')}`;
+  const start = (ports?: readonly number[]): Promise<FullServer> =>
+    startFullServer({ tools, postgres, name, namespace: NAMESPACE, ...(ports && { ports }) });
+  let server = await start();
+  onTestFinished(() => server.stop());
+  return {
+    address: server.address,
+    restart: async () => {
+      const { pid, exited, ports } = server;
+      process.kill(pid, 'SIGKILL');
+      expect(await exited).toBe('SIGKILL');
+      server = await start(ports);
+    },
+  };
+}
+
+describeTemporal('chaos on the full server', () => {
+  it(
+    'workers and the server are killed with -9 in a loop, over PostgreSQL: nothing is lost, nothing doubled, every run ends as it should',
+    { timeout: FOR_MS + 600_000 },
+    async () => {
+      const place = { postgres: await postgresDatabase() };
+      const server = await mortalServer();
+      const { address } = server;
+      const stage = await openStage({ address, namespace: NAMESPACE, place, workers: 3 });
+      const outcome = await storm({ ...stage, server, forMs: FOR_MS, width: WIDTH });
+      const figures = await expectWhole({ ...stage, outcome });
+      tellFigures(figures);
+      expect(figures.runs).toBeGreaterThanOrEqual(WIDTH);
+      expect(figures.workersKilled).toBeGreaterThan(3);
+      expect(figures.serversKilled).toBeGreaterThan(0);
+    },
+  );
+});
