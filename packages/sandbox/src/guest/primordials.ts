@@ -2,7 +2,6 @@
 export const { apply, construct } = Reflect;
 export const { stringify, parse } = JSON;
 export const defineProperty = Object.defineProperty;
-export const freeze = Object.freeze;
 export const toText = String;
 export const NativeError = Error;
 export const NativePromise = Promise;
@@ -11,7 +10,7 @@ export const NativeUint8Array = Uint8Array;
 export const now = Date.now;
 
 const { get: mapGet, set: mapSet, delete: mapDelete } = Map.prototype;
-const { slice: textSlice, indexOf: textIndexOf, lastIndexOf: textLastIndexOf, charCodeAt } = String.prototype;
+const { slice: textSlice, lastIndexOf: textLastIndexOf, charCodeAt } = String.prototype;
 const regExpTest = RegExp.prototype.test;
 
 export const AsyncFunction = (async () => {}).constructor as new (
@@ -23,8 +22,6 @@ export const get = <K, V>(map: Map<K, V>, key: K): V | undefined =>
 export const set = <K, V>(map: Map<K, V>, key: K, value: V): void => void apply(mapSet, map, [key, value]);
 export const remove = <K, V>(map: Map<K, V>, key: K): boolean => apply(mapDelete, map, [key]) as boolean;
 export const slice = (text: string, from: number, to?: number): string => apply(textSlice, text, [from, to]);
-export const indexOf = (text: string, part: string, from?: number): number =>
-  apply(textIndexOf, text, [part, from]);
 export const lastIndexOf = (text: string, part: string, from: number): number =>
   apply(textLastIndexOf, text, [part, from]);
 export const codeAt = (text: string, index: number): number => apply(charCodeAt, text, [index]);

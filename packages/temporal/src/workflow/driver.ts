@@ -1,23 +1,8 @@
 import { pending, restOf } from '@heddle/core/machine';
 import type { Command, Rest } from '@heddle/core/machine';
-import type { Carried, RunInput } from '../messages.ts';
+import type { Carried } from '../messages.ts';
 import { budgetOf } from './budget.ts';
-import type { Course } from './course.ts';
-import type { Inbox } from './inbox.ts';
-import type { Work } from './work.ts';
-
-export interface DriverParts {
-  input: RunInput;
-  course: Course;
-  inbox: Inbox;
-  work: Work;
-  /** Writes down where the run stands. */
-  settle: () => Promise<void>;
-  /** The run has come to rest, or moves again. */
-  rested: (rest: Rest) => void;
-  /** No message is half answered. */
-  quiet: () => boolean;
-}
+import type { DriverParts } from './driver-parts.ts';
 
 /** Characters of news that may go out with the activities of one turn of the loop; more is written down first. */
 const MOST_TOLD = 65_536;
@@ -44,15 +29,19 @@ export async function drive(parts: DriverParts): Promise<Carried | undefined> {
       await parts.settle();
       return course.carried();
     }
-    // Each activity is told of all that is not written yet.
-    if (course.weight * commands.length > MOST_TOLD) await parts.settle();
-    const { begun } = work;
-    work.perform(budget === 'gone' ? commands.filter(isNoWork) : commands);
+    await carryOut(parts, budget === 'gone' ? commands.filter(isNoWork) : commands);
     commands = [];
-    // Whatever is launched takes the news along.
-    if (course.behind && work.begun === begun) await parts.settle();
     await inbox.filled();
   }
+}
+
+/** Has `commands` carried out, and the news written down: by what is launched, or here. */
+async function carryOut({ course, work, settle }: DriverParts, commands: readonly Command[]): Promise<void> {
+  // Each activity is told of all that is not written yet.
+  if (course.weight * commands.length > MOST_TOLD) await settle();
+  const { begun } = work;
+  work.perform(commands);
+  if (course.behind && work.begun === begun) await settle();
 }
 
 /** Work that is not begun now is owed still: the next run finds it in the state. */
