@@ -60,6 +60,8 @@ export async function playLocally(
   const draw = numbers(scenario.order);
   const steps: Step[] = [];
   let racy = false;
+  let refusal: { error: unknown } | undefined;
+  const refused = (error: unknown): void => void (refusal ??= { error });
   const { until } = scenario;
   const node = until === undefined ? undefined : plan.skeleton.nodes[until];
   await place.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
@@ -69,7 +71,7 @@ export async function playLocally(
     const move = moves[Math.floor(draw() * moves.length)] as Action;
     const step = { seq: replica.seq, ...(draw() < 0.02 ? { do: 'cancel' as const } : move) } as Step;
     steps.push(step);
-    await act(place, runId, step, reading.entries);
+    await act(place, runId, step, { entries: reading.entries, refused });
   }
   place.stage.clear(runId);
   return { steps, entries: reading.entries, racy };
@@ -87,6 +89,7 @@ export async function playLocally(
       const moves = replica.pending().map(moveOf);
       if (replica.seq > seq && !moves.includes('moving'))
         return moves.filter((move) => typeof move === 'object');
+      if (refusal) throw refusal.error;
       if (performance.now() - sinceMs > 20_000)
         throw new Error(`never quiet: ${JSON.stringify(replica.pending())}`);
       await new Promise((resolve) => setTimeout(resolve, 1));
@@ -116,22 +119,22 @@ export async function playLocally(
   }
 }
 
-/** Does the step, whose time has come. */
-export async function act(place: Place, runId: string, step: Step, entries: readonly Entry[]): Promise<void> {
+/** Does the step, whose time has come. `refused` is told when an answer is not taken. */
+export async function act(
+  place: Place,
+  runId: string,
+  step: Step,
+  { entries, refused }: { entries: readonly Entry[]; refused: (error: unknown) => void },
+): Promise<void> {
   const { engine, stage } = place;
   if (step.do === 'answer') stage.answer(runId, step.call);
   else if (step.do === 'cancel') await engine.cancel(runId, 'drawn');
   else {
-    const open = entries.findLast(
-      (entry) =>
-        entry.type === 'paused' &&
-        entry.block === step.block &&
-        entry.scope.join('.') === step.scope.join('.'),
-    );
-    const token = open?.type === 'paused' ? (open.token ?? '') : '';
+    const scope = step.scope.join('.');
+    const token = entries.findLast(
+      (entry) => entry.type === 'paused' && entry.block === step.block && entry.scope.join('.') === scope,
+    ) as { token?: string } | undefined;
     // It resolves at the run's next rest, which others bring about.
-    engine.resume(runId, { token, input: { ok: true } }).catch((error: unknown) => {
-      if ((error as { code?: string }).code !== 'ENGINE_CLOSED') throw error;
-    });
+    engine.resume(runId, { token: token?.token ?? '', input: { ok: true } }).catch(refused);
   }
 }

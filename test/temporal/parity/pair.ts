@@ -17,7 +17,7 @@ import { Stage } from './stage.ts';
 import { playAlong } from './temporal-run.ts';
 
 /** A run that has not come to its end by then is stuck. */
-const STUCK_MS = 90_000;
+const STUCK_MS = 200_000;
 
 /** Effects of one run may all be open at once: the script decides which is the next to answer. */
 const OPTIONS = { concurrency: { engine: 10_000, run: 10_000 }, sandbox: { maxProcesses: 1 } };

@@ -10,25 +10,29 @@ import { Pair } from './pair.ts';
 
 /** Runs of each deployment, as they are drawn. */
 const COUNT = dose(10, 700);
-/** Runs at once. */
-const FLIGHT = 16;
 const PATIENCE_MS = dose(240_000, 3_600_000);
 
 describeTemporal('parity with the local runtime', (server) => {
+  // With how many runs at once.
   it.each([
-    ['as it comes', {}],
-    ['with a tight budget', { budget: 4 }],
-    ['with an activity for every block', { checkpoint: 'block' as const }],
-    ['with segments on workers of their own', { local: false }],
-    ['with workflows that are forgotten after each of their tasks', { worker: { cachedWorkflows: 0 } }],
+    ['as it comes', {}, 16],
+    ['with a tight budget', { budget: 4 }, 16],
+    ['with an activity for every block', { checkpoint: 'block' as const }, 16],
+    ['with segments on workers of their own', { local: false }, 16],
+    // What a local activity does is lost where a workflow is forgotten meanwhile, says the SDK: segments are none.
+    [
+      'with workflows that are forgotten after each of their tasks',
+      { local: false, worker: { cachedWorkflows: 0 } },
+      4,
+    ],
   ])(
     'random runs have the same journal, logs and result: %s',
-    async (_title, deployment) => {
+    async (_title, deployment, flight) => {
       const pair = await Pair.on(server, { data: dataFolder(), deployment });
       const seed = Number(process.env['HEDDLE_SEED'] ?? Math.floor(Math.random() * 2 ** 31));
       const drawn = fc.sample(scenarios('wild'), { numRuns: COUNT, seed });
       const results = inFlight([...drawn.entries()], {
-        most: FLIGHT,
+        most: flight,
         name: ([index]) => String(index),
         work: ([, scenario]) => pair.compare(scenario),
       });

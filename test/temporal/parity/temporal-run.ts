@@ -4,7 +4,7 @@ import { act, Reading } from './local-run.ts';
 import type { Place, Step } from './local-run.ts';
 
 /** A run that does not come to where the script has it by then will not come there. */
-const PATIENCE_MS = 12_000;
+const PATIENCE_MS = 60_000;
 
 /** Runs the script; throws when the run does not come to where a step is due. */
 export async function playAlong(
@@ -20,10 +20,12 @@ export async function playAlong(
   const { until } = scenario;
   const node = until === undefined ? undefined : plan.skeleton.nodes[until];
   const reading = new Reading(place, runId);
+  let refusal: { error: unknown } | undefined;
+  const refused = (error: unknown): void => void (refusal ??= { error });
   await place.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
   for (const step of steps) {
     await reached(step.seq, () => step.do !== 'answer' || place.stage.calls(runId).includes(step.call), step);
-    await act(place, runId, step, reading.entries);
+    await act(place, runId, step, { entries: reading.entries, refused });
   }
   await reached(total, isOver, 'the end');
   await reading.more();
@@ -43,6 +45,7 @@ export async function playAlong(
     const sinceMs = performance.now();
     for (;;) {
       await reading.more();
+      if (refusal) throw refusal.error;
       if ((reading.entries.at(-1)?.seq ?? 0) >= seq && (await isReady())) return;
       if (performance.now() - sinceMs > PATIENCE_MS) {
         const tail = JSON.stringify(reading.entries.slice(-5));
