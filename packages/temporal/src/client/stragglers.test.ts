@@ -28,7 +28,7 @@ function scene() {
   const host = createHost(stores, { clock, onError });
   onTestFinished(async () => {
     await host.close();
-    await stores.close();
+    stores.close();
   });
   const start = vi.fn<(input: RunInput) => Promise<void>>(async () => undefined);
   const runs = new RemoteRuns(host.parts);
