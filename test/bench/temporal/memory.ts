@@ -42,9 +42,9 @@ async function growth(side: SideName, cached: number, ground: Ground): Promise<F
   try {
     // What the first runs load is no memory of runs.
     await team.pause(IN_FLIGHT, IN_FLIGHT);
-    const before = await team.usage();
+    const before = await team.memory();
     await team.pause(PAUSED, IN_FLIGHT);
-    const value = (((await team.usage()).rssMb - before.rssMb) * 1024) / PAUSED;
+    const value = (((await team.memory()) - before) * 1024) / PAUSED;
     return { value, least: value, most: value };
   } finally {
     await team.stop();

@@ -54,9 +54,9 @@ class Entrant {
   }
 
   async measure(runs: number): Promise<void> {
-    const before = await this.team.usage();
+    const before = await this.team.cpu();
     this.tooks.push(await this.sample(runs));
-    this.cpuMs += (await this.team.usage()).cpuMs - before.cpuMs;
+    this.cpuMs += (await this.team.cpu()) - before;
   }
 
   get scale(): number {

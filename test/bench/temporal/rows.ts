@@ -78,7 +78,7 @@ function throughput(workers: number): Row {
     layout: [[], ...Array.from({ length: workers }, () => ALL)],
     inFlight: 100,
     warm: 10,
-    full: { rounds: 3, runs: 200 },
+    full: { rounds: 2, runs: 100 },
     quick: { rounds: 1, runs: 40 },
     fullOnly: workers > 1,
     hand: { job: { graph: 'compute', size: 10 } },

@@ -6,9 +6,10 @@ export type Request =
   | { open: Place; side: 'heddle' | 'hand' }
   | { runs: number; inFlight: number; job: Job }
   | { pauses: number; inFlight: number }
-  | 'usage'
+  | 'cpu'
+  | 'memory'
   | 'close';
-export type Reply = Took | Usage | 'done' | { failed: string };
+export type Reply = Took | { used: number } | 'done' | { failed: string };
 
 /** Milliseconds of each run, and of all of them together. */
 export interface Took {
@@ -16,18 +17,13 @@ export interface Took {
   tookMs: number;
 }
 
-/** What the process has used so far. */
-export interface Usage {
-  cpuMs: number;
-  rssMb: number;
-}
-
 const SIDES = { heddle: () => import('./heddle.ts'), hand: () => import('./hand.ts') } as const;
 
 let side: Side | undefined;
 
 async function answer(request: Request): Promise<Reply> {
-  if (request === 'usage') return usage();
+  if (request === 'cpu') return { used: cpuMs() };
+  if (request === 'memory') return { used: memoryMb() };
   if (request === 'close') {
     await side?.close();
     return 'done';
@@ -40,12 +36,17 @@ async function answer(request: Request): Promise<Reply> {
   return repeated('job' in request ? request.runs : request.pauses, request.inFlight, one);
 }
 
-function usage(): Usage {
+/** CPU time of the process so far. */
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
+}
+
+function memoryMb(): number {
   // What is garbage already is no memory of runs.
   globalThis.gc?.();
   globalThis.gc?.();
-  const { user, system } = process.cpuUsage();
-  return { cpuMs: (user + system) / 1000, rssMb: process.memoryUsage.rss() / 1024 ** 2 };
+  return process.memoryUsage.rss() / 1024 ** 2;
 }
 
 /** `count` times `one`, so many of them at once. */

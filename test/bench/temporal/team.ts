@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Role } from '@heddle/temporal';
-import type { Reply, Request, Took, Usage } from './serve.ts';
+import type { Reply, Request, Took } from './serve.ts';
 import type { Job, Mode, Place } from './side.ts';
 
 const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
@@ -61,12 +61,20 @@ export class Team {
     await this.ask(0, { pauses, inFlight });
   }
 
-  /** CPU time of all processes, and memory of the one that runs workflows: the last. */
-  async usage(): Promise<Usage> {
-    const all: Usage[] = [];
-    for (const index of this.members.keys()) all.push((await this.ask(index, 'usage')) as Usage);
-    const cpuMs = all.reduce((sum, each) => sum + each.cpuMs, 0);
-    return { cpuMs, rssMb: all.at(-1)?.rssMb ?? 0 };
+  /** CPU time of all processes so far, in milliseconds. */
+  async cpu(): Promise<number> {
+    let sum = 0;
+    for (const index of this.members.keys()) sum += await this.used(index, 'cpu');
+    return sum;
+  }
+
+  /** MB that the last process holds: the one that runs workflows. */
+  memory(): Promise<number> {
+    return this.used(this.members.length - 1, 'memory');
+  }
+
+  private async used(index: number, what: 'cpu' | 'memory'): Promise<number> {
+    return ((await this.ask(index, what)) as { used: number }).used;
   }
 
   async stop(): Promise<void> {
