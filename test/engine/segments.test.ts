@@ -92,6 +92,21 @@ describe('segments', () => {
     await running;
   });
 
+  it('a pause that is reached again, because its answer was lost on its way, has the token that people know', async () => {
+    const script = new Script({}, () => ({ pause: { please: 'answer' } }));
+    const lost = worker(script);
+    const { runId, owed } = await lost.record(['A'], ['Start -> A']);
+    const { runId: other } = await lost.record(['A'], ['Start -> A']);
+    const tokens = [];
+    for (const request of [{ runId }, { runId }, { runId: other }]) {
+      const { entries } = await worker(script, lost.stores).run({ ...request, owed });
+      tokens.push(entries.find((entry) => entry.type === 'paused')?.token);
+    }
+    expect(tokens[0]).toMatch(/^[\w-]{32}$/);
+    expect(tokens[1]).toBe(tokens[0]);
+    expect(tokens[2]).not.toBe(tokens[0]);
+  });
+
   it('a guess that turned out otherwise is forgotten: the journal decides', async () => {
     const script = new Script({}, () => ({ output: { n: 1 } }));
     const { stores, record, run } = worker(script);

@@ -134,6 +134,8 @@ export interface NewRun {
   createdMs: number;
   /** A runtime of many processes moves it; absent: an engine that has the run in its own process. */
   elsewhere?: true;
+  /** What the tokens of its pause points are made with, where a try may be run twice: both give the same token. Never shown. */
+  tokenKey?: string;
 }
 
 /** Which runs to list, newest first. */

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { BlockResult, Json } from '@heddle/core/blocks';
 import type { EntryBody, Place, Stored } from '@heddle/core/run';
@@ -17,18 +16,17 @@ export interface Tried extends Place {
 export function answerOf(
   given: unknown,
   tried: Tried,
-  name: string,
+  { name, token }: { name: string; token: (place: Place, attempt: number) => string },
   keeper: Keeper,
 ): EntryBody | Promise<EntryBody> {
   const result = checked(given, name);
   const what = `The output of the block "${name}"`;
   if ('pause' in result) {
-    const token = randomBytes(24).toString('base64url');
     return after(keeper.keep(result.pause, what), (output) => ({
       ...tried,
       type: 'paused',
       kind: 'human',
-      token,
+      token: token(tried, tried.try),
       output,
     }));
   }

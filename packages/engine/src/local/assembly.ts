@@ -6,6 +6,7 @@ import { reachOf } from './reach.ts';
 import { ActiveRun } from './run.ts';
 import type { RestEvent, RunParts } from './run-parts.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
+import { randomToken } from './tokens.ts';
 
 /** Lets at most `perRun` pieces of work of one run in at once, and of all runs as many as `all` does. */
 export function gateOf(all: PQueue, perRun: number): PerformerParts['gate'] {
@@ -37,6 +38,7 @@ export function assembleRun(
     values,
     env,
     gate,
+    token: randomToken,
     keeper,
     moved: (event) => of.moved(run, event),
     ...reachOf(parts, {

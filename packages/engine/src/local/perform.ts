@@ -177,7 +177,8 @@ export class Performer {
   private entryWith(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
     const { block, startedMs, try: nth } = attempt;
     const tried = { block: block.id, scope: attempt.place.scope, try: nth, startedMs, input };
-    return answerOf(result, tried, block.name, this.parts.keeper);
+    const { keeper, token } = this.parts;
+    return answerOf(result, tried, { name: block.name, token }, keeper);
   }
 
   private gated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {

@@ -18,6 +18,8 @@ export interface PerformerParts {
   /** The executor of a block, or its mock: `nth` says how many runs of the block came before. */
   executorOf(block: BlockConfig, nth: () => number): EngineExecutor;
   services(place: Place, reader: Reader, job: Job): ExecutorServices;
+  /** The token of the pause point that a try of a block opens. */
+  token: (this: void, place: Place, attempt: number) => string;
   /** Lets at most so many effects run at once. */
   gate<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
   post(body: EntryBody): void;

@@ -8,6 +8,7 @@ import { jsonCopy } from '../json-copy.ts';
 import { after } from './answer.ts';
 import { envNames } from './plan-facts.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
+import { randomToken } from './tokens.ts';
 
 /** A run to be. */
 export interface RunRequest {
@@ -66,7 +67,7 @@ function beginningWith(
     mocks: request.mocks === null ? null : (JSON.parse(JSON.stringify(request.mocks)) as Json),
     env: envNames(plan).filter((name) => Object.hasOwn(env, name)),
     createdMs,
-    ...(request.elsewhere && { elsewhere: true }),
+    ...(request.elsewhere && { elsewhere: true, tokenKey: randomToken() }),
   };
   const first: Entry = {
     seq: 1,

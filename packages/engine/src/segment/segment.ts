@@ -5,6 +5,7 @@ import type { Job } from '../local/job.ts';
 import { Performer } from '../local/perform.ts';
 import { reachOf } from '../local/reach.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
+import { randomToken, tokenOf } from '../local/tokens.ts';
 import type { Calls, ChildCalled } from './calls.ts';
 import type { Follower } from './follower.ts';
 import type { Timed } from './position.ts';
@@ -76,6 +77,9 @@ export class Segment {
       keeper,
       env,
       gate,
+      // Where the answer of a try is lost on its way, the try runs again: a person may have its token already.
+      token: (place, attempt) =>
+        header.tokenKey === undefined ? randomToken() : tokenOf(header.tokenKey, place, attempt),
       ...reachOf(runtime, {
         header,
         plan,
