@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { dataFolder } from '../../support/data-folder.ts';
+import { describeTemporal } from '../../support/temporal.ts';
+import { block, fn, workflow } from '../../support/workflow.ts';
+import { audit } from './audit.ts';
+import { openStage } from './stage.ts';
+
+const RUNS = 12;
+
+describeTemporal('answers', ({ address, namespace }) => {
+  it('one that comes while a child still tells its parent of the pause is in the history before it is in the store: it is not lost with its workflow task', async () => {
+    const { engine, stores } = await openStage({
+      address,
+      namespace,
+      place: { data: dataFolder() },
+      workers: 1,
+    });
+    await engine.deploy(
+      workflow([block('H', 'human_in_the_loop', {})], ['Start -> H'], { id: 'answered-at-once' }),
+    );
+    const drawn = workflow(
+      [
+        block('W', 'workflow_input', { workflowId: 'answered-at-once', inputMapping: '{}' }),
+        fn('Z', 'return <w.result.n>'),
+      ],
+      ['Start -> W -> Z'],
+    );
+    const answered = new Set<string>();
+    /** Answers every pause as soon as it is seen, until there is none that was not. */
+    const answerAll = async (): Promise<number> => {
+      const { runs } = await engine.listRuns({ status: ['running', 'paused'], limit: 100 });
+      const open = runs.flatMap(({ runId, pauses }) => pauses.map(({ token }) => ({ runId, token })));
+      for (const { runId, token } of open.filter((one) => !answered.has(one.token))) {
+        answered.add(token);
+        // An answer that was not taken is told to its caller, and may be given again.
+        engine.resume(runId, { token, input: { n: 1 } }).catch(() => answered.delete(token));
+      }
+      return runs.length;
+    };
+    for (let count = 0; count < RUNS; count++) await engine.start({ workflow: drawn });
+    await expect.poll(answerAll, { timeout: 50_000, interval: 5 }).toBe(0);
+    expect((await audit(stores)).faults).toEqual([]);
+    expect((await engine.listRuns({ status: ['completed'], limit: 100 })).runs).toHaveLength(2 * RUNS);
+  });
+});
