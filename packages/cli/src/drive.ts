@@ -32,9 +32,11 @@ export async function drive(
   handle: RunHandle,
   options: DriveOptions,
 ): Promise<number> {
-  const view = options.json ? undefined : openView(io, { ...options, runId: handle.runId });
+  // Whoever sees the run on the screen can cancel it.
+  let view: LiveView | undefined;
   const stop = onInterrupt(() => void cancel(io, view, handle, options));
   try {
+    if (!options.json) view = openView(io, { ...options, runId: handle.runId });
     const result = handle.result();
     if (view)
       await draw(view, engine, handle, {
