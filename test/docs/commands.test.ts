@@ -1,10 +1,9 @@
-import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { examplesOf, fencesOf, pages, readPage } from './markdown.ts';
 import type { Fence } from './markdown.ts';
-import { compared, folderOf, shell } from './shell.ts';
+import { describePages } from './pages-of-commands.ts';
 
-/** The commands of a page, in order; they run in one folder, so that a command may go on with an earlier one's runs. */
+/** The commands of each page, in order. */
 const found = pages
   .map((page) => ({ page, examples: examplesOf(commandsOf(page), 'run', ['output']) }))
   .map(({ page, examples }) => ({ page, examples: examples.filter(({ main }) => main.language === 'sh') }))
@@ -25,22 +24,5 @@ describe('the commands of the documentation', () => {
     );
   });
 
-  describe.each(found)('$page', ({ page, examples }) => {
-    let folder = '';
-
-    beforeAll(() => {
-      folder = folderOf(page);
-    });
-
-    afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-    it.each(examples.map((example) => [example.main.at, example] as const))(
-      'do what it says: %s',
-      { timeout: 120_000 },
-      async (_, example) => {
-        const { said, gave } = compared(example, await shell(example.main.text, folder));
-        expect(gave).toEqual(said);
-      },
-    );
-  });
+  describePages(found);
 });

@@ -1,7 +1,6 @@
-import { rmSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { examplesOf, fencesOf, pages, readPage } from '../docs/markdown.ts';
-import { compared, folderOf, shell } from '../docs/shell.ts';
+import { describePages } from '../docs/pages-of-commands.ts';
 import { describeTemporal } from '../support/temporal.ts';
 
 /** Commands that need a Temporal server, page by page. */
@@ -14,23 +13,5 @@ describeTemporal('the commands of the documentation', ({ address, namespace }) =
     expect(found.map(({ page }) => page)).toContain('packages/cli/README.md');
   });
 
-  describe.each(found)('$page', ({ page, examples }) => {
-    let folder = '';
-
-    beforeAll(() => {
-      folder = folderOf(page);
-    });
-
-    afterAll(() => rmSync(folder, { recursive: true, force: true }));
-
-    it.each(examples.map((example) => [example.main.at, example] as const))(
-      'do what it says: %s',
-      { timeout: 120_000 },
-      async (_, example) => {
-        const server = { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace };
-        const { said, gave } = compared(example, await shell(example.main.text, folder, server));
-        expect(gave).toEqual(said);
-      },
-    );
-  });
+  describePages(found, { TEMPORAL_ADDRESS: address, TEMPORAL_NAMESPACE: namespace });
 });

@@ -1,0 +1,29 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Example } from './markdown.ts';
+import { compared, folderOf, shell } from './shell.ts';
+
+/** Runs the commands of each page in order, in one folder, so that a command may go on with an earlier one's runs. */
+export function describePages(
+  found: readonly { page: string; examples: readonly Example[] }[],
+  more?: { [name: string]: string },
+): void {
+  describe.each(found)('$page', ({ page, examples }) => {
+    let folder = '';
+
+    beforeAll(() => {
+      folder = folderOf(page);
+    });
+
+    afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+    it.each(examples.map((example) => [example.main.at, example] as const))(
+      'do what it says: %s',
+      { timeout: 120_000 },
+      async (_, example) => {
+        const { said, gave } = compared(example, await shell(example.main.text, folder, more));
+        expect(gave).toEqual(said);
+      },
+    );
+  });
+}
