@@ -3,7 +3,7 @@ import type { Limits } from './limits.ts';
 import { failure, type SandboxFailure } from './outcome.ts';
 
 interface JobBase {
-  /** Jobs of one run share an isolate (with the isolation `run`), until `release(runId)`. */
+  /** Jobs of one run share an isolate (where `share` is `run`), until `release(runId)`. */
   readonly runId: string;
   /** Jobs of different tenants never share a process; default `default`. */
   readonly tenant?: string;

@@ -17,7 +17,7 @@ export interface SandboxOptions {
   /** Processes that are kept when idle; default 0. None is started before the first job. */
   readonly minProcesses?: number;
   /** Which jobs share an isolate, each in a context of its own; default `run`. */
-  readonly isolation?: 'run' | 'tenant' | 'isolate';
+  readonly share?: 'run' | 'tenant' | 'isolate';
   readonly limits?: Partial<Limits>;
   /** Where user code may connect to; default: public addresses. */
   readonly egress?: EgressPolicy;
@@ -44,7 +44,6 @@ const DEFAULTS = {
   queueTimeoutMs: 30_000,
   maxQueued: 10_000,
   maxQueuedPerTenant: 2_000,
-  jit: false,
   pipeline: 4,
   maxJobsPerProcess: 64,
 };
@@ -70,7 +69,6 @@ export function resolveOptions(options: SandboxOptions) {
   }
   return {
     ...numbers,
-    jit: options.jit ?? DEFAULTS.jit,
     recycle: { jobs: 20_000, ageMs: 600_000, rssMiB: 512, ...options.recycle },
     execPath: options.execPath ?? process.execPath,
   };

@@ -7,6 +7,7 @@ import { resolveOptions, type SandboxOptions } from './options.ts';
 import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
 import { Job } from './pool/job.ts';
 import { Pool } from './pool/pool.ts';
+import { javascriptProgram } from './programs.ts';
 
 /** Counts since the start, and the state now. */
 export interface SandboxStats {
@@ -15,7 +16,8 @@ export interface SandboxStats {
   readonly running: number;
   /** Jobs ended, by `OK` or the code of their failure. */
   readonly totals: Readonly<Record<string, number>>;
-  readonly isolation: 'run' | 'tenant' | 'isolate';
+  /** Which jobs share an isolate. */
+  readonly share: 'run' | 'tenant' | 'isolate';
 }
 
 /** Runs untrusted JavaScript in child processes, within limits. */
@@ -63,15 +65,16 @@ function submit<T>(pool: Pool, { job, mode, limits, args, read }: Request<T>): P
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const resolved = resolveOptions(options);
-  const isolation = options.isolation ?? 'run';
+  const share = options.share ?? 'run';
   const base = resolveLimits(options.limits);
   const egress = createEgress(options.egress);
   const totals: Record<string, number> = { __proto__: null } as never;
   const send = options.fetch ?? ((request) => egress.fetch(request));
   const pool = new Pool({
     ...resolved,
+    program: () => javascriptProgram(options.jit ?? false),
     memoryMiB: base.memoryMiB,
-    keyOf: (job) => (isolation === 'run' ? `run/${job.runId}` : isolation === 'tenant' ? 'tenant' : ''),
+    keyOf: (job) => (share === 'run' ? `run/${job.runId}` : share === 'tenant' ? 'tenant' : ''),
     call: (job, call) => answerCall(job, call, send),
   });
 
@@ -104,7 +107,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       return { ok: true, ...answer.value, ...answer.usage };
     },
     release: (runId) => pool.release(`run/${runId}`),
-    stats: () => ({ ...pool.counts, totals: { ...totals }, isolation }),
+    stats: () => ({ ...pool.counts, totals: { ...totals }, share }),
     async close() {
       await pool.close();
       await egress.close();

@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { createSandbox, type SandboxOptions } from '../index.ts';
 
-const modes: SandboxOptions['isolation'][] = ['run', 'tenant', 'isolate'];
+const modes: SandboxOptions['share'][] = ['run', 'tenant', 'isolate'];
 
-describe.each(modes)('with the isolation %s', (isolation) => {
-  const sandbox = createSandbox({ maxProcesses: 1, isolation: isolation ?? 'run' });
+describe.each(modes)('sharing by %s', (share) => {
+  const sandbox = createSandbox({ maxProcesses: 1, share: share ?? 'run' });
   afterAll(() => sandbox.close());
 
   async function value(runId: string, code: string): Promise<unknown> {

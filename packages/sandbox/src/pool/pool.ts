@@ -1,12 +1,13 @@
 import { failure } from '../outcome.ts';
 import type { HostAnswer, HostCall, Report } from '../protocol.ts';
-import { launch, type LaunchOptions } from './launch.ts';
+import { launch, type LaunchOptions, type Program } from './launch.ts';
 import type { Ending, Job } from './job.ts';
 import { choose, isStuck, planGrowth, relieve, STUCK_MS, type Placement } from './placement.ts';
 import { FairQueue } from './queue.ts';
 import { Slot, type Assignment, type SlotEvents } from './slot.ts';
 
 export interface PoolOptions extends LaunchOptions, Placement {
+  readonly program: () => Program;
   readonly minProcesses: number;
   readonly idleMs: number;
   readonly queueTimeoutMs: number;
@@ -221,7 +222,7 @@ export class Pool implements SlotEvents {
   #start(tenant: string): boolean {
     let child;
     try {
-      child = launch(this.#options);
+      child = launch(this.#options, this.#options.program());
     } catch (error) {
       this.#failQueued(tenant, (error as Error).message);
       return false;
