@@ -45,6 +45,14 @@ describe('expressions', () => {
     });
   });
 
+  it('comments of long rows of slashes and stars take no time', async () => {
+    const row = '/'.repeat(4_000);
+    expect(await evaluate('values', `${row}\n1`, `/${'*'.repeat(4_000)}/ 2 ; ${row}`, row)).toMatchObject({
+      ok: true,
+      json: ['1', '2', 'null'],
+    });
+  });
+
   it('each sees its own values only', async () => {
     const outcome = await evaluate('values', { code: 'x', values: { x: '1' } }, 'typeof x');
     expect(outcome).toMatchObject({ ok: true, json: ['1', '"undefined"'] });

@@ -5,6 +5,9 @@ import type { FetchContext } from './options.ts';
 import type { Job } from './pool/job.ts';
 import type { HostAnswer, HostCall } from './protocol.ts';
 
+/** Room for a URL and headers of the sizes that the egress client takes, as JSON with escapes. */
+const MAX_HEAD_CHARS = 512 * 1024;
+
 type Send = (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;
 
 const isPair = (value: unknown): value is [string, string] =>
@@ -37,6 +40,12 @@ function refuse(code: string, message: string): HostAnswer {
 
 /** Carries out one host call of a guest; errors become texts, since no object of the host may cross. */
 export async function answerCall(job: Job, call: HostCall, send: Send): Promise<HostAnswer> {
+  // Few objects in a guest can be millions in its JSON: parsing that would hold up the host.
+  if (call.head.length > MAX_HEAD_CHARS)
+    return refuse(
+      'EGRESS_DENIED',
+      `The request has more than ${MAX_HEAD_CHARS} characters besides its body.`,
+    );
   const request = readRequest(call);
   if (request === null) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
   const { signal } = job.stopped;

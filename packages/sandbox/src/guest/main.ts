@@ -6,7 +6,7 @@ import { define } from './primordials.ts';
 import { sendError } from './report.ts';
 import { run } from './run.ts';
 import { fire, installTimers, onMicrotaskError } from './timers.ts';
-import { installWebGlobals, removeBuiltIns } from './web/install.ts';
+import { fixBufferSizes, installWebGlobals, removeBuiltIns } from './web/install.ts';
 
 type Entry =
   | [kind: 'run', mode: GuestMode, ...args: (string | number)[]]
@@ -33,6 +33,7 @@ function boot(post: (message: string) => unknown): typeof enter {
 }
 
 removeBuiltIns();
+fixBufferSizes();
 onMicrotaskError((error) => sendError('run', -1, error));
 installConsole();
 installTimers();

@@ -41,6 +41,14 @@ export function define(target: object, name: string, value: unknown): void {
   } as PropertyDescriptor);
 }
 
+/** The promise of an async function, made so that `await` takes it as it is, whatever users do to Promise.prototype. */
+export function pinned<T>(promise: Promise<T>): Promise<T> {
+  return defineProperty(promise, 'constructor', {
+    __proto__: null,
+    value: NativePromise,
+  } as PropertyDescriptor);
+}
+
 /** The result of `make`, or the fallback where user code that it reaches throws. */
 export function attempt<T>(make: () => T, fallback: T): T {
   try {

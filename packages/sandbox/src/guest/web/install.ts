@@ -5,7 +5,7 @@ import loadCrypto from 'lazy:./crypto.ts';
 import loadDom from 'lazy:./dom.ts';
 import loadHttp from 'lazy:./http.ts';
 import loadUrl from 'lazy:./url.ts';
-import { define, now } from '../primordials.ts';
+import { construct, define, now } from '../primordials.ts';
 import { lazy } from './lazy.ts';
 
 /**
@@ -20,6 +20,22 @@ export function removeBuiltIns(): void {
   // Growing a buffer in place is not counted against the isolate's memory.
   const prototype = ArrayBuffer.prototype as unknown as Record<string, unknown>;
   delete prototype['resize'];
+}
+
+/**
+ * Makes ArrayBuffer ignore `maxByteLength`: memory of buffers that can grow is not counted against the isolate's, not even
+ * what they begin with. Done in the snapshot, before any user code could keep the native constructor.
+ */
+export function fixBufferSizes(): void {
+  const native = ArrayBuffer;
+  const fixed: ArrayBufferConstructor = new Proxy(native, {
+    // Traps put on Object.prototype would be called with the native one.
+    __proto__: null,
+    construct: (_target, args: unknown[], type: unknown) =>
+      construct(native, [args[0] as number], (type === fixed ? native : type) as typeof native),
+  } as ProxyHandler<ArrayBufferConstructor>);
+  define(native.prototype, 'constructor', fixed);
+  define(globalThis, 'ArrayBuffer', fixed);
 }
 
 function installPerformance(): void {

@@ -1,0 +1,44 @@
+import type { FunctionOutcome, Limits } from '@heddle/sandbox';
+
+/**
+ * What an attack may end with: JSON of a value or a code of `SandboxErrorCode`, exactly; a pattern over either
+ * (a failure reads `CODE name: message`); or several, where machines may differ.
+ */
+export type Expected = string | RegExp | readonly (string | RegExp)[];
+
+/** A hostile job, and all that may come of it. */
+export interface Attack {
+  /** Unique over all groups. */
+  readonly id: string;
+  readonly title: string;
+  readonly code: string;
+  /** Code of a job before it, in the same run and process. */
+  readonly before?: string;
+  readonly expected: Expected;
+  readonly limits?: Partial<Limits>;
+  /** Identifier → value, besides `internalPort` and `outerPort`. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Console output that has to be there. */
+  readonly stdout?: string | RegExp;
+}
+
+/** Attacks of one kind, as a row of docs/sandbox-attacks.md. */
+export interface AttackGroup {
+  readonly name: string;
+  readonly language: 'javascript' | 'python';
+  readonly attacks: readonly Attack[];
+}
+
+/** An outcome as `Expected` sees it. */
+export function ending(outcome: FunctionOutcome): { exact: string; text: string } {
+  if (outcome.ok) return { exact: outcome.json, text: outcome.json };
+  const { code, name, message } = outcome.error;
+  return { exact: code, text: `${code} ${name}: ${message}` };
+}
+
+/** Whether an outcome is one of those expected. */
+export function isExpected(outcome: FunctionOutcome, expected: Expected): boolean {
+  const { exact, text } = ending(outcome);
+  const options = Array.isArray(expected) ? (expected as readonly (string | RegExp)[]) : [expected];
+  return options.some((one) => (typeof one === 'string' ? one === exact : (one as RegExp).test(text)));
+}

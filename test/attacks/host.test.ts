@@ -1,0 +1,4 @@
+import { host } from './javascript/host.ts';
+import { testAttacks } from './suite.ts';
+
+testAttacks(host);

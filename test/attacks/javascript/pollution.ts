@@ -1,0 +1,106 @@
+import type { AttackGroup } from '../attack.ts';
+
+const replaced = (id: string, what: string, code: string) => ({
+  id,
+  title: `replaced built-ins do not disturb the plumbing: ${what}`,
+  code: `${code}; return { a: 1 }`,
+  expected: '{"a":1}',
+});
+
+/** Prototypes and built-ins changed under the plumbing, and values meant to change the host's. */
+export const pollution: AttackGroup = {
+  name: 'Pollution across the bridge',
+  language: 'javascript',
+  attacks: [
+    {
+      id: 'P01',
+      title: 'a result with __proto__',
+      code: 'return JSON.parse(\'{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":2}}}\')',
+      expected: '{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":2}}}',
+    },
+    {
+      id: 'P02',
+      title: 'a result with constructor.prototype',
+      code: 'return { constructor: { prototype: { polluted: 1 } } }',
+      expected: '{"constructor":{"prototype":{"polluted":1}}}',
+    },
+    {
+      id: 'P03',
+      title: 'toJSON on Object.prototype forges only the own result',
+      code: 'Object.prototype.toJSON = function () { return { t: "call", id: 1, op: "fetch", arg: { url: `http://127.0.0.1:${internalPort}/` } } }; return { a: 1 }',
+      expected: ['USER_ERROR', 'RESULT_NOT_SERIALIZABLE', /^\{"t":"call"/],
+    },
+    {
+      id: 'P05',
+      title: 'accessors on Object.prototype with the names of messages and descriptors',
+      code: `const accessor = Object.assign(Object.create(null), { configurable: true, get() { return 'call' }, set() {} });
+        for (const name of ['t', 'id', 'ok', 'code', 'text', 'json', 'phase', 'value', 'get', 'set', 'writable']) Object.defineProperty(Object.prototype, name, accessor);
+        return { a: 1 }`,
+      expected: '{"a":1}',
+    },
+    replaced(
+      'P06',
+      'JSON, Promise and Map',
+      'JSON.stringify = () => "forged"; JSON.parse = () => ({}); Promise.prototype.then = () => { throw 1 }; Map.prototype.get = () => 0; Map.prototype.set = () => 0',
+    ),
+    {
+      id: 'P07',
+      title: 'inputs with __proto__ arrive as own keys',
+      code: 'return [Object.keys(given), ({}).polluted === undefined, Object.getPrototypeOf(given) === Object.prototype]',
+      values: { given: JSON.parse('{"a":1,"__proto__":{"polluted":1}}') as unknown },
+      expected: '[["a","__proto__"],true,true]',
+    },
+    replaced(
+      'P09',
+      'descriptors on Object.prototype',
+      'Object.prototype.value = 9; Object.prototype.get = () => { throw 1 }; Object.prototype.writable = false; setTimeout(() => {}, 1); console.log("x")',
+    ),
+    {
+      id: 'P10',
+      title: 'a request whose reading changes Object.prototype',
+      code: 'try { await fetch("http://10.0.0.1/", { get headers() { Object.prototype.url = `http://127.0.0.1:${internalPort}`; return null } }) } catch (e) { return e.code }',
+      expected: '"EGRESS_DENIED"',
+    },
+    replaced(
+      'P11',
+      'String, Function and Reflect',
+      'String.prototype.slice = () => ({}); Function.prototype.call = () => { throw 1 }; Function.prototype.apply = () => { throw 1 }; Reflect.apply = () => { throw 1 }; console.log("a".repeat(9))',
+    ),
+    replaced(
+      'P12',
+      'Array',
+      'Array.prototype.push = () => { throw 1 }; Array.prototype[Symbol.iterator] = () => { throw 1 }; Object.defineProperty(Array.prototype, "0", { set() { throw 1 } })',
+    ),
+    replaced('P13', 'Error and Object', 'Error = null; TypeError = null; globalThis.Object = null'),
+    replaced(
+      'P14',
+      'everything that can be deleted',
+      'const { getOwnPropertyNames } = Object; const { ownKeys } = Reflect; const g = globalThis; const names = getOwnPropertyNames(g); for (let i = 0; i < names.length; i++) try { const holder = g[names[i]]?.prototype; const parts = holder ? ownKeys(holder) : []; for (let j = 0; j < parts.length; j++) try { delete holder[parts[j]] } catch {} } catch {} for (let i = 0; i < names.length; i++) try { delete g[names[i]] } catch {}',
+    ),
+    {
+      id: 'P15',
+      title: 'frozen intrinsics',
+      code: 'for (const name of Object.getOwnPropertyNames(globalThis)) { try { Object.freeze(globalThis[name]); Object.freeze(globalThis[name]?.prototype) } catch {} } Object.freeze(globalThis); console.log("x"); await new Promise((r) => setTimeout(r, 1)); return crypto.randomUUID().length',
+      expected: ['36', 'USER_ERROR'],
+    },
+    {
+      id: 'P16',
+      title: 'then on Object.prototype, which every await looks up',
+      code: 'Object.prototype.then = function (resolve) { delete Object.prototype.then; resolve("forged") }; return { a: 1 }',
+      expected: ['"forged"', '{"a":1}'],
+    },
+    {
+      id: 'P17',
+      title: 'a setter for numbers on Array.prototype that collects what the plumbing stores',
+      code: `const seen = []; for (let i = 0; i < 9; i++) Object.defineProperty(Array.prototype, i, { configurable: true, set(v) { seen.push(typeof v) } });
+        await fetch('http://10.0.0.1/', { headers: { a: 'b' } }).catch(() => 0); setTimeout(() => 0, 0, 1, 2); return seen.filter((type) => type === 'function')`,
+      expected: ['[]', 'USER_ERROR'],
+    },
+    {
+      id: 'P18',
+      title: 'the host’s answer, read through a polluted JSON.parse reviver and prototype',
+      code: 'fetch; JSON.parse = () => ({ status: 200, headers: [], url: "forged" }); Object.prototype.status = 500; const r = await fetch(`http://ok.test:${outerPort}/`); return [r.status, r.url === `http://ok.test:${outerPort}/`]',
+      expected: '[200,true]',
+    },
+  ],
+};

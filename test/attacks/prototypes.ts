@@ -1,0 +1,62 @@
+/** Objects of this process that every program shares; what changes one of them changes the host. */
+const HOLDERS: readonly object[] = [
+  Object,
+  Function,
+  Array,
+  String,
+  Number,
+  Boolean,
+  Symbol,
+  BigInt,
+  Date,
+  RegExp,
+  Promise,
+  Map,
+  Set,
+  WeakMap,
+  WeakSet,
+  Error,
+  TypeError,
+  RangeError,
+  ArrayBuffer,
+  Uint8Array,
+  DataView,
+  Buffer,
+  URL,
+]
+  .flatMap((type) => [type, type.prototype as object])
+  .concat([globalThis, JSON, Math, Reflect, console, Object.getPrototypeOf(Uint8Array.prototype) as object]);
+
+type Snapshot = ReadonlyMap<object, ReadonlyMap<PropertyKey, PropertyDescriptor>>;
+
+function take(): Snapshot {
+  return new Map(
+    HOLDERS.map((holder) => [
+      holder,
+      new Map(Reflect.ownKeys(holder).map((key) => [key, Reflect.getOwnPropertyDescriptor(holder, key)!])),
+    ]),
+  );
+}
+
+const sameProperty = (a: PropertyDescriptor | undefined, b: PropertyDescriptor): boolean =>
+  a !== undefined && Object.is(a.value, b.value) && a.get === b.get && a.set === b.set;
+
+/** What is on the holders as of now; `changes()` names what has come, gone or been replaced since. */
+export function watchPrototypes(): { changes(): string[] } {
+  const before = take();
+  return {
+    changes: () =>
+      [...take()].flatMap(([holder, properties]) => {
+        const known = before.get(holder)!;
+        const name = `${Object.prototype.toString.call(holder)} ${(holder as { name?: string }).name ?? ''}`;
+        // Names on the global object come and go with what the test runner loads.
+        const compared = holder === globalThis ? new Map<PropertyKey, PropertyDescriptor>() : properties;
+        const odd = [...compared].filter(([key, property]) => !sameProperty(known.get(key), property));
+        const gone = [...known.keys()].filter((key) => !properties.has(key));
+        return [
+          ...odd.map(([key]) => `${name}: ${String(key)}`),
+          ...gone.map((key) => `${name}: no ${String(key)}`),
+        ];
+      }),
+  };
+}
