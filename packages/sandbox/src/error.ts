@@ -1,5 +1,14 @@
 /** Faults of the caller, thrown; faults of user code are outcomes (`SandboxFailure`) and never thrown. */
-export type SandboxFaultCode = 'INVALID_OPTION' | 'INVALID_JOB' | 'NOT_BUILT';
+export type SandboxFaultCode =
+  | 'INVALID_OPTION'
+  | 'INVALID_JOB'
+  | 'NOT_BUILT'
+  /** No user id is left for another process. */
+  | 'SLOTS_EXHAUSTED'
+  /** Sources of images say so of the image that a job names; the sandbox makes failures of the job of them. */
+  | 'IMAGE_NOT_FOUND'
+  | 'IMAGE_NOT_READY'
+  | 'IMAGE_FAILED';
 
 const BRAND = Symbol.for('heddle.SandboxError');
 

@@ -1,0 +1,99 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, renameSync } from 'node:fs';
+import { chmod, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { ImageError } from './error.ts';
+import type { Records } from './records.ts';
+import type { ImageBlob } from './source.ts';
+import { digestFile, digestTree } from './tree.ts';
+
+/** Makes what was written to a file or folder last. */
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The content-addressed store: files and folders by their SHA-256, written once and never changed. */
+export class Blobs {
+  readonly #folder: string;
+  readonly #records: Records;
+  readonly #now: () => number;
+  /** Digests that this process has checked. */
+  readonly #verified = new Set<string>();
+
+  constructor(folder: string, records: Records, now: () => number) {
+    this.#folder = folder;
+    this.#records = records;
+    this.#now = now;
+  }
+
+  path(sha256: string): string {
+    return join(this.#folder, 'blobs', sha256.slice(0, 2), sha256);
+  }
+
+  /** Takes a file or folder over: it is moved. `source` is a name under which it is found again. */
+  async take(path: string, source: string | null = null): Promise<ImageBlob> {
+    const isFolder = (await lstat(path)).isDirectory();
+    if (!isFolder) {
+      await chmod(path, 0o444);
+      await flush(path);
+    }
+    const { sha256, size } = isFolder ? await digestTree(path) : await digestFile(path);
+    const target = this.path(sha256);
+    await mkdir(dirname(target), { recursive: true });
+    // What is there and broken is set aside, so that the sound one can take its place.
+    if (existsSync(target) && !(await this.#isSound(target, sha256)))
+      await rename(target, join(dirname(path), `broken-${randomUUID()}`));
+    this.#records.atomically(() => {
+      this.#records.change(
+        `INSERT INTO blobs (sha256, source, added_at) VALUES (?, ?, ?)
+         ON CONFLICT (sha256) DO UPDATE SET added_at = excluded.added_at, source = coalesce(excluded.source, source)`,
+        sha256,
+        source,
+        this.#now(),
+      );
+      // In the same transaction as the row: nobody collects in between.
+      if (!existsSync(target)) renameSync(path, target);
+    });
+    await flush(dirname(target));
+    await rm(path, { recursive: true, force: true });
+    return { path: target, sha256, size };
+  }
+
+  /** The blob that was taken from a source earlier, checked. */
+  async find(source: string): Promise<ImageBlob | null> {
+    const row = this.#records.one('SELECT sha256 FROM blobs WHERE source = ?', source);
+    if (row === undefined) return null;
+    const sha256 = row['sha256'] as string;
+    const target = this.path(sha256);
+    if (!existsSync(target) || !(await this.#isSound(target, sha256))) return null;
+    this.#records.change('UPDATE blobs SET added_at = ? WHERE sha256 = ?', this.#now(), sha256);
+    return { path: target, sha256, size: (await lstat(target)).size };
+  }
+
+  /** Checks, once per process, that a blob is what its name says. Throws ImageError integrity_error. */
+  async verify(name: string, { sha256 }: ImageBlob): Promise<void> {
+    if (this.#verified.has(sha256)) return;
+    const target = this.path(sha256);
+    if (!existsSync(target))
+      throw new ImageError(
+        'integrity_error',
+        `The file ${name} of the image (${sha256}) is missing from the store.`,
+      );
+    if (!(await this.#isSound(target, sha256)))
+      throw new ImageError(
+        'integrity_error',
+        `The file ${name} of the image is not what was stored: its digest is not ${sha256}. Build the image again.`,
+      );
+    this.#verified.add(sha256);
+  }
+
+  async #isSound(path: string, sha256: string): Promise<boolean> {
+    const isFolder = (await lstat(path)).isDirectory();
+    return (isFolder ? await digestTree(path) : await digestFile(path)).sha256 === sha256;
+  }
+}

@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Blobs } from './blobs.ts';
+import type { Assembled, BuildContext, ImageBuilder, ImageSpec, Lock, Registries } from './builder.ts';
+import { ImageError, isImageError } from './error.ts';
+import type { Fetcher } from './fetcher.ts';
+import { imageKey, lockHash } from './keys.ts';
+import { BuildLog, secretsOf } from './log.ts';
+import type { Manifest } from './manifest.ts';
+
+/** What is built, by whom. */
+export interface Order {
+  readonly spec: ImageSpec;
+  readonly builder: ImageBuilder;
+  readonly runtimeKey: string;
+  /** The lock of an earlier image: nothing is resolved anew. */
+  readonly lock: Lock | null;
+}
+
+/** What builds have in common. */
+export interface Workshop {
+  readonly folder: string;
+  readonly blobs: Blobs;
+  readonly fetcher: Fetcher;
+  readonly registries: Registries;
+  readonly now: () => number;
+}
+
+export interface Built {
+  readonly manifest: Manifest;
+  readonly lock: Lock;
+}
+
+/** A build that gave no image. */
+export interface BuildFailure {
+  readonly code: ImageError['code'];
+  readonly message: string;
+  readonly detail: string;
+}
+
+const LARGEST_BYTES = 1024 * 2 ** 20;
+
+async function publish(order: Order, lock: Lock, assembled: Assembled, blobs: Blobs): Promise<Manifest> {
+  const taken: Record<string, { sha256: string; size: number }> = {};
+  let bytes = 0;
+  for (const [name, path] of Object.entries(assembled.blobs)) {
+    const { sha256, size } = await blobs.take(path);
+    taken[name] = { sha256, size };
+    bytes += size;
+  }
+  if (bytes > LARGEST_BYTES)
+    throw new ImageError(
+      'image_too_large',
+      `The image has ${Math.ceil(bytes / 2 ** 20)} MiB; 1024 are allowed.`,
+    );
+  const hash = lockHash(lock);
+  return {
+    format: 1,
+    id: imageKey(hash, order.runtimeKey, order.spec),
+    language: order.spec.language,
+    runtime: order.builder.runtime,
+    lockHash: hash,
+    runtimeKey: order.runtimeKey,
+    blobs: taken,
+    features: assembled.features,
+    warnings: assembled.warnings,
+    tools: assembled.tools,
+  };
+}
+
+/** The failure in words that can be shown: no tokens, no paths. */
+function explain(error: unknown, signal: AbortSignal, log: BuildLog): BuildFailure {
+  const detail = log.tail();
+  const reason: unknown = signal.aborted ? signal.reason : error;
+  if (isImageError(reason)) return { code: reason.code, message: log.redact(reason.message), detail };
+  const said = reason instanceof Error ? reason.message : String(reason);
+  return {
+    code: 'provider_error',
+    message: `The build broke off through no fault of the packages: ${log.redact(said).slice(0, 500)}`,
+    detail,
+  };
+}
+
+/**
+ * Builds one image: resolves, assembles, puts its files into the store. Never throws; a build that was aborted fails with
+ * the signal's reason.
+ */
+export async function buildImage(
+  order: Order,
+  workshop: Workshop,
+  signal: AbortSignal,
+  progress: (step: string) => void,
+): Promise<Built | BuildFailure> {
+  const { blobs, fetcher, registries, now } = workshop;
+  const workFolder = join(workshop.folder, 'work', `${now()}-${randomUUID()}`);
+  const log = new BuildLog(secretsOf(registries), [workFolder, workshop.folder]);
+  const context: BuildContext = {
+    workFolder,
+    registries,
+    signal,
+    log: (line) => log.add(line),
+    progress,
+    fetchVerified: (url, digest, options) =>
+      fetcher.verified({ url, digest, workFolder }, options, blobs, signal),
+    fetchPage: (url, options) => fetcher.page(url, options, signal),
+  };
+  try {
+    await mkdir(workFolder, { recursive: true, mode: 0o700 });
+    if (order.lock === null) progress('resolving');
+    const lock = order.lock ?? (await order.builder.resolve(order.spec, context));
+    signal.throwIfAborted();
+    progress('assembling');
+    const assembled = await order.builder.assemble(lock, order.spec, context);
+    signal.throwIfAborted();
+    progress('publishing');
+    return { manifest: await publish(order, lock, assembled, blobs), lock };
+  } catch (error) {
+    return explain(error, signal, log);
+  } finally {
+    await rm(workFolder, { recursive: true, force: true });
+  }
+}

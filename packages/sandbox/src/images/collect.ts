@@ -1,0 +1,78 @@
+import { rmSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Blobs } from './blobs.ts';
+import type { Manifest } from './manifest.ts';
+import type { Records } from './records.ts';
+
+/** How long what nobody needs is kept, in milliseconds. */
+export const GRACE_MS = 24 * 3_600_000;
+
+/** What a collection removed. */
+export interface Collected {
+  readonly images: number;
+  readonly blobs: number;
+}
+
+/** Forgets builds for runtimes that are no more, and images that neither a spec nor a lease has named for a day. */
+function collectImages(records: Records, runtimeKeys: readonly string[], nowMs: number): number {
+  const current = JSON.stringify(runtimeKeys);
+  records.change('DELETE FROM leases WHERE until <= ?', nowMs);
+  records.change(
+    `DELETE FROM builds WHERE used_at <= ? AND (claim IS NULL OR claim_until <= ?)
+       AND (runtime_key NOT IN (SELECT value FROM json_each(?)) OR spec_hash NOT IN (SELECT spec_hash FROM specs))`,
+    nowMs - GRACE_MS,
+    nowMs,
+    current,
+  );
+  const used = `(SELECT image_id FROM builds WHERE image_id IS NOT NULL AND spec_hash IN (SELECT spec_hash FROM specs)
+                 UNION SELECT image_id FROM leases)`;
+  records.change(`UPDATE images SET unused_since = NULL WHERE id IN ${used}`);
+  records.change(
+    `UPDATE images SET unused_since = ? WHERE unused_since IS NULL AND id NOT IN ${used}`,
+    nowMs,
+  );
+  return records.change('DELETE FROM images WHERE unused_since <= ?', nowMs - GRACE_MS);
+}
+
+/** Removes files that no image has, a day after they came. */
+function collectBlobs(records: Records, blobs: Blobs, nowMs: number): number {
+  const marked = new Set<string>();
+  for (const row of records.all('SELECT manifest FROM images')) {
+    const { blobs: named } = JSON.parse(row['manifest'] as string) as Manifest;
+    for (const { sha256 } of Object.values(named)) marked.add(sha256);
+  }
+  let removed = 0;
+  for (const row of records.all('SELECT sha256 FROM blobs WHERE added_at <= ?', nowMs - GRACE_MS)) {
+    const sha256 = row['sha256'] as string;
+    if (marked.has(sha256)) continue;
+    rmSync(blobs.path(sha256), { recursive: true, force: true });
+    removed += records.change('DELETE FROM blobs WHERE sha256 = ?', sha256);
+  }
+  return removed;
+}
+
+/** Removes the folders of builds that died. */
+async function collectWork(folder: string, nowMs: number): Promise<void> {
+  const work = join(folder, 'work');
+  for (const name of await readdir(work)) {
+    const startedAtMs = Number(/^(\d+)-/.exec(name)?.[1] ?? nowMs);
+    if (startedAtMs <= nowMs - GRACE_MS) await rm(join(work, name), { recursive: true, force: true });
+  }
+}
+
+/** Mark and sweep: what specs and leases name stays, the rest goes after a day. */
+export async function collect(
+  store: { readonly folder: string; readonly records: Records; readonly blobs: Blobs },
+  runtimeKeys: readonly string[],
+  nowMs: number,
+): Promise<Collected> {
+  const { folder, records, blobs } = store;
+  // One transaction with the removal of files: a build that publishes meanwhile waits and then sees what is gone.
+  const collected = records.atomically(() => ({
+    images: collectImages(records, runtimeKeys, nowMs),
+    blobs: collectBlobs(records, blobs, nowMs),
+  }));
+  await collectWork(folder, nowMs);
+  return collected;
+}

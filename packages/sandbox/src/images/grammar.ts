@@ -1,0 +1,101 @@
+import { CLI_TOOLS } from './cli-tools.ts';
+
+/** Why an entry is refused, in order: the first that applies is told. */
+type Rule = readonly [refused: (entry: string) => boolean, reason: string];
+
+const SHELL = /[;&|`$(){}"'\\]/;
+const PYTHON =
+  /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9._-]+(?:,[A-Za-z0-9._-]+)*\])?(?:(?:===|==|!=|<=|>=|~=|<|>)[A-Za-z0-9.*+!-]+(?:,(?:===|==|!=|<=|>=|~=|<|>)[A-Za-z0-9.*+!-]+)*)?$/;
+const NPM =
+  /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*(?:@[\^~<>=]{0,2}[A-Za-z0-9.*+-]+)?$/;
+const DEBIAN = /^[a-z0-9][a-z0-9+.-]+(?::[a-z0-9-]+)?(?:=[A-Za-z0-9.+:~-]+)?$/;
+
+const flag: Rule = [(entry) => entry.startsWith('-'), 'it begins with a dash, like a flag of an installer'];
+const space: Rule = [(entry) => /\s/.test(entry), 'it contains white space'];
+
+const DEPENDENCY: readonly Rule[] = [
+  flag,
+  [
+    (entry) => entry.startsWith('git+') || entry.includes('://'),
+    'it is a URL; name a package of the registry',
+  ],
+  [
+    (entry) => /^(?:file|link|workspace|npm|portal|patch):/.test(entry),
+    'it names a file or another name of a package; name a package of the registry',
+  ],
+  space,
+  [(entry) => SHELL.test(entry), 'it contains a character that no package name has'],
+  [(entry) => /^[./~]/.test(entry), 'it is a path; name a package of the registry'],
+];
+
+const RULES = {
+  javascript: [
+    ...DEPENDENCY,
+    [
+      (entry: string) => !NPM.test(entry),
+      'it is no npm package with an optional range, such as zod or zod@^4',
+    ] as const,
+  ],
+  python: [
+    ...DEPENDENCY,
+    [
+      (entry: string) => !PYTHON.test(entry),
+      'it is no Python requirement, such as jinja2 or pydantic>=2,<3',
+    ] as const,
+  ],
+  systemPackages: [
+    flag,
+    space,
+    [
+      (entry: string) => entry.includes('://') || /^(?:file|https?|ftp):/.test(entry),
+      'it is a URL; name a Debian package',
+    ] as const,
+    [
+      (entry: string) => /[/\\]/.test(entry) || /^[.~]/.test(entry),
+      'it is a path; name a Debian package',
+    ] as const,
+    [
+      (entry: string) => !DEBIAN.test(entry),
+      'it is no Debian package, such as jq, jq:amd64 or jq=1.6-2.1',
+    ] as const,
+    [
+      (entry: string) => /(?:-|(?<!\+)\+)$/.test(entry.split(/[:=]/)[0] as string),
+      'it ends like an instruction to remove or install',
+    ] as const,
+  ],
+  cliTools: [
+    [
+      (entry: string) => !(CLI_TOOLS as readonly string[]).includes(entry),
+      'it is not in the catalogue of command-line tools',
+    ] as const,
+  ],
+} satisfies Record<string, readonly Rule[]>;
+
+/** What an entry is one of. */
+export type Grammar = keyof typeof RULES;
+
+/** Why the entry is refused, or null. */
+export function refusal(entry: string, grammar: Grammar): string | null {
+  const rules: readonly Rule[] = RULES[grammar];
+  return rules.find(([refused]) => refused(entry))?.[1] ?? null;
+}
+
+/** The name in a dependency, without range and extras; of npm with its scope. */
+export function dependencyName(entry: string, language: 'javascript' | 'python'): string {
+  if (language === 'python') return (/^[A-Za-z0-9._-]+/.exec(entry) as RegExpExecArray)[0];
+  const at = entry.indexOf('@', 1);
+  return at < 0 ? entry : entry.slice(0, at);
+}
+
+/** The range in an npm dependency; `latest` where none is given. */
+export function npmRange(entry: string): string {
+  const at = entry.indexOf('@', 1);
+  return at < 0 ? 'latest' : entry.slice(at + 1);
+}
+
+/** The entry as it is stored: Python names are folded (PEP 503). */
+export function canonicalEntry(entry: string, grammar: Grammar): string {
+  if (grammar !== 'python') return entry;
+  const name = dependencyName(entry, 'python');
+  return name.toLowerCase().replace(/[-_.]+/g, '-') + entry.slice(name.length);
+}

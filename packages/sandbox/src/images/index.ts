@@ -1,0 +1,19 @@
+/** Dependency images: built from specs, kept by content, opened by sandboxes. */
+export { createImages, SpecError, type BuildOptions, type Images, type ImagesOptions } from './images.ts';
+export type { ImageRecord } from './record.ts';
+export type { Collected } from './collect.ts';
+export type { ImageClock } from './builds.ts';
+export type { SpecIssue } from './spec.ts';
+export type {
+  Assembled,
+  BuildContext,
+  FetchOptions,
+  ImageBuilder,
+  ImageBuilders,
+  ImageSpec,
+  Lock,
+  LockEntry,
+  Registries,
+} from './builder.ts';
+export { IMAGE_ERROR_CODES, ImageError, isImageError, type ImageErrorCode } from './error.ts';
+export type { ImageBlob, ImageFeatures, ImageSource, LoadedImage } from './source.ts';

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { lstat, readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+
+/** A file's SHA-256 in hexadecimal, and its size in bytes. */
+export async function digestFile(path: string): Promise<{ sha256: string; size: number }> {
+  const hash = createHash('sha256');
+  let size = 0;
+  await pipeline(createReadStream(path), async (chunks: AsyncIterable<Buffer>) => {
+    for await (const chunk of chunks) {
+      size += chunk.length;
+      hash.update(chunk);
+    }
+  });
+  return { sha256: hash.digest('hex'), size };
+}
+
+async function* entries(root: string, inner = ''): AsyncGenerator<string> {
+  const names = (await readdir(join(root, inner))).sort();
+  for (const name of names) {
+    const path = inner === '' ? name : `${inner}/${name}`;
+    yield path;
+    const stat = await lstat(join(root, path));
+    if (stat.isDirectory()) yield* entries(root, path);
+  }
+}
+
+/** The digest of a folder: of every name, kind, mode, link and content in it. `size` counts the files' bytes. */
+export async function digestTree(root: string): Promise<{ sha256: string; size: number }> {
+  const hash = createHash('sha256');
+  let size = 0;
+  for await (const path of entries(root)) {
+    const full = join(root, path);
+    const stat = await lstat(full);
+    const mode = (stat.mode & 0o7777).toString(8);
+    let content = '';
+    if (stat.isSymbolicLink()) content = `link ${JSON.stringify(await readlink(full))}`;
+    else if (stat.isFile()) {
+      const file = await digestFile(full);
+      size += file.size;
+      content = `file ${file.sha256}`;
+    } else content = stat.isDirectory() ? 'folder' : 'other';
+    hash.update(`${JSON.stringify(path)} ${mode} ${content}\n`);
+  }
+  return { sha256: hash.digest('hex'), size };
+}

@@ -1,0 +1,30 @@
+// One of several processes that build the same image in one folder: node build-image-once.ts FOLDER LOG
+import { appendFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createImages } from '@heddle/sandbox/images';
+
+const [folder, log] = process.argv.slice(2) as [string, string];
+const images = createImages({
+  folder,
+  builders: {
+    javascript: {
+      runtime: 'isolate',
+      runtimeParts: async () => ({}),
+      async resolve() {
+        appendFileSync(log, 'resolve\n');
+        // Long enough for the others to come.
+        await sleep(1_500);
+        return { entries: [], data: null };
+      },
+      async assemble(_lock, _spec, { workFolder }) {
+        const path = join(workFolder, 'bundle');
+        writeFileSync(path, 'x');
+        return { blobs: { 'bundle.js': path }, features: { modules: [] }, warnings: [], tools: {} };
+      },
+    },
+  },
+});
+const { state, imageId } = await images.build({ language: 'javascript', dependencies: ['alpha'] });
+await images.close();
+process.stdout.write(`${state} ${imageId}\n`);

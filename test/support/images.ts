@@ -1,0 +1,56 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createImages,
+  type ImageBuilder,
+  type ImageBuilders,
+  type Images,
+  type ImagesOptions,
+} from '@heddle/sandbox/images';
+import { onTestFinished } from 'vitest';
+
+export const SPEC = { language: 'javascript', dependencies: ['alpha', 'beta@^2'] };
+
+/** A folder for images, gone after the test. */
+export function imageFolder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'images-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** A builder that writes one file, and what was asked of it. */
+export function fakeBuilder(more: Partial<ImageBuilder> = {}): ImageBuilder & { calls: string[] } {
+  const calls: string[] = [];
+  return {
+    calls,
+    runtime: 'isolate',
+    runtimeParts: async () => ({ engine: '1' }),
+    async resolve(spec) {
+      calls.push('resolve');
+      const entries = spec.dependencies.map((name) => ({ name, version: '1.0.0', digest: 'sha256:00' }));
+      return { entries, data: null };
+    },
+    async assemble(lock, spec, context) {
+      calls.push('assemble');
+      const path = join(context.workFolder, 'bundle');
+      writeFileSync(path, JSON.stringify(lock));
+      const modules = spec.dependencies;
+      return { blobs: { 'bundle.js': path }, features: { modules }, warnings: [], tools: {} };
+    },
+    ...more,
+  };
+}
+
+/** Images that are closed after the test. */
+export function openImages(builders: ImageBuilders, more: Partial<ImagesOptions> = {}): Images {
+  const made = createImages({ folder: imageFolder(), builders, ...more });
+  onTestFinished(() => made.close());
+  return made;
+}
+
+/** A clock that stands still until it is moved. */
+export function stillClock() {
+  let nowMs = 1_700_000_000_000;
+  return { now: () => nowMs, sleep: () => Promise.resolve(), pass: (ms: number) => (nowMs += ms) };
+}
