@@ -10,4 +10,8 @@ export type {
   SandboxFailure,
   Usage,
 } from './outcome.ts';
+export { probeIsolation } from './isolation/isolation.ts';
+export type { IsolationLevel } from './isolation/level.ts';
+export type { IsolationOptions } from './isolation/options.ts';
+export type { IsolationCheck, IsolationReport } from './isolation/report.ts';
 export { isSandboxError, SandboxError, type SandboxFaultCode } from './error.ts';

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import type { EgressPolicy, EgressRequest, EgressResponse } from './egress/types.ts';
 import { SandboxError } from './error.ts';
+import type { IsolationOptions } from './isolation/options.ts';
 import type { Limits } from './limits.ts';
 
 /** What a fetch of user code belongs to. */
@@ -18,6 +19,8 @@ export interface SandboxOptions {
   readonly minProcesses?: number;
   /** Which jobs share an isolate, each in a context of its own; default `run`. */
   readonly share?: 'run' | 'tenant' | 'isolate';
+  /** How far the operating system has to confine the processes, and below what no job runs. */
+  readonly isolation?: IsolationOptions;
   readonly limits?: Partial<Limits>;
   /** Where user code may connect to; default: public addresses. */
   readonly egress?: EgressPolicy;

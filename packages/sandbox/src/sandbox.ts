@@ -1,6 +1,8 @@
 import { createEgress } from './egress/egress.ts';
 import { readEnding, readExpressions, readFunction, type Answer } from './answer.ts';
 import { answerCall } from './fetch.ts';
+import { Isolation } from './isolation/isolation.ts';
+import type { IsolationLevel } from './isolation/level.ts';
 import { flatten, type ExpressionJob, type FunctionJob } from './job.ts';
 import { expressionLimits, resolveLimits } from './limits.ts';
 import { resolveOptions, type SandboxOptions } from './options.ts';
@@ -16,6 +18,8 @@ export interface SandboxStats {
   readonly running: number;
   /** Jobs ended, by `OK` or the code of their failure. */
   readonly totals: Readonly<Record<string, number>>;
+  /** What the operating system does to the processes; null before the first job, which finds it out. */
+  readonly isolation: IsolationLevel | null;
   /** Which jobs share an isolate. */
   readonly share: 'run' | 'tenant' | 'isolate';
 }
@@ -40,8 +44,12 @@ interface Request<T> extends Pick<Job, 'mode' | 'limits'> {
   readonly read: (text: string) => T | null;
 }
 
-/** Sends a job through the pool, tied to its signal. */
-function submit<T>(pool: Pool, { job, mode, limits, args, read }: Request<T>): Promise<Answer<T>> {
+/** Sends a job through the pool, tied to its signal; `refusal` says why no job may run. */
+function submit<T>(
+  pool: Pool,
+  { job, mode, limits, args, read }: Request<T>,
+  refusal: string | null,
+): Promise<Answer<T>> {
   const { runId, tenant = 'default', signal } = job;
   return new Promise((resolve) => {
     const refused = 'code' in args;
@@ -49,6 +57,7 @@ function submit<T>(pool: Pool, { job, mode, limits, args, read }: Request<T>): P
       resolve(readEnding(ending, entry, read)),
     );
     if (refused) return entry.end({ failure: args });
+    if (refusal !== null) return entry.fail('SANDBOX_UNAVAILABLE', refusal);
     if (signal?.aborted === true) return entry.fail('CANCELLED', 'The job was cancelled before it began.');
     if (signal !== undefined) {
       const cancel = (): void => pool.cancel(entry);
@@ -66,6 +75,7 @@ function submit<T>(pool: Pool, { job, mode, limits, args, read }: Request<T>): P
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const resolved = resolveOptions(options);
   const share = options.share ?? 'run';
+  const isolation = new Isolation(options.isolation, resolved.execPath);
   const base = resolveLimits(options.limits);
   const egress = createEgress(options.egress);
   const totals: Record<string, number> = { __proto__: null } as never;
@@ -73,13 +83,15 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const pool = new Pool({
     ...resolved,
     program: () => javascriptProgram(options.jit ?? false),
+    confinement: () => isolation.confinement,
     memoryMiB: base.memoryMiB,
     keyOf: (job) => (share === 'run' ? `run/${job.runId}` : share === 'tenant' ? 'tenant' : ''),
     call: (job, call) => answerCall(job, call, send),
   });
 
   const execute = async <T>(request: Request<T>): Promise<Answer<T>> => {
-    const answer = await submit(pool, request);
+    if (!isolation.isSettled) await isolation.settle();
+    const answer = await submit(pool, request, isolation.refusal);
     const code = answer.ok ? 'OK' : answer.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
     return answer;
@@ -107,7 +119,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       return { ok: true, ...answer.value, ...answer.usage };
     },
     release: (runId) => pool.release(`run/${runId}`),
-    stats: () => ({ ...pool.counts, totals: { ...totals }, share }),
+    stats: () => ({ ...pool.counts, totals: { ...totals }, isolation: isolation.level, share }),
     async close() {
       await pool.close();
       await egress.close();

@@ -35,7 +35,14 @@ async function until(holds: () => boolean): Promise<void> {
 describe('the pool', () => {
   it('starts nothing before the first job', async () => {
     const sandbox = sandboxOf();
-    expect(sandbox.stats()).toEqual({ processes: 0, queued: 0, running: 0, totals: {}, share: 'run' });
+    expect(sandbox.stats()).toEqual({
+      processes: 0,
+      queued: 0,
+      running: 0,
+      totals: {},
+      isolation: null,
+      share: 'run',
+    });
     expect(await run(sandbox, 'return 1')).toBe('1');
     expect(sandbox.stats()).toMatchObject({ processes: 1, running: 0, totals: { OK: 1 } });
   });

@@ -1,0 +1,75 @@
+import { resolve } from 'node:path';
+import { build } from 'esbuild';
+
+const options = {
+  bundle: true,
+  platform: 'browser',
+  target: 'es2024',
+  conditions: ['@heddle/source'],
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  write: false,
+  logLevel: 'warning',
+};
+
+/** Modules that exist once in a guest: a lazy module gets them as an argument. */
+const shared = {
+  name: 'shared',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\/(?:calls|link|primordials)\.ts$/ }, ({ path }) => ({
+      path: path.match(/(\w+)\.ts$/)[1],
+      namespace: 'shared',
+    }));
+    onLoad({ filter: /.*/, namespace: 'shared' }, ({ path }) => ({
+      contents: `module.exports = __shared.${path};`,
+    }));
+  },
+};
+
+/** `lazy:` imports: the module with all it imports as one function. */
+const lazy = {
+  name: 'lazy',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^lazy:/ }, ({ path, resolveDir }) => ({
+      path: resolve(resolveDir, path.slice('lazy:'.length)),
+      namespace: 'lazy',
+    }));
+    onLoad({ filter: /.*/, namespace: 'lazy' }, async ({ path }) => {
+      const module = await build({
+        ...options,
+        entryPoints: [path],
+        format: 'iife',
+        globalName: '__made',
+        plugins: [shared],
+      });
+      return { contents: `export default function (__shared) {${module.outputFiles[0].text}return __made;}` };
+    });
+  },
+};
+
+/** The text of a guest: one script with all that `entry` imports. */
+export async function bundleGuest(entry, { plugins = [], ...more } = {}) {
+  const guest = await build({
+    ...options,
+    ...more,
+    entryPoints: [entry],
+    format: 'iife',
+    plugins: [lazy, ...plugins],
+  });
+  return guest.outputFiles[0].text;
+}
+
+/** Writes a child program as one file, so that its process has to read nothing else but the addon. */
+export async function bundleProgram(entry, outfile, define) {
+  await build({
+    entryPoints: [entry],
+    outfile,
+    bundle: true,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node24',
+    define,
+    logLevel: 'warning',
+  });
+}

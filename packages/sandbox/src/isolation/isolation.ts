@@ -1,0 +1,59 @@
+import type { Confinement } from './confine.ts';
+import { isAtLeast, type IsolationLevel } from './level.ts';
+import { resolveIsolation, type IsolationOptions, type ResolvedIsolation } from './options.ts';
+import { probeOnce, type Probed } from './probe.ts';
+import type { IsolationReport } from './report.ts';
+
+/**
+ * What this host reaches, and why no more: bubblewrap, setpriv and prlimit are run, and a process that tries to break out.
+ * Done once per process and question; takes about a tenth of a second.
+ * @throws SandboxError INVALID_OPTION.
+ */
+export async function probeIsolation(
+  options: IsolationOptions & { readonly execPath?: string } = {},
+): Promise<IsolationReport> {
+  const { execPath = process.execPath, ...asked } = options;
+  return (await probeOnce(resolveIsolation(asked), execPath)).report;
+}
+
+/** The isolation of one sandbox, known once its host was probed. */
+export class Isolation {
+  readonly #asked: ResolvedIsolation;
+  readonly #execPath: string;
+  #probed: Probed | null = null;
+
+  constructor(options: IsolationOptions | undefined, execPath: string) {
+    this.#asked = resolveIsolation(options);
+    this.#execPath = execPath;
+  }
+
+  get isSettled(): boolean {
+    return this.#probed !== null;
+  }
+
+  /** Probes the host, the first time. */
+  async settle(): Promise<void> {
+    this.#probed ??= await probeOnce(this.#asked, this.#execPath);
+  }
+
+  /** The level that was reached; null before the first job. */
+  get level(): IsolationLevel | null {
+    return this.#probed?.report.level ?? null;
+  }
+
+  /** Why no job may run here, or null. */
+  get refusal(): string | null {
+    if (this.#probed === null) return null;
+    const { level, reasons } = this.#probed.report;
+    const { minimum } = this.#asked;
+    if (isAtLeast(level, minimum)) return null;
+    const why = (reasons[minimum] ?? []).join(' ');
+    return `The sandbox reaches the isolation level ${level}, and ${minimum} is the minimum. ${why}`;
+  }
+
+  /** How processes are started. */
+  get confinement(): Confinement {
+    if (this.#probed === null) throw new Error('The isolation was asked for before it was settled.');
+    return this.#probed.confinement;
+  }
+}

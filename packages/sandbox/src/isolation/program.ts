@@ -1,0 +1,14 @@
+/** What runs in a child process, and what that program needs of it; paths are real ones. */
+export interface Program {
+  /** The built child program. */
+  readonly file: string;
+  readonly args: readonly string[];
+  /** Files and folders that it may read besides its own. */
+  readonly readable: readonly string[];
+  /** Flags of Node.js and V8. */
+  readonly flags: readonly string[];
+  /** Memory that the process may write to, in MiB, where the operating system can limit it. */
+  readonly dataMiB: number;
+  /** Processor time of the whole process, in seconds; two hours by default. */
+  readonly maxCpuSeconds?: number;
+}

@@ -1,0 +1,111 @@
+import {
+  AUDIT_ARCH,
+  DECIDED,
+  FORBIDDEN_CALLS,
+  NEWEST_CALL,
+  numberOf,
+  PROCESS_CALLS,
+  SOCKET_CALLS,
+  type Architecture,
+} from './syscalls.ts';
+
+export interface FilterOptions {
+  /** The machine's architecture. */
+  readonly architecture: Architecture;
+  /** Whether processes may be started; threads always may. Default false. */
+  readonly processes?: boolean;
+  /** Whether sockets may be made; what they reach is the network namespace's affair. Default false. */
+  readonly sockets?: boolean;
+}
+
+/** One instruction of the kernel's filter machine: code, jumps if true and false, operand. */
+type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, operand: number];
+
+const LOAD = 0x20;
+const AND = 0x54;
+const IF_EQUAL = 0x15;
+const IF_GREATER = 0x25;
+const IF_AT_LEAST = 0x35;
+const IF_ANY_BIT = 0x45;
+const RETURN = 0x06;
+
+const ALLOW = 0x7fff_0000;
+const KILL_PROCESS = 0x8000_0000;
+const refuse = (errno: number): number => 0x0005_0000 | errno;
+const EPERM = 1;
+const ENOSYS = 38;
+
+/** Where the kernel puts what it knows of a call: number, architecture, then six arguments of eight bytes, low half first. */
+const CALL = 0;
+const ARCHITECTURE = 4;
+const argument = (index: number): number => 16 + 8 * index;
+
+/** Calls of the x32 interface, which nothing of ours uses, have this bit; without a check they would pass as unknown ones. */
+const X32_BIT = 0x4000_0000;
+const CLONE_THREAD = 0x0001_0000;
+/** Every `CLONE_NEW…`: a namespace of one's own would give back what the sandbox takes. */
+const CLONE_NEW = 0x7e02_0080;
+/** MAP_SHARED with MAP_ANONYMOUS: memory that RLIMIT_DATA does not count. */
+const SHARED_ANONYMOUS = 0x21;
+
+/** Refuses a `clone` that makes namespaces, or that makes a process where those are not allowed. Ends the program for this call. */
+function cloneRules(number: number, processes: boolean): Instruction[] {
+  const rules: Instruction[] = [[LOAD, 0, 0, argument(0)]];
+  if (!processes) rules.push([IF_ANY_BIT, 1, 0, CLONE_THREAD], [RETURN, 0, 0, refuse(EPERM)]);
+  rules.push([IF_ANY_BIT, 0, 1, CLONE_NEW], [RETURN, 0, 0, refuse(EPERM)], [RETURN, 0, 0, ALLOW]);
+  return [[IF_EQUAL, 0, rules.length, number], ...rules];
+}
+
+function mapRules(number: number): Instruction[] {
+  const rules: Instruction[] = [
+    [LOAD, 0, 0, argument(3)],
+    [AND, 0, 0, SHARED_ANONYMOUS],
+    [IF_EQUAL, 0, 1, SHARED_ANONYMOUS],
+    [RETURN, 0, 0, refuse(EPERM)],
+    [RETURN, 0, 0, ALLOW],
+  ];
+  return [[IF_EQUAL, 0, rules.length, number], ...rules];
+}
+
+/** The numbers that are refused whatever their arguments are. */
+function refused({ architecture, processes = false, sockets = false }: FilterOptions): number[] {
+  const tables = [FORBIDDEN_CALLS, ...(processes ? [] : [PROCESS_CALLS]), ...(sockets ? [] : [SOCKET_CALLS])];
+  const numbers = tables.flatMap((table) => Object.values(table).map((each) => numberOf(each, architecture)));
+  return numbers.filter((number) => number !== null);
+}
+
+/**
+ * The filter of system calls as the kernel takes it: classic BPF, 8 bytes each instruction.
+ * Another architecture's calls kill the process. Refused calls fail with EPERM; `clone3`, whose flags a filter cannot
+ * read, and calls newer than NEWEST_CALL fail with ENOSYS, on which the C library falls back to older ones.
+ */
+export function seccompFilter(options: FilterOptions): Buffer {
+  const { architecture, processes = false } = options;
+  const call = (name: keyof typeof DECIDED): number => numberOf(DECIDED[name], architecture) as number;
+  const numbers = refused(options);
+  const program: Instruction[] = [
+    [LOAD, 0, 0, ARCHITECTURE],
+    [IF_EQUAL, 1, 0, AUDIT_ARCH[architecture]],
+    [RETURN, 0, 0, KILL_PROCESS],
+    [LOAD, 0, 0, CALL],
+    [IF_AT_LEAST, 0, 1, X32_BIT],
+    [RETURN, 0, 0, KILL_PROCESS],
+    [IF_GREATER, 1, 0, NEWEST_CALL],
+    [IF_EQUAL, 0, 1, call('clone3')],
+    [RETURN, 0, 0, refuse(ENOSYS)],
+    ...cloneRules(call('clone'), processes),
+    // Programs that start processes may share memory with them.
+    ...(processes ? [] : mapRules(call('mmap'))),
+    ...numbers.map((number, index): Instruction => [IF_EQUAL, numbers.length - index, 0, number]),
+    [RETURN, 0, 0, ALLOW],
+    [RETURN, 0, 0, refuse(EPERM)],
+  ];
+  const bytes = Buffer.alloc(program.length * 8);
+  program.forEach(([code, ifTrue, ifFalse, operand], index) => {
+    bytes.writeUInt16LE(code, index * 8);
+    bytes.writeUInt8(ifTrue, index * 8 + 2);
+    bytes.writeUInt8(ifFalse, index * 8 + 3);
+    bytes.writeUInt32LE(operand >>> 0, index * 8 + 4);
+  });
+  return bytes;
+}
