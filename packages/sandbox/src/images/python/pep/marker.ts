@@ -1,0 +1,152 @@
+import { canonicalName } from './names.ts';
+import { isAllowed, isVersion, parseSpecifier } from './version.ts';
+
+/** An environment marker (PEP 508), parsed. */
+export type Marker = Combination | Comparison;
+
+interface Combination {
+  readonly kind: 'and' | 'or';
+  readonly left: Marker;
+  readonly right: Marker;
+}
+
+interface Comparison {
+  readonly kind: 'compare';
+  readonly operator: string;
+  readonly left: Operand;
+  readonly right: Operand;
+}
+
+interface Operand {
+  readonly kind: 'variable' | 'text';
+  readonly value: string;
+}
+
+const TOKEN =
+  /\s*(?:(\()|(\))|('[^']*'|"[^"]*")|(not\s+in\b)|(===|~=|==|!=|<=|>=|<|>)|([A-Za-z_][A-Za-z0-9_.]*))/y;
+
+const VARIABLES = new Set([
+  'os_name',
+  'sys_platform',
+  'platform_machine',
+  'platform_python_implementation',
+  'platform_release',
+  'platform_system',
+  'platform_version',
+  'python_version',
+  'python_full_version',
+  'implementation_name',
+  'implementation_version',
+  'extra',
+]);
+
+/** Old spellings that files on PyPI still have. */
+const OLD_NAMES: Readonly<Record<string, string>> = {
+  'os.name': 'os_name',
+  'sys.platform': 'sys_platform',
+  'platform.machine': 'platform_machine',
+  'platform.version': 'platform_version',
+  'platform.python_implementation': 'platform_python_implementation',
+  python_implementation: 'platform_python_implementation',
+};
+
+const COMPARISONS = new Set(['===', '~=', '==', '!=', '<=', '>=', '<', '>', 'in', 'not in']);
+
+/** The marker, or undefined when the text is none. */
+export function parseMarker(text: string): Marker | undefined {
+  const tokens = tokensOf(text);
+  if (!tokens) return undefined;
+  const parser = new Parser(tokens);
+  const marker = parser.either();
+  return parser.isAtEnd() ? marker : undefined;
+}
+
+function tokensOf(text: string): string[] | undefined {
+  const tokens: string[] = [];
+  let at = 0;
+  while (at < text.trimEnd().length) {
+    TOKEN.lastIndex = at;
+    const found = TOKEN.exec(text);
+    if (!found) return undefined;
+    tokens.push(found[0].trim().replace(/^not\s+in$/, 'not in'));
+    at = TOKEN.lastIndex;
+  }
+  return tokens;
+}
+
+class Parser {
+  readonly #tokens: readonly string[];
+  #at = 0;
+
+  constructor(tokens: readonly string[]) {
+    this.#tokens = tokens;
+  }
+
+  isAtEnd(): boolean {
+    return this.#at === this.#tokens.length;
+  }
+
+  either(): Marker | undefined {
+    return this.#chain('or', () => this.#chain('and', () => this.#atom()));
+  }
+
+  #chain(kind: 'and' | 'or', part: () => Marker | undefined): Marker | undefined {
+    let left = part();
+    while (left && this.#tokens[this.#at] === kind) {
+      this.#at += 1;
+      const right = part();
+      left = right && { kind, left, right };
+    }
+    return left;
+  }
+
+  #atom(): Marker | undefined {
+    if (this.#tokens[this.#at] === '(') {
+      this.#at += 1;
+      const inner = this.either();
+      return this.#next() === ')' ? inner : undefined;
+    }
+    const left = operandOf(this.#next());
+    const operator = this.#next();
+    const right = operandOf(this.#next());
+    if (!left || !right || operator === undefined || !COMPARISONS.has(operator)) return undefined;
+    return { kind: 'compare', operator, left, right };
+  }
+
+  #next(): string | undefined {
+    const token = this.#tokens[this.#at];
+    this.#at += 1;
+    return token;
+  }
+}
+
+function operandOf(token: string | undefined): Operand | undefined {
+  if (token === undefined) return undefined;
+  if (/^['"]/.test(token)) return { kind: 'text', value: token.slice(1, -1) };
+  const name = OLD_NAMES[token] ?? token;
+  return VARIABLES.has(name) ? { kind: 'variable', value: name } : undefined;
+}
+
+/** Whether the marker holds for the values of its variables; a variable without a value is an empty text. */
+export function isMet(marker: Marker, values: Readonly<Record<string, string>>): boolean {
+  if (marker.kind !== 'compare') {
+    const left = isMet(marker.left, values);
+    return marker.kind === 'and' ? left && isMet(marker.right, values) : left || isMet(marker.right, values);
+  }
+  const { left, right } = marker;
+  const isExtra = [left, right].some(({ kind, value }) => kind === 'variable' && value === 'extra');
+  const read = ({ kind, value }: Operand): string => {
+    const text = kind === 'text' ? value : (values[value] ?? '');
+    return isExtra ? canonicalName(text) : text;
+  };
+  return compareTexts(read(left), marker.operator, read(right));
+}
+
+/** Versions are compared as such where both sides are one; other texts are equal or not, and have no order. */
+function compareTexts(left: string, operator: string, right: string): boolean {
+  if (operator === 'in') return right.includes(left);
+  if (operator === 'not in') return !right.includes(left);
+  const specifier = isVersion(left) ? parseSpecifier(operator + right) : undefined;
+  if (specifier) return isAllowed(left, specifier);
+  return operator === '!=' ? left !== right : operator.startsWith('==') && left === right;
+}

@@ -1,0 +1,42 @@
+import { type Marker, parseMarker } from './marker.ts';
+import { canonicalName } from './names.ts';
+import { parseSpecifier, type Specifier } from './version.ts';
+
+/** A requirement (PEP 508): what a distribution or an author asks for. */
+export interface Requirement {
+  /** As it was written, for messages. */
+  readonly text: string;
+  /** Canonical. */
+  readonly name: string;
+  /** Canonical, sorted. */
+  readonly extras: readonly string[];
+  readonly specifier: Specifier;
+  readonly marker?: Marker;
+  /** `name @ URL`: never installed. */
+  readonly url?: string;
+}
+
+const REQUIREMENT =
+  /^\s*([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)\s*(?:\[([^\]]*)\])?\s*(?:@\s*(\S+)|\(([^)]*)\)|([^;]*))?\s*(?:;(.*))?$/s;
+
+const EXTRA = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
+
+/** The requirement, or undefined when the text is none. */
+export function parseRequirement(text: string): Requirement | undefined {
+  const [, name, extrasText, url, inParentheses, bare, markerText] = REQUIREMENT.exec(text) ?? [];
+  if (name === undefined) return undefined;
+  const extras = parseExtras(extrasText);
+  const specifier = parseSpecifier((inParentheses ?? bare ?? '').trim());
+  const marker = markerText === undefined ? 'none' : parseMarker(markerText);
+  if (!extras || !specifier || !marker) return undefined;
+  const base = { text: text.trim(), name: canonicalName(name), extras, specifier };
+  return { ...base, ...(marker !== 'none' && { marker }), ...(url !== undefined && { url }) };
+}
+
+function parseExtras(text: string | undefined): string[] | undefined {
+  if (text === undefined || text.trim() === '') return [];
+  const extras = text.split(',').map((extra) => extra.trim());
+  return extras.every((extra) => EXTRA.test(extra))
+    ? [...new Set(extras.map(canonicalName))].sort()
+    : undefined;
+}

@@ -1,0 +1,49 @@
+/** The interpreter that images are for, in the words of environment markers (PEP 508) and of wheel tags (PEP 425). */
+export interface Target {
+  /** The values of environment markers, without `extra`. */
+  readonly markers: Readonly<Record<string, string>>;
+  /** `python-abi-platform`, the best first. */
+  readonly tags: readonly string[];
+}
+
+/** What a Pyodide distribution says of itself at the head of its lock. */
+export interface Distribution {
+  /** Such as `3.14.2`. */
+  readonly python: string;
+  /** Such as `2026_0`. */
+  readonly abiVersion: string;
+  /** Such as `emscripten_5_0_3`. */
+  readonly platform: string;
+}
+
+/** The target of a Pyodide distribution. */
+export function targetOf({ python, abiVersion, platform }: Distribution): Target {
+  const [major = '3', minor = '0'] = python.split('.');
+  return {
+    markers: {
+      os_name: 'posix',
+      sys_platform: 'emscripten',
+      platform_machine: 'wasm32',
+      platform_python_implementation: 'CPython',
+      platform_release: platform.replace(/^emscripten_/, '').replaceAll('_', '.'),
+      platform_system: 'Emscripten',
+      platform_version: '#1',
+      python_version: `${major}.${minor}`,
+      python_full_version: python,
+      implementation_name: 'cpython',
+      implementation_version: python,
+    },
+    tags: tagsOf(Number(minor), `pyemscripten_${abiVersion}_wasm32`),
+  };
+}
+
+/** The order of PEP 425 for CPython 3.x: own ABI, stable ABI of this and older versions, then pure ones. */
+function tagsOf(minor: number, platform: string): string[] {
+  const older = Array.from({ length: minor - 1 }, (_, back) => minor - back);
+  const tags = [`cp3${minor}-cp3${minor}-${platform}`];
+  for (const version of older) tags.push(`cp3${version}-abi3-${platform}`);
+  tags.push(`cp3${minor}-none-${platform}`, `py3${minor}-none-${platform}`, `py3-none-${platform}`);
+  tags.push(`cp3${minor}-none-any`, `py3${minor}-none-any`, 'py3-none-any');
+  for (const version of older.slice(1)) tags.push(`py3${version}-none-any`);
+  return tags;
+}

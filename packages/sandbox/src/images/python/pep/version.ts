@@ -1,0 +1,159 @@
+import { compare, explain, type Pep440Version } from '@renovatebot/pep440';
+
+/** A clause of a version specifier: `>=1.2`, `==1.*`, `===anything`. */
+interface Clause {
+  readonly operator: string;
+  readonly text: string;
+  /** Absent for `===`, which compares text. */
+  readonly version?: Pep440Version;
+  /** Whether the version ended in `.*`. */
+  readonly prefix: boolean;
+}
+
+/** A version specifier (PEP 440), parsed: all its clauses have to hold. */
+export interface Specifier {
+  readonly text: string;
+  readonly clauses: readonly Clause[];
+}
+
+const CLAUSE = /^(===|~=|==|!=|<=|>=|<|>)\s*([^\s,;()]+)$/;
+
+/** The specifier, or undefined when the text is none. An empty text allows every version. */
+export function parseSpecifier(text: string): Specifier | undefined {
+  const parts = text.split(',').map((part) => part.trim());
+  if (parts.length === 1 && parts[0] === '') return { text: '', clauses: [] };
+  // A trailing comma is legal, and seen in the wild.
+  if (parts.at(-1) === '') parts.pop();
+  const clauses = parts.map(parseClause);
+  if (clauses.some((clause) => clause === undefined)) return undefined;
+  const sound = clauses.filter((clause) => clause !== undefined);
+  return { text: sound.map(({ operator, text: version }) => operator + version).join(','), clauses: sound };
+}
+
+function parseClause(part: string): Clause | undefined {
+  const [, operator, text] = CLAUSE.exec(part) ?? [];
+  if (operator === undefined || text === undefined) return undefined;
+  if (operator === '===') return { operator, text, prefix: false };
+  const prefix = text.endsWith('.*');
+  const version = explain(prefix ? text.slice(0, -2) : text);
+  if (!version || !isLegal(operator, prefix, version)) return undefined;
+  return { operator, text, version, prefix };
+}
+
+function isLegal(operator: string, prefix: boolean, version: Pep440Version): boolean {
+  const equality = operator === '==' || operator === '!=';
+  if (prefix && (!equality || !isPlain(version))) return false;
+  if (version.local !== null && !equality) return false;
+  return operator !== '~=' || version.release.length > 1;
+}
+
+/** Whether it is numbers only. */
+function isPlain({ is_prerelease, is_postrelease, local }: Pep440Version): boolean {
+  return !is_prerelease && !is_postrelease && local === null;
+}
+
+/**
+ * Whether the version matches every clause, pre-releases like any other: when those are wanted is the resolver's decision.
+ * Follows PEP 440 to the letter; versions are parsed and ordered by @renovatebot/pep440.
+ */
+export function isAllowed(version: string, specifier: Specifier): boolean {
+  if (specifier.clauses.length === 0) return true;
+  const candidate = explain(version);
+  return specifier.clauses.every((clause) => holds(version, candidate, clause));
+}
+
+/** Whether a clause names a pre-release, which is how a requirement asks for them. */
+export function wantsPreReleases(specifier: Specifier): boolean {
+  return specifier.clauses.some(
+    ({ operator, version, text }) =>
+      operator !== '!=' && operator !== '<' && (version ?? explain(text))?.is_prerelease === true,
+  );
+}
+
+/** Whether a clause pins exactly this version, which is how a requirement asks for one that was yanked (PEP 592). */
+export function pins(specifier: Specifier, version: string): boolean {
+  return specifier.clauses.some(
+    (clause) =>
+      (clause.operator === '===' || (clause.operator === '==' && !clause.prefix)) &&
+      holds(version, explain(version), clause),
+  );
+}
+
+function holds(text: string, candidate: Pep440Version | null, clause: Clause): boolean {
+  if (clause.operator === '===') return text.toLowerCase() === clause.text.toLowerCase();
+  const { version } = clause;
+  if (!candidate || !version) return false;
+  if (clause.prefix) return sameSeries(candidate, version) === (clause.operator === '==');
+  switch (clause.operator) {
+    case '==':
+      return equals(candidate, version);
+    case '!=':
+      return !equals(candidate, version);
+    case '<=':
+      return compare(candidate.public, version.public) <= 0;
+    case '>=':
+      return compare(candidate.public, version.public) >= 0;
+    case '<':
+      return isBelow(candidate, version);
+    case '>':
+      return isAbove(candidate, version);
+    default:
+      return isCompatible(candidate, version);
+  }
+}
+
+/** A local label of the candidate counts only when the clause has one. */
+function equals(candidate: Pep440Version, version: Pep440Version): boolean {
+  if (compare(candidate.public, version.public) !== 0) return false;
+  return version.local === null || version.local === candidate.local;
+}
+
+/** `<V`: not a pre-release of V either, unless V is one or a post-release. */
+function isBelow(candidate: Pep440Version, version: Pep440Version): boolean {
+  if (compare(candidate.public, version.public) >= 0) return false;
+  return !isPlain(version) || !candidate.is_prerelease || !sameRelease(candidate, version);
+}
+
+/** `>V`: not a post-release of V either, unless V is one or a pre-release, and not V with a local label. */
+function isAbove(candidate: Pep440Version, version: Pep440Version): boolean {
+  if (compare(candidate.public, version.public) <= 0) return false;
+  return !isPlain(version) || !candidate.is_postrelease || !sameRelease(candidate, version);
+}
+
+/** `~=1.4.5` is `>=1.4.5,==1.4.*`. */
+function isCompatible(candidate: Pep440Version, version: Pep440Version): boolean {
+  const series = { ...version, release: version.release.slice(0, -1) };
+  return compare(candidate.public, version.public) >= 0 && sameSeries(candidate, series);
+}
+
+function sameRelease(a: Pep440Version, b: Pep440Version): boolean {
+  return compare(a.base_version, b.base_version) === 0;
+}
+
+/** `==V.*`: missing parts of the candidate count as zero. */
+function sameSeries(candidate: Pep440Version, { epoch, release }: Pep440Version): boolean {
+  return candidate.epoch === epoch && release.every((part, at) => (candidate.release[at] ?? 0) === part);
+}
+
+/** Sorts versions, the newest first; what is no version comes last. */
+export function newestFirst(a: string, b: string): number {
+  const [left, right] = [explain(a), explain(b)];
+  if (!left || !right) return Number(left === null) - Number(right === null);
+  return compare(b, a);
+}
+
+/** Whether the text is a version (PEP 440). */
+export function isVersion(text: string): boolean {
+  return explain(text) !== null;
+}
+
+/** Whether the version is an alpha, beta, candidate or development release. */
+export function isPreRelease(version: string): boolean {
+  return explain(version)?.is_prerelease ?? false;
+}
+
+/** Whether two texts are the same version, however written. */
+export function isSame(a: string, b: string): boolean {
+  const [left, right] = [explain(a), explain(b)];
+  return left && right ? compare(a, b) === 0 : a === b;
+}

@@ -1,0 +1,98 @@
+import { targetOf } from '../../../packages/sandbox/src/images/python/pep/target.ts';
+import { parseWheelName } from '../../../packages/sandbox/src/images/python/pep/wheel-name.ts';
+import {
+  type Resolution,
+  type ResolveOptions,
+  resolveRequirements,
+} from '../../../packages/sandbox/src/images/python/solve/resolution.ts';
+import type { Offer, Project, Source } from '../../../packages/sandbox/src/images/python/sources/source.ts';
+
+/** The interpreter of Pyodide 314. */
+export const target = targetOf({ python: '3.14.2', abiVersion: '2026_0', platform: 'emscripten_5_0_3' });
+
+interface Release {
+  readonly requires?: readonly string[];
+  readonly tags?: readonly string[];
+  readonly yanked?: string;
+  readonly python?: string;
+  readonly digest?: string;
+}
+
+/** Project → version → release; a list is what a release requires. */
+export type World = Readonly<Record<string, Readonly<Record<string, Release | readonly string[]>>>>;
+
+/** A source that has these releases. */
+export function source(world: World, kind: Source['kind'] = 'index'): Source {
+  const releaseOf = (name: string, version: string): Release => {
+    const release = world[name]?.[version] ?? {};
+    return Array.isArray(release) ? { requires: release } : (release as Release);
+  };
+  return {
+    kind,
+    find: (name) => {
+      const versions = world[name];
+      const wheels = Object.keys(versions ?? {}).flatMap((version) => {
+        const release = releaseOf(name, version);
+        return (release.tags ?? ['py3-none-any']).map((tags) =>
+          offer(kind, `${name.replaceAll('-', '_')}-${version}-${tags}.whl`, release),
+        );
+      });
+      const project: Project = {
+        wheels,
+        sourceOnly: Object.keys(versions ?? {}).filter(
+          (version) => releaseOf(name, version).tags?.length === 0,
+        ),
+      };
+      return Promise.resolve(versions && project);
+    },
+    metadataOf: ({ wheel }) => {
+      const { requires = [], python } = releaseOf(wheel.name, wheel.version);
+      const lines = [
+        `Name: ${wheel.name}`,
+        `Version: ${wheel.version}`,
+        ...requires.map((text) => `Requires-Dist: ${text}`),
+      ];
+      return Promise.resolve([...lines, ...(python ? [`Requires-Python: ${python}`] : [])].join('\n'));
+    },
+  };
+}
+
+function offer(
+  kind: Source['kind'],
+  filename: string,
+  { python = '', yanked, digest = 'sha256:0' }: Release,
+): Offer {
+  const wheel = parseWheelName(filename);
+  if (!wheel) throw new Error(filename);
+  const location = `https://index.test/${kind}/${filename}`;
+  return {
+    source: kind,
+    filename,
+    wheel,
+    location,
+    digest: digest || undefined,
+    size: 1,
+    requiresPython: python,
+    yanked,
+    metadata: undefined,
+  };
+}
+
+/** `name version` of everything that was chosen. */
+export async function resolve(
+  wanted: readonly string[],
+  world: World,
+  options: Partial<ResolveOptions> = {},
+): Promise<string[]> {
+  const { chosen } = await resolution(wanted, world, options);
+  return chosen.map(({ name, version }) => `${name} ${version}`);
+}
+
+/** The resolution with one index that has these releases. */
+export async function resolution(
+  wanted: readonly string[],
+  world: World,
+  options: Partial<ResolveOptions> = {},
+): Promise<Resolution> {
+  return resolveRequirements(wanted, { sources: [source(world)], target, ...options });
+}
