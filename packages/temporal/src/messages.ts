@@ -121,6 +121,8 @@ export interface ResumeMessage {
   atMs: number;
   id: string;
   chunk: Stored;
+  /** Entries of the journal in which the pause point was seen open. */
+  seq?: number;
 }
 
 export interface CancelMessage {

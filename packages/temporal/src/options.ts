@@ -49,7 +49,7 @@ export type Role = 'engine' | 'effects' | 'segments';
 export interface WorkerTuning {
   /** Default: all of them. */
   roles?: readonly Role[];
-  /** Workflows kept in memory; default from the memory that the process may use. */
+  /** Workflows kept in memory, at least 2; default from the memory that the process may use. */
   cachedWorkflows?: number;
   /** Activities at once; default 100. */
   activities?: number;

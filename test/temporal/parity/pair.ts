@@ -71,7 +71,12 @@ export class Pair {
       const script = await playLocally(this.here, run);
       if (script.racy) return false;
       at = `the run ${run.runId} on the server`;
-      const entries = await playAlong(this.there, { ...run, ...script, total: script.entries.length });
+      const entries = await playAlong(this.there, {
+        ...run,
+        ...script,
+        total: script.entries.length,
+        isThrough: (runId) => this.histories.isThrough(runId),
+      });
       const expected = await shapeOf(this.here.engine, run.runId, script.entries);
       expect(await shapeOf(this.there.engine, run.runId, entries)).toEqual(expected);
       at = 'the end of its workflow';
@@ -80,11 +85,10 @@ export class Pair {
       expect(await replayFaults(histories)).toEqual([]);
       return true;
     };
-    return within(
-      STUCK_MS,
-      compared(),
-      async () => `stuck: ${at}; ${await this.histories.shortly(run.runId)}`,
-    );
+    return within(STUCK_MS, compared()).catch(async (error: unknown) => {
+      const history = await this.histories.shortly(run.runId);
+      throw new Error(`${String(error)}; ${at}; ${history}`, { cause: error });
+    });
   }
 
   async close(): Promise<void> {
@@ -102,10 +106,10 @@ async function inMemory(): Promise<There> {
   return { engine, stores, stage, close: () => engine.close({ graceMs: 0 }) };
 }
 
-async function within<T>(ms: number, work: Promise<T>, why: () => Promise<string>): Promise<T> {
+async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const over = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => void why().then((text) => reject(new Error(text)), reject), ms);
+    timer = setTimeout(() => reject(new Error(`It is not done after ${ms} ms`)), ms);
   });
   try {
     return await Promise.race([work, over]);

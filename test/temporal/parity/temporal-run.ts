@@ -6,7 +6,10 @@ import type { Place, Step } from './local-run.ts';
 /** A run that does not come to where the script has it by then will not come there. */
 const PATIENCE_MS = 60_000;
 
-/** Runs the script; throws when the run does not come to where a step is due. */
+/**
+ * Runs the script; throws when the run does not come to where a step is due. `isThrough`: whether what has happened in
+ * the run stands. What comes in while a workflow task is under way is put before the timers that have fired in it.
+ */
 export async function playAlong(
   place: Place,
   {
@@ -15,7 +18,15 @@ export async function playAlong(
     runId,
     steps,
     total,
-  }: { plan: Plan; scenario: Scenario; runId: string; steps: readonly Step[]; total: number },
+    isThrough,
+  }: {
+    plan: Plan;
+    scenario: Scenario;
+    runId: string;
+    steps: readonly Step[];
+    total: number;
+    isThrough: (runId: string) => Promise<boolean>;
+  },
 ): Promise<Entry[]> {
   const { until } = scenario;
   const node = until === undefined ? undefined : plan.skeleton.nodes[until];
@@ -24,13 +35,17 @@ export async function playAlong(
   const refused = (error: unknown): void => void (refusal ??= { error });
   await place.engine.start({ plan }, {}, { runId, ...(node && { until: node.id }) });
   for (const step of steps) {
-    await reached(step.seq, () => step.do !== 'answer' || place.stage.calls(runId).includes(step.call), step);
+    await reached(step.seq, () => isDue(step), step);
     await act(place, runId, step, { entries: reading.entries, refused });
   }
   await reached(total, isOver, 'the end');
   await reading.more();
   place.stage.clear(runId);
   return reading.entries;
+
+  function isDue(step: Step): boolean | Promise<boolean> {
+    return step.do === 'answer' ? place.stage.calls(runId).includes(step.call) : isThrough(runId);
+  }
 
   /** The record follows the journal. */
   async function isOver(): Promise<boolean> {
@@ -48,9 +63,9 @@ export async function playAlong(
       if (refusal) throw refusal.error;
       if ((reading.entries.at(-1)?.seq ?? 0) >= seq && (await isReady())) return;
       if (performance.now() - sinceMs > PATIENCE_MS) {
-        const tail = JSON.stringify(reading.entries.slice(-5));
+        const stored = (await place.stores.runs.record(runId))?.status;
         throw new Error(
-          `entry ${seq} is not reached before ${JSON.stringify(what)}: ${tail}; called: ${place.stage.calls(runId).join(' ')}`,
+          `entry ${seq} is not reached before ${JSON.stringify(what)}: ${JSON.stringify(reading.entries.slice(-5))}; called: ${place.stage.calls(runId).join(' ')}; ${stored}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, 5));

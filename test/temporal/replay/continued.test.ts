@@ -1,3 +1,4 @@
+import type { Engine } from '@heddle/engine';
 import { expect, it } from 'vitest';
 import { dataFolder } from '../../support/data-folder.ts';
 import { dose } from '../../support/dose.ts';
@@ -5,6 +6,7 @@ import { Script, work } from '../../support/scripted.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
 import { Histories, replayFaults } from './histories-of.ts';
+import type { RunHistory } from './histories-of.ts';
 import { openOn } from './open.ts';
 
 const TURNS = dose(80, 200);
@@ -42,15 +44,16 @@ const LONG = workflow(
 
 describeTemporal('runs that continue in new histories', (server) => {
   it.each([
-    ['as a worker keeps them', 500],
-    ['forgotten after each of their tasks', 0],
+    ['as a worker keeps them', { runs: 1, cachedWorkflows: 500 }],
+    ['forgotten in turns, for there is no room for all of them', { runs: 3, cachedWorkflows: 2 }],
   ])(
     'lose nothing and do nothing twice: %s',
-    async (_title, cachedWorkflows) => {
+    async (_title, { runs, cachedWorkflows }) => {
       const done = new Map<string, number>();
       const { promise: halfway, resolve } = Promise.withResolvers<void>();
+      let half = 0;
       const script = new Script({}, ({ idempotencyKey, scope, block: { name }, try: nth }) => {
-        if (name === 'A' && scope[0] === TURNS / 2) resolve();
+        if (name === 'A' && scope[0] === TURNS / 2 && ++half === runs) resolve();
         if (name === 'A' && (scope[0] ?? 0) % 50 === 7 && nth === 1) throw new Error('once');
         done.set(idempotencyKey, (done.get(idempotencyKey) ?? 0) + 1);
         return { output: { by: name } };
@@ -63,32 +66,20 @@ describeTemporal('runs that continue in new histories', (server) => {
       });
       const histories = await Histories.at(server);
       try {
-        const run = await engine.start({ workflow: LONG });
+        const started = await Promise.all(
+          Array.from({ length: runs }, () => engine.start({ workflow: LONG })),
+        );
         await halfway;
-        const { runId } = run;
-        const open = async (name: string): Promise<string> =>
-          (await engine.getRun(runId)).pauses.find(({ blockName }) => blockName === name)?.token ?? '';
-        await engine.resume(runId, { token: await open('H'), input: { n: 7 } });
-        await expect
-          .poll(async () => (await engine.getRun(runId)).pauseKind, { timeout: 60_000, interval: 200 })
-          .toBe('human');
-        const result = await engine.resume(runId, { token: await open('Open'), input: {} });
-        expect(result).toMatchObject({ status: 'completed' });
-        const outputs = await engine.getRun(runId, { select: ['Z.result'] });
-        expect(outputs.blockOutputs).toEqual({ 'Z.result': { turns: TURNS, said: 7 } });
-
+        await Promise.all(started.map(({ runId }) => toTheEnd(engine, runId)));
         expect(new Set(done.values())).toEqual(new Set([1]));
-        expect(done.size).toBe(TURNS + (TURNS / 20) * 3);
-        const entries = await stores.runs.journal(runId);
-        expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, index) => index + 1));
-        const logs = await engine.getLogs(runId);
-        expect(logs.filter(({ blockName }) => blockName === 'A')).toHaveLength(TURNS);
-
-        const chain = await histories.of(runId);
-        const lengths = chain.map(({ history }) => history.events?.length ?? 0);
-        expect(chain.length).toBeGreaterThan(TURNS / BUDGET);
-        expect(Math.max(...lengths)).toBeLessThan(EVENTS);
-        expect(await replayFaults(chain)).toEqual([]);
+        expect(done.size).toBe(runs * (TURNS + (TURNS / 20) * 3));
+        for (const { runId } of started) {
+          const entries = await stores.runs.journal(runId);
+          expect(entries.map(({ seq }) => seq)).toEqual(entries.map((_, index) => index + 1));
+          const logs = await engine.getLogs(runId);
+          expect(logs.filter(({ blockName }) => blockName === 'A')).toHaveLength(TURNS);
+          await expectManySmall(await histories.of(runId));
+        }
       } finally {
         await histories.close();
         await close();
@@ -97,3 +88,25 @@ describeTemporal('runs that continue in new histories', (server) => {
     240_000,
   );
 });
+
+/** Answers both of the people's blocks, the second one when all else is done. */
+async function toTheEnd(engine: Engine, runId: string): Promise<void> {
+  const open = async (name: string): Promise<string> =>
+    (await engine.getRun(runId)).pauses.find(({ blockName }) => blockName === name)?.token ?? '';
+  await engine.resume(runId, { token: await open('H'), input: { n: 7 } });
+  await expect
+    .poll(async () => (await engine.getRun(runId)).pauseKind, { timeout: 60_000, interval: 200 })
+    .toBe('human');
+  const result = await engine.resume(runId, { token: await open('Open'), input: {} });
+  expect(result).toMatchObject({ status: 'completed' });
+  const outputs = await engine.getRun(runId, { select: ['Z.result'] });
+  expect(outputs.blockOutputs).toEqual({ 'Z.result': { turns: TURNS, said: 7 } });
+}
+
+/** Of the histories of a run: none is long, and each can be replayed. */
+async function expectManySmall(chain: readonly RunHistory[]): Promise<void> {
+  const lengths = chain.map(({ history }) => history.events?.length ?? 0);
+  expect(chain.length).toBeGreaterThan(TURNS / BUDGET);
+  expect(Math.max(...lengths)).toBeLessThan(EVENTS);
+  expect(await replayFaults(chain)).toEqual([]);
+}

@@ -50,13 +50,19 @@ export class Histories {
     return chain;
   }
 
+  /** True when no workflow task of the run is under way or due: what has happened in it stands. */
+  async isThrough(runId: string): Promise<boolean> {
+    const { raw } = await this.client.workflow.getHandle(runId).describe();
+    return !raw.pendingWorkflowTask;
+  }
+
   /** How the server sees the run, in a line. */
   async shortly(runId: string): Promise<string> {
     try {
       const handle = this.client.workflow.getHandle(runId);
       const { status } = await handle.describe();
       const { events } = await handle.fetchHistory();
-      return `${status.name}: ${(events ?? []).slice(-8).map(typeOf).join(', ')}`;
+      return `${status.name}: ${(events ?? []).slice(-12).map(told).join(', ')}`;
     } catch (error) {
       return String(error);
     }
@@ -81,6 +87,13 @@ export async function replayFaults(
   }
   if (replayed !== histories.length) faults.push(`${replayed} of ${histories.length} were replayed`);
   return faults;
+}
+
+/** The type of an event, with what failed. */
+function told(event: NonNullable<History['events']>[number]): string {
+  const { workflowExecutionFailedEventAttributes: run, workflowTaskFailedEventAttributes: task } = event;
+  const failure = (run ?? task)?.failure;
+  return `${typeOf(event)}${failure ? ` (${failure.message}: ${failure.cause?.message ?? ''} ${failure.stackTrace ?? ''})` : ''}`;
 }
 
 /** The type of an event of a history: `activityTaskScheduled` and the like. */

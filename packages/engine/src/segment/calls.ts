@@ -1,19 +1,13 @@
 import { EngineError } from '@heddle/core';
-import type { NewRun, Plan } from '@heddle/core';
-import type { Entry, Place } from '@heddle/core/run';
+import type { NewRun } from '@heddle/core';
+import type { Place } from '@heddle/core/run';
 import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
 import { childOutcomeOf } from '../local/child-outcome.ts';
 import { childFault, childRunId } from '../local/children.ts';
-import { beginningOf } from '../local/starting.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import { isEnded } from '../store/journal.ts';
-
-/** A child run that is recorded, for somebody to start. */
-export interface Recorded {
-  plan: Plan;
-  header: NewRun;
-  first: Extract<Entry, { type: 'started' }>;
-}
+import { recordStart, startOf } from './recording.ts';
+import type { Recorded } from './recording.ts';
 
 /** A block that waits for a child run. */
 export interface ChildCalled extends Recorded {
@@ -57,21 +51,19 @@ export class Calls {
     parent: NewRun,
     { place, request, runId }: { place: Place; request: ChildRequest; runId: string },
   ): Promise<Recorded> {
-    const { stores, definitions } = this.parts;
     const known = await startOf(this.parts, runId);
     if (known) return known;
     const { workflowId } = request.workflow;
-    const found = await definitions.find(workflowId);
+    const found = await this.parts.definitions.find(workflowId);
     if (!found) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} is gone.`);
     const { plan, version } = found;
-    const { header, first, record } = await beginningOf(this.parts, {
+    const fresh = await recordStart(this.parts, {
       runId,
       plan,
       version,
       input: request.input,
       start: plan.start,
       mocks: parent.mocks,
-      elsewhere: true,
       parent: {
         runId: parent.runId,
         block: place.block,
@@ -79,24 +71,6 @@ export class Calls {
         depth: (parent.parent?.depth ?? 0) + 1,
       },
     });
-    if (await stores.runs.create(header, first, record)) return { plan, header, first: started(first) };
-    return (await startOf(this.parts, runId)) as Recorded;
+    return fresh ?? ((await startOf(this.parts, runId)) as Recorded);
   }
-}
-
-/** What a recorded run begins with; undefined: there is no such run. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
-export async function startOf(
-  { stores, definitions }: Pick<RuntimeParts, 'stores' | 'definitions'>,
-  runId: string,
-): Promise<Recorded | undefined> {
-  const header = await stores.runs.header(runId);
-  if (!header) return undefined;
-  const [first] = await stores.runs.journal(runId);
-  return { plan: await definitions.plan(header.planHash), header, first: started(first) };
-}
-
-function started(entry: Entry | undefined): Recorded['first'] {
-  if (entry?.type !== 'started')
-    throw new EngineError('JOURNAL_CORRUPT', 'The journal of a run does not begin with its start.');
-  return entry;
 }

@@ -6,7 +6,7 @@ export type { SegmentRequest } from './segments.ts';
 export type { Happening, Owed } from './segment.ts';
 export type { OrderItem, Position, Timed } from './position.ts';
 export { RemoteRuns } from './remote-runs.ts';
-export type { Recorded } from './calls.ts';
+export type { Recorded } from './recording.ts';
 export type { Answer } from './remote-runs.ts';
 export { isEnded } from '../store/journal.ts';
 export { pointClosed, runIdTaken, runNotFound } from '../local/run-errors.ts';

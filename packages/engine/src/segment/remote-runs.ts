@@ -1,24 +1,25 @@
-import type { Json, NewRun, Plan, RunRecord } from '@heddle/core';
+import type { Json, Plan, RunRecord } from '@heddle/core';
 import { indexPlan, Replica } from '@heddle/core/run';
-import type { Address, Entry } from '@heddle/core/run';
+import type { Address } from '@heddle/core/run';
 import { runElsewhere, runIdTaken } from '../local/run-errors.ts';
 import { answerTo, refuse, wasToken } from '../local/resume.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
-import { beginningOf } from '../local/starting.ts';
 import type { RunRequest } from '../local/starting.ts';
 import { recordSuspension, latestRecord, storedRecord } from '../local/stored-record.ts';
 import { isEnded } from '../store/journal.ts';
 import type { RunEvent } from '../types.ts';
 import { follow } from '../visit/follow.ts';
-import { startOf } from './calls.ts';
-import type { Recorded } from './calls.ts';
 import type { Timed } from './position.ts';
+import { recordStart, startOf } from './recording.ts';
+import type { Recorded } from './recording.ts';
 
 /** An answer to a pause point, ready to be handed to whoever keeps the run. */
 export interface Answer {
   token: string;
   at: Address;
   entry: Timed;
+  /** Entries of the journal in which the pause point was seen open. */
+  seq: number;
 }
 
 /** What an engine does itself for runs that another place keeps: it records them, reads them, and makes the entries of its callers. */
@@ -31,16 +32,15 @@ export class RemoteRuns {
   }
 
   /** Claims the run's id and records its beginning. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, and faults of the stores. */
-  async record(request: RunRequest): Promise<{ header: NewRun; first: Extract<Entry, { type: 'started' }> }> {
-    const { runs, definitions } = this.parts.stores;
+  async record(request: RunRequest): Promise<Recorded> {
     const { plan, runId } = request;
     if (!this.kept.has(plan.hash)) {
-      await definitions.putPlan(plan.hash, plan as unknown as Json);
+      await this.parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json);
       this.kept.add(plan.hash);
     }
-    const { header, first, record } = await beginningOf(this.parts, { ...request, elsewhere: true });
-    if (!(await runs.create(header, first, record))) throw runIdTaken(runId);
-    return { header, first: first as Extract<Entry, { type: 'started' }> };
+    const recorded = await recordStart(this.parts, request);
+    if (!recorded) throw runIdTaken(runId);
+    return recorded;
   }
 
   /** Throws RUN_ELSEWHERE for a run that was started by an engine of one process. */
@@ -90,7 +90,7 @@ export class RemoteRuns {
     const open =
       record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;
     const point = token === undefined ? onlyOne(open) : open?.find((pause) => pause.token === token);
-    if (!point) {
+    if (!record || !point) {
       if (token !== undefined && (await wasToken(this.parts, runId, token, 'resumed'))) return undefined;
       return refuse(this.parts, runId, { open, token });
     }
@@ -100,6 +100,7 @@ export class RemoteRuns {
     const { blockId: block, scope } = point;
     return {
       token: point.token,
+      seq: record.seq,
       at: indexPlan(plan).addressOf(block, scope),
       entry: { atMs: this.parts.clock.now(), type: 'resumed', block, scope, token: point.token, ...kept },
     };

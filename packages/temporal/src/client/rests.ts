@@ -25,21 +25,18 @@ export class Rests {
   }
 
   /** Resolves when the record has seen `seq` entries and says that the run is at rest. */
-  async until(runId: string, seq: number): Promise<void> {
-    for (let waitMs = FIRST_MS; ; waitMs = Math.min(MOST_MS, waitMs * 2)) {
-      const record = await this.find(runId);
-      if (record && record.seq >= seq && isAtRest(record)) return;
-      await this.pause(runId, waitMs);
-    }
+  until(runId: string, seq: number): Promise<void> {
+    return this.look(runId, (record) => record !== undefined && record.seq >= seq && isAtRest(record));
   }
 
   /** Resolves when the record has seen more than `seq` entries, or the run has ended. */
-  async moved(runId: string, seq: number): Promise<void> {
-    for (let waitMs = FIRST_MS; ; waitMs = Math.min(MOST_MS, waitMs * 2)) {
-      const record = await this.find(runId);
-      if (!record || record.seq > seq || isEnded(record.status)) return;
+  moved(runId: string, seq: number): Promise<void> {
+    return this.look(runId, (record) => !record || record.seq > seq || isEnded(record.status));
+  }
+
+  private async look(runId: string, holds: (record: RunRecord | undefined) => boolean): Promise<void> {
+    for (let waitMs = FIRST_MS; !holds(await this.find(runId)); waitMs = Math.min(MOST_MS, waitMs * 2))
       await this.pause(runId, waitMs);
-    }
   }
 
   /** By the machine's own clock: whatever time runs live in, other processes work in this one. */

@@ -43,7 +43,7 @@ export class TemporalRuntime implements RuntimePort {
     const recorded = await this.runs.record(request);
     // R29: who cancels before the start has no block run, not even for a moment.
     const cancel = signal?.aborted ? await this.cancelMessage(ABORTED) : undefined;
-    await this.launch({ plan, ...recorded }, cancel);
+    await this.launch(recorded, cancel);
     if (signal) this.cancelWith(signal, runId);
     return this.live(runId, 1);
   }
@@ -127,11 +127,18 @@ export class TemporalRuntime implements RuntimePort {
 
   private async submit(
     runId: string,
-    { token, at, entry }: NonNullable<Awaited<ReturnType<RemoteRuns['answer']>>>,
+    { token, at, entry, seq }: NonNullable<Awaited<ReturnType<RemoteRuns['answer']>>>,
   ) {
     const tokenHash = hashOf(token);
     const chunk = await chunkOf(this.parts.runtime.values, [entry]);
-    const message: ResumeMessage = { at, tokenHash, atMs: entry.atMs, id: `resumed:${tokenHash}`, chunk };
+    const message: ResumeMessage = {
+      at,
+      tokenHash,
+      atMs: entry.atMs,
+      id: `resumed:${tokenHash}`,
+      chunk,
+      seq,
+    };
     try {
       const seq = await this.handle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
         args: [message],

@@ -7,7 +7,7 @@ import { activitiesOf } from '../activities/activities.ts';
 import type { Deployment } from '../deployment.ts';
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 import type { Role, WorkerTuning } from '../options.ts';
-import { cachedWorkflows } from './memory.ts';
+import { workflowsToKeep } from './memory.ts';
 import { Meter } from './meter.ts';
 import { expectVersion, versioned } from './version.ts';
 
@@ -173,7 +173,7 @@ const OPTIONS: { [role in Role]: (activities: Activities, options: CrewOptions) 
         [SEGMENT_ACTIVITY]: activities[SEGMENT_ACTIVITY],
         [SETTLE_ACTIVITY]: activities[SETTLE_ACTIVITY],
       },
-      maxCachedWorkflows: tuning.cachedWorkflows ?? cachedWorkflows(),
+      maxCachedWorkflows: workflowsToKeep(tuning.cachedWorkflows),
       // A worker that is gone keeps nobody waiting for long.
       stickyQueueScheduleToStartTimeout: '2 s',
       // Errors of our own end the run instead of being tried for ever.

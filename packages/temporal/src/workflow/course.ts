@@ -17,9 +17,9 @@ export class Course {
   atMs: number;
   private seq: number;
   private tip: string;
-  private unwritten: OrderItem[] = [];
-  /** Characters that `unwritten` takes in whatever is told of it. */
-  weight = 0;
+  /** With the characters that each takes in whatever is told of it. */
+  private unwritten: { item: OrderItem; length: number }[] = [];
+  private waiting: { seq: number; go: () => void }[] = [];
 
   constructor({ skeleton, begin }: Pick<RunInput, 'skeleton' | 'begin'>) {
     const carried = 'carried' in begin ? begin.carried : undefined;
@@ -53,10 +53,11 @@ export class Course {
     const taken = events.length - skip.length;
     if (taken > 0) {
       const item = { seq: this.seq + 1, id, chunk, ...(skip.length > 0 && { skip }) };
-      this.unwritten.push(item);
-      this.weight += JSON.stringify(item).length;
+      this.unwritten.push({ item, length: JSON.stringify(item).length });
       this.seq += taken;
       this.tip = id;
+      for (const { go } of this.waiting.filter(({ seq }) => this.has(seq))) go();
+      this.waiting = this.waiting.filter(({ seq }) => !this.has(seq));
     }
     this.keepEnd(commands);
     if (written && this.end) this.closed = true;
@@ -70,6 +71,16 @@ export class Course {
   private keepToken(event: Event, token: string | undefined): void {
     if (event.type === 'paused' && token !== undefined) this.tokens[event.at.join('.')] = token;
     else if (event.type === 'resumed') delete this.tokens[event.at.join('.')];
+  }
+
+  /** True when the journal has `seq` entries, as the run itself knows it. */
+  has(seq: number): boolean {
+    return seq <= this.seq;
+  }
+
+  /** Resolves when the journal has `seq` entries. */
+  reached(seq: number): Promise<void> {
+    return new Promise((go) => this.waiting.push({ seq, go }));
   }
 
   /** True when `command` is still to be carried out: no later event has answered it or made it void. */
@@ -87,7 +98,12 @@ export class Course {
   }
 
   position(): Position {
-    return { seq: this.seq, tip: this.tip, unwritten: [...this.unwritten] };
+    return { seq: this.seq, tip: this.tip, unwritten: this.unwritten.map(({ item }) => item) };
+  }
+
+  /** Characters of what is not written yet. */
+  get weight(): number {
+    return this.unwritten.reduce((sum, { length }) => sum + length, 0);
   }
 
   get behind(): boolean {
@@ -96,8 +112,7 @@ export class Course {
 
   /** The store has everything up to `position`. */
   written({ seq }: Position): void {
-    this.unwritten = this.unwritten.filter((item) => item.seq > seq);
-    this.weight = this.unwritten.reduce((sum, item) => sum + JSON.stringify(item).length, 0);
+    this.unwritten = this.unwritten.filter(({ item }) => item.seq > seq);
   }
 
   carried(): Carried {

@@ -1,0 +1,52 @@
+import { expect, it, onTestFinished } from 'vitest';
+import { tokenOf } from '../../packages/engine/src/local/tokens.ts';
+import { hashOf } from '../../packages/temporal/src/hash.ts';
+import { RESUME_UPDATE } from '../../packages/temporal/src/messages.ts';
+import type { ResumeMessage } from '../../packages/temporal/src/messages.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { Script, work } from '../support/scripted.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { clientOf } from './history.ts';
+import { openOn } from './replay/open.ts';
+
+const ASKED = workflow([work('A'), block('H', 'human_in_the_loop')], ['Start -> A -> H']);
+
+describeTemporal('answers', (server) => {
+  // A worker that dies within a task has written of a pause that the run, done again from its history, comes to later.
+  it('of a caller who has seen more of the run than the run itself wait until it has come as far', async () => {
+    const script = new Script();
+    const { engine, stores, close } = await openOn(server, {
+      data: dataFolder(),
+      options: { blocks: [script.executor] },
+    });
+    onTestFinished(close);
+    const { runId } = await engine.start({ workflow: ASKED });
+    const call = await script.called('A');
+    const header = await stores.runs.header(runId);
+    const token = tokenOf(header?.tokenKey ?? '', { block: 'H', scope: [] }, 1);
+    const handle = (await clientOf(server)).workflow.getHandle(runId);
+    const answer = (updateId: string, seen: { seq?: number }): Promise<number> => {
+      const entry = { atMs: 1, type: 'resumed', block: 'H', scope: [], token, output: { v: { n: 1 } } };
+      const message: ResumeMessage = {
+        at: [2],
+        tokenHash: hashOf(token),
+        atMs: entry.atMs,
+        id: updateId,
+        chunk: { v: [{ ...entry, input: { v: { n: 1 } } }] },
+        ...seen,
+      };
+      return handle.executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, { args: [message], updateId });
+    };
+    await expect(answer('too-early', {})).rejects.toThrow('Update failed');
+    await expect(answer('not-yet-open', { seq: 2 })).rejects.toThrow('Update failed');
+    const early = answer('early', { seq: 4 });
+    await expect
+      .poll(async () => JSON.stringify(await handle.fetchHistory()).includes('"early"'), { timeout: 10_000 })
+      .toBe(true);
+    call.done();
+    expect(await early).toBe(5);
+    await handle.result();
+    expect(await engine.getRun(runId)).toMatchObject({ status: 'completed' });
+  });
+});
