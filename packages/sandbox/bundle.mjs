@@ -7,3 +7,6 @@ await bundleProgram('src/child/main.ts', 'dist/child.cjs', { GUEST_SOURCE: JSON.
 
 // What a process of the sandbox must not be able to do; run where the host is probed.
 await bundleProgram('src/child/self-test.ts', 'dist/self-test.cjs', {});
+
+// After the rest: it starts what was built.
+await import('./python-bundle.mjs');

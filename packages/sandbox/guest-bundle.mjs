@@ -1,4 +1,5 @@
-import { resolve } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 const options = {
@@ -60,9 +61,9 @@ export async function bundleGuest(entry, { plugins = [], ...more } = {}) {
   return guest.outputFiles[0].text;
 }
 
-/** Writes a child program as one file, so that its process has to read nothing else but the addon. */
+/** Writes a child program as one file, so that its process has to read nothing else but the addon; gives its text. */
 export async function bundleProgram(entry, outfile, define) {
-  await build({
+  const program = await build({
     entryPoints: [entry],
     outfile,
     bundle: true,
@@ -71,5 +72,10 @@ export async function bundleProgram(entry, outfile, define) {
     target: 'node24',
     define,
     logLevel: 'warning',
+    write: false,
   });
+  const { text } = program.outputFiles[0];
+  await mkdir(dirname(outfile), { recursive: true });
+  await writeFile(outfile, text);
+  return text;
 }

@@ -13,6 +13,11 @@ export type GuestMessage =
       readonly head: string;
       readonly body: string | null;
     }
+  /** A call whose answer the guest waits for inside its entry. */
+  | { readonly kind: 'sync'; readonly op: string; readonly head: string; readonly body: string | null }
+  | { readonly kind: 'sleep'; readonly ms: number }
+  /** What the job ran in is not to be used again. */
+  | { readonly kind: 'spoil' }
   | { readonly kind: 'random'; readonly bytes: number }
   | { readonly kind: 'hash'; readonly algorithm: string; readonly key: string | null; readonly data: string };
 
@@ -43,6 +48,18 @@ function readCall(rest: string): GuestMessage | null {
   return { kind: 'call', call: Number(match[1]), op: match[2] as string, head: rest.slice(start, end), body };
 }
 
+function readSync(rest: string): GuestMessage | null {
+  const message = readCall('0:' + rest);
+  if (message?.kind !== 'call') return null;
+  const { op, head, body } = message;
+  return { kind: 'sync', op, head, body };
+}
+
+function readSleep(rest: string): GuestMessage | null {
+  const message = readTimer('0:' + rest);
+  return message?.kind === 'timer' ? { kind: 'sleep', ms: message.ms } : null;
+}
+
 function readHash(rest: string): GuestMessage | null {
   const match = /^(1|256|384|512):(?:-|\+(\d{1,9})):/.exec(rest.slice(0, 24));
   if (match === null) return null;
@@ -63,30 +80,25 @@ function readRandom(rest: string): GuestMessage | null {
   return bytes === null ? null : { kind: 'random', bytes };
 }
 
+const READERS: Readonly<Record<string, (rest: string) => GuestMessage | null>> = {
+  L: (line) => ({ kind: 'log', line }),
+  D: (json) => ({ kind: 'result', json }),
+  E: (json) => ({ kind: 'error', json }),
+  T: readTimer,
+  X: readId,
+  C: readCall,
+  S: readSync,
+  Z: readSleep,
+  Q: (rest) => (rest === '' ? { kind: 'spoil' } : null),
+  R: readRandom,
+  H: readHash,
+};
+
 /** The message in `text`, or null when it is none: the caller treats that as hostile. */
 export function readMessage(text: unknown): GuestMessage | null {
   if (typeof text !== 'string') return null;
-  const rest = text.slice(1);
-  switch (text[0]) {
-    case 'L':
-      return { kind: 'log', line: rest };
-    case 'D':
-      return { kind: 'result', json: rest };
-    case 'E':
-      return { kind: 'error', json: rest };
-    case 'T':
-      return readTimer(rest);
-    case 'X':
-      return readId(rest);
-    case 'C':
-      return readCall(rest);
-    case 'R':
-      return readRandom(rest);
-    case 'H':
-      return readHash(rest);
-    default:
-      return null;
-  }
+  const kind = text[0] ?? '';
+  return Object.hasOwn(READERS, kind) ? (READERS[kind]?.(text.slice(1)) ?? null) : null;
 }
 
 /** Random bytes as a binary string. */

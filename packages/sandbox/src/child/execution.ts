@@ -1,43 +1,30 @@
-import type { EndCode, Order, Report, RunOrder } from '../protocol.ts';
+import type { EndCode, Order, RunOrder } from '../protocol.ts';
+import { Alarms } from './alarms.ts';
 import { hash, random, readMessage, type GuestMessage } from './bridge.ts';
-import type { Isolates, IsolateUser, Realm } from './isolates.ts';
-import { locate } from './locate.ts';
+import type { Floor } from './floor.ts';
+import { LIMIT_TEXT } from './limit-text.ts';
+import type { Realm, RealmUser } from './realms.ts';
 import { Stdout } from './stdout.ts';
+import { ask, pause } from './wait.ts';
 
 type Answer = Extract<Order, { t: 'answer' }>;
 
-/** What a job needs of its process. */
-export interface Floor {
-  readonly isolates: Isolates;
-  /** Milliseconds spent in guests since the process began. */
-  busyMs: number;
-  send(report: Report): void;
-  /** Tells the supervisor whose code is about to run, where that is not known. */
-  announce(id: number): void;
-  ended(
-    execution: Execution,
-    report: Omit<Extract<Report, { t: 'done' }>, 't' | 'late' | 'next' | 'rssMiB'>,
-  ): void;
-}
-
-const LIMIT_TEXT = {
-  TIMEOUT_CPU: (ms: number) => `The code ran for more than its ${ms} ms of processor time.`,
-  TIMEOUT_WALL: (ms: number) => `The code did not finish within ${ms} ms.`,
-  OUT_OF_MEMORY: (mib: number) => `The code needs more than its ${mib} MiB of memory.`,
-};
-
 /** One job inside the process: its entries, budgets, timers and messages. */
-export class Execution implements IsolateUser {
+export class Execution implements RealmUser {
   readonly id: number;
   readonly #order: RunOrder;
   readonly #floor: Floor;
   readonly #realm: Realm;
   readonly #stdout: Stdout;
-  readonly #timers = new Map<number, NodeJS.Timeout>();
+  readonly #alarms = new Alarms();
   readonly #startedMs = performance.now();
   readonly #busyBeforeMs: number;
   #cpuMs = 0;
+  /** Time of the entry that is under way in which its code did not run. */
+  #waitedMs = 0;
   #calls = 0;
+  /** Calls without an answer yet. */
+  #open = 0;
   #messages = 0;
   #chars = 0;
   #wallTimer: NodeJS.Timeout | undefined;
@@ -52,7 +39,7 @@ export class Execution implements IsolateUser {
     this.#floor = floor;
     this.#busyBeforeMs = floor.busyMs;
     this.#stdout = new Stdout(order.limits.stdoutChars, order.limits.logLines);
-    this.#realm = floor.isolates.lease(this, order.key, order.limits.memoryMiB);
+    this.#realm = floor.realms.lease(this, order.key, order.limits.memoryMiB);
     this.#realm.post = (text) => this.#receive(text);
   }
 
@@ -66,6 +53,7 @@ export class Execution implements IsolateUser {
 
   /** Delivers the host's answer to a call. */
   deliver(answer: Answer): void {
+    this.#open--;
     const body =
       answer.body === null
         ? ''
@@ -93,10 +81,11 @@ export class Execution implements IsolateUser {
     try {
       this.#realm.enter(entry, Math.max(1, Math.ceil(cpuMs - this.#cpuMs)));
     } catch (error) {
-      this.#blame(error, performance.now() - began);
+      this.#blame(error, performance.now() - began - this.#waitedMs);
     }
     this.#inside = false;
-    const spentMs = performance.now() - began;
+    const spentMs = performance.now() - began - this.#waitedMs;
+    this.#waitedMs = 0;
     this.#floor.busyMs += spentMs;
     this.#cpuMs += spentMs;
     if (this.#cpuMs >= cpuMs) this.#set('TIMEOUT_CPU', LIMIT_TEXT.TIMEOUT_CPU(cpuMs));
@@ -105,11 +94,10 @@ export class Execution implements IsolateUser {
 
   /** Finds out why an entry did not return: guest errors are caught inside, so these are limits. */
   #blame(error: unknown, spentMs: number): void {
-    const { cpuMs, memoryMiB } = this.#order.limits;
+    const { cpuMs } = this.#order.limits;
     const message = String((error as Error | null)?.message);
     this.#spoiled = true;
-    if (this.#realm.isolate.native.isDisposed)
-      this.#set('OUT_OF_MEMORY', LIMIT_TEXT.OUT_OF_MEMORY(memoryMiB));
+    if (this.#realm.isGone) this.#set('OUT_OF_MEMORY', LIMIT_TEXT.OUT_OF_MEMORY(this.#realm.memoryMiB));
     else if (message.includes('timed out') && this.#cpuMs + spentMs >= cpuMs - 1)
       this.#set('TIMEOUT_CPU', LIMIT_TEXT.TIMEOUT_CPU(cpuMs));
     else
@@ -130,14 +118,36 @@ export class Execution implements IsolateUser {
     this.#end ??= { code, text };
   }
 
-  #watchWall(): void {
-    const { wallMs } = this.#order.limits;
+  #wallLeft(): number {
     const elapsed = performance.now() - this.#startedMs;
     // Time in which other jobs held the thread is not this job's.
     const stolen = this.#floor.busyMs - this.#busyBeforeMs - this.#cpuMs;
-    const left = wallMs - (elapsed - stolen);
+    return this.#order.limits.wallMs - (elapsed - stolen);
+  }
+
+  #watchWall(): void {
+    const { wallMs } = this.#order.limits;
+    const left = this.#wallLeft();
     if (left <= 0) return this.stop('TIMEOUT_WALL', LIMIT_TEXT.TIMEOUT_WALL(wallMs));
     this.#wallTimer = setTimeout(() => this.#watchWall(), Math.ceil(left));
+  }
+
+  /** Waits inside an entry. Where the job ends meanwhile, its code is not gone on with. */
+  #wait(work: () => string | undefined): string | undefined {
+    const began = performance.now();
+    const answer = work();
+    this.#waitedMs += performance.now() - began;
+    const { wallMs } = this.#order.limits;
+    if (this.#wallLeft() <= 0) this.#set('TIMEOUT_WALL', LIMIT_TEXT.TIMEOUT_WALL(wallMs));
+    if (this.#end === null) return answer;
+    this.#realm.interrupt();
+    return undefined;
+  }
+
+  #ask(message: GuestMessage & { kind: 'sync' }): string | undefined {
+    if (!this.#countCall()) return undefined;
+    const answer = ask(message, this.id);
+    return this.#charge(answer.length) ? answer : undefined;
   }
 
   #charge(chars: number): boolean {
@@ -180,58 +190,72 @@ export class Execution implements IsolateUser {
   }
 
   #act(message: GuestMessage): string | undefined {
-    const { limits } = this.#order;
     switch (message.kind) {
-      case 'result':
-        if (message.json.length <= limits.resultChars) this.#set('OK', message.json);
-        else
-          this.#set(
-            'RESULT_TOO_LARGE',
-            `The result has ${message.json.length} characters as JSON; ${limits.resultChars} are allowed.`,
-          );
-        return undefined;
-      case 'error':
-        this.#set('GUEST_ERROR', locate(message.json, this.#order, this.#realm.isolate.native));
-        return undefined;
-      case 'timer':
-        this.#arm(message.id, message.ms);
-        return undefined;
-      case 'clear':
-        clearTimeout(this.#timers.get(message.id));
-        this.#timers.delete(message.id);
-        return undefined;
-      case 'call':
-        this.#call(message);
-        return undefined;
+      case 'sync':
+        return this.#wait(() => this.#ask(message));
+      case 'sleep':
+        return this.#wait(() => pause(Math.min(message.ms, this.#wallLeft())));
       case 'random':
         return this.#charge(message.bytes) ? random(message.bytes) : undefined;
       case 'hash':
         return hash(message);
-      case 'log':
+      default:
+        this.#note(message);
         return undefined;
     }
   }
 
+  /** Takes a message that has no answer, or has it in a later entry. */
+  #note(message: GuestMessage): void {
+    switch (message.kind) {
+      case 'result':
+        return this.#succeed(message.json);
+      case 'error':
+        return this.#set('GUEST_ERROR', this.#realm.locate(message.json, this.#order));
+      case 'timer':
+        return this.#arm(message.id, message.ms);
+      case 'clear':
+        return this.#alarms.clear(message.id);
+      case 'call':
+        return this.#call(message);
+      case 'spoil':
+        this.#spoiled = true;
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #succeed(json: string): void {
+    const { resultChars } = this.#order.limits;
+    if (json.length <= resultChars) this.#set('OK', json);
+    else
+      this.#set(
+        'RESULT_TOO_LARGE',
+        `The result has ${json.length} characters as JSON; ${resultChars} are allowed.`,
+      );
+  }
+
   #arm(id: number, ms: number): void {
     const { timers, wallMs } = this.#order.limits;
-    if (this.#timers.size >= timers) {
+    if (this.#alarms.size >= timers) {
       this.#set('BRIDGE_LIMIT', `The code has more than ${timers} timers waiting.`);
       return;
     }
-    clearTimeout(this.#timers.get(id));
-    const due = (): void => {
-      this.#timers.delete(id);
-      this.#enter(['timer', id]);
-    };
     // A timer past the deadline never fires; Node would take a delay that is too long for zero.
-    this.#timers.set(id, setTimeout(due, Math.min(ms, wallMs + 1_000)));
+    this.#alarms.set(id, Math.min(ms, wallMs + 1_000), () => this.#enter(['timer', id]));
+  }
+
+  #countCall(): boolean {
+    const { hostCalls } = this.#order.limits;
+    if (++this.#calls <= hostCalls) return true;
+    this.#set('BRIDGE_LIMIT', `The code made more than ${hostCalls} calls to the host.`);
+    return false;
   }
 
   #call(message: GuestMessage & { kind: 'call' }): void {
-    if (++this.#calls > this.#order.limits.hostCalls) {
-      this.#set('BRIDGE_LIMIT', `The code made more than ${this.#order.limits.hostCalls} calls to the host.`);
-      return;
-    }
+    if (!this.#countCall()) return;
+    this.#open++;
     const body = message.body === null ? null : Buffer.from(message.body, 'latin1');
     this.#floor.send({
       t: 'call',
@@ -246,13 +270,14 @@ export class Execution implements IsolateUser {
   #finish(): void {
     if (this.#end === null || this.#inside || this.#reported) return;
     this.#reported = true;
+    // What was to come later for this job must not come to another one.
+    if (this.#alarms.size > 0 || this.#open > 0) this.#spoiled ||= this.#realm.isShared;
     clearTimeout(this.#wallTimer);
-    for (const timer of this.#timers.values()) clearTimeout(timer);
-    this.#timers.clear();
+    this.#alarms.clearAll();
     this.#realm.post = () => undefined;
     const { code, text } = this.#end;
     const wallMs = performance.now() - this.#startedMs;
-    this.#floor.ended(this, {
+    this.#floor.ended(this.id, {
       id: this.id,
       code,
       text,
@@ -260,6 +285,6 @@ export class Execution implements IsolateUser {
       cpuMs: this.#cpuMs,
       wallMs,
     });
-    this.#floor.isolates.giveBack(this, this.#realm, this.#spoiled);
+    this.#floor.realms.giveBack(this, this.#realm, this.#spoiled);
   }
 }

@@ -1,21 +1,16 @@
-import type { Callback, Context, ExternalCopy, Isolate, Reference } from 'isolated-vm';
+import type { Context, ExternalCopy, Isolate, Reference } from 'isolated-vm';
+import type { RunOrder } from '../protocol.ts';
+import { locate } from './locate.ts';
+import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
 
-/** The part of isolated-vm that is used, loaded from the addon file by its path. */
-export interface IsolatedVm {
-  readonly Isolate: typeof Isolate;
-  readonly Callback: typeof Callback;
-  readonly ExternalCopy: typeof ExternalCopy;
-}
-
-export type Post = (message: unknown) => string | number | undefined;
 type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
 
 /** A context that no user code has seen, with the guest's plumbing connected. */
-export class Realm {
+class ContextRealm implements Realm {
   readonly isolate: GuestIsolate;
   readonly #context: Context;
   readonly #enter: Enter;
-  /** Takes the guest's messages; set by the job that uses the realm. */
+  readonly isShared = false;
   post: Post = () => undefined;
 
   constructor(isolate: GuestIsolate, vm: IsolatedVm) {
@@ -28,9 +23,24 @@ export class Realm {
     boot.release();
   }
 
-  /** Enters the guest for at most `budgetMs`. */
+  get isGone(): boolean {
+    return this.isolate.native.isDisposed;
+  }
+
+  get memoryMiB(): number {
+    return this.isolate.memoryMiB;
+  }
+
   enter(entry: (string | number | boolean)[], budgetMs: number): void {
     this.#enter.applySync(undefined, entry, { timeout: budgetMs });
+  }
+
+  interrupt(): void {
+    this.isolate.native.dispose();
+  }
+
+  locate(json: string, order: RunOrder): string {
+    return locate(json, order, this.isolate.native);
   }
 
   release(): void {
@@ -40,23 +50,17 @@ export class Realm {
   }
 }
 
-/** A job inside an isolate. */
-export interface IsolateUser {
-  /** The isolate is gone through no act of this job. */
-  lost(): void;
-}
-
 /** A V8 isolate that serves the jobs of one key, each in a realm of its own. */
-export class GuestIsolate {
+class GuestIsolate {
   readonly native: Isolate;
   readonly memoryMiB: number;
   /** Jobs inside. */
-  readonly users = new Set<IsolateUser>();
+  readonly users = new Set<RealmUser>();
   /** Realms made so far. */
   realms = 0;
   /** Takes no new job and goes with its last one. */
   retired = false;
-  ready: Realm | null = null;
+  ready: ContextRealm | null = null;
   readonly #vm: IsolatedVm;
 
   constructor(vm: IsolatedVm, snapshot: ExternalCopy<ArrayBuffer>, memoryMiB: number) {
@@ -69,12 +73,12 @@ export class GuestIsolate {
   prepare(): void {
     if (this.ready !== null || this.native.isDisposed) return;
     this.realms++;
-    this.ready = new Realm(this, this.#vm);
+    this.ready = new ContextRealm(this, this.#vm);
   }
 
-  take(): Realm {
+  take(): ContextRealm {
     this.prepare();
-    const realm = this.ready as Realm;
+    const realm = this.ready as ContextRealm;
     this.ready = null;
     return realm;
   }
@@ -92,7 +96,7 @@ const MAX_REALMS = 96;
 const MAX_IDLE_ISOLATES = 16;
 
 /** The isolates of one process, by key, with a spare one built ahead. */
-export class Isolates {
+export class Isolates implements Realms {
   readonly #byKey = new Map<string, GuestIsolate>();
   readonly #vm: IsolatedVm;
   readonly #snapshot: ExternalCopy<ArrayBuffer>;
@@ -106,8 +110,8 @@ export class Isolates {
     this.#memoryMiB = memoryMiB;
   }
 
-  /** A realm for one job; without a key in an isolate of its own. */
-  lease(user: IsolateUser, key: string, memoryMiB: number): Realm {
+  /** Without a key in an isolate of its own. */
+  lease(user: RealmUser, key: string, memoryMiB: number): ContextRealm {
     const name = key === '' ? '' : `${memoryMiB}/${key}`;
     let isolate = key === '' ? undefined : this.#byKey.get(name);
     if (isolate === undefined || isolate.retired || isolate.native.isDisposed) {
@@ -123,8 +127,7 @@ export class Isolates {
     return isolate.take();
   }
 
-  /** Ends a job's use of its realm. */
-  giveBack(user: IsolateUser, realm: Realm, spoiled: boolean): void {
+  giveBack(user: RealmUser, realm: ContextRealm, spoiled: boolean): void {
     const { isolate } = realm;
     isolate.users.delete(user);
     if (spoiled || isolate.realms >= MAX_REALMS) isolate.retired = true;
@@ -134,14 +137,13 @@ export class Isolates {
     this.#evict();
   }
 
-  /** Drops the isolates of a key once their jobs are done. */
+  /** Drops them once their jobs are done. */
   release(key: string): void {
     for (const [name, isolate] of this.#byKey) {
       if (name.slice(name.indexOf('/') + 1) === key) this.#drop(name, isolate);
     }
   }
 
-  /** Builds what the next job needs; called when nothing else is to do. */
   prepare(): void {
     if (this.#last !== null && !this.#last.retired) this.#last.prepare();
     if (this.#spare === null) {

@@ -9,6 +9,8 @@ export interface Program {
   readonly flags: readonly string[];
   /** Memory that the process may write to, in MiB, where the operating system can limit it. */
   readonly dataMiB: number;
+  /** Whether it gets a pipe of its own to ask by and wait for the answer, as WAIT_FD. */
+  readonly waits?: boolean;
   /** Processor time of the whole process, in seconds; two hours by default. */
   readonly maxCpuSeconds?: number;
 }

@@ -1,0 +1,99 @@
+import { execFileSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { bundleGuest, bundleProgram } from './guest-bundle.mjs';
+
+const VERSION = '314.0.7';
+const OUT = 'dist/python';
+
+const pyodide = dirname(createRequire(import.meta.url).resolve('pyodide/package.json'));
+const { version } = JSON.parse(await readFile(join(pyodide, 'package.json'), 'utf8'));
+if (version !== VERSION) {
+  throw new Error(
+    `The changes below are made for pyodide ${VERSION} and this is ${version}: look at each, run the tests of Python, then change VERSION.`,
+  );
+}
+
+/** What is changed in Pyodide: where it has no other way for a V8 isolate without a browser or Node.js around it. */
+const PATCHES = {
+  'pyodide.asm.mjs': [
+    {
+      why: 'Random bytes of the "shell" environment come from a shell command; ours come from crypto.getRandomValues.',
+      from: 'if(ENVIRONMENT_IS_SHELL){return view=>{if(!os.system){',
+      to: 'if(false){return view=>{if(!os.system){',
+    },
+    {
+      why: 'A memory snapshot that is larger than the first memory does not fit: the memory is grown before it is filled.',
+      from: 'return Module.HEAP8.set(t),l};',
+      to: 'if(t.length>Module.HEAP8.length&&!Module.growMemory(t.length))throw new Error("The memory snapshot does not fit into the memory that is allowed.");return Module.HEAP8.set(t),l};',
+    },
+  ],
+};
+
+/** `text` with each change made; a place that is not there exactly once means that nobody knows what the change would do. */
+function patch(file, text) {
+  for (const { why, from, to } of PATCHES[file]) {
+    const places = text.split(from).length - 1;
+    if (places !== 1) {
+      throw new Error(
+        `${file} of pyodide ${version} has ${places} places for a change that needs one. ${why}`,
+      );
+    }
+    text = text.replace(from, () => to);
+  }
+  return text;
+}
+
+const patches = {
+  name: 'patches',
+  setup({ onLoad }) {
+    onLoad({ filter: /pyodide\.asm\.mjs$/ }, async ({ path }) => ({
+      contents: patch('pyodide.asm.mjs', await readFile(path, 'utf8')),
+      loader: 'js',
+    }));
+  },
+};
+
+await mkdir(OUT, { recursive: true });
+const { info } = JSON.parse(await readFile(join(pyodide, 'pyodide-lock.json'), 'utf8'));
+const guest = await bundleGuest('src/guest/python/main.ts', {
+  plugins: [patches],
+  loader: { '.py': 'text' },
+  // Imported dynamically, in branches that an isolate never takes.
+  external: ['node:*', 'ws'],
+  define: {
+    'import.meta.url': '"file:///pyodide/pyodide.asm.mjs"',
+    PYODIDE_LOCK: JSON.stringify(JSON.stringify({ info, packages: {} })),
+  },
+});
+await writeFile(join(OUT, 'guest.js'), guest);
+for (const file of ['pyodide.asm.wasm', 'python_stdlib.zip'])
+  await copyFile(join(pyodide, file), join(OUT, file));
+await writeFile(
+  join(OUT, 'NOTICE'),
+  `guest.js holds parts of pyodide ${version} that are changed as python-bundle.mjs of this package says; pyodide.asm.wasm and
+python_stdlib.zip are files of it, memory.snap is made by running it. Its licence is the Mozilla Public License 2.0
+(https://mozilla.org/MPL/2.0/), its source form https://github.com/pyodide/pyodide at the tag ${version}. Python is under the
+licence of the Python Software Foundation (https://docs.python.org/3/license.html).
+`,
+);
+const child = await bundleProgram('src/child/python.ts', 'dist/python-child.cjs', {});
+
+// The memory of an interpreter that has started, in an isolate and with the flags of the runtime: others begin with it.
+const ivm = createRequire(import.meta.url).resolve('isolated-vm/package.json');
+const inputs = [guest, child, version, process.version, await readFile(ivm)];
+const stamp = inputs.reduce((hash, input) => hash.update(input), createHash('sha256')).digest('hex');
+const stampFile = join(OUT, 'memory.stamp');
+if (!existsSync(stampFile) || (await readFile(stampFile, 'utf8')) !== stamp) {
+  const made = join(OUT, `memory.${process.pid}`);
+  const addon = createRequire(import.meta.url)('node-gyp-build').path(dirname(ivm));
+  const flags = ['--no-node-snapshot', '--wasm-max-mem-pages=4096'];
+  execFileSync(process.execPath, [...flags, 'dist/python-child.cjs', addon, OUT, made], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  await rename(made, join(OUT, 'memory.snap'));
+  await writeFile(stampFile, stamp);
+}

@@ -1,0 +1,6 @@
+/** What a job is told when it comes to one of its limits. */
+export const LIMIT_TEXT = {
+  TIMEOUT_CPU: (ms: number) => `The code ran for more than its ${ms} ms of processor time.`,
+  TIMEOUT_WALL: (ms: number) => `The code did not finish within ${ms} ms.`,
+  OUT_OF_MEMORY: (mib: number) => `The code needs more than its ${mib} MiB of memory.`,
+};

@@ -1,0 +1,145 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Isolate, Reference } from 'isolated-vm';
+import { random, readMessage } from './bridge.ts';
+import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
+
+/** What the interpreter's memory is limited to by V8's flag `--wasm-max-mem-pages`, in MiB. */
+const WASM_MIB = 256;
+/** Heap of the isolate around it: files in memory, the interpreter's JavaScript, values on their way. */
+const ISOLATE_MIB = 192;
+const BOOT_MS = 30_000;
+
+/** Where an interpreter begins: files of the package, and the memory of one that has already started. */
+export interface Origin {
+  readonly folder: string;
+  /** The file of the memory; null: none, one is to be made. */
+  readonly snapshot: string | null;
+}
+
+type Enter = Reference<(...entry: (string | number | boolean)[]) => unknown>;
+
+/** A Python interpreter in a V8 isolate of its own. */
+export class Interpreter implements Realm {
+  readonly isShared = true;
+  readonly memoryMiB = WASM_MIB;
+  post: Post = () => undefined;
+  /** Whether a job was in it. */
+  used = false;
+  readonly #vm: IsolatedVm;
+  readonly #isolate: Isolate;
+  readonly #enter: Enter;
+  #interrupted = false;
+
+  constructor(vm: IsolatedVm, origin: Origin) {
+    this.#vm = vm;
+    this.#isolate = new vm.Isolate({ memoryLimit: ISOLATE_MIB });
+    const context = this.#isolate.createContextSync();
+    const code = readFileSync(join(origin.folder, 'guest.js'), 'utf8');
+    this.#isolate.compileScriptSync(code, { filename: 'heddle-python.js' }).runSync(context);
+    const connect = context.global.getSync('__heddle', { reference: true });
+    const out = new vm.Callback((message: unknown) => this.post(message));
+    const files = [
+      this.#transfer(join(origin.folder, 'pyodide.asm.wasm')),
+      this.#transfer(join(origin.folder, 'python_stdlib.zip')),
+      origin.snapshot === null ? null : this.#transfer(origin.snapshot),
+    ];
+    this.#enter = connect.applySync(undefined, [out, ...files], { result: { reference: true } }) as Enter;
+    this.#boot();
+  }
+
+  get isGone(): boolean {
+    return this.#isolate.isDisposed && !this.#interrupted;
+  }
+
+  enter(entry: (string | number | boolean)[], budgetMs: number): void {
+    this.used = true;
+    this.#enter.applySync(undefined, entry, { timeout: budgetMs });
+  }
+
+  /** An interpreter that was stopped in the middle of something is of no use to anyone. */
+  interrupt(): void {
+    this.#interrupted = true;
+    this.dispose();
+  }
+
+  locate(json: string): string {
+    return json;
+  }
+
+  /** The interpreter's memory, for those that begin with it. */
+  makeSnapshot(): Uint8Array {
+    const memory = this.#enter.applySync(undefined, ['snapshot'], {
+      timeout: BOOT_MS,
+      result: { copy: true },
+    });
+    return new Uint8Array(memory as ArrayBuffer);
+  }
+
+  dispose(): void {
+    if (!this.#isolate.isDisposed) this.#isolate.dispose();
+  }
+
+  /** A file's bytes, given into the isolate and not copied there. */
+  #transfer(path: string): unknown {
+    const bytes = readFileSync(path);
+    const copy = new this.#vm.ExternalCopy(bytes.buffer as ArrayBuffer, { transferOut: true });
+    return copy.copyInto({ transferIn: true, release: true });
+  }
+
+  #boot(): void {
+    let answer = 'no answer';
+    this.post = (text) => {
+      const message = readMessage(text);
+      if (message?.kind === 'random') return random(message.bytes);
+      if (message?.kind === 'result') answer = '';
+      else if (message?.kind === 'error' || message?.kind === 'log') answer = String(text);
+      return undefined;
+    };
+    this.#enter.applySync(undefined, ['boot'], { timeout: BOOT_MS });
+    this.post = () => undefined;
+    if (answer !== '') throw new Error(`The Python interpreter does not start: ${answer.slice(0, 1_000)}`);
+  }
+}
+
+/** The interpreters of one process: one at a time, since each takes a hundred megabytes. */
+export class Interpreters implements Realms {
+  readonly #make: () => Interpreter;
+  #interpreter: Interpreter | null = null;
+  #key = '';
+  #busy = false;
+
+  constructor(make: () => Interpreter) {
+    this.#make = make;
+  }
+
+  /** Without a key in one that nobody else gets. */
+  lease(_user: RealmUser, key: string): Interpreter {
+    const known = this.#interpreter;
+    const fits = known !== null && (!known.used || (key !== '' && key === this.#key));
+    if (!fits) this.#drop();
+    this.#interpreter ??= this.#make();
+    this.#key = key;
+    this.#busy = true;
+    return this.#interpreter;
+  }
+
+  giveBack(_user: RealmUser, realm: Interpreter, spoiled: boolean): void {
+    this.#busy = false;
+    if (spoiled || this.#key === '' || realm.isGone) this.#drop();
+  }
+
+  release(key: string): void {
+    if (key === this.#key && !this.#busy && this.#interpreter?.used === true) this.#drop();
+  }
+
+  prepare(): void {
+    if (!this.#busy) this.#interpreter ??= this.#make();
+  }
+
+  #drop(): void {
+    this.#interpreter?.dispose();
+    this.#interpreter = null;
+    this.#key = '';
+  }
+}

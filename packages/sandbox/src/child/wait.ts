@@ -1,0 +1,43 @@
+import { readSync, writeSync } from 'node:fs';
+import { readFrame, writeFrame } from '../frames.ts';
+
+/** The descriptor of the pipe by which a process asks and waits: its channel is read by the event loop only. */
+const PIPE = 4;
+
+const cell = new Int32Array(new SharedArrayBuffer(4));
+
+/** Waits; the thread does nothing meanwhile. */
+export function pause(ms: number): string {
+  if (ms > 0) Atomics.wait(cell, 0, 0, ms);
+  return '';
+}
+
+function writeAll(bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length;) at += writeSync(PIPE, bytes, at);
+}
+
+function readAll(length: number): Buffer {
+  const bytes = Buffer.allocUnsafe(length);
+  for (let at = 0; at < length;) {
+    const read = readSync(PIPE, bytes, at, length - at, null);
+    // The supervisor is gone, and with it whoever wants an answer.
+    if (read === 0) process.exit(0);
+    at += read;
+  }
+  return bytes;
+}
+
+interface Question {
+  readonly op: string;
+  readonly head: string;
+  /** Bytes as a binary string. */
+  readonly body: string | null;
+}
+
+/** Asks the supervisor for a job and waits: `+` or `-`, the length of the answer's head, a colon, head and body. */
+export function ask({ op, head, body }: Question, id: number): string {
+  writeAll(writeFrame({ id, op, head }, body === null ? null : Buffer.from(body, 'latin1')));
+  const answer = readFrame<{ ok: boolean; head: string }>(readAll(readAll(4).readUInt32LE(0)));
+  const text = `${answer.fields.ok ? '+' : '-'}${answer.fields.head.length}:${answer.fields.head}`;
+  return answer.body === null ? text : text + Buffer.from(answer.body).toString('latin1');
+}

@@ -1,0 +1,22 @@
+/**
+ * A question or answer of the pipe by which a process asks and waits: length of the rest, length of the fields with one
+ * bit for whether there are bytes, the fields as JSON, the bytes.
+ */
+export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array {
+  const json = Buffer.from(JSON.stringify(fields));
+  const frame = Buffer.allocUnsafe(8 + json.length + (body?.length ?? 0));
+  frame.writeUInt32LE(frame.length - 4, 0);
+  frame.writeUInt32LE(json.length * 2 + (body === null ? 0 : 1), 4);
+  json.copy(frame, 8);
+  if (body !== null) frame.set(body, 8 + json.length);
+  return frame;
+}
+
+/** The parts of a frame without its first length. Throws where it is none. */
+export function readFrame<T>(frame: Buffer): { fields: T; body: Uint8Array | null } {
+  const head = frame.readUInt32LE(0);
+  const end = 4 + Math.floor(head / 2);
+  if (end > frame.length) throw new RangeError('The frame is shorter than its fields.');
+  const fields = JSON.parse(frame.toString('utf8', 4, end)) as T;
+  return { fields, body: head % 2 === 1 ? frame.subarray(end) : null };
+}

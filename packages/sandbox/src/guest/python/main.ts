@@ -1,0 +1,79 @@
+import { deliver } from '../calls.ts';
+import { installConsole } from '../console.ts';
+import { connect, send } from '../link.ts';
+import { define } from '../primordials.ts';
+import { sendError } from '../report.ts';
+import { fire, installTimers, onMicrotaskError } from '../timers.ts';
+import { installWebGlobals } from '../web/install.ts';
+import { installHops, resetHops } from './hops.ts';
+import { makeSnapshot, start, type Runtime } from './interpreter.ts';
+import { installShell, type Files } from './shell.ts';
+import { installXhr } from './xhr.ts';
+
+type Entry =
+  | [kind: 'boot']
+  | [kind: 'snapshot']
+  | [kind: 'run', mode: 'function', ...args: (string | number)[]]
+  | [kind: 'timer', id: number]
+  | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
+
+let runtime: Runtime | undefined;
+
+/** Starts the interpreter; `D` or `E` tells the process how that went. */
+async function boot(files: Files): Promise<void> {
+  try {
+    installShell(files);
+    runtime = await start(files);
+    send('D');
+  } catch (error) {
+    sendError('run', -1, error);
+  }
+}
+
+/** Runs a job; what it throws is no error of its code but the end of the interpreter. */
+function run(args: Entry): void {
+  try {
+    runtime?.start(...(args.slice(2) as (string | number)[]));
+  } catch (error) {
+    send('Q');
+    sendError('run', -1, error);
+  }
+}
+
+/** One entry into the realm; every use is timed by the process. */
+function enterWith(files: Files): (...entry: Entry) => unknown {
+  return (...entry) => {
+    resetHops();
+    try {
+      if (entry[0] === 'run') run(entry);
+      else if (entry[0] === 'timer') fire(entry[1]);
+      else if (entry[0] === 'answer') deliver(entry[1], entry[2], entry[3], entry[4]);
+      else if (entry[0] === 'boot') void boot(files);
+      else return makeSnapshot();
+    } catch (error) {
+      send('Q');
+      sendError('run', -1, error);
+    }
+    return undefined;
+  };
+}
+
+/** Called once per fresh context with the only way out; gives the only way in. */
+function connectTo(
+  post: (message: string) => unknown,
+  wasm: ArrayBuffer,
+  stdlib: ArrayBuffer,
+  snapshot: ArrayBuffer | null,
+): (...entry: Entry) => unknown {
+  delete (globalThis as { __heddle?: unknown }).__heddle;
+  connect(post);
+  return enterWith({ wasm, stdlib, snapshot });
+}
+
+onMicrotaskError((error) => sendError('run', -1, error));
+installConsole();
+installTimers();
+installHops();
+installWebGlobals();
+installXhr();
+define(globalThis, '__heddle', connectTo);

@@ -1,0 +1,80 @@
+import { define } from '../primordials.ts';
+import { bytesOf, fromBinary, toBinary } from '../web/bytes.ts';
+import { encode } from '../web/encoding.ts';
+import { bridge, readAnswer } from './bridge.ts';
+
+interface Reply {
+  readonly status: number;
+  readonly statusText: string;
+  readonly url: string;
+  readonly headers: [string, string][];
+}
+
+const toBody = (body: unknown): string =>
+  toBinary(typeof body === 'string' ? encode(body) : bytesOf(body, 'The body'));
+
+/** The synchronous part of XMLHttpRequest, by which Python's own HTTP libraries send requests where they find no sockets. */
+class SynchronousRequest {
+  status = 0;
+  statusText = '';
+  responseURL = '';
+  responseType = '';
+  response: unknown = null;
+  readyState = 0;
+  timeout = 0;
+  withCredentials = false;
+  #method = 'GET';
+  #url = '';
+  readonly #headers: [string, string][] = [];
+  #received: [string, string][] = [];
+
+  open(method: string, url: string, async: unknown = true): void {
+    if (async === true) throw new Error('XMLHttpRequest is synchronous here; use fetch');
+    this.#method = String(method).toUpperCase();
+    this.#url = String(url);
+    this.readyState = 1;
+  }
+
+  setRequestHeader(name: string, value: string): void {
+    this.#headers.push([String(name), String(value)]);
+  }
+
+  overrideMimeType(): void {}
+
+  send(body: unknown = null): void {
+    const head = { url: this.#url, method: this.#method, headers: this.#headers, redirect: 'follow' };
+    const answer = readAnswer(
+      bridge.ask('fetch', JSON.stringify(head), body === null || body === undefined ? null : toBody(body)),
+    );
+    if (!answer.ok) {
+      const error = new Error((JSON.parse(answer.head) as { message: string }).message);
+      error.name = 'NetworkError';
+      throw error;
+    }
+    const reply = JSON.parse(answer.head) as Reply;
+    this.status = reply.status;
+    this.statusText = reply.statusText;
+    this.responseURL = reply.url;
+    this.#received = reply.headers;
+    this.readyState = 4;
+    this.response = this.responseType === 'arraybuffer' ? fromBinary(answer.body).buffer : answer.body;
+  }
+
+  get responseText(): unknown {
+    return this.response;
+  }
+
+  getAllResponseHeaders(): string {
+    return this.#received.map(([name, value]) => name + ': ' + value + '\r\n').join('');
+  }
+
+  getResponseHeader(name: string): string | null {
+    const wanted = String(name).toLowerCase();
+    return this.#received.find(([own]) => own.toLowerCase() === wanted)?.[1] ?? null;
+  }
+}
+
+/** Installs XMLHttpRequest. */
+export function installXhr(): void {
+  define(globalThis, 'XMLHttpRequest', SynchronousRequest);
+}

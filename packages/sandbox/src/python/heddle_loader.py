@@ -1,0 +1,42 @@
+"""Puts Heddle's own modules into the interpreter whose memory becomes the snapshot."""
+
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+
+# Imported ahead: what blocks use most costs them nothing then.
+AHEAD = (
+    "asyncio base64 bisect collections copy csv dataclasses datetime decimal email.message enum fractions functools "
+    "hashlib heapq hmac html http.client inspect io itertools json logging math operator os pathlib pprint random re "
+    "secrets shutil statistics string struct symtable tempfile textwrap time traceback types typing unicodedata "
+    "urllib.error urllib.parse urllib.request uuid warnings zlib zoneinfo"
+).split()
+
+
+class SourceFinder:
+    """Finds modules whose code is in memory: nothing of the file system is in the snapshot."""
+
+    def __init__(self, sources):
+        self.codes = {name: compile(source, f"<{name}>", "exec") for name, source in sources.items()}
+
+    def find_spec(self, name, path=None, target=None):
+        return ModuleSpec(name, self) if name in self.codes else None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        exec(self.codes[module.__name__], module.__dict__)
+
+
+def install(sources):
+    """Makes the modules of a JSON object (name: source) importable, behind those of files, and imports what blocks need."""
+    import importlib
+    import json
+
+    finder = SourceFinder(json.loads(sources))
+    sys.meta_path.insert(sys.meta_path.index(PathFinder) + 1, finder)
+    # Before urllib.request, which looks for HTTPS once.
+    importlib.import_module("heddle_http").install()
+    for name in AHEAD:
+        importlib.import_module(name)
+    importlib.import_module("heddle_runtime")

@@ -1,0 +1,198 @@
+"""Runs jobs: the text of a block as the module __main__, its answer as JSON text."""
+
+import asyncio
+import builtins
+import json
+import logging
+import os
+import random
+import shutil
+import sys
+import types
+import warnings
+
+import heddle_http
+import heddle_source
+import heddle_streams
+import heddle_sync
+from heddle_values import to_json
+
+HOME = "/home/user"
+_TEXT = 8_000
+_NAME = 100
+_FRAMES = 50
+_MEMORY_HINT = "the memory of the interpreter is used up"
+
+_bridge = None
+_clean = None
+_loads, _dumps = json.loads, json.dumps
+
+
+class _Clean:
+    """What a job finds as no job before it left it."""
+
+    def __init__(self):
+        self.builtins = dict(vars(builtins))
+        self.environ = dict(os.environ)
+        self.path = list(sys.path)
+        self.filters = list(warnings.filters)
+
+    def restore(self):
+        names = builtins.__dict__
+        if names != self.builtins:
+            names.clear()
+            names.update(self.builtins)
+        if os.environ != self.environ:
+            os.environ.clear()
+            os.environ.update(self.environ)
+        sys.path[:] = self.path
+        sys.argv[:] = [heddle_source.FILE]
+        warnings.filters[:] = self.filters
+        logging.root.handlers.clear()
+        logging.root.setLevel(logging.WARNING)
+        sys.stdout, sys.stderr = heddle_streams.stdout, heddle_streams.stderr
+        for folder in (HOME, "/tmp"):
+            for entry in os.scandir(folder):
+                shutil.rmtree(entry.path) if entry.is_dir(follow_symlinks=False) else os.unlink(entry.path)
+        os.chdir(HOME)
+
+
+def connect(bridge):
+    """Joins the interpreter to its realm, once it is restored; numbers that must not repeat begin anew."""
+    global _bridge, _clean
+    _bridge = bridge
+    heddle_streams.lines.print = bridge.print
+    heddle_sync.connect(bridge)
+    random.seed()
+    os.makedirs(HOME, exist_ok=True)
+    os.makedirs("/tmp", exist_ok=True)
+    _clean = _Clean()
+
+
+def _values(args, at):
+    """The names and JSON texts that begin with their count at `at`, and where they end."""
+    end = at + 1 + 2 * int(args[at])
+    return {args[i]: _loads(args[i + 1]) for i in range(at + 1, end, 2)}, end
+
+
+def start(*args):
+    """Runs one job: global values, one unit of code, its values."""
+    _clean.restore()
+    module = types.ModuleType("__main__")
+    sys.modules["__main__"] = module
+    namespace = vars(module)
+    values, at = _values(args, 0)
+    source = args[at + 1]
+    bound, _ = _values(args, at + 2)
+    namespace.update(__builtins__=builtins, json=json, os=os, **values, **bound)
+    try:
+        code = heddle_source.compile_source(source)
+    except BaseException as error:
+        return _fail("compile", error)
+    try:
+        pending = _run(code, namespace)
+    except BaseException as error:
+        return _fail("run", error)
+    if pending is None:
+        return _finish(namespace, _result(namespace))
+    task = asyncio.Task(pending, loop=asyncio.get_event_loop(), eager_start=True)
+    task.add_done_callback(lambda task: _settle(task, namespace)) if not task.done() else _settle(task, namespace)
+
+
+def _run(code, namespace):
+    """Runs the module; gives a coroutine where it has to be awaited."""
+    if heddle_source.is_coroutine(code):
+        return _module(eval(code, namespace), namespace)
+    exec(code, namespace)
+    main = namespace.pop(heddle_source.MAIN, None)
+    if main is None:
+        return None
+    returned = main()
+    if asyncio.iscoroutine(returned) and main.__code__.co_flags & 0x80:
+        return returned
+    namespace[_RETURNED] = returned
+    return None
+
+
+_RETURNED = "__heddle_result__"
+
+
+async def _module(coroutine, namespace):
+    await coroutine
+    return _result(namespace)
+
+
+def _result(namespace):
+    """What the module gives without a `return`: the value of a name such as __…_result__, if there is one."""
+    for name in reversed(namespace):
+        if name.startswith("__") and name.endswith("_result__"):
+            return namespace[name]
+    return None
+
+
+def _settle(task, namespace):
+    try:
+        value = task.result()
+    except BaseException as error:
+        return _fail("run", error)
+    _finish(namespace, value)
+
+
+def _finish(namespace, value):
+    try:
+        text = to_json(value)
+    except BaseException as error:
+        return _fail("result", error)
+    _close()
+    _bridge.succeed(text)
+
+
+def _close():
+    """Ends the job's output; an interpreter that still has work of the job is not for the next one."""
+    heddle_streams.lines.end()
+    sys.modules.pop("__main__", None)
+    if asyncio.all_tasks(asyncio.get_event_loop()):
+        _bridge.spoil()
+
+
+def _text(make, most):
+    try:
+        return str(make())[:most]
+    except BaseException:
+        return ""
+
+
+def _frames(error):
+    """The frames of the block's own code, the innermost first, as lines of a stack."""
+    frames = []
+    trace = error.__traceback__
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_filename == heddle_source.FILE:
+            *_, start, _ = next((p for i, p in enumerate(code.co_positions()) if i == trace.tb_lasti // 2), (None,) * 4)
+            name = "" if code.co_name in ("<module>", heddle_source.MAIN) else code.co_name
+            place = f"{heddle_source.FILE}:{trace.tb_lineno}:{(start or 0) + 1}"
+            frames.append(f"    at {name} ({place})" if name else f"    at {place}")
+        trace = trace.tb_next
+    return "\n".join(frames[::-1][:_FRAMES])
+
+
+def _message(error):
+    if isinstance(error, SystemExit):
+        return f"the code ended itself with the exit code {_text(lambda: error.code, _NAME)}"
+    text = _text(lambda: error.msg if isinstance(error, SyntaxError) else error, _TEXT)
+    return text or (_MEMORY_HINT if isinstance(error, MemoryError) else "")
+
+
+def _fail(phase, error):
+    fields = {
+        "phase": phase,
+        "index": 0,
+        "name": type(error).__name__[:_NAME],
+        "message": _message(error),
+        "stack": _frames(error),
+    }
+    if isinstance(error, SyntaxError) and error.filename == heddle_source.FILE:
+        fields |= {key: value for key, value in (("line", error.lineno), ("column", error.offset)) if value}
+    _close()
+    _bridge.fail(_dumps(fields))

@@ -1,0 +1,120 @@
+"""A job's text as code that runs as a module, with `return` and `await` at its top."""
+
+import ast
+import inspect
+import symtable
+
+FILE = "heddle-block.py"
+MAIN = "__heddle_main__"
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
+
+
+class _TopLevel(ast.NodeVisitor):
+    """What stands in the module's own scope, outside its functions and classes."""
+
+    def __init__(self):
+        self.returns = False
+        self.awaits = False
+        self.yields = None
+
+    def visit_Return(self, node):
+        self.returns = True
+        self.generic_visit(node)
+
+    def visit_Yield(self, node):
+        self.yields = self.yields or node
+
+    visit_YieldFrom = visit_Yield
+
+    def visit_Await(self, node):
+        self.awaits = True
+        self.generic_visit(node)
+
+    visit_AsyncFor = visit_AsyncWith = visit_Await
+
+    def visit_ListComp(self, node):
+        self.awaits = self.awaits or any(part.is_async for part in node.generators)
+        self.generic_visit(node)
+
+    visit_SetComp = visit_DictComp = visit_ListComp
+
+    def visit_GeneratorExp(self, node):
+        self.visit(node.generators[0].iter)
+
+    def visit_FunctionDef(self, node):
+        for part in (*node.decorator_list, *node.args.defaults, *node.args.kw_defaults):
+            if part is not None:
+                self.visit(part)
+
+    visit_AsyncFunctionDef = visit_FunctionDef
+
+    def visit_Lambda(self, node):
+        for part in (*node.args.defaults, *node.args.kw_defaults):
+            if part is not None:
+                self.visit(part)
+
+    def visit_ClassDef(self, node):
+        for part in (*node.decorator_list, *node.bases, *node.keywords):
+            self.visit(part)
+
+
+class _Annotations(ast.NodeTransformer):
+    """A name that is declared global takes no annotation."""
+
+    def visit_AnnAssign(self, node):
+        if not isinstance(node.target, ast.Name):
+            return node
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
+
+    def _leave(self, node):
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _leave
+
+
+def _names(source):
+    """The names that the module binds."""
+    symbols = symtable.symtable(source, FILE, "exec").get_symbols()
+    return [symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()]
+
+
+def _is_future(node):
+    return isinstance(node, ast.ImportFrom) and node.module == "__future__"
+
+
+def _as_function(tree, source, awaits):
+    """The module as a function that binds the module's names: what it defines sees itself as in a module."""
+    names = _names(source)
+    futures = [node for node in tree.body if _is_future(node)]
+    body = [_Annotations().visit(node) for node in tree.body if not _is_future(node)]
+    arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    make = ast.AsyncFunctionDef if awaits else ast.FunctionDef
+    function = make(
+        name=MAIN,
+        args=arguments,
+        body=[*([ast.Global(names=names)] if names else []), *body],
+        decorator_list=[],
+        type_params=[],
+    )
+    return ast.fix_missing_locations(ast.Module(body=[*futures, function], type_ignores=[]))
+
+
+def compile_source(source):
+    """The code of a job; raises SyntaxError."""
+    options = {"flags": ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, "dont_inherit": True}
+    tree = compile(source, FILE, "exec", flags=ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    top = _TopLevel()
+    top.visit(tree)
+    if top.returns:
+        if top.yields is not None:
+            place = (FILE, top.yields.lineno, top.yields.col_offset + 1, None)
+            raise SyntaxError("'yield' outside function", place)
+        tree = _as_function(tree, source, top.awaits)
+    return compile(tree, FILE, "exec", **options)
+
+
+def is_coroutine(code):
+    """Whether running the code gives something to await."""
+    return bool(code.co_flags & inspect.CO_COROUTINE)

@@ -1,0 +1,80 @@
+"""Console output: lines of stdout and stderr in the order in which they are written."""
+
+import io
+
+MAX_LINE = 65_536
+
+
+class _Lines:
+    """Text on its way, cut into lines."""
+
+    def __init__(self):
+        self.print = None
+        self.tail = ""
+
+    def add(self, text):
+        *lines, tail = (self.tail + text).split("\n")
+        for line in lines:
+            self.emit(line)
+        while len(tail) > MAX_LINE:
+            self.emit(tail[:MAX_LINE])
+            tail = tail[MAX_LINE:]
+        self.tail = tail
+
+    def emit(self, line):
+        # An unpaired surrogate would not survive the way out.
+        self.print(line)
+
+    def end(self):
+        if self.tail:
+            self.emit(self.tail)
+            self.tail = ""
+
+
+lines = _Lines()
+
+
+class _Bytes(io.RawIOBase):
+    def __init__(self, text):
+        self.text = text
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        self.text.write(bytes(data).decode("utf-8", "replace"))
+        return len(data)
+
+
+class Stream(io.TextIOBase):
+    """sys.stdout and sys.stderr of a job."""
+
+    encoding = "utf-8"
+    errors = "replace"
+
+    def __init__(self, name, number):
+        self.name = name
+        self.number = number
+        self.buffer = _Bytes(self)
+
+    def fileno(self):
+        return self.number
+
+    def writable(self):
+        return True
+
+    def write(self, text):
+        if not isinstance(text, str):
+            raise TypeError(f"write() argument must be str, not {type(text).__name__}")
+        lines.add(text)
+        return len(text)
+
+    def reconfigure(self, **options):
+        pass
+
+    def close(self):
+        pass
+
+
+stdout = Stream("<stdout>", 1)
+stderr = Stream("<stderr>", 2)

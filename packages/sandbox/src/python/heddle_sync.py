@@ -1,0 +1,99 @@
+"""What waits without giving the thread back: sleeping, requests, and event loops of their own."""
+
+import asyncio
+import json
+import time
+from asyncio import base_events
+
+_bridge = None
+_ANSWER_HEAD = 32
+
+
+def connect(bridge):
+    global _bridge
+    _bridge = bridge
+    time.sleep = sleep
+    asyncio.run = asyncio.runners.run = run
+
+
+def sleep(seconds):
+    """time.sleep, with the processor left to others."""
+    if seconds < 0:
+        raise ValueError("sleep length must be non-negative")
+    _bridge.sleep(float(seconds) * 1000)
+
+
+class HostError(OSError):
+    """The host refused an operation, or failed at it."""
+
+    def __init__(self, code, message):
+        super().__init__(message)
+        self.code = code
+
+
+def ask(op, head, body=None):
+    """The host's answer to an operation, as an object and bytes; raises HostError."""
+    answer = _bridge.ask(op, json.dumps(head), None if body is None else body.decode("latin-1"))
+    ok, start = answer[0] == "+", answer.index(":", 0, _ANSWER_HEAD) + 1
+    end = start + int(answer[1 : start - 1])
+    fields = json.loads(answer[start:end])
+    if not ok:
+        raise HostError(fields.get("code"), fields.get("message"))
+    return fields, answer[end:].encode("latin-1")
+
+
+class _Selector:
+    """Waits for time to pass: there are no files to wait for."""
+
+    def select(self, timeout=None):
+        if timeout is None:
+            raise RuntimeError(
+                "The event loop waits for something that cannot happen inside asyncio.run(); use await at the top of the code instead."
+            )
+        if timeout > 0:
+            sleep(timeout)
+        return []
+
+    def close(self):
+        pass
+
+
+class BlockingLoop(base_events.BaseEventLoop):
+    """The loop of asyncio.run(), which has to end before it returns."""
+
+    def __init__(self):
+        super().__init__()
+        self._selector = _Selector()
+
+    def _process_events(self, events):
+        pass
+
+    def _write_to_self(self):
+        pass
+
+    async def shutdown_default_executor(self, timeout=None):
+        pass
+
+    def run_in_executor(self, executor, func, *args):
+        future = self.create_future()
+        try:
+            future.set_result(func(*args))
+        except BaseException as error:
+            future.set_exception(error)
+        return future
+
+
+def run(main, *, debug=None, loop_factory=None):
+    """asyncio.run: the coroutine's result."""
+    outer = asyncio._get_running_loop()
+    task = asyncio.current_task(outer) if outer is not None else None
+    if task is not None:
+        asyncio.tasks._leave_task(outer, task)
+    asyncio._set_running_loop(None)
+    try:
+        with asyncio.Runner(debug=debug, loop_factory=loop_factory or BlockingLoop) as runner:
+            return runner.run(main)
+    finally:
+        asyncio._set_running_loop(outer)
+        if task is not None:
+            asyncio.tasks._enter_task(outer, task)
