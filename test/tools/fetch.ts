@@ -17,6 +17,8 @@ import { type Route, type Tool, TOOLS } from './tools.ts';
 /** A tool that works here: its executable, and the environment to start it with. */
 export interface Found {
   readonly path: string;
+  /** The tree that it was unpacked to, where it was fetched. */
+  readonly tree?: string;
   readonly env: Readonly<Record<string, string | undefined>>;
 }
 
@@ -67,7 +69,7 @@ function failure(
 }
 
 /** The library folders of an unpacked Debian tree. */
-function libraries(root: string): string[] {
+export function libraries(root: string): string[] {
   return ['usr/lib', 'lib'].flatMap((folder) => {
     const base = join(root, folder);
     if (!existsSync(base)) return [];
@@ -82,7 +84,7 @@ function unpacked(tool: Tool, root: string, env: Env): Found | undefined {
     .find(isExecutable);
   if (!path) return undefined;
   const folders = [...libraries(root), env['LD_LIBRARY_PATH']].filter(Boolean);
-  return { path, env: folders.length > 0 ? { ...env, LD_LIBRARY_PATH: folders.join(':') } : env };
+  return { path, tree: root, env: folders.length > 0 ? { ...env, LD_LIBRARY_PATH: folders.join(':') } : env };
 }
 
 /** Options with which apt-get keeps its lists in `folder`, where no root is needed to update them. */

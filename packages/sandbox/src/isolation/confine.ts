@@ -23,11 +23,15 @@ export interface Invocation {
   readonly args: readonly string[];
   /** To be written to FILTER_FD, where there is one. */
   readonly filter: Buffer | null;
+  /** Whether it has a pipe at WAIT_FD. */
+  readonly waits: boolean;
   /** The process' own user, to be freed at its end. */
   readonly uid: number | null;
+  /** Whether processes that it started could outlive it. */
+  readonly leavesOthers: boolean;
 }
 
-/** The descriptors of every process: standard ones, then the channel, then what bubblewrap reads. */
+/** The descriptors of every process: standard ones, then the channel, then what bubblewrap reads, then WAIT_FD. */
 const CHANNEL_FD = 3;
 const FILTER_FD = 4;
 
@@ -92,5 +96,5 @@ export function confine(
     line = [tools.setpriv, '--no-new-privs', '--', ...line];
   const [command = node, ...args] = line;
   const filter = level === 'strict' ? seccompFilter({ architecture: process.arch as Architecture }) : null;
-  return { command, args, filter, uid };
+  return { command, args, filter, uid, leavesOthers: level !== 'strict', waits: program.waits ?? false };
 }

@@ -1,3 +1,6 @@
+/** The descriptor of the pipe by which a program asks and waits: its channel is read by the event loop only. */
+export const WAIT_FD = 5;
+
 /** What runs in a child process, and what that program needs of it; paths are real ones. */
 export interface Program {
   /** The built child program. */

@@ -1,3 +1,4 @@
+import { readdirSync, statSync } from 'node:fs';
 import { SandboxError } from '../error.ts';
 
 /** User ids that nothing else on the host uses, first to last. */
@@ -11,18 +12,30 @@ export const DEFAULT_UIDS: UidRange = { from: 60_578, to: 60_705 };
 
 /** The ids in use, over all sandboxes of this process. */
 const taken = new Set<number>();
+let turn = process.pid;
+
+/** The ids of processes by their users; those that end meanwhile are left out. */
+function processesByUser(): Map<number, number[]> {
+  const byUser = new Map<number, number[]>();
+  for (const name of readdirSync('/proc')) {
+    const pid = Number(name);
+    const uid = Number.isInteger(pid) ? statSync(`/proc/${name}`, { throwIfNoEntry: false })?.uid : undefined;
+    if (uid !== undefined) byUser.set(uid, [...(byUser.get(uid) ?? []), pid]);
+  }
+  return byUser;
+}
 
 /**
  * A user id for one process, its own until `freeSlotUid`: processes of one user could signal and trace each other.
- * The first of several hosts on a machine is not the first to all: each begins elsewhere in the range.
+ * Each is given again as late as possible, and none while anything runs as it: another host's process, or one that was left.
  * @throws SandboxError SLOTS_EXHAUSTED when every id is in use.
  */
 export function takeSlotUid({ from, to }: UidRange): number {
   const count = to - from + 1;
-  const start = process.pid % count;
+  const busy = processesByUser();
   for (let step = 0; step < count; step++) {
-    const uid = from + ((start + step) % count);
-    if (taken.has(uid)) continue;
+    const uid = from + (turn++ % count);
+    if (taken.has(uid) || busy.has(uid)) continue;
     taken.add(uid);
     return uid;
   }
@@ -32,8 +45,20 @@ export function takeSlotUid({ from, to }: UidRange): number {
   );
 }
 
+/** Gives an id back. */
 export function freeSlotUid(uid: number): void {
   taken.delete(uid);
+}
+
+/** Ends what a process with a user of its own left behind. */
+export function endLeftovers(uid: number): void {
+  for (const pid of processesByUser().get(uid) ?? []) {
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch {
+      // It has ended by itself, or cannot be ended; its user is given to nobody while it runs.
+    }
+  }
 }
 
 /** Arguments of setpriv that become the user and lose every privilege for good; the command follows. */

@@ -1,0 +1,258 @@
+import { execFile } from 'node:child_process';
+import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
+import { confine, type Confinement } from './confine.ts';
+import { findHostTools } from './host-tools.ts';
+import type { Program } from './program.ts';
+import { DEFAULT_UIDS } from './slot-uid.ts';
+import { spawnConfined } from './spawn.ts';
+
+// What stands behind Node's permission model, so the attackers run without it: they have broken out of everything before.
+
+const isRoot = process.geteuid?.() === 0;
+const isLinux = process.platform === 'linux';
+const path = isLinux ? bubblewrap() : undefined;
+const tools = findHostTools(path);
+const uids = isRoot ? DEFAULT_UIDS : null;
+const strict: Confinement = { level: 'strict', tools, uids };
+const standard: Confinement = { level: 'standard', tools, uids };
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-breakout-')));
+const file = join(folder, 'attacker.cjs');
+const secret = join(folder, 'secret');
+const server = createServer((socket) => {
+  connections++;
+  socket.destroy();
+});
+let connections = 0;
+let port = 0;
+
+beforeAll(async () => {
+  chmodSync(folder, 0o755);
+  writeFileSync(secret, 'everybody may read this');
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  port = (server.address() as AddressInfo).port;
+});
+
+afterAll(() => {
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Ending {
+  /** What the attacker told, `done` or an error code; undefined where it died before. */
+  readonly told: unknown;
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stderr: string;
+}
+
+/** Runs `deed`, the body of an async function with `require`, in a process of its own. */
+function attack(confinement: Confinement, deed: string, more: Partial<Program> = {}): Promise<Ending> {
+  const source = `(async () => { ${deed} })()
+    .then((value) => value ?? 'done', (error) => error.code ?? error.name)
+    .then((told) => process.send({ told }, () => process.exit(0)));`;
+  writeFileSync(file, source);
+  const program: Program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256, ...more };
+  const child = spawnConfined(confine(confinement, process.execPath, program, false));
+  return new Promise((resolve, reject) => {
+    let told: unknown;
+    let stderr = '';
+    child.stderr?.on('data', (data: Buffer) => (stderr += data.toString()));
+    child.on('message', (message: { told: unknown }) => (told = message.told));
+    child.on('error', reject);
+    child.on('close', (code, signal) => resolve({ told, code, signal, stderr }));
+  });
+}
+
+const told = async (confinement: Confinement, deed: string): Promise<unknown> => {
+  const ending = await attack(confinement, deed);
+  return ending.told ?? ending;
+};
+
+const refused = expect.stringMatching(/^E[A-Z]+$/);
+const CONNECT = (host: string): string =>
+  `await new Promise((resolve, reject) => require('node:net').connect(${host}).once('connect', resolve).once('error', reject));`;
+
+describe.runIf(path !== undefined)('a process in strict isolation', () => {
+  it.each([
+    ['the users of the machine', '/etc/passwd', 'ENOENT'],
+    ['its own process', '/proc/self/environ', 'ENOENT'],
+    ['the kernel', '/sys/kernel/vmcoreinfo', 'ENOENT'],
+    ['devices', '/dev/null', 'ENOENT'],
+    ['a file beside its own that all may read', secret, 'ENOENT'],
+    ['its host', `/proc/${process.pid}/cmdline`, 'ENOENT'],
+  ])('cannot read of %s', async (_what, target, code) => {
+    expect(await told(strict, `require('node:fs').readFileSync(${JSON.stringify(target)});`)).toBe(code);
+  });
+
+  it('sees the folders above its own files, and nothing beside them', async () => {
+    const seen = await told(
+      strict,
+      `const { readdirSync } = require('node:fs');
+       return readdirSync(${JSON.stringify(folder)}).concat(readdirSync('/').filter((name) => ['etc', 'proc', 'sys', 'dev', 'root', 'home', 'var'].includes(name)));`,
+    );
+    expect(seen).toEqual(['attacker.cjs']);
+  });
+
+  it.each([
+    ['beside its program', join(folder, 'written'), 'EROFS'],
+    ['over its program', file, 'EROFS'],
+    ['over Node.js', process.execPath, expect.stringMatching(/EROFS|EACCES/)],
+    ['at the root', '/written', 'EROFS'],
+    ['to shared memory', '/dev/shm/written', 'ENOENT'],
+  ])('cannot write %s', async (_where, target, code) => {
+    expect(await told(strict, `require('node:fs').writeFileSync(${JSON.stringify(target)}, 'x');`)).toEqual(
+      code,
+    );
+    expect(existsSync(join(folder, 'written'))).toBe(false);
+  });
+
+  it('reaches no network and no socket of the machine', async () => {
+    const before = connections;
+    expect(await told(strict, CONNECT(`{ host: '127.0.0.1', port: ${port} }`))).toEqual(refused);
+    expect(await told(strict, CONNECT(`{ path: '/run/dbus/system_bus_socket' }`))).toEqual(refused);
+    const DATAGRAM = `const socket = require('node:dgram').createSocket('udp4');
+      await new Promise((resolve, reject) => socket.once('error', reject).send('x', ${port}, '127.0.0.1', resolve));`;
+    expect(await told(strict, DATAGRAM)).toEqual(refused);
+    expect(
+      await told(
+        strict,
+        `await new Promise((resolve, reject) => require('node:net').createServer().listen(0, resolve).once('error', reject));`,
+      ),
+    ).toEqual(refused);
+    expect(connections).toBe(before);
+  });
+
+  it('starts no process and reaches none', async () => {
+    const SPAWN = `const { error } = require('node:child_process').spawnSync(process.execPath, ['--version']); if (error) throw error;`;
+    expect(await told(strict, SPAWN)).toBe('EPERM');
+    expect(await told(strict, `process.kill(${process.pid}, 0);`)).toBe('ESRCH');
+    // Its parent is bubblewrap's own first process, in its own space of processes, where 1 takes no signals.
+    expect(await told(strict, `process.kill(process.ppid, 'SIGKILL'); return process.ppid;`)).toBe(1);
+  });
+
+  it('has threads', async () => {
+    const THREAD = `return new Promise((resolve, reject) => new (require('node:worker_threads').Worker)('require("node:worker_threads").parentPort.postMessage("hi")', { eval: true }).once('message', resolve).once('error', reject));`;
+    expect(await told(strict, THREAD)).toBe('hi');
+  });
+
+  it('has an empty environment, no name of the machine, and is nobody', async () => {
+    const ME = `return [Object.keys(process.env).filter((name) => name !== 'PWD'), require('node:os').hostname(), process.getuid(), process.getgroups().filter((group) => group !== 65534), process.cwd()];`;
+    expect(await told(strict, ME)).toEqual([[], 'sandbox', 65534, [], '/']);
+  });
+
+  it('dies with its host', async () => {
+    const host = join(folder, 'host.mjs');
+    const options = JSON.stringify({ maxProcesses: 1, isolation: { level: 'strict', bubblewrap: path } });
+    const index = new URL('../index.ts', import.meta.url).href;
+    // Tells the processes below it, then dies in the middle of a job.
+    writeFileSync(
+      host,
+      `import { createSandbox } from ${JSON.stringify(index)};
+       import { readdirSync, readFileSync } from 'node:fs';
+       const sandbox = createSandbox(${options});
+       await sandbox.run({ runId: 'a', code: 'return 1' });
+       void sandbox.run({ runId: 'a', code: 'for (;;);', limits: { cpuMs: 600000, wallMs: 600000 } });
+       const parents = new Map();
+       for (const pid of readdirSync('/proc').filter((name) => /^[0-9]+$/.test(name))) {
+         try { parents.set(Number(pid), Number(readFileSync('/proc/' + pid + '/stat', 'utf8').split(') ')[1].split(' ')[1])); } catch {}
+       }
+       const below = (pid) => [...parents].filter(([, parent]) => parent === pid).flatMap(([child]) => [child, ...below(child)]);
+       process.stdout.write(JSON.stringify(below(process.pid)), () => process.kill(process.pid, 'SIGKILL'));`,
+    );
+    const said = await new Promise<string>((resolve) => {
+      execFile(process.execPath, ['--conditions=@heddle/source', host], (_error, stdout) => resolve(stdout));
+    });
+    const below = JSON.parse(said) as number[];
+    expect(below.length).toBeGreaterThanOrEqual(2);
+    await expect
+      .poll(() => below.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 10_000 })
+      .toEqual([]);
+  });
+});
+
+describe.runIf(isLinux && tools.prlimit !== null)('a process in standard isolation', () => {
+  it('writes no byte to any file', async () => {
+    const written = join(tmpdir(), `heddle-written-${process.pid}`);
+    try {
+      const WRITE = `require('node:fs').writeFileSync(${JSON.stringify(written)}, 'x');`;
+      expect(await told(standard, WRITE)).toBe('EFBIG');
+    } finally {
+      rmSync(written, { force: true });
+    }
+  });
+
+  it.runIf(isRoot)('is another user than its host and than its neighbours', async () => {
+    const [one, other] = await Promise.all([
+      told(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
+      told(standard, 'await new Promise((r) => setTimeout(r, 100)); return process.getuid();'),
+    ]);
+    expect(new Set([0, one, other]).size).toBe(3);
+    expect(await told(standard, `process.kill(${process.pid}, 0);`)).toBe('EPERM');
+    expect(await told(standard, `process.setuid(0);`)).toBe('EPERM');
+    expect(await told(standard, `require('node:fs').readFileSync('/etc/shadow');`)).toBe('EACCES');
+    expect(await told(standard, `require('node:fs').readFileSync('/proc/${process.pid}/environ');`)).toBe(
+      'EACCES',
+    );
+  });
+
+  it.runIf(isRoot)('cannot start processes without end', async () => {
+    const BOMB = `const { spawn } = require('node:child_process');
+      const started = [];
+      try {
+        for (let i = 0; i < 200; i++) {
+          const child = spawn('/bin/sleep', ['60'], { stdio: 'ignore' });
+          await new Promise((resolve, reject) => child.once('spawn', resolve).once('error', reject));
+          started.push(child);
+        }
+      } finally {
+        for (const child of started) child.kill('SIGKILL');
+      }`;
+    expect(await told(standard, BOMB)).toBe('EAGAIN');
+  });
+
+  it('has an empty environment', async () => {
+    expect(await told(standard, 'return Object.keys(process.env);')).toEqual([]);
+  });
+});
+
+describe.runIf(isLinux && tools.prlimit !== null)('limits on resources', () => {
+  const levels: [string, Confinement][] = [
+    ['standard', standard],
+    ...(path === undefined ? [] : ([['strict', strict]] as [string, Confinement][])),
+  ];
+
+  it.each(levels)('end memory beyond what the program may have, in %s', async (_name, level) => {
+    const TAKE = `const held = []; for (let i = 0; i < 16; i++) held.push(Buffer.allocUnsafeSlow(80 * 2 ** 20).fill(1));`;
+    expect(await told(level, TAKE)).toBe('ERR_MEMORY_ALLOCATION_FAILED');
+    expect(await told(level, `new WebAssembly.Memory({ initial: 16384 });`)).not.toBe('done');
+  });
+
+  it.each(levels)('end a process that uses more processor time, in %s', async (_name, level) => {
+    const ending = await attack(level, 'for (;;);', { maxCpuSeconds: 1 });
+    expect(ending.told).toBeUndefined();
+    // Bubblewrap tells the signal of what it runs by its exit code.
+    expect(ending.signal ?? ending.code).toBe(ending.signal === null ? 128 + 9 : 'SIGKILL');
+  });
+
+  it.each(levels)('end open files, in %s', async (_name, level) => {
+    const OPEN = `for (let i = 0; i < 300; i++) require('node:fs').openSync(${JSON.stringify(file)});`;
+    expect(await told(level, OPEN)).toBe('EMFILE');
+  });
+
+  it.each(levels)('leave no core behind, in %s', async (_name, level) => {
+    const ending = await attack(level, 'return process.report.getReport().userLimits;');
+    expect(ending.told).toMatchObject({
+      core_file_size_blocks: { soft: 0, hard: 0 },
+      file_size_blocks: { soft: 0, hard: 0 },
+      open_files: { soft: 256, hard: 256 },
+      data_seg_size_bytes: { soft: 256 * 2 ** 20, hard: 256 * 2 ** 20 },
+    });
+  });
+});

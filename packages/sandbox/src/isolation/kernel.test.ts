@@ -1,0 +1,128 @@
+import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
+import { confine } from './confine.ts';
+import { findHostTools } from './host-tools.ts';
+import { DEFAULT_UIDS } from './slot-uid.ts';
+import { spawnConfined } from './spawn.ts';
+import {
+  DECIDED,
+  FORBIDDEN_CALLS,
+  NEWEST_CALL,
+  numberOf,
+  PROCESS_CALLS,
+  SOCKET_CALLS,
+  type Architecture,
+} from './syscalls.ts';
+
+const architecture = process.arch as Architecture;
+const path = process.platform === 'linux' ? bubblewrap() : undefined;
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-kernel-')));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const u32 = (...values: number[]): Buffer => {
+  const bytes = Buffer.alloc(values.length * 4);
+  values.forEach((value, index) => bytes.writeUInt32LE(value >>> 0, index * 4));
+  return bytes;
+};
+
+/** MAP_SHARED | MAP_ANONYMOUS, as the fourth argument of every call; the others are 0. */
+const FOURTH = 0x21;
+
+/** Machine code that makes each call, keeps the results on its stack (the last on top, 16 bytes each), writes them to stderr and ends. */
+const MACHINE_CODE: Record<Architecture, (numbers: readonly number[]) => Buffer> = {
+  x64(numbers) {
+    // xor edi,edi; xor esi,esi; xor edx,edx; mov r10d,FOURTH; xor r8d,r8d; xor r9d,r9d
+    const clear = Buffer.from('31ff31f631d241ba2100000045 31c04531c9'.replace(' ', ''), 'hex');
+    const call = (number: number): Buffer =>
+      // mov eax,number; syscall; push rax; push rax
+      Buffer.concat([clear, Buffer.from([0xb8]), u32(number), Buffer.from('0f055050', 'hex')]);
+    // mov eax,1; mov edi,2; mov rsi,rsp; mov edx,length; syscall
+    const write = [
+      Buffer.from('b801000000bf020000004889e6ba', 'hex'),
+      u32(numbers.length * 16),
+      Buffer.from('0f05', 'hex'),
+    ];
+    // mov eax,231; xor edi,edi; syscall
+    return Buffer.concat([...numbers.map(call), ...write, Buffer.from('b8e700000031ff0f05', 'hex')]);
+  },
+  arm64(numbers) {
+    const movz = (register: number, value: number): number => 0xd2800000 | (value << 5) | register;
+    const SVC = 0xd4000001;
+    const call = (number: number): number[] => [
+      ...[0, 0, 0, FOURTH, 0, 0].map((value, register) => movz(register, value)),
+      ...[movz(8, number), SVC],
+      // str x0,[sp,#-16]!
+      0xf81f0fe0,
+    ];
+    // mov x1,sp
+    const write = [movz(0, 2), 0x910003e1, movz(2, numbers.length * 16), movz(8, 64), SVC];
+    return u32(...numbers.flatMap(call), ...write, movz(0, 0), movz(8, 94), SVC);
+  },
+};
+
+/** A program for Linux that consists of `code` alone. */
+function executable(code: Buffer): Buffer {
+  const ENTRY = 0x400078;
+  const head = Buffer.alloc(0x78);
+  head.write('7f454c46020101', 'hex');
+  head.writeUInt16LE(2, 16);
+  head.writeUInt16LE(architecture === 'x64' ? 62 : 183, 18);
+  head.writeUInt32LE(1, 20);
+  head.writeBigUInt64LE(BigInt(ENTRY), 24);
+  head.writeBigUInt64LE(64n, 32);
+  head.writeUInt16LE(64, 52);
+  head.writeUInt16LE(56, 54);
+  head.writeUInt16LE(1, 56);
+  // One segment, the whole file, readable and executable.
+  head.writeUInt32LE(1, 64);
+  head.writeUInt32LE(5, 68);
+  head.writeBigUInt64LE(0x400000n, 80);
+  head.writeBigUInt64LE(0x400000n, 88);
+  head.writeBigUInt64LE(BigInt(head.length + code.length), 96);
+  head.writeBigUInt64LE(BigInt(head.length + code.length), 104);
+  head.writeBigUInt64LE(0x1000n, 112);
+  return Buffer.concat([head, code]);
+}
+
+/** What the kernel answers in strict isolation to each call: a result, or an error's number below 0. */
+async function answers(numbers: readonly number[]): Promise<number[]> {
+  const file = join(folder, `calls-${numbers.length}`);
+  writeFileSync(file, executable(MACHINE_CODE[architecture](numbers)));
+  chmodSync(file, 0o755);
+  chmodSync(folder, 0o755);
+  const uids = process.geteuid?.() === 0 ? DEFAULT_UIDS : null;
+  const program = { file, args: [], readable: [], flags: [], dataMiB: 64 };
+  const child = spawnConfined(confine({ level: 'strict', tools: findHostTools(path), uids }, file, program));
+  const chunks: Buffer[] = [];
+  child.stderr?.on('data', (chunk: Buffer) => chunks.push(chunk));
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  const bytes = Buffer.concat(chunks);
+  expect([code, bytes.length, code === 0 ? '' : bytes.toString()]).toEqual([0, numbers.length * 16, '']);
+  return numbers.map((_number, index) => Number(bytes.readBigInt64LE((numbers.length - 1 - index) * 16)));
+}
+
+const EPERM = -1;
+const ENOSYS = -38;
+
+describe.runIf(path !== undefined)('the kernel, in strict isolation', () => {
+  it('refuses every call that the filter names', async () => {
+    const tables = { ...FORBIDDEN_CALLS, ...SOCKET_CALLS, ...PROCESS_CALLS, ...DECIDED };
+    const named = Object.entries(tables).flatMap(([name, pair]): [string, number][] => {
+      const number = numberOf(pair, architecture);
+      return number === null ? [] : [[name, number]];
+    });
+    const given = await answers(named.map(([, number]) => number));
+    const expected = named.map(([name]) => [name, name === 'clone3' ? ENOSYS : EPERM]);
+    expect(named.map(([name], index) => [name, given[index]])).toEqual(expected);
+  });
+
+  it('knows no calls newer than the filter, and answers the others', async () => {
+    const GETPID = { x64: 39, arm64: 172 }[architecture];
+    const [newer, far, own] = await answers([NEWEST_CALL + 1, 5_000, GETPID]);
+    expect([newer, far]).toEqual([ENOSYS, ENOSYS]);
+    expect(own).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,51 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { librariesOf, unusualFolders } from './libraries.ts';
+import { barrierTo } from './reach.ts';
+
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-libraries-')));
+chmodSync(folder, 0o755);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+describe.runIf(process.platform === 'linux')('the libraries of a program', () => {
+  it('are its loader and all that the loader loads', () => {
+    const libraries = librariesOf(process.execPath, []);
+    expect(libraries[0]).toMatch(/\/ld-(linux|musl)[^/]*\.so/);
+    expect(libraries.slice(1)).toContainEqual(expect.stringMatching(/\/(libc\.so|libc\.musl)/));
+    expect(new Set(libraries).size).toBe(libraries.length);
+  });
+
+  it('are none for a text', () => {
+    const file = join(folder, 'script');
+    writeFileSync(file, '#!/bin/sh\n');
+    expect(librariesOf(file, [])).toEqual([]);
+  });
+
+  it('stand in folders of which the loader has to be told, unless they are the usual ones', () => {
+    const libraries = [
+      '/lib64/ld-linux-x86-64.so.2',
+      '/lib/x86_64-linux-gnu/libc.so.6',
+      '/usr/lib64/libm.so.6',
+    ];
+    expect(unusualFolders(libraries)).toEqual([]);
+    expect(unusualFolders([...libraries, '/opt/one/libz.so', '/opt/one/liby.so'])).toEqual(['/opt/one']);
+  });
+});
+
+describe.runIf(process.platform !== 'win32')('what keeps other users from a file', () => {
+  it('is the file, a folder above it, or nothing', () => {
+    const closed = join(folder, 'closed');
+    const file = join(closed, 'deep', 'file');
+    mkdirSync(join(closed, 'deep'), { recursive: true });
+    writeFileSync(file, '');
+    expect(barrierTo(file)).toBeNull();
+    chmodSync(file, 0o600);
+    expect(barrierTo(file)).toBe(file);
+    chmodSync(file, 0o644);
+    chmodSync(closed, 0o750);
+    expect(barrierTo(file)).toBe(closed);
+    expect(barrierTo(closed)).toBe(closed);
+  });
+});

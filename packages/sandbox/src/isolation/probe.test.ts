@@ -1,0 +1,144 @@
+import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
+import { createSandbox, probeIsolation } from '../index.ts';
+import { findHostTools } from './host-tools.ts';
+import { selfTest } from './self-test.ts';
+
+const isLinux = process.platform === 'linux';
+const isRoot = process.geteuid?.() === 0;
+const path = isLinux ? bubblewrap() : undefined;
+const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-probe-')));
+chmodSync(folder, 0o755);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+/** A program in place of bubblewrap. */
+function impostor(name: string, body: string): string {
+  const file = join(folder, name);
+  writeFileSync(file, `#!/bin/sh\n${body}\n`);
+  chmodSync(file, 0o755);
+  return file;
+}
+
+/** Runs the command without confining it. */
+const JUST_RUN = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"';
+
+const missing = { bubblewrap: join(folder, 'nowhere') };
+
+describe.runIf(isLinux)('the probe', () => {
+  it.runIf(path !== undefined)('finds strict isolation, with every check', async () => {
+    const report = await probeIsolation({ bubblewrap: path! });
+    expect(report).toMatchObject({ level: 'strict', reasons: {} });
+    expect(report.checks.map(({ name, result }) => [name, result])).toEqual([
+      ['prlimit', 'ok'],
+      ['users', isRoot ? 'ok' : 'off'],
+      ['bubblewrap', 'ok'],
+      ['seccomp', 'ok'],
+      ['self-test strict', 'ok'],
+    ]);
+  });
+
+  it('names what is missing, and what to do', async () => {
+    const report = await probeIsolation(missing);
+    expect(report.level).toBe('standard');
+    expect(report.reasons).toEqual({
+      strict: [`${missing.bubblewrap} cannot be run: correct isolation.bubblewrap.`],
+    });
+  });
+
+  it('says what bubblewrap said, and what to do about namespaces', async () => {
+    const words = 'bwrap: No permissions to create new namespace, likely because the kernel forbids it.';
+    const report = await probeIsolation({ bubblewrap: impostor('refusing', `echo "${words}" >&2; exit 1`) });
+    expect(report.level).toBe('standard');
+    expect(report.reasons.strict).toEqual([expect.stringContaining(words)]);
+    expect(report.reasons.strict![0]).toMatch(/: (user namespaces|the container runtime|allow user)/);
+  });
+
+  it('believes no bubblewrap that confines nothing', async () => {
+    const report = await probeIsolation({ bubblewrap: impostor('idle', JUST_RUN) });
+    expect(report.level).toBe('standard');
+    expect(report.reasons.strict).toEqual([
+      expect.stringMatching(/could open a connection, could start another process, could read \/etc\/passwd/),
+    ]);
+  });
+
+  it('is made once for the same question', async () => {
+    expect(await probeIsolation(missing)).toBe(await probeIsolation({ ...missing }));
+  });
+
+  it('goes no higher than it is asked to', async () => {
+    expect(await probeIsolation({ level: 'basic' })).toMatchObject({ level: 'basic', reasons: {} });
+  });
+
+  it('finds that nothing confines a process without limits', async () => {
+    const tools = { ...findHostTools(undefined), prlimit: impostor('no-limits', JUST_RUN) };
+    const problem = await selfTest({ level: 'standard', tools, uids: null }, process.execPath);
+    expect(problem).toBe('a process could take 512 MiB of memory although it may have 256');
+  });
+
+  it.runIf(isRoot)(
+    'does not become a user who cannot read Node.js, and says which folder is in the way',
+    async () => {
+      const closed = join(folder, 'closed');
+      mkdirSync(closed, { mode: 0o700 });
+      const execPath = join(closed, 'node');
+      writeFileSync(execPath, '#!/bin/sh\nexec ' + process.execPath + ' "$@"\n', { mode: 0o755 });
+      const report = await probeIsolation({ ...(path !== undefined && { bubblewrap: path }), execPath });
+      expect(report.level).toBe('standard');
+      const users = report.checks.find(({ name }) => name === 'users');
+      expect(users).toMatchObject({
+        result: 'failed',
+        remedy: expect.stringContaining(`chmod o+rX ${closed},`),
+      });
+      expect(report.reasons.strict).toEqual([expect.stringContaining(closed)]);
+    },
+  );
+});
+
+describe('a sandbox', () => {
+  it.runIf(isLinux)('runs no job below the minimum, and says why', async () => {
+    const sandbox = createSandbox({ isolation: { ...missing, minimum: 'strict' } });
+    const outcome = await sandbox.run({ runId: 'a', code: 'return 1' });
+    const expression = await sandbox.evaluate({ runId: 'a', mode: 'values', expressions: [{ code: '1' }] });
+    const message = `The sandbox reaches the isolation level standard, and strict is the minimum. ${missing.bubblewrap} cannot be run: correct isolation.bubblewrap.`;
+    expect(outcome).toMatchObject({ ok: false, error: { code: 'SANDBOX_UNAVAILABLE', message } });
+    expect(expression).toMatchObject({ ok: false, error: { code: 'SANDBOX_UNAVAILABLE', message } });
+    expect(sandbox.stats()).toMatchObject({ processes: 0, isolation: 'standard' });
+    await sandbox.close();
+  });
+
+  it.each([
+    ...(isLinux ? (['standard'] as const) : []),
+    ...(path === undefined ? [] : (['strict'] as const)),
+    'basic' as const,
+  ])('runs jobs and tells its level, in %s', async (level) => {
+    const isolation = { level, minimum: level, ...(path !== undefined && { bubblewrap: path }) };
+    const sandbox = createSandbox({ isolation, maxProcesses: 1 });
+    // More than the number of jobs after which the process looks at its memory.
+    for (let i = 0; i < 70; i++) {
+      expect(await sandbox.run({ runId: 'a', code: `return ${i}` })).toMatchObject({
+        ok: true,
+        json: String(i),
+      });
+    }
+    expect(sandbox.stats()).toMatchObject({ isolation: level, processes: 1 });
+    await sandbox.close();
+  });
+
+  it.each([
+    [{ level: 'safe' }, /isolation\.level is "safe"; give one of basic, standard, strict, best/],
+    [{ minimum: 'best' }, /isolation\.minimum is "best"; give one of basic, standard, strict\./],
+    [
+      { level: 'standard', minimum: 'strict' },
+      /isolation\.level is "standard", which is below isolation\.minimum "strict"/,
+    ],
+    [{ uids: { from: 0, to: 5 } }, /isolation\.uids is 0 to 5; give two user ids above 0/],
+    [{ uids: { from: 70_000, to: 60_000 } }, /isolation\.uids/],
+  ])('refuses the isolation %o', (isolation, message) => {
+    expect(() => createSandbox({ isolation: isolation as never })).toThrow(
+      expect.objectContaining({ code: 'INVALID_OPTION', message: expect.stringMatching(message) }),
+    );
+  });
+});

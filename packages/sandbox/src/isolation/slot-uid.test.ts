@@ -1,0 +1,50 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { describe, expect, it } from 'vitest';
+import { endLeftovers, freeSlotUid, takeSlotUid } from './slot-uid.ts';
+
+const isRootOnLinux = process.platform === 'linux' && process.geteuid?.() === 0;
+
+describe.runIf(process.platform === 'linux')('the users of processes', () => {
+  it('are in the range, and each is one process’ until it is given back', () => {
+    const range = { from: 61_000, to: 61_002 };
+    const uids = [takeSlotUid(range), takeSlotUid(range), takeSlotUid(range)];
+    expect(new Set(uids)).toEqual(new Set([61_000, 61_001, 61_002]));
+    expect(() => takeSlotUid(range)).toThrow(expect.objectContaining({ code: 'SLOTS_EXHAUSTED' }));
+    freeSlotUid(61_001);
+    expect(takeSlotUid(range)).toBe(61_001);
+    for (const uid of uids) freeSlotUid(uid);
+  });
+
+  it('are used in turn, the one given back last', () => {
+    const range = { from: 61_010, to: 61_013 };
+    const seen = [];
+    for (let i = 0; i < 4; i++) {
+      const uid = takeSlotUid(range);
+      seen.push(uid);
+      freeSlotUid(uid);
+    }
+    expect(new Set(seen).size).toBe(4);
+  });
+
+  it.runIf(isRootOnLinux)('are not given while anything else runs as them', async () => {
+    const range = { from: 61_020, to: 61_021 };
+    const stranger = spawn('/bin/sleep', ['60'], { uid: 61_020, gid: 61_020, stdio: 'ignore' });
+    await once(stranger, 'spawn');
+    const uid = takeSlotUid(range);
+    expect(uid).toBe(61_021);
+    expect(() => takeSlotUid(range)).toThrow(expect.objectContaining({ code: 'SLOTS_EXHAUSTED' }));
+    stranger.kill('SIGKILL');
+    freeSlotUid(uid);
+  });
+
+  it.runIf(isRootOnLinux)('end what their process left behind', async () => {
+    const range = { from: 61_030, to: 61_030 };
+    const uid = takeSlotUid(range);
+    const left = spawn('/bin/sleep', ['60'], { uid, gid: uid, stdio: 'ignore' });
+    await once(left, 'spawn');
+    endLeftovers(uid);
+    freeSlotUid(uid);
+    expect(await once(left, 'exit')).toEqual([null, 'SIGKILL']);
+  });
+});
