@@ -9,6 +9,9 @@ import { ask, pause } from './wait.ts';
 
 type Answer = Extract<Order, { t: 'answer' }>;
 
+/** The answer to messages after the end, which the guest's plumbing then keeps to itself. */
+const ENDED = -1;
+
 /** One job inside the process: its entries, budgets, timers and messages. */
 export class Execution implements RealmUser {
   readonly id: number;
@@ -162,7 +165,7 @@ export class Execution implements RealmUser {
 
   /** Takes one message of the guest; never throws, since an error would enter the guest. */
   #receive(text: unknown): string | number | undefined {
-    if (this.#end !== null) return undefined;
+    if (this.#end !== null) return ENDED;
     const message = readMessage(text);
     if (message === null) {
       this.#set('PROTOCOL', 'The guest sent a message that its plumbing never sends.');

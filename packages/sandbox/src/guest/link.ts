@@ -1,5 +1,10 @@
 type Post = (message: string) => unknown;
 
+/** What the process answers once the job has ended. */
+const ENDED = -1;
+
+let ended = false;
+
 let post: Post = () => undefined;
 
 /** Joins this realm to its process; done once, before user code. */
@@ -7,7 +12,16 @@ export function connect(to: Post): void {
   post = to;
 }
 
-/** Sends one message out of the isolate; the answer is text, a number or nothing. */
+/**
+ * Sends one message out of the isolate; the answer is text, a number or nothing. Nothing is sent once the job has ended:
+ * time spent outside does not count as the guest's, so a loop of messages could go on for longer than a loop of anything else.
+ */
 export function send(message: string): unknown {
-  return post(message);
+  if (ended) return undefined;
+  const answer = post(message);
+  if (answer === ENDED) ended = true;
+  return answer;
 }
+
+/** Whether anything is still heard outside. */
+export const isHeard = (): boolean => !ended;

@@ -1,5 +1,5 @@
 import { apply, define, get, NativeMap, NativePromise, remove, set } from './primordials.ts';
-import { send } from './link.ts';
+import { isHeard, send } from './link.ts';
 
 const waiting = new NativeMap<number, () => void>();
 let lastId = 0;
@@ -16,8 +16,8 @@ function check(handler: unknown, name: string): asserts handler is Handler {
 }
 
 function arm(id: number, ms: number, action: () => void): void {
-  set(waiting, id, action);
   send('T' + id + ':' + ms);
+  if (isHeard()) set(waiting, id, action);
 }
 
 function clear(id: unknown): void {
