@@ -1,4 +1,7 @@
-import type { SandboxOptions } from '@heddle/sandbox';
+import { probeIsolation, type SandboxOptions } from '@heddle/sandbox';
+import { bubblewrap } from '../support/bubblewrap.ts';
+
+type IsolationOptions = NonNullable<SandboxOptions['isolation']>;
 
 /** A level of isolation, with the options that ask for it. */
 export interface Level {
@@ -6,5 +9,14 @@ export interface Level {
   readonly options: SandboxOptions;
 }
 
+const path = bubblewrap();
+const tools: IsolationOptions = path === undefined ? {} : { bubblewrap: path };
+const { level: highest } = await probeIsolation(tools);
+const level = (name: 'strict' | 'standard'): Level => ({
+  name,
+  options: { isolation: { ...tools, level: name } },
+});
+
 /** The levels that attacks are run on: the one that every Linux has, and the strict one where it can be had. */
-export const levels: readonly Level[] = [{ name: 'standard', options: {} }];
+export const levels: readonly Level[] =
+  highest === 'strict' ? [level('standard'), level('strict')] : [level('standard')];

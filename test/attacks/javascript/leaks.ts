@@ -1,7 +1,7 @@
 import type { AttackGroup } from '../attack.ts';
 
-const PLANT = `globalThis.leak = 'secret'; Object.prototype.leak = 'secret'; globalThis.leakFn = () => 1; JSON.parse.leak = 1;
-  globalThis[Symbol.for('leak')] = 1; Array.prototype.map = null; fetch.leak = 1; console.leak = 1; Error.prepareStackTrace = () => 'leak';
+const PLANT = `fetch.leak = 1; globalThis.leak = 'secret'; Object.prototype.leak = 'secret'; globalThis.leakFn = () => 1; JSON.parse.leak = 1;
+  globalThis[Symbol.for('leak')] = 1; Array.prototype.map = null; console.leak = 1; Error.prepareStackTrace = () => 'leak';
   Symbol.for('leak').constructor.leak = 1; return 1`;
 
 /** What one job leaves for the next of its run, its tenant or its process. */

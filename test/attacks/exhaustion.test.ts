@@ -1,0 +1,6 @@
+import { floods } from './javascript/floods.ts';
+import { memory } from './javascript/memory.ts';
+import { testAttacks } from './suite.ts';
+
+testAttacks(memory, { sandbox: { limits: { memoryMiB: 32 } } });
+testAttacks(floods);

@@ -1,0 +1,202 @@
+import type { AttackGroup } from '../attack.ts';
+
+/** Little processor time, and more than enough of the other, so that a busy machine changes no outcome. */
+const CPU = { cpuMs: 150, wallMs: 20_000 };
+const WALL = { cpuMs: 20_000, wallMs: 250 };
+
+const burns = (id: string, title: string, code: string) => ({
+  id,
+  title,
+  code,
+  limits: CPU,
+  expected: 'TIMEOUT_CPU',
+});
+const waits = (id: string, title: string, code: string) => ({
+  id,
+  title,
+  code,
+  limits: WALL,
+  expected: 'TIMEOUT_WALL',
+});
+
+/** Code that does not end, or ends late. */
+export const time: AttackGroup = {
+  name: 'Exhaustion of time',
+  language: 'javascript',
+  attacks: [
+    burns('R01', 'a loop', 'for (;;);'),
+    burns(
+      'R02',
+      'a loop that catches and goes on',
+      'for (;;) { try { for (;;); } catch {} finally { continue } }',
+    ),
+    burns(
+      'R03',
+      'microtasks without end',
+      '(function f() { Promise.resolve().then(f) })(); await new Promise(() => {})',
+    ),
+    burns('R03b', 'awaits without end', 'for (;;) await null'),
+    burns(
+      'R04',
+      'queueMicrotask without end',
+      '(function f() { queueMicrotask(f); queueMicrotask(() => 0) })(); await new Promise(() => {})',
+    ),
+    waits('R05', 'a promise that never settles', 'await new Promise(() => {})'),
+    waits('R05b', 'a thenable that never answers', 'return { then() {} }'),
+    waits(
+      'R05c',
+      'an async generator that never ends, read slowly',
+      'async function* g() { for (;;) { await new Promise((r) => setTimeout(r, 5)); yield 1 } } for await (const x of g());',
+    ),
+    burns('R06', 'a regular expression that backtracks', 'return /^(a+)+$/.test("a".repeat(60) + "b")'),
+    burns(
+      'R06b',
+      'one with back references',
+      'return /^(.*)(.*)(.*)(.*)(.*)\\1\\2\\3\\4\\5$/s.test("ab".repeat(400))',
+    ),
+    burns(
+      'R06c',
+      'one in replace with the unicode sets flag',
+      'return "x".repeat(40).replace(/(?:[\\p{L}--[a-w]]|x|\\w)+$(?<!x)/v, "")',
+    ),
+    burns('R06d', 'one that looks behind', 'return /(?<=y(x+x+)+)z/.test("x".repeat(60) + "z")'),
+    burns(
+      'R15',
+      'a thrown value whose message never comes',
+      'throw { get message() { for (;;); }, get stack() { for (;;); }, toString() { for (;;); } }',
+    ),
+    burns(
+      'R15b',
+      'an error whose message never comes',
+      'throw Object.defineProperty(new Error(), "message", { get() { for (;;); } })',
+    ),
+    burns(
+      'R15c',
+      'an error whose name has a loop for a toString',
+      'throw Object.assign(new Error(), { name: { toString() { for (;;); } } })',
+    ),
+    burns(
+      'R16',
+      'a thrown proxy that never answers',
+      'throw new Proxy({}, { get() { for (;;); }, getPrototypeOf() { for (;;); } })',
+    ),
+    burns('R17', 'a result whose toJSON never returns', 'return { toJSON() { for (;;); } }'),
+    burns(
+      'R18',
+      'a proxy result that never answers',
+      'return new Proxy({}, { ownKeys() { for (;;); }, get() { for (;;); } })',
+    ),
+    burns('R18b', 'a then getter that never returns', 'return { get then() { for (;;); } }'),
+    burns(
+      'R18c',
+      'a result whose JSON is longer than any time',
+      'let a = [1]; for (let i = 0; i < 60; i++) a = [a, a]; return a',
+    ),
+    burns('R20', 'an argument of console that never answers', 'console.log({ toJSON() { for (;;); } })'),
+    burns(
+      'R24',
+      'prepareStackTrace that never returns',
+      'Error.prepareStackTrace = () => { for (;;); }; throw new Error("x")',
+    ),
+    burns(
+      'R24b',
+      'a hasInstance that never returns',
+      'Object.defineProperty(Error, Symbol.hasInstance, { value() { for (;;); } }); throw new Error("x")',
+    ),
+    burns('R24c', 'a callback of a built-in', '[3, 2, 1].sort(() => { for (;;); })'),
+    {
+      id: 'R24d',
+      title: 'a built-in that never ends',
+      code: 'Array.prototype.includes.call({ length: 2 ** 53 - 1 }, 1)',
+      limits: { cpuMs: 150, wallMs: 300, killGraceMs: 300 },
+      expected: ['TIMEOUT_CPU', 'TIMEOUT_WALL'],
+    },
+    burns('R24e', 'a reviver', 'JSON.parse("[1,2]", () => { for (;;); })'),
+    burns('R24f', 'a replace callback', '"aaa".replace(/a/g, () => { for (;;); })'),
+    {
+      id: 'R24g',
+      title: 'a built-in that works on a sparse array',
+      code: 'const a = []; a[4294967294] = 1; a.reverse(); a.toSorted()',
+      limits: { cpuMs: 150, wallMs: 300, killGraceMs: 300 },
+      expected: ['TIMEOUT_CPU', 'TIMEOUT_WALL'],
+    },
+    waits('R26', 'an interval, and no end', 'setInterval(() => {}, 5); await new Promise(() => {})'),
+    waits(
+      'R26b',
+      'timers that arm each other',
+      'const again = () => setTimeout(again, 5); again(); await new Promise(() => {})',
+    ),
+    burns('R28', 'a loop in a timer', 'setTimeout(() => { for (;;); }, 1); await new Promise(() => {})'),
+    burns(
+      'R28b',
+      'many short entries',
+      'const go = () => { const end = Date.now() + 20; while (Date.now() < end); setTimeout(go, 0) }; go(); await new Promise(() => {})',
+    ),
+    burns('R28c', 'a loop behind a host call', 'await fetch(`http://ok.test:${outerPort}/`); for (;;);'),
+    burns('R28d', 'a loop in the reading of a request', 'await fetch({ toString() { for (;;); } })'),
+    burns(
+      'R28e',
+      'digests without end',
+      'for (;;) try { await crypto.subtle.digest("SHA-512", new Uint8Array(1e5)) } catch {}',
+    ),
+    waits('R28f', 'a host call that is never answered', 'await fetch(`http://ok.test:${outerPort}/silent`)'),
+    {
+      id: 'R14',
+      title: 'arithmetic that cannot be interrupted ends with its process',
+      code: 'let a = 2n ** 100000000n; for (;;) a = a * a',
+      limits: { cpuMs: 150, wallMs: 300, killGraceMs: 300 },
+      expected: ['TIMEOUT_WALL', 'TIMEOUT_CPU', 'OUT_OF_MEMORY', 'USER_ERROR'],
+    },
+    {
+      id: 'R14b',
+      title: 'a number of many digits as text',
+      code: 'return String(7n ** 3000000n).length',
+      limits: { cpuMs: 300, wallMs: 600, killGraceMs: 300 },
+      expected: ['2535294', 'TIMEOUT_CPU', 'TIMEOUT_WALL'],
+    },
+    {
+      id: 'R27',
+      title: 'finalizers that loop',
+      code: 'const registry = new FinalizationRegistry(() => { for (;;); }); for (let i = 0; i < 1e5; i++) registry.register({}, 1); await new Promise((r) => setTimeout(r, 50)); return 1',
+      limits: { cpuMs: 1_000, wallMs: 20_000 },
+      expected: ['1', 'TIMEOUT_CPU'],
+    },
+    {
+      id: 'R27b',
+      title: 'code that runs on after its result',
+      code: 'setTimeout(() => { for (;;); }, 0); return "first"',
+      expected: '"first"',
+    },
+    {
+      id: 'R27c',
+      title: 'microtasks without end after the result',
+      code: 'Promise.resolve().then(() => 0).then(() => 0).then(() => 0).then(() => 0).then(function f() { Promise.resolve().then(f) }); return "first"',
+      limits: CPU,
+      expected: ['"first"', 'TIMEOUT_CPU'],
+    },
+    {
+      id: 'R29',
+      title: 'code that takes the compiler long',
+      code: `${'('.repeat(20_000)}1${')'.repeat(20_000)}`,
+      expected: ['SYNTAX_ERROR', 'null', /^USER_ERROR RangeError/],
+    },
+    {
+      id: 'R29b',
+      title: 'code that is wrong only at its end, nested as deep as its size allows',
+      code: `${'a=>{'.repeat(40_000)}`,
+      expected: ['SYNTAX_ERROR', /^USER_ERROR RangeError/],
+    },
+    {
+      id: 'R29c',
+      title: 'code that closes its wrapper, so that the second compilation for its line sees something else',
+      code: `}); ${'[[1,2,...[3]].map((x)=>x)];'.repeat(8_000)} (async () => {`,
+      expected: 'SYNTAX_ERROR',
+    },
+    {
+      id: 'R29d',
+      title: 'nested templates and default parameters',
+      code: `${'((a = `${'.repeat(8_000)}`,
+      expected: ['SYNTAX_ERROR', /^USER_ERROR RangeError/],
+    },
+  ],
+};

@@ -1,0 +1,4 @@
+import { time } from './javascript/time.ts';
+import { testAttacks } from './suite.ts';
+
+testAttacks(time);
