@@ -79,3 +79,17 @@ export async function bundleProgram(entry, outfile, define) {
   await writeFile(outfile, text);
   return text;
 }
+
+/** Writes modules that stand in for Node's builtins in what is bundled for a guest later. */
+export async function bundleShims(entry, outfile) {
+  await build({
+    ...options,
+    entryPoints: [entry],
+    outfile,
+    format: 'cjs',
+    mainFields: ['module', 'main'],
+    alias: { stream: 'readable-stream' },
+    define: { 'process.env.NODE_DEBUG': '""', 'process.env.NODE_ENV': '"production"', global: 'globalThis' },
+    write: true,
+  });
+}

@@ -2,11 +2,15 @@ import { failure, type SandboxErrorCode, type SandboxFailure } from './outcome.t
 import type { EndCode } from './protocol.ts';
 import { USER_FILE, userPlace, type UnitKind } from './protocol.ts';
 
-const FRAME = new RegExp(`^ *at (?:(.*?) \\()?${USER_FILE.replace('.', '\\.')}:(\\d+):(\\d+)\\)?$`);
+const FRAME = new RegExp(
+  `^ *at (?:(.*?) \\()?${USER_FILE.replace('.js', '\\.(?:js|py)')}:(\\d+):(\\d+)\\)?$`,
+);
 const CODES: Readonly<Record<string, SandboxErrorCode>> = {
   compile: 'SYNTAX_ERROR',
   run: 'USER_ERROR',
   result: 'RESULT_NOT_SERIALIZABLE',
+  module: 'MODULE_NOT_IN_IMAGE',
+  builtin: 'BUILTIN_NOT_AVAILABLE',
 };
 const END_CODES: Readonly<Partial<Record<EndCode, SandboxErrorCode>>> = {
   RESULT_TOO_LARGE: 'RESULT_TOO_LARGE',

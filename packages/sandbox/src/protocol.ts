@@ -1,6 +1,6 @@
 import type { Limits } from './limits.ts';
 
-export type UnitKind = 'function' | 'expression';
+export type UnitKind = 'function' | 'expression' | 'python';
 
 /** What the compiled text of an expression begins with, on the line of the user's first one. */
 export const EXPRESSION_START = 'return (';
@@ -9,19 +9,31 @@ const LINES_BEFORE = 2;
 
 /** A place in the compiled text as the user counts: lines and columns of the code that was given, from 1. */
 export function userPlace(kind: UnitKind, line: number, column: number): { line: number; column: number } {
+  if (kind === 'python') return { line, column };
   const before = kind === 'expression' && line === LINES_BEFORE + 1 ? EXPRESSION_START.length : 0;
   return { line: line - LINES_BEFORE, column: Math.max(1, column - before) };
 }
 
-/** The file name of user code in stacks. */
+/** The file name of user code in stacks; in Python's it ends in `.py`. */
 export const USER_FILE = 'heddle-block.js';
 
 /** What the guest runs: functions give one value, expressions are taken in order. */
 export type GuestMode = 'function' | 'first-true' | 'values';
 
+/** The packages that a process of JavaScript has: loaded in a snapshot, or to be loaded. */
+export type ImageBoot =
+  | { readonly kind: 'snapshot'; readonly snapshot: Uint8Array }
+  | { readonly kind: 'bundle'; readonly code: string; readonly cache: Uint8Array };
+
 /** Supervisor → process. */
 export type Order =
-  | { readonly t: 'boot'; readonly snapshot: Uint8Array | null; readonly memoryMiB: number }
+  | {
+      readonly t: 'boot';
+      readonly snapshot: Uint8Array | null;
+      readonly memoryMiB: number;
+      /** The packages of an image for the isolate. */
+      readonly image?: ImageBoot;
+    }
   | {
       readonly t: 'run';
       readonly id: number;
@@ -97,13 +109,18 @@ export type HostCall = Extract<Report, { t: 'call' }>;
 /** The host's answer to it: JSON, and bytes. */
 export type HostAnswer = Pick<Extract<Order, { t: 'answer' }>, 'ok' | 'head' | 'body'>;
 
+/** Why a module could not be loaded: the image has it not, or it is Node's own. */
+export type ModuleFault = 'module' | 'builtin';
+
 /** What the guest says about an error; every field is user data. */
 export interface GuestError {
-  readonly phase: 'compile' | 'run' | 'result';
+  readonly phase: 'compile' | 'run' | 'result' | ModuleFault;
   readonly index: number;
   readonly name: string;
   readonly message: string;
   readonly stack: string;
+  /** What was compiled, where that is not the code as it was given. */
+  readonly source?: string;
   /** Added by the process for errors of the compile phase. */
   readonly line?: number;
   readonly column?: number;

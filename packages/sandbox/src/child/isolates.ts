@@ -1,7 +1,19 @@
 import type { Context, ExternalCopy, Isolate, Reference } from 'isolated-vm';
 import type { RunOrder } from '../protocol.ts';
+import type { ImageBundle } from './bundle.ts';
 import { locate } from './locate.ts';
 import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
+
+/** Time for the guest's own plumbing to be connected, which an image's packages may have got at, in milliseconds. */
+const BOOT_MS = 1_000;
+
+/** What realms are made of. */
+export interface Matter {
+  readonly vm: IsolatedVm;
+  readonly snapshot: ExternalCopy<ArrayBuffer>;
+  /** Packages that the snapshot has not. */
+  readonly bundle: ImageBundle | null;
+}
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
 
@@ -13,13 +25,17 @@ class ContextRealm implements Realm {
   readonly isShared = false;
   post: Post = () => undefined;
 
-  constructor(isolate: GuestIsolate, vm: IsolatedVm) {
+  #bundle: ImageBundle | null;
+
+  constructor(isolate: GuestIsolate, { vm, bundle }: Matter) {
     this.isolate = isolate;
+    this.#bundle = bundle;
     this.#context = isolate.native.createContextSync();
-    const boot = this.#context.global.getSync('__heddle', { reference: true });
+    const boot = this.#context.evalSync('__heddle', { timeout: BOOT_MS, reference: true }) as Reference;
     // The one thing of ours that the guest gets: a plain function that takes and gives primitives.
     const out = new vm.Callback((message: unknown) => this.post(message));
-    this.#enter = boot.applySync(undefined, [out], { result: { reference: true } }) as Enter;
+    const options = { timeout: BOOT_MS, result: { reference: true } } as const;
+    this.#enter = boot.applySync(undefined, [out], options) as Enter;
     boot.release();
   }
 
@@ -32,7 +48,14 @@ class ContextRealm implements Realm {
   }
 
   enter(entry: (string | number | boolean)[], budgetMs: number): void {
-    this.#enter.applySync(undefined, entry, { timeout: budgetMs });
+    let leftMs = budgetMs;
+    if (this.#bundle !== null) {
+      const began = performance.now();
+      this.#bundle.load(this.isolate.native, this.#context, budgetMs);
+      this.#bundle = null;
+      leftMs = Math.max(1, Math.ceil(budgetMs - (performance.now() - began)));
+    }
+    this.#enter.applySync(undefined, entry, { timeout: leftMs });
   }
 
   interrupt(): void {
@@ -61,19 +84,19 @@ class GuestIsolate {
   /** Takes no new job and goes with its last one. */
   retired = false;
   ready: ContextRealm | null = null;
-  readonly #vm: IsolatedVm;
+  readonly #matter: Matter;
 
-  constructor(vm: IsolatedVm, snapshot: ExternalCopy<ArrayBuffer>, memoryMiB: number) {
-    this.#vm = vm;
+  constructor(matter: Matter, memoryMiB: number) {
+    this.#matter = matter;
     this.memoryMiB = memoryMiB;
-    this.native = new vm.Isolate({ memoryLimit: memoryMiB, snapshot });
+    this.native = new matter.vm.Isolate({ memoryLimit: memoryMiB, snapshot: matter.snapshot });
   }
 
   /** Makes the next realm ahead of its job. */
   prepare(): void {
     if (this.ready !== null || this.native.isDisposed) return;
     this.realms++;
-    this.ready = new ContextRealm(this, this.#vm);
+    this.ready = new ContextRealm(this, this.#matter);
   }
 
   take(): ContextRealm {
@@ -98,15 +121,13 @@ const MAX_IDLE_ISOLATES = 16;
 /** The isolates of one process, by key, with a spare one built ahead. */
 export class Isolates implements Realms {
   readonly #byKey = new Map<string, GuestIsolate>();
-  readonly #vm: IsolatedVm;
-  readonly #snapshot: ExternalCopy<ArrayBuffer>;
+  readonly #matter: Matter;
   readonly #memoryMiB: number;
   #spare: GuestIsolate | null = null;
   #last: GuestIsolate | null = null;
 
-  constructor(vm: IsolatedVm, snapshot: ExternalCopy<ArrayBuffer>, memoryMiB: number) {
-    this.#vm = vm;
-    this.#snapshot = snapshot;
+  constructor(matter: Matter, memoryMiB: number) {
+    this.#matter = matter;
     this.#memoryMiB = memoryMiB;
   }
 
@@ -147,14 +168,14 @@ export class Isolates implements Realms {
   prepare(): void {
     if (this.#last !== null && !this.#last.retired) this.#last.prepare();
     if (this.#spare === null) {
-      this.#spare = new GuestIsolate(this.#vm, this.#snapshot, this.#memoryMiB);
+      this.#spare = new GuestIsolate(this.#matter, this.#memoryMiB);
       this.#spare.prepare();
     }
   }
 
   #fresh(memoryMiB: number): GuestIsolate {
     if (this.#spare === null || memoryMiB !== this.#memoryMiB)
-      return new GuestIsolate(this.#vm, this.#snapshot, memoryMiB);
+      return new GuestIsolate(this.#matter, memoryMiB);
     const isolate = this.#spare;
     this.#spare = null;
     return isolate;

@@ -47,8 +47,11 @@ export function locate(json: string, order: RunOrder, isolate: Isolate): string 
     return json;
   }
   if (error?.phase !== 'compile') return json;
-  const unit = unitAt(order, error.index);
-  if (unit === null) return json;
+  const asked = unitAt(order, error.index);
+  if (asked === null) return json;
+  const { source, ...rest } = error;
+  // Imports were made calls, in as many lines.
+  const unit = typeof source === 'string' ? { ...asked, code: source } : asked;
   const kind = order.mode === 'function' ? 'function' : 'expression';
   try {
     isolate.compileScriptSync(wrap(unit, kind), { filename: USER_FILE }).release();
@@ -56,9 +59,9 @@ export function locate(json: string, order: RunOrder, isolate: Isolate): string 
     const match = new RegExp(`\\[${USER_FILE}:(\\d+):(\\d+)\\]$`).exec(String((fault as Error).message));
     // The fault may be seen only behind the last line of the code: it is still the user's.
     const lines = unit.code.split(/\r\n|[\n\r\u2028\u2029]/).length;
-    if (match === null) return json;
+    if (match === null) return JSON.stringify(rest);
     const { line, column } = userPlace(kind, Number(match[1]), Number(match[2]));
-    return JSON.stringify({ ...error, line: Math.min(line, lines), column });
+    return JSON.stringify({ ...rest, line: Math.min(line, lines), column });
   }
-  return json;
+  return JSON.stringify(rest);
 }

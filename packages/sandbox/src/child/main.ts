@@ -1,5 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { ExternalCopy } from 'isolated-vm';
+import { ImageBundle } from './bundle.ts';
+import { CONTEXT_FLAGS, OWN_SNAPSHOT_FLAGS } from './context-flags.ts';
 import { Isolates } from './isolates.ts';
 import type { IsolatedVm } from './realms.ts';
 import { serve } from './serve.ts';
@@ -11,31 +13,24 @@ declare const require: (file: string) => { ivm: IsolatedVm };
 const WARM_UP =
   '__heddle(() => undefined)("run", "function", 0, 1, "return [URL, Buffer, Event, fetch, crypto]", 0)';
 
-/**
- * What V8 does for each fresh context and no guest needs: hashing the snapshot anew (it is made with the seed that all
- * processes get at their start), and parts of what guests are not given anyway. V8 passes over names that it does not know.
- */
-const CONTEXT_FLAGS = [
-  '--no-rehash-snapshot',
-  '--enable-sharedarraybuffer-per-context',
-  '--no-experimental-wasm-jspi',
-  '--no-js-atomics-pause',
-];
-
 const vm = require(process.argv[2] as string).ivm;
 
-serve(({ snapshot, memoryMiB }) => {
+const external = ({ buffer, byteOffset, byteLength }: Uint8Array): ExternalCopy<ArrayBuffer> =>
+  new vm.ExternalCopy(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
+
+serve(({ snapshot, memoryMiB, image }) => {
   let made: Uint8Array | null = null;
   let copy: ExternalCopy<ArrayBuffer>;
-  if (snapshot === null) {
+  if (image?.kind === 'snapshot') copy = external(image.snapshot);
+  else if (snapshot === null) {
     copy = vm.Isolate.createSnapshot([{ code: GUEST_SOURCE }], WARM_UP);
     made = new Uint8Array(copy.copy());
-  } else {
-    const { buffer, byteOffset, byteLength } = snapshot;
-    copy = new vm.ExternalCopy(buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer);
-  }
-  for (const flag of CONTEXT_FLAGS) setFlagsFromString(flag);
-  const isolates = new Isolates(vm, copy, memoryMiB);
+  } else copy = external(snapshot);
+  // Snapshots of images were made with another seed.
+  const flags = image?.kind === 'snapshot' ? CONTEXT_FLAGS : [...CONTEXT_FLAGS, ...OWN_SNAPSHOT_FLAGS];
+  for (const flag of flags) setFlagsFromString(flag);
+  const bundle = image?.kind === 'bundle' ? new ImageBundle(vm, image.code, image.cache) : null;
+  const isolates = new Isolates({ vm, snapshot: copy, bundle }, memoryMiB);
   isolates.prepare();
   return { realms: isolates, snapshot: made };
 });

@@ -5,7 +5,23 @@ const ENDED = -1;
 
 let ended = false;
 
-let post: Post = () => undefined;
+let post: Post = early;
+let isTouched = false;
+
+/** Stands for the process while an image is made, when there is none: nothing that it would give may be kept. */
+function early(message: string): unknown {
+  const kind = message[0];
+  // Console output is lost.
+  if (kind === 'L') return 0;
+  isTouched = true;
+  if (kind === 'T' || kind === 'X') return undefined;
+  throw new Error('This is not available while an image is made');
+}
+
+/** Whether something was asked of the process before there was one. */
+export function wasTouched(): boolean {
+  return isTouched;
+}
 
 /** Joins this realm to its process; done once, before user code. */
 export function connect(to: Post): void {

@@ -1,6 +1,7 @@
 import type { GuestMode } from '../protocol.ts';
 import { deliver } from './calls.ts';
 import { installConsole } from './console.ts';
+import { openModules } from './modules.ts';
 import { connect } from './link.ts';
 import { define } from './primordials.ts';
 import { sendError } from './report.ts';
@@ -38,4 +39,5 @@ onMicrotaskError((error) => sendError('run', -1, error));
 installConsole();
 installTimers();
 installWebGlobals();
+openModules();
 define(globalThis, '__heddle', boot);

@@ -1,16 +1,25 @@
 /** Built-ins taken before any user code runs: what the guest's own plumbing uses may not depend on what users replace later. */
-export const { apply, construct } = Reflect;
+export const { apply, construct, ownKeys } = Reflect;
 export const { stringify, parse } = JSON;
 export const defineProperty = Object.defineProperty;
 export const toText = String;
 export const NativeError = Error;
 export const NativePromise = Promise;
 export const NativeMap = Map;
+export const NativeWeakMap = WeakMap;
+export const NativeSet = Set;
 export const NativeUint8Array = Uint8Array;
 export const now = Date.now;
 
 const { get: mapGet, set: mapSet, delete: mapDelete } = Map.prototype;
-const { slice: textSlice, lastIndexOf: textLastIndexOf, charCodeAt } = String.prototype;
+const setHas = Set.prototype.has;
+const { get: weakGet, set: weakSet } = WeakMap.prototype;
+const {
+  slice: textSlice,
+  lastIndexOf: textLastIndexOf,
+  charCodeAt,
+  startsWith: textStartsWith,
+} = String.prototype;
 const regExpTest = RegExp.prototype.test;
 
 export const AsyncFunction = (async () => {}).constructor as new (
@@ -20,10 +29,17 @@ export const AsyncFunction = (async () => {}).constructor as new (
 export const get = <K, V>(map: Map<K, V>, key: K): V | undefined =>
   apply(mapGet, map, [key]) as V | undefined;
 export const set = <K, V>(map: Map<K, V>, key: K, value: V): void => void apply(mapSet, map, [key, value]);
+export const has = <T>(values: Set<T>, value: T): boolean => apply(setHas, values, [value]) as boolean;
+export const getWeak = <K extends WeakKey, V>(map: WeakMap<K, V>, key: K): V | undefined =>
+  apply(weakGet, map, [key]) as V | undefined;
+export const setWeak = <K extends WeakKey, V>(map: WeakMap<K, V>, key: K, value: V): void =>
+  void apply(weakSet, map, [key, value]);
 export const remove = <K, V>(map: Map<K, V>, key: K): boolean => apply(mapDelete, map, [key]) as boolean;
 export const slice = (text: string, from: number, to?: number): string => apply(textSlice, text, [from, to]);
 export const lastIndexOf = (text: string, part: string, from: number): number =>
   apply(textLastIndexOf, text, [part, from]);
+export const startsWith = (text: string, start: string): boolean =>
+  apply(textStartsWith, text, [start]) as boolean;
 export const codeAt = (text: string, index: number): number => apply(charCodeAt, text, [index]);
 export const test = (pattern: RegExp, text: string): boolean => apply(regExpTest, pattern, [text]);
 

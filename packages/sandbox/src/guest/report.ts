@@ -1,6 +1,7 @@
 import { USER_FILE, type GuestError } from '../protocol.ts';
 import { attempt, isError, slice, stringify, toText } from './primordials.ts';
 import { send } from './link.ts';
+import { faultOf } from './modules.ts';
 
 const NAME_CHARS = 100;
 const MESSAGE_CHARS = 8_000;
@@ -42,9 +43,10 @@ export function sendResult(json: string): void {
 }
 
 /** Ends the job with an error, made into text here, inside the timed entry, because reading it may run user code. */
-export function sendError(phase: GuestError['phase'], index: number, error: unknown): void {
+export function sendError(phase: GuestError['phase'], index: number, error: unknown, source?: string): void {
   const { name, message, stack } = describe(error);
-  send('E' + stringify({ __proto__: null, phase, index, name, message, stack }));
+  const kind = phase === 'run' ? (faultOf(error) ?? phase) : phase;
+  send('E' + stringify({ __proto__: null, phase: kind, index, name, message, stack, source }));
 }
 
 /** The line that names user code in stacks. */

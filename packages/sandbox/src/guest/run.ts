@@ -1,4 +1,7 @@
+import loadImports from 'lazy:./imports.ts';
+import type * as imports from './imports.ts';
 import { EXPRESSION_START, type GuestMode } from '../protocol.ts';
+import { importLater, importNames, sealModules } from './modules.ts';
 import { sendError, sendResult, SOURCE_LINE } from './report.ts';
 import {
   apply,
@@ -14,14 +17,19 @@ import {
   test,
 } from './primordials.ts';
 
+type Imports = typeof imports;
 type Args = readonly (string | number)[];
 type Body = (...values: unknown[]) => Promise<unknown>;
 
 /** One piece of user code with the names it sees. */
 interface Unit {
-  readonly code: string;
+  code: string;
   readonly names: string[];
   readonly values: string[];
+  /** Values that are no JSON, for the names behind the others. */
+  readonly extras: unknown[];
+  /** What is compiled, where that is not the code as it was given. */
+  source: string | undefined;
 }
 
 const put = <T>(list: T[], value: T): void =>
@@ -41,7 +49,7 @@ function readArgs(args: Args): Unit[] {
   }
   const units: Unit[] = [];
   for (let left = args[at++] as number; left > 0; left--) {
-    const unit: Unit = { code: args[at++] as string, names: [], values: [] };
+    const unit: Unit = { code: args[at++] as string, names: [], values: [], extras: [], source: undefined };
     for (let values = args[at++] as number; values > 0; values--) {
       put(unit.names, args[at++] as string);
       put(unit.values, args[at++] as string);
@@ -86,7 +94,26 @@ function compileExpression(unit: Unit): Body {
 function call(body: Body, unit: Unit): Promise<unknown> {
   const values: unknown[] = [];
   for (let i = 0; i < unit.values.length; i++) put(values, parse(unit.values[i] as string));
+  for (let i = 0; i < unit.extras.length; i++) put(values, unit.extras[i]);
   return apply(body, undefined, values) as Promise<unknown>;
+}
+
+const IMPORT = /\bimport\b/;
+
+/** A function body with imports is compiled with calls in their place. */
+function compileFunction(unit: Unit): Body {
+  if (test(IMPORT, unit.code)) {
+    const { rewriteImports, IMPORT_LATER, IMPORT_NAMES } = loadImports({}) as unknown as Imports;
+    const source = rewriteImports(unit.code);
+    if (source !== unit.code) {
+      unit.code = unit.source = source;
+      put(unit.names, IMPORT_LATER);
+      put(unit.extras, importLater);
+      put(unit.names, IMPORT_NAMES);
+      put(unit.extras, importNames);
+    }
+  }
+  return compile(unit.names, unit.code + SOURCE_LINE);
 }
 
 const toJson = (value: unknown): string => stringify(value) ?? 'null';
@@ -101,7 +128,7 @@ async function evaluate(
   try {
     body = make(unit);
   } catch (error) {
-    sendError('compile', index, error);
+    sendError('compile', index, error, unit.source);
     return null;
   }
   let value: unknown;
@@ -122,6 +149,7 @@ async function evaluate(
 /** Runs a job: its answer leaves as one `D` or `E` message, now or after later entries. */
 export async function run(mode: GuestMode, args: Args): Promise<void> {
   let units: Unit[];
+  sealModules();
   try {
     units = readArgs(args);
   } catch (error) {
@@ -130,7 +158,7 @@ export async function run(mode: GuestMode, args: Args): Promise<void> {
   }
   if (mode === 'function') {
     const only = units[0] as Unit;
-    const done = await pinned(evaluate(only, 0, (unit) => compile(unit.names, unit.code + SOURCE_LINE)));
+    const done = await pinned(evaluate(only, 0, compileFunction));
     if (done !== null) sendResult(done.json);
     return;
   }

@@ -1,0 +1,12 @@
+/**
+ * What V8 does for each fresh context of a snapshot and no guest needs: adding parts of what guests are not given anyway.
+ * Snapshots are made before these are set. V8 passes over names that it does not know.
+ */
+export const CONTEXT_FLAGS = [
+  '--enable-sharedarraybuffer-per-context',
+  '--no-experimental-wasm-jspi',
+  '--no-js-atomics-pause',
+];
+
+/** Of snapshots that the supervisor's processes made: hashing them anew is for nothing, since all get one seed at their start. */
+export const OWN_SNAPSHOT_FLAGS = ['--no-rehash-snapshot'];

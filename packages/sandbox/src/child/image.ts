@@ -1,0 +1,181 @@
+import { setFlagsFromString } from 'node:v8';
+import type { CachedDataResult, Context, Isolate, Reference, Script } from 'isolated-vm';
+import type { ImageOrder, ImageReport, ModuleFailure } from '../images/javascript/order.ts';
+import { hash, random, readMessage } from './bridge.ts';
+import { CONTEXT_FLAGS } from './context-flags.ts';
+import type { IsolatedVm } from './realms.ts';
+
+declare const GUEST_SOURCE: string;
+declare const require: (file: string) => { ivm: IsolatedVm };
+
+const vm = require(process.argv[2] as string).ivm;
+const GUEST = GUEST_SOURCE;
+
+/** Notes who asks for time and chance while modules load: a snapshot would give all runs the same. */
+const COUNT = `(() => {
+  let used = false;
+  const { random } = Math;
+  const Native = Date;
+  const { now } = Native;
+  Math.random = () => ((used = true), random());
+  Native.now = () => ((used = true), now());
+  const Counted = new Proxy(Native, {
+    apply: () => ((used = true), Native()),
+    construct: (target, args, type) => ((used ||= args.length === 0), Reflect.construct(target, args, type === Counted ? target : type)),
+  });
+  const { performance } = globalThis;
+  const elapsed = performance.now;
+  performance.now = () => ((used = true), elapsed());
+  Native.prototype.constructor = Counted;
+  globalThis.Date = Counted;
+  globalThis.__heddleUsed = () => used;
+})();`;
+
+const WARM_UP = '__heddle(() => undefined)("run", "function", 0, 1, "return [URL, Buffer]", 0)';
+
+type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
+
+interface Loaded {
+  readonly failed: readonly ModuleFailure[];
+  /** Whether loading asked the process, the clock or chance for something. */
+  readonly touched: boolean;
+}
+
+/** Thrown for a limit, which ends the making of an image. */
+class Limit extends Error {
+  readonly limit: 'time' | 'memory';
+
+  constructor(limit: 'time' | 'memory') {
+    super(limit);
+    this.limit = limit;
+  }
+}
+
+function inside<T>(isolate: Isolate, act: () => T): T {
+  try {
+    return act();
+  } catch (error) {
+    if (isolate.isDisposed) throw new Limit('memory');
+    if (String((error as Error | null)?.message).includes('timed out')) throw new Limit('time');
+    throw error;
+  }
+}
+
+/** What the modules report about their loading; data of a guest. */
+function readLoaded(json: unknown): Loaded {
+  const { failed, touched } = JSON.parse(String(json)) as Loaded;
+  const modules = failed.slice(0, 50).map(({ module, builtin, message, stack }) => ({
+    module: String(module).slice(0, 300),
+    builtin: builtin === true,
+    message: String(message).slice(0, 1_000),
+    stack: String(stack).slice(0, 2_000),
+  }));
+  return { failed: modules, touched: touched === true };
+}
+
+function run(isolate: Isolate, context: Context, code: string, timeout: number): unknown {
+  return inside(isolate, () => context.evalSync(code, { timeout }) as unknown);
+}
+
+/** Loads the bundle as a snapshot would: before there is a process to ask. */
+function loadAlone({ code, cpuMs, memoryMiB }: ImageOrder): Loaded {
+  const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
+  try {
+    const context = isolate.createContextSync();
+    for (const script of [GUEST, COUNT, code]) run(isolate, context, script, cpuMs);
+    const loaded = readLoaded(run(isolate, context, '__heddleImage.report()', cpuMs));
+    const used = run(isolate, context, '__heddleUsed()', cpuMs) === true;
+    return { ...loaded, touched: loaded.touched || used };
+  } finally {
+    if (!isolate.isDisposed) isolate.dispose();
+  }
+}
+
+/** A fresh realm with the plumbing connected; `tell` gets results and errors of jobs. */
+function connect(
+  isolate: Isolate,
+  context: Context,
+  timeout: number,
+  tell: (message: string) => void,
+): Enter {
+  const post = new vm.Callback((text: unknown) => {
+    const message = readMessage(text);
+    if (message?.kind === 'random') return random(message.bytes);
+    if (message?.kind === 'hash') return hash(message);
+    if (message?.kind === 'result' || message?.kind === 'error') tell(String(text));
+    return undefined;
+  });
+  return inside(isolate, () => {
+    const boot = context.evalSync('__heddle', { timeout, reference: true }) as Reference<
+      (post: unknown) => unknown
+    >;
+    return boot.applySync(undefined, [post], { timeout, result: { reference: true } }) as Enter;
+  });
+}
+
+/** Loads the bundle as a fresh context without a snapshot does, with a process to ask. */
+function loadConnected({ code, cpuMs, memoryMiB }: ImageOrder): { loaded: Loaded; cache: Uint8Array } {
+  const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
+  try {
+    const context = isolate.createContextSync();
+    run(isolate, context, GUEST, cpuMs);
+    connect(isolate, context, cpuMs, () => undefined);
+    const script = isolate.compileScriptSync(code, { produceCachedData: true }) as Script & CachedDataResult;
+    inside(isolate, () => script.runSync(context, { timeout: cpuMs }) as unknown);
+    const loaded = readLoaded(run(isolate, context, '__heddleImage.report()', cpuMs));
+    return { loaded, cache: new Uint8Array(script.cachedData?.copy() ?? new ArrayBuffer(0)) };
+  } finally {
+    if (!isolate.isDisposed) isolate.dispose();
+  }
+}
+
+/** Whether a job finds all modules in a context of the snapshot. */
+function works(snapshot: ArrayBuffer, { modules, cpuMs, memoryMiB }: ImageOrder): boolean {
+  const isolate = new vm.Isolate({ memoryLimit: memoryMiB, snapshot: new vm.ExternalCopy(snapshot) });
+  try {
+    const context = isolate.createContextSync();
+    let said = '';
+    const enter = connect(isolate, context, cpuMs, (message) => (said ||= message));
+    const code = `for (const name of ${JSON.stringify(modules)}) require(name); return 'loaded';`;
+    inside(isolate, () => enter.applySync(undefined, ['run', 'function', 0, 1, code, 0], { timeout: cpuMs }));
+    return said === 'D"loaded"';
+  } catch (error) {
+    if (error instanceof Limit) return false;
+    throw error;
+  } finally {
+    if (!isolate.isDisposed) isolate.dispose();
+  }
+}
+
+function make(order: ImageOrder): ImageReport {
+  const alone = loadAlone(order);
+  const isPure = alone.failed.length === 0 && !alone.touched;
+  if (isPure && order.snapshot) {
+    process.send?.({ t: 'snapshot' } satisfies ImageReport);
+    const snapshot = vm.Isolate.createSnapshot([{ code: GUEST }, { code: order.code }], WARM_UP).copy();
+    for (const flag of CONTEXT_FLAGS) setFlagsFromString(flag);
+    if (works(snapshot, order))
+      return { t: 'made', kind: 'snapshot', data: new Uint8Array(snapshot), why: '' };
+  }
+  const { loaded, cache } = loadConnected(order);
+  if (loaded.failed.length > 0) return { t: 'failed', modules: loaded.failed };
+  const why = isPure
+    ? 'it cannot be kept in a snapshot'
+    : 'it asks for time, chance or the host while it loads';
+  return { t: 'made', kind: 'cache', data: cache, why };
+}
+
+process.on('message', (order: ImageOrder) => {
+  let report: ImageReport;
+  try {
+    report = make(order);
+  } catch (error) {
+    if (error instanceof Limit) report = { t: 'limit', limit: error.limit };
+    else {
+      const { message, stack } = error as Error;
+      report = { t: 'failed', modules: [{ module: '', builtin: false, message, stack: String(stack) }] };
+    }
+  }
+  process.send?.(report, () => process.disconnect());
+});
+process.on('disconnect', () => process.exit(0));

@@ -1,0 +1,112 @@
+import { parse } from 'es-module-lexer/minimal/js';
+
+/** The names under which rewritten code finds the functions that load modules. */
+export const IMPORT_LATER = '$heddleImport';
+export const IMPORT_NAMES = '$heddleNames';
+
+interface Clause {
+  readonly namespace: string | null;
+  /** Exported name → local name. */
+  readonly names: readonly (readonly [exported: string, local: string])[];
+}
+
+const TOKEN =
+  /\s+|\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\/|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*|[*{},])/uy;
+
+/** The words between `import` and its specifier; null where they are none that an import has. */
+function tokensOf(text: string): string[] | null {
+  const tokens: string[] = [];
+  TOKEN.lastIndex = 0;
+  while (TOKEN.lastIndex < text.length) {
+    const match = TOKEN.exec(text);
+    if (match === null) return null;
+    if (match[1] !== undefined) tokens.push(match[1]);
+  }
+  return tokens;
+}
+
+const isName = (token: string | undefined): token is string =>
+  token !== undefined && /^[^"'*{},]/.test(token);
+
+/** `{ a, b as c, "d" as e }` from the brace on; what follows it must be the end. */
+function readNames(tokens: readonly string[]): [string, string][] | null {
+  const names: [string, string][] = [];
+  let at = 1;
+  while (tokens[at] !== '}') {
+    const exported = tokens[at++];
+    if (exported === undefined || /^[*{},]/.test(exported)) return null;
+    const renamed = tokens[at] === 'as';
+    const local = renamed ? tokens[at + 1] : exported;
+    if (renamed) at += 2;
+    if (!isName(local)) return null;
+    names.push([isName(exported) ? exported : unquoted(exported), local]);
+    if (tokens[at] === ',') at++;
+    else if (tokens[at] !== '}') return null;
+  }
+  return at === tokens.length - 1 ? names : null;
+}
+
+/** The text that a string literal stands for, as far as it has no escapes. */
+function unquoted(literal: string): string {
+  return literal.slice(1, -1);
+}
+
+/** `* as name` or `{ … }`, and nothing else. */
+function readBindings(tokens: readonly string[]): Clause | null {
+  if (tokens[0] === '{') {
+    const names = readNames(tokens);
+    return names === null ? null : { namespace: null, names };
+  }
+  const [star, as, local] = tokens;
+  const whole = tokens.length === 3 && star === '*' && as === 'as' && isName(local);
+  return whole ? { namespace: local, names: [] } : null;
+}
+
+/** What a static import binds; null where it is not understood, which leaves it to the compiler to say so. */
+function readClause(text: string): Clause | null {
+  const tokens = tokensOf(text);
+  if (tokens === null) return null;
+  if (tokens.length === 0) return { namespace: null, names: [] };
+  if (tokens.pop() !== 'from') return null;
+  const [first] = tokens;
+  if (!isName(first)) return readBindings(tokens);
+  const own = ['default', first] as const;
+  if (tokens.length === 1) return { namespace: null, names: [own] };
+  const more = tokens[1] === ',' ? readBindings(tokens.slice(2)) : null;
+  return more === null ? null : { ...more, names: [own, ...more.names] };
+}
+
+/** The statement that takes an import's place: as many lines, the same names. */
+function statementOf({ namespace, names }: Clause, specifier: string): string {
+  const wanted = JSON.stringify(names.map(([exported]) => exported));
+  const call = `${IMPORT_NAMES}(${specifier}, ${wanted})`;
+  const pattern = names.map(([exported, local]) => `${JSON.stringify(exported)}: ${local}`).join(', ');
+  if (namespace === null) return names.length === 0 ? `${call};` : `const { ${pattern} } = ${call};`;
+  return `const ${namespace} = ${call}${names.length === 0 ? '' : `, { ${pattern} } = ${namespace}`};`;
+}
+
+/** The code with its imports made calls; the same text where there are none, or where it is no code. */
+export function rewriteImports(code: string): string {
+  let found;
+  try {
+    [found] = parse(code);
+  } catch {
+    // The compiler has the better words for it.
+    return code;
+  }
+  let out = '';
+  let at = 0;
+  for (const { t: type, s: start, e: end, ss: from, se: to } of found) {
+    if (type === 2) {
+      out += code.slice(at, from) + IMPORT_LATER;
+      at = from + 'import'.length;
+    } else if (type === 1) {
+      const clause = readClause(code.slice(from + 'import'.length, start - 1));
+      if (clause === null) continue;
+      const lines = code.slice(from, to).replace(/[^\n\r\u2028\u2029]/g, '');
+      out += code.slice(at, from) + statementOf(clause, code.slice(start - 1, end + 1)) + lines;
+      at = to;
+    }
+  }
+  return out + code.slice(at);
+}

@@ -1,0 +1,98 @@
+import { host } from './host.ts';
+
+type Data = string | Uint8Array;
+
+const ALGORITHMS: Readonly<Record<string, string>> = {
+  sha1: '1',
+  sha256: '256',
+  sha384: '384',
+  sha512: '512',
+};
+
+function idOf(algorithm: string): string {
+  const id = ALGORITHMS[algorithm.toLowerCase().replace('-', '')];
+  if (id === undefined)
+    throw new Error(
+      `Digest method ${algorithm} is not supported in the sandbox; use sha1, sha256, sha384 or sha512`,
+    );
+  return id;
+}
+
+const binary = (data: Data, encoding?: BufferEncoding): string =>
+  (typeof data === 'string' ? Buffer.from(data, encoding) : Buffer.from(data)).toString('latin1');
+
+/** A hash or HMAC of Node's kind, over the host's own. */
+class Hash {
+  readonly #id: string;
+  readonly #key: string | null;
+  #data = '';
+
+  constructor(id: string, key: string | null) {
+    this.#id = id;
+    this.#key = key;
+  }
+
+  update(data: Data, encoding?: BufferEncoding): this {
+    this.#data += binary(data, encoding);
+    return this;
+  }
+
+  digest(encoding?: BufferEncoding): Buffer | string {
+    const digest = Buffer.from(String(host.hash(this.#id, this.#key, this.#data)), 'latin1');
+    return encoding === undefined ? digest : digest.toString(encoding);
+  }
+}
+
+export const createHash = (algorithm: string): Hash => new Hash(idOf(algorithm), null);
+export const createHmac = (algorithm: string, key: Data): Hash => new Hash(idOf(algorithm), binary(key));
+export const getHashes = (): string[] => Object.keys(ALGORITHMS);
+
+export function randomBytes(
+  size: number,
+  callback?: (error: null, bytes: Buffer) => void,
+): Buffer | undefined {
+  const bytes = Buffer.alloc(size);
+  for (let at = 0; at < size; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536));
+  if (callback === undefined) return bytes;
+  queueMicrotask(() => callback(null, bytes));
+  return undefined;
+}
+
+export function randomFillSync<T extends ArrayBufferView>(view: T): T {
+  const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+  for (let at = 0; at < bytes.length; at += 65_536) crypto.getRandomValues(bytes.subarray(at, at + 65_536));
+  return view;
+}
+
+export function randomInt(from: number, to?: number): number {
+  const [least, beyond] = to === undefined ? [0, from] : [from, to];
+  const range = beyond - least;
+  const values = new Uint32Array(2);
+  // 53 bits; what would favour the first numbers is drawn again.
+  for (;;) {
+    crypto.getRandomValues(values);
+    const drawn = ((values[0] as number) & 0x1fffff) * 2 ** 32 + (values[1] as number);
+    if (drawn < 2 ** 53 - (2 ** 53 % range)) return least + (drawn % range);
+  }
+}
+
+export function timingSafeEqual(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) throw new RangeError('Input buffers must have the same byte length');
+  let difference = 0;
+  for (let i = 0; i < a.length; i++) difference |= (a[i] as number) ^ (b[i] as number);
+  return difference === 0;
+}
+
+export const randomUUID = (): string => crypto.randomUUID();
+export const getRandomValues = <T extends ArrayBufferView>(view: T): T =>
+  crypto.getRandomValues(view as never) as T;
+
+/** The web's crypto, made at its first use. */
+export const lazily = {
+  get webcrypto(): unknown {
+    return crypto;
+  },
+  get subtle(): unknown {
+    return crypto.subtle;
+  },
+};

@@ -1,0 +1,22 @@
+import { readFile } from 'node:fs/promises';
+import { SandboxError } from '../../error.ts';
+import type { ImageBoot } from '../../protocol.ts';
+import { sha256 } from '../keys.ts';
+import type { ImageBlob, LoadedImage } from '../source.ts';
+
+/** What is read is what is checked: a file that changes between the two does not reach V8. */
+async function read(name: string, blob: ImageBlob | undefined, id: string): Promise<Buffer> {
+  const data = blob === undefined ? null : await readFile(blob.path);
+  if (data === null || sha256(data) !== blob?.sha256)
+    throw new SandboxError('IMAGE_FAILED', `The file ${name} of the image "${id}" is not what was stored.`);
+  return data;
+}
+
+/** The packages of an image as its processes get them. Throws SandboxError IMAGE_FAILED for a file that was changed. */
+export async function javascriptBoot({ id, blobs }: LoadedImage): Promise<ImageBoot> {
+  const snapshot = blobs['snapshot.bin'];
+  if (snapshot !== undefined) return { kind: 'snapshot', snapshot: await read('snapshot.bin', snapshot, id) };
+  const code = await read('bundle.js', blobs['bundle.js'], id);
+  const cache = await read('code-cache.bin', blobs['code-cache.bin'], id);
+  return { kind: 'bundle', code: code.toString(), cache };
+}

@@ -1,0 +1,209 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+import type { Assembled, BuildContext, ImageBuilder, ImageSpec, Lock } from '../builder.ts';
+import { ImageError } from '../error.ts';
+import { dependencyName, npmRange } from '../grammar.ts';
+import { sha256 } from '../keys.ts';
+import type { IsolationOptions } from '../../isolation/options.ts';
+import { DEFAULT_LIMITS } from '../../limits.ts';
+import { bundle, BUNDLE_REVISION, SHIMS_FILE, type Bundle, type ImageModule } from './bundle.ts';
+import { readLockfile } from './lockfile.ts';
+import { Maker, MAKER_FILE } from './make.ts';
+import { findNpm } from './npm-settings.ts';
+import { npm } from './npm.ts';
+import type { ImageReport, ModuleFailure } from './order.ts';
+import { checkInstalled } from './size.ts';
+import { subpathsOf } from './subpaths.ts';
+
+export interface JavaScriptBuilderOptions {
+  /** The file npm-cli.js; default: the one beside Node.js. */
+  readonly npm?: string | null;
+  /** How the processes that load packages are confined, as for `createSandbox`. */
+  readonly isolation?: IsolationOptions;
+}
+
+/** What the lock of a JavaScript image keeps. */
+interface LockData {
+  readonly packageJson: string;
+  readonly lockfile: string;
+}
+
+const MOST_BUNDLE_CHARS = 20 * 2 ** 20;
+const MOST_SNAPSHOT_BYTES = 64 * 2 ** 20;
+
+function packageJson(spec: ImageSpec): string {
+  const dependencies: Record<string, string> = {};
+  for (const entry of spec.dependencies) {
+    const name = dependencyName(entry, 'javascript');
+    if (Object.hasOwn(dependencies, name))
+      throw new ImageError('resolution_conflict', `The package ${name} is asked for in two versions.`);
+    dependencies[name] = npmRange(entry);
+  }
+  return JSON.stringify({ name: 'image', version: '0.0.0', private: true, dependencies });
+}
+
+/** Writes the project that npm works in. */
+async function project(context: BuildContext, data: Partial<LockData>): Promise<string> {
+  const folder = join(context.workFolder, 'project');
+  await mkdir(folder, { recursive: true });
+  if (data.packageJson !== undefined) await writeFile(join(folder, 'package.json'), data.packageJson);
+  if (data.lockfile !== undefined) await writeFile(join(folder, 'package-lock.json'), data.lockfile);
+  return folder;
+}
+
+/** The error of modules that could not be loaded. */
+function loadFailure(
+  modules: readonly ModuleFailure[],
+  { addons }: Bundle,
+  context: BuildContext,
+): ImageError {
+  for (const { module, message, stack } of modules) context.log(`${module}: ${message}\n${stack}`);
+  const native = modules.find(({ message }) => addons.some((addon) => message.includes(addon)));
+  const needy = native ?? modules.find(({ builtin }) => builtin);
+  const { module, message } = (needy ?? modules[0]) as ModuleFailure;
+  const who = module === '' ? 'The packages' : `The package ${module}`;
+  return needy === undefined
+    ? new ImageError('load_failed', `${who} cannot be loaded: ${message}`)
+    : new ImageError('unsupported_package', `${who} cannot run in the sandbox: ${message}.`);
+}
+
+function limitFailure(report: { readonly limit: 'time' | 'memory' }): ImageError {
+  const { cpuMs, memoryMiB } = DEFAULT_LIMITS;
+  return report.limit === 'time'
+    ? new ImageError('load_failed', `The packages take more than ${cpuMs / 1_000} seconds to load.`)
+    : new ImageError('load_failed', `The packages need more than ${memoryMiB} MiB of memory to load.`);
+}
+
+function warningsOf(
+  { missing }: Bundle,
+  scripted: readonly string[],
+  kept: Extract<ImageReport, { t: 'made' }>,
+): string[] {
+  const warnings: string[] = [];
+  if (missing.length > 0)
+    warnings.push(
+      `Packages import ${missing.join(', ')} of Node.js: what needs them fails when it is called.`,
+    );
+  if (scripted.length > 0) warnings.push(`Install scripts were not run: ${scripted.join(', ')}.`);
+  if (kept.kind === 'cache') warnings.push(`The packages are loaded anew for each run, since ${kept.why}.`);
+  return warnings;
+}
+
+/** Everything that user code can import: the packages of the spec, loaded with the image, and their other modules. */
+async function modulesOf(spec: ImageSpec, folder: string): Promise<ImageModule[]> {
+  const names = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
+  const modules: ImageModule[] = names.map((name) => ({ name, eager: true }));
+  for (const name of names) {
+    const subpaths = await subpathsOf(name, join(folder, 'node_modules'));
+    for (const subpath of subpaths) modules.push({ name: subpath, eager: false });
+  }
+  return modules;
+}
+
+/** Builds images of npm packages for the isolate. */
+export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): ImageBuilder {
+  const program = options.npm ?? findNpm(undefined);
+  const maker = new Maker(options.isolation);
+  const require = createRequire(import.meta.url);
+  const versionOf = (name: string): string =>
+    (require(`${name}/package.json`) as { version: string }).version;
+
+  return {
+    runtime: 'isolate',
+    async runtimeParts() {
+      return {
+        isolatedVm: versionOf('isolated-vm'),
+        node: process.versions.node,
+        v8: process.versions.v8,
+        system: `${process.platform}-${process.arch}`,
+        bundler: `${versionOf('esbuild')} ${BUNDLE_REVISION}`,
+        maker: sha256(await readFile(MAKER_FILE)),
+        shims: sha256(await readFile(SHIMS_FILE)),
+      };
+    },
+
+    async resolve(spec, context): Promise<Lock> {
+      const text = packageJson(spec);
+      const folder = await project(context, { packageJson: text });
+      await npm(program, ['install', '--package-lock-only'], folder, context);
+      const lockfile = await readFile(join(folder, 'package-lock.json'), 'utf8');
+      return {
+        entries: readLockfile(lockfile).entries,
+        data: { packageJson: text, lockfile } satisfies LockData,
+      };
+    },
+
+    async assemble(lock, spec, context): Promise<Assembled> {
+      const data = lock.data as LockData;
+      const { scripted } = readLockfile(data.lockfile);
+      const folder = await project(context, data);
+      context.progress('installing');
+      await npm(program, ['ci'], folder, context);
+      await checkInstalled(join(folder, 'node_modules'));
+      context.progress('bundling');
+      const made = await bundleAll(folder, await modulesOf(spec, folder), context);
+      context.progress('loading');
+      const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
+      const { cpuMs, memoryMiB } = DEFAULT_LIMITS;
+      const report = await maker.make(
+        { code: made.code, modules, cpuMs, memoryMiB, snapshot: true },
+        context.signal,
+      );
+      if (report.t === 'failed') throw loadFailure(report.modules, made, context);
+      if (report.t === 'limit') throw limitFailure(report);
+      if (report.t === 'died') throw limitFailure({ limit: 'memory' });
+      return publish({ made, report, modules, scripted }, context, versionOf('esbuild'));
+    },
+  };
+}
+
+/** The bundle with the packages' other modules, or, where those do not go in, without. */
+async function bundleAll(
+  folder: string,
+  modules: readonly ImageModule[],
+  context: BuildContext,
+): Promise<Bundle> {
+  const eager = modules.filter((module) => module.eager);
+  let made: Bundle;
+  try {
+    made = await bundle(folder, modules);
+  } catch (error) {
+    if (eager.length === modules.length) throw error;
+    context.log(`Without the other modules of the packages: ${(error as Error).message}`);
+    made = await bundle(folder, eager);
+  }
+  if (made.code.length > MOST_BUNDLE_CHARS)
+    throw new ImageError(
+      'image_too_large',
+      `The packages have ${Math.ceil(made.code.length / 2 ** 20)} MiB of code; 20 are allowed.`,
+    );
+  return made;
+}
+
+interface Made {
+  readonly made: Bundle;
+  readonly report: Extract<ImageReport, { t: 'made' }>;
+  readonly modules: readonly string[];
+  readonly scripted: readonly string[];
+}
+
+async function publish(
+  { made, report, modules, scripted }: Made,
+  context: BuildContext,
+  esbuild: string,
+): Promise<Assembled> {
+  const isSnapshot = report.kind === 'snapshot';
+  if (isSnapshot && report.data.length > MOST_SNAPSHOT_BYTES)
+    throw new ImageError('image_too_large', 'The loaded packages take more than 64 MiB of memory.');
+  const code = join(context.workFolder, 'bundle.js');
+  const kept = join(context.workFolder, 'kept');
+  await writeFile(code, made.code);
+  await writeFile(kept, report.data);
+  return {
+    blobs: { 'bundle.js': code, [isSnapshot ? 'snapshot.bin' : 'code-cache.bin']: kept },
+    features: { snapshot: isSnapshot, modules },
+    warnings: warningsOf(made, scripted, report),
+    tools: { esbuild, node: process.versions.node },
+  };
+}

@@ -1,0 +1,62 @@
+import type { LockEntry } from '../builder.ts';
+import { ImageError } from '../error.ts';
+
+interface Installed {
+  readonly version?: string;
+  readonly resolved?: string;
+  readonly integrity?: string;
+  readonly link?: boolean;
+  readonly inBundle?: boolean;
+  readonly hasInstallScript?: boolean;
+}
+
+/** npm's lockfile as far as it is read here. */
+interface Lockfile {
+  readonly packages?: Readonly<Record<string, Installed>>;
+}
+
+/** What a lockfile says, checked. */
+export interface ReadLockfile {
+  readonly entries: readonly LockEntry[];
+  /** Packages whose scripts npm would have run. */
+  readonly scripted: readonly string[];
+}
+
+const nameOf = (path: string): string =>
+  path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+
+/** `sha512-<base64>` as `sha512:<hex>`, the strongest of several. */
+function digestOf(integrity: string): string | null {
+  const found = integrity
+    .split(/\s+/)
+    .map((part) => /^(sha512|sha384|sha256|sha1)-([A-Za-z0-9+/=]+)/.exec(part))
+    .filter((match) => match !== null)
+    .sort((a, b) => Number((b[1] as string).slice(3)) - Number((a[1] as string).slice(3)))[0];
+  return found === undefined
+    ? null
+    : `${found[1]}:${Buffer.from(found[2] as string, 'base64').toString('hex')}`;
+}
+
+/**
+ * The packages in a lockfile. Throws ImageError invalid_specifier for one that comes from elsewhere than a registry,
+ * integrity_error for one without a digest.
+ */
+export function readLockfile(text: string): ReadLockfile {
+  const { packages = {} } = JSON.parse(text) as Lockfile;
+  const entries: LockEntry[] = [];
+  const scripted: string[] = [];
+  for (const [path, installed] of Object.entries(packages)) {
+    // What a package bundles comes with its own digest.
+    if (path === '' || installed.inBundle === true) continue;
+    const name = nameOf(path);
+    const { version = '', resolved = '', integrity = '' } = installed;
+    if (installed.link === true || !/^(?:https?:\/\/|$)/.test(resolved))
+      throw new ImageError('invalid_specifier', `The package ${name} comes from elsewhere than a registry.`);
+    const digest = digestOf(integrity);
+    if (digest === null)
+      throw new ImageError('integrity_error', `The registry gives no digest for ${name} ${version}.`);
+    entries.push({ name, version, digest });
+    if (installed.hasInstallScript === true) scripted.push(name);
+  }
+  return { entries, scripted };
+}

@@ -1,0 +1,75 @@
+import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
+import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { ImageError } from '../error.ts';
+
+const MOST_FILES = 50_000;
+const MOST_BYTES = 500 * 2 ** 20;
+/** The work folder holds the packages twice: in the cache and unpacked. */
+const COPIES = 2.5;
+const LOOK_MS = 1_000;
+
+interface Size {
+  files: number;
+  bytes: number;
+}
+
+const tooLarge = (): ImageError =>
+  new ImageError(
+    'image_too_large',
+    `The packages have more than ${MOST_FILES} files or ${MOST_BYTES / 2 ** 20} MiB.`,
+  );
+
+/** Adds up a folder, up to a limit. What disappears meanwhile is not counted. */
+async function measure(folder: string, size: Size, most: Size): Promise<void> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await measure(path, size, most);
+    else {
+      size.files++;
+      const stat = await lstat(path).catch(() => null);
+      size.bytes += stat?.size ?? 0;
+    }
+    if (size.files > most.files || size.bytes > most.bytes) throw tooLarge();
+  }
+}
+
+/** Aborts when the folder outgrows what packages may have, while something is written to it. */
+export function watchSize(folder: string, signal: AbortSignal): { signal: AbortSignal; stop: () => void } {
+  const over = new AbortController();
+  const most = { files: MOST_FILES * COPIES, bytes: MOST_BYTES * COPIES };
+  let timer: NodeJS.Timeout | undefined;
+  const look = (): void => {
+    void measure(folder, { files: 0, bytes: 0 }, most).then(
+      () => (timer = setTimeout(look, LOOK_MS)),
+      (error: unknown) => over.abort(error),
+    );
+  };
+  timer = setTimeout(look, LOOK_MS);
+  return { signal: AbortSignal.any([signal, over.signal]), stop: () => clearTimeout(timer) };
+}
+
+/** Throws ImageError where installed packages are too many, or a link in them leads out of their folder. */
+export async function checkInstalled(folder: string): Promise<void> {
+  await measure(folder, { files: 0, bytes: 0 }, { files: MOST_FILES, bytes: MOST_BYTES });
+  await checkLinks(folder, await realpath(folder));
+}
+
+async function checkLinks(folder: string, root: string): Promise<void> {
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) await checkLinks(path, root);
+    else if (entry.isSymbolicLink()) {
+      const inside = relative(root, resolve(dirname(path), await readlink(path)));
+      if (inside.startsWith('..') || isAbsolute(inside))
+        throw new ImageError(
+          'unsupported_package',
+          `A package has a link that leads out of it: ${relative(root, path)}.`,
+        );
+    } else if (!entry.isFile())
+      throw new ImageError(
+        'unsupported_package',
+        `A package has something that is no file: ${relative(root, path)}.`,
+      );
+  }
+}
