@@ -118,6 +118,13 @@ describe('what is refused', () => {
     expect(sorted(message)).toEqual(sorted(expected));
   });
 
+  it('does not go back for years to a release that needs less', async () => {
+    const needy = Array.from({ length: 30 }, (_, at) => [`${at + 2}`, ['b']] as const);
+    const world: World = { a: { '1': [], ...Object.fromEntries(needy) }, b: { '1': { tags: [] } } };
+    expect(await refusal(['a'], world)).toMatch(/^no_compatible_wheel: b 1 \(a 23 to 31 needs b\)/);
+    expect(await resolve(['a<8'], world)).toEqual(['a 1']);
+  });
+
   it('gives up after a number of steps or of releases that it read', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 60 }, (_, at) => [`${at + 1}`, [`b==${at + 1}`, 'c']]),

@@ -33,6 +33,22 @@ export interface Asked {
  */
 export class ChoiceChanged extends Error {}
 
+/**
+ * Thrown when release after release of a project needs what cannot be had. Going on would end in the silent choice of a
+ * release that is years old and happens to need nothing.
+ */
+export class DeadEnd extends Error {
+  readonly facts: readonly Asked[];
+
+  constructor(facts: readonly Asked[]) {
+    super('Too many releases need what cannot be had.');
+    this.facts = facts;
+  }
+}
+
+/** As many of a project's newest releases may need what cannot be had. */
+const MOST_BLOCKED = 8;
+
 interface Surroundings {
   readonly catalogue: Catalogue;
   readonly target: Target;
@@ -43,6 +59,8 @@ interface Surroundings {
 /** The requirements of Python distributions as a problem for the solver. */
 export class Requirements implements Problem<Asked> {
   readonly #around: Surroundings;
+  /** Project → what its releases need that cannot be had. */
+  readonly #blocked = new Map<string, Asked[]>();
 
   constructor(around: Surroundings) {
     this.#around = around;
@@ -112,7 +130,15 @@ export class Requirements implements Problem<Asked> {
       url === undefined ? setOf(choice.candidates, ({ version }) => isAllowed(version, specifier)) : 0n;
     const obstacle = url === undefined ? obstacleOf(choice, specifier) : ({ kind: 'url' } as const);
     const note: Asked = { name, text, ...(by && { by }), ...(allowed === 0n && { obstacle }) };
+    if (by && allowed === 0n) this.#block(by.name, note);
     return { target: withExtras(name, extras), allowed, note };
+  }
+
+  #block(name: string, note: Asked): void {
+    const notes = [...(this.#blocked.get(name) ?? []), note];
+    this.#blocked.set(name, notes);
+    const versions = new Set(notes.map(({ by }) => by?.version));
+    if (versions.size > MOST_BLOCKED) throw new DeadEnd(notes);
   }
 
   #impossible(id: string, by: { name: string; version: string }, obstacle: Obstacle): Rule<Asked> {

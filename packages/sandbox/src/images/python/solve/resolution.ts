@@ -8,7 +8,7 @@ import type { Offer, Source } from '../sources/source.ts';
 import { type Candidate, Catalogue } from './catalogue.ts';
 import { explain } from './explanation.ts';
 import { factsOf, type Incompatibility } from './incompatibility.ts';
-import { type Asked, ChoiceChanged, Requirements } from './requirements.ts';
+import { type Asked, ChoiceChanged, DeadEnd, Requirements } from './requirements.ts';
 import { type Solution, solve } from './solver.ts';
 
 /** A release that is installed. */
@@ -55,7 +55,7 @@ export async function resolveRequirements(
   const metadataOf = (candidate: Candidate): Promise<Metadata | undefined> => reader.read(candidate);
   const problem = new Requirements({ catalogue, target: options.target, metadataOf });
   for (;;) {
-    const solution = await attempt(problem, wanted, options.maxSteps ?? MAX_STEPS);
+    const solution = await attempt(problem, wanted, options);
     if (!solution) continue;
     if (!solution.ok) throw failureOf(solution, options.target);
     const places = [...solution.chosen].filter(([id]) => !id.includes('['));
@@ -74,12 +74,13 @@ export async function resolveRequirements(
 async function attempt(
   problem: Requirements,
   wanted: readonly Requirement[],
-  maxSteps: number,
+  { target, maxSteps = MAX_STEPS }: ResolveOptions,
 ): Promise<Solution<Asked> | undefined> {
   try {
     return await solve(problem, await problem.wanted(wanted), maxSteps);
   } catch (error) {
     if (error instanceof ChoiceChanged) return undefined;
+    if (error instanceof DeadEnd) throw explain(error.facts, target);
     throw error;
   }
 }

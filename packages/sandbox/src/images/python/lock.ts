@@ -1,0 +1,88 @@
+import type { BuildContext, ImageSpec, Lock } from '../builder.ts';
+import { ImageError } from '../error.ts';
+import type { Target } from './pep/target.ts';
+import { type Chosen, resolveRequirements } from './solve/resolution.ts';
+import { type PyodideWheels, pyodideMirror } from './sources/pyodide.ts';
+import { simpleIndex } from './sources/simple-index.ts';
+import type { Source, SourceKind } from './sources/source.ts';
+import { wheelhouse } from './sources/wheelhouse.ts';
+
+/** One wheel of a lock: everything that is needed to install it again. */
+export interface LockedWheel {
+  /** Canonical. */
+  readonly name: string;
+  readonly version: string;
+  readonly filename: string;
+  /** `sha256:<hex>` or `sha512:<hex>`. */
+  readonly digest: string;
+  /** A URL, or, of a wheel from the wheelhouse, its file name. */
+  readonly location: string;
+  readonly source: SourceKind;
+  readonly requires: readonly string[];
+}
+
+/** What the lock of a Python image has besides its entries. */
+export interface PythonLockData {
+  readonly wheels: readonly LockedWheel[];
+  readonly warnings: readonly string[];
+}
+
+const PYPI = 'https://pypi.org/simple/';
+
+/** The distribution that images are made for. */
+export interface PythonRuntime {
+  readonly target: Target;
+  readonly wheels: PyodideWheels;
+}
+
+/**
+ * The wheels that fulfil a spec's dependencies together.
+ * @throws ImageError as `resolveRequirements`, and what the sources throw.
+ */
+export async function lockPython(
+  spec: ImageSpec,
+  context: BuildContext,
+  runtime: PythonRuntime,
+): Promise<Lock> {
+  const { chosen, warnings } = await resolveRequirements(spec.dependencies, {
+    sources: sourcesOf(context, runtime),
+    target: runtime.target,
+    signal: context.signal,
+  });
+  const wheels = chosen.map(lockedOf);
+  for (const { filename, source } of wheels) context.log(`Chose ${filename} (${source})`);
+  const data: PythonLockData = { wheels, warnings };
+  return { entries: wheels.map(({ name, version, digest }) => ({ name, version, digest })), data };
+}
+
+/** In the order in which they are asked. Extra indexes go first: a private name is not looked for where everybody publishes. */
+function sourcesOf(context: BuildContext, { wheels }: PythonRuntime): Source[] {
+  const { wheelhouse: folder, index = PYPI, extraIndexes = [], pyodide } = context.registries.python ?? {};
+  return [
+    ...(folder === undefined ? [] : [wheelhouse(folder)]),
+    ...[...extraIndexes, index].map((url) => simpleIndex(url, context)),
+    ...(pyodide === undefined ? [] : [pyodideMirror(pyodide, wheels, context)]),
+  ];
+}
+
+function lockedOf({ name, version, offer, requires }: Chosen): LockedWheel {
+  const { filename, digest, location, source } = offer;
+  if (digest === undefined) throw new ImageError('integrity_error', `There is no digest of ${filename}.`);
+  return { name, version, filename, digest, location, source, requires };
+}
+
+/** The lock's own data, read again from a record of it. */
+export function readLockData({ data }: Lock): PythonLockData {
+  const { wheels, warnings } = (data ?? {}) as Partial<PythonLockData>;
+  if (!Array.isArray(wheels) || !wheels.every(isLockedWheel) || !Array.isArray(warnings)) {
+    throw new ImageError('integrity_error', 'The lock of the image cannot be read. Build the image anew.');
+  }
+  return { wheels, warnings: warnings.map(String) };
+}
+
+function isLockedWheel(value: unknown): value is LockedWheel {
+  if (typeof value !== 'object' || value === null) return false;
+  const wheel = value as Readonly<Record<string, unknown>>;
+  const texts = ['name', 'version', 'filename', 'digest', 'location', 'source'];
+  return texts.every((field) => typeof wheel[field] === 'string') && Array.isArray(wheel['requires']);
+}

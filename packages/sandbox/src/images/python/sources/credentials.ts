@@ -1,0 +1,23 @@
+import type { BuildContext } from '../../builder.ts';
+
+/** The context with the credentials of the configured indexes on every request to their own origins, files too. */
+export function withCredentials(context: BuildContext): BuildContext {
+  const { index, extraIndexes = [], pyodide } = context.registries.python ?? {};
+  const byOrigin = new Map<string, string>();
+  for (const url of [...extraIndexes, index, pyodide]) {
+    const { origin, username, password } = new URL(url ?? 'https://none.invalid');
+    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    if (username !== '') byOrigin.set(origin, `Basic ${Buffer.from(pair).toString('base64')}`);
+  }
+  const headersFor = (url: string): { readonly [name: string]: string } => {
+    const authorization = byOrigin.get(new URL(url).origin);
+    return authorization === undefined ? {} : { authorization };
+  };
+  return {
+    ...context,
+    fetchPage: (url, options) =>
+      context.fetchPage(url, { ...options, headers: { ...headersFor(url), ...options.headers } }),
+    fetchVerified: (url, digest, options) =>
+      context.fetchVerified(url, digest, { ...options, headers: { ...headersFor(url), ...options.headers } }),
+  };
+}

@@ -1,0 +1,36 @@
+import type { BuildContext } from '../../builder.ts';
+import { parseWheelName } from '../pep/wheel-name.ts';
+import { remoteMetadata } from '../wheels/remote-metadata.ts';
+import type { Offer, Source } from './source.ts';
+
+/** The wheels of a Pyodide distribution: file name → SHA-256, from the lock that came with the interpreter. */
+export type PyodideWheels = Readonly<Record<string, string>>;
+
+/** A copy of a Pyodide distribution's files. What is there is believed only as far as the lock's digests say so. */
+export function pyodideMirror(url: string, wheels: PyodideWheels, context: BuildContext): Source {
+  const root = url.endsWith('/') ? url : `${url}/`;
+  const offers = Object.entries(wheels).flatMap(([filename, sha256]) => {
+    const wheel = parseWheelName(filename);
+    if (!wheel) return [];
+    const offer: Offer = {
+      source: 'pyodide',
+      filename,
+      wheel,
+      location: new URL(filename, root).href,
+      digest: `sha256:${sha256}`,
+      size: undefined,
+      requiresPython: '',
+      yanked: undefined,
+      metadata: undefined,
+    };
+    return [offer];
+  });
+  return {
+    kind: 'pyodide',
+    find(name) {
+      const found = offers.filter(({ wheel }) => wheel.name === name);
+      return Promise.resolve(found.length === 0 ? undefined : { wheels: found, sourceOnly: [] });
+    },
+    metadataOf: (offer) => remoteMetadata(offer, context),
+  };
+}

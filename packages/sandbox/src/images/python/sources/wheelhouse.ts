@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { ImageError } from '../../error.ts';
+import { parseMetadata } from '../pep/metadata.ts';
+import { parseWheelName, type WheelName } from '../pep/wheel-name.ts';
+import { metadataInFile } from '../wheels/wheel-metadata.ts';
+import type { Offer, Source } from './source.ts';
+
+interface Found {
+  readonly filename: string;
+  readonly wheel: WheelName;
+}
+
+/** An operator's folder of wheels. */
+export function wheelhouse(folder: string): Source {
+  let listing: Promise<Map<string, Found[]>> | undefined;
+  return {
+    kind: 'wheelhouse',
+    async find(name) {
+      listing ??= list(folder);
+      const found = (await listing).get(name);
+      return found && { wheels: await Promise.all(found.map((one) => offerOf(folder, one))), sourceOnly: [] };
+    },
+    metadataOf: ({ filename }) => metadataInFile(join(folder, filename)),
+  };
+}
+
+/** The SHA-256 of a file as the lock has it. */
+export async function digestOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return `sha256:${hash.digest('hex')}`;
+}
+
+async function list(folder: string): Promise<Map<string, Found[]>> {
+  const names = await readdir(folder).catch((error: unknown) => {
+    throw new ImageError('registry_unavailable', 'The configured folder of wheels cannot be read.', {
+      cause: error,
+    });
+  });
+  const wheels = names.flatMap((filename) => {
+    const wheel = parseWheelName(filename);
+    return wheel ? [{ filename, wheel }] : [];
+  });
+  return Map.groupBy(wheels, ({ wheel }) => wheel.name);
+}
+
+async function offerOf(folder: string, { filename, wheel }: Found): Promise<Offer> {
+  const path = join(folder, filename);
+  const metadata = parseMetadata(await metadataInFile(path));
+  return {
+    source: 'wheelhouse',
+    filename,
+    wheel,
+    location: filename,
+    digest: await digestOf(path),
+    size: (await stat(path)).size,
+    requiresPython: metadata?.requiresPython ?? '',
+    yanked: undefined,
+    metadata: undefined,
+  };
+}

@@ -1,0 +1,117 @@
+import { buffer } from 'node:stream/consumers';
+import {
+  type Entry,
+  fromRandomAccessReaderPromise,
+  openPromise,
+  type RandomAccessReader,
+  type ZipFile,
+} from 'yauzl';
+import { ImageError, isImageError } from '../../error.ts';
+import { LARGEST_RATIO, LARGEST_SITE_BYTES, MOST_FILES, SMALL_ENTRY_BYTES } from './limits.ts';
+
+/** A file in an archive, not read yet. */
+export interface ArchiveFile {
+  /** Relative, with slashes, without `.` and `..`. */
+  readonly path: string;
+  /** In bytes, as the archive says; reading fails when there are more. */
+  readonly size: number;
+  read(): Promise<Buffer>;
+}
+
+/** yauzl checks names, sizes and offsets while it reads, which is why it reads here and not a smaller library. */
+const STRICT = { lazyEntries: true, autoClose: false, strictFileNames: true, validateEntrySizes: true };
+
+const UNIX = 3;
+const FILE_TYPE = 0o170000;
+const REGULAR = 0o100000;
+
+/**
+ * What `use` makes of the files of a zip archive that nobody has to trust: no names that lead elsewhere, no links, no
+ * encryption, no name twice, no bombs.
+ * @throws ImageError unsupported_package, image_too_large.
+ */
+export async function withArchive<T>(
+  source: string | { readonly reader: RandomAccessReader; readonly size: number },
+  use: (files: readonly ArchiveFile[]) => Promise<T>,
+): Promise<T> {
+  const zip = await open(source);
+  try {
+    const files = await listed(zip);
+    return await use(files);
+  } finally {
+    zip.close();
+  }
+}
+
+async function open(source: Parameters<typeof withArchive>[0]): Promise<ZipFile> {
+  return sound(async () =>
+    typeof source === 'string'
+      ? openPromise(source, STRICT)
+      : fromRandomAccessReaderPromise(source.reader, source.size, STRICT),
+  );
+}
+
+async function listed(zip: ZipFile): Promise<ArchiveFile[]> {
+  if (zip.entryCount > MOST_FILES) throw tooLarge(`more than ${MOST_FILES} files`);
+  return sound(async () => {
+    const files: ArchiveFile[] = [];
+    const paths = new Set<string>();
+    let bytes = 0;
+    for await (const entry of zip.eachEntry()) {
+      if (entry.fileName.endsWith('/')) continue;
+      checkEntry(entry);
+      bytes += entry.uncompressedSize;
+      if (bytes > LARGEST_SITE_BYTES)
+        throw tooLarge(`more than ${LARGEST_SITE_BYTES / 2 ** 20} MiB unpacked`);
+      if (paths.has(entry.fileName)) throw unsupported(`has the file ${shown(entry)} twice`);
+      paths.add(entry.fileName);
+      files.push({ path: entry.fileName, size: entry.uncompressedSize, read: () => read(zip, entry) });
+    }
+    return files;
+  });
+}
+
+function checkEntry(entry: Entry): void {
+  const { fileName, compressedSize, uncompressedSize, versionMadeBy, externalFileAttributes } = entry;
+  if (
+    fileName.split('/').some((part) => part === '' || part === '.' || part === '..') ||
+    /[\0-\x1f]/.test(fileName)
+  ) {
+    throw unsupported(`has a file with the name ${shown(entry)}`);
+  }
+  const type = (externalFileAttributes >>> 16) & FILE_TYPE;
+  if (versionMadeBy >> 8 === UNIX && type !== 0 && type !== REGULAR)
+    throw unsupported(`has a link or device ${shown(entry)}`);
+  if (!entry.canDecodeFileData())
+    throw unsupported(`has the file ${shown(entry)} encrypted or packed in a way that no wheel is`);
+  if (uncompressedSize > SMALL_ENTRY_BYTES && uncompressedSize > compressedSize * LARGEST_RATIO) {
+    throw tooLarge(`the file ${shown(entry)}, which unpacks to more than ${LARGEST_RATIO} times its size`);
+  }
+}
+
+async function read(zip: ZipFile, entry: Entry): Promise<Buffer> {
+  return sound(async () => buffer(await zip.openReadStreamPromise(entry)));
+}
+
+/** Everything that the library finds wrong with an archive, in our words. Errors of ours pass. */
+async function sound<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (isImageError(error) || !(error instanceof Error) || 'code' in error || error.name !== 'Error')
+      throw error;
+    throw unsupported(`is broken: ${error.message}`, error);
+  }
+}
+
+function shown({ fileName }: Entry): string {
+  return JSON.stringify(fileName.slice(0, 100));
+}
+
+function unsupported(fault: string, cause?: Error): ImageError {
+  return new ImageError('unsupported_package', `The archive ${fault}.`, cause && { cause });
+}
+
+function tooLarge(what: string): ImageError {
+  return new ImageError('image_too_large', `The archive has ${what}.`);
+}

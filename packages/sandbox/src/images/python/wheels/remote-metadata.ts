@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises';
+import { Readable } from 'node:stream';
+import { RandomAccessReader } from 'yauzl';
+import type { BuildContext } from '../../builder.ts';
+import { ImageError, isImageError } from '../../error.ts';
+import type { Offer } from '../sources/source.ts';
+import { LARGEST_WHEEL_BYTES } from './limits.ts';
+import { metadataInFile, metadataInReader } from './wheel-metadata.ts';
+
+const MOST_METADATA_BYTES = 4 * 2 ** 20;
+
+/** Parts are read in blocks of this size: the end of a wheel has its table of contents and, as a rule, its metadata. */
+const BLOCK_BYTES = 96 * 2 ** 10;
+
+/** Smaller wheels are had whole for little more: they will be needed anyway, if they are chosen. */
+const SMALL_BYTES = 256 * 2 ** 10;
+
+/**
+ * The METADATA of a wheel of an index: the copy beside it (PEP 658, 714), or else cut out of it by ranges, or else out of the
+ * whole file.
+ */
+export async function remoteMetadata(offer: Offer, context: BuildContext): Promise<string> {
+  return (await beside(offer, context)) ?? (await byRanges(offer, context)) ?? (await whole(offer, context));
+}
+
+async function beside({ metadata, location }: Offer, context: BuildContext): Promise<string | undefined> {
+  if (!metadata) return undefined;
+  const url = `${location}.metadata`;
+  if (metadata.digest !== undefined) {
+    try {
+      const { path } = await context.fetchVerified(url, metadata.digest, { maxBytes: MOST_METADATA_BYTES });
+      return await readFile(path, 'utf8');
+    } catch (error) {
+      if (isImageError(error) && error.code === 'package_not_found') return undefined;
+      throw error;
+    }
+  }
+  const page = await context.fetchPage(url, { maxBytes: MOST_METADATA_BYTES });
+  return page.status === 200 ? new TextDecoder().decode(page.body) : undefined;
+}
+
+async function byRanges({ location, size }: Offer, context: BuildContext): Promise<string | undefined> {
+  if (size === undefined || size <= SMALL_BYTES) return undefined;
+  try {
+    return await metadataInReader(new RemoteFile(location, size, context), size);
+  } catch (error) {
+    if (error instanceof NoRanges) return undefined;
+    throw error;
+  }
+}
+
+async function whole({ location, digest, filename }: Offer, context: BuildContext): Promise<string> {
+  if (digest === undefined)
+    throw new ImageError('integrity_error', `The index tells no digest of ${filename}.`);
+  const { path } = await context.fetchVerified(location, digest, { maxBytes: LARGEST_WHEEL_BYTES });
+  return metadataInFile(path);
+}
+
+/** Thrown when a server does not answer a range with a range. */
+class NoRanges extends Error {}
+
+/** A file at a URL, of which parts are read. */
+class RemoteFile extends RandomAccessReader {
+  readonly #url: string;
+  readonly #size: number;
+  readonly #context: BuildContext;
+  /** By number, counted from the end of the file. */
+  readonly #blocks = new Map<number, Promise<Uint8Array>>();
+
+  constructor(url: string, size: number, context: BuildContext) {
+    super();
+    this.#url = url;
+    this.#size = size;
+    this.#context = context;
+  }
+
+  override _readStreamForRange(start: number, end: number): Readable {
+    const read = (): Promise<Buffer> => this.#read(start, end);
+    async function* parts(): AsyncGenerator<Buffer> {
+      yield await read();
+    }
+    return Readable.from(parts(), { objectMode: false });
+  }
+
+  async #read(start: number, end: number): Promise<Buffer> {
+    const parts: Uint8Array[] = [];
+    const last = Math.floor((this.#size - end) / BLOCK_BYTES);
+    for (let number = Math.floor((this.#size - start - 1) / BLOCK_BYTES); number >= last; number--) {
+      const blockEnd = this.#size - number * BLOCK_BYTES;
+      const blockStart = Math.max(0, blockEnd - BLOCK_BYTES);
+      const block = this.#blocks.get(number) ?? this.#fetch(blockStart, blockEnd);
+      this.#blocks.set(number, block);
+      parts.push((await block).subarray(Math.max(0, start - blockStart), end - blockStart));
+    }
+    return Buffer.concat(parts);
+  }
+
+  async #fetch(start: number, end: number): Promise<Uint8Array> {
+    try {
+      const headers = { range: `bytes=${start}-${end - 1}`, 'accept-encoding': 'identity' };
+      const page = await this.#context.fetchPage(this.#url, { maxBytes: end - start, headers });
+      if (page.status === 206 && page.body.byteLength === end - start) return page.body;
+    } catch (error) {
+      // A server that sends the whole file instead sends more than was asked for.
+      if (!isImageError(error) || error.code !== 'image_too_large') throw error;
+    }
+    throw new NoRanges();
+  }
+}

@@ -1,0 +1,82 @@
+import { createWriteStream } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { crc32 } from 'node:zlib';
+
+/** A file of an archive: its path and its bytes. */
+export interface StoredFile {
+  readonly path: string;
+  readonly bytes: Uint8Array;
+}
+
+const LOCAL = 0x04034b50;
+const CENTRAL = 0x02014b50;
+const END = 0x06054b50;
+const VERSION = 20;
+const UTF8 = 0x0800;
+/** 1 January 1980, the first day that a zip archive knows: the same files give the same archive. */
+const DATE = 0x21;
+const MOST_ENTRIES = 0xffff;
+const MOST_BYTES = 0xffffffff;
+
+/**
+ * Writes files, in the order given, to a new zip archive without compression, so that their bytes are used where they lie.
+ * The plain format, without the extensions for 4 GiB or 65,535 files: images have lower limits.
+ */
+export async function writeStoredZip(path: string, files: AsyncIterable<StoredFile>): Promise<void> {
+  await pipeline(Readable.from(parts(files)), createWriteStream(path, { flags: 'wx' }));
+}
+
+async function* parts(files: AsyncIterable<StoredFile>): AsyncGenerator<Uint8Array> {
+  const directory: Buffer[] = [];
+  let at = 0;
+  for await (const { path, bytes } of files) {
+    const name = Buffer.from(path);
+    const fields = fieldsOf(bytes, name);
+    directory.push(central(fields, at), name);
+    const local = Buffer.concat([uint32(LOCAL), fields, name]);
+    yield local;
+    yield bytes;
+    at += local.byteLength + bytes.byteLength;
+  }
+  const entries = Buffer.concat(directory);
+  const count = directory.length / 2;
+  if (count > MOST_ENTRIES || at + entries.byteLength > MOST_BYTES) {
+    throw new RangeError('The archive is too large for its format.');
+  }
+  const end = Buffer.alloc(22);
+  end.writeUInt32LE(END, 0);
+  end.writeUInt16LE(count, 8);
+  end.writeUInt16LE(count, 10);
+  end.writeUInt32LE(entries.byteLength, 12);
+  end.writeUInt32LE(at, 16);
+  yield Buffer.concat([entries, end]);
+}
+
+/** What both headers of a file say of it. */
+function fieldsOf(bytes: Uint8Array, name: Buffer): Buffer {
+  const fields = Buffer.alloc(26);
+  fields.writeUInt16LE(VERSION, 0);
+  fields.writeUInt16LE(UTF8, 2);
+  fields.writeUInt16LE(DATE, 8);
+  fields.writeUInt32LE(crc32(bytes), 10);
+  fields.writeUInt32LE(bytes.byteLength, 14);
+  fields.writeUInt32LE(bytes.byteLength, 18);
+  fields.writeUInt16LE(name.byteLength, 22);
+  return fields;
+}
+
+/** The header in the directory: it adds where the file is. */
+function central(fields: Buffer, at: number): Buffer {
+  const version = Buffer.alloc(2);
+  version.writeUInt16LE(VERSION);
+  const rest = Buffer.alloc(14);
+  rest.writeUInt32LE(at, 10);
+  return Buffer.concat([uint32(CENTRAL), version, fields, rest]);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}
