@@ -29,7 +29,8 @@ export type EngineErrorCode =
   | 'RUNTIME_UNREACHABLE'
   | 'ENGINE_CLOSED'
   | 'OPTIONS_INVALID'
-  | 'EXECUTOR_DUPLICATE';
+  | 'EXECUTOR_DUPLICATE'
+  | 'ISOLATION_TOO_LOW';
 
 /** An error the caller can act on: what, which, what to do. */
 export class EngineError extends Error {

@@ -46,10 +46,11 @@ function sandboxOptions({
   egress,
   sandbox = {},
 }: EngineOptions): ConstructorParameters<typeof CodeService>[0] {
-  const { maxProcesses, ...limits } = sandbox;
+  const { maxProcesses, isolation, ...limits } = sandbox;
   return {
     limits,
     ...(maxProcesses !== undefined && { maxProcesses }),
+    ...(isolation !== undefined && { isolation }),
     ...(egress && { egress }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '@heddle/core';
 import { systemClock } from './clock.ts';
 import { HeddleEngine } from './engine.ts';
+import { requireIsolation } from './isolation.ts';
 import { builtInExecutors } from './executors/built-ins.ts';
 import { createRegistry } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
@@ -18,12 +19,13 @@ import type { Engine } from './types.ts';
  * An engine over a data folder, in memory, or on another runtime. It owns the folder until it is closed (DATA_LOCKED
  * when another process does), and goes on with the runs that had not ended.
  *
- * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, EXECUTOR_DUPLICATE, OPTIONS_INVALID, and what the
- * runtime throws.
+ * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, EXECUTOR_DUPLICATE, OPTIONS_INVALID,
+ * ISOLATION_TOO_LOW, and what the runtime throws.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   // A mistake in the options is told before anything is opened.
   const registry = createRegistry(builtInExecutors, options.blocks);
+  await requireIsolation(options);
   if (options.runtime) return engineOver(options.runtime, registry, options);
   const { data, durability, clock = systemClock, onError = reportLoudly } = options;
   const stores = openStores({ data, durability, clock, onError: (error) => onError(error, undefined) });

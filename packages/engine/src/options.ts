@@ -1,4 +1,5 @@
 import type { BlockExecutor, Clock, PlanLimits } from '@heddle/core';
+import type { IsolationOptions } from '@heddle/sandbox';
 import type { RuntimeProvider } from './runtime-port.ts';
 
 /** Options of an engine; every one has a default that works on a laptop. */
@@ -46,4 +47,9 @@ export interface SandboxLimits {
   memoryMiB?: number;
   cpuMs?: number;
   wallMs?: number;
+  /**
+   * How far the operating system has to confine code. A `minimum`, or a `level` other than `best`, is looked at when the
+   * engine starts (ISOLATION_TOO_LOW); else at the first code.
+   */
+  isolation?: IsolationOptions;
 }
