@@ -9,6 +9,7 @@ import { recordSuspension, latestRecord, storedRecord } from '../local/stored-re
 import { isEnded } from '../store/journal.ts';
 import type { RunEvent } from '../types.ts';
 import { follow } from '../visit/follow.ts';
+import { endAbandoned } from './abandoned.ts';
 import type { Timed } from './position.ts';
 import { recordStart, startOf } from './recording.ts';
 import type { Recorded } from './recording.ts';
@@ -57,6 +58,11 @@ export class RemoteRuns {
   /** Says in the run's record why it stands still. */
   stand(runId: string, why: string): Promise<void> {
     return recordSuspension(this.parts, runId, why);
+  }
+
+  /** Ends a run that nobody runs any more as cancelled. Throws as `endAbandoned` does. */
+  abandon(runId: string, reason: string | undefined): Promise<void> {
+    return endAbandoned(this.parts, runId, reason === undefined ? undefined : this.parts.keeper.text(reason));
   }
 
   /** The run as it is stored; undefined: there is none. */

@@ -160,22 +160,33 @@ export class TemporalRuntime implements RuntimePort {
     if (!record) throw runNotFound(runId);
     if (isEnded(record.status)) return false;
     await this.runs.expectRemote(runId);
-    try {
-      await this.handle(runId).signal(CANCEL_SIGNAL, await this.cancelMessage(reason));
-    } catch (error) {
-      if (!(error instanceof WorkflowNotFoundError)) throw refused(error);
-      await this.cancelUnstarted(record, reason);
-    }
+    const isOpen = await this.signalCancel(runId, reason);
+    const isChild = !isOpen && (await this.cancelUnstarted(record, reason));
     await this.handle(runId)
       .result()
       .catch(() => undefined);
+    // Its workflow has failed on a fault, was terminated, or is gone with its server.
+    if (!isOpen && !isChild) await this.runs.abandon(runId, reason);
     return (await this.runs.find(runId))?.status === 'cancelled';
   }
 
-  /** A run that was recorded and never started is started with its cancel, so that it ends like any other. */
-  private async cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<void> {
+  /** False: the server has no such workflow that is open. */
+  private async signalCancel(runId: string, reason: string | undefined): Promise<boolean> {
+    try {
+      await this.handle(runId).signal(CANCEL_SIGNAL, await this.cancelMessage(reason));
+      return true;
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw refused(error);
+    }
+  }
+
+  /** A run that was recorded and never started is started with its cancel, so that it ends like any other. True: its parent is to start it. */
+  private async cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
     const recorded = seq <= 1 ? await this.runs.recorded(runId) : undefined;
-    if (recorded && !recorded.header.parent) await this.launch(recorded, await this.cancelMessage(reason));
+    if (recorded?.header.parent) return true;
+    if (recorded) await this.launch(recorded, await this.cancelMessage(reason));
+    return false;
   }
 
   private async cancelMessage(reason: string | undefined): Promise<CancelMessage> {
