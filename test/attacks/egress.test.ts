@@ -1,0 +1,17 @@
+import { afterAll, beforeAll } from 'vitest';
+import { egress, urlsOnly } from './javascript/egress.ts';
+import { testAttacks } from './suite.ts';
+
+/** What programs take for their proxy; nothing listens there that anyone may use. */
+const PROXY = ['http_proxy', 'HTTP_PROXY', 'https_proxy', 'ALL_PROXY', 'all_proxy', 'NODE_USE_ENV_PROXY'];
+
+beforeAll(() => {
+  for (const name of PROXY) process.env[name] = name.startsWith('NODE') ? '1' : 'http://127.0.0.1:9/';
+});
+afterAll(() => {
+  for (const name of PROXY) delete process.env[name];
+});
+
+testAttacks(egress);
+testAttacks(urlsOnly, { policy: {}, variant: ' with the policy by default' });
+testAttacks(urlsOnly, { policy: { ports: 'any' }, variant: ' on any port' });
