@@ -99,7 +99,7 @@ export function createCheck(policy: EgressPolicy, resolve: Resolve = systemResol
     const url = parse(text);
     const host = url.hostname
       .replace(/^\[|\]$/g, '')
-      .replace(/\.$/, '')
+      .replace(/\.+$/, '')
       .toLowerCase();
     checkHost(host, policy);
     checkPort(url, host, policy);
@@ -107,8 +107,9 @@ export function createCheck(policy: EgressPolicy, resolve: Resolve = systemResol
     for (const address of addresses) {
       if (permits(address)) continue;
       const what = reachOf(address) === 'private' ? 'a private address' : 'a reserved address';
-      const of = address.address === host ? host : `${host} (${address.address})`;
-      throw denied(`${of} is ${what}; add its range to allowPrivate in the egress policy to allow it.`);
+      // Which address is not told: user code could ask a resolver inside the network for all that it knows.
+      const fault = address.address === host ? `${host} is ${what}` : `${host} leads to ${what}`;
+      throw denied(`${fault}; add its range to allowPrivate in the egress policy to allow it.`);
     }
     return { url, addresses };
   };
