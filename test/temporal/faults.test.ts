@@ -197,23 +197,6 @@ describeTemporal('faults', (server) => {
     expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled', suspended: null });
   });
 
-  it('a run that somebody has terminated on the server, past the engine, can be cancelled', async () => {
-    const place = placeOn(server);
-    const script = new Script();
-    const engine = await place.engine({ blocks: [script.executor] });
-    await place.worker({ blocks: [script.executor] });
-    const drawn = workflow([fn('First', 'return 1'), work('A')], ['Start -> First -> A']);
-    const { runId } = await engine.start({ workflow: drawn });
-    await script.called('A');
-    const client = await clientOf(server);
-    await client.workflow.getHandle(runId).terminate('by hand');
-    expect(await engine.cancel(runId, 'never mind')).toBe(true);
-    expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
-    const logs = await engine.getLogs(runId);
-    expect(logs.map(({ blockName }) => blockName)).toEqual(expect.arrayContaining(['Start', 'First', 'A']));
-    expect(await engine.cancel(runId)).toBe(false);
-  });
-
   it('a value that the store has lost stops the run, which goes on once it is there again', async () => {
     const place = placeOn(server);
     const script = new Script();

@@ -1,0 +1,25 @@
+import { expect, it } from 'vitest';
+import { Script, work } from '../support/scripted.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { fn, workflow } from '../support/workflow.ts';
+import { clientOf } from './history.ts';
+import { placeOn } from './worker-place.ts';
+
+describeTemporal('abandoned runs', (server) => {
+  it('a run that somebody has terminated on the server, past the engine, can be cancelled', async () => {
+    const place = placeOn(server);
+    const script = new Script();
+    const engine = await place.engine({ blocks: [script.executor] });
+    await place.worker({ blocks: [script.executor] });
+    const drawn = workflow([fn('First', 'return 1'), work('A')], ['Start -> First -> A']);
+    const { runId } = await engine.start({ workflow: drawn });
+    await script.called('A');
+    const client = await clientOf(server);
+    await client.workflow.getHandle(runId).terminate('by hand');
+    expect(await engine.cancel(runId, 'never mind')).toBe(true);
+    expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
+    const logs = await engine.getLogs(runId);
+    expect(logs.map(({ blockName }) => blockName)).toEqual(expect.arrayContaining(['Start', 'First', 'A']));
+    expect(await engine.cancel(runId)).toBe(false);
+  });
+});
