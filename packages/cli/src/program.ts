@@ -4,6 +4,7 @@ import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
 import { declareRuns } from './program-runs.ts';
 import { declareTemporal } from './program-temporal.ts';
+import { declareSandbox } from './sandbox/program.ts';
 import { runOptions } from './run-options.ts';
 import { styleFor } from './render/style.ts';
 
@@ -41,6 +42,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declareRun(program, io, done);
   declareRuns(program, io, done);
   declareTemporal(program, io, done);
+  declareSandbox(program, io, done);
   everyCommand(program, (command) => {
     const usage = command.createHelp().commandUsage(command);
     command.showHelpAfterError(`usage: ${usage}\n(try "${fullName(command)} --help")`);

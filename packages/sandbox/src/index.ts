@@ -14,4 +14,6 @@ export { probeIsolation } from './isolation/isolation.ts';
 export type { IsolationLevel } from './isolation/level.ts';
 export type { IsolationOptions } from './isolation/options.ts';
 export type { IsolationCheck, IsolationReport } from './isolation/report.ts';
+export { DEFAULT_RLIMITS } from './isolation/rlimits.ts';
+export { sandboxVersions, type SandboxVersions } from './versions.ts';
 export { isSandboxError, SandboxError, type SandboxFaultCode } from './error.ts';

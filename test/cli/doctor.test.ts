@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { bubblewrap } from '../support/bubblewrap.ts';
+import { heddle } from '../support/heddle.ts';
+
+const isLinux = process.platform === 'linux';
+const path = isLinux ? bubblewrap() : undefined;
+
+describe('heddle sandbox doctor', () => {
+  it.runIf(path !== undefined)('says that this host confines code strictly, and exits with 0', async () => {
+    const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', path!];
+    const { exit, stdout, stderr } = await heddle(args);
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    expect(stdout).toMatch(/^✓ Code is confined at the level strict; the minimum is strict\.$/m);
+    expect(stdout).toMatch(/^✓ A process that tried to break out was refused everything$/m);
+    expect(stdout).toMatch(/^ {2}isolatedVm +\d+\.\d+\.\d+$/m);
+    expect(stdout).toMatch(/^ {2}wallMs +60,000$/m);
+    expect(stdout).toMatch(/^ {2}files +256$/m);
+  });
+
+  it.runIf(isLinux)('says what is missing for the minimum, and exits with 1', async () => {
+    const args = ['sandbox', 'doctor', '--minimum', 'strict', '--bubblewrap', '/nowhere/bwrap'];
+    const { exit, stdout } = await heddle(args);
+    expect(exit).toBe(1);
+    expect(stdout).toMatch(/^✗ Code is confined at the level standard; the minimum strict is not met\.$/m);
+    expect(stdout).toMatch(/^✗ \/nowhere\/bwrap cannot be run\n {2}→ correct isolation\.bubblewrap$/m);
+  });
+
+  it.runIf(isLinux)('has standard as its minimum, and prints JSON for programs', async () => {
+    const { exit, stdout } = await heddle(['sandbox', 'doctor', '--json', '--bubblewrap', '/nowhere/bwrap']);
+    expect(exit).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      data: {
+        level: 'standard',
+        minimum: 'standard',
+        met: true,
+        reasons: { strict: [expect.stringContaining('/nowhere/bwrap')] },
+        checks: expect.arrayContaining([expect.objectContaining({ name: 'prlimit', result: 'ok' })]),
+        versions: { node: process.versions.node, v8: process.versions.v8 },
+        limits: { job: { wallMs: 60_000 }, process: { fileMiB: 0 } },
+      },
+    });
+  });
+
+  it('knows three levels', async () => {
+    const { exit, stderr } = await heddle(['sandbox', 'doctor', '--minimum', 'total']);
+    expect(exit).toBe(2);
+    expect(stderr).toContain('basic, standard, strict');
+  });
+});
