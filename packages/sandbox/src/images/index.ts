@@ -1,5 +1,7 @@
 /** Dependency images: built from specs, kept by content, opened by sandboxes. */
 export { createImages, SpecError, type BuildOptions, type Images, type ImagesOptions } from './images.ts';
+export { javascriptBuilder, type JavaScriptBuilderOptions } from './javascript/builder.ts';
+export { findNpm, readNpmSettings } from './javascript/npm-settings.ts';
 export type { ImageRecord } from './record.ts';
 export type { Collected } from './collect.ts';
 export type { ImageClock } from './builds.ts';

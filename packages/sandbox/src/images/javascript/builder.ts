@@ -13,7 +13,7 @@ import { Maker, MAKER_FILE } from './make.ts';
 import { findNpm } from './npm-settings.ts';
 import { npm } from './npm.ts';
 import type { ImageReport, ModuleFailure } from './order.ts';
-import { checkInstalled } from './size.ts';
+import { checkInstalled, MOST } from './size.ts';
 import { subpathsOf } from './subpaths.ts';
 
 export interface JavaScriptBuilderOptions {
@@ -21,6 +21,13 @@ export interface JavaScriptBuilderOptions {
   readonly npm?: string | null;
   /** How the processes that load packages are confined, as for `createSandbox`. */
   readonly isolation?: IsolationOptions;
+  /** Below the defaults: those of a run for loading, 50,000 files and 500 MiB for what is installed. */
+  readonly limits?: {
+    readonly cpuMs?: number;
+    readonly memoryMiB?: number;
+    readonly files?: number;
+    readonly bytes?: number;
+  };
 }
 
 /** What the lock of a JavaScript image keeps. */
@@ -68,10 +75,12 @@ function loadFailure(
     : new ImageError('unsupported_package', `${who} cannot run in the sandbox: ${message}.`);
 }
 
-function limitFailure(report: { readonly limit: 'time' | 'memory' }): ImageError {
-  const { cpuMs, memoryMiB } = DEFAULT_LIMITS;
-  return report.limit === 'time'
-    ? new ImageError('load_failed', `The packages take more than ${cpuMs / 1_000} seconds to load.`)
+function limitFailure(
+  report: { readonly t: 'limit'; readonly limit: 'time' | 'memory' } | { readonly t: 'died' },
+  { cpuMs, memoryMiB }: { cpuMs: number; memoryMiB: number },
+): ImageError {
+  return report.t === 'limit' && report.limit === 'time'
+    ? new ImageError('load_failed', `The packages take more than ${cpuMs} ms to load.`)
     : new ImageError('load_failed', `The packages need more than ${memoryMiB} MiB of memory to load.`);
 }
 
@@ -103,7 +112,11 @@ async function modulesOf(spec: ImageSpec, folder: string): Promise<ImageModule[]
 
 /** Builds images of npm packages for the isolate. */
 export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): ImageBuilder {
-  const program = options.npm ?? findNpm(undefined);
+  const { cpuMs, memoryMiB, files, bytes } = { ...DEFAULT_LIMITS, ...MOST, ...options.limits };
+  const npmOf = {
+    program: options.npm === undefined ? findNpm(undefined) : options.npm,
+    most: { files, bytes },
+  };
   const maker = new Maker(options.isolation);
   const require = createRequire(import.meta.url);
   const versionOf = (name: string): string =>
@@ -126,7 +139,7 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
     async resolve(spec, context): Promise<Lock> {
       const text = packageJson(spec);
       const folder = await project(context, { packageJson: text });
-      await npm(program, ['install', '--package-lock-only'], folder, context);
+      await npm(npmOf, ['install', '--package-lock-only'], folder, context);
       const lockfile = await readFile(join(folder, 'package-lock.json'), 'utf8');
       return {
         entries: readLockfile(lockfile).entries,
@@ -139,20 +152,18 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       const { scripted } = readLockfile(data.lockfile);
       const folder = await project(context, data);
       context.progress('installing');
-      await npm(program, ['ci'], folder, context);
-      await checkInstalled(join(folder, 'node_modules'));
+      await npm(npmOf, ['ci'], folder, context);
+      await checkInstalled(join(folder, 'node_modules'), npmOf.most);
       context.progress('bundling');
       const made = await bundleAll(folder, await modulesOf(spec, folder), context);
       context.progress('loading');
       const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
-      const { cpuMs, memoryMiB } = DEFAULT_LIMITS;
       const report = await maker.make(
         { code: made.code, modules, cpuMs, memoryMiB, snapshot: true },
         context.signal,
       );
       if (report.t === 'failed') throw loadFailure(report.modules, made, context);
-      if (report.t === 'limit') throw limitFailure(report);
-      if (report.t === 'died') throw limitFailure({ limit: 'memory' });
+      if (report.t === 'limit' || report.t === 'died') throw limitFailure(report, { cpuMs, memoryMiB });
       return publish({ made, report, modules, scripted }, context, versionOf('esbuild'));
     },
   };

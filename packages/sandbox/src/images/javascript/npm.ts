@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { npmFailure } from './npm-failure.ts';
-import { watchSize } from './size.ts';
+import { watchSize, type Size } from './size.ts';
 
 /** Of what npm may print, how much is kept, in characters. */
 const OUTPUT_CHARS = 1_000_000;
@@ -72,9 +72,16 @@ function run(
   });
 }
 
+export interface Npm {
+  /** The file npm-cli.js. */
+  readonly program: string | null;
+  /** What it may unpack. */
+  readonly most: Readonly<Size>;
+}
+
 /** Runs npm in a folder, with home, cache and settings inside the work folder. Throws ImageError. */
 export async function npm(
-  program: string | null,
+  { program, most }: Npm,
   args: readonly string[],
   folder: string,
   context: BuildContext,
@@ -100,7 +107,7 @@ export async function npm(
     npm_config_globalconfig: globalconfig,
     ...(certificates === undefined ? {} : { NODE_EXTRA_CA_CERTS: certificates }),
   };
-  const size = watchSize(context.workFolder, context.signal);
+  const size = watchSize(context.workFolder, most, context.signal);
   try {
     const command = [process.execPath, program, ...args, ...SWITCHES];
     const { code, stdout, stderr } = await run(command, { cwd: folder, env }, size.signal);

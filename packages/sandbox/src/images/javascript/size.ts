@@ -2,25 +2,25 @@ import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { ImageError } from '../error.ts';
 
-const MOST_FILES = 50_000;
-const MOST_BYTES = 500 * 2 ** 20;
-/** The work folder holds the packages twice: in the cache and unpacked. */
-const COPIES = 2.5;
-const LOOK_MS = 1_000;
-
-interface Size {
+/** What packages may have, unpacked. */
+export interface Size {
   files: number;
   bytes: number;
 }
 
-const tooLarge = (): ImageError =>
+export const MOST: Readonly<Size> = { files: 50_000, bytes: 500 * 2 ** 20 };
+/** The work folder holds the packages twice: in the cache and unpacked. */
+const COPIES = 2.5;
+const LOOK_MS = 1_000;
+
+const tooLarge = ({ files, bytes }: Size): ImageError =>
   new ImageError(
     'image_too_large',
-    `The packages have more than ${MOST_FILES} files or ${MOST_BYTES / 2 ** 20} MiB.`,
+    `The packages have more than ${files} files or ${Math.ceil(bytes / 2 ** 20)} MiB.`,
   );
 
 /** Adds up a folder, up to a limit. What disappears meanwhile is not counted. */
-async function measure(folder: string, size: Size, most: Size): Promise<void> {
+async function measure(folder: string, size: Size, most: Readonly<Size>): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
     const path = join(folder, entry.name);
@@ -30,19 +30,23 @@ async function measure(folder: string, size: Size, most: Size): Promise<void> {
       const stat = await lstat(path).catch(() => null);
       size.bytes += stat?.size ?? 0;
     }
-    if (size.files > most.files || size.bytes > most.bytes) throw tooLarge();
+    if (size.files > most.files || size.bytes > most.bytes) throw tooLarge(most);
   }
 }
 
 /** Aborts when the folder outgrows what packages may have, while something is written to it. */
-export function watchSize(folder: string, signal: AbortSignal): { signal: AbortSignal; stop: () => void } {
+export function watchSize(
+  folder: string,
+  most: Readonly<Size>,
+  signal: AbortSignal,
+): { signal: AbortSignal; stop: () => void } {
   const over = new AbortController();
-  const most = { files: MOST_FILES * COPIES, bytes: MOST_BYTES * COPIES };
+  const both = { files: most.files * COPIES, bytes: most.bytes * COPIES };
   let timer: NodeJS.Timeout | undefined;
   const look = (): void => {
-    void measure(folder, { files: 0, bytes: 0 }, most).then(
+    void measure(folder, { files: 0, bytes: 0 }, both).then(
       () => (timer = setTimeout(look, LOOK_MS)),
-      (error: unknown) => over.abort(error),
+      () => over.abort(tooLarge(most)),
     );
   };
   timer = setTimeout(look, LOOK_MS);
@@ -50,8 +54,8 @@ export function watchSize(folder: string, signal: AbortSignal): { signal: AbortS
 }
 
 /** Throws ImageError where installed packages are too many, or a link in them leads out of their folder. */
-export async function checkInstalled(folder: string): Promise<void> {
-  await measure(folder, { files: 0, bytes: 0 }, { files: MOST_FILES, bytes: MOST_BYTES });
+export async function checkInstalled(folder: string, most: Readonly<Size>): Promise<void> {
+  await measure(folder, { files: 0, bytes: 0 }, most);
   await checkLinks(folder, await realpath(folder));
 }
 

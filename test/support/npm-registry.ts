@@ -1,0 +1,97 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { tarball, type TarEntry } from './tarball.ts';
+
+/** A version of a package in the registry. */
+export interface FixturePackage {
+  readonly name: string;
+  /** Default 1.0.0. */
+  readonly version?: string;
+  readonly files?: Readonly<Record<string, string>>;
+  /** Of its package.json, besides name and version. */
+  readonly manifest?: Readonly<Record<string, unknown>>;
+  /** More entries of the archive, with their whole paths. */
+  readonly entries?: readonly TarEntry[];
+  /** Whether what is served is not what was announced. */
+  readonly forged?: boolean;
+}
+
+export interface NpmRegistry {
+  readonly url: string;
+  readonly requests: string[];
+  /** The authorization headers that came. */
+  readonly tokens: Set<string>;
+  /** Answers in place of the registry, where it returns true. */
+  answer: (request: IncomingMessage, response: ServerResponse) => boolean;
+}
+
+interface Served {
+  readonly packument: Record<string, unknown>;
+  readonly files: Map<string, Buffer>;
+}
+
+function serve(packages: readonly FixturePackage[], origin: string): Map<string, Served> {
+  const served = new Map<string, Served>();
+  for (const {
+    name,
+    version = '1.0.0',
+    files = {},
+    manifest = {},
+    entries = [],
+    forged = false,
+  } of packages) {
+    const packageJson = { name, version, ...manifest };
+    const all = { 'package.json': JSON.stringify(packageJson), ...files };
+    const archive = tarball([
+      ...Object.entries(all).map(([path, content]) => ({ path: `package/${path}`, content })),
+      ...entries,
+    ]);
+    const file = `${name.replace(/^.*\//, '')}-${version}.tgz`;
+    const integrity = `sha512-${createHash('sha512').update(archive).digest('base64')}`;
+    const known = served.get(name) ?? {
+      packument: { name, 'dist-tags': {}, versions: {} },
+      files: new Map(),
+    };
+    const dist = { tarball: `${origin}/${name}/-/${file}`, integrity };
+    const versions = known.packument['versions'] as Record<string, unknown>;
+    versions[version] = {
+      ...packageJson,
+      dist,
+      ...('scripts' in manifest ? { hasInstallScript: true } : {}),
+    };
+    (known.packument['dist-tags'] as Record<string, string>)['latest'] = version;
+    known.files.set(file, forged ? tarball([{ path: 'package/package.json', content: '{}' }]) : archive);
+    served.set(name, known);
+  }
+  return served;
+}
+
+/** A registry of npm packages over HTTP on this machine, gone after the test. */
+export async function npmRegistry(packages: readonly FixturePackage[]): Promise<NpmRegistry> {
+  const registry = { requests: [] as string[], tokens: new Set<string>(), url: '', answer: () => false } as {
+    -readonly [K in keyof NpmRegistry]: NpmRegistry[K];
+  };
+  let served = new Map<string, Served>();
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(request.url ?? '/').slice(1);
+    registry.requests.push(path);
+    if (request.headers.authorization !== undefined) registry.tokens.add(request.headers.authorization);
+    if (registry.answer(request, response)) return;
+    const [name = '', file] = path.split('/-/');
+    const found = served.get(name);
+    const body = file === undefined ? JSON.stringify(found?.packument) : found?.files.get(file);
+    response.statusCode = found === undefined || body === undefined ? 404 : 200;
+    response.setHeader('content-type', file === undefined ? 'application/json' : 'application/octet-stream');
+    response.end(response.statusCode === 200 ? body : '{"error":"not found"}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  registry.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  served = serve(packages, registry.url);
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return registry;
+}

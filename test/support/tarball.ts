@@ -1,0 +1,37 @@
+import { gzipSync } from 'node:zlib';
+
+/** An entry of a tar archive, with whatever name: also such as no honest archive has. */
+export interface TarEntry {
+  readonly path: string;
+  readonly content?: string | Buffer;
+  /** `0` a file, `2` a symbolic link. */
+  readonly type?: '0' | '2';
+  readonly link?: string;
+}
+
+function header({ path, type = '0', link = '' }: TarEntry, size: number): Buffer {
+  const block = Buffer.alloc(512);
+  block.write(path, 0, 100);
+  block.write('0000644\0', 100);
+  block.write('0000000\0', 108);
+  block.write('0000000\0', 116);
+  block.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
+  block.write('00000000000\0', 136);
+  block.write('        ', 148);
+  block.write(type, 156);
+  block.write(link, 157, 100);
+  block.write('ustar\0' + '00', 257);
+  const sum = block.reduce((total, byte) => total + byte, 0);
+  block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
+  return block;
+}
+
+/** A gzipped tar archive with the entries, in their order. */
+export function tarball(entries: readonly TarEntry[]): Buffer {
+  const blocks = entries.flatMap((entry) => {
+    const content = Buffer.from(entry.content ?? '');
+    const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
+    return [header(entry, content.length), content, padding];
+  });
+  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+}
