@@ -70,6 +70,7 @@ export async function bundleProgram(entry, outfile, define) {
     format: 'cjs',
     platform: 'node',
     target: 'node24',
+    loader: { '.py': 'text' },
     define,
     logLevel: 'warning',
     write: false,

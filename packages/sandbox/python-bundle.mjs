@@ -58,7 +58,7 @@ const patches = {
 };
 
 await mkdir(OUT, { recursive: true });
-const { info } = JSON.parse(await readFile(join(pyodide, 'pyodide-lock.json'), 'utf8'));
+const { info, packages } = JSON.parse(await readFile(join(pyodide, 'pyodide-lock.json'), 'utf8'));
 const guest = await bundleGuest('src/guest/python/main.ts', {
   plugins: [patches],
   loader: { '.py': 'text' },
@@ -82,6 +82,16 @@ licence of the Python Software Foundation (https://docs.python.org/3/license.htm
 );
 const child = await bundleProgram('src/child/python.ts', 'dist/python-child.cjs', {});
 
+// What makes the memory of an image, within the limits of a run.
+await bundleProgram('src/child/python-image.ts', 'dist/python-image.cjs', {});
+
+// What the images' resolver has to know of the distribution: its interpreter, and the digests of its wheels.
+const wheels = Object.values(packages).filter(({ file_name: file }) => file.endsWith('.whl'));
+const digests = Object.fromEntries(wheels.map(({ file_name: file, sha256 }) => [file, sha256]));
+const { python, abi_version: abiVersion, platform } = info;
+const distribution = { version, python, abiVersion, platform, wheels: digests };
+await writeFile(join(OUT, 'distribution.json'), JSON.stringify(distribution));
+
 // The memory of an interpreter that has started, in an isolate and with the flags of the runtime: others begin with it.
 const ivm = createRequire(import.meta.url).resolve('isolated-vm/package.json');
 const inputs = [guest, child, version, process.version, await readFile(ivm)];
@@ -91,7 +101,7 @@ if (!existsSync(stampFile) || (await readFile(stampFile, 'utf8')) !== stamp) {
   const made = join(OUT, `memory.${process.pid}`);
   const addon = createRequire(import.meta.url)('node-gyp-build').path(dirname(ivm));
   const flags = ['--no-node-snapshot', '--wasm-max-mem-pages=4096'];
-  execFileSync(process.execPath, [...flags, 'dist/python-child.cjs', addon, OUT, made], {
+  execFileSync(process.execPath, [...flags, 'dist/python-child.cjs', addon, OUT, 'snapshot', made], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   await rename(made, join(OUT, 'memory.snap'));

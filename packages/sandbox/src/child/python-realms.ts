@@ -15,6 +15,8 @@ export interface Origin {
   readonly folder: string;
   /** The file of the memory; null: none, one is to be made. */
   readonly snapshot: string | null;
+  /** The file of an image's packages. */
+  readonly site: string | null;
 }
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => unknown>;
@@ -43,6 +45,7 @@ export class Interpreter implements Realm {
       this.#transfer(join(origin.folder, 'pyodide.asm.wasm')),
       this.#transfer(join(origin.folder, 'python_stdlib.zip')),
       origin.snapshot === null ? null : this.#transfer(origin.snapshot),
+      origin.site === null ? null : this.#transfer(origin.site),
     ];
     this.#enter = connect.applySync(undefined, [out, ...files], { result: { reference: true } }) as Enter;
     this.#boot();
@@ -69,11 +72,32 @@ export class Interpreter implements Realm {
 
   /** The interpreter's memory, for those that begin with it. */
   makeSnapshot(): Uint8Array {
-    const memory = this.#enter.applySync(undefined, ['snapshot'], {
-      timeout: BOOT_MS,
-      result: { copy: true },
-    });
-    return new Uint8Array(memory as ArrayBuffer);
+    return new Uint8Array(this.#make(['snapshot'], BOOT_MS) as ArrayBuffer);
+  }
+
+  /** The text of the value of Python code; its output is dropped. */
+  evaluate(code: string, budgetMs: number): string {
+    return String(this.#make(['evaluate', code], budgetMs));
+  }
+
+  /** The bytes of a file in the interpreter's file system. */
+  readFile(path: string): Uint8Array {
+    return new Uint8Array(this.#make(['read', path], BOOT_MS) as ArrayBuffer);
+  }
+
+  /** An entry that has a value. Throws what the guest says of an error. */
+  #make(entry: string[], timeout: number): unknown {
+    let error = '';
+    this.post = (text) => {
+      const message = readMessage(text);
+      if (message?.kind === 'random') return random(message.bytes);
+      if (message?.kind === 'error') error = String(text);
+      return undefined;
+    };
+    const value = this.#enter.applySync(undefined, entry, { timeout, result: { copy: true } });
+    this.post = () => undefined;
+    if (error !== '') throw new Error(error.slice(0, 4_000));
+    return value;
   }
 
   dispose(): void {

@@ -6,23 +6,28 @@ import { serve } from './serve.ts';
 
 declare const require: (file: string) => { ivm: IsolatedVm };
 
-/** The addon, the folder of the interpreter's files, and where a snapshot is written instead of serving. */
-const [addon, folder, target] = process.argv.slice(2) as [string, string, string?];
+/** The addon, the folder of the interpreter's files, and a task: `snapshot FILE` writes one; `image SITE [SNAPSHOT]` serves one. */
+const [addon, folder, task, file, memory] = process.argv.slice(2) as [
+  string,
+  string,
+  ...(string | undefined)[],
+];
 
 const vm = require(addon).ivm;
 const make = (origin: Origin): Interpreter => new Interpreter(vm, origin);
 
-if (target === undefined) {
+if (task === 'snapshot') {
+  const interpreter = make({ folder, snapshot: null, site: null });
+  writeFileSync(String(file), interpreter.makeSnapshot());
+  interpreter.dispose();
+} else {
+  const origin = { folder, snapshot: memory ?? join(folder, 'memory.snap'), site: file ?? null };
   serve(
     () => {
-      const interpreters = new Interpreters(() => make({ folder, snapshot: join(folder, 'memory.snap') }));
+      const interpreters = new Interpreters(() => make(origin));
       interpreters.prepare();
       return { realms: interpreters, snapshot: null };
     },
     { measureEvery: 1 },
   );
-} else {
-  const interpreter = make({ folder, snapshot: null });
-  writeFileSync(target, interpreter.makeSnapshot());
-  interpreter.dispose();
 }

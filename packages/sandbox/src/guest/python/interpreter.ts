@@ -8,6 +8,7 @@ import sync from '../../python/heddle_sync.py';
 import values from '../../python/heddle_values.py';
 import { bridge } from './bridge.ts';
 import { removeShell, type Files } from './shell.ts';
+import { type FileSystem, FIND_SITE, mountSite } from './site.ts';
 
 /** The modules that every interpreter has, by name; `requests` gives way to an image's own. */
 const MODULES = {
@@ -35,10 +36,14 @@ interface Pyodide {
   runPython(code: string): unknown;
   pyimport(name: string): Runtime & { connect(bridge: object): void };
   makeMemorySnapshot(): Uint8Array;
+  readonly FS: FileSystem;
+  readonly _module: { readonly LDSO: { readonly loadedLibsByName: object } };
   readonly _api?: { config?: { _loadSnapshot?: unknown } };
 }
 
 let pyodide: Pyodide | undefined;
+/** Libraries that are there from the start. */
+let libraries = 0;
 
 const write = (line: string): void => void bridge.print(line);
 
@@ -61,10 +66,15 @@ async function load(snapshot: ArrayBuffer | null): Promise<Pyodide> {
 }
 
 /** An interpreter that is ready for a job: from the snapshot, or from nothing where a snapshot is to be made of it. */
-export async function start({ snapshot }: Files): Promise<Runtime> {
+export async function start({ snapshot, site }: Files): Promise<Runtime> {
   pyodide = await load(snapshot);
   if (pyodide._api?.config !== undefined) delete pyodide._api.config._loadSnapshot;
   removeShell();
+  libraries = countLibraries(pyodide);
+  if (site !== null) {
+    mountSite(pyodide.FS, site);
+    pyodide.runPython(FIND_SITE);
+  }
   if (snapshot === null) {
     const install = pyodide.runPython(loader + '\ninstall') as Install;
     install(JSON.stringify(MODULES));
@@ -77,9 +87,31 @@ export async function start({ snapshot }: Files): Promise<Runtime> {
   return module;
 }
 
-/** The interpreter's memory, from which others start. */
-export function makeSnapshot(): ArrayBuffer {
+const countLibraries = ({ _module: { LDSO } }: Pyodide): number => Object.keys(LDSO.loadedLibsByName).length;
+
+function running(): Pyodide {
   if (pyodide === undefined) throw new Error('There is no interpreter');
-  const bytes = pyodide.makeMemorySnapshot();
-  return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+  return pyodide;
+}
+
+const copyOf = (bytes: Uint8Array): ArrayBuffer =>
+  bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+
+/** The interpreter's memory, from which others start. Refuses one that would die at its first use. */
+export function makeSnapshot(): ArrayBuffer {
+  const python = running();
+  if (countLibraries(python) !== libraries) {
+    throw new Error('A library was loaded; a snapshot has no place for its functions');
+  }
+  return copyOf(python.makeMemorySnapshot());
+}
+
+/** The text of the value of Python code. */
+export function evaluate(code: string): string {
+  return String(running().runPython(code));
+}
+
+/** The bytes of a file of the interpreter's file system. */
+export function readFile(path: string): ArrayBuffer {
+  return copyOf(running().FS.readFile(path));
 }

@@ -6,13 +6,15 @@ import { sendError } from '../report.ts';
 import { fire, installTimers, onMicrotaskError } from '../timers.ts';
 import { installWebGlobals } from '../web/install.ts';
 import { installHops, resetHops } from './hops.ts';
-import { makeSnapshot, start, type Runtime } from './interpreter.ts';
+import { evaluate, makeSnapshot, readFile, start, type Runtime } from './interpreter.ts';
 import { installShell, type Files } from './shell.ts';
 import { installXhr } from './xhr.ts';
 
 type Entry =
   | [kind: 'boot']
   | [kind: 'snapshot']
+  | [kind: 'evaluate', code: string]
+  | [kind: 'read', path: string]
   | [kind: 'run', mode: 'function', ...args: (string | number)[]]
   | [kind: 'timer', id: number]
   | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
@@ -40,6 +42,12 @@ function run(args: Entry): void {
   }
 }
 
+/** What the makers of snapshots ask for. */
+function make(entry: Extract<Entry, ['snapshot'] | ['evaluate' | 'read', string]>): unknown {
+  if (entry[0] === 'evaluate') return evaluate(entry[1]);
+  return entry[0] === 'read' ? readFile(entry[1]) : makeSnapshot();
+}
+
 /** One entry into the realm; every use is timed by the process. */
 function enterWith(files: Files): (...entry: Entry) => unknown {
   return (...entry) => {
@@ -49,7 +57,7 @@ function enterWith(files: Files): (...entry: Entry) => unknown {
       else if (entry[0] === 'timer') fire(entry[1]);
       else if (entry[0] === 'answer') deliver(entry[1], entry[2], entry[3], entry[4]);
       else if (entry[0] === 'boot') void boot(files);
-      else return makeSnapshot();
+      else return make(entry);
     } catch (error) {
       send('Q');
       sendError('run', -1, error);
@@ -61,13 +69,11 @@ function enterWith(files: Files): (...entry: Entry) => unknown {
 /** Called once per fresh context with the only way out; gives the only way in. */
 function connectTo(
   post: (message: string) => unknown,
-  wasm: ArrayBuffer,
-  stdlib: ArrayBuffer,
-  snapshot: ArrayBuffer | null,
+  ...[wasm, stdlib, snapshot, site]: [ArrayBuffer, ArrayBuffer, ArrayBuffer | null, ArrayBuffer | null]
 ): (...entry: Entry) => unknown {
   delete (globalThis as { __heddle?: unknown }).__heddle;
   connect(post);
-  return enterWith({ wasm, stdlib, snapshot });
+  return enterWith({ wasm, stdlib, snapshot, site });
 }
 
 onMicrotaskError((error) => sendError('run', -1, error));

@@ -5,6 +5,8 @@ export interface Files {
   readonly wasm: ArrayBuffer;
   readonly stdlib: ArrayBuffer;
   readonly snapshot: ArrayBuffer | null;
+  /** The packages of an image, in an archive. */
+  readonly site: ArrayBuffer | null;
 }
 
 /** Names that only the start needs. */

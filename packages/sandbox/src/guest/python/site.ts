@@ -1,0 +1,42 @@
+/** The folder of an image's packages, in the interpreter's file system. */
+export const SITE = '/opt/site';
+
+/** What is used of Emscripten's file system. */
+export interface FileSystem {
+  mkdirTree(path: string): void;
+  writeFile(path: string, bytes: Uint8Array, options: { canOwn: boolean }): void;
+  readFile(path: string): Uint8Array;
+}
+
+const END_BYTES = 22;
+const ENTRY_BYTES = 46;
+const LOCAL_BYTES = 30;
+
+/**
+ * Puts the files of an archive without compression (the image builder's, whose digest was checked) into the file system. They
+ * stay where they are: the file system holds parts of the archive's own memory, so that nothing is copied.
+ */
+export function mountSite(files: FileSystem, archive: ArrayBuffer): void {
+  const view = new DataView(archive);
+  const end = archive.byteLength - END_BYTES;
+  const count = view.getUint16(end + 10, true);
+  let at = view.getUint32(end + 16, true);
+  const folders = new Set<string>();
+  for (let index = 0; index < count; index++) {
+    const size = view.getUint32(at + 24, true);
+    const nameBytes = view.getUint16(at + 28, true);
+    const local = view.getUint32(at + 42, true);
+    const path = `${SITE}/${new TextDecoder().decode(new Uint8Array(archive, at + ENTRY_BYTES, nameBytes))}`;
+    const folder = path.slice(0, path.lastIndexOf('/'));
+    if (!folders.has(folder)) files.mkdirTree(folder);
+    folders.add(folder);
+    const start = local + LOCAL_BYTES + nameBytes;
+    files.writeFile(path, new Uint8Array(archive, start, size), { canOwn: true });
+    at += ENTRY_BYTES + nameBytes;
+  }
+}
+
+/** Makes what is mounted importable, behind the standard library. */
+export const FIND_SITE = `import importlib, sys
+if "${SITE}" not in sys.path: sys.path.append("${SITE}")
+importlib.invalidate_caches()`;

@@ -1,0 +1,77 @@
+"""Imports the modules of an image whose state may go into a snapshot of the interpreter's memory."""
+
+import builtins
+import ctypes
+import importlib
+import importlib.machinery
+import json
+import os
+import random
+import sys
+
+import _ctypes
+
+
+class NotInSnapshot(BaseException):
+    """No Exception: packages that catch those would go on with what they have for want of something better, for ever."""
+
+
+def refuse(*_):
+    raise NotInSnapshot()
+
+
+def guard():
+    """Makes what has no place in a snapshot fail; gives a function that takes that back."""
+    dlopen, seed, load = _ctypes.dlopen, random.Random.seed, builtins.__import__
+
+    def guarded_dlopen(name, *rest):
+        # The interpreter's own symbols are there before and after.
+        return refuse() if name else dlopen(name, *rest)
+
+    def guarded_seed(self, a=None, version=2):
+        # What is drawn by chance would be the same in every run.
+        return refuse() if a is None else seed(self, a, version)
+
+    def guarded_import(name, *rest):
+        # The realm around the interpreter is another one after the restore.
+        return refuse() if name.partition(".")[0] in ("js", "pyodide_js") else load(name, *rest)
+
+    guards = (
+        (importlib.machinery.ExtensionFileLoader, "create_module", refuse),
+        (_ctypes, "dlopen", guarded_dlopen),
+        (ctypes, "_dlopen", guarded_dlopen),
+        (os, "urandom", refuse),
+        (random, "_urandom", refuse),
+        (random.Random, "seed", guarded_seed),
+        (builtins, "__import__", guarded_import),
+    )
+    saved = [(owner, name, getattr(owner, name)) for owner, name, _ in guards]
+    for owner, name, guarded in guards:
+        setattr(owner, name, guarded)
+
+    def lift():
+        for owner, name, value in saved:
+            setattr(owner, name, value)
+
+    return lift
+
+
+def main(names):
+    """Imports modules under guard; gives those that are imported and how many are not, as JSON."""
+    imported = []
+    refused = 0
+    lift = guard()
+    try:
+        for name in json.loads(names):
+            before = set(sys.modules)
+            try:
+                importlib.import_module(name)
+            except BaseException:
+                refused += 1
+                for added in [key for key in sys.modules if key not in before]:
+                    del sys.modules[added]
+            else:
+                imported.append(name)
+    finally:
+        lift()
+    return json.dumps({"imported": imported, "refused": refused})
