@@ -46,7 +46,7 @@ export class Follower {
     const fresh = await this.write({ unwritten });
     if (!this.isAt(seq, tip)) {
       // What was guessed may have turned out otherwise.
-      if (this.replica.seq >= seq || (this.guessed && !this.confirmedBy(unwritten))) this.restart();
+      if (!this.isBefore({ seq, tip, unwritten })) this.restart();
       const from = this.replica.seq;
       const at = fresh.findIndex((entry) => entry.seq === from + 1);
       const entries = at >= 0 ? fresh.slice(at) : await runs.tail(runId, from === 0 ? -1 : from);
@@ -63,6 +63,17 @@ export class Follower {
     const entries = await this.entriesOf(unwritten);
     if (entries.length > 0) await this.parts.stores.runs.upsert(this.header.runId, entries);
     return entries;
+  }
+
+  /** It is on the way to `position`, or there. */
+  isBefore({ seq, tip, unwritten }: Position): boolean {
+    if (this.isAt(seq, tip)) return true;
+    return this.replica.seq < seq && (!this.guessed || this.confirmedBy(unwritten));
+  }
+
+  /** It knows for certain of more than `other`. */
+  isPast(other: Follower): boolean {
+    return !this.guessed && this.replica.seq > other.replica.seq;
   }
 
   private isAt(seq: number, tip: string): boolean {
@@ -118,6 +129,12 @@ export class Follower {
     // Refused: a lost process has told of more than has come of it, and what it said of the logs may be wrong.
     if (!(await this.parts.stores.runs.saveRecord(record, changed))) return;
     for (const [order, log] of logs) if (this.logs.get(order) === log) this.logs.delete(order);
+  }
+
+  /** Others have written the logs up to here. */
+  forgetLogs(): void {
+    this.logs.clear();
+    this.dirty = false;
   }
 
   private async entriesOf(items: readonly OrderItem[]): Promise<Entry[]> {

@@ -2,14 +2,20 @@ import type { RuntimeParts } from '../local/runtime-parts.ts';
 import { Follower } from './follower.ts';
 import type { Position } from './position.ts';
 
-/** Runs that a process keeps at hand, those used last. */
+/** Replicas that a process keeps at hand, those used last. */
 const KEPT = 500;
+/**
+ * Of one run. What is begun together in a wide run is asked for in almost the order of its positions: whoever comes a
+ * little late finds a replica that trails, instead of folding the whole journal again.
+ */
+const KEPT_OF_RUN = 3;
 
 /** The runs that this process follows. */
 export class Followers {
   private readonly parts: RuntimeParts;
   /** Those that nobody changes, least recently used first. */
-  private readonly idle = new Map<string, Follower>();
+  private readonly idle = new Set<Follower>();
+  private readonly byRun = new Map<string, Set<Follower>>();
   private readonly catching = new Map<string, Promise<void>>();
 
   constructor(parts: RuntimeParts) {
@@ -28,16 +34,28 @@ export class Followers {
 
   give(follower: Follower): void {
     const { runId } = follower.header;
-    this.idle.delete(runId);
-    this.idle.set(runId, follower);
-    for (const oldest of this.idle.keys()) {
-      if (this.idle.size <= KEPT) return;
-      this.idle.delete(oldest);
+    const siblings = this.byRun.get(runId) ?? new Set();
+    this.byRun.set(runId, siblings);
+    for (const kept of [siblings, this.idle]) {
+      kept.delete(follower);
+      kept.add(follower);
     }
+    const [oldestOfRun] = siblings;
+    if (siblings.size > KEPT_OF_RUN && oldestOfRun) this.remove(oldestOfRun);
+    const [oldest] = this.idle;
+    if (this.idle.size > KEPT && oldest) this.remove(oldest);
   }
 
   drop(runId: string): void {
-    this.idle.delete(runId);
+    for (const follower of this.byRun.get(runId) ?? []) this.remove(follower);
+  }
+
+  private remove(follower: Follower): void {
+    const { runId } = follower.header;
+    const siblings = this.byRun.get(runId);
+    this.idle.delete(follower);
+    siblings?.delete(follower);
+    if (siblings?.size === 0) this.byRun.delete(runId);
   }
 
   /** One at a time for each run: who comes second finds what the first has read. */
@@ -46,15 +64,30 @@ export class Followers {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.catching.set(runId, promise);
     try {
-      const follower = this.idle.get(runId) ?? (await Follower.of(this.parts, runId));
-      this.idle.delete(runId);
+      const follower = this.nearest(runId, position) ?? (await Follower.of(this.parts, runId));
+      this.remove(follower);
       await follower.catchUp(position);
-      await follower.save();
+      if (this.isTold(follower)) follower.forgetLogs();
+      else await follower.save();
       if (shared) this.give(follower);
       return follower;
     } finally {
       this.catching.delete(runId);
       resolve();
     }
+  }
+
+  /** The replica that has the shortest way to `position`; one that is past it, or guesses, where there is no room for another. */
+  private nearest(runId: string, position: Position): Follower | undefined {
+    const siblings = [...(this.byRun.get(runId) ?? [])];
+    const before = siblings.filter((follower) => follower.isBefore(position));
+    const [last] = before.toSorted((a, b) => b.replica.seq - a.replica.seq);
+    return last ?? (siblings.length < KEPT_OF_RUN ? undefined : siblings[0]);
+  }
+
+  /** Another replica has told more of the run. */
+  private isTold(follower: Follower): boolean {
+    const { runId } = follower.header;
+    return [...(this.byRun.get(runId) ?? [])].some((other) => other.isPast(follower));
   }
 }
