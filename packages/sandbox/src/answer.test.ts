@@ -9,6 +9,7 @@ const job = new Job(
     runId: 'r',
     tenant: 't',
     mode: 'function',
+    kind: 'function',
     args: [],
     limits: resolveLimits({ resultChars: 24, stdoutChars: 10 }),
   },

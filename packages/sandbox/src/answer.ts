@@ -58,7 +58,7 @@ export function readEnding<T>(ending: Ending, job: Job, read: (text: string) => 
   if (!isWithinLimits(ending.done, job)) return { ok: false, error: malformed, index: -1, usage: NO_USAGE };
   const usage = { stdout, cpuMs, wallMs };
   if (code === 'GUEST_ERROR') {
-    const { failure: error, index } = guestFailure(text, job.mode === 'function' ? 'function' : 'expression');
+    const { failure: error, index } = guestFailure(text, job.kind);
     return { ok: false, error, index, usage };
   }
   if (code !== 'OK') return { ok: false, error: endFailure(code, text), index: -1, usage };

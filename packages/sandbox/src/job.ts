@@ -15,9 +15,13 @@ interface JobBase {
 }
 
 export interface FunctionJob extends JobBase {
-  /** Body of an async function: `return` and `await` at its top. */
+  /** Default: `javascript`. */
+  readonly language?: 'javascript' | 'python';
+  /** Id of an image that is ready and of the job's language; it has the packages that the code imports. */
+  readonly image?: string;
+  /** JavaScript: the body of an async function; Python: a module. Both with `return` and `await` at the top. */
   readonly code: string;
-  /** Identifier → JSON text, bound as parameters; every job gets copies of its own. */
+  /** Identifier → JSON text, bound as parameters (in Python as names of the module); every job gets copies of its own. */
   readonly values?: Readonly<Record<string, string>>;
 }
 

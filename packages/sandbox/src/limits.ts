@@ -8,7 +8,7 @@ export interface Limits {
   readonly wallMs: number;
   /** How long past `wallMs` a process may stay silent before it is killed, in milliseconds. */
   readonly killGraceMs: number;
-  /** Heap of the job's isolate, in MiB: 8 to 256. */
+  /** Heap of the job's isolate, in MiB: 8 to 256. Python's interpreters have 256 MiB each, whatever is said here. */
   readonly memoryMiB: number;
   readonly codeChars: number;
   /** All values and globals of a job together. */
@@ -41,6 +41,9 @@ export const DEFAULT_LIMITS: Limits = {
   messages: 5_000,
   bridgeChars: 32 * 1024 * 1024,
 };
+
+/** What Python has beyond the defaults: its interpreter is some thirty times slower than V8 is at loops. */
+export const PYTHON_LIMITS: Partial<Limits> = { cpuMs: 30_000 };
 
 /** Time of expressions (conditions, loop guards), which are meant to be short, in milliseconds. */
 export const EXPRESSION_MS = 5_000;

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { EgressPolicy, EgressRequest, EgressResponse } from './egress/types.ts';
 import { SandboxError } from './error.ts';
 import type { IsolationOptions } from './isolation/options.ts';
+import type { ImageSource } from './images/source.ts';
 import type { Limits } from './limits.ts';
 
 /** What a fetch of user code belongs to. */
@@ -10,6 +11,12 @@ export interface FetchContext {
   readonly tenant: string;
   /** Aborted when the job ends. */
   readonly signal: AbortSignal;
+}
+
+interface Recycle {
+  readonly jobs?: number;
+  readonly ageMs?: number;
+  readonly rssMiB?: number;
 }
 
 export interface SandboxOptions {
@@ -38,7 +45,18 @@ export interface SandboxOptions {
   readonly maxQueued?: number;
   readonly maxQueuedPerTenant?: number;
   /** When a process is replaced: after so many jobs (20,000), milliseconds (600,000) or MiB of memory (512). */
-  readonly recycle?: { readonly jobs?: number; readonly ageMs?: number; readonly rssMiB?: number };
+  readonly recycle?: Recycle;
+  /** The processes of Python, which are others than those of JavaScript. */
+  readonly python?: {
+    /** At most; default: the number of processors. Each serves one job at a time. */
+    readonly maxProcesses?: number;
+    /** Kept when idle; default 0. */
+    readonly minProcesses?: number;
+    /** After so many jobs (500), milliseconds (600,000) or MiB of memory (420). */
+    readonly recycle?: Recycle;
+  };
+  /** Where the images come from that jobs name. */
+  readonly images?: ImageSource;
 }
 
 const DEFAULTS = {
@@ -74,5 +92,21 @@ export function resolveOptions(options: SandboxOptions) {
     ...numbers,
     recycle: { jobs: 20_000, ageMs: 600_000, rssMiB: 512, ...options.recycle },
     execPath: options.execPath ?? process.execPath,
+  };
+}
+
+/**
+ * The options of the processes of Python, with defaults; what is not said is as for JavaScript.
+ * @throws SandboxError INVALID_OPTION.
+ */
+export function resolvePythonOptions(options: SandboxOptions) {
+  const { recycle, ...own } = options.python ?? {};
+  const common = { ...options, minProcesses: 0, maxProcesses: availableParallelism(), ...own };
+  return {
+    ...resolveOptions(common),
+    // While Python waits for an answer its thread does nothing else, so nothing else is given to it.
+    pipeline: 1,
+    maxJobsPerProcess: 1,
+    recycle: { jobs: 500, ageMs: 600_000, rssMiB: 420, ...recycle },
   };
 }

@@ -1,8 +1,9 @@
 import { randomInt } from 'node:crypto';
-import { realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { LoadedImage } from './images/source.ts';
 import type { Program } from './pool/launch.ts';
 
 /** The child program; `src` and `dist` are siblings, so the path holds from both. */
@@ -20,6 +21,32 @@ function addonPath(): string {
   const home = dirname(require.resolve('isolated-vm/package.json'));
   const { path } = require('node-gyp-build') as { path: (home: string) => string };
   return realpathSync(path(home));
+}
+
+/** The child program of Python, and the folder of its interpreter. */
+const PYTHON = fileURLToPath(new URL('../dist/python-child.cjs', import.meta.url));
+const PYTHON_FILES = fileURLToPath(new URL('../dist/python', import.meta.url));
+
+/** The memory of the interpreter, in pages of 64 KiB: 256 MiB. */
+const PYTHON_PAGES = 4_096;
+
+/** V8 sets 512 MiB aside for the code of the isolate, and as much for that of the program itself. */
+const PYTHON_DATA_MIB = 2_200;
+
+/** The program that runs Python, with the packages of an image where there is one; it needs V8's compiler, since the interpreter is WebAssembly. */
+export function pythonProgram(image: LoadedImage | null): Program {
+  const addon = addonPath();
+  const files = existsSync(PYTHON_FILES) ? realpathSync(PYTHON_FILES) : PYTHON_FILES;
+  const packages = ['site.zip', 'memory.snap'].flatMap((name) => image?.blobs[name]?.path ?? []);
+  return {
+    file: PYTHON,
+    args: [addon, files, ...(packages.length > 1 ? ['memory'] : packages.length > 0 ? ['site'] : [])],
+    readable: [addon, files],
+    files: packages,
+    flags: ['--no-node-snapshot', `--wasm-max-mem-pages=${PYTHON_PAGES}`, '--max-old-space-size=256'],
+    dataMiB: PYTHON_DATA_MIB,
+    waits: true,
+  };
 }
 
 /** The program that runs JavaScript; with `jit` V8 may compile to machine code. */

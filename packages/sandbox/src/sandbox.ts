@@ -1,21 +1,33 @@
 import { createEgress } from './egress/egress.ts';
 import { readEnding, readExpressions, readFunction, type Answer } from './answer.ts';
+import { isSandboxError } from './error.ts';
 import { answerCall } from './fetch.ts';
+import type { LoadedImage } from './images/source.ts';
 import { Isolation } from './isolation/isolation.ts';
 import type { IsolationLevel } from './isolation/level.ts';
 import { flatten, type ExpressionJob, type FunctionJob } from './job.ts';
-import { expressionLimits, resolveLimits } from './limits.ts';
+import { expressionLimits, resolveLimits, type Limits } from './limits.ts';
 import { resolveOptions, type SandboxOptions } from './options.ts';
-import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
-import { Job } from './pool/job.ts';
-import { Pool } from './pool/pool.ts';
-import { javascriptProgram } from './programs.ts';
+import {
+  failure,
+  type ExpressionOutcome,
+  type FunctionOutcome,
+  type SandboxErrorCode,
+  type SandboxFailure,
+} from './outcome.ts';
+import { Job, laneOf } from './pool/job.ts';
+import { createRunners, releaseRun, type Language, type Runner } from './runners.ts';
 
-/** Counts since the start, and the state now. */
-export interface SandboxStats {
+/** Counts of processes and of the jobs that wait and run. */
+interface Counts {
   readonly processes: number;
   readonly queued: number;
   readonly running: number;
+}
+
+/** Counts since the start, and the state now. */
+export interface SandboxStats extends Counts {
+  readonly languages: Readonly<Record<'javascript' | 'python', Counts>>;
   /** Jobs ended, by `OK` or the code of their failure. */
   readonly totals: Readonly<Record<string, number>>;
   /** What the operating system does to the processes; null before the first job, which finds it out. */
@@ -24,12 +36,14 @@ export interface SandboxStats {
   readonly share: 'run' | 'tenant' | 'isolate';
 }
 
-/** Runs untrusted JavaScript in child processes, within limits. */
+/** Runs untrusted JavaScript and Python in child processes, within limits. */
 export interface Sandbox {
   /** The outcome of a function; rejects only for a malformed job (SandboxError). */
   run(job: FunctionJob): Promise<FunctionOutcome>;
   /** The outcome of expressions; rejects only for a malformed job (SandboxError). */
   evaluate(job: ExpressionJob): Promise<ExpressionOutcome>;
+  /** Has a process of the language ready for a tenant (default `default`) that is about to send a job. */
+  warm(language: 'javascript' | 'python', tenant?: string): void;
   /** Frees what is kept for a workflow run; call it when the run ends. */
   release(runId: string): void;
   stats(): SandboxStats;
@@ -39,21 +53,30 @@ export interface Sandbox {
 
 interface Request<T> extends Pick<Job, 'mode' | 'limits'> {
   readonly job: FunctionJob | ExpressionJob;
+  readonly image: LoadedImage | null;
   /** The guest's arguments, or why there are none. */
   readonly args: Job['args'] | SandboxFailure;
   readonly read: (text: string) => T | null;
 }
 
-/** Sends a job through the pool, tied to its signal; `refusal` says why no job may run. */
+/** Sends a job through its pool, tied to its signal; `refusal` says why no job may run. */
 function submit<T>(
-  pool: Pool,
-  { job, mode, limits, args, read }: Request<T>,
+  { pool, kind }: Runner,
+  { job, mode, limits, image, args, read }: Request<T>,
   refusal: string | null,
 ): Promise<Answer<T>> {
   const { runId, tenant = 'default', signal } = job;
   return new Promise((resolve) => {
     const refused = 'code' in args;
-    const entry: Job = new Job({ runId, tenant, mode, limits, args: refused ? [] : args }, (ending) =>
+    const spec = {
+      runId,
+      tenant,
+      mode,
+      kind: mode === 'function' ? kind : 'expression',
+      limits,
+      image,
+    } as const;
+    const entry: Job = new Job({ ...spec, args: refused ? [] : args }, (ending) =>
       resolve(readEnding(ending, entry, read)),
     );
     if (refused) return entry.end({ failure: args });
@@ -68,30 +91,53 @@ function submit<T>(
   });
 }
 
+/** The image that a job names, or why it cannot be had. */
+async function openImage(
+  images: SandboxOptions['images'],
+  runner: Runner,
+  { image, language = 'javascript' }: FunctionJob,
+): Promise<LoadedImage | SandboxFailure | null> {
+  if (image === undefined) return null;
+  if (images === undefined)
+    return failure('IMAGE_NOT_FOUND', `The code needs the image ${image}, and this sandbox has no images.`);
+  try {
+    const loaded = await images.open(image);
+    if (loaded.language === language && loaded.runtime === 'isolate') {
+      await runner.load(loaded);
+      return loaded;
+    }
+    return failure(
+      'IMAGE_FAILED',
+      `The image ${image} is made for ${loaded.language} (${loaded.runtime}), not for this code.`,
+    );
+  } catch (error) {
+    if (!isSandboxError(error)) throw error;
+    return failure(error.code as SandboxErrorCode, error.message);
+  }
+}
+
+/** Counts of several pools as one. */
+function sum(counts: readonly Counts[]): Counts {
+  const add = (name: keyof Counts): number => counts.reduce((total, count) => total + count[name], 0);
+  return { processes: add('processes'), queued: add('queued'), running: add('running') };
+}
+
+const isFailure = (value: object | null): value is SandboxFailure => value !== null && 'retryable' in value;
+
 /**
  * A sandbox; nothing is started before its first job.
  * @throws SandboxError INVALID_OPTION.
  */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
-  const resolved = resolveOptions(options);
-  const share = options.share ?? 'run';
-  const isolation = new Isolation(options.isolation, resolved.execPath);
-  const base = resolveLimits(options.limits);
+  const isolation = new Isolation(options.isolation, resolveOptions(options).execPath);
   const egress = createEgress(options.egress);
   const totals: Record<string, number> = { __proto__: null } as never;
   const send = options.fetch ?? ((request) => egress.fetch(request));
-  const pool = new Pool({
-    ...resolved,
-    program: () => javascriptProgram(options.jit ?? false),
-    confinement: () => isolation.confinement,
-    memoryMiB: base.memoryMiB,
-    keyOf: (job) => (share === 'run' ? `run/${job.runId}` : share === 'tenant' ? 'tenant' : ''),
-    call: (job, call) => answerCall(job, call, send),
-  });
+  const runners = createRunners(options, isolation, (job, call) => answerCall(job, call, send));
 
-  const execute = async <T>(request: Request<T>): Promise<Answer<T>> => {
+  const execute = async <T>(runner: Runner, request: Request<T>): Promise<Answer<T>> => {
     if (!isolation.isSettled) await isolation.settle();
-    const answer = await submit(pool, request, isolation.refusal);
+    const answer = await submit(runner, request, isolation.refusal);
     const code = answer.ok ? 'OK' : answer.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
     return answer;
@@ -99,30 +145,51 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
   return {
     async run(job) {
-      const limits = resolveLimits(base, job.limits);
-      const args = flatten(
-        job.globals,
-        [{ code: job.code, ...(job.values === undefined ? {} : { values: job.values }) }],
-        limits,
-      );
-      const answer = await execute({ job, mode: 'function', limits, args, read: readFunction });
+      const runner = runners[job.language ?? 'javascript'];
+      const limits = resolveLimits(runner.limits, job.limits);
+      const image = await openImage(options.images, runner, job);
+      const args = isFailure(image) ? image : flattenFunction(job, limits);
+      const request = { job, mode: 'function', limits, args, read: readFunction } as const;
+      const answer = await execute(runner, { ...request, image: isFailure(image) ? null : image });
       return answer.ok
         ? { ok: true, json: answer.value, ...answer.usage }
         : { ok: false, error: answer.error, ...answer.usage };
     },
     async evaluate(job) {
+      const { limits: base } = runners.javascript;
       const limits = resolveLimits(base, expressionLimits(base), job.limits);
       const args = flatten(job.globals, job.expressions, limits);
       const read = (text: string) => readExpressions(text, job.expressions.length);
-      const answer = await execute({ job, mode: job.mode, limits, args, read });
+      const request = { job, mode: job.mode, limits, image: null, args, read };
+      const answer = await execute(runners.javascript, request);
       if (!answer.ok) return { ok: false, index: answer.index, error: answer.error, ...answer.usage };
       return { ok: true, ...answer.value, ...answer.usage };
     },
-    release: (runId) => pool.release(`run/${runId}`),
-    stats: () => ({ ...pool.counts, totals: { ...totals }, isolation: isolation.level, share }),
+    warm: (language, tenant = 'default') => void warm(runners[language], isolation, tenant),
+    release: (runId) => releaseRun(runners, runId),
+    stats: () =>
+      statsOf(runners, { totals: { ...totals }, isolation: isolation.level, share: options.share ?? 'run' }),
     async close() {
-      await pool.close();
+      await Promise.all(Object.values(runners).map(({ pool }) => pool.close()));
       await egress.close();
     },
   };
+}
+
+function flattenFunction(job: FunctionJob, limits: Limits): ReturnType<typeof flatten> {
+  const unit = { code: job.code, ...(job.values === undefined ? {} : { values: job.values }) };
+  return flatten(job.globals, [unit], limits);
+}
+
+async function warm({ pool }: Runner, isolation: Isolation, tenant: string): Promise<void> {
+  if (!isolation.isSettled) await isolation.settle();
+  if (isolation.refusal === null) pool.warm({ tenant, lane: laneOf(tenant, null), image: null });
+}
+
+function statsOf(
+  runners: Readonly<Record<Language, Runner>>,
+  rest: Pick<SandboxStats, 'totals' | 'isolation' | 'share'>,
+): SandboxStats {
+  const languages = { javascript: runners.javascript.pool.counts, python: runners.python.pool.counts };
+  return { ...sum(Object.values(languages)), languages, ...rest };
 }

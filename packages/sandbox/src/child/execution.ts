@@ -274,7 +274,9 @@ export class Execution implements RealmUser {
     if (this.#end === null || this.#inside || this.#reported) return;
     this.#reported = true;
     // What was to come later for this job must not come to another one.
-    if (this.#alarms.size > 0 || this.#open > 0) this.#spoiled ||= this.#realm.isShared;
+    const isLeft = this.#alarms.size > 0 || this.#open > 0;
+    const isWhole = this.#end.code === 'OK' || this.#end.code === 'GUEST_ERROR';
+    if (isLeft || !isWhole) this.#spoiled ||= this.#realm.isShared;
     clearTimeout(this.#wallTimer);
     this.#alarms.clearAll();
     this.#realm.post = () => undefined;

@@ -1,8 +1,6 @@
 import { readSync, writeSync } from 'node:fs';
 import { readFrame, writeFrame } from '../frames.ts';
-
-/** The descriptor of the pipe by which a process asks and waits: its channel is read by the event loop only. */
-const PIPE = 4;
+import { WAIT_FD } from '../isolation/program.ts';
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
@@ -13,13 +11,13 @@ export function pause(ms: number): string {
 }
 
 function writeAll(bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length;) at += writeSync(PIPE, bytes, at);
+  for (let at = 0; at < bytes.length;) at += writeSync(WAIT_FD, bytes, at);
 }
 
 function readAll(length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   for (let at = 0; at < length;) {
-    const read = readSync(PIPE, bytes, at, length - at, null);
+    const read = readSync(WAIT_FD, bytes, at, length - at, null);
     // The supervisor is gone, and with it whoever wants an answer.
     if (read === 0) process.exit(0);
     at += read;

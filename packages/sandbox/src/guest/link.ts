@@ -39,5 +39,10 @@ export function send(message: string): unknown {
   return answer;
 }
 
+/** Begins with the next job, in a guest that serves several. */
+export function reopen(): void {
+  ended = false;
+}
+
 /** Whether anything is still heard outside. */
 export const isHeard = (): boolean => !ended;

@@ -1,6 +1,9 @@
 /** The descriptor of the pipe by which a program asks and waits: its channel is read by the event loop only. */
 export const WAIT_FD = 5;
 
+/** The first descriptor of the files that a program gets open. */
+export const FILES_FD = 6;
+
 /** What runs in a child process, and what that program needs of it; paths are real ones. */
 export interface Program {
   /** The built child program. */
@@ -8,6 +11,8 @@ export interface Program {
   readonly args: readonly string[];
   /** Files and folders that it may read besides its own. */
   readonly readable: readonly string[];
+  /** Files that it gets open, from FILES_FD on: in folders that its user need not see. */
+  readonly files?: readonly string[];
   /** Flags of Node.js and V8. */
   readonly flags: readonly string[];
   /** Memory that the process may write to, in MiB, where the operating system can limit it. */

@@ -1,18 +1,30 @@
 import type { SandboxErrorCode, SandboxFailure } from '../outcome.ts';
 import { failure } from '../outcome.ts';
+import type { LoadedImage } from '../images/source.ts';
 import type { Limits } from '../limits.ts';
-import type { GuestMode, Report } from '../protocol.ts';
+import type { GuestMode, Report, UnitKind } from '../protocol.ts';
 
 type Done = Extract<Report, { t: 'done' }>;
 
 /** How a job ended, before its result is read. */
 export type Ending = { readonly done: Done } | { readonly failure: SandboxFailure };
 
+/** What a process serves. */
+export function laneOf(tenant: string, image: LoadedImage | null): string {
+  return JSON.stringify([tenant, image?.id ?? null]);
+}
+
 /** A job on its way: queued, in a process, or ended. */
 export class Job {
   readonly runId: string;
   readonly tenant: string;
+  /** The image that its process has; null: none. */
+  readonly image: LoadedImage | null;
+  /** Which processes may serve it: those of its tenant that have its image. */
+  readonly lane: string;
   readonly mode: GuestMode;
+  /** What its text is. */
+  readonly kind: UnitKind;
   readonly args: readonly (string | number)[];
   readonly limits: Limits;
   /** Since when the job waits for a process. */
@@ -28,12 +40,17 @@ export class Job {
   readonly #cleanups: (() => void)[] = [];
 
   constructor(
-    spec: Pick<Job, 'runId' | 'tenant' | 'mode' | 'args' | 'limits'>,
+    spec: Pick<Job, 'runId' | 'tenant' | 'mode' | 'kind' | 'args' | 'limits'> & {
+      image?: LoadedImage | null;
+    },
     resolve: (ending: Ending) => void,
   ) {
     this.runId = spec.runId;
     this.tenant = spec.tenant;
+    this.image = spec.image ?? null;
+    this.lane = laneOf(spec.tenant, this.image);
     this.mode = spec.mode;
+    this.kind = spec.kind;
     this.args = spec.args;
     this.limits = spec.limits;
     this.#resolve = resolve;

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { LATE_JOBS, relieve } from './placement.ts';
 
 function process(fields: Partial<Parameters<typeof relieve>[1]> = {}) {
-  return { tenant: 't', ready: true, retiring: false, runs: new Set<string>(), late: 0, ...fields };
+  return { lane: 't', ready: true, retiring: false, runs: new Set<string>(), late: 0, ...fields };
 }
 
 const late = () => process({ runs: new Set(['run']), late: LATE_JOBS });
@@ -11,7 +11,7 @@ describe('a process whose jobs come faster than it makes contexts', () => {
   it('takes turns with another of its tenant', () => {
     const [slot, stranger, leaving, helper] = [
       late(),
-      process({ tenant: 'u' }),
+      process({ lane: 'u' }),
       process({ retiring: true }),
       process(),
     ];
@@ -22,7 +22,7 @@ describe('a process whose jobs come faster than it makes contexts', () => {
 
   it('gets a new one where all of its tenant help already', () => {
     const slot = late();
-    expect(relieve([slot, process({ tenant: 'u' }), process({ runs: new Set(['run']) })], slot, 'run')).toBe(
+    expect(relieve([slot, process({ lane: 'u' }), process({ runs: new Set(['run']) })], slot, 'run')).toBe(
       true,
     );
   });

@@ -22,11 +22,11 @@ export function isStuck(slot: Slot): boolean {
 
 /** Whether the process has room for the job now. */
 function takes(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Placement): boolean {
-  if (slot.tenant !== job.tenant || !slot.ready || slot.retiring || slot.dead) return false;
+  if (slot.lane !== job.lane || !slot.ready || slot.retiring || slot.dead) return false;
   return slot.runnable < pipeline && slot.jobs.size < maxJobsPerProcess && !isStuck(slot);
 }
 
-/** The process that takes the job now: the least busy of its tenant, among equals one that knows its run, of those the one idle for longest. */
+/** The process that takes the job now: the least busy of its lane, among equals one that knows its run, of those the one idle for longest. */
 export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slot | undefined {
   const key = options.keyOf(job);
   let best: Slot | undefined;
@@ -44,17 +44,17 @@ export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slo
 /** Jobs in a row that came while their context was made, after which a process gets help. */
 export const LATE_JOBS = 32;
 
-type Helper = Pick<Slot, 'tenant' | 'ready' | 'retiring' | 'runs'>;
+type Helper = Pick<Slot, 'lane' | 'ready' | 'retiring' | 'runs'>;
 
 /**
- * Where the jobs of a run come faster than the process makes contexts for them, it takes turns with another of its tenant
+ * Where the jobs of a run come faster than the process makes contexts for them, it takes turns with another of its lane
  * from now on: while one works, the other makes its next context. Returns whether one is to be started for that.
  */
 export function relieve(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late'>, key: string): boolean {
   if (slot.retiring || slot.late < LATE_JOBS || !slot.runs.has(key)) return false;
   slot.late = 0;
   for (const other of slots) {
-    if (other.tenant !== slot.tenant || other.retiring || other.runs.has(key)) continue;
+    if (other.lane !== slot.lane || other.retiring || other.runs.has(key)) continue;
     if (other.ready) other.runs.add(key);
     return false;
   }
@@ -64,32 +64,37 @@ export function relieve(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late
 /** How long a busy process serves its tenant before another tenant's need can end that. */
 const TENURE_MS = 1_000;
 
-/** What is done so that a tenant gets one more process. */
+/** What is done so that a lane gets one more process. */
 export interface Growth {
   /** Whether one is started now. */
   readonly start: boolean;
   /** Whether one is already starting. */
   readonly started: boolean;
-  /** Another tenant's idle process that makes room. */
+  /** An idle process of another lane that makes room. */
   readonly stop?: Slot;
-  /** Another tenant's busy process that makes room once its jobs are done. */
+  /** A busy process of another lane that makes room once its jobs are done. */
   readonly drain?: Slot;
 }
 
 /**
- * How a tenant gets one more of `most` processes. Idle ones of other tenants make room; a tenant without any
- * has a busy one of the others drained, so that a tenant with endless work does not keep all.
+ * How a lane gets one more of `most` processes. Idle ones of other lanes make room; a lane without any has a busy one
+ * drained, of its own tenant where there is one, so that neither a tenant nor an image with endless work keeps all.
  */
-export function planGrowth(slots: readonly Slot[], tenant: string, most: number): Growth {
+export function planGrowth(
+  slots: readonly Slot[],
+  { tenant, lane }: Pick<Slot, 'tenant' | 'lane'>,
+  most: number,
+): Growth {
   const serving = slots.filter((slot) => !slot.retiring);
-  const started = serving.some((slot) => slot.tenant === tenant && !slot.ready);
+  const started = serving.some((slot) => slot.lane === lane && !slot.ready);
   if (started || serving.length < most) return { start: !started, started };
-  const others = serving.filter((slot) => slot.tenant !== tenant);
+  const others = serving.filter((slot) => slot.lane !== lane);
   const stop = longestIdle(others);
   if (stop !== undefined) return { start: true, started, stop };
   const hasNone = others.length === serving.length;
   const draining = slots.length - serving.length;
-  const drain = hasNone && draining < most ? mostExpendable(others) : undefined;
+  const own = others.filter((slot) => slot.tenant === tenant);
+  const drain = hasNone && draining < most ? mostExpendable(own.length > 0 ? own : others) : undefined;
   return drain === undefined ? { start: false, started } : { start: true, started, drain };
 }
 

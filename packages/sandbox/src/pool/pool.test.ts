@@ -34,11 +34,13 @@ async function until(holds: () => boolean): Promise<void> {
 
 describe('the pool', () => {
   it('starts nothing before the first job', async () => {
+    const none = { processes: 0, queued: 0, running: 0 };
     const sandbox = sandboxOf();
     expect(sandbox.stats()).toEqual({
       processes: 0,
       queued: 0,
       running: 0,
+      languages: { javascript: none, python: none },
       totals: {},
       isolation: null,
       share: 'run',

@@ -1,23 +1,11 @@
 import { failure } from '../outcome.ts';
-import type { HostAnswer, HostCall, Report } from '../protocol.ts';
-import { launch, type LaunchOptions, type Program } from './launch.ts';
+import type { HostCall, Report } from '../protocol.ts';
 import type { Ending, Job } from './job.ts';
-import { choose, isStuck, planGrowth, relieve, STUCK_MS, type Placement } from './placement.ts';
+import type { PoolOptions } from './options.ts';
+import { choose, isStuck, planGrowth, relieve, STUCK_MS } from './placement.ts';
 import { FairQueue } from './queue.ts';
-import { Slot, type Assignment, type SlotEvents } from './slot.ts';
-
-export interface PoolOptions extends LaunchOptions, Placement {
-  readonly program: () => Program;
-  readonly minProcesses: number;
-  readonly idleMs: number;
-  readonly queueTimeoutMs: number;
-  readonly maxQueued: number;
-  readonly maxQueuedPerTenant: number;
-  /** When a process is replaced: jobs served, age, memory. */
-  readonly recycle: { readonly jobs: number; readonly ageMs: number; readonly rssMiB: number };
-  readonly memoryMiB: number;
-  readonly call: (job: Job, call: HostCall) => Promise<HostAnswer>;
-}
+import type { Assignment, Lane, Slot, SlotEvents } from './slot.ts';
+import { Starter } from './starter.ts';
 
 /** How long a process may take to obey a cancellation before it is killed. */
 const CANCEL_MS = 250;
@@ -29,7 +17,7 @@ export class Pool implements SlotEvents {
   readonly #options: PoolOptions;
   readonly #queue = new FairQueue();
   readonly #slots = new Set<Slot>();
-  #snapshot: Uint8Array | null = null;
+  readonly #starter: Starter;
   #failedStarts = 0;
   #stuckTimer: NodeJS.Timeout | undefined;
   #queueTimer: NodeJS.Timeout | undefined;
@@ -39,6 +27,7 @@ export class Pool implements SlotEvents {
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#starter = new Starter(options);
   }
 
   get counts(): { processes: number; queued: number; running: number } {
@@ -72,6 +61,13 @@ export class Pool implements SlotEvents {
     slot.extend(assignment, CANCEL_MS);
   }
 
+  /** Has a process ready for a lane before its first job, where there is room for one. */
+  warm(lane: Lane): void {
+    if (this.#closed || this.#slots.size >= this.#options.maxProcesses) return;
+    for (const slot of this.#slots) if (slot.lane === lane.lane && !slot.retiring) return;
+    this.#start(lane);
+  }
+
   release(key: string): void {
     for (const slot of this.#slots) slot.release(key);
   }
@@ -91,7 +87,7 @@ export class Pool implements SlotEvents {
 
   ready(slot: Slot): void {
     this.#failedStarts = 0;
-    this.#snapshot ??= slot.snapshot;
+    this.#starter.keep(slot);
     this.#pump();
   }
 
@@ -105,7 +101,7 @@ export class Pool implements SlotEvents {
       relieve(this.#slots, slot, this.#options.keyOf(assignment.job)) &&
       this.#slots.size < this.#options.maxProcesses
     )
-      this.#start(slot.tenant);
+      this.#start(slot);
     this.#recycle(slot);
     this.#pump();
   }
@@ -153,7 +149,7 @@ export class Pool implements SlotEvents {
         );
       else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${why}).`);
     }
-    if (!slot.ready && !slot.killed) this.#startFailed(slot.tenant, why);
+    if (!slot.ready && !slot.killed) this.#startFailed(slot, why);
     if (this.#slots.size === 0) {
       clearInterval(this.#trimTimer);
       this.#trimTimer = undefined;
@@ -167,13 +163,15 @@ export class Pool implements SlotEvents {
     for (let placed = true; placed && !this.#closed;) {
       placed = false;
       for (const tenant of this.#queue.tenants()) {
-        const job = this.#queue.peek(tenant);
-        const slot = job === undefined ? undefined : this.#place(job);
-        if (job === undefined || slot === undefined) continue;
-        this.#queue.take(tenant);
-        if (slot.runnable > 0) this.#watchStuck();
-        slot.assign(job, this.#options.keyOf(job));
-        placed = true;
+        for (const job of this.#queue.heads(tenant)) {
+          const slot = this.#place(job);
+          if (slot === undefined) continue;
+          this.#queue.take(job);
+          if (slot.runnable > 0) this.#watchStuck();
+          slot.assign(job, this.#options.keyOf(job));
+          placed = true;
+          break;
+        }
       }
     }
     this.#watchQueue();
@@ -207,42 +205,41 @@ export class Pool implements SlotEvents {
 
   #place(job: Job): Slot | undefined {
     const slot = choose(this.#slots, job, this.#options);
-    if (slot === undefined) this.#grow(job.tenant);
+    if (slot === undefined) this.#grow(job);
     return slot;
   }
 
-  /** Starts a process for the tenant where there may be one more; whether one is on its way. */
-  #grow(tenant: string): boolean {
-    const growth = planGrowth([...this.#slots], tenant, this.#options.maxProcesses);
+  /** Starts a process for the lane where there may be one more; whether one is on its way. */
+  #grow(lane: Lane): boolean {
+    const growth = planGrowth([...this.#slots], lane, this.#options.maxProcesses);
     growth.stop?.kill();
     if (growth.drain !== undefined) growth.drain.retiring = true;
-    return growth.start ? this.#start(tenant) : growth.started;
+    return growth.start ? this.#start(lane) : growth.started;
   }
 
-  #start(tenant: string): boolean {
-    let child;
+  #start(lane: Lane): boolean {
     try {
-      child = launch(this.#options, this.#options.program());
+      this.#slots.add(this.#starter.start(lane, this));
     } catch (error) {
-      this.#failQueued(tenant, (error as Error).message);
+      this.#failQueued(lane.tenant, (error as Error).message);
       return false;
     }
-    const boot = { t: 'boot', snapshot: this.#snapshot, memoryMiB: this.#options.memoryMiB } as const;
-    this.#slots.add(new Slot(tenant, child, boot, this));
     this.#trimTimer ??= setInterval(() => this.#trim(), this.#options.idleMs / 2).unref();
     return true;
   }
 
-  #startFailed(tenant: string, why: string): void {
+  #startFailed({ tenant }: Lane, why: string): void {
     if (++this.#failedStarts < MAX_FAILED_STARTS) return;
     this.#failedStarts = 0;
     this.#failQueued(tenant, `Sandbox processes do not start (${why}).`);
   }
 
   #failQueued(tenant: string, message: string): void {
-    for (let job = this.#queue.peek(tenant); job !== undefined; job = this.#queue.peek(tenant)) {
-      this.#queue.remove(job);
-      job.fail('SANDBOX_UNAVAILABLE', message);
+    for (let heads = this.#queue.heads(tenant); heads.length > 0; heads = this.#queue.heads(tenant)) {
+      for (const job of heads) {
+        this.#queue.remove(job);
+        job.fail('SANDBOX_UNAVAILABLE', message);
+      }
     }
   }
 
@@ -283,9 +280,9 @@ export class Pool implements SlotEvents {
       this.#watchStuck();
       if (!isStuck(slot)) continue;
       const free = [...this.#slots].some(
-        (other) => other.tenant === slot.tenant && other.ready && !other.retiring && other.runnable === 0,
+        (other) => other.lane === slot.lane && other.ready && !other.retiring && other.runnable === 0,
       );
-      if (free || this.#grow(slot.tenant)) this.#putBack(slot.recall());
+      if (free || this.#grow(slot)) this.#putBack(slot.recall());
     }
     this.#pump();
   }

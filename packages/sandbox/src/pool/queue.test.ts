@@ -1,15 +1,30 @@
 import { describe, expect, it } from 'vitest';
+import type { LoadedImage } from '../images/source.ts';
 import { resolveLimits } from '../limits.ts';
 import { Job } from './job.ts';
 import { FairQueue } from './queue.ts';
 
-const jobOf = (tenant: string): Job =>
-  new Job({ runId: 'r', tenant, mode: 'function', args: [], limits: resolveLimits() }, () => {});
+const jobOf = (tenant: string, image: string | null = null): Job =>
+  new Job(
+    {
+      runId: 'r',
+      tenant,
+      mode: 'function',
+      kind: 'function',
+      args: [],
+      limits: resolveLimits(),
+      image: image === null ? null : ({ id: image } as LoadedImage),
+    },
+    () => {},
+  );
 
 function drain(queue: FairQueue): string {
   let order = '';
-  for (let tenant = queue.tenants()[0]; tenant !== undefined; tenant = queue.tenants()[0])
-    order += queue.take(tenant)?.tenant;
+  for (let tenant = queue.tenants()[0]; tenant !== undefined; tenant = queue.tenants()[0]) {
+    const job = queue.heads(tenant)[0] as Job;
+    queue.take(job);
+    order += job.tenant + (job.image?.id ?? '');
+  }
   return order;
 }
 
@@ -27,7 +42,21 @@ describe('the fair queue', () => {
     const [first, second, third] = [jobOf('a'), jobOf('a'), jobOf('a')];
     queue.add(third);
     queue.putBack([first, second]);
-    expect([queue.take('a'), queue.take('a'), queue.take('a')]).toEqual([first, second, third]);
+    const taken: (Job | undefined)[] = [];
+    for (let i = 0; i < 3; i++) {
+      const head = queue.heads('a')[0] as Job;
+      queue.take(head);
+      taken.push(head);
+    }
+    expect(taken).toEqual([first, second, third]);
+  });
+
+  it('serves the images of a tenant in turn, and a tenant with many no more often', () => {
+    const queue = new FairQueue();
+    for (const image of ['1', '1', '2', '3']) queue.add(jobOf('a', image));
+    for (const image of ['1', '1']) queue.add(jobOf('b', image));
+    expect(queue.heads('a').map(({ image }) => image?.id)).toEqual(['1', '2', '3']);
+    expect(drain(queue)).toBe('a1b1a2b1a3a1');
   });
 
   it('removes a job once', () => {

@@ -1,8 +1,8 @@
 import type { Job } from './job.ts';
 
-/** Waiting jobs, first come first served within a tenant, tenants in turn. */
+/** Waiting jobs: first come first served within a lane, the lanes of a tenant in turn, tenants in turn. */
 export class FairQueue {
-  readonly #tenants = new Map<string, Job[]>();
+  readonly #tenants = new Map<string, Map<string, Job[]>>();
   #size = 0;
 
   get size(): number {
@@ -11,28 +11,31 @@ export class FairQueue {
 
   /** How many jobs of the tenant wait. */
   sizeOf(tenant: string): number {
-    return this.#tenants.get(tenant)?.length ?? 0;
+    let size = 0;
+    for (const jobs of this.#tenants.get(tenant)?.values() ?? []) size += jobs.length;
+    return size;
   }
 
   add(job: Job): void {
-    this.#of(job.tenant).push(job);
+    this.#laneOf(job).push(job);
     this.#size++;
   }
 
-  /** Puts jobs back before all others of their tenant. */
+  /** Puts jobs back before all others of their lane. */
   putBack(jobs: readonly Job[]): void {
     for (const job of [...jobs].reverse()) {
-      this.#of(job.tenant).unshift(job);
+      this.#laneOf(job).unshift(job);
       this.#size++;
     }
   }
 
   remove(job: Job): boolean {
-    const jobs = this.#tenants.get(job.tenant);
+    const jobs = this.#tenants.get(job.tenant)?.get(job.lane);
     const at = jobs?.indexOf(job) ?? -1;
     if (jobs === undefined || at < 0) return false;
     jobs.splice(at, 1);
-    this.#took(job.tenant, jobs);
+    this.#size--;
+    if (jobs.length === 0) this.#dropLane(job);
     return true;
   }
 
@@ -43,32 +46,42 @@ export class FairQueue {
 
   /** The jobs that have waited since before a time. */
   waitingSince(ms: number): Job[] {
-    return [...this.#tenants.values()].flatMap((jobs) => jobs.filter((job) => job.queuedAtMs <= ms));
+    return this.#all().filter((job) => job.queuedAtMs <= ms);
   }
 
-  peek(tenant: string): Job | undefined {
-    return this.#tenants.get(tenant)?.[0];
+  /** The first job of each of the tenant's lanes, the longest unserved lane first. */
+  heads(tenant: string): Job[] {
+    return [...(this.#tenants.get(tenant)?.values() ?? [])].map((jobs) => jobs[0] as Job);
   }
 
-  /** Takes the tenant's first job and moves the tenant behind the others. */
-  take(tenant: string): Job | undefined {
-    const jobs = this.#tenants.get(tenant);
-    const job = jobs?.shift();
-    if (jobs === undefined || job === undefined) return undefined;
-    this.#tenants.delete(tenant);
-    if (jobs.length > 0) this.#tenants.set(tenant, jobs);
-    this.#size--;
-    return job;
+  /** Takes a first job of its lane out and moves tenant and lane behind the others. */
+  take(job: Job): void {
+    if (!this.remove(job)) return;
+    const lanes = this.#tenants.get(job.tenant);
+    if (lanes === undefined) return;
+    this.#tenants.delete(job.tenant);
+    this.#tenants.set(job.tenant, lanes);
+    const rest = lanes.get(job.lane);
+    if (rest === undefined) return;
+    lanes.delete(job.lane);
+    lanes.set(job.lane, rest);
   }
 
-  #of(tenant: string): Job[] {
-    let jobs = this.#tenants.get(tenant);
-    if (jobs === undefined) this.#tenants.set(tenant, (jobs = []));
+  #all(): Job[] {
+    return [...this.#tenants.values()].flatMap((lanes) => [...lanes.values()].flat());
+  }
+
+  #laneOf({ tenant, lane }: Job): Job[] {
+    let lanes = this.#tenants.get(tenant);
+    if (lanes === undefined) this.#tenants.set(tenant, (lanes = new Map()));
+    let jobs = lanes.get(lane);
+    if (jobs === undefined) lanes.set(lane, (jobs = []));
     return jobs;
   }
 
-  #took(tenant: string, jobs: Job[]): void {
-    this.#size--;
-    if (jobs.length === 0) this.#tenants.delete(tenant);
+  #dropLane({ tenant, lane }: Job): void {
+    const lanes = this.#tenants.get(tenant);
+    lanes?.delete(lane);
+    if (lanes?.size === 0) this.#tenants.delete(tenant);
   }
 }

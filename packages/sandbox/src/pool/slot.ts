@@ -1,5 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
+import type { LoadedImage } from '../images/source.ts';
 import type { HostAnswer, HostCall, Order, Report } from '../protocol.ts';
+import { questionsOf, WAITED, type Question, type Questions } from './questions.ts';
 import { readReport } from './report.ts';
 import type { Job } from './job.ts';
 
@@ -11,6 +13,9 @@ export interface Assignment {
   waiting: boolean;
   deadline: NodeJS.Timeout | undefined;
 }
+
+/** Whom a process serves: the jobs of a tenant that have an image in common. */
+export type Lane = Pick<Job, 'tenant' | 'lane' | 'image'>;
 
 export interface SlotEvents {
   ready(slot: Slot): void;
@@ -26,6 +31,8 @@ export interface SlotEvents {
 /** One child process with the jobs inside it. */
 export class Slot {
   readonly tenant: string;
+  readonly lane: string;
+  readonly image: LoadedImage | null;
   readonly startedAtMs = performance.now();
   readonly jobs = new Map<number, Assignment>();
   readonly runs = new Set<string>();
@@ -46,15 +53,22 @@ export class Slot {
   snapshot: Uint8Array | null = null;
   readonly #child: ChildProcess;
   readonly #events: SlotEvents;
+  readonly #questions: Questions | null;
   #announced = 0;
   #stderr = '';
   #lastId = 0;
 
-  constructor(tenant: string, child: ChildProcess, boot: Order, events: SlotEvents) {
+  constructor({ tenant, lane, image }: Lane, child: ChildProcess, boot: Order, events: SlotEvents) {
     this.tenant = tenant;
+    this.lane = lane;
+    this.image = image;
     this.#child = child;
     this.#events = events;
     child.on('message', (message: unknown) => this.#receive(message));
+    this.#questions = questionsOf(child, {
+      ask: (question) => this.#ask(question),
+      malformed: () => this.#events.malformed(this),
+    });
     child.stderr?.on('data', (data: Buffer) => {
       if (this.#stderr.length < 4_000) this.#stderr += data.toString('latin1');
     });
@@ -105,7 +119,9 @@ export class Slot {
   }
 
   answer(assignment: Assignment, answer: HostAnswer & { readonly call: number }): void {
-    if (this.jobs.has(assignment.id)) this.#send({ t: 'answer', id: assignment.id, ...answer });
+    if (!this.jobs.has(assignment.id)) return;
+    if (answer.call === WAITED) this.#questions?.answer(answer);
+    else this.#send({ t: 'answer', id: assignment.id, ...answer });
   }
 
   /** Asks the process to stop a job; the assignment stays until it obeys or is killed. */
@@ -191,6 +207,13 @@ export class Slot {
     else if (report.t === 'waiting') assignment.waiting = true;
     else if (report.t === 'call') this.#events.call(this, assignment, report);
     else this.#events.done(this, assignment, report);
+  }
+
+  #ask({ id, op, head, body }: Question): void {
+    this.progressAtMs = performance.now();
+    const assignment = this.jobs.get(id);
+    if (assignment === undefined) return;
+    this.#events.call(this, assignment, { t: 'call', id, call: WAITED, op, head, body });
   }
 
   #explain(code: number | null, signal: NodeJS.Signals | null): string {

@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 AHEAD = (
     "asyncio base64 bisect collections copy csv dataclasses datetime decimal email.message enum fractions functools "
     "hashlib heapq hmac html http.client inspect io itertools json logging math operator os pathlib pprint random re "
-    "secrets shutil statistics string struct symtable tempfile textwrap time traceback types typing unicodedata "
+    "secrets shutil statistics string struct tempfile textwrap time traceback types typing unicodedata "
     "urllib.error urllib.parse urllib.request uuid warnings zlib zoneinfo"
 ).split()
 

@@ -77,6 +77,7 @@ def _values(args, at):
 
 def start(*args):
     """Runs one job: global values, one unit of code, its values."""
+    heddle_streams.lines.begin()
     _clean.restore()
     module = types.ModuleType("__main__")
     sys.modules["__main__"] = module

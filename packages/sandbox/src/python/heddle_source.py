@@ -1,12 +1,21 @@
 """A job's text as code that runs as a module, with `return` and `await` at its top."""
 
 import ast
+import dis
 import inspect
-import symtable
 
 FILE = "heddle-block.py"
 MAIN = "__heddle_main__"
-_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
+_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
+_BINDS = {"STORE_NAME", "STORE_GLOBAL", "DELETE_NAME", "DELETE_GLOBAL"}
+
+
+def _parse(source):
+    return compile(source, FILE, "exec", flags=_AWAIT | ast.PyCF_ONLY_AST, dont_inherit=True)
+
+
+def _compile(tree):
+    return compile(tree, FILE, "exec", flags=_AWAIT, dont_inherit=True)
 
 
 class _TopLevel(ast.NodeVisitor):
@@ -58,7 +67,23 @@ class _TopLevel(ast.NodeVisitor):
             self.visit(part)
 
 
-class _Annotations(ast.NodeTransformer):
+class _TopLevelTransformer(ast.NodeTransformer):
+    """Leaves what stands in scopes of its own as it is."""
+
+    def _leave(self, node):
+        return node
+
+    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _leave
+
+
+class _WithoutReturns(_TopLevelTransformer):
+    """The module as the compiler takes it without a function around it."""
+
+    def visit_Return(self, node):
+        return ast.copy_location(ast.Expr(node.value or ast.Constant(None)), node)
+
+
+class _WithoutAnnotations(_TopLevelTransformer):
     """A name that is declared global takes no annotation."""
 
     def visit_AnnAssign(self, node):
@@ -68,16 +93,11 @@ class _Annotations(ast.NodeTransformer):
             return ast.copy_location(ast.Pass(), node)
         return ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
 
-    def _leave(self, node):
-        return node
 
-    visit_FunctionDef = visit_AsyncFunctionDef = visit_ClassDef = visit_Lambda = _leave
-
-
-def _names(source):
+def _names(tree):
     """The names that the module binds."""
-    symbols = symtable.symtable(source, FILE, "exec").get_symbols()
-    return [symbol.get_name() for symbol in symbols if symbol.is_assigned() or symbol.is_imported()]
+    code = _compile(ast.fix_missing_locations(_WithoutReturns().visit(tree)))
+    return sorted({step.argval for step in dis.get_instructions(code) if step.opname in _BINDS})
 
 
 def _is_future(node):
@@ -86,9 +106,10 @@ def _is_future(node):
 
 def _as_function(tree, source, awaits):
     """The module as a function that binds the module's names: what it defines sees itself as in a module."""
-    names = _names(source)
+    tree = _WithoutAnnotations().visit(tree)
+    names = _names(_WithoutAnnotations().visit(_parse(source)))
     futures = [node for node in tree.body if _is_future(node)]
-    body = [_Annotations().visit(node) for node in tree.body if not _is_future(node)]
+    body = [node for node in tree.body if not _is_future(node)]
     arguments = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     make = ast.AsyncFunctionDef if awaits else ast.FunctionDef
     function = make(
@@ -103,8 +124,7 @@ def _as_function(tree, source, awaits):
 
 def compile_source(source):
     """The code of a job; raises SyntaxError."""
-    options = {"flags": ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, "dont_inherit": True}
-    tree = compile(source, FILE, "exec", flags=ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, dont_inherit=True)
+    tree = _parse(source)
     top = _TopLevel()
     top.visit(tree)
     if top.returns:
@@ -112,7 +132,7 @@ def compile_source(source):
             place = (FILE, top.yields.lineno, top.yields.col_offset + 1, None)
             raise SyntaxError("'yield' outside function", place)
         tree = _as_function(tree, source, top.awaits)
-    return compile(tree, FILE, "exec", **options)
+    return _compile(tree)
 
 
 def is_coroutine(code):

@@ -10,9 +10,16 @@ class _Lines:
 
     def __init__(self):
         self.print = None
+        self.begin()
+
+    def begin(self):
+        """Begins the output of a job."""
         self.tail = ""
+        self.full = False
 
     def add(self, text):
+        if self.full:
+            return
         *lines, tail = (self.tail + text).split("\n")
         for line in lines:
             self.emit(line)
@@ -22,8 +29,8 @@ class _Lines:
         self.tail = tail
 
     def emit(self, line):
-        # An unpaired surrogate would not survive the way out.
-        self.print(line)
+        # A flood of lines costs the job only.
+        self.full = self.full or not self.print(line)
 
     def end(self):
         if self.tail:

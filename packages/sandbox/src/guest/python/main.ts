@@ -1,6 +1,6 @@
 import { deliver } from '../calls.ts';
 import { installConsole } from '../console.ts';
-import { connect, send } from '../link.ts';
+import { connect, reopen, send } from '../link.ts';
 import { define } from '../primordials.ts';
 import { sendError } from '../report.ts';
 import { fire, installTimers, onMicrotaskError } from '../timers.ts';
@@ -34,6 +34,7 @@ async function boot(files: Files): Promise<void> {
 
 /** Runs a job; what it throws is no error of its code but the end of the interpreter. */
 function run(args: Entry): void {
+  reopen();
   try {
     runtime?.start(...(args.slice(2) as (string | number)[]));
   } catch (error) {

@@ -1,0 +1,86 @@
+import type { ChildProcess } from 'node:child_process';
+import type { Duplex } from 'node:stream';
+import { readFrame, writeFrame } from '../frames.ts';
+import { WAIT_FD } from '../isolation/program.ts';
+import type { HostAnswer } from '../protocol.ts';
+
+/** The number of every call whose answer a process waits for: there is one at a time. */
+export const WAITED = -1;
+
+/** Far beyond what the limits of a job let through. */
+const MOST_BYTES = 2 ** 27;
+
+/** A call that a process waits for. */
+export interface Question {
+  readonly id: number;
+  readonly op: string;
+  readonly head: string;
+  readonly body: Uint8Array | null;
+}
+
+interface QuestionEvents {
+  ask(question: Question): void;
+  malformed(): void;
+}
+
+/** The question in a frame, or null where it is none: a process whose guest broke out may write anything. */
+function readQuestion(frame: Buffer): Question | null {
+  try {
+    const { fields, body } = readFrame<Record<string, unknown> | null>(frame);
+    if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null;
+    const { id, op, head } = fields;
+    if (typeof id !== 'number' || typeof op !== 'string' || typeof head !== 'string') return null;
+    return { id, op, head, body };
+  } catch {
+    return null;
+  }
+}
+
+/** The supervisor's end of the pipe by which a process asks and waits. */
+export class Questions {
+  readonly #pipe: Duplex;
+  readonly #events: QuestionEvents;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+
+  constructor(pipe: Duplex, events: QuestionEvents) {
+    this.#pipe = pipe;
+    this.#events = events;
+    pipe.on('data', (data: Buffer) => this.#take(data));
+    // A process that is gone needs no answer; its end is told elsewhere.
+    pipe.on('error', () => undefined);
+    (pipe as Duplex & { unref?: () => void }).unref?.();
+  }
+
+  answer({ ok, head, body }: HostAnswer): void {
+    if (this.#pipe.writable) this.#pipe.write(writeFrame({ ok, head }, body));
+  }
+
+  #take(data: Buffer): void {
+    this.#chunks.push(data);
+    this.#bytes += data.length;
+    const length = this.#lengthOfNext();
+    if (length > MOST_BYTES) return this.#events.malformed();
+    if (this.#bytes < 4 + length) return;
+    const all = Buffer.concat(this.#chunks);
+    this.#chunks = [];
+    this.#bytes = 0;
+    // It waits, so nothing can follow.
+    const question = all.length === 4 + length ? readQuestion(all.subarray(4)) : null;
+    if (question === null) this.#events.malformed();
+    else this.#events.ask(question);
+  }
+
+  #lengthOfNext(): number {
+    if (this.#bytes < 4) return MOST_BYTES;
+    const first = this.#chunks[0] as Buffer;
+    if (first.length < 4) this.#chunks = [Buffer.concat(this.#chunks)];
+    return (this.#chunks[0] as Buffer).readUInt32LE(0);
+  }
+}
+
+/** The questions of a process; null where its program asks none. */
+export function questionsOf(child: ChildProcess, events: QuestionEvents): Questions | null {
+  const pipe = (child.stdio as readonly unknown[])[WAIT_FD] as Duplex | null | undefined;
+  return pipe == null ? null : new Questions(pipe, events);
+}

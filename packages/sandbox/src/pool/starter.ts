@@ -1,0 +1,40 @@
+import type { LoadedImage } from '../images/source.ts';
+import type { ImageBoot } from '../protocol.ts';
+import { launch, type LaunchOptions, type Program } from './launch.ts';
+import { Slot, type Lane, type SlotEvents } from './slot.ts';
+
+export interface StarterOptions extends LaunchOptions {
+  readonly program: (image: LoadedImage | null) => Program;
+  readonly memoryMiB: number;
+  /** What a process gets of its image at its start, besides files. */
+  readonly bootOf?: (image: LoadedImage) => ImageBoot | undefined;
+}
+
+/** Starts the processes of a pool. */
+export class Starter {
+  readonly #options: StarterOptions;
+  /** What the first process of an image made for those after it, by the image's id. */
+  readonly #snapshots = new Map<string, Uint8Array>();
+
+  constructor(options: StarterOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * A process on its way.
+   * @throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED.
+   */
+  start(lane: Lane, events: SlotEvents): Slot {
+    const { memoryMiB, program, bootOf } = this.#options;
+    const image = lane.image === null ? undefined : bootOf?.(lane.image);
+    const child = launch(this.#options, program(lane.image));
+    const snapshot = this.#snapshots.get(lane.image?.id ?? '') ?? null;
+    return new Slot(lane, child, { t: 'boot', snapshot, memoryMiB, ...(image && { image }) }, events);
+  }
+
+  /** Keeps what a process made for those after it. */
+  keep({ image, snapshot }: Slot): void {
+    const id = image?.id ?? '';
+    if (snapshot !== null && !this.#snapshots.has(id)) this.#snapshots.set(id, snapshot);
+  }
+}

@@ -1,0 +1,290 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createSandbox, type FunctionJob, type FunctionOutcome } from './index.ts';
+
+const sandbox = createSandbox({ python: { maxProcesses: 1 } });
+afterAll(() => sandbox.close());
+
+const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
+  sandbox.run({ runId: 'python', language: 'python', code, ...more });
+
+async function value(code: string, more: Partial<FunctionJob> = {}): Promise<unknown> {
+  const outcome = await run(code, more);
+  if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.name}: ${outcome.error.message}`);
+  return JSON.parse(outcome.json);
+}
+
+async function failing(code: string, more: Partial<FunctionJob> = {}) {
+  const outcome = await run(code, more);
+  if (outcome.ok) throw new Error(`It gave ${outcome.json}.`);
+  return outcome.error;
+}
+
+describe('a function in Python', () => {
+  it('gives what it returns', async () => {
+    expect(await value('return {"a": [1, 2.5, None, True, "é"]}')).toEqual({ a: [1, 2.5, null, true, 'é'] });
+  });
+
+  it('gives null without a return', async () => {
+    expect(await value('x = 1\nx + 1')).toBeNull();
+    expect(await value('')).toBeNull();
+    expect(await value('if False:\n  return 1')).toBeNull();
+  });
+
+  it('gives the value of a name that says that it is the result', async () => {
+    expect(await value('__block_result__ = {"n": 3}')).toEqual({ n: 3 });
+  });
+
+  it('runs as a module: what it defines sees itself, with a return and without', async () => {
+    const code = (end: string): string => `
+import math
+from dataclasses import dataclass
+count: int = 0
+limit: int
+def up():
+    global count
+    count += 1
+    return fact(count + 3)
+def fact(n):
+    return 1 if n < 2 else n * fact(n - 1)
+@dataclass
+class P:
+    x: int
+    y: 'P | None' = None
+last = [(n := i) for i in range(3)]
+up()
+${end}`;
+    const result = '[count, up(), n, math.floor(1.5), P(1).x, __name__, "count" in globals()]';
+    expect(await value(code(`return ${result}`))).toEqual([1, 120, 2, 1, 1, '__main__', true]);
+    expect(await value(code(`__block_result__ = ${result}`))).toEqual([1, 120, 2, 1, 1, '__main__', true]);
+  });
+
+  it('may await at its top, with a return and without', async () => {
+    expect(await value('import asyncio\nawait asyncio.sleep(0.001)\nreturn await asyncio.sleep(0, 7)')).toBe(
+      7,
+    );
+    expect(await value('import asyncio\n__block_result__ = await asyncio.sleep(0, 8)')).toBe(8);
+    expect(
+      await value('async def g():\n    for i in range(3): yield i\nreturn [i async for i in g()]'),
+    ).toEqual([0, 1, 2]);
+  });
+
+  it('may run an event loop of its own', async () => {
+    const code = `
+import asyncio
+async def one(n):
+    await asyncio.sleep(0.002 * n)
+    return n
+async def main():
+    async with asyncio.timeout(5):
+        return await asyncio.gather(*(one(n) for n in (3, 1, 2)))
+return asyncio.run(main())`;
+    expect(await value(code)).toEqual([3, 1, 2]);
+  });
+
+  it('sees values as names of the module and globals beside them, json and os imported', async () => {
+    const more = {
+      values: { __block_0_: '{"n":2}', item: '"it\'s"' },
+      globals: { params: '{"q":5}', environmentVariables: '{"K":"v"}' },
+    };
+    expect(
+      await value(
+        'return [__block_0_["n"], item, params, environmentVariables["K"], globals()["item"], json.loads("[1]"), os.sep]',
+        more,
+      ),
+    ).toEqual([2, "it's", { q: 5 }, 'v', "it's", [1], '/']);
+  });
+
+  it('takes values with quotes, ends of text and code as data', async () => {
+    const text = `''' """ \\ {x} \u2028 \ud83d\ude00 \u0000 ''' + __import__("os").name`;
+    expect(await value('return v', { values: { v: JSON.stringify(text) } })).toBe(text);
+  });
+
+  it('gives text with characters that are half a pair unchanged', async () => {
+    expect(await value('return [v, "\\ud800"]', { values: { v: '"\\ud83d"' } })).toEqual([
+      '\ud83d',
+      '\ud800',
+    ]);
+  });
+});
+
+describe('values of Python as JSON', () => {
+  it.each([
+    ['datetime.datetime(2026, 1, 2, 3, 4, 5)', '2026-01-02T03:04:05'],
+    ['datetime.datetime(2026, 1, 2, tzinfo=datetime.timezone.utc)', '2026-01-02T00:00:00+00:00'],
+    ['datetime.date(2026, 1, 2)', '2026-01-02'],
+    ['datetime.time(3, 4)', '03:04:00'],
+    ['datetime.timedelta(minutes=1.5)', 90],
+    ['b"\\x00\\xff"', 'AP8='],
+    ['bytearray(b"a")', 'YQ=='],
+    ['(1, (2,))', [1, [2]]],
+    ['{3, 1, 2}', [1, 2, 3]],
+    ['frozenset(["b", "a"])', ['a', 'b']],
+    ['range(3)', [0, 1, 2]],
+    ['collections.deque([1])', [1]],
+    ['{"a": 1}.keys()', ['a']],
+    ['collections.OrderedDict(b=1, a=2)', { b: 1, a: 2 }],
+    ['{1: "a", None: "b", True: "c"}', { 1: 'c', null: 'b' }],
+    ['decimal.Decimal("1.10")', '1.10'],
+    ['fractions.Fraction(1, 3)', '1/3'],
+    ['uuid.UUID(int=1)', '00000000-0000-0000-0000-000000000001'],
+    ['pathlib.Path("/a") / "b"', '/a/b'],
+    ['enum.Enum("E", {"A": "x"}).A', 'x'],
+    ['D(1, [D(2, None)])', { n: 1, more: [{ n: 2, more: null }] }],
+    ['M()', { dumped: '2026-01-02' }],
+    ['A()', [[1, 2]]],
+    ['10 ** 20', 1e20],
+  ])('%s', async (expression, expected) => {
+    const code = `
+import collections, dataclasses, datetime, decimal, enum, fractions, pathlib, uuid
+@dataclasses.dataclass
+class D:
+    n: int
+    more: object
+class M:
+    def model_dump(self): return {"dumped": datetime.date(2026, 1, 2)}
+class A:
+    def tolist(self): return [(1, 2)]
+return ${expression}`;
+    expect(await value(code)).toEqual(expected);
+  });
+
+  it.each([
+    ['float("nan")', 'nan'],
+    ['[1e308 * 10]', 'inf'],
+    ['(lambda x: x.append(x) or x)([])', 'Circular'],
+    ['object()', 'object'],
+    ['lambda: 1', 'function'],
+    ['1j', 'complex'],
+    ['{(1, 2): 3}', 'tuple'],
+    ['(n for n in [1])', 'generator'],
+    ['dict', 'type'],
+  ])('%s has none', async (expression, words) => {
+    expect(await failing(`return ${expression}`)).toMatchObject({
+      code: 'RESULT_NOT_SERIALIZABLE',
+      message: expect.stringContaining(words) as string,
+      retryable: false,
+    });
+  });
+});
+
+describe('output of Python', () => {
+  it('has the lines of both streams in their order', async () => {
+    const code = `
+import sys, logging
+print("a", 1, end="")
+print("b", file=sys.stderr)
+sys.stdout.write("c\\nd")
+sys.stdout.buffer.write("é".encode())
+logging.warning("e")
+print("\\n")`;
+    expect((await run(code)).stdout).toBe('a 1b\nc\ndéWARNING:root:e\n');
+  });
+
+  it('is cut at its limit, and costs no more from there', async () => {
+    const outcome = await run('for i in range(100000): print(i)\nreturn 1', { limits: { logLines: 3 } });
+    expect(outcome).toMatchObject({ ok: true, stdout: '0\n1\n2\n[stdout truncated]' });
+  });
+
+  it('comes with a failure', async () => {
+    expect(await run('print("before")\nraise ValueError("x")')).toMatchObject({
+      ok: false,
+      stdout: 'before',
+    });
+  });
+});
+
+describe('errors of Python', () => {
+  it('carry name, message, line, column and the frames of the block', async () => {
+    const error = await failing('def inner(x):\n    return 1 / x\n\ndef outer():\n  inner(0)\nouter()');
+    expect(error).toMatchObject({
+      code: 'USER_ERROR',
+      name: 'ZeroDivisionError',
+      message: 'division by zero',
+      line: 2,
+      column: 12,
+      retryable: false,
+    });
+    expect(error.stack?.split('\n').slice(1)).toEqual([
+      '    at inner (line 2:12)',
+      '    at outer (line 5:3)',
+      '    at line 6:1',
+    ]);
+  });
+
+  it.each(['', '\nreturn 1', '\nimport asyncio\nawait asyncio.sleep(0)'])(
+    'are found below library frames, at the line of the block%j',
+    async (more) => {
+      expect(await failing(`\njson.loads("{")${more}`)).toMatchObject({
+        code: 'USER_ERROR',
+        name: 'JSONDecodeError',
+        line: 2,
+      });
+    },
+  );
+
+  it('are found after an await', async () => {
+    expect(
+      await failing('import asyncio\nawait asyncio.sleep(0.001)\nraise RuntimeError("late")'),
+    ).toMatchObject({ name: 'RuntimeError', message: 'late', line: 3 });
+  });
+
+  it('of a class of the block keep its name', async () => {
+    expect(await failing('class Own(Exception): pass\nraise Own("x")')).toMatchObject({
+      name: 'Own',
+      message: 'x',
+      line: 2,
+    });
+  });
+
+  it.each([
+    ['a = 1\nb = (2', 2, 5],
+    ['x = 1\n  y = 2', 2, 1],
+    ['for x in [1]:\nprint(x)', 2, 1],
+    ['yield 1\nreturn 2', 1, 1],
+    ['class A:\n    return 1', 2, 5],
+    ['return 1\nawait = 2', 2, 1],
+    ['def f():\n    await g()', 2, 5],
+  ])('are SYNTAX_ERROR with line and column: %j', async (code, line, column) => {
+    expect(await failing(code)).toMatchObject({ code: 'SYNTAX_ERROR', line });
+    expect((await failing(code)).column).toBeGreaterThanOrEqual(column);
+  });
+
+  it('that the block runs into while compiling something else are its own', async () => {
+    expect(await failing('\neval("1 +")')).toMatchObject({
+      code: 'USER_ERROR',
+      name: 'SyntaxError',
+      line: 2,
+    });
+  });
+
+  it('of an end by exit name the code', async () => {
+    expect(await failing('import sys\nsys.exit(3)')).toMatchObject({
+      code: 'USER_ERROR',
+      name: 'SystemExit',
+      message: expect.stringContaining('3') as string,
+      line: 2,
+    });
+  });
+
+  it('of memory say so, and the next job is served', async () => {
+    expect(await failing('x = bytearray(10 ** 9)')).toMatchObject({
+      code: 'USER_ERROR',
+      name: 'MemoryError',
+    });
+    expect(await failing('x = []\nwhile True: x.append(bytes(1000000))')).toMatchObject({
+      code: 'USER_ERROR',
+      name: 'MemoryError',
+      message: expect.stringContaining('memory') as string,
+    });
+    expect(await value('return 1')).toBe(1);
+  });
+
+  it.each([
+    ['recursion', 'def f(): return f()\nf()', 'RecursionError'],
+    ['an error without text', 'class E(Exception):\n  def __str__(self): raise ValueError\nraise E()', 'E'],
+    ['an interrupt', 'raise KeyboardInterrupt()', 'KeyboardInterrupt'],
+  ])('are told of %s', async (_what, code, name) => {
+    expect(await failing(code)).toMatchObject({ code: 'USER_ERROR', name });
+    expect(await value('return 1')).toBe(1);
+  });
+});

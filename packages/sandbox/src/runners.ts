@@ -1,0 +1,72 @@
+import { Boots } from './images/javascript/boot.ts';
+import type { LoadedImage } from './images/source.ts';
+import type { Isolation } from './isolation/isolation.ts';
+import { PYTHON_LIMITS, resolveLimits, type Limits } from './limits.ts';
+import { resolveOptions, resolvePythonOptions, type SandboxOptions } from './options.ts';
+import type { Job } from './pool/job.ts';
+import type { PoolOptions } from './pool/options.ts';
+import { Pool } from './pool/pool.ts';
+import { javascriptProgram, pythonProgram } from './programs.ts';
+import type { UnitKind } from './protocol.ts';
+
+/** The languages of functions. */
+export type Language = 'javascript' | 'python';
+
+/** What runs the functions of one language. */
+export interface Runner {
+  readonly pool: Pool;
+  readonly kind: UnitKind;
+  /** Of jobs that say nothing else. */
+  readonly limits: Limits;
+  /** Reads what processes get of an image. Throws SandboxError IMAGE_FAILED. */
+  readonly load: (image: LoadedImage) => Promise<void>;
+}
+
+const keyOfRun = (runId: string): string => `run/${runId}`;
+
+/** Drops what is kept for a workflow run. */
+export function releaseRun(runners: Readonly<Record<Language, Runner>>, runId: string): void {
+  for (const { pool } of Object.values(runners)) pool.release(keyOfRun(runId));
+}
+
+/**
+ * What runs functions, by language; nothing is started.
+ * @throws SandboxError INVALID_OPTION.
+ */
+export function createRunners(
+  options: SandboxOptions,
+  isolation: Isolation,
+  call: PoolOptions['call'],
+): Record<Language, Runner> {
+  const share = options.share ?? 'run';
+  const common = { confinement: () => isolation.confinement, call };
+  const limits = resolveLimits(options.limits);
+  const keyOfJavaScript = (job: Job): string =>
+    share === 'run' ? keyOfRun(job.runId) : share === 'tenant' ? 'tenant' : '';
+  const boots = new Boots();
+  const javascript = new Pool({
+    ...resolveOptions(options),
+    ...common,
+    program: () => javascriptProgram(options.jit ?? false),
+    bootOf: (image) => boots.of(image),
+    memoryMiB: limits.memoryMiB,
+    keyOf: keyOfJavaScript,
+  });
+  const python = new Pool({
+    ...resolvePythonOptions(options),
+    ...common,
+    program: pythonProgram,
+    memoryMiB: limits.memoryMiB,
+    // An interpreter has state that no context keeps apart: it never serves a second run.
+    keyOf: (job) => (share === 'isolate' ? '' : keyOfRun(job.runId)),
+  });
+  return {
+    javascript: { pool: javascript, kind: 'function', limits, load: (image) => boots.load(image) },
+    python: {
+      pool: python,
+      kind: 'python',
+      limits: resolveLimits(PYTHON_LIMITS, options.limits),
+      load: async () => undefined,
+    },
+  };
+}
