@@ -3,10 +3,11 @@ import { bubblewrapArguments } from './bwrap.ts';
 import type { HostTools } from './host-tools.ts';
 import type { IsolationLevel } from './level.ts';
 import { librariesOf, unusualFolders } from './libraries.ts';
+import { dropArguments } from './privileges.ts';
 import type { Program } from './program.ts';
 import { DEFAULT_RLIMITS, limitArguments } from './rlimits.ts';
 import { seccompFilter } from './seccomp.ts';
-import { becomeArguments, takeSlotUid, type UidRange } from './slot-uid.ts';
+import { takeSlotUid, type UidRange } from './slot-uid.ts';
 import type { Architecture } from './syscalls.ts';
 
 /** How the processes of a sandbox are confined. */
@@ -25,13 +26,15 @@ export interface Invocation {
   readonly filter: Buffer | null;
   /** Whether it has a pipe at WAIT_FD. */
   readonly waits: boolean;
+  /** Files that it gets open after that. */
+  readonly files: readonly string[] | undefined;
   /** The process' own user, to be freed at its end. */
   readonly uid: number | null;
   /** Whether processes that it started could outlive it. */
   readonly leavesOthers: boolean;
 }
 
-/** The descriptors of every process: standard ones, then the channel, then what bubblewrap reads, then WAIT_FD. */
+/** The descriptors of every process: standard ones, then the channel, then what bubblewrap reads, then WAIT_FD and files. */
 const CHANNEL_FD = 3;
 const FILTER_FD = 4;
 
@@ -91,10 +94,17 @@ export function confine(
   if (level === 'strict') line = jailed(tools, node, program, line);
   if (level !== 'basic') line = limited(confinement, program, line);
   const uid = uids === null ? null : takeSlotUid(uids);
-  if (uid !== null) line = [tools.setpriv as string, ...becomeArguments(uid), ...line];
-  else if (level !== 'basic' && tools.setpriv !== null)
-    line = [tools.setpriv, '--no-new-privs', '--', ...line];
+  if (level !== 'basic' && tools.setpriv !== null)
+    line = [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0), ...line];
   const [command = node, ...args] = line;
   const filter = level === 'strict' ? seccompFilter({ architecture: process.arch as Architecture }) : null;
-  return { command, args, filter, uid, leavesOthers: level !== 'strict', waits: program.waits ?? false };
+  return {
+    command,
+    args,
+    filter,
+    uid,
+    leavesOthers: level !== 'strict',
+    waits: program.waits ?? false,
+    files: program.files,
+  };
 }

@@ -1,12 +1,12 @@
-import { existsSync, realpathSync } from 'node:fs';
 import type { Confinement } from './confine.ts';
-import { findHostTools, TOOL_FOLDERS, type HostTools } from './host-tools.ts';
+import { findHostTools, type HostTools } from './host-tools.ts';
 import { isAtLeast, type IsolationLevel } from './level.ts';
+import { checkTool, failed, ok } from './checks.ts';
 import { namespaceRemedy } from './namespaces.ts';
 import type { ResolvedIsolation } from './options.ts';
-import { barrierTo } from './reach.ts';
 import { sentence, type IsolationCheck, type IsolationReport } from './report.ts';
 import { selfTest, SELF_TEST } from './self-test.ts';
+import { checkUsers } from './users.ts';
 
 /** What a probe found: what a person is told, and how processes are started. */
 export interface Probed {
@@ -14,24 +14,16 @@ export interface Probed {
   readonly confinement: Confinement;
 }
 
+/** A confinement to try; `without` says what it lacks, for messages. */
+interface Attempt extends Confinement {
+  readonly without: string;
+}
+
 type Asked = Pick<ResolvedIsolation, 'level' | 'uids' | 'bubblewrap'>;
 
 const ARCHITECTURES = ['x64', 'arm64'];
+const WITH_USERS = /^a process did not start: setpriv: set/;
 const IN_NAMESPACES = /namespace|uid map|mount|pivot_root/i;
-
-const ok = (name: string, found: string): IsolationCheck => ({ name, result: 'ok', found });
-const failed = (name: string, found: string, remedy: string): IsolationCheck => ({
-  name,
-  result: 'failed',
-  found,
-  remedy,
-});
-
-function checkTool(name: string, path: string | null, packageName: string, why: string): IsolationCheck {
-  if (path !== null) return ok(name, `${name} is ${path}`);
-  const where = `${name} is not in ${TOOL_FOLDERS.join(', ')}`;
-  return failed(name, `${where}; it ${why}`, `apt install ${packageName}, or the package of your system`);
-}
 
 function checkBubblewrap({ bubblewrap }: HostTools, given: string | undefined): IsolationCheck {
   if (given === undefined || bubblewrap !== null)
@@ -39,29 +31,12 @@ function checkBubblewrap({ bubblewrap }: HostTools, given: string | undefined): 
   return failed('bubblewrap', `${given} cannot be run`, 'correct isolation.bubblewrap');
 }
 
-/** Whether processes get users of their own; an answer of `off` leaves them the host's. */
-function checkUsers(setpriv: string | null, files: readonly string[]): IsolationCheck {
-  const name = 'users';
-  if (process.geteuid?.() !== 0)
-    return { name, result: 'off', found: 'The host is not root, so processes are its user' };
-  if (setpriv === null) return checkTool('setpriv', null, 'util-linux', 'gives processes users of their own');
-  for (const file of files.filter((each) => existsSync(each))) {
-    const barrier = barrierTo(realpathSync(file));
-    if (barrier === null) continue;
-    const found = `Processes run as root, because no other user can read ${file}`;
-    return failed(
-      name,
-      found,
-      `chmod o+rX ${barrier}, install Heddle where all users can read, or do not run it as root`,
-    );
-  }
-  return ok(name, 'Each process becomes a user of its own');
-}
-
-function explain(level: IsolationLevel, problem: string): IsolationCheck {
+function explain({ level, without }: Attempt, problem: string): IsolationCheck {
   const name = `self-test ${level}`;
-  const found = `At the level ${level} ${problem}`;
+  const found = `At the level ${level}${without} ${problem}`;
   if (level === 'strict' && IN_NAMESPACES.test(problem)) return failed(name, found, namespaceRemedy());
+  if (WITH_USERS.test(problem))
+    return failed(name, found, 'give the host the capabilities SETUID and SETGID, or do not run it as root');
   return failed(
     name,
     found,
@@ -69,10 +44,11 @@ function explain(level: IsolationLevel, problem: string): IsolationCheck {
   );
 }
 
-async function testLevel(confinement: Confinement, execPath: string): Promise<IsolationCheck> {
-  const problem = await selfTest(confinement, execPath);
-  if (problem !== null) return explain(confinement.level, problem);
-  return ok(`self-test ${confinement.level}`, 'A process that tried to break out was refused everything');
+async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationCheck> {
+  const problem = await selfTest(attempt, execPath);
+  if (problem !== null) return explain(attempt, problem);
+  const found = `A process${attempt.without} that tried to break out was refused everything`;
+  return ok(`self-test ${attempt.level}`, found);
 }
 
 /** What each level needs before it is worth a try. */
@@ -83,7 +59,7 @@ function preconditions(
 ): Record<'standard' | 'strict', IsolationCheck[]> {
   const files = [SELF_TEST, execPath, ...(tools.bubblewrap === null ? [] : [tools.bubblewrap])];
   const prlimit = checkTool('prlimit', tools.prlimit, 'util-linux', 'limits what a process may take');
-  const users = checkUsers(tools.setpriv, files);
+  const users = checkUsers(tools.setpriv, asked.uids, files);
   const known = ARCHITECTURES.includes(process.arch);
   const filter = known
     ? ok('seccomp', `The filter of system calls is known for ${process.arch}`)
@@ -101,6 +77,16 @@ function preconditions(
 /** The one check that a level can do without: see `checkUsers`. */
 const isBlocker = (level: IsolationLevel, check: IsolationCheck): boolean =>
   check.result === 'failed' && !(level === 'standard' && check.name === 'users');
+
+/** The ways to a level, the best first: where users cannot be changed or privileges dropped, there are still limits. */
+function attempts(confinement: Confinement): Attempt[] {
+  const { level, tools, uids } = confinement;
+  const best = { ...confinement, without: '' };
+  if (level === 'strict' || tools.setpriv === null) return [best];
+  const asHost = { level, tools, uids: null, without: ' without a user of its own' };
+  const alone = { ...asHost, tools: { ...tools, setpriv: null }, without: ' that kept its privileges' };
+  return uids === null ? [best, alone] : [best, asHost, alone];
+}
 
 /** What this host reaches, up to the level that is asked for; every step is really taken. */
 async function probe(asked: Asked, execPath: string): Promise<Probed> {
@@ -122,11 +108,10 @@ async function probe(asked: Asked, execPath: string): Promise<Probed> {
   for (const level of ['strict', 'standard'] as const) {
     if (!isAtLeast(highest, level)) continue;
     const blockers = needs[level].filter((check) => isBlocker(level, check));
-    if (blockers.length === 0) {
-      const confinement: Confinement = { level, tools, uids };
-      const test = await testLevel(confinement, execPath);
+    for (const attempt of blockers.length > 0 ? [] : attempts({ level, tools, uids })) {
+      const test = await testLevel(attempt, execPath);
       checks.push(test);
-      if (test.result === 'ok') return { report: { level, checks, reasons }, confinement };
+      if (test.result === 'ok') return { report: { level, checks, reasons }, confinement: attempt };
       blockers.push(test);
     }
     reasons[level] = blockers.map(sentence);

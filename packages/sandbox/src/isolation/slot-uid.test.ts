@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { endLeftovers, freeSlotUid, takeSlotUid } from './slot-uid.ts';
+import { isMapped } from './users.ts';
 
 const isRootOnLinux = process.platform === 'linux' && process.geteuid?.() === 0;
 
@@ -46,5 +47,18 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     endLeftovers(uid);
     freeSlotUid(uid);
     expect(await once(left, 'exit')).toEqual([null, 'SIGKILL']);
+  });
+});
+
+describe('the map of a user namespace', () => {
+  it.each([
+    ['0 0 4294967295', true],
+    ['         0          0 4294967295\n', true],
+    ['0 1000 1', false],
+    ['0 1000 1\n1 100000 65536', true],
+    ['0 100000 60600', false],
+    ['', false],
+  ])('%o has the users or not', (map, has) => {
+    expect(isMapped({ from: 60_578, to: 60_705 }, map)).toBe(has);
   });
 });

@@ -60,16 +60,3 @@ export function endLeftovers(uid: number): void {
     }
   }
 }
-
-/** Arguments of setpriv that become the user and lose every privilege for good; the command follows. */
-export function becomeArguments(uid: number): string[] {
-  return [
-    `--reuid=${uid}`,
-    `--regid=${uid}`,
-    '--clear-groups',
-    '--no-new-privs',
-    '--bounding-set=-all',
-    '--inh-caps=-all',
-    '--',
-  ];
-}

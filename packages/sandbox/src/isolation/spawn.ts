@@ -1,10 +1,20 @@
 import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { Invocation } from './confine.ts';
 import { endLeftovers, freeSlotUid } from './slot-uid.ts';
 
-/** The started process: nothing inherited but its channel and a pipe for its errors. */
-export function spawnConfined({ command, args, filter, uid, leavesOthers, waits }: Invocation): ChildProcess {
+/** The started process: nothing inherited but its channel, a pipe for its errors, and files of its program. */
+export function spawnConfined({
+  command,
+  args,
+  filter,
+  uid,
+  leavesOthers,
+  waits,
+  files = [],
+}: Invocation): ChildProcess {
+  const open = files.map((file) => openSync(file, 'r'));
   const child = spawn(command, args, {
     env: {},
     cwd: '/',
@@ -16,8 +26,10 @@ export function spawnConfined({ command, args, filter, uid, leavesOthers, waits 
       'ipc',
       filter === null ? 'ignore' : 'pipe',
       waits ? 'pipe' : 'ignore',
+      ...open,
     ],
   });
+  for (const descriptor of open) closeSync(descriptor);
   if (uid !== null) {
     // Whichever comes: a command that cannot be started has no exit.
     const free = (): void => {

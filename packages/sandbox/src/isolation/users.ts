@@ -1,0 +1,42 @@
+import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { checkTool, failed, ok } from './checks.ts';
+import { barrierTo } from './reach.ts';
+import type { IsolationCheck } from './report.ts';
+import type { UidRange } from './slot-uid.ts';
+
+const NAME = 'users';
+
+/** The user ids that exist here: all, or those that a container was given. */
+function knownUsers(): string {
+  try {
+    return readFileSync('/proc/self/uid_map', 'utf8');
+  } catch {
+    return '0 0 4294967295';
+  }
+}
+
+/** Whether each id of the range is in the `map` of a user namespace: lines of first id inside, outside, and how many. */
+export function isMapped({ from, to }: UidRange, map: string): boolean {
+  const spans = map.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
+  return spans.some(([first = 0, , count = 0]) => from >= first && to < first + count);
+}
+
+/** Whether processes get users of their own, who can read `files`; an answer of `off` leaves them the host's. */
+export function checkUsers(setpriv: string | null, uids: UidRange, files: readonly string[]): IsolationCheck {
+  if (process.geteuid?.() !== 0)
+    return { name: NAME, result: 'off', found: 'The host is not root, so processes are its user' };
+  if (setpriv === null)
+    return { ...checkTool('setpriv', null, 'util-linux', 'gives processes users of their own'), name: NAME };
+  if (!isMapped(uids, knownUsers())) {
+    const found = `Processes run as root, because the users ${uids.from} to ${uids.to} do not exist in this container`;
+    return failed(NAME, found, 'name others in isolation.uids, or do not run it as root');
+  }
+  for (const file of files.filter((each) => existsSync(each))) {
+    const barrier = barrierTo(realpathSync(file));
+    if (barrier === null) continue;
+    const found = `Processes run as root, because no other user can read ${file}`;
+    const remedy = `chmod o+rX ${barrier}, install Heddle where all users can read, or do not run it as root`;
+    return failed(NAME, found, remedy);
+  }
+  return ok(NAME, 'Each process becomes a user of its own');
+}
