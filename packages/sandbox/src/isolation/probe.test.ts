@@ -1,11 +1,16 @@
+import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
 import { createSandbox, probeIsolation } from '../index.ts';
 import { findHostTools } from './host-tools.ts';
+import type { IsolationReport } from './report.ts';
+import { seccompFilter } from './seccomp.ts';
 import { selfTest } from './self-test.ts';
+import type { Architecture } from './syscalls.ts';
 
 const isLinux = process.platform === 'linux';
 const isRoot = process.geteuid?.() === 0;
@@ -95,6 +100,35 @@ describe.runIf(isLinux)('the probe', () => {
       expect(report.reasons.strict).toEqual([expect.stringContaining(closed)]);
     },
   );
+});
+
+describe.runIf(path !== undefined)('in a container whose profile forbids namespaces', () => {
+  it('standard is reached, with the reason why not strict', async () => {
+    const script = join(folder, 'host.mjs');
+    const index = JSON.stringify(new URL('../index.ts', import.meta.url).href);
+    const asked = JSON.stringify({ bubblewrap: path });
+    writeFileSync(
+      script,
+      `import { createSandbox, probeIsolation } from ${index};
+       const report = await probeIsolation(${asked});
+       const sandbox = createSandbox({ isolation: ${asked} });
+       const { ok } = await sandbox.run({ runId: 'a', code: 'return 1' });
+       process.stdout.write(JSON.stringify({ report, ok }), () => process.exit(0));`,
+    );
+    // Our own filter stands for the profile: it allows processes and sockets, and refuses namespaces and mounts.
+    const filter = join(folder, 'profile');
+    const options = { architecture: process.arch as Architecture, processes: true, sockets: true };
+    writeFileSync(filter, seccompFilter(options));
+    const container =
+      '--unshare-user --uid 1000 --gid 1000 --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp';
+    const seen = `--ro-bind ${folder} ${folder} --ro-bind ${dirname(path!)} ${dirname(path!)}`;
+    const line = `exec 9<${filter}; exec ${path} ${container} ${seen} --seccomp 9 ${process.execPath} --conditions=@heddle/source ${script}`;
+    const user = isRoot ? { uid: 60_577, gid: 60_577 } : {};
+    const { stdout } = await promisify(execFile)('/bin/sh', ['-c', line], user);
+    const { report, ok } = JSON.parse(stdout) as { report: IsolationReport; ok: boolean };
+    expect([report.level, ok]).toEqual(['standard', true]);
+    expect(report.reasons.strict).toEqual([expect.stringMatching(/bwrap: .*(namespace|clone|unshare).*: /i)]);
+  });
 });
 
 describe('a sandbox', () => {
