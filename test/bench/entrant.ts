@@ -1,6 +1,7 @@
 import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import { PROCESS_ENV } from './process-env.ts';
 import type { Reply, Request } from './worker.ts';
 import type { Row } from './rows.ts';
 
@@ -28,12 +29,7 @@ export class Entrant {
       execArgv: ['--no-warnings', '--no-node-snapshot', '--expose-gc'],
       // Engines print what they like; stderr of one that fails is in its message.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      env: {
-        PATH: process.env['PATH'],
-        HOME: process.env['HOME'],
-        TMPDIR: process.env['TMPDIR'],
-        NODE_ENV: 'production',
-      },
+      env: PROCESS_ENV,
     });
     const reply = await answer(child);
     if ('ready' in reply) return new Entrant(name, child, undefined);

@@ -3,27 +3,18 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { inspect } from 'node:util';
-import { openPostgres } from '@heddle/engine/stores';
 import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { asSuperuser, hasPostgres, postgresDatabase, postgresServer } from '../support/postgres.ts';
 import { entry, newRun, started } from '../support/run-data.ts';
+import { openAt, rowsAt } from './postgres-stores.ts';
 
 const PASSWORD = 'very-secret-7';
 
 let url = '';
 
-async function open(more: Partial<PostgresOptions> = {}): Promise<SharedStores> {
-  const stores = await openPostgres({ url, schema: `s ${randomUUID()}`, ...more });
-  onTestFinished(() => stores.close());
-  return stores;
-}
-
-/** What `query` gives in the database of these tests. */
-async function rows(query: string): Promise<unknown[]> {
-  const server = await postgresServer();
-  return asSuperuser({ ...server, url: () => url }, query);
-}
+const open = (more: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...more });
+const rows = (query: string): Promise<unknown[]> => rowsAt(url, query);
 
 function urlWith(change: (changed: URL) => void): string {
   const changed = new URL(url);

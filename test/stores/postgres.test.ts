@@ -1,30 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { Client } from 'pg';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { openPostgres } from '@heddle/engine/stores';
 import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { describeDefinitionStore } from '../conformance/definition-store.ts';
 import { describeRunStore } from '../conformance/run-store.ts';
 import { describeValueStore } from '../conformance/value-store.ts';
-import { asSuperuser, hasPostgres, postgresDatabase, postgresServer } from '../support/postgres.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { entry, log, newRun, record, started } from '../support/run-data.ts';
+import { openAt, rowsAt } from './postgres-stores.ts';
 import { child } from './process.ts';
 
 let url = '';
 
-/** Stores in a schema of their own, unless one is named; closed when the test has finished. */
-async function open(more: Partial<PostgresOptions> = {}): Promise<SharedStores> {
-  const stores = await openPostgres({ url, schema: `s ${randomUUID()}`, ...more });
-  onTestFinished(() => stores.close());
-  return stores;
-}
-
-/** What `query` gives in the database of these tests. */
-async function rows(query: string): Promise<unknown[]> {
-  const { pathname } = new URL(url);
-  const server = await postgresServer();
-  return asSuperuser({ ...server, url: () => server.url(pathname.slice(1)) }, query);
-}
+const open = (more: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...more });
+const rows = (query: string): Promise<unknown[]> => rowsAt(url, query);
 
 /** Cuts the connections of our stores that are idle, or wait for a lock; gives how many. */
 async function cutConnections(state: 'idle' | 'active'): Promise<number> {

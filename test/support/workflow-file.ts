@@ -74,3 +74,17 @@ function fileEdge(drawn: string, index: number): JsonObject {
   const [source = '', ...port] = from.split(':');
   return { id: `e${index}`, source, target, ...(port.length > 0 && { sourceHandle: port.join(':') }) };
 }
+
+/** A person is asked whether it is all right, and what is said is the run's result. */
+export const ASK: DrawnWorkflow = {
+  blocks: {
+    s: start(),
+    ask: {
+      type: 'human_in_the_loop',
+      name: 'Approve',
+      fields: { inputFormat: [{ id: 'a', name: 'ok', type: 'boolean' }] },
+    },
+    end: code('return <approve.ok>', { name: 'End' }),
+  },
+  edges: ['s > ask', 'ask > end'],
+};

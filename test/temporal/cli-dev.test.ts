@@ -7,20 +7,8 @@ import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import type { Started } from '../support/heddle.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { code, start, workflowFile } from '../support/workflow-file.ts';
+import { ASK, workflowFile } from '../support/workflow-file.ts';
 
-const ASK = {
-  blocks: {
-    s: start(),
-    ask: {
-      type: 'human_in_the_loop',
-      name: 'Approve',
-      fields: { inputFormat: [{ id: 'a', name: 'ok', type: 'boolean' }] },
-    },
-    end: code('return <approve.ok>', { name: 'End' }),
-  },
-  edges: ['s > ask', 'ask > end'],
-};
 const PATIENCE = { timeout: 30_000 };
 
 interface Ready {

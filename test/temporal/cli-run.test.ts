@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { heddle, startHeddle, steady } from '../support/heddle.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { code, start } from '../support/workflow-file.ts';
+import { ASK, code, start } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 import { ON_TEMPORAL, placeOn } from './cli.ts';
 
@@ -14,18 +14,6 @@ const ADD: DrawnWorkflow = {
 const NAP: DrawnWorkflow = {
   blocks: { s: start(), nap: { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } } },
   edges: ['s > nap'],
-};
-const ASK: DrawnWorkflow = {
-  blocks: {
-    s: start(),
-    ask: {
-      type: 'human_in_the_loop',
-      name: 'Approve',
-      fields: { inputFormat: [{ id: 'a', name: 'ok', type: 'boolean' }] },
-    },
-    end: code('return <approve.ok>', { name: 'End' }),
-  },
-  edges: ['s > ask', 'ask > end'],
 };
 
 describeTemporal('heddle run', (server) => {

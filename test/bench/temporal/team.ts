@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Role } from '@heddle/temporal';
+import { PROCESS_ENV } from '../process-env.ts';
 import type { Reply, Request, Took } from './serve.ts';
 import type { Job, Mode, Place } from './side.ts';
 
@@ -123,11 +124,6 @@ function forked(): ChildProcess {
   return fork(SERVE, [], {
     execArgv: ['--no-warnings', '--expose-gc'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    env: {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      TMPDIR: process.env['TMPDIR'],
-      NODE_ENV: 'production',
-    },
+    env: PROCESS_ENV,
   });
 }

@@ -5,15 +5,11 @@ import type { DevServer } from '../../../packages/temporal/src/server/index.ts';
 import { dataFolder } from '../../support/data-folder.ts';
 import { dose } from '../../support/dose.ts';
 import { describeTemporal } from '../../support/temporal.ts';
-import { expectWhole, tellFigures } from './chaos.ts';
-import { openStage } from './stage.ts';
-import { storm } from './storm.ts';
+import { weather } from './weather.ts';
 import type { Mortal } from './storm.ts';
 
 const NAMESPACE = 'chaos';
 const FOR_MS = dose(30_000, 600_000);
-/** Runs in flight at once. */
-const WIDTH = 9;
 
 describeTemporal('chaos', ({ binary = '' }) => {
   /** A development server of the test's own, with its file. */
@@ -50,14 +46,8 @@ describeTemporal('chaos', ({ binary = '' }) => {
     async () => {
       const folder = dataFolder();
       const server = await mortalServer(join(folder, 'temporal.db'));
-      const { address } = server;
       const place = { data: join(folder, 'data') };
-      const stage = await openStage({ address, namespace: NAMESPACE, place, workers: 3 });
-      const outcome = await storm({ ...stage, server, forMs: FOR_MS, width: WIDTH });
-      const figures = await expectWhole({ ...stage, outcome });
-      tellFigures(figures);
-      expect(figures.runs).toBeGreaterThanOrEqual(WIDTH);
-      expect(figures.workersKilled).toBeGreaterThan(3);
+      const figures = await weather({ server, namespace: NAMESPACE, place, forMs: FOR_MS });
       expect(figures.serversKilled).toBeGreaterThan(1);
     },
   );

@@ -1,16 +1,14 @@
 import { expect, it } from 'vitest';
 import { Script, work } from '../../../support/scripted.ts';
 import { block, workflow } from '../../../support/workflow.ts';
+import type { Engine } from '@heddle/engine';
 import type { Succession } from './succession.ts';
 
 /** Runs that nobody runs stand still, and may be cancelled as they stand. */
 export function describeStanding(engines: () => Succession): void {
   it('a cancel that was asked for while no engine ran is completed at the next start', async () => {
     const place = engines();
-    const first = new Script();
-    const before = await place.next({ blocks: [first.executor] });
-    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    await first.called('A');
+    const { before, runId } = await leftAtA(place);
     await before.close({ graceMs: 0 });
     await place.runtime.askForCancel?.(runId);
     const second = new Script();
@@ -21,12 +19,8 @@ export function describeStanding(engines: () => Succession): void {
 
   it('an engine that takes up nothing touches nothing, until it is asked to', async () => {
     const place = engines();
-    const first = new Script();
-    const before = await place.next({ blocks: [first.executor] });
-    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    await first.called('A');
-    const second = new Script();
-    const after = await place.next({ blocks: [second.executor], takeUp: false });
+    const { runId } = await leftAtA(place);
+    const { second, after } = await idle(place);
     expect(await after.getRun(runId)).toMatchObject({ status: 'running' });
     await expect(after.runFromBlock(runId, 'A')).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });
     expect(second.calls).toEqual([]);
@@ -37,12 +31,8 @@ export function describeStanding(engines: () => Succession): void {
 
   it('a run that is cancelled from its journal does nothing first', async () => {
     const place = engines();
-    const first = new Script();
-    const before = await place.next({ blocks: [first.executor] });
-    const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
-    await first.called('A');
-    const second = new Script();
-    const after = await place.next({ blocks: [second.executor], takeUp: false });
+    const { runId } = await leftAtA(place);
+    const { second, after } = await idle(place);
     expect(await after.cancel(runId)).toBe(true);
     expect(await after.cancel(runId)).toBe(false);
     expect(await after.getRun(runId)).toMatchObject({ status: 'cancelled' });
@@ -57,10 +47,24 @@ export function describeStanding(engines: () => Succession): void {
     await before.deploy(workflow([work('A')], ['Start -> A'], { id: 'child' }));
     const { runId } = await before.start({ workflow: workflow([call], ['Start -> W']) });
     await first.called('A');
-    const second = new Script();
-    const after = await place.next({ blocks: [second.executor], takeUp: false });
+    const { second, after } = await idle(place);
     expect(await after.cancel(runId)).toBe(true);
     expect((await after.listRuns({ status: ['cancelled'] })).runs).toHaveLength(2);
     expect(second.calls).toEqual([]);
   });
+}
+
+/** An engine whose run is at block A. */
+async function leftAtA(place: Succession): Promise<{ before: Engine; runId: string }> {
+  const script = new Script();
+  const before = await place.next({ blocks: [script.executor] });
+  const { runId } = await before.start({ workflow: workflow([work('A')], ['Start -> A']) });
+  await script.called('A');
+  return { before, runId };
+}
+
+/** The next engine, which takes up nothing. */
+async function idle(place: Succession): Promise<{ second: Script; after: Engine }> {
+  const second = new Script();
+  return { second, after: await place.next({ blocks: [second.executor], takeUp: false }) };
 }

@@ -1,0 +1,19 @@
+import { randomUUID } from 'node:crypto';
+import { openPostgres } from '@heddle/engine/stores';
+import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
+import { onTestFinished } from 'vitest';
+import { asSuperuser, postgresServer } from '../support/postgres.ts';
+
+/** Stores in a schema of their own, unless one is named; closed when the test has finished. */
+export async function openAt(options: PostgresOptions): Promise<SharedStores> {
+  const stores = await openPostgres({ schema: `s ${randomUUID()}`, ...options });
+  onTestFinished(() => stores.close());
+  return stores;
+}
+
+/** What `query` gives in the database at `url`, to its superuser. */
+export async function rowsAt(url: string, query: string): Promise<unknown[]> {
+  const { pathname } = new URL(url);
+  const server = await postgresServer();
+  return asSuperuser({ ...server, url: () => server.url(pathname.slice(1)) }, query);
+}
