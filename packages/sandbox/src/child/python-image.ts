@@ -4,6 +4,7 @@ import type { PythonModuleFailure, PythonOrder, PythonReport } from '../images/p
 import preimportSource from '../images/python/build/preimport.py';
 import { join } from 'node:path';
 import { SITE } from '../guest/python/site.ts';
+import { FILES_FD } from '../isolation/program.ts';
 import { Interpreter } from './python-realms.ts';
 import type { IsolatedVm } from './realms.ts';
 
@@ -26,8 +27,8 @@ function call(interpreter: Interpreter, source: string, argument: unknown, budge
   return interpreter.evaluate(code, budgetMs);
 }
 
-function within<T>(order: PythonOrder, snapshot: string | null, use: (interpreter: Interpreter) => T): T {
-  const interpreter = new Interpreter(vm, { folder, snapshot, site: order.site });
+function within<T>(snapshot: string | number | null, use: (interpreter: Interpreter) => T): T {
+  const interpreter = new Interpreter(vm, { folder, snapshot, site: FILES_FD });
   try {
     return use(interpreter);
   } finally {
@@ -38,8 +39,8 @@ function within<T>(order: PythonOrder, snapshot: string | null, use: (interprete
 /** Interpreters without packages begin with this memory. */
 const PLAIN = join(folder, 'memory.snap');
 
-function compile(order: Extract<PythonOrder, { t: 'compile' }>): PythonReport {
-  return within(order, PLAIN, (interpreter) => {
+function compile(): PythonReport {
+  return within(PLAIN, (interpreter) => {
     const target = '/tmp/compiled.zip';
     const uncompiled = JSON.parse(call(interpreter, compileSource, [SITE, target], COMPILE_MS)) as string[];
     return { t: 'compiled', archive: interpreter.readFile(target), uncompiled };
@@ -47,7 +48,7 @@ function compile(order: Extract<PythonOrder, { t: 'compile' }>): PythonReport {
 }
 
 function load(order: Extract<PythonOrder, { t: 'load' }>): PythonReport {
-  return within(order, order.snapshot ?? PLAIN, (interpreter) => {
+  return within(order.fromSnapshot ? FILES_FD + 1 : PLAIN, (interpreter) => {
     const text = call(interpreter, loadSource, order.modules, order.cpuMs);
     const loaded = JSON.parse(text) as { order: string[]; failed: PythonModuleFailure[] };
     return { t: 'loaded', ...loaded };
@@ -57,7 +58,7 @@ function load(order: Extract<PythonOrder, { t: 'load' }>): PythonReport {
 function snapshot(order: Extract<PythonOrder, { t: 'snapshot' }>): PythonReport {
   let modules = order.modules;
   for (let pass = 0; pass < MOST_PASSES; pass++) {
-    const made = within(order, null, (interpreter) => {
+    const made = within(null, (interpreter) => {
       const text = call(interpreter, preimportSource, modules, order.cpuMs);
       const { imported, refused } = JSON.parse(text) as { imported: string[]; refused: number };
       modules = imported;
@@ -71,7 +72,7 @@ function snapshot(order: Extract<PythonOrder, { t: 'snapshot' }>): PythonReport 
 
 function work(order: PythonOrder): PythonReport {
   try {
-    if (order.t === 'compile') return compile(order);
+    if (order.t === 'compile') return compile();
     return order.t === 'load' ? load(order) : snapshot(order);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { fstatSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Isolate, Reference } from 'isolated-vm';
 import { random, readMessage } from './bridge.ts';
@@ -13,10 +13,10 @@ const BOOT_MS = 30_000;
 /** Where an interpreter begins: files of the package, and the memory of one that has already started. */
 export interface Origin {
   readonly folder: string;
-  /** The file of the memory; null: none, one is to be made. */
-  readonly snapshot: string | null;
+  /** The file of the memory, by path or descriptor; null: none, one is to be made. */
+  readonly snapshot: string | number | null;
   /** The file of an image's packages. */
-  readonly site: string | null;
+  readonly site: number | null;
 }
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => unknown>;
@@ -105,8 +105,8 @@ export class Interpreter implements Realm {
   }
 
   /** A file's bytes, given into the isolate and not copied there. */
-  #transfer(path: string): unknown {
-    const bytes = readFileSync(path);
+  #transfer(file: string | number): unknown {
+    const bytes = typeof file === 'string' ? readFileSync(file) : readDescriptor(file);
     const copy = new this.#vm.ExternalCopy(bytes.buffer as ArrayBuffer, { transferOut: true });
     return copy.copyInto({ transferIn: true, release: true });
   }
@@ -124,6 +124,17 @@ export class Interpreter implements Realm {
     this.post = () => undefined;
     if (answer !== '') throw new Error(`The Python interpreter does not start: ${answer.slice(0, 1_000)}`);
   }
+}
+
+/** All of an open file, from its beginning, however often. */
+function readDescriptor(descriptor: number): Buffer {
+  const bytes = Buffer.allocUnsafeSlow(fstatSync(descriptor).size);
+  for (let at = 0; at < bytes.length;) {
+    const count = readSync(descriptor, bytes, at, bytes.length - at, at);
+    if (count === 0) throw new Error('A file of the image became shorter.');
+    at += count;
+  }
+  return bytes;
 }
 
 /** The interpreters of one process: one at a time, since each takes a hundred megabytes. */

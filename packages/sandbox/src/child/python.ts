@@ -1,17 +1,17 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { FILES_FD } from '../isolation/program.ts';
 import { Interpreter, Interpreters, type Origin } from './python-realms.ts';
 import type { IsolatedVm } from './realms.ts';
 import { serve } from './serve.ts';
 
 declare const require: (file: string) => { ivm: IsolatedVm };
 
-/** The addon, the folder of the interpreter's files, and a task: `snapshot FILE` writes one; `image SITE [SNAPSHOT]` serves one. */
-const [addon, folder, task, file, memory] = process.argv.slice(2) as [
-  string,
-  string,
-  ...(string | undefined)[],
-];
+/**
+ * The addon, the folder of the interpreter's files, and a task: `snapshot FILE` writes one, `site` serves an image whose packages
+ * are the first of the open files, `memory` one whose memory is the second.
+ */
+const [addon, folder, task, file] = process.argv.slice(2) as [string, string, ...(string | undefined)[]];
 
 const vm = require(addon).ivm;
 const make = (origin: Origin): Interpreter => new Interpreter(vm, origin);
@@ -21,7 +21,8 @@ if (task === 'snapshot') {
   writeFileSync(String(file), interpreter.makeSnapshot());
   interpreter.dispose();
 } else {
-  const origin = { folder, snapshot: memory ?? join(folder, 'memory.snap'), site: file ?? null };
+  const snapshot = task === 'memory' ? FILES_FD + 1 : join(folder, 'memory.snap');
+  const origin = { folder, snapshot, site: task === undefined ? null : FILES_FD };
   serve(
     () => {
       const interpreters = new Interpreters(() => make(origin));

@@ -1,19 +1,17 @@
-/** Supervisor → the process that works on an image. Files are named by paths that the process may read. */
+/** Supervisor → the process that works on an image, whose packages are the first of its open files. */
 export type PythonOrder =
   /** Compile the sources in this archive. */
-  | { readonly t: 'compile'; readonly site: string }
-  /** Load modules as a run does. */
+  | { readonly t: 'compile' }
+  /** Load modules as a run does, from the snapshot that is the second open file, if there is one. */
   | {
       readonly t: 'load';
-      readonly site: string;
-      readonly snapshot: string | null;
+      readonly fromSnapshot: boolean;
       readonly modules: readonly string[];
       readonly cpuMs: number;
     }
   /** Make a snapshot in which these modules are imported, as far as that goes. */
   | {
       readonly t: 'snapshot';
-      readonly site: string;
       readonly modules: readonly string[];
       readonly cpuMs: number;
     };
