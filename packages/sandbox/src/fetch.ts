@@ -8,16 +8,28 @@ import type { HostAnswer, HostCall } from './protocol.ts';
 /** Room for a URL and headers of the sizes that the egress client takes, as JSON with escapes. */
 const MAX_HEAD_CHARS = 512 * 1024;
 
+/** As long as a request can be of use to a job. */
+const LONGEST_MS = 3_600_000;
+
 type Send = (request: EgressRequest, context: FetchContext) => Promise<EgressResponse>;
 
 const isPair = (value: unknown): value is [string, string] =>
   Array.isArray(value) && value.length === 2 && typeof value[0] === 'string' && typeof value[1] === 'string';
 
+/** A guest's request, and how long it waits for the answer. */
+interface GuestRequest {
+  readonly request: EgressRequest;
+  readonly timeoutMs: number | null;
+}
+
+const readTimeout = (ms: unknown): number | null =>
+  typeof ms === 'number' && ms >= 0 ? Math.min(Math.ceil(ms), LONGEST_MS) : null;
+
 /** The request in a guest's call, or null where the call has not the shape of one. */
-function readRequest({ op, head, body }: HostCall): EgressRequest | null {
+function readRequest({ op, head, body }: HostCall): GuestRequest | null {
   const fields = op === 'fetch' ? readObject(head) : null;
   if (fields === null) return null;
-  const { url, method, headers, redirect } = fields;
+  const { url, method, headers, redirect, timeoutMs } = fields;
   if (
     typeof url !== 'string' ||
     typeof method !== 'string' ||
@@ -25,13 +37,8 @@ function readRequest({ op, head, body }: HostCall): EgressRequest | null {
     !headers.every(isPair)
   )
     return null;
-  return {
-    url,
-    method,
-    headers,
-    body,
-    redirect: redirect === 'manual' || redirect === 'error' ? redirect : 'follow',
-  };
+  const follow = redirect === 'manual' || redirect === 'error' ? redirect : 'follow';
+  return { request: { url, method, headers, body, redirect: follow }, timeoutMs: readTimeout(timeoutMs) };
 }
 
 function refuse(code: string, message: string): HostAnswer {
@@ -46,9 +53,11 @@ export async function answerCall(job: Job, call: HostCall, send: Send): Promise<
       'EGRESS_DENIED',
       `The request has more than ${MAX_HEAD_CHARS} characters besides its body.`,
     );
-  const request = readRequest(call);
-  if (request === null) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
-  const { signal } = job.stopped;
+  const asked = readRequest(call);
+  if (asked === null) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
+  const { request, timeoutMs } = asked;
+  const late = timeoutMs === null ? null : AbortSignal.timeout(timeoutMs);
+  const signal = late === null ? job.stopped.signal : AbortSignal.any([job.stopped.signal, late]);
   try {
     const { status, statusText, url, redirected, headers, body } = await send(
       { ...request, signal },
@@ -56,6 +65,7 @@ export async function answerCall(job: Job, call: HostCall, send: Send): Promise<
     );
     return { ok: true, head: JSON.stringify({ status, statusText, url, redirected, headers }), body };
   } catch (error) {
+    if (late?.aborted === true) return refuse('TIMEOUT', `The request had no answer within ${timeoutMs} ms.`);
     const message = error instanceof Error ? error.message : 'The request failed.';
     return refuse(isEgressError(error) ? error.code : 'FETCH_FAILED', message.slice(0, 1_000));
   }

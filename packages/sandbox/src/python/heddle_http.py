@@ -43,22 +43,42 @@ def _response(method, fields, body):
     return "\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + body
 
 
+def _is_whole(text):
+    """Whether all of a request is written."""
+    start, end, body = text.partition(b"\r\n\r\n")
+    sent = start.lower()
+    if not end:
+        return False
+    if b"\r\ntransfer-encoding: chunked" in sent:
+        return body.endswith(b"0\r\n\r\n")
+    _, _, length = sent.partition(b"\r\ncontent-length:")
+    return len(body) >= int(length.split(b"\r\n")[0] or 0)
+
+
 class _Exchange:
-    """Takes the place of a socket: what is written is sent once an answer is wanted."""
+    """Takes the place of a socket: a request is sent as soon as all of it is written."""
 
     def __init__(self, scheme, host):
         self.scheme = scheme
         self.host = host
         self.written = bytearray()
+        self.answer = b""
 
     def sendall(self, data):
         self.written += data
+        if _is_whole(self.written):
+            self.send()
 
-    def makefile(self, mode="rb", *rest, **options):
+    def send(self):
         head, body = _request(self.scheme, self.host, bytes(self.written))
         self.written.clear()
         fields, answer = heddle_sync.ask("fetch", head, body)
-        return io.BytesIO(_response(head["method"], fields, answer))
+        self.answer = _response(head["method"], fields, answer)
+
+    def makefile(self, mode="rb", *rest, **options):
+        if self.written:
+            self.send()
+        return io.BytesIO(self.answer)
 
     def settimeout(self, seconds):
         pass

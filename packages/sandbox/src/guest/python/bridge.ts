@@ -6,7 +6,7 @@ export interface Bridge {
   /** Writes a line of output; false once no more is taken. */
   print(line: string): boolean;
   /** Asks the host and waits: `+` or `-`, the head's length, a colon, head and body. */
-  ask(op: string, head: string, body: string | null): string;
+  ask(op: string, head: string, body: string | null | undefined): string;
   sleep(ms: number): void;
   succeed(json: string): void;
   fail(json: string): void;
@@ -24,7 +24,7 @@ function request(message: string): string {
 export const bridge: Bridge = {
   print: (line) => send('L' + line) !== 0,
   ask: (op, head, body) =>
-    request('S' + op + ':' + (body === null ? '-' : '+') + head.length + ':' + head + (body ?? '')),
+    request('S' + op + ':' + (body == null ? '-' : '+') + head.length + ':' + head + (body ?? '')),
   sleep: (ms) => void request('Z' + Math.ceil(ms * 1_000) / 1_000),
   succeed: (json) => void send('D' + json),
   fail: (json) => void send('E' + json),

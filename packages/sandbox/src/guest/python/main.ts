@@ -7,6 +7,7 @@ import { fire, installTimers, onMicrotaskError } from '../timers.ts';
 import { installWebGlobals } from '../web/install.ts';
 import { installHops, resetHops } from './hops.ts';
 import { evaluate, makeSnapshot, readFile, start, type Runtime } from './interpreter.ts';
+import { installRequest } from './request.ts';
 import { installShell, type Files } from './shell.ts';
 import { installXhr } from './xhr.ts';
 
@@ -83,4 +84,5 @@ installTimers();
 installHops();
 installWebGlobals();
 installXhr();
+installRequest();
 define(globalThis, '__heddle', connectTo);

@@ -1,0 +1,232 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { createSandbox, type FunctionJob, type FunctionOutcome, type Sandbox } from './index.ts';
+
+const open: Sandbox[] = [];
+afterAll(() => Promise.all(open.map((sandbox) => sandbox.close())));
+
+function sandboxOf(options: Parameters<typeof createSandbox>[0] = {}): Sandbox {
+  const sandbox = createSandbox({ python: { maxProcesses: 1 }, ...options });
+  open.push(sandbox);
+  return sandbox;
+}
+
+const shared = sandboxOf();
+const run = (code: string, more: Partial<FunctionJob> = {}, sandbox = shared): Promise<FunctionOutcome> =>
+  sandbox.run({ runId: 'limits', language: 'python', code, ...more });
+
+async function value(code: string, more: Partial<FunctionJob> = {}, sandbox = shared): Promise<unknown> {
+  const outcome = await run(code, more, sandbox);
+  if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.name}: ${outcome.error.message}`);
+  return JSON.parse(outcome.json);
+}
+
+describe('limits of Python', () => {
+  it.each([
+    ['a loop', 'while True: pass'],
+    [
+      'a loop that catches everything',
+      'while True:\n  try:\n    while True: pass\n  except BaseException: pass',
+    ],
+    ['a loop inside the interpreter', 'import itertools\nsum(itertools.repeat(1))'],
+    ['a search that goes back for ever', 'import re\nre.match("(a+)+$", "a" * 40 + "b")'],
+    [
+      'a value that takes for ever to write',
+      'class A:\n  def model_dump(self):\n    while True: pass\nreturn A()',
+    ],
+    ['turns of the event loop', 'import asyncio\nwhile True: await asyncio.sleep(0)'],
+    ['big numbers', 'x = 7 ** 10_000_000\nreturn len(str(x))'],
+  ])('end %s with TIMEOUT_CPU', async (_what, code) => {
+    expect(await run(code, { limits: { cpuMs: 300 } })).toMatchObject({
+      ok: false,
+      error: { code: 'TIMEOUT_CPU', retryable: false },
+    });
+    expect(await value('return 1')).toBe(1);
+  });
+
+  it.each([
+    ['sleeping', 'import time\ntime.sleep(60)'],
+    [
+      'sleeping again and again',
+      'import time\nwhile True:\n  try: time.sleep(0.01)\n  except BaseException: pass',
+    ],
+    ['awaiting', 'import asyncio\nawait asyncio.sleep(60)'],
+    ['awaiting what never comes', 'import asyncio\nawait asyncio.Future()'],
+  ])('end %s with TIMEOUT_WALL', async (_what, code) => {
+    expect(await run(code, { limits: { wallMs: 200 } })).toMatchObject({
+      ok: false,
+      error: { code: 'TIMEOUT_WALL' },
+    });
+    expect(await value('return 1')).toBe(1);
+  });
+
+  it('do not count sleep as processor time', async () => {
+    const outcome = await run('import time\ntime.sleep(0.3)\nreturn 1', { limits: { cpuMs: 250 } });
+    expect(outcome).toMatchObject({ ok: true });
+    expect(outcome.wallMs).toBeGreaterThanOrEqual(300);
+  });
+
+  it('stand for results, inputs and calls', async () => {
+    expect(await run('return "x" * 100', { limits: { resultChars: 50 } })).toMatchObject({
+      error: { code: 'RESULT_TOO_LARGE' },
+    });
+    expect(await run('return 1', { values: { v: '"xxxxx"' }, limits: { inputChars: 3 } })).toMatchObject({
+      error: { code: 'INPUT_TOO_LARGE' },
+    });
+    expect(
+      await run(
+        'import requests\nwhile True:\n  try: requests.get("http://10.0.0.1/")\n  except Exception: pass',
+        {
+          limits: { hostCalls: 2 },
+        },
+      ),
+    ).toMatchObject({ error: { code: 'BRIDGE_LIMIT' } });
+  });
+
+  it.each([
+    ['abort', 'import ctypes\nctypes.pythonapi.abort()'],
+    ['wild memory', 'import ctypes\nctypes.string_at(0x7fffffff, 10)'],
+    ['exit', 'import os\nos._exit(0)'],
+  ])('a crash of the interpreter (%s) fails its job, and the next has another', async (_what, code) => {
+    expect(await run(code)).toMatchObject({ ok: false });
+    expect(await value('return 1')).toBe(1);
+  });
+});
+
+describe('a job that is cancelled', () => {
+  it.each([
+    ['in a loop', 'while True: pass'],
+    ['asleep', 'import time\ntime.sleep(60)'],
+    ['awaiting', 'import asyncio\nawait asyncio.sleep(60)'],
+  ])('ends at once %s', async (_what, code) => {
+    const sandbox = sandboxOf();
+    await value('return 1', {}, sandbox);
+    const controller = new AbortController();
+    const outcome = run(code, { signal: controller.signal }, sandbox);
+    setTimeout(() => controller.abort(), 50);
+    expect(await outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
+    expect(await value('return 1', {}, sandbox)).toBe(1);
+  });
+});
+
+const CHANCE = `
+import random, secrets, uuid, tempfile
+return [random.random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(4).hex(), random.SystemRandom().random()]`;
+
+describe('interpreters', () => {
+  it('begin from one memory with chance of their own', async () => {
+    const sandbox = sandboxOf({ share: 'isolate' });
+    const drawn = [await value(CHANCE, {}, sandbox), await value(CHANCE, {}, sandbox)] as string[][];
+    for (const [at, first] of drawn[0]!.entries()) expect(drawn[1]![at]).not.toBe(first);
+  });
+
+  it('belong to one run: what a block leaves is not there for another run', async () => {
+    const leave =
+      'import sys, json\njson.left = 1\nsys.left = 1\nopen("/tmp/left", "w").write("x")\nreturn 1';
+    const look =
+      'import sys, json\nreturn [hasattr(json, "left"), hasattr(sys, "left"), os.path.exists("/tmp/left")]';
+    await value(leave, { runId: 'one' });
+    expect(await value(look, { runId: 'two' })).toEqual([false, false, false]);
+  });
+
+  it('of a run serve its blocks with fresh names, files, streams, environment and built-ins', async () => {
+    await value(
+      `import sys, builtins, logging
+left = 1
+builtins.len = lambda x: 7
+os.environ["LEFT"] = "1"
+os.chdir("/")
+open("/home/user/left", "w").write("x")
+os.makedirs("/tmp/a/b")
+sys.stdout = None
+logging.basicConfig(level=logging.DEBUG)
+sys.path.insert(0, "/nowhere")
+return 1`,
+      { runId: 'three' },
+    );
+    expect(
+      await value(
+        `import sys, logging
+return ["left" in globals(), len([]), os.environ.get("LEFT"), os.getcwd(), os.listdir(), os.listdir("/tmp"),
+        sys.stdout is None, logging.root.level, sys.path[0], sys.modules["__main__"].__dict__ is globals()]`,
+        { runId: 'three' },
+      ),
+    ).toEqual([
+      false,
+      0,
+      null,
+      '/home/user',
+      [],
+      [],
+      false,
+      30,
+      expect.not.stringContaining('nowhere'),
+      true,
+    ]);
+  });
+
+  it('in which a block left work are not used again', async () => {
+    const left = `
+import asyncio
+async def later():
+    await asyncio.sleep(0.01)
+    print("from an earlier block")
+asyncio.ensure_future(later())
+return 1`;
+    expect(await value(left, { runId: 'four' })).toBe(1);
+    const after = await run('import asyncio\nawait asyncio.sleep(0.05)\nreturn 2', { runId: 'four' });
+    expect(after).toMatchObject({ ok: true, json: '2', stdout: '' });
+  });
+
+  it('are kept from the host: no Node, no files, no environment, no processes', async () => {
+    const code = `
+import js, subprocess
+def fails(action):
+    try: action(); return False
+    except BaseException: return True
+return [hasattr(js, "process"), hasattr(js, "require"), hasattr(js, "read"), os.path.exists("/etc/passwd"),
+        os.system("id") == 0, fails(lambda: subprocess.run(["id"])), fails(os.fork), "PATH" in os.environ,
+        str(js.eval("typeof process + typeof require + typeof SharedArrayBuffer"))]`;
+    const [process, require, read, passwd, system, run_, fork, path, types] = (await value(
+      code,
+    )) as unknown[];
+    expect([process, require, read, passwd, system, run_, fork]).toEqual([
+      ...[false, false, false, false, false, true, true],
+    ]);
+    expect(path).toBeTypeOf('boolean');
+    expect(types).toBe('undefinedundefinedundefined');
+  });
+});
+
+describe('the pool of Python', () => {
+  it('has a process ready once it is told to warm up', async () => {
+    const sandbox = sandboxOf();
+    sandbox.warm('python');
+    await expect.poll(() => sandbox.stats().languages.python.processes).toBe(1);
+    expect(sandbox.stats().languages.javascript.processes).toBe(0);
+    expect(await value('return 1', {}, sandbox)).toBe(1);
+    expect(sandbox.stats().languages.python.processes).toBe(1);
+  });
+
+  it('serves tenants in processes of their own, in turn', async () => {
+    const sandbox = sandboxOf();
+    const order: string[] = [];
+    const send = (tenant: string, runId: string): Promise<void> =>
+      run('return 1', { tenant, runId }, sandbox).then((outcome) => {
+        if (outcome.ok) order.push(tenant);
+      });
+    await Promise.all([send('a', 'a1'), send('a', 'a2'), send('b', 'b1')]);
+    expect(order.toSorted()).toEqual(['a', 'a', 'b']);
+    expect(sandbox.stats().languages.python.processes).toBe(1);
+  });
+
+  it('refuses a tenant that has too many jobs waiting, and no other', async () => {
+    const sandbox = sandboxOf({ maxQueuedPerTenant: 1 });
+    const sleeping = 'import time\ntime.sleep(0.2)\nreturn 1';
+    await value('return 1', {}, sandbox);
+    const outcomes = [1, 2, 3, 4].map((n) => run(sleeping, { runId: `r${n}` }, sandbox));
+    const other = run('return 2', { tenant: 'other' }, sandbox);
+    const codes = (await Promise.all(outcomes)).map((outcome) => (outcome.ok ? 'OK' : outcome.error.code));
+    expect(codes.filter((code) => code === 'SANDBOX_BUSY')).toHaveLength(2);
+    expect(await other).toMatchObject({ ok: true });
+  });
+});
