@@ -4,6 +4,7 @@ import { SandboxError } from '../error.ts';
 import { confine, type Confinement } from '../isolation/confine.ts';
 import type { Program } from '../isolation/program.ts';
 import { spawnConfined } from '../isolation/spawn.ts';
+import { guardChannel } from './channel.ts';
 
 export type { Program };
 
@@ -28,6 +29,7 @@ export function launch(options: LaunchOptions, program: Program): ChildProcess {
   }
   const built = { ...program, file: realpathSync(program.file) };
   const child = spawnConfined(confine(options.confinement(), options.execPath, built));
+  guardChannel(child);
   // An idle pool does not keep its host alive; jobs hold the channel.
   child.unref();
   child.channel?.unref();

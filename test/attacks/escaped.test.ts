@@ -1,0 +1,141 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createSandbox, type FunctionOutcome } from '@heddle/sandbox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { MOST_LAG_MS, watchLag, type LagMonitor } from './lag.ts';
+import { watchPrototypes } from './prototypes.ts';
+
+/**
+ * What the program of a sandbox process could do if a guest had taken it over: it says that it is ready, and answers each
+ * job with the statement that stands for its mode. `raw` writes bytes to the channel, past Node.
+ */
+const PROGRAM = `
+  const { writeSync } = require('node:fs');
+  const raw = (bytes) => { for (let at = 0; at < bytes.length; ) try { at += writeSync(3, bytes, at) } catch (e) { if (e.code !== 'EAGAIN') throw e } };
+  const framed = (bytes, length = bytes.length) => { const head = Buffer.alloc(4); head.writeUInt32BE(length); raw(Buffer.concat([head, bytes])) };
+  const send = (message) => process.send(message);
+  const done = (job, more) => ({ t: 'done', id: job.id, code: 'OK', text: '1', stdout: '', cpuMs: 1, wallMs: 1, late: false, next: 0, rssMiB: 1, ...more });
+  process.on('message', (order) => {
+    if (order.t === 'boot') send({ t: 'ready', snapshot: null });
+    if (order.t !== 'run') return;
+    const job = order;
+    STATEMENT
+  });
+  process.on('disconnect', () => process.exit());`;
+
+/** Statement of the program → code of the job's outcome, or what its JSON is. */
+const ATTACKS: readonly (readonly [title: string, statement: string, ends: string | RegExp])[] = [
+  ['an honest answer, so that this test can see one', 'send(done(job))', '1'],
+  ['bytes that are no message', 'framed(Buffer.alloc(99, 0x41))', 'SANDBOX_PROTOCOL'],
+  ['an empty message', 'framed(Buffer.alloc(0))', 'SANDBOX_PROTOCOL'],
+  ['a message that is longer than memory', 'framed(Buffer.alloc(9), 0xfffffff0)', 'SANDBOX_PROTOCOL'],
+  [
+    'a message that is too deep to be read',
+    'framed(Buffer.concat([Buffer.from([0xff, 0x0f]), Buffer.alloc(4e6, Buffer.from([0x41, 1]))]))',
+    'SANDBOX_PROTOCOL',
+  ],
+  ['half a message, and the end', 'framed(Buffer.from([0xff, 0x0f]), 99); process.exit()', 'SANDBOX_CRASHED'],
+  [
+    'messages of Node’s own kind',
+    'send({ cmd: "NODE_HANDLE_ACK" }); send({ cmd: "NODE_HANDLE", type: "constructor", msg: 1 }); send({ cmd: "NODE_HANDLE_NACK" }); send(done(job))',
+    '1',
+  ],
+  ['text in the place of an object', 'send("done")', 'SANDBOX_PROTOCOL'],
+  ['an object without a kind', 'send({ id: job.id })', 'SANDBOX_PROTOCOL'],
+  ['a kind that every object has', 'send({ t: "constructor" })', 'SANDBOX_PROTOCOL'],
+  ['a kind that is inherited', 'send({ t: "__proto__" })', 'SANDBOX_PROTOCOL'],
+  ['that it is ready, again', 'send({ t: "ready", snapshot: null })', 'SANDBOX_PROTOCOL'],
+  ['a code of its own', 'send(done(job, { code: "EVIL" }))', 'SANDBOX_PROTOCOL'],
+  ['times that are no numbers', 'send(done(job, { cpuMs: NaN, wallMs: Infinity }))', 'SANDBOX_PROTOCOL'],
+  ['a result that is no JSON', 'send(done(job, { text: "{" }))', 'SANDBOX_PROTOCOL'],
+  ['a result that is too long', 'send(done(job, { text: "1".repeat(5e6) }))', 'SANDBOX_PROTOCOL'],
+  ['console output that is too long', 'send(done(job, { stdout: "x".repeat(5e6) }))', 'SANDBOX_PROTOCOL'],
+  [
+    'a result that would change prototypes',
+    'send(done(job, { text: \'{"__proto__":{"polluted":1}}\' }))',
+    /__proto__/,
+  ],
+  ['an error that is none', 'send(done(job, { code: "GUEST_ERROR", text: "[]" }))', 'SANDBOX_PROTOCOL'],
+  [
+    'an error with a prototype',
+    'send(done(job, { code: "GUEST_ERROR", text: \'{"__proto__":{"phase":"run"},"phase":"constructor"}\' }))',
+    'SANDBOX_PROTOCOL',
+  ],
+  [
+    'a stack without end',
+    'send(done(job, { code: "GUEST_ERROR", text: JSON.stringify({ phase: "run", index: -1, name: "E", message: "m", stack: " at ".repeat(3e4) }) }))',
+    'USER_ERROR',
+  ],
+  [
+    'the end of jobs that it does not have',
+    'for (let id = -5; id < 1e3; id++) if (id !== job.id) send({ ...done(job), id }); send(done(job))',
+    '1',
+  ],
+  [
+    'calls that it may not make',
+    'for (let call = 0; call < 1e3; call++) send({ t: "call", id: job.id, call, op: "exec", head: "{}", body: null })',
+    'SANDBOX_PROTOCOL',
+  ],
+  [
+    'a call of something else',
+    'send({ t: "call", id: job.id, call: 1, op: "__proto__", head: "null", body: null }); process.on("message", (m) => m.t === "answer" && send(done(job, { text: JSON.stringify(m.ok) })))',
+    'false',
+  ],
+  ['nothing, for ever', '', 'TIMEOUT_WALL'],
+  ['its own end', 'process.exit(3)', 'SANDBOX_CRASHED'],
+  ['a fault', 'process.abort()', /^(?:SANDBOX_CRASHED|OUT_OF_MEMORY)$/],
+  [
+    'errors without end',
+    'for (let i = 0; i < 2000; i++) process.stderr.write("x".repeat(1e4)); send(done(job))',
+    '1',
+  ],
+];
+
+describe.runIf(process.platform === 'linux')('a process that its guest took over', () => {
+  let folder = '';
+  let lag: LagMonitor;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'heddle-escaped-'));
+    lag = watchLag();
+  });
+  afterAll(async () => {
+    await lag.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** A stand-in for Node that runs the program and not the sandbox's. */
+  function impostor(statement: string, index: number): string {
+    const program = join(folder, `${index}.cjs`);
+    const path = join(folder, `node-${index}`);
+    writeFileSync(
+      program,
+      PROGRAM.replace('STATEMENT', () => statement),
+    );
+    writeFileSync(path, `#!/bin/sh\nexec ${process.execPath} ${program}\n`);
+    chmodSync(path, 0o755);
+    return path;
+  }
+
+  it.each(ATTACKS.map(([title, statement, ends], index) => ({ title, statement, ends, index })))(
+    'does no harm by sending $title',
+    async ({ statement, ends, index }) => {
+      const prototypes = watchPrototypes();
+      const sandbox = createSandbox({
+        maxProcesses: 1,
+        execPath: impostor(statement, index),
+        isolation: { level: 'basic', minimum: 'basic' },
+        limits: { cpuMs: 300, wallMs: ends === 'TIMEOUT_WALL' ? 300 : 20_000, killGraceMs: 200 },
+        fetch: () => Promise.reject(new Error('no call of these is a fetch')),
+      });
+      await lag.reset();
+      const outcome: FunctionOutcome = await sandbox.run({ runId: 'r', code: 'return 0' });
+      await sandbox.close();
+      expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(
+        typeof ends === 'string' ? new RegExp(`^${ends}$`) : ends,
+      );
+      expect(await lag.lagMs()).toBeLessThan(MOST_LAG_MS);
+      expect(prototypes.changes()).toEqual([]);
+    },
+  );
+});
