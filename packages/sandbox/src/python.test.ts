@@ -257,6 +257,16 @@ describe('errors of Python', () => {
     });
   });
 
+  it('say which module is missing', async () => {
+    expect(await failing('import os.path\nimport numpy')).toMatchObject({
+      code: 'MODULE_NOT_IN_IMAGE',
+      name: 'ModuleNotFoundError',
+      message: "No module named 'numpy'",
+      line: 2,
+    });
+    expect(await value('try: import numpy\nexcept ImportError: return "without"')).toBe('without');
+  });
+
   it('of an end by exit name the code', async () => {
     expect(await failing('import sys\nsys.exit(3)')).toMatchObject({
       code: 'USER_ERROR',

@@ -11,6 +11,9 @@ const CODES: Partial<Record<SandboxErrorCode, string>> = {
 /** The sandbox's own words, that is, no error of the user's code. */
 const HOST_NAME = 'SandboxError';
 
+/** The code asks for a module that is not there. */
+const MODULES: ReadonlySet<SandboxErrorCode> = new Set(['MODULE_NOT_IN_IMAGE', 'BUILTIN_NOT_AVAILABLE']);
+
 const IMPORTS: readonly RegExp[] = [
   /^Cannot use import statement/,
   /^require is not defined$/,
@@ -59,6 +62,7 @@ function detailsOf(error: SandboxFailure, stdout: string): JsonObject {
 }
 
 function isImport(error: SandboxFailure): boolean {
+  if (MODULES.has(error.code)) return true;
   const byEngine = ['SyntaxError', 'ReferenceError', 'TypeError', 'Error'].includes(error.name);
   return byEngine && error.name !== HOST_NAME && IMPORTS.some((pattern) => pattern.test(error.message));
 }

@@ -9,7 +9,7 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 /** The longest a sandbox takes. */
 const MOST_MS = 3_600_000;
 
-/** Runs a function block's JavaScript: output `{result, stdout}`. */
+/** Runs a function block's JavaScript or Python: output `{result, stdout}`. */
 export const functionExecutor: EngineExecutor = {
   types: ['function'],
   class: 'compute',
@@ -24,6 +24,7 @@ async function runFunction(context: EngineContext): Promise<BlockResult> {
   const outcome = await sandbox.run({
     runId: context.runId,
     ...(run.tenant === undefined ? {} : { tenant: run.tenant }),
+    language: code.language,
     code: bound.code,
     values: bound.values,
     globals: globalsOf(context, code.authored),
@@ -34,23 +35,27 @@ async function runFunction(context: EngineContext): Promise<BlockResult> {
   return { output: { result: parseJson(outcome.json) ?? null, stdout: outcome.stdout } };
 }
 
-function codeOf({ block }: EngineContext): CodeTemplate {
+interface Runnable extends CodeTemplate {
+  readonly language: 'javascript' | 'python';
+}
+
+function codeOf({ block }: EngineContext): Runnable {
   const { code } = block;
   if (code === undefined || code.authored.trim() === '') {
     throw new BlockError('BLOCK_CONFIG_INVALID', 'The function block has no code.', { retryable: false });
   }
-  if (code.language !== 'javascript') {
-    throw new BlockError(
-      'LANGUAGE_UNSUPPORTED',
-      `This engine does not run ${code.language} yet: write the function in JavaScript, or mock the block.`,
-      {
-        retryable: false,
-        details: { language: code.language },
-      },
-    );
-  }
-  return code;
+  if (isRunnable(code)) return code;
+  throw new BlockError(
+    'LANGUAGE_UNSUPPORTED',
+    `This engine does not run ${code.language} yet: write the function in JavaScript or Python, or mock the block.`,
+    {
+      retryable: false,
+      details: { language: code.language },
+    },
+  );
 }
+
+const isRunnable = (code: CodeTemplate): code is Runnable => code.language !== 'shell';
 
 /** The globals that the code mentions: copying the others in would cost time, and put secrets where nothing asks for them. */
 function globalsOf(context: EngineContext, authored: string): Record<string, string> {

@@ -27,6 +27,15 @@ export class CodeService {
     };
   }
 
+  /** Has a process of Python ready: it takes a while to start, and a run that has such a block will ask for it. */
+  warmPython(): void {
+    // What keeps it from starting is told to the first job.
+    this.start().then(
+      (sandbox) => sandbox.warm('python'),
+      () => undefined,
+    );
+  }
+
   /** The run has ended: its isolate can go. */
   release(runId: string): void {
     this.sandbox?.release(runId);

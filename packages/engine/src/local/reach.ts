@@ -12,7 +12,7 @@ import type {
 } from '../executors/services.ts';
 import { unknownType } from '../executors/unknown.ts';
 import { mockResult } from '../mocks/mock-result.ts';
-import { NO_MOCKS, parseMocks } from '../mocks/mocks.ts';
+import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
 import { after } from './answer.ts';
 import type { Job } from './job.ts';
 import type { PerformerParts } from './performer-parts.ts';
@@ -43,6 +43,7 @@ export function reachOf(
     depth: header.parent?.depth ?? 0,
     codeLimits: parts.codeLimits,
   };
+  if (usesPython(plan, mocks)) parts.code.warmPython();
   return {
     executorOf: (block, nth) => {
       const scripted = mocks.valuesFor(block);
@@ -54,6 +55,11 @@ export function reachOf(
     },
     services: (place, reader, job) => servicesOf({ parts, run, place, reader, job, facts }),
   };
+}
+
+/** Whether code in Python may run. */
+function usesPython({ blocks }: Plan, mocks: Mocks): boolean {
+  return Object.values(blocks).some((block) => block.code?.language === 'python' && !mocks.valuesFor(block));
 }
 
 function inline(block: BlockConfig, execute: EngineExecutor['execute']): EngineExecutor {

@@ -185,9 +185,14 @@ def _message(error):
     return text or (_MEMORY_HINT if isinstance(error, MemoryError) else "")
 
 
+def _phase(phase, error):
+    """Of a module that is nowhere the host says so in its own words."""
+    return "module" if phase == "run" and type(error) is ModuleNotFoundError and error.name else phase
+
+
 def _fail(phase, error):
     fields = {
-        "phase": phase,
+        "phase": _phase(phase, error),
         "index": 0,
         "name": type(error).__name__[:_NAME],
         "message": _message(error),
