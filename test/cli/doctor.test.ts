@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { bubblewrap } from '../support/bubblewrap.ts';
 import { heddle } from '../support/heddle.ts';
+import { ADD, folderWith, run } from './flow.ts';
 
 const isLinux = process.platform === 'linux';
 const path = isLinux ? bubblewrap() : undefined;
@@ -45,5 +46,18 @@ describe('heddle sandbox doctor', () => {
     const { exit, stderr } = await heddle(['sandbox', 'doctor', '--minimum', 'total']);
     expect(exit).toBe(2);
     expect(stderr).toContain('basic, standard, strict');
+  });
+});
+
+const INPUT = ['--input', '{"a": 1, "b": 2}'];
+
+describe('heddle run --isolation', () => {
+  it('runs a workflow where code is confined so far, and nothing elsewhere', async () => {
+    const { stdout } = await heddle(['sandbox', 'doctor', '--json']);
+    const { level } = (JSON.parse(stdout) as { data: { level: string } }).data;
+    expect((await run(folderWith(ADD), ...INPUT, '--isolation', level)).exit).toBe(0);
+    const { exit, stderr } = await run(folderWith(ADD), ...INPUT, '--isolation', 'strict');
+    if (level === 'strict') expect(exit).toBe(0);
+    else expect([exit, stderr]).toEqual([2, expect.stringContaining('strict is the minimum')]);
   });
 });

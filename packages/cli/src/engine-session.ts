@@ -1,4 +1,5 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
+import type { IsolationLevel } from '@heddle/sandbox';
 import type { Io } from './io.ts';
 import { isOnTemporal } from './place.ts';
 import type { PlaceOptions } from './place.ts';
@@ -9,18 +10,21 @@ export interface SessionOptions extends PlaceOptions {
   env: { [name: string]: string };
   /** Of the local runtime: go on with the open runs of the folder. */
   takeUp: boolean;
+  /** The level below which no code runs. */
+  isolation?: IsolationLevel;
 }
 
-/** Opens an engine on the data folder, or on Temporal, hands it to `use`, and closes it whatever happens. Throws DATA_LOCKED, RUNTIME_UNREACHABLE. */
+/** Opens an engine on the data folder, or on Temporal, hands it to `use`, and closes it whatever happens. Throws DATA_LOCKED, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
 export async function withEngine<T>(
   io: Io,
   options: SessionOptions,
   use: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const { data, env, takeUp } = options;
+  const { data, env, takeUp, isolation: minimum } = options;
+  const sandbox = minimum === undefined ? {} : { isolation: { minimum } };
   const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : { data, takeUp };
   const { createEngine } = await import('@heddle/engine');
-  const engine = await createEngine({ ...where, env, onError: reporter(io) });
+  const engine = await createEngine({ ...where, env, sandbox, onError: reporter(io) });
   try {
     return await use(engine);
   } finally {

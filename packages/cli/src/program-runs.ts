@@ -84,7 +84,7 @@ function declareResume(runs: Command, io: Io, done: Done): void {
     );
   withOptions(command.argument('<run>', 'a run'), [
     new Option('--point <id>', 'the pause to answer, when several are open'),
-    ...runOptions('input', 'env', 'data', 'json', 'select', ...ON_TEMPORAL, 'worker'),
+    ...runOptions('input', 'env', 'data', 'json', 'select', 'isolation', ...ON_TEMPORAL, 'worker'),
   ]).action(async (run: string, options) => {
     const { resumeRun } = await import('./commands/runs-resume.ts');
     done(await resumeRun(io, run, options));
@@ -100,7 +100,7 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
   withOptions(command, [
     new Option('--from <block>', 'name or id of the block to start at').makeOptionMandatory(),
     ...runOptions('input', 'env', 'mocks', 'workflows', 'data', 'compat', 'json', 'select', 'timeout'),
-    ...runOptions(...ON_TEMPORAL, 'worker'),
+    ...runOptions('isolation', ...ON_TEMPORAL, 'worker'),
   ]).action(async (run: string, file: string | undefined, options) => {
     const { rerun } = await import('./commands/runs-rerun.ts');
     done(await rerun(io, { run, file }, options));

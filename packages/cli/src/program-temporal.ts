@@ -22,7 +22,7 @@ function declareWorker(program: Command, io: Io, done: Done): void {
         'finish. A second signal ends it at once. All processes of a deployment name the same queue and the same records.',
     );
   for (const option of [
-    ...runOptions('server', 'data', 'postgres', 'env'),
+    ...runOptions('server', 'data', 'postgres', 'env', 'isolation'),
     new Option('--roles <list>', `what it takes on, with commas: ${ROLES.join(', ')}; else all`).argParser(
       roles,
     ),
@@ -55,7 +55,7 @@ function declareDev(program: Command, io: Io, done: Done): void {
     new Option('--port <number>', 'of the server').argParser(port).default(7233),
     namespace,
     queue,
-    ...runOptions('data', 'env'),
+    ...runOptions('data', 'env', 'isolation'),
     graceOption(),
     new Option('--json', 'say on stdout where things are as one line of JSON').default(false),
   ]) {

@@ -100,6 +100,7 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
     'json',
     'select',
     'timeout',
+    'isolation',
     'runtime',
     'server',
     'worker',

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { IsolationLevel } from '@heddle/sandbox';
 import type { PlaceOptions } from './place.ts';
 
 /** Options of the commands that start or go on with runs, as the actions get them. */
@@ -14,6 +15,7 @@ export interface RunOptions extends PlaceOptions {
   select: string[];
   /** Milliseconds. */
   timeout?: number;
+  isolation?: IsolationLevel;
 }
 
 const DEFINITIONS = {
@@ -47,6 +49,13 @@ const DEFINITIONS = {
   ],
   worker: () => [
     new Option('--no-worker', 'leave the work on Temporal to other processes: else this one helps'),
+  ],
+  isolation: () => [
+    new Option('--isolation <level>', 'run no code here that the system confines less').choices([
+      'basic',
+      'standard',
+      'strict',
+    ]),
   ],
   compat: () => [
     new Option('--compat', 'read unknown references and edges as older engines do, with warnings').default(

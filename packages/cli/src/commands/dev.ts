@@ -13,7 +13,7 @@ import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
 import { startStaff } from '../temporal/staff.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
-export type DevOptions = Pick<RunOptions, 'env' | 'envFile' | 'json' | 'data'> & {
+export type DevOptions = Pick<RunOptions, 'env' | 'envFile' | 'json' | 'data' | 'isolation'> & {
   port: number;
   namespace?: string;
   queue?: string;
@@ -35,14 +35,14 @@ interface Places {
 
 /** Starts a server for development and a worker, says where things are, and ends both at a signal. */
 export async function dev(io: Io, options: DevOptions): Promise<number> {
-  const { data, port, grace, queue = DEFAULTS.queue } = options;
+  const { data, port, grace, isolation, queue = DEFAULTS.queue } = options;
   const environment = readEnv();
   const env = await envValues(options, environment);
   const { namespace } = serverOf(options, environment);
   const opened = await openServer(io, { port, namespace, folder: join(data, 'temporal') }, environment);
   try {
     const server = { ...serverOf(options, environment), address: opened.address };
-    const staff = await startStaff(io, { server, data, queue, env });
+    const staff = await startStaff(io, { server, data, queue, env, isolation });
     const { address, ui } = opened;
     const places = { address, namespace, queue, data, ui, server: opened.server?.pid };
     return await untilStopped(io, staff, {

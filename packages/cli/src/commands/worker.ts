@@ -9,7 +9,7 @@ import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
 import { startStaff } from '../temporal/staff.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
-export type WorkerOptions = Pick<RunOptions, 'env' | 'envFile' | 'json'> &
+export type WorkerOptions = Pick<RunOptions, 'env' | 'envFile' | 'json' | 'isolation'> &
   PlaceOptions & {
     roles?: Role[];
     health?: { host: string; port: number };

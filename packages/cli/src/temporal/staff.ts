@@ -1,3 +1,4 @@
+import type { IsolationLevel } from '@heddle/sandbox';
 import type { HeddleWorker, Role, ServerOptions } from '@heddle/temporal';
 import { reporter } from '../engine-session.ts';
 import type { Io } from '../io.ts';
@@ -12,12 +13,14 @@ export interface StaffOptions extends StoreOptions {
   roles?: readonly Role[] | undefined;
   /** Where questions about its health are answered. */
   health?: { host: string; port: number } | undefined;
+  /** The level below which no code runs. */
+  isolation?: IsolationLevel | undefined;
 }
 
-/** The worker of this process, once it asks for work. Throws RUNTIME_UNREACHABLE, DATA_LOCKED, OPTIONS_INVALID and what the stores throw. */
+/** The worker of this process, once it asks for work. Throws RUNTIME_UNREACHABLE, DATA_LOCKED, OPTIONS_INVALID, ISOLATION_TOO_LOW and what the stores throw. */
 export async function startStaff(
   io: Io,
-  { server, queue, env, roles, health, data, postgres }: StaffOptions,
+  { server, queue, env, roles, health, isolation, data, postgres }: StaffOptions,
 ): Promise<HeddleWorker> {
   const { createWorker } = await import('@heddle/temporal');
   return createWorker({
@@ -27,6 +30,7 @@ export async function startStaff(
     env,
     ...(roles && { tuning: { roles } }),
     ...(health && { http: health }),
+    ...(isolation && { sandbox: { isolation: { minimum: isolation } } }),
     onError: reporter(io),
   });
 }

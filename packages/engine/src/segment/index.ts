@@ -1,6 +1,7 @@
 /** What runtimes are made of that run an engine's runs somewhere else. */
 export { createHost } from './host.ts';
 export type { Host } from './host.ts';
+export { requireIsolation } from '../isolation.ts';
 export { Segments } from './segments.ts';
 export type { SegmentRequest } from './segments.ts';
 export type { Happening, Owed } from './segment.ts';

@@ -1,4 +1,4 @@
-import { createHost, RemoteRuns } from '@heddle/engine/runtime';
+import { createHost, RemoteRuns, requireIsolation } from '@heddle/engine/runtime';
 import type { RuntimeParts } from '@heddle/engine/runtime';
 import type { SharedStores } from '@heddle/engine/stores';
 import { Launcher } from '../client/launcher.ts';
@@ -51,7 +51,7 @@ const STOP: StopOptions = { drainMs: 10_000, killMs: 5000 };
 /**
  * A worker for the runs of a deployment, once it polls.
  *
- * Throws RUNTIME_UNREACHABLE, OPTIONS_INVALID, EXECUTOR_DUPLICATE, and what the stores throw.
+ * Throws RUNTIME_UNREACHABLE, OPTIONS_INVALID, EXECUTOR_DUPLICATE, ISOLATION_TOO_LOW, and what the stores throw.
  */
 export async function createWorker(options: WorkerOptions): Promise<HeddleWorker> {
   const stores = await storesOf(options, options.clock);
@@ -76,6 +76,7 @@ interface Opening {
 
 async function open(options: WorkerOptions, { stores, closing, close }: Opening): Promise<HeddleWorker> {
   const { tuning = {}, bundle, http } = options;
+  await requireIsolation(options);
   const host = createHost(stores, options);
   closing.push(() => host.close());
   const deployment = await openDeployment(options, sealedFor(host.parts));
