@@ -150,10 +150,19 @@ describeTemporal('what stands against a run', (server) => {
     [{ TEMPORAL_TLS: 'perhaps' }, 'TEMPORAL_TLS is neither true nor false.'],
     [{ TEMPORAL_TLS_CLIENT_KEY_DATA: 'x' }, 'one half is missing'],
     [{ TEMPORAL_TLS_SERVER_CA_CERT_PATH: 'no-such.pem' }, 'cannot be read'],
+    [
+      { HEDDLE_ENCRYPTION_KEYS: `a=${'A'.repeat(43)}=,b=too-short` },
+      'Key 2 of HEDDLE_ENCRYPTION_KEYS is no ID=KEY',
+    ],
   ])('the environment says where the server is: %j', async (env, said) => {
     const { exit, stderr } = await refused(ON_TEMPORAL, env);
     expect(exit).toBe(2);
     expect(stderr).toContain(said);
+  });
+
+  it('a key that cannot be used is not shown', async () => {
+    const { stderr } = await refused(ON_TEMPORAL, { HEDDLE_ENCRYPTION_KEYS: 'mine=almost-secret' });
+    expect(stderr).not.toContain('almost-secret');
   });
 
   it('with --json is JSON on stderr', async () => {

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import type { Started } from '../support/heddle.ts';
@@ -7,6 +8,7 @@ import { code, start } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 import { ON_TEMPORAL, placeOn } from './cli.ts';
 import type { Place } from './cli.ts';
+import { clientOf, eventsOf, historyText } from './history.ts';
 
 const REMOTE = [...ON_TEMPORAL, '--no-worker'] as const;
 const NAP = { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } };
@@ -52,6 +54,26 @@ describeTemporal('heddle worker', (server) => {
     expect(stderr).toContain('! Workers have their own environment');
     expect(JSON.parse(stdout)).toMatchObject({ result: '«redacted:NAME»' });
     expect(exit).toBe(0);
+  });
+
+  it('keeps what is the run’s own from the server with a key, and has each block by itself where that is asked for', async () => {
+    const drawn = { blocks: { s: start(), end: code('return "sheep in the clear"') }, edges: ['s > end'] };
+    const place = placeOn(server, drawn);
+    const env = { HEDDLE_ENCRYPTION_KEYS: `new=${randomBytes(32).toString('base64')}` };
+    const each = ['--checkpoint', 'block'];
+    const worker = place.start(['worker', '--json', ...each], { env });
+    await worker.line();
+    const ran = await heddle(['run', 'flow.json', ...REMOTE, ...place.server, ...each, '--json'], {
+      cwd: place.cwd,
+      env,
+    });
+    expect(ran.exit, ran.stderr).toBe(0);
+    const { runId } = (JSON.parse(ran.stdout) as { data: { runId: string } }).data;
+    const client = await clientOf(server);
+    const history = await historyText(client, runId);
+    expect(history).toContain('binary/encrypted');
+    expect(history).not.toContain('sheep');
+    expect(await eventsOf(client, runId)).toMatchObject({ activityTaskScheduled: 2 });
   });
 
   it('says in a line, for people, what it serves', async () => {

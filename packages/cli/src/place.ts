@@ -15,6 +15,7 @@ export interface PlaceOptions extends StoreOptions {
   address?: string;
   namespace?: string;
   queue?: string;
+  checkpoint?: 'segment' | 'block';
   /** False: other processes run the runs. */
   worker?: boolean;
 }
@@ -22,8 +23,15 @@ export interface PlaceOptions extends StoreOptions {
 /** True when the options say that runs run on Temporal. Throws a usage error for options that mean nothing elsewhere. */
 export function isOnTemporal(options: PlaceOptions): boolean {
   if (options.runtime === 'temporal') return true;
-  const { address, namespace, queue, postgres, worker } = options;
-  const given = { address, namespace, queue, postgres, 'no-worker': worker === false ? '' : undefined };
+  const { address, namespace, queue, checkpoint, postgres, worker } = options;
+  const given = {
+    address,
+    namespace,
+    queue,
+    checkpoint,
+    postgres,
+    'no-worker': worker === false ? '' : undefined,
+  };
   const [stranger] = Object.entries(given).filter(([, value]) => value !== undefined);
   if (stranger) throw new UsageError(`--${stranger[0]} is for runs on Temporal.`, 'Add --runtime temporal.');
   return false;
@@ -41,6 +49,11 @@ export async function withReader<T>(
   } finally {
     await reader.close();
   }
+}
+
+/** Where runs on Temporal are recorded, as the runtime takes it. */
+export function storesOf({ data, postgres }: StoreOptions): { data: string } | { postgres: string } {
+  return postgres === undefined ? { data } : { postgres };
 }
 
 /** The place of the runs, in words for people. */

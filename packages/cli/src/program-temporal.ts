@@ -27,6 +27,10 @@ function declareWorker(program: Command, io: Io, done: Done): void {
       roles,
     ),
     new Option(
+      '--build <deployment:build>',
+      'which version of which worker deployment it is: runs stay on the version that has begun them',
+    ).argParser(build),
+    new Option(
       '--health <host:port>',
       'answer /healthz and /metrics there; a port alone is of this machine',
     ).argParser(listenAt),
@@ -82,6 +86,12 @@ function roles(text: string): string[] {
   const unknown = given.find((role) => !ROLES.some((each) => each === role));
   if (unknown !== undefined) throw new InvalidArgumentError(`"${unknown}" is none of ${ROLES.join(', ')}.`);
   return [...new Set(given)];
+}
+
+function build(text: string): { deployment: string; build: string } {
+  const [, deployment = '', id = ''] = /^([^:]+):([^:]+)$/.exec(text) ?? [];
+  if (id !== '') return { deployment, build: id };
+  throw new InvalidArgumentError('It is DEPLOYMENT:BUILD, two names of your own.');
 }
 
 function listenAt(text: string): { host: string; port: number } {

@@ -46,6 +46,10 @@ const DEFINITIONS = {
     new Option('--address <host:port>', 'the Temporal server: else TEMPORAL_ADDRESS, else 127.0.0.1:7233'),
     new Option('--namespace <name>', 'on the server: else TEMPORAL_NAMESPACE, else default'),
     new Option('--queue <name>', 'task queues of runs on Temporal begin with it: else heddle'),
+    new Option(
+      '--checkpoint <step>',
+      'what a lost worker on Temporal leaves to be done again: at most a segment of code, or one block; the same for all processes',
+    ).choices(['segment', 'block']),
   ],
   worker: () => [
     new Option('--no-worker', 'leave the work on Temporal to other processes: else this one helps'),

@@ -1,6 +1,7 @@
 import { NativeConnection } from '@temporalio/worker';
 import { WorkflowClient } from '@temporalio/client';
 import { expect, it, onTestFinished, vi } from 'vitest';
+import { startHeddle } from '../../support/heddle.ts';
 import { Script, work } from '../../support/scripted.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { fn, workflow } from '../../support/workflow.ts';
@@ -35,6 +36,14 @@ describeTemporal('workers of the full server', (server) => {
     call.done({ n: 1 });
     expect(await first.result()).toMatchObject({ status: 'completed', output: { result: 1 } });
     expect([one.calls, two.calls]).toEqual([['A'], ['A']]);
+  });
+
+  it('with a version can be started by the command line, which is ready once the server knows the version', async () => {
+    const place = placeOn(server);
+    const where = ['--address', server.address, '--namespace', server.namespace, '--queue', place.queue];
+    const build = `looms-${place.queue}:7`;
+    const worker = startHeddle(['worker', '--json', '--build', build, ...where], { cwd: place.data });
+    expect(JSON.parse(await worker.line())).toMatchObject({ ready: true, queue: place.queue });
   });
 
   it('get runs of their own process at once, where that is asked for', async () => {

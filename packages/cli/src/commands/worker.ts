@@ -1,4 +1,4 @@
-import type { HeddleWorker, Role } from '@heddle/temporal';
+import type { HeddleWorker, Role, WorkerTuning } from '@heddle/temporal';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
@@ -12,6 +12,7 @@ import { untilStopped } from '../temporal/until-stopped.ts';
 export type WorkerOptions = Pick<RunOptions, 'env' | 'envFile' | 'json' | 'isolation'> &
   PlaceOptions & {
     roles?: Role[];
+    build?: NonNullable<WorkerTuning['version']>;
     health?: { host: string; port: number };
     /** Seconds. */
     grace: number;
@@ -19,11 +20,11 @@ export type WorkerOptions = Pick<RunOptions, 'env' | 'envFile' | 'json' | 'isola
 
 /** Runs what is started on Temporal until a signal ends it. */
 export async function worker(io: Io, options: WorkerOptions): Promise<number> {
-  const { queue = DEFAULTS.queue, grace } = options;
+  const { queue = DEFAULTS.queue, build, grace } = options;
   const environment = readEnv();
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
-  const staff = await startStaff(io, { ...options, server, queue, env });
+  const staff = await startStaff(io, { ...options, server, queue, env, ...(build && { version: build }) });
   return untilStopped(io, staff, {
     ready: () => say(io, staff, { ...options, ...server, queue }),
     drainMs: grace * 1000,

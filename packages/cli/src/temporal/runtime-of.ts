@@ -1,12 +1,19 @@
 import type { RuntimeProvider } from '@heddle/engine';
 import { readEnv } from '../env.ts';
+import { storesOf } from '../place.ts';
 import type { PlaceOptions } from '../place.ts';
 import { DEFAULTS, serverOf } from './server-options.ts';
 
 /** The runtime on the server that the options name. Loads the SDK only once the options are understood. */
 export async function runtimeOf(options: PlaceOptions): Promise<RuntimeProvider> {
-  const { data, postgres, queue = DEFAULTS.queue, worker = true } = options;
+  const { queue = DEFAULTS.queue, checkpoint, worker = true } = options;
   const server = serverOf(options, readEnv());
   const { temporal } = await import('@heddle/temporal');
-  return temporal({ ...server, ...(postgres === undefined ? { data } : { postgres }), queue, worker });
+  return temporal({
+    ...server,
+    ...storesOf(options),
+    ...(checkpoint && { checkpoint }),
+    queue,
+    worker,
+  });
 }

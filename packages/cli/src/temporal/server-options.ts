@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import type { ServerOptions } from '@heddle/temporal';
+import type { DeploymentOptions, ServerOptions } from '@heddle/temporal';
 import type { Env } from '../env.ts';
 import type { PlaceOptions } from '../place.ts';
 import { UsageError } from '../usage-error.ts';
@@ -7,11 +7,14 @@ import { UsageError } from '../usage-error.ts';
 /** Where a server is when nobody says so. */
 export const DEFAULTS = { address: '127.0.0.1:7233', namespace: 'default', queue: 'heddle' } as const;
 
+/** Of AES-256. */
+const KEY_BYTES = 32;
+
 /** The server that the options name, and what they leave open by the variables of Temporal's own tools. Throws usage errors. */
 export function serverOf(
   { address, namespace }: Pick<PlaceOptions, 'address' | 'namespace'>,
   env: Env,
-): ServerOptions & { address: string; namespace: string } {
+): ServerOptions & Pick<DeploymentOptions, 'encryption'> & { address: string; namespace: string } {
   const value = (name: string): string | undefined => env.value(name) || undefined;
   const found = address ?? value('TEMPORAL_ADDRESS') ?? DEFAULTS.address;
   if (!/^[^\s/]+:\d+$/.test(found)) {
@@ -20,12 +23,36 @@ export function serverOf(
   }
   const apiKey = value('TEMPORAL_API_KEY');
   const tls = tlsOf(value);
+  const encryption = encryptionOf(value(KEYS));
   return {
     address: found,
     namespace: namespace ?? value('TEMPORAL_NAMESPACE') ?? DEFAULTS.namespace,
     ...(apiKey !== undefined && { apiKey }),
     ...(tls !== undefined && { tls }),
+    ...(encryption && { encryption }),
   };
+}
+
+/** Keys are secrets: they come by the environment, and no message shows them. */
+const KEYS = 'HEDDLE_ENCRYPTION_KEYS';
+
+function encryptionOf(text: string | undefined): DeploymentOptions['encryption'] {
+  if (text === undefined) return undefined;
+  const pairs = text.split(',').map((pair) => /^\s*([^\s=]+)=(\S+?)\s*$/.exec(pair));
+  const [first] = pairs;
+  const keys: { [id: string]: Buffer } = {};
+  for (const [index, pair] of pairs.entries()) {
+    const [, id = '', key = ''] = pair ?? [];
+    const bytes = Buffer.from(key, 'base64');
+    if (bytes.length !== KEY_BYTES) {
+      throw new UsageError(
+        `Key ${index + 1} of ${KEYS} is no ID=KEY with ${KEY_BYTES} bytes in base64.`,
+        'Give keys as ID=KEY,ID=KEY: the first one encrypts, all decrypt. A new one is made by: openssl rand -base64 32',
+      );
+    }
+    keys[id] = bytes;
+  }
+  return { keyId: first?.[1] ?? '', keys };
 }
 
 type Value = (name: string) => string | undefined;

@@ -1,16 +1,20 @@
 import type { IsolationLevel } from '@heddle/sandbox';
-import type { HeddleWorker, Role, ServerOptions } from '@heddle/temporal';
+import type { DeploymentOptions, HeddleWorker, Role, ServerOptions, WorkerTuning } from '@heddle/temporal';
 import { reporter } from '../engine-session.ts';
 import type { Io } from '../io.ts';
+import { storesOf } from '../place.ts';
 import type { StoreOptions } from '../place.ts';
 
 /** What a process of workers is made of. */
 export interface StaffOptions extends StoreOptions {
-  server: ServerOptions;
+  server: ServerOptions & Pick<DeploymentOptions, 'encryption'>;
+  checkpoint?: DeploymentOptions['checkpoint'];
   queue: string;
   env: { [name: string]: string };
   /** Default: all. */
   roles?: readonly Role[] | undefined;
+  /** Default: no versions. */
+  version?: WorkerTuning['version'];
   /** Where questions about its health are answered. */
   health?: { host: string; port: number } | undefined;
   /** The level below which no code runs. */
@@ -20,15 +24,16 @@ export interface StaffOptions extends StoreOptions {
 /** The worker of this process, once it asks for work. Throws RUNTIME_UNREACHABLE, DATA_LOCKED, OPTIONS_INVALID, ISOLATION_TOO_LOW and what the stores throw. */
 export async function startStaff(
   io: Io,
-  { server, queue, env, roles, health, isolation, data, postgres }: StaffOptions,
+  { server, checkpoint, env, roles, version, health, isolation, ...place }: StaffOptions,
 ): Promise<HeddleWorker> {
   const { createWorker } = await import('@heddle/temporal');
   return createWorker({
     ...server,
-    ...(postgres === undefined ? { data } : { postgres }),
-    queue,
+    ...storesOf(place),
+    queue: place.queue,
     env,
-    ...(roles && { tuning: { roles } }),
+    ...(checkpoint && { checkpoint }),
+    tuning: { ...(roles && { roles }), ...(version && { version }) },
     ...(health && { http: health }),
     ...(isolation && { sandbox: { isolation: { minimum: isolation } } }),
     onError: reporter(io),
