@@ -6,7 +6,7 @@ import {
   type RandomAccessReader,
   type ZipFile,
 } from 'yauzl';
-import { ImageError, isImageError } from '../../error.ts';
+import { ImageError } from '../../error.ts';
 import { LARGEST_RATIO, LARGEST_SITE_BYTES, MOST_FILES, SMALL_ENTRY_BYTES } from './limits.ts';
 
 /** A file in an archive, not read yet. */
@@ -93,13 +93,13 @@ async function read(zip: ZipFile, entry: Entry): Promise<Buffer> {
   return sound(async () => buffer(await zip.openReadStreamPromise(entry)));
 }
 
-/** Everything that the library finds wrong with an archive, in our words. Errors of ours pass. */
+/** Everything that the library finds wrong with an archive, in our words: plain errors. Ours and the system's pass. */
 async function sound<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (isImageError(error) || !(error instanceof Error) || 'code' in error || error.name !== 'Error')
-      throw error;
+    const isPlain = error instanceof Error && error.constructor === Error && !('code' in error);
+    if (!isPlain) throw error;
     throw unsupported(`is broken: ${error.message}`, error);
   }
 }

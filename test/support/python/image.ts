@@ -1,0 +1,32 @@
+import { pythonBuilder } from '../../../packages/sandbox/src/images/python/builder.ts';
+import type { ImageRecord, Images, Registries } from '@heddle/sandbox/images';
+import { createSandbox, type FunctionOutcome, type Sandbox } from '@heddle/sandbox';
+import { onTestFinished } from 'vitest';
+import { openImages } from '../images.ts';
+
+/** A Python image that was built for a test, and a sandbox that has it. */
+export interface BuiltImage {
+  readonly record: ImageRecord;
+  readonly images: Images;
+  /** What code gives with the image, in a run of its own. */
+  run(code: string): Promise<FunctionOutcome>;
+}
+
+/** The image of the dependencies. Throws when it is not ready. */
+export async function pythonImage(
+  dependencies: readonly string[],
+  python: NonNullable<Registries['python']>,
+): Promise<BuiltImage> {
+  const images = openImages({ python: pythonBuilder() }, { registries: { python } });
+  const record = await images.build({ language: 'python', dependencies });
+  const { imageId } = record;
+  if (imageId === null) throw new Error(`${record.errorCode}: ${record.errorMessage}\n${record.errorDetail}`);
+  const sandbox: Sandbox = createSandbox({ images });
+  onTestFinished(() => sandbox.close());
+  let runs = 0;
+  return {
+    record,
+    images,
+    run: (code) => sandbox.run({ runId: `run-${++runs}`, language: 'python', image: imageId, code }),
+  };
+}

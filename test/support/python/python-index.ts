@@ -1,0 +1,117 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { type FixtureWheel, wheelBytes, wheelFilename, wheelMetadata } from './wheel.ts';
+
+/** A wheel in the index, with what the index says of it. */
+export interface IndexedWheel extends FixtureWheel {
+  readonly yanked?: string;
+  /** Whether its metadata is beside it. */
+  readonly metadataBeside?: boolean;
+  /** Whether what is served is not what was announced. */
+  readonly forged?: boolean;
+  /** Metadata that says something else than the wheel's. */
+  readonly announced?: readonly string[];
+}
+
+export interface PythonIndexOptions {
+  /** The form of its pages; default json. */
+  readonly form?: 'json' | 'html';
+  /** Whether parts of files can be had; default true. */
+  readonly ranges?: boolean;
+}
+
+export interface PythonIndex {
+  /** With the path of the projects. */
+  readonly url: string;
+  /** Paths, with the range where one was asked for. */
+  readonly requests: string[];
+  /** Answers in place of the index, where it returns true. */
+  answer: (request: IncomingMessage, response: ServerResponse) => boolean;
+}
+
+interface Served {
+  readonly wheel: IndexedWheel;
+  readonly filename: string;
+  readonly bytes: Buffer;
+}
+
+const sha256 = (data: string | Uint8Array): string => createHash('sha256').update(data).digest('hex');
+
+function announcedMetadata(wheel: IndexedWheel): string {
+  return wheelMetadata(wheel.announced === undefined ? wheel : { ...wheel, requires: wheel.announced });
+}
+
+function pageOf(served: readonly Served[], form: 'json' | 'html'): string {
+  if (form === 'html') return `<!DOCTYPE html><html><body>${served.map(anchorOf).join('\n')}</body></html>`;
+  const files = served.map(({ wheel, filename, bytes }) => ({
+    filename,
+    url: `../../files/${filename}`,
+    hashes: { sha256: sha256(bytes) },
+    size: bytes.length,
+    yanked: wheel.yanked ?? false,
+    ...(wheel.python === undefined ? {} : { 'requires-python': wheel.python }),
+    ...(wheel.metadataBeside === true && { 'core-metadata': { sha256: sha256(announcedMetadata(wheel)) } }),
+  }));
+  return JSON.stringify({ meta: { 'api-version': '1.1' }, name: served[0]?.wheel.name, files });
+}
+
+function anchorOf({ wheel, filename, bytes }: Served): string {
+  const python = wheel.python?.replace('<', '&lt;').replace('>', '&gt;');
+  const attributes = [
+    `href="../../files/${filename}#sha256=${sha256(bytes)}"`,
+    ...(python === undefined ? [] : [`data-requires-python="${python}"`]),
+    ...(wheel.yanked === undefined ? [] : [`data-yanked="${wheel.yanked}"`]),
+    ...(wheel.metadataBeside === true
+      ? [`data-core-metadata="sha256=${sha256(announcedMetadata(wheel))}"`]
+      : []),
+  ];
+  return `<a ${attributes.join(' ')}>${filename}</a><br>`;
+}
+
+function sendFile(
+  path: string,
+  range: string | undefined,
+  served: readonly Served[],
+  response: ServerResponse,
+): void {
+  const found = served.find(({ filename }) => path === filename || path === `${filename}.metadata`);
+  if (!found) return void response.writeHead(404).end();
+  if (path.endsWith('.metadata')) return void response.end(announcedMetadata(found.wheel));
+  const bytes = found.wheel.forged === true ? Buffer.from('something else') : found.bytes;
+  const [, from, to] = /^bytes=(\d+)-(\d+)$/.exec(range ?? '') ?? [];
+  if (from === undefined) return void response.end(bytes);
+  response.writeHead(206).end(bytes.subarray(Number(from), Number(to) + 1));
+}
+
+/** A simple index of Python packages over HTTP on this machine, gone after the test. */
+export async function pythonIndex(
+  wheels: readonly IndexedWheel[],
+  { form = 'json', ranges = true }: PythonIndexOptions = {},
+): Promise<PythonIndex> {
+  const served = wheels.map((wheel) => ({ wheel, filename: wheelFilename(wheel), bytes: wheelBytes(wheel) }));
+  const requests: string[] = [];
+  const state = { answer: (): boolean => false } as Pick<PythonIndex, 'answer'>;
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(request.url ?? '');
+    const range = ranges ? request.headers.range : undefined;
+    requests.push(range === undefined ? path : `${path} ${range}`);
+    if (state.answer(request, response)) return;
+    const file = /^\/files\/(.*)$/.exec(path)?.[1];
+    if (file !== undefined) return sendFile(file, range, served, response);
+    const name = /^\/simple\/([^/]+)\/$/.exec(path)?.[1];
+    const project = served.filter(
+      ({ wheel }) => wheel.name.toLowerCase().replaceAll(/[-_.]+/g, '-') === name,
+    );
+    if (project.length === 0) return void response.writeHead(404).end();
+    response.end(pageOf(project, form));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const { port } = server.address() as AddressInfo;
+  return Object.assign(state, { url: `http://127.0.0.1:${port}/simple/`, requests });
+}

@@ -1,0 +1,43 @@
+import { zip, type ZipEntry } from './zip.ts';
+
+/** A wheel that is made for a test. */
+export interface FixtureWheel {
+  readonly name: string;
+  /** Default 1.0. */
+  readonly version?: string;
+  /** Default py3-none-any. */
+  readonly tags?: string;
+  readonly requires?: readonly string[];
+  readonly python?: string;
+  /** Path → text; default one module with the name of the package. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** More entries of the archive. */
+  readonly entries?: readonly ZipEntry[];
+}
+
+/** The name of the wheel's file. */
+export function wheelFilename({ name, version = '1.0', tags = 'py3-none-any' }: FixtureWheel): string {
+  return `${name.replaceAll('-', '_')}-${version}-${tags}.whl`;
+}
+
+/** The text of the wheel's METADATA. */
+export function wheelMetadata({ name, version = '1.0', requires = [], python }: FixtureWheel): string {
+  const lines = ['Metadata-Version: 2.1', `Name: ${name}`, `Version: ${version}`];
+  if (python !== undefined) lines.push(`Requires-Python: ${python}`);
+  return [...lines, ...requires.map((text) => `Requires-Dist: ${text}`), '', 'About it.'].join('\n');
+}
+
+/** The bytes of the wheel. */
+export function wheelBytes(wheel: FixtureWheel): Buffer {
+  const { name, version = '1.0', tags = 'py3-none-any', entries = [] } = wheel;
+  const module = name.replaceAll('-', '_');
+  const files = wheel.files ?? { [`${module}.py`]: `VALUE = '${name} ${version}'\n` };
+  const info = `${module}-${version}.dist-info`;
+  return zip([
+    ...Object.entries(files).map(([path, content]) => ({ path, content })),
+    ...entries,
+    { path: `${info}/METADATA`, content: wheelMetadata(wheel) },
+    { path: `${info}/WHEEL`, content: `Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: ${tags}\n` },
+    { path: `${info}/RECORD`, content: '' },
+  ]);
+}
