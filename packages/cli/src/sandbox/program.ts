@@ -10,9 +10,66 @@ const LEVELS = ['basic', 'standard', 'strict'];
 export function declareSandbox(program: Command, io: Io, done: Done): void {
   const sandbox = program
     .command('sandbox')
-    .summary('Look at the sandbox that runs code.')
-    .description('The sandbox that runs the code of function blocks.');
+    .summary('Run code in the sandbox, build what it needs, look at the sandbox itself.')
+    .description('The sandbox that runs the code of function blocks, and the images of packages for it.');
+  declareBuild(sandbox, io, done);
+  declareList(sandbox, io, done);
+  declareRun(sandbox, io, done);
   declareDoctor(sandbox, io, done);
+}
+
+const imagesOption = (): Option =>
+  new Option('--images <dir>', 'folder in which images are kept').default('./.heddle/images');
+
+function declareBuild(sandbox: Command, io: Io, done: Done): void {
+  sandbox
+    .command('build')
+    .summary('Build an image of packages.')
+    .description(
+      'Builds an image of packages from a spec, such as {"language": "javascript", "dependencies": ["zod@^4"]}. ' +
+        'Equal specs are one image. Exits with 0 where it is ready, with 1 where the build failed.',
+    )
+    .argument('<file>', 'a spec (JSON)')
+    .option('--refresh', 'resolve ranges anew, though there is an image', false)
+    .addOption(imagesOption())
+    .option('--json', 'print {"data": image} and no progress', false)
+    .action(async (file: string, options: { images: string; refresh: boolean; json: boolean }) => {
+      const { build } = await import('./build.ts');
+      done(await build(io, file, options));
+    });
+}
+
+function declareList(sandbox: Command, io: Io, done: Done): void {
+  sandbox
+    .command('list')
+    .summary('List the images.')
+    .description('Lists the images: what they have, and how their builds stand.')
+    .addOption(imagesOption())
+    .option('--json', 'print {"data": [image, …]} and nothing else', false)
+    .action(async (options: { images: string; json: boolean }) => {
+      const { list } = await import('./list.ts');
+      done(await list(io, options));
+    });
+}
+
+function declareRun(sandbox: Command, io: Io, done: Done): void {
+  sandbox
+    .command('run')
+    .summary('Run a file in the sandbox.')
+    .description(
+      'Runs a file in the sandbox, as the body of a function block, and prints the value that it returns. ' +
+        'The input is the global `input`. Exits with 0 where there is a value, with 1 where the code failed.',
+    )
+    .argument('<file>', 'code that ends in .js or .py')
+    .option('--image <file|id>', 'the image to run with: a spec, which is built first, or a name or id')
+    .option('--input <json>', "the input: JSON, '@file' or '-' for stdin")
+    .option('--timeout <ms>', 'how long the code may take, in milliseconds')
+    .addOption(imagesOption())
+    .option('--json', 'print {"ok": …, "value": … or "error": …, "logs": […], "durationMs": …}', false)
+    .action(async (file: string, options) => {
+      const { run } = await import('./run.ts');
+      done(await run(io, file, options));
+    });
 }
 
 function declareDoctor(sandbox: Command, io: Io, done: Done): void {

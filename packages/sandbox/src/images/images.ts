@@ -1,5 +1,5 @@
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { SandboxError } from '../error.ts';
 import { Blobs } from './blobs.ts';
@@ -91,7 +91,8 @@ class ImageStore implements Images {
   readonly #retryAfterMs: number;
 
   constructor(options: ImagesOptions) {
-    const { folder, registries = {}, clock = systemClock } = options;
+    const { registries = {}, clock = systemClock } = options;
+    const folder = resolve(options.folder);
     for (const name of ['blobs', 'work']) mkdirSync(join(folder, name), { recursive: true });
     this.#folder = folder;
     this.#clock = clock;

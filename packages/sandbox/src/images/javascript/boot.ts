@@ -12,11 +12,40 @@ async function read(name: string, blob: ImageBlob | undefined, id: string): Prom
   return data;
 }
 
-/** The packages of an image as its processes get them. Throws SandboxError IMAGE_FAILED for a file that was changed. */
-export async function javascriptBoot({ id, blobs }: LoadedImage): Promise<ImageBoot> {
+/** The packages of an image as its processes get them. */
+async function readBoot({ id, blobs }: LoadedImage): Promise<ImageBoot> {
   const snapshot = blobs['snapshot.bin'];
   if (snapshot !== undefined) return { kind: 'snapshot', snapshot: await read('snapshot.bin', snapshot, id) };
   const code = await read('bundle.js', blobs['bundle.js'], id);
   const cache = await read('code-cache.bin', blobs['code-cache.bin'], id);
   return { kind: 'bundle', code: code.toString(), cache };
+}
+
+const MOST_KEPT = 4;
+
+/** The packages of images that are in use, read once and kept for the processes that are started with them. */
+export class Boots {
+  /** By image id, in the order of their last use. */
+  readonly #kept = new Map<string, Promise<ImageBoot>>();
+  readonly #loaded = new WeakMap<LoadedImage, ImageBoot>();
+
+  /** Reads an image's packages. Throws SandboxError IMAGE_FAILED for a file that was changed. */
+  async load(image: LoadedImage): Promise<void> {
+    const reading = this.#kept.get(image.id) ?? readBoot(image);
+    this.#kept.delete(image.id);
+    this.#kept.set(image.id, reading);
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size > MOST_KEPT) this.#kept.delete(oldest);
+    try {
+      this.#loaded.set(image, await reading);
+    } catch (error) {
+      this.#kept.delete(image.id);
+      throw error;
+    }
+  }
+
+  /** What was read of it. */
+  of(image: LoadedImage): ImageBoot | undefined {
+    return this.#loaded.get(image);
+  }
 }

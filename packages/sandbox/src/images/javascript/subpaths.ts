@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Of one package, so that bundles stay small: packages with more are asked for by their names only. */
-const MOST_SUBPATHS = 250;
+const MOST_SUBPATHS = 300;
 const ELSEWHERE = /^(?:node_modules|dist|src|lib|es|esm|cjs|umd|test|tests|docs|examples|bin|scripts|types)$/;
 
 function fromExports(name: string, exports: unknown): string[] {
@@ -25,7 +25,7 @@ async function fromFiles(name: string, folder: string): Promise<string[]> {
       if (inner.isFile() && inner.name.endsWith('.js') && !inner.name.startsWith('_'))
         found.push(`${entry.name}/${inner.name}`);
   }
-  return found.flatMap((file) => [`${name}/${file}`, `${name}/${file.slice(0, -'.js'.length)}`]);
+  return found.map((file) => `${name}/${file}`);
 }
 
 /** The other modules that a package offers, such as `dayjs/plugin/utc`: none where they are too many. */
@@ -35,5 +35,7 @@ export async function subpathsOf(name: string, nodeModules: string): Promise<str
     exports?: unknown;
   };
   const found = exports === undefined ? await fromFiles(name, folder) : fromExports(name, exports);
-  return found.length > MOST_SUBPATHS ? [] : found;
+  if (found.length > MOST_SUBPATHS) return [];
+  // Without `exports`, the ending may be left out.
+  return exports === undefined ? found.flatMap((path) => [path, path.slice(0, -'.js'.length)]) : found;
 }
