@@ -11,6 +11,7 @@ import { describeParallels } from './runtime/parallels.ts';
 import { describePausePaths } from './runtime/pause-paths.ts';
 import { describePaths } from './runtime/paths.ts';
 import { describePauses } from './runtime/pauses.ts';
+import { describePython } from './runtime/python.ts';
 import { describeRestart } from './runtime/restart.ts';
 import { describeStarts } from './runtime/starts.ts';
 import type { MakeRuntime } from './runtime/suite.ts';
@@ -40,6 +41,7 @@ export function describeRuntime(
     describeStarts(make);
     describeEnds(make);
     describeVariables(make);
+    describePython(make);
     describeApi(make);
     describeChildren(make);
     if (durable) describeRestart(make, shared);

@@ -137,16 +137,16 @@ export function describeVariables(make: MakeRuntime): void {
       });
     });
 
-    it.each(['python', 'shell'])(
-      'code in %s fails its block, and says that it is not run',
-      async (language) => {
-        const { sketch } = await working();
-        const result = await sketch({
-          blocks: [block('A', 'function', { code: 'print(1)', language }), fn('H', 'return <a.error>')],
-          edges: ['Start -> A', 'A:error -> H'],
-        });
-        expect((result.output as { result: string }).result.toLowerCase()).toContain(language);
-      },
-    );
+    it('code in shell fails its block, and says that it is not run', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          block('A', 'function', { code: 'print(1)', language: 'shell' }),
+          fn('H', 'return <a.error>'),
+        ],
+        edges: ['Start -> A', 'A:error -> H'],
+      });
+      expect((result.output as { result: string }).result.toLowerCase()).toContain('shell');
+    });
   });
 }

@@ -1,0 +1,207 @@
+import type { Json } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { block, condition, fn, loop, parallel, type Drawn } from '../../support/workflow.ts';
+import { workingEngineForAll } from './drawn.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const py = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
+  block(name, 'function', { code, language: 'python', ...more });
+
+/** Function blocks in Python. */
+export function describePython(make: MakeRuntime): void {
+  describe('code in Python', () => {
+    const working = workingEngineForAll(make);
+
+    it('gets values of every kind and gives some, between blocks in JavaScript', async () => {
+      const { sketch } = await working();
+      const values = [1, 2.5, 'it\'s "q"\n\u00e9', true, false, null, { deep: [{ n: 1 }] }, []];
+      const result = await sketch({
+        blocks: [
+          fn('A', `return ${JSON.stringify(values)}`),
+          py(
+            'P',
+            'v = <a.result>\nassert v[5] is None and v[3] is True and v[6]["deep"][0]["n"] == 1\nreturn v',
+          ),
+          fn('Z', 'return [<p.result>, <p.result[6].deep[0].n>]'),
+        ],
+        edges: ['Start -> A -> P -> Z'],
+      });
+      expect(result).toMatchObject({ status: 'completed', output: { result: [values, 1] } });
+    });
+
+    it('has a copy of its own of a value at every occurrence', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          fn('A', 'return { list: [1] }'),
+          py('P', 'first = <a.result>\nfirst["list"].append(2)\nreturn [first, <a.result>]'),
+          fn('Z', 'return [<p.result>, <a.result>]'),
+        ],
+        edges: ['Start -> A -> P -> Z'],
+      });
+      expect(result).toMatchObject({
+        output: { result: [[{ list: [1, 2] }, { list: [1] }], { list: [1] }] },
+      });
+    });
+
+    it('has references joined into its literals, whatever the quotes, and none in comments', async () => {
+      const { sketch } = await working();
+      const code = `
+# <a.result> and "<nosuch.x>"
+return ['<a.result>', "say <a.result>!", '''three
+<a.result>''', "\\"<a.result>\\"", f"{len(<a.result>)} <a.result>", r"\\d<a.result>"]`;
+      const result = await sketch({
+        blocks: [fn('A', 'return "it\\\'s"'), py('P', code)],
+        edges: ['Start -> A -> P'],
+      });
+      const quoted = '"it\'s"';
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: {
+          result: [
+            quoted,
+            `say ${quoted}!`,
+            `three\n${quoted}`,
+            `"${quoted}"`,
+            `4 ${quoted}`,
+            `\\d${quoted}`,
+          ],
+        },
+      });
+    });
+
+    it('takes values as data: text that is code, or ends a literal, is text', async () => {
+      const { sketch } = await working();
+      const hostile = `"; import os; os._exit(1) # ''' """ \\ {x} <a.result> {{KEY}} \${1}`;
+      const result = await sketch({
+        blocks: [py('P', 'text = <start.text>\nreturn [text, "<start.text>"]')],
+        edges: ['Start -> P'],
+        input: { text: hostile },
+      });
+      expect(result).toMatchObject({ output: { result: [hostile, JSON.stringify(hostile)] } });
+    });
+
+    it('reads what did not run as None', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          condition('C', { no: 'false', other: '' }),
+          fn('A', 'return 1'),
+          py('P', 'return [<a.result>, <a> is None]'),
+        ],
+        edges: ['Start -> C', 'C:no -> A', 'C:other -> P'],
+      });
+      expect(result).toMatchObject({ output: { result: [null, true] } });
+    });
+
+    it('reads and feeds variables, loops and parallels', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          loop(
+            'L',
+            { loopType: 'for', count: 2 },
+            py('P', 'return <loop.index> + <variable.base>'),
+            block('V', 'variables', {
+              variables: [{ variableName: 'base', type: 'number', value: '<p.result>' }],
+            }),
+          ),
+          parallel(
+            'Q',
+            { parallelType: 'collection', collection: '[10, 20]' },
+            py('R', 'return [<parallel.index>, <parallel.currentItem>, "<parallel.currentItem>"]'),
+          ),
+          py(
+            'Z',
+            'return [[t[0]["result"] for t in <l.results>], [b[0]["result"] for b in <q.results>], <variable.base>]',
+          ),
+        ],
+        edges: ['Start -> L -> P -> V', 'L -> Q -> R', 'Q -> Z'],
+        drawing: { variables: { base: { type: 'number', value: 5 } } },
+      });
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: {
+          result: [
+            [5, 6],
+            [
+              [0, 10, '10'],
+              [1, 20, '20'],
+            ],
+            6,
+          ],
+        },
+      });
+    });
+
+    it('gives what it returns, or a name that says that it is the result, or null; awaits at its top', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          py('A', 'if True:\n    return {"a": 1}'),
+          py('B', '__block_result__ = <a.result>'),
+          py('C', 'x = <b.result>'),
+          py('D', 'import asyncio\nreturn await asyncio.sleep(0.001, "awaited")'),
+          fn('Z', 'return [<a.result>, <b.result>, <c.result>, <d.result>]'),
+        ],
+        edges: ['Start -> A -> B -> C -> D -> Z'],
+      });
+      expect(result).toMatchObject({ output: { result: [{ a: 1 }, { a: 1 }, null, 'awaited'] } });
+    });
+
+    it('gives dates as ISO text, bytes as base64, tuples and sets as lists', async () => {
+      const { sketch } = await working();
+      const code = 'import datetime\nreturn [datetime.date(2026, 1, 2), b"\\x00", (1,), {2}]';
+      const result = await sketch({ blocks: [py('P', code)], edges: ['Start -> P'] });
+      expect(result).toMatchObject({ output: { result: ['2026-01-02', 'AA==', [1], [2]] } });
+    });
+
+    it('has its output beside its result', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          py('P', 'import sys\nprint("a", end=" ")\nprint("b", file=sys.stderr)'),
+          fn('Z', 'return <p.stdout>'),
+        ],
+        edges: ['Start -> P -> Z'],
+      });
+      expect(result).toMatchObject({ output: { result: 'a b' } });
+    });
+
+    it('of several pieces, with params, input, json and os, is one function', async () => {
+      const { sketch } = await working();
+      const pieces = [{ content: 'x = json.dumps(params)' }, { content: 'return [x, os.sep, input["n"]]' }];
+      const result = await sketch({
+        blocks: [block('P', 'function', { code: pieces, language: 'python' })],
+        edges: ['Start -> P'],
+        input: { n: 4 },
+      });
+      expect(result).toMatchObject({ output: { result: ['{}', '/', 4] } });
+    });
+
+    it.each([
+      ['an error', 'x = 1\nraise ValueError("no")', 'ValueError: Line 2: `raise ValueError("no")` - no'],
+      ['code that does not compile', 'x = 1\nreturn (x', 'Line 2'],
+      ['a value that has no JSON', 'return float("nan")', 'JSON'],
+      ['a module that is not there', 'import numpy', 'numpy'],
+      ['a loop without end', 'while True: pass', '300 ms'],
+    ])('fails its block by %s, and its error edge is taken', async (_what, code, words) => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [py('P', code, { timeout: 300 }), fn('H', 'return <p.error>'), fn('Z', 'return "not here"')],
+        edges: ['Start -> P -> Z', 'P:error -> H'],
+      });
+      expect(result).toMatchObject({ status: 'completed' });
+      expect((result.output as { result: string }).result).toContain(words);
+    });
+
+    it('is kept from other runs', async () => {
+      const { sketch } = await working();
+      const leave = 'import json\nseen = hasattr(json, "left")\njson.left = 1\nreturn seen';
+      for (let run = 0; run < 2; run++)
+        expect(await sketch({ blocks: [py('P', leave)], edges: ['Start -> P'] })).toMatchObject({
+          output: { result: false },
+        });
+    });
+  });
+}
