@@ -2,6 +2,8 @@
 export { createImages, SpecError, type BuildOptions, type Images, type ImagesOptions } from './images.ts';
 export { javascriptBuilder, type JavaScriptBuilderOptions } from './javascript/builder.ts';
 export { findNpm, readNpmSettings } from './javascript/npm-settings.ts';
+export { pythonBuilder, type PythonBuilderOptions } from './python/builder.ts';
+export { readPipSettings } from './python/pip-settings.ts';
 export type { ImageRecord } from './record.ts';
 export type { Collected } from './collect.ts';
 export type { ImageClock } from './builds.ts';
