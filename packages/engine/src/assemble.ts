@@ -44,6 +44,7 @@ export function reportLoudly(error: unknown, runId: string | undefined): void {
 
 function sandboxOptions({
   egress,
+  images,
   sandbox = {},
 }: EngineOptions): ConstructorParameters<typeof CodeService>[0] {
   const { maxProcesses, isolation, ...limits } = sandbox;
@@ -52,6 +53,7 @@ function sandboxOptions({
     ...(maxProcesses !== undefined && { maxProcesses }),
     ...(isolation !== undefined && { isolation }),
     ...(egress && { egress }),
+    ...(images && { images }),
   };
 }
 

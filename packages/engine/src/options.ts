@@ -1,5 +1,6 @@
 import type { BlockExecutor, Clock, PlanLimits } from '@heddle/core';
 import type { IsolationOptions } from '@heddle/sandbox';
+import type { ImageSource } from '@heddle/sandbox/images';
 import type { RuntimeProvider } from './runtime-port.ts';
 
 /** Options of an engine; every one has a default that works on a laptop. */
@@ -23,6 +24,8 @@ export interface EngineOptions {
   /** Which addresses `api` blocks and `fetch` in function blocks may reach; default: public ones. */
   egress?: EgressOptions;
   sandbox?: SandboxLimits;
+  /** Where the packages come from that function blocks import: opened by the `sandboxId` of a block. */
+  images?: ImageSource;
   clock?: Clock;
   /** Take up the open runs of the data folder at the start (default true). */
   takeUp?: boolean;

@@ -70,7 +70,7 @@ function isImport(error: SandboxFailure): boolean {
 function importFailure(error: SandboxFailure, authored: string): BlockError {
   return new BlockError(
     'LANGUAGE_UNSUPPORTED',
-    `${describeFailure(error, authored)}. Function blocks cannot import packages: use what the language and the built-in globals offer.`,
+    `${describeFailure(error, authored)}. Packages are those of the sandbox that a block names; without one, use what the language and the built-in globals offer.`,
     { retryable: false, details: detailsOf(error, '') },
   );
 }

@@ -1,5 +1,6 @@
-import { afterAll, describe, expect, it } from 'vitest';
-import { createSandbox } from '@heddle/sandbox';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox, SandboxError } from '@heddle/sandbox';
+import type { ImageSource } from '@heddle/sandbox/images';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { FunctionJob } from '@heddle/sandbox';
 import { contextOf, failureOf } from '../../../../test/support/block.ts';
@@ -31,6 +32,37 @@ const jobOf = async (scene: Scene): Promise<FunctionJob> => {
   await run({ code: 'return 1', ...scene, services: { sandbox: async () => noting(jobs) } });
   return jobs[0]!;
 };
+
+describe('packages of a function block', () => {
+  it('are those of the image that its sandboxId names', async () => {
+    expect(await jobOf({ params: { sandboxId: ' tools ' } })).toMatchObject({ image: 'tools' });
+    expect(await jobOf({ params: { sandboxId: '' } })).not.toHaveProperty('image');
+    expect(await jobOf({})).not.toHaveProperty('image');
+  });
+
+  it('fail the block where the image cannot be had, with the reason', async () => {
+    const images: ImageSource = {
+      open: (id) =>
+        Promise.reject(
+          new SandboxError('IMAGE_FAILED', `The image "${id}" could not be built (load_failed): no.`),
+        ),
+    };
+    const own = createSandbox({ maxProcesses: 1, images });
+    onTestFinished(() => own.close());
+    const scene = {
+      code: 'return 1',
+      params: { sandboxId: 'tools' },
+      services: { sandbox: async () => own },
+    };
+    expect(await failureOf(() => run(scene))).toMatchObject({
+      code: 'BLOCK_FAILED',
+      message: 'The image "tools" could not be built (load_failed): no.',
+      details: { reason: 'IMAGE_FAILED' },
+    });
+    const without = await failureOf(() => really({ code: 'return 1', params: { sandboxId: 'tools' } }));
+    expect(without).toMatchObject({ details: { reason: 'IMAGE_NOT_FOUND' } });
+  });
+});
 
 describe('a function block', () => {
   it('gives what the code returns, with its console output, references bound to values (r276, r373)', async () => {
@@ -104,11 +136,11 @@ describe('a function block', () => {
   });
 
   it.each(['import x from "y"', 'const x = require("y")', 'return await import("y")'])(
-    'says that packages cannot be imported: %s',
+    'says where packages come from: %s',
     async (code) => {
       const failure = await failureOf(() => really({ code }));
       expect(failure).toMatchObject({ code: 'LANGUAGE_UNSUPPORTED', retryable: false });
-      expect(failure.message).toContain('cannot import packages');
+      expect(failure.message).toContain('the sandbox that a block names');
     },
   );
 
@@ -253,7 +285,7 @@ return [own, <p.result.o>, <p.result.s>, "{{K}}", <variable.n>, <p.none>]`;
     });
   });
 
-  it('says that packages cannot be imported', async () => {
+  it('says where packages come from', async () => {
     const failure = await failureOf(() => python({ code: 'x = 1\nimport numpy' }));
     expect(failure).toMatchObject({ code: 'LANGUAGE_UNSUPPORTED', retryable: false });
     expect(failure.message).toContain("Line 2: `import numpy` - No module named 'numpy'");

@@ -25,6 +25,7 @@ async function runFunction(context: EngineContext): Promise<BlockResult> {
     runId: context.runId,
     ...(run.tenant === undefined ? {} : { tenant: run.tenant }),
     language: code.language,
+    ...imageOf(context),
     code: bound.code,
     values: bound.values,
     globals: globalsOf(context, code.authored),
@@ -33,6 +34,12 @@ async function runFunction(context: EngineContext): Promise<BlockResult> {
   });
   if (!outcome.ok) throw codeFailure(outcome.error, code.authored, outcome.stdout);
   return { output: { result: parseJson(outcome.json) ?? null, stdout: outcome.stdout } };
+}
+
+/** The image of packages that the block names. What is wrong with it is found out by whoever opens it. */
+function imageOf(context: EngineContext): { image?: string } {
+  const id = asText(context.field('sandboxId') ?? '').trim();
+  return id === '' ? {} : { image: id };
 }
 
 interface Runnable extends CodeTemplate {
