@@ -69,8 +69,6 @@ const tracingChannel = () => ({
     Reflect.apply(action, self, values),
 });
 
-const later = (action: Callback, ...values: unknown[]): unknown => setTimeout(() => action(...values), 0);
-
 /** Builtins that libraries ask for in passing, with what does nothing in a sandbox. */
 export const inert: Readonly<Record<string, object>> = {
   async_hooks: {
@@ -104,8 +102,8 @@ export const inert: Readonly<Record<string, object>> = {
     clearTimeout,
     setInterval,
     clearInterval,
-    setImmediate: later,
-    clearImmediate: clearTimeout,
+    setImmediate,
+    clearImmediate,
   },
   'timers/promises': {
     setTimeout: (ms: number, value?: unknown) =>

@@ -128,8 +128,6 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
 /** What stands before the bundle: names that packages expect of Node, and that user code does not see. */
 const BEFORE = `(function (__heddleImage) {
 var global = globalThis;
-var setImmediate = function (f) { var a = Array.prototype.slice.call(arguments, 1); return setTimeout(function () { f.apply(undefined, a); }, 0); };
-var clearImmediate = clearTimeout;
 var process = { env: {}, argv: [], execArgv: [], version: '', versions: {}, platform: 'browser', arch: 'wasm', browser: true, pid: 1,
   title: 'heddle', release: {}, config: {}, features: {}, stdout: undefined, stderr: undefined,
   cwd: function () { return '/'; }, uptime: function () { return performance.now() / 1000; },

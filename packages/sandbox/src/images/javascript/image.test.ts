@@ -1,0 +1,173 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { openImages } from '../../../../../test/support/images.ts';
+import { npmRegistry, type FixturePackage } from '../../../../../test/support/npm-registry.ts';
+import { createSandbox, type FunctionOutcome } from '../../index.ts';
+import { javascriptBuilder } from './builder.ts';
+import { findNpm } from './npm-settings.ts';
+
+const PACKAGES: readonly FixturePackage[] = [
+  {
+    name: 'common',
+    files: {
+      'index.js':
+        'let count = 0; exports.next = () => ++count; exports.boom = () => { throw new TypeError("from inside"); };',
+      'extra.js': 'exports.extra = require("./index.js").next;',
+    },
+  },
+  { name: 'callable', files: { 'index.js': 'module.exports = (a) => a + 1; module.exports.version = "1";' } },
+  {
+    name: '@scope/modern',
+    files: {
+      'index.js': 'export default class Modern {}; export const answer = 42;',
+      'deep.js': 'export const deep = 1;',
+    },
+    manifest: { type: 'module', exports: { '.': './index.js', './deep': './deep.js' } },
+  },
+  {
+    name: 'of-node',
+    files: {
+      'index.js': `
+        const { EventEmitter } = require('events');
+        const { createHash } = require('node:crypto');
+        const path = require('path');
+        const fs = require('fs');
+        exports.emit = () => { const e = new EventEmitter(); let got; e.on('x', (v) => (got = v)); e.emit('x', 5); return got; };
+        exports.hash = (text) => createHash('sha256').update(text).digest('hex');
+        exports.join = () => path.join('/a', '..', 'b');
+        exports.read = () => fs.readFileSync('/etc/passwd', 'utf8');
+        exports.env = () => [typeof process, Object.keys(process.env).length, typeof setImmediate];`,
+    },
+  },
+  { name: 'impure', files: { 'index.js': 'exports.seed = crypto.randomUUID(); exports.at = Date.now();' } },
+];
+const ALL = ['common', 'callable', '@scope/modern', 'of-node'];
+
+/** Runs code with an image of packages from a registry of the test's own. */
+async function runner(dependencies: readonly string[]) {
+  const registry = await npmRegistry(PACKAGES);
+  const images = openImages(
+    { javascript: javascriptBuilder({ npm: findNpm(process.env['PATH']) }) },
+    { registries: { npm: { registry: registry.url } } },
+  );
+  const record = await images.build({ language: 'javascript', dependencies }, { name: 'tools' });
+  expect(record).toMatchObject({ state: 'ready', errorMessage: null });
+  const sandbox = createSandbox({ images, maxProcesses: 1 });
+  onTestFinished(() => sandbox.close());
+  const run = (code: string, image: string | null = 'tools'): Promise<FunctionOutcome> =>
+    sandbox.run({ runId: 'run', code, ...(image === null ? {} : { image }) });
+  return { run, images, sandbox };
+}
+
+async function value(outcome: Promise<FunctionOutcome>): Promise<unknown> {
+  const ended = await outcome;
+  if (!ended.ok) throw new Error(`${ended.error.code}: ${ended.error.message}`);
+  return JSON.parse(ended.json);
+}
+
+async function failure(outcome: Promise<FunctionOutcome>): Promise<object> {
+  const ended = await outcome;
+  if (ended.ok) throw new Error(`It gave ${ended.json}.`);
+  return ended.error;
+}
+
+describe('code with an image', () => {
+  it('imports and requires its packages, whole and in parts', async () => {
+    const { run } = await runner(ALL);
+    const code = `
+      import common, { next as step } from 'common';
+      import callable from "callable"; import * as all from 'callable'
+      import Modern, { answer } from '@scope/modern';
+      import { deep } from '@scope/modern/deep';
+      import 'common';
+      const later = await import('@scope/' + 'modern');
+      const { extra } = require('common/extra');
+      return [common.next(), step(), extra(), callable(1), all.version, typeof Modern, answer, deep,
+        later.answer, require('callable')(5), require('callable') === callable, later.default === Modern];`;
+    expect(await value(run(code))).toEqual([1, 2, 3, 2, '1', 'function', 42, 1, 42, 6, true, true]);
+  });
+
+  it('finds packages as they were loaded, whatever code before it did', async () => {
+    const { run } = await runner(ALL);
+    await value(
+      run("const c = require('common'); c.next(); c.next = null; Object.prototype.x = 1; return 1"),
+    );
+    expect(await value(run("return [require('common').next(), ({}).x]"))).toEqual([1, null]);
+    const chances = [await value(run('return Math.random()')), await value(run('return Math.random()'))];
+    expect(chances[0]).not.toBe(chances[1]);
+  });
+
+  it('has of Node what packages need, and none of it itself', async () => {
+    const { run } = await runner(ALL);
+    const code = `const n = require('of-node');
+      return [n.emit(), n.hash('abc'), n.join(), n.env(), typeof process, typeof __heddleImage];`;
+    expect(await value(run(code))).toEqual([
+      5,
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+      '/b',
+      ['object', 0, 'function'],
+      'undefined',
+      'undefined',
+    ]);
+  });
+
+  it('fails with the name and the line of what is missing', async () => {
+    const { run } = await runner(ALL);
+    expect(await failure(run("\nimport x from 'lodash';"))).toMatchObject({
+      code: 'MODULE_NOT_IN_IMAGE',
+      message: 'The module "lodash" is not in the image, which has: @scope/modern, callable, common, of-node',
+      line: 2,
+    });
+    expect(await failure(run("const a = 1;\n\nrequire('node:fs')"))).toMatchObject({
+      code: 'BUILTIN_NOT_AVAILABLE',
+      message: 'The Node.js module fs is not available in the sandbox',
+      line: 3,
+    });
+    expect(await failure(run("await 1;\nreturn require('of-node').read()"))).toMatchObject({
+      code: 'BUILTIN_NOT_AVAILABLE',
+      message: 'The Node.js module fs.readFileSync is not available in the sandbox',
+      line: 2,
+    });
+    expect(await failure(run("import { nothing } from '@scope/modern'"))).toMatchObject({
+      code: 'USER_ERROR',
+      name: 'SyntaxError',
+      message: 'The module "@scope/modern" does not export "nothing"',
+    });
+    expect(await failure(run("import x from 'common'", null))).toMatchObject({ code: 'MODULE_NOT_IN_IMAGE' });
+    expect(await failure(run('return 1', 'ghost'))).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+  });
+
+  it('keeps its lines, in errors of packages and of its own', async () => {
+    const { run } = await runner(ALL);
+    const import3 = 'import {\n  next,\n} from "common";\n';
+    expect(await failure(run(`${import3}missing();`))).toMatchObject({
+      code: 'USER_ERROR',
+      line: 4,
+      column: 1,
+    });
+    expect(await failure(run(`${import3}const = 1;`))).toMatchObject({ code: 'SYNTAX_ERROR', line: 4 });
+    expect(await failure(run('const c = await import("common");\nc.boom();'))).toMatchObject({
+      code: 'USER_ERROR',
+      message: 'from inside',
+      line: 2,
+    });
+  });
+
+  it('may name imports in texts, comments and patterns', async () => {
+    const { run } = await runner(ALL);
+    const code =
+      'const a = "import x from \'y\'"; /* import(z) */ // import q from "q"\n' +
+      'const r = /import("x")/; return [a, `import ${"(b)"}`, r.source, { import: 1 }.import];';
+    expect(await value(run(code))).toEqual(["import x from 'y'", 'import (b)', 'import("x")', 1]);
+  });
+
+  it('gets the time and chance of its own run from packages that ask for them while they load', async () => {
+    const { run } = await runner(['impure']);
+    const before = Date.now();
+    const [first, second] = (await Promise.all([
+      value(run("const i = require('impure'); return [i.seed, i.at]")),
+      value(run("const i = require('impure'); return [i.seed, i.at]")),
+    ])) as [string, number][];
+    expect(first![0]).not.toBe(second![0]);
+    expect(first![1]).toBeGreaterThanOrEqual(before);
+  });
+});
