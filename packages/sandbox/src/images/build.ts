@@ -8,6 +8,7 @@ import type { Fetcher } from './fetcher.ts';
 import { imageKey, lockHash } from './keys.ts';
 import { BuildLog, secretsOf } from './log.ts';
 import type { Manifest } from './manifest.ts';
+import type { ImageBlob } from './source.ts';
 
 /** What is built, by whom. */
 export interface Order {
@@ -69,6 +70,19 @@ async function publish(order: Order, lock: Lock, assembled: Assembled, blobs: Bl
   };
 }
 
+async function keep(
+  name: string,
+  make: (folder: string) => Promise<void>,
+  { blobs, workFolder }: { blobs: Blobs; workFolder: string },
+): Promise<ImageBlob> {
+  const found = await blobs.find(name);
+  if (found !== null) return found;
+  const folder = join(workFolder, `kept-${randomUUID()}`);
+  await mkdir(folder);
+  await make(folder);
+  return blobs.take(folder, name);
+}
+
 /** The failure in words that can be shown: no tokens, no paths. */
 function explain(error: unknown, signal: AbortSignal, log: BuildLog): BuildFailure {
   const detail = log.tail();
@@ -103,6 +117,7 @@ export async function buildImage(
     progress,
     fetchVerified: (url, digest, options) =>
       fetcher.verified({ url, digest, workFolder }, options, blobs, signal),
+    kept: (name, make) => keep(name, make, { blobs, workFolder }),
     fetchPage: (url, options) => fetcher.page(url, options, signal),
   };
   try {

@@ -45,6 +45,8 @@ export interface Registries {
     /** A simple index (PEP 503, 691); default PyPI. Credentials of the URL are sent and never shown. */
     readonly index?: string;
     readonly extraIndexes?: readonly string[];
+    /** Where the index has its files, if elsewhere: like every host named here it may have a private address. */
+    readonly files?: string;
     /** A folder of wheels that goes before every index. */
     readonly wheelhouse?: string;
     /** Where the wheels of the Pyodide distribution are; their digests come from its lock. */
@@ -53,8 +55,12 @@ export interface Registries {
   readonly debian?: {
     /** Such as `https://deb.debian.org/debian`. */
     readonly mirror?: string;
-    /** Such as `bookworm`. */
+    /** Such as `bookworm`; default: what the host itself installs from, else the release that images are made of. */
     readonly suite?: string;
+    /** Beside the mirror: where the security archive is, with a suite `<suite>-security`. */
+    readonly security?: string;
+    /** A file of keys by one of which the archives have to be signed. */
+    readonly keyring?: string;
   };
 }
 
@@ -80,6 +86,11 @@ export interface BuildContext {
    * @throws ImageError integrity_error, image_too_large, registry_unavailable, rate_limited, package_not_found (404).
    */
   fetchVerified(url: string, digest: string, options: FetchOptions): Promise<ImageBlob>;
+  /**
+   * The folder of that name in the store, made by `make` where it is not there; equal names are equal folders, for ever.
+   * Its files may be linked to, and never changed.
+   */
+  kept(name: string, make: (folder: string) => Promise<void>): Promise<ImageBlob>;
   /**
    * A page of a registry. Statuses other than 5xx and 429 are the caller's to judge.
    * @throws ImageError registry_unavailable, rate_limited, image_too_large.
