@@ -15,6 +15,16 @@ const MOST_BYTES = 2 ** 30;
 const MOST_REDIRECTS = 5;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
+/**
+ * Where an operator's own hosts may be: addresses of internal networks, also those for documentation and benchmarks, which
+ * gateways of closed networks use; no link-local ones.
+ */
+const INTERNAL = [
+  ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', '100.64.0.0/10'],
+  ...['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '198.18.0.0/15'],
+  ...['::1/128', 'fc00::/7', '2001:db8::/32'],
+];
+
 /** The hosts that the operator named: they may be private; where they send us to may not. */
 function hostsOf(value: unknown): string[] {
   if (typeof value === 'string')
@@ -37,7 +47,7 @@ export class Fetcher {
     } as const;
     this.#hosts = new Set(hostsOf(registries));
     this.#public = createEgress(limits);
-    this.#named = createEgress({ ...limits, allowPrivate: true });
+    this.#named = createEgress({ ...limits, allowPrivate: INTERNAL });
   }
 
   /** The page at the URL, after redirects. Throws ImageError registry_unavailable, rate_limited, image_too_large. */

@@ -47,7 +47,7 @@ function expectFailure(
 
 const bomb = { path: 'alpha/bomb', content: new Uint8Array(8 * 2 ** 20) };
 
-describe('builds that fail', () => {
+describe('builds that fail', { timeout: 120_000 }, () => {
   it.each<
     [code: ImageErrorCode, what: string, wheels: IndexedWheel[], dependencies: string[], message: RegExp]
   >([
@@ -242,7 +242,7 @@ describe('how metadata is found', () => {
   });
 });
 
-describe('wheelhouses', () => {
+describe('wheelhouses', { timeout: 120_000 }, () => {
   const gamma = {
     name: 'alpha',
     version: '0.1',

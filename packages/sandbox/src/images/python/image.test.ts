@@ -24,7 +24,7 @@ const WHEELS: readonly IndexedWheel[] = [
   },
 ];
 
-describe('an image of Python packages', () => {
+describe('an image of Python packages', { timeout: 120_000 }, () => {
   it('has what was asked for in every run, and nothing of the runs before', async () => {
     const { url } = await pythonIndex(WHEELS);
     const { record, images, run } = await pythonImage(['alpha.pkg[more]==1.*'], { index: url });

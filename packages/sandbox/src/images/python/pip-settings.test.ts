@@ -4,6 +4,8 @@ import { expect, it } from 'vitest';
 import { imageFolder } from '../../../../../test/support/images.ts';
 import { readPipSettings } from './pip-settings.ts';
 
+const pypi = { index: 'https://pypi.org/simple/', files: 'https://files.pythonhosted.org/' };
+
 /** No file of the machine that the test runs on counts where one is named last with all settings. */
 function homeWith(conf: string): string {
   const home = imageFolder();
@@ -43,6 +45,7 @@ it('takes the environment over files, and only what is a URL of an index', () =>
     index: 'https://two.test/simple',
   });
   expect(readPipSettings({ env: { PIP_CONFIG_FILE: '/dev/null', PIP_FIND_LINKS: home }, home })).toEqual({
+    ...pypi,
     wheelhouse: home,
   });
 });

@@ -9,12 +9,14 @@ interface Surroundings {
 
 type Settings = Record<string, string>;
 
+const PYPI = { index: 'https://pypi.org/simple/', files: 'https://files.pythonhosted.org/' };
+
 /** Sections of a file of settings that count when packages are fetched; later ones win. */
 const SECTIONS = ['global', 'download', 'install'];
 
 /**
  * Where pip finds packages: its index, its further indexes, and the first folder among its links, as environment and files of
- * settings have it. Without settings there is nothing, and the public index counts.
+ * settings have it. Without settings the index is the public one.
  */
 export function readPipSettings({ env, home }: Surroundings): NonNullable<Registries['python']> {
   const settings: Settings = {};
@@ -24,7 +26,7 @@ export function readPipSettings({ env, home }: Surroundings): NonNullable<Regist
   const extraIndexes = wordsOf(settings['extra-index-url']).filter(isIndex);
   const wheelhouse = wordsOf(settings['find-links']).find(isFolder);
   return {
-    ...(index !== undefined && isIndex(index) && { index }),
+    ...(index !== undefined && isIndex(index) ? { index } : PYPI),
     ...(extraIndexes.length > 0 && { extraIndexes }),
     ...(wheelhouse !== undefined && { wheelhouse }),
   };

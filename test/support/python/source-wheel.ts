@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { wheelBytes, wheelFilename } from './wheel.ts';
+
+/** A project whose Python files stand in a folder of its source archive. */
+export interface SourceProject {
+  readonly name: string;
+  readonly version: string;
+  /** Folder in the archive, without its first part, whose content is the site folder's. */
+  readonly folder: string;
+}
+
+interface IndexFile {
+  readonly filename: string;
+  readonly url: string;
+  readonly hashes: { readonly sha256: string };
+}
+
+/** The regular files of a tar archive. */
+function filesOf(tar: Buffer): Map<string, string> {
+  const files = new Map<string, string>();
+  const text = (at: number, length: number): string =>
+    tar.toString('utf8', at, at + length).replace(/\0.*$/s, '');
+  for (let at = 0; at + 512 <= tar.length && tar[at] !== 0;) {
+    const size = Number.parseInt(text(at + 124, 12), 8);
+    const prefix = text(at + 257, 5) === 'ustar' ? text(at + 345, 155) : '';
+    const path = prefix === '' ? text(at, 100) : `${prefix}/${text(at, 100)}`;
+    if (['0', ''].includes(text(at + 156, 1)))
+      files.set(path, tar.toString('utf8', at + 512, at + 512 + size));
+    at += 512 + Math.ceil(size / 512) * 512;
+  }
+  return files;
+}
+
+/**
+ * Writes the wheel of a project that is published for other platforms only and runs without its compiled parts: what an
+ * operator makes for a wheelhouse.
+ */
+export async function writeSourceWheel(
+  { name, version, folder }: SourceProject,
+  index: string,
+  target: string,
+): Promise<void> {
+  const page = await fetch(`${index}${name}/`, {
+    headers: { accept: 'application/vnd.pypi.simple.v1+json' },
+  });
+  const { files } = (await page.json()) as { files: IndexFile[] };
+  const source = files.find(({ filename }) => filename === `${name}-${version}.tar.gz`);
+  if (!source) throw new Error(`The index has no source archive of ${name} ${version}.`);
+  const bytes = Buffer.from(await (await fetch(source.url)).arrayBuffer());
+  if (createHash('sha256').update(bytes).digest('hex') !== source.hashes.sha256)
+    throw new Error('Another archive than announced.');
+  const root = `${name}-${version}/${folder}/`;
+  const entries = [...filesOf(gunzipSync(bytes))].filter(
+    ([path]) => path.startsWith(root) && path.endsWith('.py'),
+  );
+  const wheel = {
+    name,
+    version,
+    files: Object.fromEntries(entries.map(([path, text]) => [path.slice(root.length), text])),
+  };
+  writeFileSync(join(target, wheelFilename(wheel)), wheelBytes(wheel));
+}
