@@ -5,6 +5,7 @@ import preimportSource from '../images/python/build/preimport.py';
 import { join } from 'node:path';
 import { SITE } from '../guest/python/site.ts';
 import { FILES_FD } from '../isolation/program.ts';
+import { PythonCode } from './python-code.ts';
 import { Interpreter } from './python-realms.ts';
 import type { IsolatedVm } from './realms.ts';
 
@@ -28,7 +29,7 @@ function call(interpreter: Interpreter, source: string, argument: unknown, budge
 }
 
 function within<T>(snapshot: string | number | null, use: (interpreter: Interpreter) => T): T {
-  const interpreter = new Interpreter(vm, { folder, snapshot, site: FILES_FD });
+  const interpreter = new Interpreter(vm, { folder, snapshot, site: FILES_FD }, new PythonCode(vm, folder));
   try {
     return use(interpreter);
   } finally {

@@ -1,7 +1,7 @@
-import { fstatSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Isolate, Reference } from 'isolated-vm';
 import { random, readMessage } from './bridge.ts';
+import { type PythonCode, transferFile } from './python-code.ts';
 import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
 
 /** What the interpreter's memory is limited to by V8's flag `--wasm-max-mem-pages`, in MiB. */
@@ -28,24 +28,21 @@ export class Interpreter implements Realm {
   post: Post = () => undefined;
   /** Whether a job was in it. */
   used = false;
-  readonly #vm: IsolatedVm;
   readonly #isolate: Isolate;
   readonly #enter: Enter;
   #interrupted = false;
 
-  constructor(vm: IsolatedVm, origin: Origin) {
-    this.#vm = vm;
+  constructor(vm: IsolatedVm, origin: Origin, code: PythonCode) {
     this.#isolate = new vm.Isolate({ memoryLimit: ISOLATE_MIB });
     const context = this.#isolate.createContextSync();
-    const code = readFileSync(join(origin.folder, 'guest.js'), 'utf8');
-    this.#isolate.compileScriptSync(code, { filename: 'heddle-python.js' }).runSync(context);
+    code.compile(this.#isolate).runSync(context);
     const connect = context.global.getSync('__heddle', { reference: true });
     const out = new vm.Callback((message: unknown) => this.post(message));
     const files = [
-      this.#transfer(join(origin.folder, 'pyodide.asm.wasm')),
-      this.#transfer(join(origin.folder, 'python_stdlib.zip')),
-      origin.snapshot === null ? null : this.#transfer(origin.snapshot),
-      origin.site === null ? null : this.#transfer(origin.site),
+      transferFile(vm, join(origin.folder, 'pyodide.asm.wasm')),
+      transferFile(vm, join(origin.folder, 'python_stdlib.zip')),
+      origin.snapshot === null ? null : transferFile(vm, origin.snapshot),
+      origin.site === null ? null : transferFile(vm, origin.site),
     ];
     this.#enter = connect.applySync(undefined, [out, ...files], { result: { reference: true } }) as Enter;
     this.#boot();
@@ -104,13 +101,6 @@ export class Interpreter implements Realm {
     if (!this.#isolate.isDisposed) this.#isolate.dispose();
   }
 
-  /** A file's bytes, given into the isolate and not copied there. */
-  #transfer(file: string | number): unknown {
-    const bytes = typeof file === 'string' ? readFileSync(file) : readDescriptor(file);
-    const copy = new this.#vm.ExternalCopy(bytes.buffer as ArrayBuffer, { transferOut: true });
-    return copy.copyInto({ transferIn: true, release: true });
-  }
-
   #boot(): void {
     let answer = 'no answer';
     this.post = (text) => {
@@ -124,17 +114,6 @@ export class Interpreter implements Realm {
     this.post = () => undefined;
     if (answer !== '') throw new Error(`The Python interpreter does not start: ${answer.slice(0, 1_000)}`);
   }
-}
-
-/** All of an open file, from its beginning, however often. */
-function readDescriptor(descriptor: number): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(fstatSync(descriptor).size);
-  for (let at = 0; at < bytes.length;) {
-    const count = readSync(descriptor, bytes, at, bytes.length - at, at);
-    if (count === 0) throw new Error('A file of the image became shorter.');
-    at += count;
-  }
-  return bytes;
 }
 
 /** The interpreters of one process: one at a time, since each takes a hundred megabytes. */

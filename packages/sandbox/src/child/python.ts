@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { FILES_FD } from '../isolation/program.ts';
+import { PythonCode } from './python-code.ts';
 import { Interpreter, Interpreters, type Origin } from './python-realms.ts';
 import type { IsolatedVm } from './realms.ts';
 import { serve } from './serve.ts';
@@ -14,7 +15,8 @@ declare const require: (file: string) => { ivm: IsolatedVm };
 const [addon, folder, task, file] = process.argv.slice(2) as [string, string, ...(string | undefined)[]];
 
 const vm = require(addon).ivm;
-const make = (origin: Origin): Interpreter => new Interpreter(vm, origin);
+const code = new PythonCode(vm, folder);
+const make = (origin: Origin): Interpreter => new Interpreter(vm, origin, code);
 
 if (task === 'snapshot') {
   const interpreter = make({ folder, snapshot: null, site: null });
@@ -27,6 +29,7 @@ if (task === 'snapshot') {
     () => {
       const interpreters = new Interpreters(() => make(origin));
       interpreters.prepare();
+      code.keep();
       return { realms: interpreters, snapshot: null };
     },
     { measureEvery: 1 },

@@ -6,7 +6,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 # Imported ahead: what blocks use most costs them nothing then.
 AHEAD = (
     "asyncio base64 bisect collections copy csv dataclasses datetime decimal email.message enum fractions functools "
-    "hashlib heapq hmac html http.client inspect io itertools json logging math operator os pathlib pprint random re "
+    "hashlib heapq hmac html http.client http.cookies inspect io itertools json logging math operator os pathlib pprint random re "
     "secrets shutil statistics string struct tempfile textwrap time traceback types typing unicodedata "
     "urllib.error urllib.parse urllib.request uuid warnings zlib zoneinfo"
 ).split()

@@ -21,10 +21,14 @@ type Entry =
   | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
 
 let runtime: Runtime | undefined;
+let given: Files | null = null;
 
 /** Starts the interpreter; `D` or `E` tells the process how that went. */
-async function boot(files: Files): Promise<void> {
+async function boot(): Promise<void> {
   try {
+    const files = given as Files;
+    // Forty megabytes that nothing needs any more once the interpreter stands.
+    given = null;
     installShell(files);
     runtime = await start(files);
     send('D');
@@ -51,31 +55,30 @@ function make(entry: Extract<Entry, ['snapshot'] | ['evaluate' | 'read', string]
 }
 
 /** One entry into the realm; every use is timed by the process. */
-function enterWith(files: Files): (...entry: Entry) => unknown {
-  return (...entry) => {
-    resetHops();
-    try {
-      if (entry[0] === 'run') run(entry);
-      else if (entry[0] === 'timer') fire(entry[1]);
-      else if (entry[0] === 'answer') deliver(entry[1], entry[2], entry[3], entry[4]);
-      else if (entry[0] === 'boot') void boot(files);
-      else return make(entry);
-    } catch (error) {
-      send('Q');
-      sendError('run', -1, error);
-    }
-    return undefined;
-  };
+function enter(...entry: Entry): unknown {
+  resetHops();
+  try {
+    if (entry[0] === 'run') run(entry);
+    else if (entry[0] === 'timer') fire(entry[1]);
+    else if (entry[0] === 'answer') deliver(entry[1], entry[2], entry[3], entry[4]);
+    else if (entry[0] === 'boot') void boot();
+    else return make(entry);
+  } catch (error) {
+    send('Q');
+    sendError('run', -1, error);
+  }
+  return undefined;
 }
 
 /** Called once per fresh context with the only way out; gives the only way in. */
 function connectTo(
   post: (message: string) => unknown,
   ...[wasm, stdlib, snapshot, site]: [ArrayBuffer, ArrayBuffer, ArrayBuffer | null, ArrayBuffer | null]
-): (...entry: Entry) => unknown {
+): typeof enter {
   delete (globalThis as { __heddle?: unknown }).__heddle;
   connect(post);
-  return enterWith({ wasm, stdlib, snapshot, site });
+  given = { wasm, stdlib, snapshot, site };
+  return enter;
 }
 
 onMicrotaskError((error) => sendError('run', -1, error));
