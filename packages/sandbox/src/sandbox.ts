@@ -16,6 +16,7 @@ import {
   type SandboxFailure,
 } from './outcome.ts';
 import { Job, laneOf } from './pool/job.ts';
+import type { Lane } from './pool/slot.ts';
 import { createRunners, releaseRun, type Language, type Runner } from './runners.ts';
 
 /** Counts of processes and of the jobs that wait and run. */
@@ -135,8 +136,12 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const send = options.fetch ?? ((request) => egress.fetch(request));
   const runners = createRunners(options, isolation, (job, call) => answerCall(job, call, send));
 
+  const settle = settler(isolation);
+
   const execute = async <T>(runner: Runner, request: Request<T>): Promise<Answer<T>> => {
-    if (!isolation.isSettled) await isolation.settle();
+    const { job, image, args } = request;
+    const isOver = 'code' in args || job.signal?.aborted === true;
+    if (!isolation.isSettled && !isOver) await settle(runner, laneFor(job.tenant, image));
     const answer = await submit(runner, request, isolation.refusal);
     const code = answer.ok ? 'OK' : answer.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
@@ -165,7 +170,11 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       if (!answer.ok) return { ok: false, index: answer.index, error: answer.error, ...answer.usage };
       return { ok: true, ...answer.value, ...answer.usage };
     },
-    warm: (language, tenant = 'default') => void warm(runners[language], isolation, tenant),
+    warm: (language, tenant) => {
+      const lane = laneFor(tenant, null);
+      if (!isolation.isSettled) void settle(runners[language], lane);
+      else if (isolation.refusal === null) runners[language].pool.warm(lane);
+    },
     release: (runId) => releaseRun(runners, runId),
     stats: () =>
       statsOf(runners, { totals: { ...totals }, isolation: isolation.level, share: options.share ?? 'run' }),
@@ -181,9 +190,23 @@ function flattenFunction(job: FunctionJob, limits: Limits): ReturnType<typeof fl
   return flatten(job.globals, [unit], limits);
 }
 
-async function warm({ pool }: Runner, isolation: Isolation, tenant: string): Promise<void> {
-  if (!isolation.isSettled) await isolation.settle();
-  if (isolation.refusal === null) pool.warm({ tenant, lane: laneOf(tenant, null), image: null });
+function laneFor(tenant = 'default', image: LoadedImage | null): Lane {
+  return { tenant, lane: laneOf(tenant, image), image };
+}
+
+/** Waits until it is known how processes have to be confined. One is started meanwhile; it gets no job before, and goes where it is not confined so. */
+function settler(isolation: Isolation): (runner: Runner, lane: Lane) => Promise<void> {
+  const waiting = new Map<Runner, Promise<void>>();
+  return (runner, lane) => {
+    if (isolation.begin()) runner.pool.warm(lane);
+    const wait =
+      waiting.get(runner) ??
+      isolation.settle().then((holds) => {
+        if (!holds) runner.pool.renew();
+      });
+    waiting.set(runner, wait);
+    return wait;
+  };
 }
 
 function statsOf(

@@ -1,7 +1,7 @@
 import type { Confinement } from './confine.ts';
 import { isAtLeast, type IsolationLevel } from './level.ts';
 import { resolveIsolation, type IsolationOptions, type ResolvedIsolation } from './options.ts';
-import { probeOnce, type Probed } from './probe.ts';
+import { probeOnce, type Probe, type Probed } from './probe.ts';
 import type { IsolationReport } from './report.ts';
 
 /**
@@ -13,13 +13,14 @@ export async function probeIsolation(
   options: IsolationOptions & { readonly execPath?: string } = {},
 ): Promise<IsolationReport> {
   const { execPath = process.execPath, ...asked } = options;
-  return (await probeOnce(resolveIsolation(asked), execPath)).report;
+  return (await probeOnce(resolveIsolation(asked), execPath).probed).report;
 }
 
 /** The isolation of one sandbox, known once its host was probed. */
 export class Isolation {
   readonly #asked: ResolvedIsolation;
   readonly #execPath: string;
+  #probe: Probe | null = null;
   #probed: Probed | null = null;
 
   constructor(options: IsolationOptions | undefined, execPath: string) {
@@ -31,9 +32,18 @@ export class Isolation {
     return this.#probed !== null;
   }
 
-  /** Probes the host, the first time. */
-  async settle(): Promise<void> {
-    this.#probed ??= await probeOnce(this.#asked, this.#execPath);
+  /** Begins to probe the host; whether it looks as if it reached the minimum, so that a process may be started meanwhile. */
+  begin(): boolean {
+    this.#probe ??= probeOnce(this.#asked, this.#execPath);
+    return isAtLeast(this.#probe.expected.level, this.#asked.minimum);
+  }
+
+  /** Probes the host, the first time; whether processes that were started meanwhile are confined as they have to be. */
+  async settle(): Promise<boolean> {
+    this.begin();
+    const { expected, probed } = this.#probe as Probe;
+    this.#probed = await probed;
+    return this.#probed.confinement === expected && this.refusal === null;
   }
 
   /** The level that was reached; null before the first job. */
@@ -51,9 +61,8 @@ export class Isolation {
     return `The sandbox reaches the isolation level ${level}, and ${minimum} is the minimum. ${why}`;
   }
 
-  /** How processes are started. */
+  /** How processes are started; before the host was probed as it looks, and then they get no job. */
   get confinement(): Confinement {
-    if (this.#probed === null) throw new Error('The isolation was asked for before it was settled.');
-    return this.#probed.confinement;
+    return this.#probed?.confinement ?? probeOnce(this.#asked, this.#execPath).expected;
   }
 }

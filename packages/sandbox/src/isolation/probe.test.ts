@@ -143,6 +143,28 @@ describe('a sandbox', () => {
     await sandbox.close();
   });
 
+  it.runIf(isLinux)('gives no job to a process that was started at a level which does not hold', async () => {
+    // The self-test fails at once; other processes would hang for ever.
+    const body = 'case "$*" in *self-test*) exit 1;; esac; exec sleep 60';
+    const sandbox = createSandbox({ isolation: { bubblewrap: impostor('hanging', body) }, maxProcesses: 1 });
+    expect(await sandbox.run({ runId: 'a', code: 'return 1' })).toMatchObject({ ok: true });
+    await expect.poll(() => sandbox.stats()).toMatchObject({ isolation: 'standard', processes: 1 });
+    await sandbox.close();
+  });
+
+  it.runIf(isLinux)('leaves no process behind that was started in vain', async () => {
+    const body = 'case "$*" in *self-test*) exit 1;; esac; exec sleep 60';
+    const isolation = { bubblewrap: impostor('vain', body), minimum: 'strict' } as const;
+    const sandbox = createSandbox({ isolation });
+    const jobs = ['a', 'b'].map((runId) => sandbox.run({ runId, code: 'return 1' }));
+    expect(await Promise.all(jobs)).toMatchObject([
+      { ok: false, error: { code: 'SANDBOX_UNAVAILABLE' } },
+      { ok: false, error: { code: 'SANDBOX_UNAVAILABLE' } },
+    ]);
+    await expect.poll(() => sandbox.stats().processes).toBe(0);
+    await sandbox.close();
+  });
+
   it.each([
     ...(isLinux ? (['standard'] as const) : []),
     ...(path === undefined ? [] : (['strict'] as const)),

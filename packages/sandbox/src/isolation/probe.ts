@@ -79,7 +79,7 @@ const isBlocker = (level: IsolationLevel, check: IsolationCheck): boolean =>
   check.result === 'failed' && !(level === 'standard' && check.name === 'users');
 
 /** The ways to a level, the best first: where users cannot be changed or privileges dropped, there are still limits. */
-function attempts(confinement: Confinement): Attempt[] {
+function attemptsAt(confinement: Confinement): Attempt[] {
   const { level, tools, uids } = confinement;
   const best = { ...confinement, without: '' };
   if (level === 'strict' || tools.setpriv === null) return [best];
@@ -88,46 +88,78 @@ function attempts(confinement: Confinement): Attempt[] {
   return uids === null ? [best, alone] : [best, asHost, alone];
 }
 
-/** What this host reaches, up to the level that is asked for; every step is really taken. */
-async function probe(asked: Asked, execPath: string): Promise<Probed> {
+/** What can be told without starting anything. */
+interface Plan {
+  readonly tools: HostTools;
+  readonly checks: readonly IsolationCheck[];
+  /** Why a level is not worth a try. */
+  readonly blocked: IsolationReport['reasons'];
+  /** To be tried in this order. */
+  readonly attempts: readonly Attempt[];
+}
+
+function planFor(asked: Asked, execPath: string): Plan {
   const tools = findHostTools(asked.bubblewrap);
   if (process.platform !== 'linux') {
     const found = `Only Linux confines processes further, and this is ${process.platform}`;
-    const reasons = { standard: [`${found}.`], strict: [`${found}.`] };
-    const checks: IsolationCheck[] = [failed('platform', found, 'run the host on Linux')];
-    return {
-      report: { level: 'basic', checks, reasons },
-      confinement: { level: 'basic', tools, uids: null },
-    };
+    const blocked = { standard: [`${found}.`], strict: [`${found}.`] };
+    return { tools, checks: [failed('platform', found, 'run the host on Linux')], blocked, attempts: [] };
   }
   const needs = preconditions(tools, asked, execPath);
   const checks = [...new Set([...needs.standard, ...needs.strict])];
   const uids = checks.some(({ name, result }) => name === 'users' && result === 'ok') ? asked.uids : null;
-  const reasons: Partial<Record<IsolationLevel, readonly string[]>> = {};
+  const blocked: Partial<Record<IsolationLevel, readonly string[]>> = {};
+  const attempts: Attempt[] = [];
   const highest = asked.level === 'best' ? 'strict' : asked.level;
   for (const level of ['strict', 'standard'] as const) {
     if (!isAtLeast(highest, level)) continue;
     const blockers = needs[level].filter((check) => isBlocker(level, check));
-    for (const attempt of blockers.length > 0 ? [] : attempts({ level, tools, uids })) {
-      const test = await testLevel(attempt, execPath);
-      checks.push(test);
-      if (test.result === 'ok') return { report: { level, checks, reasons }, confinement: attempt };
-      blockers.push(test);
-    }
-    reasons[level] = blockers.map(sentence);
+    if (blockers.length > 0) blocked[level] = blockers.map(sentence);
+    else attempts.push(...attemptsAt({ level, tools, uids }));
   }
-  return { report: { level: 'basic', checks, reasons }, confinement: { level: 'basic', tools, uids: null } };
+  return { tools, checks, blocked, attempts };
 }
 
-const probes = new Map<string, Promise<Probed>>();
+/** Tries out what is planned, until something holds. */
+async function tryOut({ tools, checks, blocked, attempts }: Plan, execPath: string): Promise<Probed> {
+  const tests: IsolationCheck[] = [];
+  const reasons: Partial<Record<IsolationLevel, readonly string[]>> = { ...blocked };
+  const reportAt = (level: IsolationLevel): IsolationReport => ({
+    level,
+    checks: [...checks, ...tests],
+    reasons,
+  });
+  for (const attempt of attempts) {
+    const { level } = attempt;
+    const test = await testLevel(attempt, execPath);
+    tests.push(test);
+    if (test.result === 'ok') {
+      delete reasons[level];
+      return { report: reportAt(level), confinement: attempt };
+    }
+    reasons[level] = [...(reasons[level] ?? []), sentence(test)];
+  }
+  return { report: reportAt('basic'), confinement: { level: 'basic', tools, uids: null } };
+}
 
-/** `probe`, once per process for the same question. */
-export function probeOnce(asked: Asked, execPath: string): Promise<Probed> {
+/** A probe under way. */
+export interface Probe {
+  /** What will come of it, unless the host is other than it looks. */
+  readonly expected: Confinement;
+  readonly probed: Promise<Probed>;
+}
+
+const probes = new Map<string, Probe>();
+
+/** What this host reaches, up to the level that is asked for; tried out once per process for the same question. */
+export function probeOnce(asked: Asked, execPath: string): Probe {
   const { level, uids, bubblewrap } = asked;
   const key = JSON.stringify([level, uids.from, uids.to, bubblewrap, execPath]);
   const before = probes.get(key);
   if (before !== undefined) return before;
-  const probing = probe(asked, execPath);
-  probes.set(key, probing);
-  return probing;
+  const plan = planFor(asked, execPath);
+  const expected = plan.attempts[0] ?? { level: 'basic', tools: plan.tools, uids: null };
+  const probe = { expected, probed: tryOut(plan, execPath) };
+  probes.set(key, probe);
+  return probe;
 }

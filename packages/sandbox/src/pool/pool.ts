@@ -31,8 +31,7 @@ export class Pool implements SlotEvents {
   }
 
   get counts(): { processes: number; queued: number; running: number } {
-    let running = 0;
-    for (const slot of this.#slots) running += slot.jobs.size;
+    const running = [...this.#slots].reduce((sum, slot) => sum + slot.jobs.size, 0);
     return { processes: this.#slots.size, queued: this.#queue.size, running };
   }
 
@@ -67,6 +66,9 @@ export class Pool implements SlotEvents {
     for (const slot of this.#slots) if (slot.lane === lane.lane && !slot.retiring) return;
     this.#start(lane);
   }
+
+  /** Ends processes that were started before it was known how they have to be confined. */
+  readonly renew = (): void => this.#slots.forEach((slot) => slot.kill());
 
   release(key: string): void {
     for (const slot of this.#slots) slot.release(key);
