@@ -65,7 +65,8 @@ export async function answerCall(job: Job, call: HostCall, send: Send): Promise<
     );
     return { ok: true, head: JSON.stringify({ status, statusText, url, redirected, headers }), body };
   } catch (error) {
-    if (late?.aborted === true) return refuse('TIMEOUT', `The request had no answer within ${timeoutMs} ms.`);
+    if (late?.aborted === true)
+      return refuse('EGRESS_TIMEOUT', `The request had no answer within ${timeoutMs} ms.`);
     const message = error instanceof Error ? error.message : 'The request failed.';
     return refuse(isEgressError(error) ? error.code : 'FETCH_FAILED', message.slice(0, 1_000));
   }

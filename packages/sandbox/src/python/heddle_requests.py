@@ -56,7 +56,7 @@ exceptions = _types.SimpleNamespace(
     TooManyRedirects=TooManyRedirects,
 )
 ConnectTimeout = ReadTimeout = Timeout
-_FAULTS = {"TIMEOUT": Timeout, "EGRESS_TIMEOUT": Timeout}
+_FAULTS = {"EGRESS_TIMEOUT": Timeout}
 
 
 class _Codes(dict):
