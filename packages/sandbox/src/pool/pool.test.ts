@@ -158,6 +158,19 @@ describe('the pool', () => {
     expect(await job).toBe('SANDBOX_UNAVAILABLE');
     expect(await run(sandbox, 'return 1')).toBe('SANDBOX_UNAVAILABLE');
   });
+
+  it('starts nothing more for jobs that waited behind one that takes long when it is closed', async () => {
+    const sandbox = sandboxOf();
+    await run(sandbox, 'return 1');
+    const jobs = [run(sandbox, LOOP), run(sandbox, 'return 1'), run(sandbox, 'return 1')];
+    await until(() => sandbox.stats().running === 3);
+    const closing = sandbox.close();
+    // The host is busy: timers are due before it hears that the process has ended.
+    for (const beganMs = performance.now(); performance.now() - beganMs < 50;);
+    await closing;
+    expect(await Promise.all(jobs)).toEqual(jobs.map(() => 'SANDBOX_UNAVAILABLE'));
+    expect(sandbox.stats().processes).toBe(0);
+  });
 });
 
 describe('cancelling', () => {

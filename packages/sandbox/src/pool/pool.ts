@@ -77,6 +77,8 @@ export class Pool implements SlotEvents {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#trimTimer);
+    // Jobs that waited behind others must not have a process started for them any more.
+    clearTimeout(this.#stuckTimer);
     for (const tenant of this.#queue.tenants()) this.#failQueued(tenant, 'The sandbox was closed.');
     if (this.#slots.size === 0) return;
     const empty = new Promise<void>((resolve) => (this.#onEmpty = resolve));
@@ -220,6 +222,7 @@ export class Pool implements SlotEvents {
   }
 
   #start(lane: Lane): boolean {
+    if (this.#closed) return false;
     try {
       this.#slots.add(this.#starter.start(lane, this));
     } catch (error) {
