@@ -63,6 +63,7 @@ export class Isolation {
 
   /** How processes are started; before the host was probed as it looks, and then they get no job. */
   get confinement(): Confinement {
-    return this.#probed?.confinement ?? probeOnce(this.#asked, this.#execPath).expected;
+    this.#probe ??= probeOnce(this.#asked, this.#execPath);
+    return this.#probed?.confinement ?? this.#probe.expected;
   }
 }

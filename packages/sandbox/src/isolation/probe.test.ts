@@ -73,6 +73,18 @@ describe.runIf(isLinux)('the probe', () => {
     expect(await probeIsolation(missing)).toBe(await probeIsolation({ ...missing }));
   });
 
+  it('is made again where the host was not as it looked: what failed may be passing', async () => {
+    const failing = { bubblewrap: impostor('failing', 'exit 1') };
+    expect((await probeIsolation(failing)).level).toBe('standard');
+    expect(await probeIsolation(failing)).not.toBe(await probeIsolation(failing));
+  });
+
+  it('says what kept a process from being started at all', async () => {
+    const tools = { ...findHostTools(undefined), prlimit: '/nowhere/prlimit', setpriv: null };
+    const problem = await selfTest({ level: 'standard', tools, uids: null }, process.execPath);
+    expect(problem).toMatch(/^a process did not start: spawn \/nowhere\/prlimit ENOENT$/);
+  });
+
   it('goes no higher than it is asked to', async () => {
     expect(await probeIsolation({ level: 'basic' })).toMatchObject({ level: 'basic', reasons: {} });
   });

@@ -9,7 +9,7 @@ export const SELF_TEST = fileURLToPath(new URL('../../dist/self-test.cjs', impor
 
 const DATA_MIB = 256;
 const TOO_MANY_MIB = 512;
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 20_000;
 
 type Deed = 'connect' | 'spawn' | 'read' | 'write' | 'signal' | 'memory';
 
@@ -63,6 +63,15 @@ function listen(confinement: Confinement, execPath: string): Promise<Told> {
   });
 }
 
+/** `listen`, and what kept the process from being started at all. */
+async function attempt(confinement: Confinement, execPath: string): Promise<Told> {
+  try {
+    return await listen(confinement, execPath);
+  } catch (error) {
+    return { said: (error as Error).message };
+  }
+}
+
 /**
  * Runs a process at a level that does what it must not be able to do. Returns why the level does not hold: what the
  * process could do, or what kept it from starting; null where everything was refused.
@@ -70,7 +79,7 @@ function listen(confinement: Confinement, execPath: string): Promise<Told> {
 export async function selfTest(confinement: Confinement, execPath: string): Promise<string | null> {
   if (!existsSync(SELF_TEST)) return 'the self-test was not built; run `npm run build` in @heddle/sandbox';
   if (!existsSync(execPath)) return `a process did not start: there is no Node.js at ${execPath}`;
-  const { findings, said } = await listen(confinement, execPath);
+  const { findings, said } = await attempt(confinement, execPath);
   if (findings === undefined) return `a process did not start: ${said}`;
   const done = forbidden(confinement).filter(
     (deed) => findings[deed] === null || findings[deed] === undefined,

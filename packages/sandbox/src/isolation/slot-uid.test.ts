@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { endLeftovers, freeSlotUid, takeSlotUid } from './slot-uid.ts';
+import { spawnConfined } from './spawn.ts';
 import { isMapped } from './users.ts';
 
 const isRootOnLinux = process.platform === 'linux' && process.geteuid?.() === 0;
@@ -26,6 +27,15 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
       freeSlotUid(uid);
     }
     expect(new Set(seen).size).toBe(4);
+  });
+
+  it('are free again where a process cannot be given its files', () => {
+    const range = { from: 61_040, to: 61_040 };
+    const uid = takeSlotUid(range);
+    const command = { command: '/bin/true', args: [], filter: null, leavesOthers: false, waits: false };
+    expect(() => spawnConfined({ ...command, uid, files: ['/', '/nowhere/site.zip'] })).toThrow(/ENOENT/);
+    expect(takeSlotUid(range)).toBe(uid);
+    freeSlotUid(uid);
   });
 
   it.runIf(isRootOnLinux)('are not given while anything else runs as them', async () => {

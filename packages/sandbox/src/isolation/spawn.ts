@@ -14,7 +14,14 @@ export function spawnConfined({
   waits,
   files = [],
 }: Invocation): ChildProcess {
-  const open = files.map((file) => openSync(file, 'r'));
+  const open: number[] = [];
+  try {
+    for (const file of files) open.push(openSync(file, 'r'));
+  } catch (error) {
+    for (const descriptor of open) closeSync(descriptor);
+    if (uid !== null) freeSlotUid(uid);
+    throw error;
+  }
   const child = spawn(command, args, {
     env: {},
     cwd: '/',
