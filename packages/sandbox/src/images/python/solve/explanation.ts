@@ -15,6 +15,19 @@ const MOST_TAGS = 6;
 /** Of several obstacles the one that is told first: what nobody can change goes before what another range may change. */
 const ORDER: readonly Obstacle['kind'][] = ['unknown', 'refused', 'url', 'malformed', 'python', 'no-version'];
 
+/** The error that says what release after release of a project needs in vain; older ones were not looked at. */
+export function explainDeadEnd(facts: readonly Asked[], target: Target): ImageError {
+  const { code, message } = explain(facts, target);
+  const by = facts.flatMap((fact) => fact.by ?? []);
+  const oldest = by
+    .map(({ version }) => version)
+    .sort(newestFirst)
+    .at(-1);
+  const hint =
+    by[0] && ` Older releases of ${by[0].name} were not tried; to do so ask for ${by[0].name}<${oldest}.`;
+  return new ImageError(code, message + (hint ?? ''));
+}
+
 /** The error that says why requirements cannot be met, from the facts of the solver's proof. */
 export function explain(facts: readonly Asked[], target: Target): ImageError {
   const groups = groupsOf(facts);

@@ -122,6 +122,7 @@ describe('what is refused', () => {
     const needy = Array.from({ length: 30 }, (_, at) => [`${at + 2}`, ['b']] as const);
     const world: World = { a: { '1': [], ...Object.fromEntries(needy) }, b: { '1': { tags: [] } } };
     expect(await refusal(['a'], world)).toMatch(/^no_compatible_wheel: b 1 \(a 23 to 31 needs b\)/);
+    expect(await refusal(['a'], world)).toMatch(/to do so ask for a<23\.$/);
     expect(await resolve(['a<8'], world)).toEqual(['a 1']);
   });
 

@@ -6,7 +6,7 @@ import { isAllowed, isPreRelease, isSame, newestFirst } from '../pep/version.ts'
 import type { Target } from '../pep/target.ts';
 import type { Offer, Source } from '../sources/source.ts';
 import { type Candidate, Catalogue } from './catalogue.ts';
-import { explain } from './explanation.ts';
+import { explain, explainDeadEnd } from './explanation.ts';
 import { factsOf, type Incompatibility } from './incompatibility.ts';
 import { type Asked, ChoiceChanged, DeadEnd, Requirements } from './requirements.ts';
 import { type Solution, solve } from './solver.ts';
@@ -80,7 +80,7 @@ async function attempt(
     return await solve(problem, await problem.wanted(wanted), maxSteps);
   } catch (error) {
     if (error instanceof ChoiceChanged) return undefined;
-    if (error instanceof DeadEnd) throw explain(error.facts, target);
+    if (error instanceof DeadEnd) throw explainDeadEnd(error.facts, target);
     throw error;
   }
 }
