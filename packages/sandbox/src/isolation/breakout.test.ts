@@ -1,4 +1,5 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn, type StdioOptions } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -257,5 +258,35 @@ describe.runIf(isLinux && tools.prlimit !== null)('limits on processes', () => {
     await expect
       .poll(() => below.filter((pid) => existsSync(`/proc/${pid}`)), { timeout: 10_000 })
       .toEqual([]);
+  });
+
+  it.each(levels)('get no descriptor that the host was started with, in %s', async (_name, level) => {
+    const host = join(folder, 'inheriting.mjs');
+    writeFileSync(file, `try { require('node:fs').writeSync(40, 'leaked'); } finally { process.exit(0); }`);
+    const program = { file, args: [], readable: [], flags: ['--jitless'], dataMiB: 256 };
+    const source = (name: string): string => JSON.stringify(new URL(name, import.meta.url).href);
+    writeFileSync(
+      host,
+      `import { confine } from ${source('./confine.ts')};
+       import { spawnConfined } from ${source('./spawn.ts')};
+       import { fstatSync } from 'node:fs';
+       fstatSync(40);
+       const line = confine(${JSON.stringify(level)}, process.execPath, ${JSON.stringify(program)}, false);
+       spawnConfined(line).once('close', (code) => process.stdout.write('ended with ' + code));`,
+    );
+    const stdio: StdioOptions = [
+      'ignore',
+      'pipe',
+      'inherit',
+      ...Array.from({ length: 37 }, () => 'ignore' as const),
+    ];
+    const child = spawn(process.execPath, ['--conditions=@heddle/source', host], {
+      stdio: [...stdio, 'pipe'],
+    });
+    const said = { out: '', leak: '' };
+    child.stdout!.on('data', (data: Buffer) => (said.out += data.toString()));
+    child.stdio[40 as 4]!.on('data', (data: Buffer) => (said.leak += data.toString()));
+    await once(child, 'close');
+    expect(said).toEqual({ out: 'ended with 0', leak: '' });
   });
 });

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import type { Writable } from 'node:stream';
 import type { Invocation } from './confine.ts';
+import { withoutLeaks } from './inherited.ts';
 import { endLeftovers, freeSlotUid } from './slot-uid.ts';
 
 /** The started process: nothing inherited but its channel, a pipe for its errors, and files of its program. */
@@ -26,7 +27,7 @@ export function spawnConfined({
     env: {},
     cwd: '/',
     serialization: 'advanced',
-    stdio: [
+    stdio: withoutLeaks<'ignore' | 'pipe' | 'ipc' | number>([
       'ignore',
       'ignore',
       'pipe',
@@ -34,7 +35,7 @@ export function spawnConfined({
       filter === null ? 'ignore' : 'pipe',
       waits ? 'pipe' : 'ignore',
       ...open,
-    ],
+    ]),
   });
   for (const descriptor of open) closeSync(descriptor);
   if (uid !== null) {
