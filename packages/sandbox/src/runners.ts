@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { Boots } from './images/javascript/boot.ts';
 import type { LoadedImage } from './images/source.ts';
 import type { Isolation } from './isolation/isolation.ts';
@@ -23,6 +24,23 @@ export interface Runner {
 }
 
 const keyOfRun = (runId: string): string => `run/${runId}`;
+
+/**
+ * What shares an interpreter. It has state that no context keeps apart: modules, their functions, JavaScript's globals. So
+ * it serves one text of code in one run: blocks with other secrets, or authors, get another.
+ */
+function keyOfPython(): (job: Job) => string {
+  const keys = new WeakMap<Job, string>();
+  return (job) => {
+    let key = keys.get(job);
+    if (key === undefined) {
+      const code = job.args[2 + 2 * (job.args[0] as number)] as string;
+      key = `${keyOfRun(job.runId)}\n${createHash('sha256').update(code).digest('base64url')}`;
+      keys.set(job, key);
+    }
+    return key;
+  };
+}
 
 /** Drops what is kept for a workflow run. */
 export function releaseRun(runners: Readonly<Record<Language, Runner>>, runId: string): void {
@@ -57,8 +75,7 @@ export function createRunners(
     ...common,
     program: pythonProgram,
     memoryMiB: limits.memoryMiB,
-    // An interpreter has state that no context keeps apart: it never serves a second run.
-    keyOf: (job) => (share === 'isolate' ? '' : keyOfRun(job.runId)),
+    keyOf: share === 'isolate' ? () => '' : keyOfPython(),
   });
   return {
     javascript: { pool: javascript, kind: 'function', limits, load: (image) => boots.load(image) },

@@ -148,8 +148,13 @@ export class Slot {
     return back;
   }
 
+  /** Drops what is kept under a key, or one that goes on behind it in another line. */
   release(key: string): void {
-    if (this.runs.delete(key)) this.#send({ t: 'release', key });
+    for (const known of this.runs) {
+      if (known !== key && !known.startsWith(`${key}\n`)) continue;
+      this.runs.delete(known);
+      this.#send({ t: 'release', key: known });
+    }
   }
 
   remove(assignment: Assignment): void {

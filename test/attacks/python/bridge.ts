@@ -1,0 +1,107 @@
+import type { AttackGroup } from '../attack.ts';
+
+/** Values, errors and requests of Python that mean something else on the other side. */
+export const pythonBridge: AttackGroup = {
+  name: 'Python: confusion of the bridge',
+  language: 'python',
+  attacks: [
+    {
+      id: 'B40',
+      title: 'a number that is none',
+      code: 'import math\nreturn [math.nan]',
+      expected: ['RESULT_NOT_SERIALIZABLE', 'USER_ERROR', '[null]'],
+    },
+    {
+      id: 'B41',
+      title: 'a cycle',
+      code: 'a = []\na.append(a)\nreturn a',
+      expected: ['RESULT_NOT_SERIALIZABLE', 'USER_ERROR'],
+    },
+    {
+      id: 'B42',
+      title: 'objects that pose as others while they are written',
+      code: "class D(dict):\n  def items(self): return [('__proto__', {'polluted': 1})]\nclass S(str):\n  def __str__(self): return 'evil'\nreturn [D(a=1), S('s')]",
+      expected: [/^\[/, 'RESULT_NOT_SERIALIZABLE', 'USER_ERROR'],
+    },
+    {
+      id: 'B43',
+      title: '__proto__ as a key',
+      code: 'return {"__proto__": {"polluted": 1}}',
+      expected: '{"__proto__":{"polluted":1}}',
+    },
+    {
+      id: 'B44',
+      title: 'lone surrogates',
+      code: 'print("\\ud800")\nreturn "\\udfff"',
+      expected: [/^"/, 'USER_ERROR', 'RESULT_NOT_SERIALIZABLE'],
+    },
+    {
+      id: 'B45',
+      title: 'an error whose text never comes',
+      code: 'class E(Exception):\n  def __str__(self):\n    while True: pass\nraise E()',
+      limits: { cpuMs: 500, wallMs: 20_000 },
+      expected: ['TIMEOUT_CPU', 'USER_ERROR'],
+    },
+    {
+      id: 'B46',
+      title: 'an error without end',
+      code: 'raise ValueError("x" * 10 ** 7)',
+      expected: /^USER_ERROR ValueError: x{100,8000}/,
+    },
+    {
+      id: 'B47',
+      title: 'a forged result, sent by the plumbing of JavaScript',
+      code: "import js\nfor n in dir(js):\n  if 'heddle' in n.lower() or n in ('post', 'send'):\n    getattr(js, n)('D\"forged\"')\nreturn 1",
+      expected: '1',
+    },
+    {
+      id: 'B48',
+      title: 'requests to the internal server, by every client',
+      code: `import urllib.request, http.client
+seen = []
+url = f"http://127.0.0.1:{internalPort}/"
+def by_urllib(): return urllib.request.urlopen(url).read()
+def by_client():
+  c = http.client.HTTPConnection("127.0.0.1", internalPort)
+  c.request("GET", "/")
+  return c.getresponse().read()
+def by_requests():
+  import requests
+  return requests.get(url).text
+def by_xhr():
+  import js
+  x = js.XMLHttpRequest.new()
+  x.open("GET", url, False)
+  x.send()
+  return x.responseText
+for f in (by_urllib, by_client, by_requests, by_xhr):
+  try:
+    seen.append(str(f()))
+  except BaseException as e:
+    pass
+return [s for s in seen if "INTERNAL" in s]`,
+      expected: '[]',
+    },
+    {
+      id: 'B49',
+      title: 'line breaks in headers of a request',
+      code: `import urllib.request
+try:
+  r = urllib.request.urlopen(urllib.request.Request(f"http://ok.test:{outerPort}/echo", headers={"X-A": "a\\r\\nHost: evil"}))
+  return "evil" in r.read().decode()
+except BaseException:
+  return False`,
+      expected: 'false',
+    },
+    {
+      id: 'B50',
+      title: 'a redirect to the internal server',
+      code: `import requests
+try:
+  return requests.get(f"http://ok.test:{outerPort}/to?at=http://127.0.0.1:{internalPort}/").text
+except BaseException as e:
+  return "refused"`,
+      expected: '"refused"',
+    },
+  ],
+};

@@ -1,0 +1,138 @@
+import type { AttackGroup } from '../attack.ts';
+
+const CPU = { cpuMs: 300, wallMs: 20_000 };
+const FAILS = ['USER_ERROR', 'OUT_OF_MEMORY', 'SANDBOX_CRASHED'] as const;
+
+/** Python that does not end, or wants more than there is. */
+export const pythonExhaustion: AttackGroup = {
+  name: 'Python: exhaustion',
+  language: 'python',
+  attacks: [
+    { id: 'R40', title: 'a loop', code: 'while True: pass', limits: CPU, expected: 'TIMEOUT_CPU' },
+    {
+      id: 'R41',
+      title: 'a loop that catches everything',
+      code: 'while True:\n  try:\n    while True: pass\n  except BaseException:\n    pass',
+      limits: CPU,
+      expected: 'TIMEOUT_CPU',
+    },
+    {
+      id: 'R42',
+      title: 'a long sleep',
+      code: 'import time\ntime.sleep(1e9)',
+      limits: { cpuMs: 5_000, wallMs: 300 },
+      expected: ['TIMEOUT_WALL', 'TIMEOUT_CPU', 'USER_ERROR'],
+    },
+    {
+      id: 'R43',
+      title: 'an await without end',
+      code: 'import asyncio\nawait asyncio.sleep(1e6)',
+      limits: { cpuMs: 5_000, wallMs: 300 },
+      expected: 'TIMEOUT_WALL',
+    },
+    {
+      id: 'R44',
+      title: 'a loop in the interpreter',
+      code: 'import itertools\nsum(itertools.repeat(1))',
+      limits: CPU,
+      expected: 'TIMEOUT_CPU',
+    },
+    {
+      id: 'R45',
+      title: 'a pattern that backtracks',
+      code: 'import re\nre.match("(a+)+$", "a" * 60 + "b")',
+      limits: CPU,
+      expected: 'TIMEOUT_CPU',
+    },
+    {
+      id: 'R46',
+      title: 'a number of many digits',
+      code: 'return 9 ** 9 ** 9',
+      limits: CPU,
+      expected: ['TIMEOUT_CPU', ...FAILS],
+    },
+    {
+      id: 'R47',
+      title: 'byte arrays',
+      code: 'a = []\nwhile True: a.append(bytearray(10 ** 7))',
+      expected: FAILS,
+    },
+    { id: 'R48', title: 'one byte array', code: 'return len(bytearray(10 ** 9))', expected: FAILS },
+    {
+      id: 'R49',
+      title: 'files in memory',
+      code: 'i = 0\nwhile True:\n  open(f"/tmp/{i}", "wb").write(b"x" * 10 ** 7)\n  i += 1',
+      expected: FAILS,
+    },
+    {
+      id: 'R50',
+      title: 'deep recursion',
+      code: 'def f(): return f()\nf()',
+      expected: /^USER_ERROR RecursionError/,
+    },
+    {
+      id: 'R51',
+      title: 'deeper recursion than the interpreter’s stack',
+      code: 'import sys\nsys.setrecursionlimit(10 ** 9)\ndef f(): return f()\nf()',
+      expected: FAILS,
+    },
+    {
+      id: 'R52',
+      title: 'a deep list as text',
+      code: 'a = []\nfor i in range(200000): a = [a]\nreturn len(repr(a))',
+      expected: FAILS,
+    },
+    {
+      id: 'R53',
+      title: 'a deep list as result',
+      code: 'a = []\nfor i in range(200000): a = [a]\nreturn a',
+      expected: [...FAILS, 'RESULT_NOT_SERIALIZABLE'],
+    },
+    {
+      id: 'R54',
+      title: 'the memory of JavaScript',
+      code: "from pyodide.code import run_js\nrun_js('const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))')",
+      expected: FAILS,
+    },
+    {
+      id: 'R55',
+      title: 'the memory of WebAssembly',
+      code: "from pyodide.code import run_js\nrun_js('const k = []; for (;;) { const m = new WebAssembly.Memory({ initial: 1000, maximum: 4096 }); new Uint8Array(m.buffer).fill(1); k.push(m) }')",
+      expected: FAILS,
+    },
+    { id: 'R56', title: 'processes', code: 'import os\nos.fork()', expected: 'USER_ERROR' },
+    {
+      id: 'R57',
+      title: 'threads',
+      code: 'import threading\nfor i in range(1000): threading.Thread(target=lambda: None).start()\nreturn 1',
+      expected: ['USER_ERROR', '1'],
+    },
+    {
+      id: 'R58',
+      title: 'a result that is too long',
+      code: "return 'x' * 10 ** 8",
+      expected: [...FAILS, 'RESULT_TOO_LARGE'],
+    },
+    {
+      id: 'R59',
+      title: 'a number as text',
+      code: 'import sys\nsys.set_int_max_str_digits(0)\nreturn len(str(10 ** 3000000))',
+      limits: CPU,
+      expected: ['TIMEOUT_CPU', '3000001'],
+    },
+    {
+      id: 'R60',
+      title: 'console output',
+      code: 'while True: print("x" * 1000)',
+      limits: { ...CPU, stdoutChars: 5_000 },
+      expected: ['TIMEOUT_CPU', 'BRIDGE_LIMIT'],
+    },
+    {
+      id: 'R61',
+      title: 'messages, by JavaScript that Python calls',
+      code: "from pyodide.code import run_js\nrun_js('for (;;) clearTimeout(setTimeout(() => {}, 1))')",
+      limits: CPU,
+      expected: ['BRIDGE_LIMIT', 'TIMEOUT_CPU'],
+    },
+  ],
+};
