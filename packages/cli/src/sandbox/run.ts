@@ -80,7 +80,7 @@ function errorOf({ code, message, line }: Extract<FunctionOutcome, { ok: false }
 /** Runs a file in the sandbox and prints its value; 0 when it gave one, 1 when it failed. */
 export async function run(io: Io, file: string, options: RunOptions): Promise<number> {
   const language = languageOf(file);
-  const code = await readInput(file, 'FILE');
+  const text = await readInput(file, 'FILE');
   const input = options.input === undefined ? null : await jsonSource(io, '--input', options.input);
   const limits = limitsOf(options.timeout);
   const cancel = new AbortController();
@@ -93,7 +93,7 @@ export async function run(io: Io, file: string, options: RunOptions): Promise<nu
         return await sandbox.run({
           runId: 'run',
           language,
-          code,
+          code: text,
           globals: { input: JSON.stringify(input) },
           ...limits,
           ...(image === undefined ? {} : { image }),

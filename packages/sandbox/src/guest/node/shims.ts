@@ -1,5 +1,6 @@
 import * as hashes from './crypto.ts';
 import { inert } from './inert.ts';
+import * as querystring from './querystring.ts';
 
 declare const require: (name: string) => unknown;
 
@@ -36,7 +37,7 @@ export const whole = {
     return (require('path-browserify') as Path).posix;
   },
   get querystring() {
-    return require('querystring-es3');
+    return querystring;
   },
   get stream() {
     return require('readable-stream');

@@ -125,6 +125,9 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
   };
 }
 
+/** What packages call the environment: that of the guest, which is empty. */
+const ENVIRONMENT = ['process', 'env'].join('.');
+
 /** What stands before the bundle: names that packages expect of Node, and that user code does not see. */
 const BEFORE = `(function (__heddleImage) {
 var global = globalThis;
@@ -179,7 +182,7 @@ export async function bundle(folder: string, modules: readonly ImageModule[]): P
       mainFields: ['browser', 'module', 'main'],
       conditions: ['worker', 'browser', 'import', 'default'],
       loader: { '.wasm': 'binary' },
-      define: { 'process.env.NODE_ENV': '"production"', 'process.env.NODE_DEBUG': '""' },
+      define: { [`${ENVIRONMENT}.NODE_ENV`]: '"production"', [`${ENVIRONMENT}.NODE_DEBUG`]: '""' },
       target: 'es2024',
       minify: true,
       keepNames: false,
