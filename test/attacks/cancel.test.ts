@@ -1,0 +1,163 @@
+import { createSandbox, type FunctionOutcome, type Sandbox } from '@heddle/sandbox';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { levels } from './levels.ts';
+import { livingOf, processesOf } from './processes.ts';
+
+/** Resolves once the condition holds; the test's own timeout is its limit. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+const PYTHON_LOOP = 'while True: pass';
+const LOOP = 'for (;;);';
+const WAIT = 'await new Promise(() => {})';
+
+/** A state of a job: how it gets there. Of those that hold their process’ thread, the process has to go. */
+interface State {
+  readonly name: string;
+  readonly language?: 'javascript' | 'python';
+  readonly code: string;
+  /** Jobs before it, that keep it in the queue. */
+  readonly behind?: string;
+  /** A job before it that starts its process. */
+  readonly warm?: boolean;
+  readonly reached: (sandbox: Sandbox, calls: number) => boolean;
+  readonly dies: boolean;
+}
+
+const running = (sandbox: Sandbox): boolean => sandbox.stats().running > 0;
+
+const STATES: readonly State[] = [
+  {
+    name: 'queued behind another',
+    code: 'return 1',
+    behind: LOOP,
+    warm: true,
+    reached: (sandbox) => sandbox.stats().running > 0,
+    dies: true,
+  },
+  {
+    name: 'while its process boots',
+    code: 'return 1',
+    reached: (sandbox) => sandbox.stats().processes > 0,
+    dies: false,
+  },
+  { name: 'in a loop', code: LOOP, warm: true, reached: running, dies: true },
+  {
+    name: 'in a loop that catches',
+    code: 'for (;;) try { for (;;); } catch {} finally { continue }',
+    warm: true,
+    reached: running,
+    dies: true,
+  },
+  {
+    name: 'in arithmetic that nothing interrupts',
+    code: 'let a = 2n ** 50000000n; for (;;) a * a',
+    warm: true,
+    reached: running,
+    dies: true,
+  },
+  { name: 'waiting for what never comes', code: WAIT, warm: true, reached: running, dies: false },
+  {
+    name: 'waiting for a timer',
+    code: 'await new Promise((r) => setTimeout(r, 60000))',
+    warm: true,
+    reached: running,
+    dies: false,
+  },
+  {
+    name: 'in a host call',
+    code: 'await fetch("http://a.test/")',
+    reached: (_sandbox, calls) => calls > 0,
+    dies: false,
+  },
+  {
+    name: 'in a host call, and then a loop',
+    code: 'fetch("http://a.test/"); for (;;);',
+    reached: (_sandbox, calls) => calls > 0,
+    dies: true,
+  },
+  {
+    name: 'while it throws away what it got',
+    code: 'const a = []; for (;;) { a.push(new Array(1e4).fill(0)); if (a.length > 100) a.length = 0 }',
+    warm: true,
+    reached: running,
+    dies: true,
+  },
+  { name: 'in a loop of Python', language: 'python', code: PYTHON_LOOP, reached: running, dies: true },
+  {
+    name: 'while Python sleeps',
+    language: 'python',
+    code: 'import time\ntime.sleep(60)',
+    reached: running,
+    dies: false,
+  },
+  {
+    name: 'while Python waits for the host',
+    language: 'python',
+    code: 'import requests\nrequests.get("http://a.test/")',
+    reached: (_sandbox, calls) => calls > 0,
+    dies: true,
+  },
+];
+
+describe.each(levels)('a job that is cancelled, isolation $name', ({ options }) => {
+  it.each(STATES)('$name ends, and its process where it held it', async (state) => {
+    const { language = 'javascript', code, behind, warm, reached, dies } = state;
+    let calls = 0;
+    const limits = { cpuMs: 25_000, wallMs: 25_000 };
+    const sandbox = createSandbox({
+      ...options,
+      maxProcesses: 1,
+      python: { maxProcesses: 1 },
+      limits,
+      fetch: () => {
+        calls++;
+        return new Promise(() => {});
+      },
+    });
+    onTestFinished(() => sandbox.close());
+    if (warm === true) await sandbox.run({ runId: 'r', language, code: 'return 0' });
+    const stop = new AbortController();
+    const { signal } = stop;
+    const others =
+      behind === undefined
+        ? []
+        : Array.from({ length: 5 }, () => sandbox.run({ runId: 'r', code: behind, signal }));
+    const job = sandbox.run({ runId: 'r', language, code, signal });
+    await until(() => reached(sandbox, calls));
+    const before = processesOf(process.pid);
+    stop.abort();
+    const outcomes: FunctionOutcome[] = await Promise.all([job, ...others]);
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
+    expect(await sandbox.run({ runId: 'r', language, code: 'return 1' })).toMatchObject({
+      ok: true,
+      json: '1',
+    });
+    expect(sandbox.stats()).toMatchObject({ queued: 0, running: 0 });
+    await until(() => !dies || livingOf(before).length === 0);
+    await sandbox.close();
+    // In every state nothing is left of the sandbox when it is closed, also not by another parent.
+    await until(() => livingOf(before).length === 0);
+    expect(livingOf(before)).toEqual([]);
+  });
+
+  it('as it finishes is finished or cancelled, and nothing else', async () => {
+    const sandbox = createSandbox({ ...options, maxProcesses: 1 });
+    onTestFinished(() => sandbox.close());
+    await sandbox.run({ runId: 'r', code: 'return 0' });
+    const ends = new Set<string>();
+    for (let round = 0; round < 60; round++) {
+      const stop = new AbortController();
+      const job = sandbox.run({ runId: 'r', code: `return ${round}`, signal: stop.signal });
+      for (let turn = 0; turn < round % 12; turn++) await new Promise((resolve) => setImmediate(resolve));
+      stop.abort();
+      const outcome = await job;
+      ends.add(outcome.ok ? String(outcome.json === String(round)) : outcome.error.code);
+    }
+    expect([...ends].filter((end) => end !== 'true' && end !== 'CANCELLED')).toEqual([]);
+    await until(() => sandbox.stats().running === 0);
+    expect(await sandbox.run({ runId: 'r', code: 'return 1' })).toMatchObject({ ok: true });
+  });
+});

@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+interface Status {
+  readonly parent: number;
+  readonly state: string;
+}
+
+/** The entry of a process, or undefined where there is none. */
+function statusOf(pid: number): Status | undefined {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
+    const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    return { parent: Number(parent), state };
+  } catch {
+    return undefined;
+  }
+}
+
+/** All processes below one, as far as this machine tells; none where it is no Linux. */
+export function processesOf(ancestor: number): number[] {
+  let entries: string[];
+  try {
+    entries = readdirSync('/proc').filter((entry) => /^\d+$/.test(entry));
+  } catch {
+    return [];
+  }
+  const children = new Map<number, number[]>();
+  for (const pid of entries.map(Number)) {
+    const parent = statusOf(pid)?.parent;
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), pid]);
+  }
+  const found: number[] = [];
+  for (const next = [ancestor]; next.length > 0;) {
+    for (const pid of children.get(next.pop() as number) ?? []) {
+      found.push(pid);
+      next.push(pid);
+    }
+  }
+  return found;
+}
+
+/** Those of the processes that live: what has ended and is only remembered for its parent does not. */
+export function livingOf(pids: readonly number[]): number[] {
+  return pids.filter((pid) => !['Z', 'X', undefined].includes(statusOf(pid)?.state));
+}
