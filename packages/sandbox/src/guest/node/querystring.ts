@@ -3,9 +3,9 @@ type Values = Readonly<Record<string, unknown>>;
 const textOf = (value: unknown): string =>
   ['string', 'number', 'bigint', 'boolean'].includes(typeof value) ? String(value) : '';
 
-export const escape = (text: string): string => encodeURIComponent(text);
+const escape = (text: string): string => encodeURIComponent(text);
 
-export function unescape(text: string): string {
+function unescape(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -14,7 +14,7 @@ export function unescape(text: string): string {
 }
 
 /** The fields of a query; those that come more than once are lists. */
-export function parse(query: string, separator = '&', equals = '='): Record<string, string | string[]> {
+function parse(query: string, separator = '&', equals = '='): Record<string, string | string[]> {
   const values: Record<string, string | string[]> = { __proto__: null } as never;
   for (const pair of query === '' ? [] : query.split(separator)) {
     const at = pair.indexOf(equals);
@@ -27,7 +27,7 @@ export function parse(query: string, separator = '&', equals = '='): Record<stri
   return values;
 }
 
-export function stringify(values: Values, separator = '&', equals = '='): string {
+function stringify(values: Values, separator = '&', equals = '='): string {
   return Object.entries(values)
     .flatMap(([name, value]) =>
       (Array.isArray(value) ? value : [value]).map((item) => escape(name) + equals + escape(textOf(item))),
@@ -35,4 +35,4 @@ export function stringify(values: Values, separator = '&', equals = '='): string
     .join(separator);
 }
 
-export { parse as decode, stringify as encode };
+export const querystring = { escape, unescape, parse, stringify, decode: parse, encode: stringify };

@@ -1,6 +1,6 @@
 import * as hashes from './crypto.ts';
 import { inert } from './inert.ts';
-import * as querystring from './querystring.ts';
+import { querystring } from './querystring.ts';
 
 declare const require: (name: string) => unknown;
 
@@ -19,16 +19,16 @@ interface Path {
 /** Node's builtins that are nothing but JavaScript, each made at its first use. */
 export const whole = {
   get assert() {
-    return require('assert');
+    return require('assert/');
   },
   get 'assert/strict'() {
-    return (require('assert') as Assert).strict;
+    return (require('assert/') as Assert).strict;
   },
   get buffer() {
     return { Buffer, kMaxLength: 2 ** 31 - 1, constants: { MAX_LENGTH: 2 ** 31 - 1 }, atob, btoa };
   },
   get events() {
-    return require('events');
+    return require('events/');
   },
   get path() {
     return require('path-browserify');
@@ -46,13 +46,13 @@ export const whole = {
     return (require('readable-stream') as Stream).promises;
   },
   get string_decoder() {
-    return require('string_decoder');
+    return require('string_decoder/');
   },
   get util() {
-    return require('util');
+    return require('util/');
   },
   get 'util/types'() {
-    return (require('util') as { types: unknown }).types;
+    return (require('util/') as { types: unknown }).types;
   },
   get zlib() {
     return require('browserify-zlib');
