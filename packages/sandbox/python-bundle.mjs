@@ -5,6 +5,7 @@ import { copyFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { bundleGuest, bundleProgram } from './guest-bundle.mjs';
+import { patch } from './python-patches.mjs';
 
 const VERSION = '314.0.7';
 const OUT = 'dist/python';
@@ -13,38 +14,8 @@ const pyodide = dirname(createRequire(import.meta.url).resolve('pyodide/package.
 const { version } = JSON.parse(await readFile(join(pyodide, 'package.json'), 'utf8'));
 if (version !== VERSION) {
   throw new Error(
-    `The changes below are made for pyodide ${VERSION} and this is ${version}: look at each, run the tests of Python, then change VERSION.`,
+    `The changes in python-patches.mjs are made for pyodide ${VERSION} and this is ${version}: look at each, run the tests of Python, then change VERSION.`,
   );
-}
-
-/** What is changed in Pyodide: where it has no other way for a V8 isolate without a browser or Node.js around it. */
-const PATCHES = {
-  'pyodide.asm.mjs': [
-    {
-      why: 'Random bytes of the "shell" environment come from a shell command; ours come from crypto.getRandomValues.',
-      from: 'if(ENVIRONMENT_IS_SHELL){return view=>{if(!os.system){',
-      to: 'if(false){return view=>{if(!os.system){',
-    },
-    {
-      why: 'A memory snapshot that is larger than the first memory does not fit: the memory is grown before it is filled.',
-      from: 'return Module.HEAP8.set(t),l};',
-      to: 'if(t.length>Module.HEAP8.length&&!Module.growMemory(t.length))throw new Error("The memory snapshot does not fit into the memory that is allowed.");return Module.HEAP8.set(t),l};',
-    },
-  ],
-};
-
-/** `text` with each change made; a place that is not there exactly once means that nobody knows what the change would do. */
-function patch(file, text) {
-  for (const { why, from, to } of PATCHES[file]) {
-    const places = text.split(from).length - 1;
-    if (places !== 1) {
-      throw new Error(
-        `${file} of pyodide ${version} has ${places} places for a change that needs one. ${why}`,
-      );
-    }
-    text = text.replace(from, () => to);
-  }
-  return text;
 }
 
 const patches = {
@@ -74,7 +45,7 @@ for (const file of ['pyodide.asm.wasm', 'python_stdlib.zip'])
   await copyFile(join(pyodide, file), join(OUT, file));
 await writeFile(
   join(OUT, 'NOTICE'),
-  `guest.js holds parts of pyodide ${version} that are changed as python-bundle.mjs of this package says; pyodide.asm.wasm and
+  `guest.js holds parts of pyodide ${version} that are changed as python-patches.mjs of this package says; pyodide.asm.wasm and
 python_stdlib.zip are files of it, memory.snap is made by running it. Its licence is the Mozilla Public License 2.0
 (https://mozilla.org/MPL/2.0/), its source form https://github.com/pyodide/pyodide at the tag ${version}. Python is under the
 licence of the Python Software Foundation (https://docs.python.org/3/license.html).

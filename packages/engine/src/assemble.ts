@@ -50,7 +50,7 @@ function sandboxOptions({
   const { maxProcesses, isolation, ...limits } = sandbox;
   return {
     limits,
-    ...(maxProcesses !== undefined && { maxProcesses }),
+    ...(maxProcesses !== undefined && { maxProcesses, python: { maxProcesses } }),
     ...(isolation !== undefined && { isolation }),
     ...(egress && { egress }),
     ...(images && { images }),

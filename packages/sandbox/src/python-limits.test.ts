@@ -65,6 +65,17 @@ describe('limits of Python', () => {
     expect(outcome.wallMs).toBeGreaterThanOrEqual(300);
   });
 
+  it('hold for files, which are in memory', async () => {
+    const code = 'with open("/tmp/f", "wb") as f:\n  while True: f.write(bytes(10_000_000))';
+    const outcome = await run(code);
+    if (outcome.ok) throw new Error('It found room for ever.');
+    expect([outcome.error.code, outcome.error.name]).toSatisfy(
+      ([reason, name]) =>
+        reason === 'OUT_OF_MEMORY' || ['MemoryError', 'OSError', 'RangeError'].includes(name as string),
+    );
+    expect(await value('return 1')).toBe(1);
+  });
+
   it('stand for results, inputs and calls', async () => {
     expect(await run('return "x" * 100', { limits: { resultChars: 50 } })).toMatchObject({
       error: { code: 'RESULT_TOO_LARGE' },

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { LATE_JOBS, relieve } from './placement.ts';
+import { LATE_JOBS, planGrowth, relieve } from './placement.ts';
+import type { Slot } from './slot.ts';
 
 function process(fields: Partial<Parameters<typeof relieve>[1]> = {}) {
   return { lane: 't', ready: true, retiring: false, runs: new Set<string>(), late: 0, ...fields };
@@ -43,5 +44,48 @@ describe('a process whose jobs come faster than it makes contexts', () => {
     expect(relieve([ending, helper], ending, 'run')).toBe(false);
     expect(relieve([ending], ending, 'run')).toBe(false);
     expect(helper.runs.size).toBe(0);
+  });
+});
+
+/** A process that has served its tenant long enough. */
+const serving = (tenant: string, image: string, fields: Partial<Slot> = {}): Slot =>
+  ({
+    ...{ tenant, lane: `${tenant}/${image}`, ready: true, retiring: false, idleSinceMs: 0 },
+    ...{ startedAtMs: -1_000_000, jobs: new Map([[1, {}]]) },
+    ...fields,
+  }) as unknown as Slot;
+
+describe('one more process for a lane', () => {
+  const wanted = { tenant: 'a', lane: 'a/2' };
+
+  it('is started while there is room, and once', () => {
+    expect(planGrowth([serving('a', '1')], wanted, 2)).toEqual({ start: true, started: false });
+    expect(planGrowth([serving('a', '2', { ready: false })], wanted, 2)).toEqual({
+      start: false,
+      started: true,
+    });
+  });
+
+  it('takes the place of one that is idle, of its own tenant too', () => {
+    const idle = serving('a', '1', { jobs: new Map() });
+    expect(planGrowth([serving('b', '1'), idle], wanted, 2)).toEqual({
+      start: true,
+      started: false,
+      stop: idle,
+    });
+  });
+
+  it('has a busy one of its own tenant drained rather than the only one of another', () => {
+    const own = serving('a', '1');
+    expect(planGrowth([serving('b', '1'), own], wanted, 2).drain).toBe(own);
+    const other = serving('b', '1');
+    expect(planGrowth([other, serving('c', '1', { startedAtMs: Infinity })], wanted, 2).drain).toBe(other);
+  });
+
+  it('waits where the lane has one that is busy', () => {
+    expect(planGrowth([serving('b', '1'), serving('a', '2')], wanted, 2)).toEqual({
+      start: false,
+      started: false,
+    });
   });
 });

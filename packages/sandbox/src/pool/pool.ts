@@ -6,6 +6,7 @@ import { choose, isStuck, planGrowth, relieve, STUCK_MS } from './placement.ts';
 import { FairQueue } from './queue.ts';
 import type { Assignment, Lane, Slot, SlotEvents } from './slot.ts';
 import { Starter } from './starter.ts';
+import { isWorn } from './wear.ts';
 
 /** How long a process may take to obey a cancellation before it is killed. */
 const CANCEL_MS = 250;
@@ -264,9 +265,7 @@ export class Pool implements SlotEvents {
   }
 
   #recycle(slot: Slot): void {
-    const { jobs, ageMs, rssMiB } = this.#options.recycle;
-    if (slot.served >= jobs || slot.rssMiB >= rssMiB || performance.now() - slot.startedAtMs >= ageMs)
-      slot.retiring = true;
+    if (isWorn(slot, this.#options.recycle)) slot.retiring = true;
     if (slot.retiring && slot.jobs.size === 0) slot.kill();
   }
 
