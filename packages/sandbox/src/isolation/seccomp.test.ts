@@ -48,6 +48,8 @@ const VERDICTS: Record<number, string> = {
   0x00050026: 'ENOSYS',
 };
 
+const AF_UNIX = 1;
+
 /** Calls that every program makes. */
 const NEEDED: Record<string, readonly [number, number]> = {
   read: [0, 63],
@@ -94,7 +96,16 @@ describe.each<Architecture>(['x64', 'arm64'])('the filter for %s', (architecture
   it.each(numbersOf(SOCKET_CALLS))('refuses %s unless sockets are allowed', (_name, number) => {
     expect(judge(filter, { number, architecture: audit })).toBe('EPERM');
     expect(verdict({ processes: true }, number)).toBe('EPERM');
-    expect(verdict({ sockets: true }, number)).toBe('allow');
+    expect(verdict({ sockets: true }, number, [AF_UNIX])).toBe('allow');
+  });
+
+  it('makes sockets only of families that namespaces know', () => {
+    const socket = numberOf(SOCKET_CALLS['socket']!, architecture) as number;
+    const [AF_INET, AF_INET6, AF_NETLINK, AF_PACKET, AF_ALG, AF_VSOCK] = [2, 10, 16, 17, 38, 40];
+    for (const family of [AF_UNIX, AF_INET, AF_INET6, AF_NETLINK])
+      expect(verdict({ sockets: true }, socket, [family])).toBe('allow');
+    for (const family of [AF_PACKET, AF_ALG, AF_VSOCK])
+      expect(verdict({ sockets: true, processes: true }, socket, [family])).toBe('EPERM');
   });
 
   it('refuses to start processes unless they are allowed', () => {

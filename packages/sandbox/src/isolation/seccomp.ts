@@ -7,6 +7,7 @@ import {
   PROCESS_CALLS,
   SOCKET_CALLS,
   type Architecture,
+  type Numbers,
 } from './syscalls.ts';
 
 export interface FilterOptions {
@@ -14,7 +15,10 @@ export interface FilterOptions {
   readonly architecture: Architecture;
   /** Whether processes may be started; threads always may. Default false. */
   readonly processes?: boolean;
-  /** Whether sockets may be made; what they reach is the network namespace's affair. Default false. */
+  /**
+   * Whether sockets of the families that programs use may be made (local, IPv4, IPv6, netlink); what they reach is the network
+   * namespace's affair, which others, such as those to the machine that this one is virtual on, do not know. Default false.
+   */
   readonly sockets?: boolean;
 }
 
@@ -56,6 +60,19 @@ function cloneRules(number: number, processes: boolean): Instruction[] {
   return [[IF_EQUAL, 0, rules.length, number], ...rules];
 }
 
+/** AF_UNIX, AF_INET, AF_INET6, AF_NETLINK. */
+const FAMILIES = [1, 2, 10, 16];
+
+function socketRules(number: number): Instruction[] {
+  const families = FAMILIES.map((family): Instruction => [IF_EQUAL, 0, 1, family]);
+  const rules: Instruction[] = [
+    [LOAD, 0, 0, argument(0)],
+    ...families.flatMap((rule): Instruction[] => [rule, [RETURN, 0, 0, ALLOW]]),
+    [RETURN, 0, 0, refuse(EPERM)],
+  ];
+  return [[IF_EQUAL, 0, rules.length, number], ...rules];
+}
+
 function mapRules(number: number): Instruction[] {
   const rules: Instruction[] = [
     [LOAD, 0, 0, argument(3)],
@@ -80,7 +97,7 @@ function refused({ architecture, processes = false, sockets = false }: FilterOpt
  * read, and calls newer than NEWEST_CALL fail with ENOSYS, on which the C library falls back to older ones.
  */
 export function seccompFilter(options: FilterOptions): Buffer {
-  const { architecture, processes = false } = options;
+  const { architecture, processes = false, sockets = false } = options;
   const call = (name: keyof typeof DECIDED): number => numberOf(DECIDED[name], architecture) as number;
   const numbers = refused(options);
   const program: Instruction[] = [
@@ -96,6 +113,7 @@ export function seccompFilter(options: FilterOptions): Buffer {
     ...cloneRules(call('clone'), processes),
     // Programs that start processes may share memory with them.
     ...(processes ? [] : mapRules(call('mmap'))),
+    ...(sockets ? socketRules(numberOf(SOCKET_CALLS['socket'] as Numbers, architecture) as number) : []),
     ...numbers.map((number, index): Instruction => [IF_EQUAL, numbers.length - index, 0, number]),
     [RETURN, 0, 0, ALLOW],
     [RETURN, 0, 0, refuse(EPERM)],

@@ -2,7 +2,7 @@
 export type Architecture = 'x64' | 'arm64';
 
 /** The number of a system call on x64 and on arm64; null where the architecture has no such call. */
-type Numbers = readonly [number | null, number | null];
+export type Numbers = readonly [number | null, number | null];
 type Table = Readonly<Record<string, Numbers>>;
 
 /** What the header of each architecture starts its filter with (`AUDIT_ARCH_…`). */
