@@ -63,13 +63,9 @@ export class Pool implements SlotEvents {
 
   /** Has a process ready for a lane before its first job, where there is room for one. */
   warm(lane: Lane): void {
-    if (this.#closed || this.#slots.size >= this.#options.maxProcesses) return;
-    for (const slot of this.#slots) if (slot.lane === lane.lane && !slot.retiring) return;
-    this.#start(lane);
+    const has = [...this.#slots].some((slot) => slot.lane === lane.lane && !slot.retiring);
+    if (!this.#closed && !has && this.#slots.size < this.#options.maxProcesses) this.#start(lane);
   }
-
-  /** Ends processes that were started before it was known how they have to be confined. */
-  readonly renew = (): void => this.#slots.forEach((slot) => slot.kill());
 
   release(key: string): void {
     for (const slot of this.#slots) slot.release(key);
