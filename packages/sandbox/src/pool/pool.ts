@@ -67,6 +67,9 @@ export class Pool implements SlotEvents {
     if (!this.#closed && !has && this.#slots.size < this.#options.maxProcesses) this.#start(lane);
   }
 
+  /** Ends processes that were started before it was known how they have to be confined. */
+  readonly renew = (): void => this.#slots.forEach((slot) => slot.kill());
+
   release(key: string): void {
     for (const slot of this.#slots) slot.release(key);
   }
