@@ -1,0 +1,36 @@
+import { createSandbox, type FunctionOutcome, type Sandbox } from '@heddle/sandbox';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { levels } from './levels.ts';
+
+const FILL = 'const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))';
+const sleep = (then: string): string => `await new Promise((r) => setTimeout(r, 300)); return "${then}"`;
+
+describe.each(levels)('jobs beside an attack, isolation $name', ({ options }) => {
+  let sandbox: Sandbox;
+  beforeAll(() => {
+    sandbox = createSandbox({ ...options, maxProcesses: 1, limits: { cpuMs: 25_000, memoryMiB: 32 } });
+  });
+  afterAll(() => sandbox.close());
+
+  const run = (runId: string, code: string): Promise<FunctionOutcome> => sandbox.run({ runId, code });
+
+  it('of other runs live on when an isolate runs out of memory', async () => {
+    const waiting = run('other', sleep('alive'));
+    expect(await run('memory', FILL)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
+    expect(await waiting).toMatchObject({ ok: true, json: '"alive"' });
+  });
+
+  it('of the same run are run again when it does', async () => {
+    const waiting = run('memory', sleep('again'));
+    expect(await run('memory', FILL)).toMatchObject({ ok: false, error: { code: 'OUT_OF_MEMORY' } });
+    expect(await waiting).toMatchObject({ ok: true, json: '"again"' });
+  });
+
+  it('are served while sixteen runs each fill what they may', async () => {
+    const fill =
+      'const a = []; for (let i = 0; i < 2500; i++) a.push(new Array(1000).fill(i)); globalThis.kept = a; return 1';
+    for (let i = 0; i < 16; i++) expect(await run(`full${i}`, fill)).toMatchObject({ ok: true, json: '1' });
+    expect(await run('small', 'return 2')).toMatchObject({ ok: true, json: '2' });
+    expect(Object.keys(sandbox.stats().totals)).not.toContain('SANDBOX_CRASHED');
+  });
+});
