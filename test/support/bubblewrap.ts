@@ -1,26 +1,51 @@
-import { chmodSync, cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
-import { libraries, requireTool } from '../tools/fetch.ts';
+import { libraries, requireTool, type Found } from '../tools/fetch.ts';
 
-let path: string | undefined;
+/** A copy of a fetched tree at `home`, with `bwrap` beside it, which says where its libraries are. */
+function copyTo(home: string, path: string, tree: string): void {
+  const scratch = mkdtempSync(`${home}.`);
+  try {
+    chmodSync(scratch, 0o755);
+    cpSync(tree, join(scratch, 'tree'), { recursive: true, verbatimSymlinks: true });
+    const moved = libraries(tree).map((folder) => join(home, 'tree', relative(tree, folder)));
+    const program = join(home, 'tree', relative(tree, path));
+    const script = `#!/bin/sh\nLD_LIBRARY_PATH=${moved.join(':')} exec ${program} "$@"\n`;
+    writeFileSync(join(scratch, 'bwrap'), script, { mode: 0o755 });
+    chmodSync(join(scratch, 'bwrap'), 0o755);
+    // Another process of the tests may be quicker.
+    if (!existsSync(home)) renameSync(scratch, home);
+  } catch (error) {
+    if (!existsSync(home)) throw error;
+  } finally {
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** Where the copy is kept: where all users can read, by the version of what is copied, so that it is made once. */
+function copyOf({ path, tree }: Found & { tree: string }): string {
+  const user = process.getuid?.() ?? 0;
+  const home = join(tmpdir(), `heddle-bubblewrap-${user}-${Math.trunc(statSync(path).ctimeMs)}`);
+  if (!existsSync(home)) copyTo(home, path, tree);
+  if (statSync(home).uid !== user) throw new Error(`${home} belongs to somebody else; remove it.`);
+  return join(home, 'bwrap');
+}
 
 /**
  * The path of a bubblewrap that any user can run with an empty environment, as a sandbox starts it, or undefined where
  * the machine has none. What was fetched stands in the cache of this user, so it is copied to where all can read.
  */
 export function bubblewrap(): string | undefined {
-  if (path !== undefined) return path;
   const found = requireTool('bubblewrap');
-  if (found?.tree === undefined) return found?.path;
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-bubblewrap-'));
-  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
-  chmodSync(folder, 0o755);
-  const tree = join(folder, 'tree');
-  cpSync(found.tree, tree, { recursive: true, verbatimSymlinks: true });
-  path = join(folder, 'bwrap');
-  const program = join(tree, relative(found.tree, found.path));
-  writeFileSync(path, `#!/bin/sh\nLD_LIBRARY_PATH=${libraries(tree).join(':')} exec ${program} "$@"\n`);
-  chmodSync(path, 0o755);
-  return path;
+  return found?.tree === undefined ? found?.path : copyOf({ ...found, tree: found.tree });
 }

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
 /** The error code with which an attempt was refused, or null where it succeeded. */
@@ -24,6 +24,8 @@ async function connection(): Promise<string | null> {
   return code !== null && REACHED.has(code) ? null : code;
 }
 
+const FILE = `/tmp/heddle-self-test-${process.pid}`;
+
 /** Does what a process of the sandbox must not be able to do, and tells how far it came. `args`: process id of the host, MiB too many. */
 async function main([host, tooManyMiB]: string[]): Promise<void> {
   const findings = {
@@ -33,10 +35,11 @@ async function main([host, tooManyMiB]: string[]): Promise<void> {
       if (error !== undefined) throw error;
     }),
     read: attempt(() => readFileSync('/etc/passwd')),
-    write: attempt(() => writeFileSync(`/tmp/heddle-self-test-${process.pid}`, 'written')),
+    write: attempt(() => writeFileSync(FILE, 'written')),
     signal: attempt(() => process.kill(Number(host), 0)),
     memory: attempt(() => Buffer.allocUnsafeSlow(Number(tooManyMiB) * 2 ** 20)),
   };
+  attempt(() => rmSync(FILE, { force: true }));
   process.send?.({ findings, user: process.getuid?.() }, () => process.exit(0));
 }
 
