@@ -14,5 +14,7 @@ await bundleShims('src/guest/node/shims.ts', 'dist/shims.cjs');
 // What a process of the sandbox must not be able to do; run where the host is probed.
 await bundleProgram('src/child/self-test.ts', 'dist/self-test.cjs', {});
 
+await import('./native-bundle.mjs');
+
 // After the rest: it starts what was built.
 await import('./python-bundle.mjs');

@@ -1,6 +1,8 @@
 /** Dependency images: built from specs, kept by content, opened by sandboxes. */
 export { createImages, SpecError, type BuildOptions, type Images, type ImagesOptions } from './images.ts';
 export { javascriptBuilder, type JavaScriptBuilderOptions } from './javascript/builder.ts';
+export { nativeBuilder, type NativeBuilderOptions } from './native/builder.ts';
+export { readAptSettings } from './native/debian/apt-settings.ts';
 export { findNpm, readNpmSettings } from './javascript/npm-settings.ts';
 export { pythonBuilder, type PythonBuilderOptions } from './python/builder.ts';
 export { readPipSettings } from './python/pip-settings.ts';

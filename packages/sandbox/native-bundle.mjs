@@ -1,0 +1,13 @@
+import { copyFile, mkdir } from 'node:fs/promises';
+import { bundleProgram } from './guest-bundle.mjs';
+
+const OUT = 'dist/native-boot';
+
+await mkdir(OUT, { recursive: true });
+// What starts code in a root file system.
+for (const name of ['boot', 'javascript'])
+  await bundleProgram(`src/guest/native/${name}.ts`, `${OUT}/${name}.cjs`, {});
+await copyFile('src/guest/native/heddle_native.py', `${OUT}/heddle_native.py`);
+// What Python in the isolate reads code and values with.
+for (const name of ['heddle_source', 'heddle_values'])
+  await copyFile(`src/python/${name}.py`, `${OUT}/${name}.py`);

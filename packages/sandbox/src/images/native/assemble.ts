@@ -1,0 +1,115 @@
+import { mkdir, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { BuildContext, ImageSpec } from '../builder.ts';
+import { dependencyName } from '../grammar.ts';
+import type { Npm } from '../javascript/npm.ts';
+import { parseRequirement } from '../python/pep/requirement.ts';
+import { withCredentials } from '../python/sources/credentials.ts';
+import { TreeWriter } from './archive/tree-writer.ts';
+import type { Checker } from './check.ts';
+import { unpackDeb } from './debian/unpack.ts';
+import { LARGEST_PACKAGE_BYTES, MOST } from './limits.ts';
+import type { LockedDeb, NativeLockData } from './lock.ts';
+import { installNpm, readNpmLock } from './npm-project.ts';
+import { readWheels } from './python/lock.ts';
+import { installWheels } from './python/wheels.ts';
+import { mergeTree } from './root/merge.ts';
+import { beginRoot, finishRoot } from './root/skeleton.ts';
+import { HOME, installTool } from './tools/install-tool.ts';
+import { recipeOf } from './tools/lock-tools.ts';
+
+/** What unpacking makes of a .deb; another number where it makes something else of the same file. */
+const UNPACK_REVISION = 1;
+
+/** Lays the files of Debian packages into a new root; packages that other images have as well are not unpacked again. */
+export async function layDebs(
+  root: string,
+  debs: readonly LockedDeb[],
+  context: BuildContext,
+): Promise<void> {
+  await beginRoot(root);
+  const writer = new TreeWriter(root, MOST, 'The image');
+  for (const { name, version, url, sha256 } of debs) {
+    context.signal.throwIfAborted();
+    context.progress(`unpacking ${name} ${version}`);
+    const deb = await context.fetchVerified(url, `sha256:${sha256}`, { maxBytes: LARGEST_PACKAGE_BYTES });
+    const tree = await context.kept(`deb:${UNPACK_REVISION}:${sha256}`, (folder) =>
+      unpackDeb(deb.path, folder, `The package ${name} ${version}`),
+    );
+    await mergeTree(tree.path, writer);
+  }
+  await finishRoot(root);
+}
+
+/** What is laid. */
+interface Order {
+  readonly spec: ImageSpec;
+  readonly data: NativeLockData;
+  readonly npm: Npm;
+}
+
+/** What the packages of a language gave. */
+interface Laid {
+  readonly modules: readonly string[];
+  readonly warnings: readonly string[];
+  /** Statements that load each package of the spec: its name → the code. */
+  readonly loads: readonly (readonly [name: string, code: string])[];
+}
+
+const NOTHING: Laid = { modules: [], warnings: [], loads: [] };
+
+async function layNpm(root: string, { spec, data, npm }: Order, context: BuildContext): Promise<Laid> {
+  if (data.npm === null) return NOTHING;
+  context.progress('installing');
+  const { folder, scripted } = await installNpm(npm, readNpmLock(data.npm), context);
+  await mkdir(join(root, HOME), { recursive: true });
+  await rename(folder, join(root, HOME, 'node_modules'));
+  const names = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
+  return {
+    modules: names,
+    warnings: scripted.length === 0 ? [] : [`Install scripts were not run: ${scripted.join(', ')}.`],
+    loads: names.map((name) => [name, `await import(${JSON.stringify(name)})`] as const),
+  };
+}
+
+async function layPython(root: string, { spec, data }: Order, context: BuildContext): Promise<Laid> {
+  if (data.python === null) return NOTHING;
+  const { wheels } = readWheels(data.python);
+  const place = { root, site: `${HOME}/python`, programs: `${HOME}/bin` };
+  const { modules, warnings } = await installWheels(wheels, place, withCredentials(context));
+  const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
+  const publicOf = (name: string): string[] =>
+    (modules.get(name) ?? []).filter((module) => !module.split('.').some((part) => part.startsWith('_')));
+  // One module stands for a distribution with many: some only load on other systems.
+  const loads = names.flatMap((name): [string, string][] => {
+    const [first] = publicOf(name);
+    return first === undefined ? [] : [[name, `import ${first}`]];
+  });
+  return { modules: names.flatMap(publicOf), warnings: [...data.python.warnings, ...warnings], loads };
+}
+
+/** The root file system of a lock, tried out: everything that the spec names is loaded or run in it. */
+export async function layRoot(
+  root: string,
+  order: Order,
+  checker: Checker,
+  context: BuildContext,
+): Promise<{ modules: readonly string[]; warnings: readonly string[] }> {
+  const { spec, data, npm } = order;
+  await layDebs(root, data.debs, context);
+  const lay = spec.language === 'javascript' ? layNpm : layPython;
+  const laid = await lay(root, order, context);
+  const warnings = [...data.warnings, ...laid.warnings];
+  for (const tool of data.tools)
+    warnings.push(...(await installTool(tool, root, npm, withCredentials(context))));
+  context.progress('loading');
+  const { language } = spec;
+  await checker.load(
+    language,
+    language === 'python' ? 'import sys, ssl, json' : 'return 1',
+    'The interpreter',
+  );
+  for (const [name, code] of laid.loads) await checker.load(language, code, `The package ${name}`);
+  for (const { id } of data.tools) await checker.command(recipeOf(id).verify, `The command-line tool ${id}`);
+  return { modules: laid.modules, warnings: [...new Set(warnings)] };
+}

@@ -1,0 +1,62 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { debianKeyring, type DebianSettings } from './archives.ts';
+import { paragraphsOf, readParagraph } from './control.ts';
+
+/** One suite of a mirror in apt's lists. */
+interface Listed {
+  readonly url: string;
+  readonly suite: string;
+  readonly keyring: string | null;
+}
+
+const words = (text: string | undefined): string[] => (text ?? '').split(/\s+/).filter((word) => word !== '');
+
+/** What a file `*.sources` of apt lists. */
+function readSources(text: string): Listed[] {
+  return paragraphsOf(text).flatMap((paragraph) => {
+    const fields = readParagraph(paragraph);
+    if (!words(fields.get('types')).includes('deb') || fields.get('enabled') === 'no') return [];
+    const signedBy = fields.get('signed-by');
+    const keyring = signedBy?.startsWith('/') === true ? signedBy : debianKeyring();
+    return words(fields.get('uris')).flatMap((url) =>
+      words(fields.get('suites')).map((suite) => ({ url, suite, keyring })),
+    );
+  });
+}
+
+/** What a file `*.list` of apt lists. */
+function readList(text: string): Listed[] {
+  return text.split('\n').flatMap((line) => {
+    const match = /^\s*deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s/.exec(line);
+    if (match === null) return [];
+    const [, options = '', url = '', suite = ''] = match;
+    const keyring = /\bsigned-by=(\/\S+)/.exec(options)?.[1] ?? debianKeyring();
+    return [{ url, suite, keyring }];
+  });
+}
+
+function listedIn(folder: string): Listed[] {
+  const lists = join(folder, 'sources.list.d');
+  const names = existsSync(lists) ? readdirSync(lists).sort() : [];
+  const files = [join(folder, 'sources.list'), ...names.map((name) => join(lists, name))];
+  return files.flatMap((file) => {
+    if (!existsSync(file)) return [];
+    if (file.endsWith('.sources')) return readSources(readFileSync(file, 'utf8'));
+    return file.endsWith('.list') ? readList(readFileSync(file, 'utf8')) : [];
+  });
+}
+
+/** The archive of Debian that this host itself installs from; undefined where it is none of Debian. */
+export function readAptSettings(folder = '/etc/apt'): DebianSettings | undefined {
+  const listed = listedIn(folder).filter(({ url }) => /^https?:\/\//.test(url));
+  const main = listed.find(({ url, suite }) => /\/debian\/?$/.test(url) && /^[a-z]+$/.test(suite));
+  if (main === undefined) return undefined;
+  const patches = listed.find(({ suite }) => suite === `${main.suite}-security`);
+  return {
+    mirror: main.url,
+    suite: main.suite,
+    ...(patches !== undefined && { security: patches.url }),
+    ...(main.keyring !== null && existsSync(main.keyring) && { keyring: main.keyring }),
+  };
+}

@@ -1,0 +1,84 @@
+import { readFile } from 'node:fs/promises';
+import type { BuildContext } from '../../builder.ts';
+import { ImageError, isImageError } from '../../error.ts';
+import { packingOf, unpackedText } from '../archive/decompress.ts';
+import { LARGEST_INDEX_BYTES, LARGEST_INDEX_TEXT_BYTES } from '../limits.ts';
+import type { Archive } from './archives.ts';
+import { Catalogue } from './catalogue.ts';
+import { fetchRelease, type Release } from './release.ts';
+
+/** Debian's names of the machines that Node.js knows. */
+const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
+
+/** The architecture of the packages for this host. Throws ImageError incompatible_platform. */
+export function debianArchitecture(): string {
+  const found = ARCHITECTURES[process.arch];
+  if (found !== undefined && process.platform === 'linux') return found;
+  throw new ImageError(
+    'incompatible_platform',
+    `There are no native images for ${process.platform} on ${process.arch}.`,
+  );
+}
+
+/** Everything that the archives have, and what to tell of them. */
+export interface Archives {
+  readonly catalogue: Catalogue;
+  readonly warnings: readonly string[];
+}
+
+async function fetchIndex(url: string, digest: string, context: BuildContext): Promise<Uint8Array> {
+  try {
+    const { path } = await context.fetchVerified(url, `sha256:${digest}`, { maxBytes: LARGEST_INDEX_BYTES });
+    return await readFile(path);
+  } catch (error) {
+    if (!isImageError(error) || error.code !== 'package_not_found') throw error;
+    throw new ImageError(
+      'registry_unavailable',
+      `The archive announces an index that it has not: ${error.message}`,
+    );
+  }
+}
+
+/** The index of one component, in the best packing that the archive offers. */
+async function indexOf(
+  { root, suite }: Archive,
+  release: Release,
+  folder: string,
+  context: BuildContext,
+): Promise<string> {
+  for (const ending of ['.xz', '.gz', '']) {
+    const path = `${folder}/Packages${ending}`;
+    const digest = release.files.get(path);
+    const packing = packingOf(path);
+    if (digest === undefined || packing === null) continue;
+    const base = `${root}dists/${suite}/`;
+    const url = release.byHash ? `${base}${folder}/by-hash/SHA256/${digest}` : `${base}${path}`;
+    const bytes = await fetchIndex(url, digest, context);
+    const name = `The index ${path} of ${new URL(root).host}`;
+    return unpackedText(bytes, { packing, maxBytes: LARGEST_INDEX_TEXT_BYTES, name });
+  }
+  throw new ImageError(
+    'registry_unavailable',
+    `${new URL(root).host} ${suite} has no index ${folder}/Packages.`,
+  );
+}
+
+/**
+ * The packages of all archives.
+ * @throws ImageError registry_unavailable, integrity_error, incompatible_platform.
+ */
+export async function readArchives(archives: readonly Archive[], context: BuildContext): Promise<Archives> {
+  const architecture = debianArchitecture();
+  const catalogue = new Catalogue();
+  const warnings: string[] = [];
+  for (const archive of archives) {
+    context.progress(`reading ${new URL(archive.root).host} ${archive.suite}`);
+    const release = await fetchRelease(archive, context);
+    warnings.push(...release.warnings);
+    for (const component of archive.components) {
+      const index = await indexOf(archive, release, `${component}/binary-${architecture}`, context);
+      catalogue.add(index, { root: archive.root });
+    }
+  }
+  return { catalogue, warnings };
+}

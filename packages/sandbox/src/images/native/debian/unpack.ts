@@ -1,0 +1,69 @@
+import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { extract, type Header } from 'tar-stream';
+import { ImageError, isImageError } from '../../error.ts';
+import { readAr } from '../archive/ar.ts';
+import { packingOf, unpacked } from '../archive/decompress.ts';
+import { TreeWriter } from '../archive/tree-writer.ts';
+import { MOST } from '../limits.ts';
+
+/** Folders at the root that are links to those in /usr (the merged /usr of Debian since 12). */
+export const MERGED_FOLDERS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
+
+const MERGED = new RegExp(`^(?:${MERGED_FOLDERS.join('|')})(?=/|$)`);
+
+/** What nobody reads in a sandbox. Copyright files stay: licences ask for them. */
+const LEFT_OUT = /^usr\/share\/(?:man|info|locale|lintian|linda|bug|doc\/(?!.*\/copyright$))(?:\/|$)/;
+
+/** The place of a file of a package: with /usr merged, or null where it is left out. */
+function placeOf(path: string): string | null {
+  const merged = path.replace(MERGED, (folder) => `usr/${folder}`);
+  return merged === '' || LEFT_OUT.test(merged) ? null : merged;
+}
+
+async function write(writer: TreeWriter, header: Header, content: Readable): Promise<void> {
+  const { name, type, mode, size } = header;
+  // The links of the merged /usr themselves are made once, for all.
+  if (MERGED_FOLDERS.includes(name.replace(/^\.?\/|\/$/g, ''))) return;
+  const path = placeOf(writer.path(name));
+  if (path === null) return;
+  const target = header.linkname ?? '';
+  if (type === 'directory') return writer.folder(path);
+  if (type === 'file' || type === 'contiguous-file') return writer.file(path, content, { mode, size });
+  if (type === 'symlink') return writer.link(path, target);
+  if (type !== 'link')
+    throw new ImageError('unsupported_package', `It has ${path}, which is neither file, folder nor link.`);
+  const other = placeOf(writer.path(target));
+  if (other !== null) await writer.sameAs(path, other);
+}
+
+/**
+ * Unpacks a .deb below a folder: its files, none of its scripts.
+ * @throws ImageError integrity_error for what is no package, unsupported_package for what leads out of the folder,
+ * image_too_large.
+ */
+export async function unpackDeb(path: string, folder: string, name: string): Promise<void> {
+  const members = readAr(await readFile(path));
+  const data = members?.find((member) => /^data\.tar(?:\.|$)/.test(member.name));
+  const packing = data === undefined ? null : packingOf(data.name.slice('data.tar'.length));
+  if (data === undefined || packing === null)
+    throw new ImageError('integrity_error', `${name} is no Debian package that can be read.`);
+  const writer = new TreeWriter(folder, MOST, name);
+  const tar = extract();
+  const source = unpacked(data.bytes, packing);
+  source.on('error', (error) => tar.destroy(error));
+  source.pipe(tar);
+  try {
+    for await (const entry of tar) {
+      await write(writer, entry.header, entry as unknown as Readable);
+      entry.resume();
+    }
+  } catch (error) {
+    source.destroy();
+    if (isImageError(error)) throw error;
+    if (error instanceof Error && 'syscall' in error) throw error;
+    throw new ImageError('integrity_error', `${name} cannot be unpacked: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}

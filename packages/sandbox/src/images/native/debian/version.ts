@@ -1,0 +1,65 @@
+/** How a relation between packages compares versions. */
+export type VersionOperator = '<<' | '<=' | '=' | '>=' | '>>';
+
+interface Parts {
+  readonly epoch: number;
+  readonly upstream: string;
+  readonly revision: string;
+}
+
+function partsOf(version: string): Parts {
+  const colon = version.indexOf(':');
+  const rest = version.slice(colon + 1);
+  const dash = rest.lastIndexOf('-');
+  return {
+    epoch: colon < 0 ? 0 : Number(version.slice(0, colon)),
+    upstream: dash < 0 ? rest : rest.slice(0, dash),
+    revision: dash < 0 ? '' : rest.slice(dash + 1),
+  };
+}
+
+/** The place of a character: a tilde before the end of the text, the end before letters, letters before all others. */
+function orderOf(char: string | undefined): number {
+  if (char === undefined || /\d/.test(char)) return 0;
+  if (char === '~') return -1;
+  return /[A-Za-z]/.test(char) ? char.charCodeAt(0) : char.charCodeAt(0) + 256;
+}
+
+/** Texts and numbers in turn, as Debian Policy 5.6.12 says. */
+function compareTexts(a: string, b: string): number {
+  let [i, j] = [0, 0];
+  while (i < a.length || j < b.length) {
+    while ((i < a.length && !/\d/.test(a[i] as string)) || (j < b.length && !/\d/.test(b[j] as string))) {
+      const difference = orderOf(a[i]) - orderOf(b[j]);
+      if (difference !== 0) return difference;
+      i++;
+      j++;
+    }
+    const [first] = /^\d*/.exec(a.slice(i)) as RegExpExecArray;
+    const [second] = /^\d*/.exec(b.slice(j)) as RegExpExecArray;
+    const difference = BigInt(first) - BigInt(second);
+    if (difference !== 0n) return difference < 0n ? -1 : 1;
+    i += first.length;
+    j += second.length;
+  }
+  return 0;
+}
+
+/** Below 0 where `a` is older than `b`, above where it is newer (Debian Policy 5.6.12). */
+export function compareVersions(a: string, b: string): number {
+  const [first, second] = [partsOf(a), partsOf(b)];
+  return (
+    first.epoch - second.epoch ||
+    compareTexts(first.upstream, second.upstream) ||
+    compareTexts(first.revision, second.revision)
+  );
+}
+
+/** Whether a version is in the relation to another. */
+export function isInRelation(version: string, operator: VersionOperator, other: string): boolean {
+  const order = compareVersions(version, other);
+  if (operator === '<<') return order < 0;
+  if (operator === '<=') return order <= 0;
+  if (operator === '=') return order === 0;
+  return operator === '>=' ? order >= 0 : order > 0;
+}

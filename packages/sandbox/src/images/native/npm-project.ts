@@ -1,0 +1,56 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import type { BuildContext, LockEntry } from '../builder.ts';
+import { ImageError } from '../error.ts';
+import { readLockfile } from '../javascript/lockfile.ts';
+import { npm, type Npm } from '../javascript/npm.ts';
+import { checkInstalled } from '../javascript/size.ts';
+
+/** What npm needs to install the same again. */
+export interface NpmLock {
+  readonly packageJson: string;
+  readonly lockfile: string;
+}
+
+async function project(files: Partial<NpmLock>, context: BuildContext): Promise<string> {
+  const folder = join(context.workFolder, `npm-${randomUUID()}`);
+  await mkdir(folder);
+  await writeFile(join(folder, 'package.json'), files.packageJson ?? '{}');
+  if (files.lockfile !== undefined) await writeFile(join(folder, 'package-lock.json'), files.lockfile);
+  return folder;
+}
+
+/** The packages that fulfil ranges together: name → range. */
+export async function lockNpm(
+  npmOf: Npm,
+  dependencies: Readonly<Record<string, string>>,
+  context: BuildContext,
+): Promise<{ lock: NpmLock; entries: readonly LockEntry[] }> {
+  const packageJson = JSON.stringify({ name: 'image', version: '0.0.0', private: true, dependencies });
+  const folder = await project({ packageJson }, context);
+  await npm(npmOf, ['install', '--package-lock-only'], folder, context);
+  const lockfile = await readFile(join(folder, 'package-lock.json'), 'utf8');
+  return { lock: { packageJson, lockfile }, entries: readLockfile(lockfile).entries };
+}
+
+/** The folder `node_modules` of a lock, installed without scripts, and the packages that would have run some. */
+export async function installNpm(
+  npmOf: Npm,
+  lock: NpmLock,
+  context: BuildContext,
+): Promise<{ folder: string; scripted: readonly string[] }> {
+  const { scripted } = readLockfile(lock.lockfile);
+  const folder = await project(lock, context);
+  await npm(npmOf, ['ci'], folder, context);
+  const modules = join(folder, 'node_modules');
+  await checkInstalled(modules, npmOf.most);
+  return { folder: modules, scripted };
+}
+
+/** Npm's lock, read again from a record of it. */
+export function readNpmLock(value: unknown): NpmLock {
+  const { packageJson, lockfile } = (value ?? {}) as Partial<NpmLock>;
+  if (typeof packageJson === 'string' && typeof lockfile === 'string') return { packageJson, lockfile };
+  throw new ImageError('integrity_error', 'The lock of the image cannot be read. Build the image anew.');
+}

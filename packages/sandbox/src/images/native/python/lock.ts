@@ -1,0 +1,31 @@
+import type { BuildContext, Lock } from '../../builder.ts';
+import { lockPython, readLockData, type PythonLockData } from '../../python/lock.ts';
+import { withCredentials } from '../../python/sources/credentials.ts';
+import type { DebianPackage } from '../debian/catalogue.ts';
+import { nativeTarget } from './target.ts';
+
+/** The context without the wheels of Pyodide, which are for the isolate. */
+function withoutPyodide(context: BuildContext): BuildContext {
+  const { pyodide: _, ...python } = context.registries.python ?? {};
+  return { ...context, registries: { ...context.registries, python } };
+}
+
+/** The wheels that fulfil requirements together, for the CPython and the C library among the chosen packages. */
+export async function lockWheels(
+  dependencies: readonly string[],
+  packages: readonly DebianPackage[],
+  context: BuildContext,
+): Promise<Lock> {
+  const versionOf = (name: string): string =>
+    packages.find((each) => each.name === name)?.version.replace(/^\d+:/, '') ?? '';
+  const python = /^\d+\.\d+(?:\.\d+)?/.exec(versionOf('python3'))?.[0] ?? '3.0';
+  const glibc = /^\d+\.\d+/.exec(versionOf('libc6'))?.[0] ?? '2.17';
+  const spec = { language: 'python', dependencies, cliTools: [], systemPackages: [] } as const;
+  const target = nativeTarget({ python, glibc }, process.arch);
+  return lockPython(spec, withoutPyodide(withCredentials(context)), { target, wheels: {} });
+}
+
+/** The lock's data, read again from a record of it. */
+export function readWheels(data: unknown): PythonLockData {
+  return readLockData({ entries: [], data });
+}

@@ -1,0 +1,74 @@
+import type { Target } from '../../python/pep/target.ts';
+
+/** A CPython of Debian. */
+export interface Interpreter {
+  /** Such as `3.11.2`. */
+  readonly python: string;
+  /** Of its C library, such as `2.36`. */
+  readonly glibc: string;
+}
+
+/** The machine by its name in tags of wheels. */
+export function machineOf(arch: string): string {
+  return arch === 'arm64' ? 'aarch64' : 'x86_64';
+}
+
+/** The first version of the C library of which there are wheels for a machine. */
+const OLDEST_GLIBC: Readonly<Record<string, number>> = { x86_64: 5, aarch64: 17 };
+
+/** Names that manylinux had before it named the C library (PEP 513, 571, 599). */
+const OLD_NAMES: Readonly<Record<number, string>> = {
+  5: 'manylinux1',
+  12: 'manylinux2010',
+  17: 'manylinux2014',
+};
+
+function platformsOf(glibc: string, machine: string): string[] {
+  const newest = Number(glibc.split('.')[1]);
+  const platforms: string[] = [];
+  for (let minor = newest; minor >= (OLDEST_GLIBC[machine] ?? 17); minor--) {
+    platforms.push(`manylinux_2_${minor}_${machine}`);
+    const old = OLD_NAMES[minor];
+    if (old !== undefined) platforms.push(`${old}_${machine}`);
+  }
+  return [...platforms, `linux_${machine}`];
+}
+
+/** The order of PEP 425 for CPython 3.x on Linux: own ABI, stable ABI of this and older versions, then pure ones. */
+function tagsOf(minor: number, platforms: readonly string[]): string[] {
+  const older = Array.from({ length: minor - 1 }, (_, back) => minor - back);
+  const on = (prefix: string): string[] => platforms.map((platform) => `${prefix}-${platform}`);
+  return [
+    ...on(`cp3${minor}-cp3${minor}`),
+    ...older.flatMap((version) => on(`cp3${version}-abi3`)),
+    ...on(`cp3${minor}-none`),
+    ...older.flatMap((version) => on(`py3${version}-none`)),
+    ...on('py3-none'),
+    `cp3${minor}-none-any`,
+    `py3${minor}-none-any`,
+    'py3-none-any',
+    ...older.slice(1).map((version) => `py3${version}-none-any`),
+  ];
+}
+
+/** The target of a CPython of Debian on this machine. */
+export function nativeTarget({ python, glibc }: Interpreter, arch: string): Target {
+  const [major = '3', minor = '0'] = python.split('.');
+  const machine = machineOf(arch);
+  return {
+    markers: {
+      os_name: 'posix',
+      sys_platform: 'linux',
+      platform_machine: machine,
+      platform_python_implementation: 'CPython',
+      platform_release: '',
+      platform_system: 'Linux',
+      platform_version: '',
+      python_version: `${major}.${minor}`,
+      python_full_version: python,
+      implementation_name: 'cpython',
+      implementation_version: python,
+    },
+    tags: tagsOf(Number(minor), platformsOf(glibc, machine)),
+  };
+}

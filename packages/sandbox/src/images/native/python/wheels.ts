@@ -1,0 +1,91 @@
+import { Readable } from 'node:stream';
+import type { BuildContext } from '../../builder.ts';
+import type { LockedWheel } from '../../python/lock.ts';
+import type { ArchiveFile } from '../../python/wheels/archive.ts';
+import { contentsOf } from '../../python/wheels/contents.ts';
+import { fetchWheel, withWheel } from '../../python/wheels/fetch.ts';
+import { TreeWriter } from '../archive/tree-writer.ts';
+import { MOST } from '../limits.ts';
+
+/** Where wheels go in a root file system, below its root. */
+export interface WheelPlace {
+  readonly root: string;
+  /** Modules, such as `opt/heddle/python`. */
+  readonly site: string;
+  /** Programs, such as `opt/heddle/bin`. */
+  readonly programs: string;
+}
+
+/** What was installed. */
+export interface InstalledWheels {
+  /** What to import for each distribution, by canonical name. */
+  readonly modules: ReadonlyMap<string, readonly string[]>;
+  readonly warnings: readonly string[];
+}
+
+const SCRIPT = /^[^/]+\.data\/scripts\/([A-Za-z0-9._-]+)$/;
+const ENTRY = /^\s*([A-Za-z0-9._-]+)\s*=\s*([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)\s*(?:\[.*\])?\s*$/;
+
+/** The programs that a wheel's entry points declare: name → text. */
+function entryPrograms(text: string, site: string): [name: string, program: string][] {
+  const section = /^\[console_scripts\]\s*$([^[]*)/m.exec(text)?.[1] ?? '';
+  return section.split('\n').flatMap((line): [string, string][] => {
+    const [, name, module, callable] = ENTRY.exec(line) ?? [];
+    if (name === undefined || module === undefined || callable === undefined) return [];
+    const [first = ''] = callable.split('.');
+    const program = [
+      '#!/usr/bin/python3',
+      'import sys',
+      `sys.path.insert(0, ${JSON.stringify(`/${site}`)})`,
+      `from ${module} import ${first}`,
+      `sys.exit(${callable}())`,
+      '',
+    ];
+    return [[name, program.join('\n')]];
+  });
+}
+
+/** A script of a wheel, run by the interpreter of the image where it asks for one. */
+async function scriptOf(file: ArchiveFile, site: string): Promise<Buffer> {
+  const bytes = await file.read();
+  const [first = ''] = bytes.toString('latin1', 0, 100).split('\n');
+  if (!/^#!pythonw?\s*$/.test(first)) return bytes;
+  const head = `#!/usr/bin/env -S PYTHONPATH=/${site} /usr/bin/python3`;
+  return Buffer.concat([Buffer.from(head), bytes.subarray(first.length)]);
+}
+
+/** Unpacks locked wheels below the root. Nothing of them is run, and nothing of them runs when an interpreter starts. */
+export async function installWheels(
+  wheels: readonly LockedWheel[],
+  { root, site, programs }: WheelPlace,
+  context: BuildContext,
+): Promise<InstalledWheels> {
+  const modules = new Map<string, readonly string[]>();
+  const warnings: string[] = [];
+  const writer = new TreeWriter(root, MOST, 'The Python packages');
+  const put = (path: string, bytes: Buffer, mode: number): Promise<void> =>
+    writer.file(path, Readable.from([bytes]), { mode, size: bytes.length });
+  for (const wheel of wheels) {
+    context.signal.throwIfAborted();
+    context.progress(`installing ${wheel.name} ${wheel.version}`);
+    const path = await fetchWheel(wheel, context);
+    await withWheel(wheel, path, async (archive) => {
+      const contents = contentsOf(archive);
+      modules.set(wheel.name, contents.modules);
+      if (contents.startup.length > 0)
+        warnings.push(
+          `${wheel.name}: ${contents.startup.join(', ')} would run when Python starts, and is left out.`,
+        );
+      for (const [name, file] of contents.files)
+        await put(`${site}/${writer.path(name)}`, await file.read(), 0o644);
+      for (const file of archive) {
+        const name = SCRIPT.exec(file.path)?.[1];
+        if (name !== undefined) await put(`${programs}/${name}`, await scriptOf(file, site), 0o755);
+        if (/^[^/]+\.dist-info\/entry_points\.txt$/.test(file.path))
+          for (const [each, text] of entryPrograms((await file.read()).toString('utf8'), site))
+            await put(`${programs}/${each}`, Buffer.from(text), 0o755);
+      }
+    });
+  }
+  return { modules, warnings };
+}

@@ -1,0 +1,128 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, symlink, rm } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { Readable } from 'node:stream';
+import { extract } from 'tar-stream';
+import type { BuildContext } from '../../builder.ts';
+import { ImageError, isImageError } from '../../error.ts';
+import type { Npm } from '../../javascript/npm.ts';
+import { withArchive } from '../../python/wheels/archive.ts';
+import { unpacked } from '../archive/decompress.ts';
+import { TreeWriter } from '../archive/tree-writer.ts';
+import { LARGEST_PACKAGE_BYTES, MOST } from '../limits.ts';
+import type { LockedTool } from '../lock.ts';
+import { installNpm, readNpmLock } from '../npm-project.ts';
+import { readWheels } from '../python/lock.ts';
+import { installWheels } from '../python/wheels.ts';
+import { recipeOf } from './lock-tools.ts';
+import type { Recipe } from './recipe.ts';
+
+/** Where an image keeps what is not Debian's, below its root. */
+export const HOME = 'opt/heddle';
+const PROGRAMS = `${HOME}/bin`;
+
+const broken = (id: string, why: string): ImageError =>
+  new ImageError('install_failed', `The command-line tool ${id} could not be installed: ${why}.`);
+
+/** Makes a program of a tool known by its name. */
+async function expose(root: string, name: string, target: string): Promise<void> {
+  const place = join(root, PROGRAMS, name);
+  await mkdir(dirname(place), { recursive: true });
+  await rm(place, { force: true });
+  await symlink(relative(dirname(place), target), place);
+}
+
+async function unpackTar(bytes: Uint8Array, writer: TreeWriter, home: string): Promise<void> {
+  const tar = extract();
+  const source = unpacked(bytes, '.gz');
+  source.on('error', (error) => tar.destroy(error));
+  source.pipe(tar);
+  for await (const entry of tar) {
+    const { name, type, mode, size } = entry.header;
+    const path = writer.path(name);
+    const place = `${home}/${path}`;
+    if (type === 'file') await writer.file(place, entry as unknown as Readable, { mode, size });
+    else if (type === 'symlink') await writer.link(place, entry.header.linkname ?? '');
+    else if (type === 'directory' && path !== '') await writer.folder(place);
+    entry.resume();
+  }
+}
+
+async function unpackZip(path: string, writer: TreeWriter, home: string): Promise<void> {
+  await withArchive(path, async (files) => {
+    for (const file of files) {
+      const bytes = await file.read();
+      // Zip tells nothing of who may run a file: all may.
+      const meta = { mode: 0o755, size: bytes.length };
+      await writer.file(`${home}/${writer.path(file.path)}`, Readable.from([bytes]), meta);
+    }
+  });
+}
+
+async function installDownload(
+  tool: LockedTool,
+  recipe: Recipe,
+  root: string,
+  context: BuildContext,
+): Promise<void> {
+  const { install, url, id } = recipe;
+  if (install.from !== 'download') return;
+  const home = `${HOME}/tools/${id}`;
+  const writer = new TreeWriter(root, MOST, `The command-line tool ${id}`);
+  const { path } = await context.fetchVerified(url, `sha256:${tool.sha256}`, {
+    maxBytes: LARGEST_PACKAGE_BYTES,
+  });
+  try {
+    if (install.format === 'zip') await unpackZip(path, writer, home);
+    else if (install.format === 'tar.gz') await unpackTar(await readFile(path), writer, home);
+    else
+      for (const name of Object.values(install.programs)) {
+        const bytes = await readFile(path);
+        await writer.file(`${home}/${name}`, Readable.from([bytes]), { mode: 0o755, size: bytes.length });
+      }
+  } catch (error) {
+    if (isImageError(error)) throw error;
+    throw broken(id, (error as Error).message);
+  }
+  for (const [name, inner] of Object.entries(install.programs)) {
+    const target = join(root, home, inner);
+    if (!existsSync(target)) throw broken(id, `its archive has no file ${inner}`);
+    await expose(root, name, target);
+  }
+}
+
+/** Installs a locked tool below the root, without running anything of it. Returns warnings. */
+export async function installTool(
+  tool: LockedTool,
+  root: string,
+  npmOf: Npm,
+  context: BuildContext,
+): Promise<readonly string[]> {
+  const recipe = recipeOf(tool.id);
+  const { install, id } = recipe;
+  context.progress(`installing ${id}`);
+  const home = `${HOME}/tools/${id}`;
+  await mkdir(join(root, home), { recursive: true });
+  if (install.from === 'npm') {
+    const { folder, scripted } = await installNpm(npmOf, readNpmLock(tool.npm), context);
+    await rename(folder, join(root, home, 'node_modules'));
+    for (const name of install.programs) {
+      const target = join(root, home, 'node_modules', '.bin', name);
+      if (!existsSync(target)) throw broken(id, `its package has no program ${name}`);
+      await expose(root, name, target);
+    }
+    return scripted.length === 0 ? [] : [`${id}: install scripts were not run: ${scripted.join(', ')}.`];
+  }
+  if (install.from === 'pypi') {
+    const place = { root, site: `${home}/python`, programs: `${home}/bin` };
+    const { warnings } = await installWheels(readWheels(tool.python).wheels, place, context);
+    for (const name of install.programs) {
+      const target = join(root, home, 'bin', name);
+      if (!existsSync(target)) throw broken(id, `its package has no program ${name}`);
+      await expose(root, name, target);
+    }
+    return warnings;
+  }
+  await installDownload(tool, recipe, root, context);
+  return [];
+}

@@ -1,0 +1,132 @@
+import { existsSync, realpathSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { bubblewrapArguments } from '../isolation/bwrap.ts';
+import type { Confinement } from '../isolation/confine.ts';
+import { dropArguments } from '../isolation/privileges.ts';
+import { limitArguments } from '../isolation/rlimits.ts';
+import { seccompFilter } from '../isolation/seccomp.ts';
+import type { Architecture } from '../isolation/syscalls.ts';
+import { INSIDE } from './layout.ts';
+import { DATA_ASIDE_MIB, OPEN_FILES, type NativeLimits } from './limits.ts';
+
+/** The programs that start code in a root file system; `src` and `dist` are siblings, so the path holds from both. */
+export const BOOT_FILES = fileURLToPath(new URL('../../dist/native-boot', import.meta.url));
+
+/** One tree of processes over a root file system. */
+export interface NativeJail {
+  /** The folder that is the root, read-only. */
+  readonly rootfs: string;
+  /** The Node.js that it has. */
+  readonly execPath: string;
+  readonly command: readonly string[];
+  readonly environment: Readonly<Record<string, string>>;
+  readonly limits: NativeLimits;
+  /** Processor time of each process, in seconds. */
+  readonly cpuSeconds: number;
+  /** The socket of the proxy; null: no request goes out. */
+  readonly proxy: string | null;
+}
+
+/** What bubblewrap reads from descriptors: the filter, its arguments, the job, and where it tells how the command ended. */
+export const JAIL_FDS = { filter: 4, arguments: 5, job: 6, status: 7 } as const;
+
+/** Files of `/proc` that tell of the whole machine, or reach it. */
+const MASKED = [
+  'cmdline',
+  'kallsyms',
+  'config.gz',
+  'keys',
+  'kcore',
+  'timer_list',
+  'sysrq-trigger',
+  'kmsg',
+  'key-users',
+];
+const MASKED_FOLDERS = ['sys', 'fs', 'bus', 'irq', 'acpi', 'scsi', 'driver', 'tty'];
+
+function procMounts(): string[] {
+  const files = MASKED.filter((name) => existsSync(`/proc/${name}`));
+  const folders = MASKED_FOLDERS.filter((name) => existsSync(`/proc/${name}`));
+  return [
+    ...['--proc', '/proc'],
+    ...files.flatMap((name) => ['--ro-bind', '/dev/null', `/proc/${name}`]),
+    ...folders.flatMap((name) => [
+      '--size',
+      '4096',
+      '--tmpfs',
+      `/proc/${name}`,
+      '--remount-ro',
+      `/proc/${name}`,
+    ]),
+  ];
+}
+
+const sized = (mib: number, place: string): string[] => ['--size', String(mib * 2 ** 20), '--tmpfs', place];
+
+function mounts({ rootfs, execPath, limits, proxy }: NativeJail): string[] {
+  return [
+    ...['--ro-bind', rootfs, '/'],
+    ...['--ro-bind', realpathSync(execPath), INSIDE.node, '--ro-bind', realpathSync(BOOT_FILES), INSIDE.boot],
+    ...procMounts(),
+    ...['--dev', '/dev', ...sized(16, '/dev/shm'), '--remount-ro', '/dev'],
+    ...sized(limits.diskMiB, '/tmp'),
+    ...sized(limits.diskMiB, INSIDE.work),
+    ...sized(8, '/run'),
+    ...['--ro-bind-data', String(JAIL_FDS.job), INSIDE.job],
+    ...(proxy === null ? [] : ['--ro-bind', proxy, INSIDE.proxy]),
+    ...['--json-status-fd', String(JAIL_FDS.status)],
+  ];
+}
+
+/** What to start, and what to write to JAIL_FDS. */
+export interface NativeInvocation {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly filter: Buffer;
+  readonly arguments: Buffer;
+}
+
+/** The command line of a jail. Values of the environment are not on it: everybody on the host can read command lines. */
+export function nativeInvocation(
+  { tools, uids }: Confinement,
+  uid: number | null,
+  jail: NativeJail,
+): NativeInvocation {
+  const { limits } = jail;
+  const all = bubblewrapArguments({
+    readable: [],
+    mounts: mounts(jail),
+    environment: jail.environment,
+    folder: INSIDE.work,
+    filterFd: JAIL_FDS.filter,
+    command: [],
+  });
+  // Without users of their own the kernel counts what else the host's user runs: there the namespace's count is limited.
+  const counted = ['/bin/bash', '-c', `ulimit -u ${limits.processes}; exec "$@"`, 'sh'];
+  const line = [
+    ...(tools.setpriv === null ? [] : [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
+    tools.prlimit as string,
+    ...limitArguments({
+      dataMiB: DATA_ASIDE_MIB + limits.memoryMiB,
+      cpuSeconds: jail.cpuSeconds,
+      files: OPEN_FILES,
+      threads: uids === null ? null : limits.processes,
+      fileMiB: limits.diskMiB,
+    }),
+    ...[tools.bubblewrap as string, '--args', String(JAIL_FDS.arguments), '--'],
+    ...(uids === null ? counted : []),
+    ...jail.command,
+  ];
+  const [command = '', ...args] = line;
+  return {
+    command,
+    args,
+    filter: seccompFilter({ architecture: process.arch as Architecture, processes: true, sockets: true }),
+    arguments: Buffer.from(
+      all
+        .slice(0, all.lastIndexOf('--'))
+        .map((text) => `${text}\0`)
+        .join(''),
+    ),
+  };
+}

@@ -1,0 +1,46 @@
+/** Where things stand inside. */
+export const INSIDE = {
+  boot: '/opt/heddle/boot',
+  node: '/usr/local/bin/node',
+  /** The job, as JSON. */
+  job: '/run/heddle/job.json',
+  proxy: '/run/heddle/proxy.sock',
+  script: '/run/heddle/block.sh',
+  work: '/work',
+} as const;
+
+/** The port of the proxy on the loopback of the sandbox. */
+export const PROXY_PORT = 3128;
+
+/** The line that a script prints its result after. */
+export const RESULT_MARK = '__HEDDLE_RESULT__=';
+
+/** The descriptor on which a program gives its result. */
+export const RESULT_FD = 3;
+
+const PATH = '/opt/heddle/bin:/opt/heddle/node_modules/.bin:/usr/local/bin:/usr/bin:/usr/sbin';
+
+/** The environment of every program inside; `hasProxy`: whether requests go out. */
+export function insideEnvironment(hasProxy: boolean): Record<string, string> {
+  const proxy = `http://127.0.0.1:${PROXY_PORT}`;
+  return {
+    PATH,
+    HOME: INSIDE.work,
+    USER: 'user',
+    LANG: 'C.UTF-8',
+    TMPDIR: '/tmp',
+    NODE_PATH: '/opt/heddle/node_modules',
+    PYTHONPATH: '/opt/heddle/python',
+    PYTHONDONTWRITEBYTECODE: '1',
+    PYTHONNOUSERSITE: '1',
+    SSL_CERT_FILE: '/etc/ssl/certs/ca-certificates.crt',
+    REQUESTS_CA_BUNDLE: '/etc/ssl/certs/ca-certificates.crt',
+    ...(hasProxy && {
+      http_proxy: proxy,
+      https_proxy: proxy,
+      HTTP_PROXY: proxy,
+      HTTPS_PROXY: proxy,
+      NODE_USE_ENV_PROXY: '1',
+    }),
+  };
+}

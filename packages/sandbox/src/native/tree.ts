@@ -1,0 +1,157 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
+import type { Confinement } from '../isolation/confine.ts';
+import { freeSlotUid, takeSlotUid } from '../isolation/slot-uid.ts';
+import { nativeInvocation, JAIL_FDS, type NativeJail } from './jail.ts';
+import { RESULT_FD } from './layout.ts';
+import { treeUse } from './tree-use.ts';
+
+/** Why a tree was ended before its time. */
+export type TreeStop = 'cpu' | 'wall' | 'memory' | 'result' | 'cancelled';
+
+/** How a tree of processes ended. */
+export interface TreeEnd {
+  /** Null: the command never ran; `said` tells why. */
+  readonly exitCode: number | null;
+  readonly stopped: TreeStop | null;
+  /** What came on the result's descriptor. */
+  readonly result: string;
+  /** The end of what was written to standard error. */
+  readonly said: string;
+  readonly cpuMs: number;
+  readonly wallMs: number;
+}
+
+export interface TreeOptions {
+  readonly jail: NativeJail;
+  /** What the command finds as the job. */
+  readonly job: string;
+  readonly limits: { readonly cpuMs: number; readonly wallMs: number; readonly resultBytes: number };
+  readonly signal?: AbortSignal | undefined;
+  /** Gets what is written to standard output and error. */
+  readonly output: (data: Buffer, stream: 'stdout' | 'stderr') => void;
+}
+
+const LOOK_MS = 100;
+const SAID_CHARS = 4_000;
+/** The limit of the kernel is behind that of the watch, for processes that nobody waits for. */
+const CPU_SLACK_SECONDS = 2;
+
+/** Runs a tree of processes to its end. Rejects where nothing could be started (SandboxError SLOTS_EXHAUSTED and the system's). */
+export function runTree(confinement: Confinement, options: TreeOptions): Promise<TreeEnd> {
+  const uid = confinement.uids === null ? null : takeSlotUid(confinement.uids);
+  try {
+    return new Tree(confinement, uid, options).ended;
+  } catch (error) {
+    if (uid !== null) freeSlotUid(uid);
+    throw error;
+  }
+}
+
+class Tree {
+  readonly ended: Promise<TreeEnd>;
+  readonly #child: ChildProcess;
+  readonly #options: TreeOptions;
+  readonly #startedMs = performance.now();
+  #stopped: TreeStop | null = null;
+  #cpuMs = 0;
+  #result: Buffer[] = [];
+  #resultBytes = 0;
+  #said = '';
+  #status = '';
+
+  constructor(confinement: Confinement, uid: number | null, options: TreeOptions) {
+    const { jail, job, limits, signal } = options;
+    this.#options = options;
+    const invocation = nativeInvocation(confinement, uid, jail);
+    const child = spawn(invocation.command, invocation.args, {
+      env: {},
+      cwd: '/',
+      stdio: ['ignore', ...Array.from({ length: JAIL_FDS.status }, () => 'pipe' as const)],
+    });
+    this.#child = child;
+    this.#give(JAIL_FDS.filter, invocation.filter);
+    this.#give(JAIL_FDS.arguments, invocation.arguments);
+    this.#give(JAIL_FDS.job, Buffer.from(job));
+    this.#listen();
+    const watch = setInterval(() => this.#look(), LOOK_MS);
+    const deadline = setTimeout(() => this.#stop('wall'), limits.wallMs);
+    const cancel = (): void => this.#stop('cancelled');
+    if (signal?.aborted === true) cancel();
+    signal?.addEventListener('abort', cancel, { once: true });
+    this.ended = new Promise((resolve, reject) => {
+      const finish = (): void => {
+        clearInterval(watch);
+        clearTimeout(deadline);
+        signal?.removeEventListener('abort', cancel);
+        if (uid !== null) freeSlotUid(uid);
+      };
+      child.once('error', (error) => {
+        finish();
+        reject(error);
+      });
+      child.once('close', () => {
+        finish();
+        resolve(this.#end());
+      });
+    });
+  }
+
+  #give(descriptor: number, bytes: Buffer): void {
+    const pipe = this.#child.stdio[descriptor] as Writable;
+    // A process that ends before it has read what it gets tells so by its exit.
+    pipe.on('error', () => undefined);
+    pipe.end(bytes);
+  }
+
+  #listen(): void {
+    const { output, limits } = this.#options;
+    const { stdout, stderr } = this.#child;
+    const stdio = this.#child.stdio as readonly unknown[];
+    stdout?.on('data', (data: Buffer) => output(data, 'stdout'));
+    stderr?.on('data', (data: Buffer) => {
+      this.#said = (this.#said + data.toString()).slice(-SAID_CHARS);
+      output(data, 'stderr');
+    });
+    (stdio[RESULT_FD] as Readable).on('data', (data: Buffer) => {
+      this.#resultBytes += data.length;
+      if (this.#resultBytes > limits.resultBytes) this.#stop('result');
+      else this.#result.push(data);
+    });
+    (stdio[JAIL_FDS.status] as Readable).on('data', (data: Buffer) => {
+      this.#status = (this.#status + data.toString()).slice(-SAID_CHARS);
+    });
+  }
+
+  #look(): void {
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    const { cpuMs, memoryMiB } = treeUse(pid);
+    this.#cpuMs = Math.max(this.#cpuMs, cpuMs);
+    if (cpuMs > this.#options.limits.cpuMs) this.#stop('cpu');
+    else if (memoryMiB > this.#options.jail.limits.memoryMiB) this.#stop('memory');
+  }
+
+  /** Ends the whole tree: with bubblewrap ends the first process of the namespace, and with that everything in it. */
+  #stop(why: TreeStop): void {
+    this.#stopped ??= why;
+    this.#child.kill('SIGKILL');
+  }
+
+  #end(): TreeEnd {
+    const exitCode = /"exit-code"\s*:\s*(\d+)/.exec(this.#status)?.[1];
+    return {
+      exitCode: exitCode === undefined ? null : Number(exitCode),
+      stopped: this.#stopped,
+      result: Buffer.concat(this.#result).toString('utf8'),
+      said: this.#said.trim(),
+      cpuMs: this.#cpuMs,
+      wallMs: performance.now() - this.#startedMs,
+    };
+  }
+}
+
+/** Processor time after which the kernel itself ends a process, in seconds. */
+export function kernelCpuSeconds(cpuMs: number): number {
+  return Math.ceil(cpuMs / 1_000) + CPU_SLACK_SECONDS;
+}
