@@ -177,4 +177,14 @@ describe('errors of user code', () => {
     const outcome = await run('console.log("before"); throw new Error("x")');
     expect(outcome).toMatchObject({ ok: false, stdout: 'before' });
   });
+
+  it('are INPUT_TOO_LARGE for inputs and code over their limits', async () => {
+    const values = { v: JSON.stringify('x'.repeat(99)) };
+    expect(await failing('return 1', { values, limits: { inputChars: 50 } })).toMatchObject({
+      code: 'INPUT_TOO_LARGE',
+    });
+    expect(await failing(`return 1 // ${'x'.repeat(100)}`, { limits: { codeChars: 50 } })).toMatchObject({
+      code: 'INPUT_TOO_LARGE',
+    });
+  });
 });

@@ -3,6 +3,7 @@ import type { HostCall, Report } from '../protocol.ts';
 import type { Ending, Job } from './job.ts';
 import type { PoolOptions } from './options.ts';
 import { choose, isStuck, planGrowth, relieve, STUCK_MS } from './placement.ts';
+import { overdueFailure } from './overdue.ts';
 import { FairQueue } from './queue.ts';
 import type { Assignment, Lane, Slot, SlotEvents } from './slot.ts';
 import { Starter } from './starter.ts';
@@ -124,11 +125,7 @@ export class Pool implements SlotEvents {
     if (occupant !== undefined && occupant !== assignment && !occupant.waiting) {
       return slot.extend(assignment, assignment.job.limits.killGraceMs);
     }
-    const { wallMs } = assignment.job.limits;
-    assignment.job.fail(
-      'TIMEOUT_WALL',
-      `The code did not finish within ${wallMs} ms and could not be interrupted; its process was killed.`,
-    );
+    assignment.job.end({ failure: overdueFailure(assignment) });
     slot.kill();
   }
 

@@ -11,6 +11,8 @@ export interface Assignment {
   readonly job: Job;
   /** Waits for a timer or a host call, as far as the process has told. */
   waiting: boolean;
+  /** Has not waited since it began: what it spends is processor time. */
+  isTimed: boolean;
   deadline: NodeJS.Timeout | undefined;
 }
 
@@ -100,7 +102,7 @@ export class Slot {
 
   assign(job: Job, key: string): void {
     const id = ++this.#lastId;
-    const assignment: Assignment = { id, job, waiting: false, deadline: undefined };
+    const assignment: Assignment = { id, job, waiting: false, isTimed: false, deadline: undefined };
     if (this.jobs.size === 0) {
       this.#announced = id;
       this.progressAtMs = performance.now();
@@ -108,7 +110,10 @@ export class Slot {
     }
     this.jobs.set(id, assignment);
     if (key !== '') this.runs.add(key);
-    this.extend(assignment, job.limits.wallMs + job.limits.killGraceMs);
+    const { cpuMs, wallMs, killGraceMs } = job.limits;
+    // JavaScript that is alone in its process is entered at once, and cannot wait before it says so; Python can sleep.
+    assignment.isTimed = this.jobs.size === 1 && job.kind !== 'python' && cpuMs + killGraceMs < wallMs;
+    this.extend(assignment, assignment.isTimed ? cpuMs + 2 * killGraceMs : wallMs + killGraceMs);
     this.#send({ t: 'run', id, key, mode: job.mode, args: job.args, limits: job.limits });
   }
 
@@ -209,9 +214,18 @@ export class Slot {
     }
     if (assignment === undefined) return;
     if (report.t === 'enter') this.#announced = report.id;
-    else if (report.t === 'waiting') assignment.waiting = true;
+    else if (report.t === 'waiting') this.#waits(assignment);
     else if (report.t === 'call') this.#events.call(this, assignment, report);
     else this.#events.done(this, assignment, report);
+  }
+
+  /** From its first waiting on a job's wall time stands alone. */
+  #waits(assignment: Assignment): void {
+    assignment.waiting = true;
+    if (!assignment.isTimed) return;
+    assignment.isTimed = false;
+    const { wallMs, killGraceMs } = assignment.job.limits;
+    this.extend(assignment, wallMs + killGraceMs);
   }
 
   #ask({ id, op, head, body }: Question): void {
