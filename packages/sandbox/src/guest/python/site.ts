@@ -36,7 +36,8 @@ export function mountSite(files: FileSystem, archive: ArrayBuffer): void {
   }
 }
 
-/** Makes what is mounted importable, behind the standard library. */
-export const FIND_SITE = `import importlib, sys
+/** Makes what is mounted importable, behind the standard library; generators of random numbers that came with it begin anew. */
+export const FIND_SITE = `import importlib, random, sys
 if "${SITE}" not in sys.path: sys.path.append("${SITE}")
-importlib.invalidate_caches()`;
+importlib.invalidate_caches()
+for generator in vars(random).pop("heddle_generators", ()): generator.seed()`;

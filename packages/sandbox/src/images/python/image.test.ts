@@ -13,6 +13,7 @@ const WHEELS: readonly IndexedWheel[] = [
       'alpha_pkg/data.txt': 'grüezi',
       'alpha_pkg/template.py': 'this is {{ no }} python',
       'alpha_pkg/chance.py': 'import random\nSECRET = random.Random().random()\n',
+      'alpha_pkg/generator.py': 'import random\nGENERATOR = random.Random()\n',
       'evil.pth': 'import os; os.environ["EVIL"] = "pth"\n',
       'sitecustomize.py': 'import os; os.environ["EVIL"] = "sitecustomize"\n',
     },
@@ -20,7 +21,7 @@ const WHEELS: readonly IndexedWheel[] = [
   {
     name: 'beta',
     version: '1.0',
-    files: { 'beta.py': 'import alpha_pkg.chance\nSTATE = []\n', '_beta_hidden.py': '' },
+    files: { 'beta.py': 'import alpha_pkg.chance, alpha_pkg.generator\nSTATE = []\n', '_beta_hidden.py': '' },
   },
 ];
 
@@ -48,11 +49,13 @@ return [alpha_pkg.TEXT, alpha_pkg.VERSION, beta.STATE, os.environ.get("EVIL"), a
       expect(JSON.parse(outcome.ok ? outcome.json : '')).toEqual(expected);
     }
 
-    const draw = 'import alpha_pkg.chance\nreturn alpha_pkg.chance.SECRET';
-    const drawn = await Promise.all([run(draw), run(draw)]);
-    const secrets = drawn.map((outcome) => (outcome.ok ? outcome.json : 'failed'));
-    expect(new Set(secrets).size).toBe(2);
-    expect(secrets).not.toContain('failed');
+    for (const draw of ['alpha_pkg.chance.SECRET', 'alpha_pkg.generator.GENERATOR.random()']) {
+      const code = `import alpha_pkg.chance, alpha_pkg.generator\nreturn ${draw}`;
+      const drawn = [await run(code), await run(code)].map((outcome) =>
+        outcome.ok ? outcome.json : 'failed',
+      );
+      expect(new Set([...drawn, 'failed']).size).toBe(3);
+    }
   });
 
   it('tells errors of packages by the line of the code that called them', async () => {

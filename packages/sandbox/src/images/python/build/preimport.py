@@ -29,8 +29,10 @@ def guard():
         return refuse() if name else dlopen(name, *rest)
 
     def guarded_seed(self, a=None, version=2):
-        # What is drawn by chance would be the same in every run.
-        return refuse() if a is None else seed(self, a, version)
+        # A generator may be kept: it is seeded anew when a run begins. What is drawn from it before may not.
+        if a is None:
+            random.heddle_generators.append(self)
+        seed(self, a, version)
 
     def guarded_import(name, *rest):
         # The realm around the interpreter is another one after the restore.
@@ -42,6 +44,10 @@ def guard():
         (ctypes, "_dlopen", guarded_dlopen),
         (os, "urandom", refuse),
         (random, "_urandom", refuse),
+        (random, "random", refuse),
+        (random, "getrandbits", refuse),
+        (random.Random, "random", refuse),
+        (random.Random, "getrandbits", refuse),
         (random.Random, "seed", guarded_seed),
         (builtins, "__import__", guarded_import),
     )
@@ -60,6 +66,7 @@ def main(names):
     """Imports modules under guard; gives those that are imported and how many are not, as JSON."""
     imported = []
     refused = 0
+    random.heddle_generators = []
     lift = guard()
     try:
         for name in json.loads(names):

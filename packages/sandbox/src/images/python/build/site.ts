@@ -20,6 +20,9 @@ export interface Site {
   readonly warnings: readonly string[];
 }
 
+/** Of sources, for one process. */
+const BATCH_BYTES = 4 * 2 ** 20;
+
 interface Unpacked {
   readonly files: ReadonlyMap<string, Buffer>;
   readonly modules: ReadonlyMap<string, readonly string[]>;
@@ -85,7 +88,39 @@ async function compile(
   workshop: Workshop,
   context: BuildContext,
 ): Promise<Map<string, Buffer>> {
-  const sources = new Map([...files].filter(([path]) => path.endsWith('.py')));
+  const kept = new Map(files);
+  for (const sources of batches(files)) {
+    const compiled = await compileBatch(sources, workshop, context);
+    for (const [path, bytes] of compiled) {
+      // The process compiles what it was given and nothing else.
+      if (sources.has(path.slice(0, -1)) && kept.delete(path.slice(0, -1))) kept.set(path, bytes);
+    }
+  }
+  return kept;
+}
+
+/** Sources in portions that an interpreter takes beside what comes of them. */
+function* batches(files: ReadonlyMap<string, Buffer>): Generator<ReadonlyMap<string, Buffer>> {
+  let batch = new Map<string, Buffer>();
+  let bytes = 0;
+  for (const [path, source] of files) {
+    if (!path.endsWith('.py')) continue;
+    if (bytes > 0 && bytes + source.byteLength > BATCH_BYTES) {
+      yield batch;
+      batch = new Map();
+      bytes = 0;
+    }
+    batch.set(path, source);
+    bytes += source.byteLength;
+  }
+  if (bytes > 0 || batch.size > 0) yield batch;
+}
+
+async function compileBatch(
+  sources: ReadonlyMap<string, Buffer>,
+  workshop: Workshop,
+  context: BuildContext,
+): Promise<[string, Buffer][]> {
   const site = join(context.workFolder, `sources-${randomUUID()}.zip`);
   await writeStoredZip(site, sorted(sources));
   const report = await workshop.work({ t: 'compile' }, [site], context.signal);
@@ -93,14 +128,9 @@ async function compile(
   for (const path of report.uncompiled) context.log(`${path} does not compile and stays as it is`);
   const archive = join(context.workFolder, `compiled-${randomUUID()}.zip`);
   await writeFile(archive, report.archive);
-  const kept = new Map(files);
-  await withArchive(archive, async (compiled) => {
-    for (const file of compiled) {
-      // The process compiles what it was given and nothing else.
-      if (kept.delete(file.path.slice(0, -1))) kept.set(file.path, await file.read());
-    }
-  });
-  return kept;
+  return withArchive(archive, async (compiled) =>
+    Promise.all(compiled.map(async (file) => [file.path, await file.read()] as [string, Buffer])),
+  );
 }
 
 function compileFailure(report: PythonReport): ImageError {
