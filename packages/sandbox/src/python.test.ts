@@ -68,6 +68,24 @@ ${end}`;
     ).toEqual([0, 1, 2]);
   });
 
+  it('may run one inside of its own await, and tells what cannot end there', async () => {
+    const code = `
+import asyncio
+async def main():
+    return await asyncio.sleep(0.001, 1)
+first = await asyncio.sleep(0, asyncio.run(main()))
+async def never():
+    await asyncio.get_running_loop().create_future()
+try: asyncio.run(never())
+except RuntimeError as error: second = "await at the top" in str(error)
+return [first, second, await main()]`;
+    expect(await value(code)).toEqual([1, true, 1]);
+  });
+
+  it('may begin with a byte order mark', async () => {
+    expect(await value('\ufeffreturn 1')).toBe(1);
+  });
+
   it('may run an event loop of its own', async () => {
     const code = `
 import asyncio
@@ -77,8 +95,11 @@ async def one(n):
 async def main():
     async with asyncio.timeout(5):
         return await asyncio.gather(*(one(n) for n in (3, 1, 2)))
-return asyncio.run(main())`;
-    expect(await value(code)).toEqual([3, 1, 2]);
+return [asyncio.run(main()), asyncio.get_event_loop().run_until_complete(main())]`;
+    expect(await value(code)).toEqual([
+      [3, 1, 2],
+      [3, 1, 2],
+    ]);
   });
 
   it('sees values as names of the module and globals beside them, json and os imported', async () => {

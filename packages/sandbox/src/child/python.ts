@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import { FILES_FD } from '../isolation/program.ts';
 import { PythonCode } from './python-code.ts';
 import { Interpreter, Interpreters, type Origin } from './python-realms.ts';
@@ -13,6 +14,9 @@ declare const require: (file: string) => { ivm: IsolatedVm };
  * are the first of the open files, `memory` one whose memory is the second.
  */
 const [addon, folder, task, file] = process.argv.slice(2) as [string, string, ...(string | undefined)[]];
+
+// Switching stacks is an experiment of V8, and nothing here needs it. V8 passes over names that it does not know.
+setFlagsFromString('--no-experimental-wasm-jspi');
 
 const vm = require(addon).ivm;
 const code = new PythonCode(vm, folder);

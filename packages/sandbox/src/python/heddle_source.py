@@ -124,6 +124,8 @@ def _as_function(tree, source, awaits):
 
 def compile_source(source):
     """The code of a job; raises SyntaxError."""
+    # As in a file.
+    source = source.removeprefix("\ufeff")
     tree = _parse(source)
     top = _TopLevel()
     top.visit(tree)

@@ -5,6 +5,8 @@ import json
 import time
 from asyncio import base_events
 
+from pyodide.webloop import WebLoop
+
 _bridge = None
 _ANSWER_HEAD = 32
 
@@ -14,6 +16,7 @@ def connect(bridge):
     _bridge = bridge
     time.sleep = sleep
     asyncio.run = asyncio.runners.run = run
+    WebLoop.run_until_complete = run_until_complete
 
 
 def sleep(seconds):
@@ -97,3 +100,12 @@ def run(main, *, debug=None, loop_factory=None):
         asyncio._set_running_loop(outer)
         if task is not None:
             asyncio.tasks._enter_task(outer, task)
+
+
+def run_until_complete(loop, future):
+    """The result of a coroutine, run on a loop of its own; what already belongs to the interpreter's loop needs that."""
+    if asyncio.iscoroutine(future):
+        return run(future)
+    if future.done():
+        return future.result()
+    raise RuntimeError("run_until_complete() takes coroutines here; use await at the top of the code for tasks and futures.")
