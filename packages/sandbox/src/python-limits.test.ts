@@ -130,6 +130,11 @@ describe('interpreters', () => {
     for (const [at, first] of drawn[0]!.entries()) expect(drawn[1]![at]).not.toBe(first);
   });
 
+  it('give as many random values as are asked for, all of them different', async () => {
+    const code = 'import uuid\nreturn len({uuid.uuid4().hex for _ in range(20000)})';
+    expect(await value(code)).toBe(20_000);
+  });
+
   it('belong to one run: what a block leaves is not there for another run', async () => {
     const leave =
       'import sys, json\njson.left = 1\nsys.left = 1\nopen("/tmp/left", "w").write("x")\nreturn 1';

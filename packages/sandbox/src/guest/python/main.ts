@@ -5,6 +5,7 @@ import { define } from '../primordials.ts';
 import { sendError } from '../report.ts';
 import { fire, installTimers, onMicrotaskError } from '../timers.ts';
 import { installWebGlobals } from '../web/install.ts';
+import { poolRandomValues } from './chance.ts';
 import { installHops, resetHops } from './hops.ts';
 import { evaluate, makeSnapshot, readFile, start, type Runtime } from './interpreter.ts';
 import { installRequest } from './request.ts';
@@ -30,6 +31,7 @@ async function boot(): Promise<void> {
     // Forty megabytes that nothing needs any more once the interpreter stands.
     given = null;
     installShell(files);
+    poolRandomValues();
     runtime = await start(files);
     send('D');
   } catch (error) {
