@@ -58,15 +58,17 @@ function load(order: Extract<PythonOrder, { t: 'load' }>): PythonReport {
 
 function snapshot(order: Extract<PythonOrder, { t: 'snapshot' }>): PythonReport {
   let modules = order.modules;
+  const refused: Record<string, string> = {};
   for (let pass = 0; pass < MOST_PASSES; pass++) {
     const made = within(null, (interpreter) => {
       const text = call(interpreter, preimportSource, modules, order.cpuMs);
-      const { imported, refused } = JSON.parse(text) as { imported: string[]; refused: number };
-      modules = imported;
+      const outcome = JSON.parse(text) as { imported: string[]; refused: Record<string, string> };
+      modules = outcome.imported;
+      Object.assign(refused, outcome.refused);
       // After a module was refused, parts of it may be there still: not in this interpreter's memory.
-      return refused > 0 ? null : interpreter.makeSnapshot();
+      return Object.keys(outcome.refused).length > 0 ? null : interpreter.makeSnapshot();
     });
-    if (made !== null) return { t: 'snapshot', memory: made, imported: modules };
+    if (made !== null) return { t: 'snapshot', memory: made, imported: modules, refused };
   }
   return { t: 'failed', message: 'The modules do not load in the same way twice.' };
 }

@@ -20,6 +20,7 @@ export interface Memory {
 /** Of a run that says nothing else. */
 const { cpuMs } = resolveLimits(PYTHON_LIMITS);
 
+const MOST_LOGGED = 20;
 const MOST_BYTES = 64 * 2 ** 20;
 
 /**
@@ -92,6 +93,9 @@ async function keep(
     return { why: 'they cannot be kept in a snapshot' };
   }
   context.log(`${report.imported.length} of ${modules.length} modules are kept in the snapshot`);
+  // The first is the cause of most that follow.
+  const refused = Object.entries(report.refused).slice(0, MOST_LOGGED);
+  for (const [module, why] of refused) context.log(`Not kept: ${module}: ${why}`);
   const path = join(context.workFolder, 'memory.snap');
   await writeFile(path, report.memory);
   const { size } = await stat(path);

@@ -34,6 +34,12 @@ export type PythonReport =
       readonly order: readonly string[];
       readonly failed: readonly PythonModuleFailure[];
     }
-  | { readonly t: 'snapshot'; readonly memory: Uint8Array; readonly imported: readonly string[] }
+  | {
+      readonly t: 'snapshot';
+      readonly memory: Uint8Array;
+      readonly imported: readonly string[];
+      /** Those that were left out, with the reason. */
+      readonly refused: Readonly<Record<string, string>>;
+    }
   | { readonly t: 'limit'; readonly limit: 'time' | 'memory' }
   | { readonly t: 'failed'; readonly message: string };

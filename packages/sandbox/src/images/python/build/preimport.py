@@ -16,8 +16,13 @@ class NotInSnapshot(BaseException):
     """No Exception: packages that catch those would go on with what they have for want of something better, for ever."""
 
 
-def refuse(*_):
-    raise NotInSnapshot()
+def refusal(why):
+    """A function that refuses, for a reason."""
+
+    def refuse(*_):
+        raise NotInSnapshot(why)
+
+    return refuse
 
 
 def guard():
@@ -26,7 +31,7 @@ def guard():
 
     def guarded_dlopen(name, *rest):
         # The interpreter's own symbols are there before and after.
-        return refuse() if name else dlopen(name, *rest)
+        return library() if name else dlopen(name, *rest)
 
     def guarded_seed(self, a=None, version=2):
         # A generator may be kept: it is seeded anew when a run begins. What is drawn from it before may not.
@@ -36,18 +41,19 @@ def guard():
 
     def guarded_import(name, *rest):
         # The realm around the interpreter is another one after the restore.
-        return refuse() if name.partition(".")[0] in ("js", "pyodide_js") else load(name, *rest)
+        return realm() if name.partition(".")[0] in ("js", "pyodide_js") else load(name, *rest)
 
+    library, realm, chance = refusal("a compiled part"), refusal("JavaScript"), refusal("chance")
     guards = (
-        (importlib.machinery.ExtensionFileLoader, "create_module", refuse),
+        (importlib.machinery.ExtensionFileLoader, "create_module", library),
         (_ctypes, "dlopen", guarded_dlopen),
         (ctypes, "_dlopen", guarded_dlopen),
-        (os, "urandom", refuse),
-        (random, "_urandom", refuse),
-        (random, "random", refuse),
-        (random, "getrandbits", refuse),
-        (random.Random, "random", refuse),
-        (random.Random, "getrandbits", refuse),
+        (os, "urandom", chance),
+        (random, "_urandom", chance),
+        (random, "random", chance),
+        (random, "getrandbits", chance),
+        (random.Random, "random", chance),
+        (random.Random, "getrandbits", chance),
         (random.Random, "seed", guarded_seed),
         (builtins, "__import__", guarded_import),
     )
@@ -63,9 +69,9 @@ def guard():
 
 
 def main(names):
-    """Imports modules under guard; gives those that are imported and how many are not, as JSON."""
+    """Imports modules under guard; gives those that are imported, and those that are not with the reason, as JSON."""
     imported = []
-    refused = 0
+    refused = {}
     random.heddle_generators = []
     lift = guard()
     try:
@@ -73,8 +79,8 @@ def main(names):
             before = set(sys.modules)
             try:
                 importlib.import_module(name)
-            except BaseException:
-                refused += 1
+            except BaseException as error:
+                refused[name] = f"{type(error).__name__}: {error}"[:200]
                 for added in [key for key in sys.modules if key not in before]:
                     del sys.modules[added]
             else:
