@@ -43,14 +43,20 @@ export function watchSize(
   const over = new AbortController();
   const both = { files: most.files * COPIES, bytes: most.bytes * COPIES };
   let timer: NodeJS.Timeout | undefined;
-  const look = (): void => {
-    void measure(folder, { files: 0, bytes: 0 }, both).then(
-      () => (timer = setTimeout(look, LOOK_MS)),
-      () => over.abort(tooLarge(most)),
-    );
+  let stopped = false;
+  const again = (): void => {
+    // A look that was under way when the watch ended is the last one.
+    if (!stopped) timer = setTimeout(look, LOOK_MS);
   };
-  timer = setTimeout(look, LOOK_MS);
-  return { signal: AbortSignal.any([signal, over.signal]), stop: () => clearTimeout(timer) };
+  const look = (): void => {
+    void measure(folder, { files: 0, bytes: 0 }, both).then(again, () => over.abort(tooLarge(most)));
+  };
+  again();
+  const stop = (): void => {
+    stopped = true;
+    clearTimeout(timer);
+  };
+  return { signal: AbortSignal.any([signal, over.signal]), stop };
 }
 
 /** Throws ImageError where installed packages are too many, or a link in them leads out of their folder. */
