@@ -15,11 +15,14 @@ interface JobBase {
 }
 
 export interface FunctionJob extends JobBase {
-  /** Default: `javascript`. */
-  readonly language?: 'javascript' | 'python';
+  /** Default: `javascript`. Shell needs a native image, and the isolation level `strict`. */
+  readonly language?: 'javascript' | 'python' | 'shell';
   /** Id of an image that is ready and of the job's language; it has the packages that the code imports. */
   readonly image?: string;
-  /** JavaScript: the body of an async function; Python: a module. Both with `return` and `await` at the top. */
+  /**
+   * JavaScript: the body of an async function; Python: a module. Both with `return` and `await` at the top. Shell: a script for
+   * bash, whose values are variables of its environment; its result stands after `__HEDDLE_RESULT__=` on a line of its output.
+   */
   readonly code: string;
   /** Identifier → JSON text, bound as parameters (in Python as names of the module); every job gets copies of its own. */
   readonly values?: Readonly<Record<string, string>>;

@@ -55,6 +55,17 @@ export interface SandboxOptions {
     /** After so many jobs (500), milliseconds (600,000) or MiB of memory (420). */
     readonly recycle?: Recycle;
   };
+  /** Jobs with native images and shell scripts, each a tree of processes of its own. */
+  readonly native?: {
+    /** Trees at the same time; default: the number of processors. */
+    readonly maxProcesses?: number;
+    /** The image of shell scripts that name none. */
+    readonly image?: string;
+    /** Memory of all processes of a job together (512), of `/work` and of `/tmp` each (128), in MiB, and how many they are (128). */
+    readonly memoryMiB?: number;
+    readonly diskMiB?: number;
+    readonly processes?: number;
+  };
   /** Where the images come from that jobs name. */
   readonly images?: ImageSource;
 }

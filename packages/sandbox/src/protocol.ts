@@ -1,6 +1,6 @@
 import type { Limits } from './limits.ts';
 
-export type UnitKind = 'function' | 'expression' | 'python';
+export type UnitKind = 'function' | 'expression' | 'python' | 'shell';
 
 /** What the compiled text of an expression begins with, on the line of the user's first one. */
 export const EXPRESSION_START = 'return (';

@@ -10,12 +10,12 @@ import { Pool } from './pool/pool.ts';
 import { javascriptProgram, pythonProgram } from './programs.ts';
 import type { UnitKind } from './protocol.ts';
 
-/** The languages of functions. */
+/** The languages of functions that run in isolates. */
 export type Language = 'javascript' | 'python';
 
 /** What runs the functions of one language. */
 export interface Runner {
-  readonly pool: Pool;
+  readonly pool: Pick<Pool, 'submit' | 'cancel' | 'counts' | 'close' | 'warm' | 'renew' | 'release'>;
   readonly kind: UnitKind;
   /** Of jobs that say nothing else. */
   readonly limits: Limits;

@@ -1,6 +1,5 @@
-import { createEgress } from './egress/egress.ts';
+import { createEgress, type Egress } from './egress/egress.ts';
 import { readEnding, readExpressions, readFunction, type Answer } from './answer.ts';
-import { isSandboxError } from './error.ts';
 import { answerCall } from './fetch.ts';
 import type { LoadedImage } from './images/source.ts';
 import { Isolation } from './isolation/isolation.ts';
@@ -8,16 +7,13 @@ import type { IsolationLevel } from './isolation/level.ts';
 import { flatten, type ExpressionJob, type FunctionJob } from './job.ts';
 import { expressionLimits, resolveLimits, type Limits } from './limits.ts';
 import { resolveOptions, type SandboxOptions } from './options.ts';
-import {
-  failure,
-  type ExpressionOutcome,
-  type FunctionOutcome,
-  type SandboxErrorCode,
-  type SandboxFailure,
-} from './outcome.ts';
+import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
 import { Job, laneOf } from './pool/job.ts';
 import type { Lane } from './pool/slot.ts';
-import { createRunners, releaseRun, type Language, type Runner } from './runners.ts';
+import type { NativePoolOptions } from './native/native-pool.ts';
+import { createNativeRunners } from './native/runners.ts';
+import { placeJob, type AllRunners } from './place-job.ts';
+import { createRunners, releaseRun, type Runner } from './runners.ts';
 
 /** Counts of processes and of the jobs that wait and run. */
 interface Counts {
@@ -28,7 +24,8 @@ interface Counts {
 
 /** Counts since the start, and the state now. */
 export interface SandboxStats extends Counts {
-  readonly languages: Readonly<Record<'javascript' | 'python', Counts>>;
+  /** Of the isolates by language, and of all that is native. */
+  readonly languages: Readonly<Record<'javascript' | 'python' | 'native', Counts>>;
   /** Jobs ended, by `OK` or the code of their failure. */
   readonly totals: Readonly<Record<string, number>>;
   /** What the operating system does to the processes; null before the first job, which finds it out. */
@@ -37,7 +34,7 @@ export interface SandboxStats extends Counts {
   readonly share: 'run' | 'tenant' | 'isolate';
 }
 
-/** Runs untrusted JavaScript and Python in child processes, within limits. */
+/** Runs untrusted JavaScript, Python and shell scripts in child processes, within limits. */
 export interface Sandbox {
   /** The outcome of a function; rejects only for a malformed job (SandboxError). */
   run(job: FunctionJob): Promise<FunctionOutcome>;
@@ -92,38 +89,11 @@ function submit<T>(
   });
 }
 
-/** The image that a job names, or why it cannot be had. */
-async function openImage(
-  images: SandboxOptions['images'],
-  runner: Runner,
-  { image, language = 'javascript' }: FunctionJob,
-): Promise<LoadedImage | SandboxFailure | null> {
-  if (image === undefined) return null;
-  if (images === undefined)
-    return failure('IMAGE_NOT_FOUND', `The code needs the image ${image}, and this sandbox has no images.`);
-  try {
-    const loaded = await images.open(image);
-    if (loaded.language === language && loaded.runtime === 'isolate') {
-      await runner.load(loaded);
-      return loaded;
-    }
-    return failure(
-      'IMAGE_FAILED',
-      `The image ${image} is made for ${loaded.language} (${loaded.runtime}), not for this code.`,
-    );
-  } catch (error) {
-    if (!isSandboxError(error)) throw error;
-    return failure(error.code as SandboxErrorCode, error.message);
-  }
-}
-
 /** Counts of several pools as one. */
 function sum(counts: readonly Counts[]): Counts {
   const add = (name: keyof Counts): number => counts.reduce((total, count) => total + count[name], 0);
   return { processes: add('processes'), queued: add('queued'), running: add('running') };
 }
-
-const isFailure = (value: object | null): value is SandboxFailure => value !== null && 'retryable' in value;
 
 /**
  * A sandbox; nothing is started before its first job.
@@ -135,6 +105,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const totals: Record<string, number> = { __proto__: null } as never;
   const send = options.fetch ?? ((request) => egress.fetch(request));
   const runners = createRunners(options, isolation, (job, call) => answerCall(job, call, send));
+
+  const native = createNativeRunners(options, wayOut(options, egress, send));
+  const all = { ...runners, native };
+  const { share = 'run' } = options;
 
   const settle = settler(isolation);
 
@@ -150,15 +124,11 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
 
   return {
     async run(job) {
-      const runner = runners[job.language ?? 'javascript'];
+      const { runner, image, refusal } = await placeJob(job, options, all);
       const limits = resolveLimits(runner.limits, job.limits);
-      const image = await openImage(options.images, runner, job);
-      const args = isFailure(image) ? image : flattenFunction(job, limits);
-      const request = { job, mode: 'function', limits, args, read: readFunction } as const;
-      const answer = await execute(runner, { ...request, image: isFailure(image) ? null : image });
-      return answer.ok
-        ? { ok: true, json: answer.value, ...answer.usage }
-        : { ok: false, error: answer.error, ...answer.usage };
+      const args = refusal ?? flattenFunction(job, limits);
+      const request = { job, mode: 'function', limits, args, image, read: readFunction } as const;
+      return outcomeOf(await execute(runner, request));
     },
     async evaluate(job) {
       const { limits: base } = runners.javascript;
@@ -176,13 +146,34 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       else if (isolation.refusal === null) runners[language].pool.warm(lane);
     },
     release: (runId) => releaseRun(runners, runId),
-    stats: () =>
-      statsOf(runners, { totals: { ...totals }, isolation: isolation.level, share: options.share ?? 'run' }),
+    stats: () => statsOf(all, { totals: { ...totals }, isolation: isolation.level, share }),
     async close() {
-      await Promise.all(Object.values(runners).map(({ pool }) => pool.close()));
+      await closeAll(all);
       await egress.close();
     },
   };
+}
+
+/** How the requests of native jobs go out. What takes the place of the client sees requests, and nothing of what goes through a tunnel. */
+function wayOut(
+  { fetch }: SandboxOptions,
+  egress: Egress,
+  send: NonNullable<SandboxOptions['fetch']>,
+): NativePoolOptions['egress'] {
+  return ({ runId, tenant }) => ({
+    send: (request, signal) => send({ ...request, signal }, { runId, tenant, signal }),
+    check: fetch === undefined ? (url) => egress.check(url) : null,
+  });
+}
+
+async function closeAll({ javascript, python, native }: AllRunners): Promise<void> {
+  await Promise.all([javascript, python, native.shell].map(({ pool }) => pool.close()));
+}
+
+function outcomeOf(answer: Answer<string>): FunctionOutcome {
+  return answer.ok
+    ? { ok: true, json: answer.value, ...answer.usage }
+    : { ok: false, error: answer.error, ...answer.usage };
 }
 
 function flattenFunction(job: FunctionJob, limits: Limits): ReturnType<typeof flatten> {
@@ -210,9 +201,13 @@ function settler(isolation: Isolation): (runner: Runner, lane: Lane) => Promise<
 }
 
 function statsOf(
-  runners: Readonly<Record<Language, Runner>>,
+  { javascript, python, native }: AllRunners,
   rest: Pick<SandboxStats, 'totals' | 'isolation' | 'share'>,
 ): SandboxStats {
-  const languages = { javascript: runners.javascript.pool.counts, python: runners.python.pool.counts };
+  const languages = {
+    javascript: javascript.pool.counts,
+    python: python.pool.counts,
+    native: native.shell.pool.counts,
+  };
   return { ...sum(Object.values(languages)), languages, ...rest };
 }

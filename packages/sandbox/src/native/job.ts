@@ -1,0 +1,69 @@
+import type { NativeJob } from '../guest/native/job.ts';
+import type { Job } from '../pool/job.ts';
+
+type Texts = Record<string, string>;
+
+/** Takes `count, name, JSON …` off the list. */
+function takeTexts(args: Job['args'], at: number): { texts: Texts; end: number } {
+  const end = at + 1 + 2 * (args[at] as number);
+  const texts: Texts = {};
+  for (let index = at + 1; index < end; index += 2) texts[args[index] as string] = args[index + 1] as string;
+  return { texts, end };
+}
+
+/** The longest text that one variable of an environment may have, in bytes, and all of them together. */
+const VARIABLE_BYTES = 128 * 1024 - 1;
+const ENVIRONMENT_BYTES = 1024 * 1024;
+
+/** A value as a script reads it: texts as they are, all else as JSON. */
+function textOf(json: string): string {
+  const value: unknown = JSON.parse(json);
+  if (value === null) return '';
+  return typeof value === 'string' ? value : json;
+}
+
+/** The environment of a script, or why it has none. */
+function environmentOf(texts: Texts): { readonly environment: Texts } | { readonly refusal: string } {
+  const environment: Texts = {};
+  let bytes = 0;
+  for (const [name, json] of Object.entries(texts)) {
+    const text = textOf(json);
+    const size = Buffer.byteLength(name) + Buffer.byteLength(text) + 2;
+    bytes += size;
+    if (text.includes('\0'))
+      return { refusal: `The value ${name} has a zero character, which no variable can have.` };
+    if (size > VARIABLE_BYTES || bytes > ENVIRONMENT_BYTES)
+      return {
+        refusal: `The value ${name} is too large for a script: a variable may have ${VARIABLE_BYTES} bytes, all together ${ENVIRONMENT_BYTES}.`,
+      };
+    environment[name] = text;
+  }
+  return { environment };
+}
+
+/** The variables that global values give a script: objects their members, all else itself. */
+function variablesOf(globals: Texts): Texts {
+  const variables: Texts = {};
+  for (const [name, json] of Object.entries(globals)) {
+    const value: unknown = JSON.parse(json);
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) variables[name] = json;
+    else for (const [inner, item] of Object.entries(value)) variables[inner] = JSON.stringify(item);
+  }
+  return Object.fromEntries(Object.entries(variables).filter(([name]) => /^[A-Za-z_]\w*$/.test(name)));
+}
+
+/** Variables by which the sandbox itself works, and those that would run something before the script. */
+const RESERVED =
+  /^(?:PATH|HOME|SHELLOPTS|BASHOPTS|BASH_ENV|ENV|IFS|LD_\w+|NODE_OPTIONS|PYTHON\w*|\w*_proxy|\w*_PROXY)$/;
+
+/** What the first program of a tree is told of a job, or why it cannot be run. */
+export function nativeJob({ args, kind }: Job): NativeJob | { readonly refusal: string } {
+  const globals = takeTexts(args, 0);
+  const code = args[globals.end + 1] as string;
+  const { texts: values } = takeTexts(args, globals.end + 2);
+  if (kind !== 'shell')
+    return { language: kind === 'python' ? 'python' : 'javascript', code, globals: globals.texts, values };
+  const variables = Object.entries(variablesOf(globals.texts)).filter(([name]) => !RESERVED.test(name));
+  const read = environmentOf({ ...Object.fromEntries(variables), ...values });
+  return 'refusal' in read ? read : { language: 'shell', code, environment: read.environment };
+}

@@ -1,0 +1,153 @@
+import { realpathSync } from 'node:fs';
+import { barrierTo } from '../isolation/reach.ts';
+import { failure } from '../outcome.ts';
+import type { Job } from '../pool/job.ts';
+import { FairQueue } from '../pool/queue.ts';
+import { endingOf } from './ending.ts';
+import type { NativeHost } from './host.ts';
+import { nativeJob } from './job.ts';
+import { INSIDE, insideEnvironment } from './layout.ts';
+import type { NativeLimits } from './limits.ts';
+import { TreeOutput } from './output.ts';
+import { Proxy, type ProxyOptions } from './proxy.ts';
+import { kernelCpuSeconds, runTree } from './tree.ts';
+
+export interface NativePoolOptions {
+  readonly host: NativeHost;
+  /** Trees at the same time. */
+  readonly maxProcesses: number;
+  readonly maxQueued: number;
+  readonly maxQueuedPerTenant: number;
+  readonly queueTimeoutMs: number;
+  readonly limits: NativeLimits;
+  /** How the requests of a job go out. */
+  readonly egress: (job: Job) => Pick<ProxyOptions, 'send' | 'check'>;
+}
+
+/** Room for an error's name, message and stack as JSON, escapes included, and for characters of several bytes. */
+const ERROR_BYTES = 128 * 1024;
+const CHAR_BYTES = 4;
+
+/** Jobs that run as trees of processes of their own, tenants in turn. */
+export class NativePool {
+  readonly #options: NativePoolOptions;
+  readonly #queue = new FairQueue();
+  readonly #running = new Map<Job, Promise<void>>();
+  #closed = false;
+
+  constructor(options: NativePoolOptions) {
+    this.#options = options;
+  }
+
+  get counts(): { processes: number; queued: number; running: number } {
+    return { processes: this.#running.size, queued: this.#queue.size, running: this.#running.size };
+  }
+
+  submit(job: Job): void {
+    if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
+    const { maxQueued, maxQueuedPerTenant, queueTimeoutMs } = this.#options;
+    if (this.#queue.size >= maxQueued || this.#queue.sizeOf(job.tenant) >= maxQueuedPerTenant)
+      return job.fail(
+        'SANDBOX_BUSY',
+        `The sandbox has ${this.#queue.size} native jobs waiting and takes no more; try again later or raise maxQueued.`,
+      );
+    this.#queue.add(job);
+    const timer = setTimeout(() => {
+      if (this.#queue.remove(job))
+        job.fail('SANDBOX_BUSY', `No process was free within ${queueTimeoutMs} ms.`);
+    }, queueTimeoutMs);
+    job.onEnd(() => clearTimeout(timer));
+    this.#pump();
+  }
+
+  /** Ends a job wherever it is, with every process of it. */
+  cancel(job: Job): void {
+    this.#queue.remove(job);
+    job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
+    job.stopped.abort();
+  }
+
+  /** Nothing is kept for later jobs. */
+  warm(): void {}
+
+  renew(): void {}
+
+  release(): void {}
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const tenant of this.#queue.tenants())
+      for (const job of this.#queue.heads(tenant)) this.#failAll(job);
+    for (const job of this.#running.keys()) {
+      job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
+      job.stopped.abort();
+    }
+    await Promise.all(this.#running.values());
+  }
+
+  #failAll(first: Job): void {
+    for (let job: Job | undefined = first; job !== undefined;) {
+      this.#queue.remove(job);
+      job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
+      job = this.#queue.heads(first.tenant).find(({ lane }) => lane === first.lane);
+    }
+  }
+
+  #pump(): void {
+    while (this.#running.size < this.#options.maxProcesses) {
+      const [tenant] = this.#queue.tenants();
+      const job = tenant === undefined ? undefined : this.#queue.heads(tenant)[0];
+      if (job === undefined) return;
+      this.#queue.take(job);
+      const done = this.#run(job)
+        .catch((error: unknown) =>
+          job.fail('SANDBOX_UNAVAILABLE', error instanceof Error ? error.message : String(error)),
+        )
+        .finally(() => {
+          this.#running.delete(job);
+          this.#pump();
+        });
+      this.#running.set(job, done);
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
+    const { host, limits: native, egress } = this.#options;
+    const order = nativeJob(job);
+    if ('refusal' in order) return job.fail('INPUT_TOO_LARGE', order.refusal);
+    const rootfs = job.image?.blobs['rootfs']?.path;
+    if (rootfs === undefined) return job.fail('IMAGE_FAILED', 'The image has no root file system.');
+    const confinement = await host.confinement();
+    const barrier = confinement.uids === null ? null : barrierTo(realpathSync(rootfs));
+    if (barrier !== null)
+      return job.fail(
+        'SANDBOX_UNAVAILABLE',
+        `Users of sandbox processes cannot enter ${barrier}, above the images: chmod o+x ${barrier}.`,
+      );
+    if (job.ended) return;
+    const { cpuMs, wallMs, resultChars, hostCalls, bridgeChars } = job.limits;
+    const proxy =
+      hostCalls === 0 ? null : await Proxy.open({ ...egress(job), requests: hostCalls, bytes: bridgeChars });
+    const output = new TreeOutput(job.limits, job.kind === 'shell');
+    try {
+      const end = await runTree(confinement, {
+        jail: {
+          rootfs,
+          execPath: host.execPath,
+          command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
+          environment: insideEnvironment(proxy !== null),
+          limits: native,
+          cpuSeconds: kernelCpuSeconds(cpuMs),
+          proxy: proxy?.path ?? null,
+        },
+        job: JSON.stringify(order),
+        limits: { cpuMs, wallMs, resultBytes: CHAR_BYTES * resultChars + ERROR_BYTES },
+        signal: job.stopped.signal,
+        output: (data, stream) => output.add(data, stream),
+      });
+      job.end(endingOf(job, end, output, native));
+    } finally {
+      await proxy?.close();
+    }
+  }
+}

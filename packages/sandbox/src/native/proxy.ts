@@ -1,0 +1,207 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
+import { isEgressError } from '../egress/error.ts';
+import type { EgressRequest, EgressResponse, Target } from '../egress/types.ts';
+
+/** What a proxy lets through, and how much of it. */
+export interface ProxyOptions {
+  /** Carries a plain request out. Throws EgressError. */
+  readonly send: (request: EgressRequest, signal: AbortSignal) => Promise<EgressResponse>;
+  /** Where a tunnel may lead; null: tunnels are refused, since nobody sees what goes through them. Throws EgressError. */
+  readonly check: ((url: string) => Promise<Target>) | null;
+  readonly requests: number;
+  /** Over all requests and tunnels, both ways. */
+  readonly bytes: number;
+}
+
+const FORBIDDEN = 403;
+const TOO_MANY = 429;
+const UNREACHABLE = 502;
+/** Connections of one tree at the same time. */
+const MOST_SOCKETS = 64;
+
+interface Refusal {
+  readonly status: number;
+  readonly message: string;
+}
+
+function refusalOf(error: unknown): Refusal {
+  if (!isEgressError(error)) return { status: UNREACHABLE, message: 'The request could not be sent.' };
+  return { status: error.code === 'EGRESS_DENIED' ? FORBIDDEN : UNREACHABLE, message: error.message };
+}
+
+/**
+ * The way out of one tree of processes: an HTTP proxy on a socket in a folder of its own. Names are looked up, and addresses
+ * judged, here: the tree has no network.
+ */
+export class Proxy {
+  readonly #options: ProxyOptions;
+  readonly #folder: string;
+  readonly #server: Server;
+  readonly #sockets = new Set<Duplex>();
+  readonly #closing = new AbortController();
+  #requests = 0;
+  #bytes = 0;
+
+  /** Listens. */
+  static async open(options: ProxyOptions): Promise<Proxy> {
+    const folder = await mkdtemp(join(tmpdir(), 'heddle-proxy-'));
+    const proxy = new Proxy(options, folder);
+    await proxy.#listen();
+    return proxy;
+  }
+
+  private constructor(options: ProxyOptions, folder: string) {
+    this.#options = options;
+    this.#folder = folder;
+    this.#server = createServer((request, response) => void this.#answer(request, response));
+    this.#server.maxConnections = MOST_SOCKETS;
+    this.#server.on('connection', (socket) => this.#keep(socket));
+    this.#server.on(
+      'connect',
+      (request: IncomingMessage, socket: Socket) => void this.#tunnel(request, socket),
+    );
+  }
+
+  /** The socket's path. */
+  get path(): string {
+    return join(this.#folder, 'proxy.sock');
+  }
+
+  /** Ends every connection. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    for (const socket of this.#sockets) socket.destroy();
+    await new Promise((resolve) => this.#server.close(resolve));
+    await rm(this.#folder, { recursive: true, force: true });
+  }
+
+  async #listen(): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#server.once('error', reject);
+      this.#server.listen(this.path, resolve);
+    });
+    // The processes have a user of their own; nobody else can name the folder.
+    await chmod(this.#folder, 0o711);
+    await chmod(this.path, 0o666);
+  }
+
+  #keep(socket: Duplex): void {
+    this.#sockets.add(socket);
+    socket.on('error', () => socket.destroy());
+    socket.on('close', () => this.#sockets.delete(socket));
+  }
+
+  /** Counts a request; the refusal where there were too many. */
+  #admit(): Refusal | null {
+    this.#requests++;
+    const { requests, bytes } = this.#options;
+    if (this.#requests > requests)
+      return { status: TOO_MANY, message: `More than ${requests} requests were made.` };
+    return this.#bytes > bytes ? { status: TOO_MANY, message: `More than ${bytes} bytes were sent.` } : null;
+  }
+
+  /** Counts what goes over a socket, which ends where it is too much. */
+  #count(socket: Duplex): void {
+    socket.on('data', (data: Buffer) => {
+      this.#bytes += data.length;
+      if (this.#bytes > this.#options.bytes) socket.destroy();
+    });
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const refuse = ({ status, message }: Refusal): void => {
+      if (response.headersSent) return void response.destroy();
+      response.writeHead(status, { 'content-type': 'text/plain', connection: 'close' }).end(`${message}\n`);
+    };
+    const refusal = this.#admit();
+    if (refusal !== null) return refuse(refusal);
+    try {
+      const body = await this.#bodyOf(request);
+      if (body === null)
+        return refuse({ status: TOO_MANY, message: `More than ${this.#options.bytes} bytes were sent.` });
+      const sent: EgressRequest = {
+        url: request.url ?? '',
+        method: request.method ?? 'GET',
+        headers: pairsOf(request.rawHeaders),
+        body: body.length === 0 ? null : body,
+        redirect: 'manual',
+      };
+      const reply = await this.#options.send(sent, this.#closing.signal);
+      this.#bytes += reply.body.length;
+      const headers = reply.headers.filter(
+        ([name]) => !/^(?:connection|keep-alive|transfer-encoding|content-length)$/.test(name),
+      );
+      response.writeHead(reply.status, headers.flat());
+      response.end(reply.body);
+    } catch (error) {
+      refuse(refusalOf(error));
+    }
+  }
+
+  /** The body of a request; null where it is too large. */
+  async #bodyOf(request: IncomingMessage): Promise<Buffer | null> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      this.#bytes += chunk.length;
+      if (this.#bytes > this.#options.bytes) return null;
+      chunks.push(chunk);
+    }
+    return Buffer.concat(chunks);
+  }
+
+  async #tunnel(request: IncomingMessage, socket: Socket): Promise<void> {
+    const refuse = ({ status, message }: Refusal): void => {
+      const text = `${message}\n`;
+      const length = Buffer.byteLength(text);
+      socket.end(
+        `HTTP/1.1 ${status} Refused\r\ncontent-type: text/plain\r\ncontent-length: ${length}\r\nconnection: close\r\n\r\n${text}`,
+      );
+    };
+    const { check } = this.#options;
+    const refusal = this.#admit();
+    if (refusal !== null) return refuse(refusal);
+    if (check === null)
+      return refuse({ status: FORBIDDEN, message: 'Only plain requests (http:) leave this sandbox.' });
+    try {
+      const { url, addresses } = await check(`https://${request.url ?? ''}`);
+      const outside = await dial(addresses, Number(url.port === '' ? 443 : url.port));
+      this.#keep(outside);
+      this.#count(outside);
+      this.#count(socket);
+      socket.write('HTTP/1.1 200 Connected\r\n\r\n');
+      outside.pipe(socket).pipe(outside);
+      outside.on('close', () => socket.destroy());
+      socket.on('close', () => outside.destroy());
+    } catch (error) {
+      refuse(refusalOf(error));
+    }
+  }
+}
+
+/** A connection to the first address that answers. */
+async function dial(addresses: Target['addresses'], port: number): Promise<Socket> {
+  let fault: unknown = new Error('There is no address.');
+  for (const { address: host } of addresses) {
+    try {
+      return await new Promise<Socket>((resolve, reject) => {
+        const socket = connect({ host, port });
+        socket.once('connect', () => resolve(socket.off('error', reject)));
+        socket.once('error', reject);
+      });
+    } catch (error) {
+      fault = error;
+    }
+  }
+  throw fault;
+}
+
+function pairsOf(raw: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let at = 0; at + 1 < raw.length; at += 2) pairs.push([raw[at] as string, raw[at + 1] as string]);
+  return pairs;
+}

@@ -1,0 +1,40 @@
+import { resolveLimits, type Limits } from '../limits.ts';
+import { resolveOptions, type SandboxOptions } from '../options.ts';
+import type { Runner } from '../runners.ts';
+import { NativeHost } from './host.ts';
+import { NATIVE_LIMITS } from './limits.ts';
+import { NativePool, type NativePoolOptions } from './native-pool.ts';
+
+/** What native jobs have beyond the defaults: they are programs, and start more slowly. */
+const LIMITS: Partial<Limits> = { cpuMs: 60_000 };
+
+/** What runs jobs with native images, by language, and why it may not. */
+export interface NativeRunners {
+  readonly javascript: Runner;
+  readonly python: Runner;
+  readonly shell: Runner;
+  /** In sentences; null where native code runs here. */
+  refusal(): Promise<string | null>;
+}
+
+/**
+ * What runs jobs with native images; nothing is started.
+ * @throws SandboxError INVALID_OPTION.
+ */
+export function createNativeRunners(
+  options: SandboxOptions,
+  egress: NativePoolOptions['egress'],
+): NativeRunners {
+  const { maxProcesses, image: _, ...own } = options.native ?? {};
+  const resolved = resolveOptions({ ...options, ...(maxProcesses !== undefined && { maxProcesses }) });
+  const host = new NativeHost(options.isolation, resolved.execPath);
+  const pool = new NativePool({ ...resolved, host, egress, limits: { ...NATIVE_LIMITS, ...own } });
+  const limits = resolveLimits(LIMITS, options.limits);
+  const common = { pool, limits, load: async () => undefined };
+  return {
+    javascript: { ...common, kind: 'function' },
+    python: { ...common, kind: 'python' },
+    shell: { ...common, kind: 'shell' },
+    refusal: () => host.refusal(),
+  };
+}

@@ -1,0 +1,69 @@
+import { isSandboxError } from './error.ts';
+import type { LoadedImage } from './images/source.ts';
+import type { FunctionJob } from './job.ts';
+import type { NativeRunners } from './native/runners.ts';
+import type { SandboxOptions } from './options.ts';
+import { failure, type SandboxErrorCode, type SandboxFailure } from './outcome.ts';
+import type { Language, Runner } from './runners.ts';
+
+/** Everything that runs functions. */
+export type AllRunners = Readonly<Record<Language, Runner>> & { readonly native: NativeRunners };
+
+/** What runs a job, with what; or why nothing does. */
+export interface JobPlace {
+  readonly runner: Runner;
+  readonly image: LoadedImage | null;
+  readonly refusal: SandboxFailure | null;
+}
+
+const NO_IMAGE =
+  'A shell script runs in an image with the programs that it calls: name one that has system packages or command-line tools, or give the sandbox one for all scripts (native.image).';
+
+/** Where native jobs run, if this host confines them far enough. */
+async function placeNative(runner: Runner, image: LoadedImage, { native }: AllRunners): Promise<JobPlace> {
+  const why = await native.refusal();
+  return { runner, image, refusal: why === null ? null : failure('SANDBOX_UNAVAILABLE', why) };
+}
+
+async function placeImage(
+  image: LoadedImage,
+  { language = 'javascript' }: FunctionJob,
+  runners: AllRunners,
+): Promise<JobPlace> {
+  if (image.runtime === 'native' && (language === 'shell' || language === image.language))
+    return placeNative(runners.native[language], image, runners);
+  const runner = language === 'shell' ? runners.native.shell : runners[language];
+  if (image.runtime === 'isolate' && image.language === language) {
+    await runner.load(image);
+    return { runner, image, refusal: null };
+  }
+  const made = `The image ${image.id} is made for ${image.language} (${image.runtime}), not for this code.`;
+  return { runner, image: null, refusal: failure('IMAGE_FAILED', made) };
+}
+
+/** What runs a job: by its language and its image. An image that cannot be had is the job's failure. */
+export async function placeJob(
+  job: FunctionJob,
+  { images, native }: SandboxOptions,
+  runners: AllRunners,
+): Promise<JobPlace> {
+  const { language = 'javascript' } = job;
+  const isShell = language === 'shell';
+  const runner = isShell ? runners.native.shell : runners[language];
+  const refuse = (code: SandboxErrorCode, message: string): JobPlace => ({
+    runner,
+    image: null,
+    refusal: failure(code, message),
+  });
+  const id = job.image ?? (isShell ? native?.image : undefined);
+  if (id === undefined)
+    return isShell ? refuse('IMAGE_NOT_FOUND', NO_IMAGE) : { runner, image: null, refusal: null };
+  if (images === undefined)
+    return refuse('IMAGE_NOT_FOUND', `The code needs the image ${id}, and this sandbox has no images.`);
+  try {
+    return await placeImage(await images.open(id), job, runners);
+  } catch (error) {
+    if (!isSandboxError(error)) throw error;
+    return refuse(error.code as SandboxErrorCode, error.message);
+  }
+}
