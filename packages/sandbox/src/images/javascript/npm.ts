@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { BuildContext } from '../builder.ts';
+import { findHostTools } from '../../isolation/host-tools.ts';
+import { limitArguments } from '../../isolation/rlimits.ts';
 import { ImageError } from '../error.ts';
 import { npmFailure } from './npm-failure.ts';
 import { watchSize, type Size } from './size.ts';
@@ -79,6 +81,17 @@ export interface Npm {
   readonly most: Readonly<Size>;
 }
 
+/** What npm may take of the machine, where the host can limit it: no file larger than all that it may unpack, no core dumps. */
+function limits(most: Readonly<Size>): string[] {
+  const { prlimit, setpriv } = findHostTools(undefined);
+  const fileMiB = Math.ceil(most.bytes / 2 ** 20) + 64;
+  const taken = { dataMiB: 8_192, cpuSeconds: 1_800, files: 4_096, threads: null, fileMiB };
+  return [
+    ...(prlimit === null ? [] : [prlimit, ...limitArguments(taken)]),
+    ...(setpriv === null ? [] : [setpriv, '--no-new-privs', '--']),
+  ];
+}
+
 /** Runs npm in a folder, with home, cache and settings inside the work folder. Throws ImageError. */
 export async function npm(
   { program, most }: Npm,
@@ -109,7 +122,7 @@ export async function npm(
   };
   const size = watchSize(context.workFolder, most, context.signal);
   try {
-    const command = [process.execPath, program, ...args, ...SWITCHES];
+    const command = [...limits(most), process.execPath, program, ...args, ...SWITCHES];
     const { code, stdout, stderr } = await run(command, { cwd: folder, env }, size.signal);
     context.log(stderr);
     size.signal.throwIfAborted();
