@@ -24,6 +24,8 @@ export interface SuiteOptions {
   /** Where the sandbox may connect to; by default to the server that stands for the internet. */
   readonly policy?: EgressPolicy;
   readonly sandbox?: SandboxOptions;
+  /** At which levels; default: all that the machine has. */
+  readonly at?: readonly Level[];
   /** Names the suite where a group is run several ways. */
   readonly variant?: string;
 }
@@ -117,7 +119,7 @@ export function useArena(level: Level, options: SuiteOptions = {}): { readonly a
 /** A test for each attack of a group, on every level of isolation that this machine has. */
 export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): void {
   const { language, attacks } = group;
-  describe.each(levels)(`${group.name}${options.variant ?? ''}, isolation $name`, (level) => {
+  describe.each(options.at ?? levels)(`${group.name}${options.variant ?? ''}, isolation $name`, (level) => {
     const holder = useArena(level, options);
     it.each(attacks.map((attack) => [attack.id, attack.title, attack] as const))(
       '%s: %s',

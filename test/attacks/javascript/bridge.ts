@@ -1,7 +1,7 @@
 import type { AttackGroup } from '../attack.ts';
 
 /** Nested arrays that are few objects in the guest and millions in whoever reads their JSON. */
-const DENSE = 'const row = Array(1000).fill([]); const dense = Array(9000).fill(row);';
+const DENSE = 'const row = Array(1000).fill([]); const dense = Array(4000).fill(row);';
 
 /** Messages that mean something else, or cost more, on the other side. */
 export const bridge: AttackGroup = {

@@ -213,7 +213,7 @@ export const memory: AttackGroup = {
     {
       id: 'R31',
       title: 'formatters, whose memory is outside the heap',
-      code: 'const k = []; for (let i = 0; i < 40000; i++) k.push(new Intl.DateTimeFormat("en-US", { dateStyle: "full", timeStyle: "long" })); return "held"',
+      code: 'const k = []; for (let i = 0; i < 15000; i++) k.push(new Intl.DateTimeFormat("en-US", { dateStyle: "full", timeStyle: "long" })); return "held"',
       expected: ['"held"', 'SANDBOX_CRASHED', ...ENDED],
     },
   ],
