@@ -3,7 +3,9 @@ import {
   createImages,
   findNpm,
   javascriptBuilder,
+  nativeBuilder,
   pythonBuilder,
+  readAptSettings,
   readNpmSettings,
   readPipSettings,
 } from '@heddle/sandbox/images';
@@ -16,12 +18,15 @@ export async function withImages<T>(folder: string, use: (images: Images) => Pro
   const home = homedir();
   const npm = readNpmSettings({ env: env.all, cwd: process.cwd(), home });
   const python = readPipSettings({ env: env.all, home });
+  const debian = readAptSettings();
+  const program = findNpm(env.value('PATH'));
   const images = createImages({
     folder,
-    registries: { npm, python },
+    registries: { npm, python, ...(debian !== undefined && { debian }) },
     builders: {
-      javascript: javascriptBuilder({ npm: findNpm(env.value('PATH')) }),
+      javascript: javascriptBuilder({ npm: program }),
       python: pythonBuilder(),
+      native: nativeBuilder({ npm: program }),
     },
   });
   try {
