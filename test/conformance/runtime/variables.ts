@@ -137,11 +137,11 @@ export function describeVariables(make: MakeRuntime): void {
       });
     });
 
-    it('code in shell fails its block, and says that it is not run', async () => {
+    it('a script without an image fails its block, and says what it needs', async () => {
       const { sketch } = await working();
       const result = await sketch({
         blocks: [
-          block('A', 'function', { code: 'print(1)', language: 'shell' }),
+          block('A', 'function', { code: 'echo 1', language: 'shell' }),
           fn('H', 'return <a.error>'),
         ],
         edges: ['Start -> A', 'A:error -> H'],

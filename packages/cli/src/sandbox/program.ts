@@ -60,7 +60,7 @@ function declareRun(sandbox: Command, io: Io, done: Done): void {
       'Runs a file in the sandbox, as the body of a function block, and prints the value that it returns. ' +
         'The input is the global `input`. Exits with 0 where there is a value, with 1 where the code failed.',
     )
-    .argument('<file>', 'code that ends in .js or .py')
+    .argument('<file>', 'code that ends in .js, .py or .sh')
     .option('--image <file|id>', 'the image to run with: a spec, which is built first, or a name or id')
     .option('--input <json>', "the input: JSON, '@file' or '-' for stdin")
     .option('--timeout <ms>', 'how long the code may take, in milliseconds')

@@ -21,16 +21,22 @@ export interface RunOptions {
   json: boolean;
 }
 
-const LANGUAGES: Readonly<Record<string, 'javascript' | 'python'>> = {
+type Language = NonNullable<FunctionJob['language']>;
+
+const LANGUAGES: Readonly<Record<string, Language>> = {
   '.js': 'javascript',
   '.mjs': 'javascript',
   '.py': 'python',
+  '.sh': 'shell',
 };
 
-function languageOf(file: string): 'javascript' | 'python' {
+function languageOf(file: string): Language {
   const language = LANGUAGES[extname(file).toLowerCase()];
   if (language === undefined)
-    throw new UsageError(`${file} is neither JavaScript nor Python.`, 'Name a file that ends in .js or .py.');
+    throw new UsageError(
+      `${file} is neither JavaScript, Python nor a script.`,
+      'Name a file that ends in .js, .py or .sh.',
+    );
   return language;
 }
 

@@ -2,12 +2,12 @@ import type { Finding } from './finding.ts';
 import { JavaScriptScanner } from './javascript.ts';
 import { scanPython } from './python.ts';
 import type { TemplateContext } from './reading.ts';
+import { scanShell } from './shell.ts';
 import { SiteFinder } from './sites.ts';
 import type { CodeTemplate, ExpressionKind, ExpressionTemplate } from './template.ts';
-import { compileText } from './text.ts';
 import { Weaver } from './weaver.ts';
 
-/** Code of a function block with its references bound to identifiers. Shell code keeps its text: nothing runs it. */
+/** Code of a function block with its references bound to identifiers; those of a script are variables of its environment. */
 export function compileCode(
   code: string,
   language: CodeTemplate['language'],
@@ -17,7 +17,7 @@ export function compileCode(
   const weaver = new Weaver(code, undefined);
   if (language === 'javascript') new JavaScriptScanner(finder, weaver, false).scan();
   else if (language === 'python') scanPython(finder, weaver);
-  else bindText(finder, weaver);
+  else scanShell(finder, weaver);
   return {
     code: { authored: code, bindings: weaver.bindings, code: weaver.finish(), language },
     findings: finder.findings,
@@ -35,17 +35,6 @@ export function compileExpression(
   new JavaScriptScanner(finder, weaver, true).scan();
   const expression = { authored: text, bindings: weaver.bindings, code: withoutEnd(weaver.finish()) };
   return { expression, findings: finder.findings };
-}
-
-/** Bindings for every site of a text that is not rewritten. */
-function bindText(finder: SiteFinder, weaver: Weaver): void {
-  for (const part of compileText(finder.text, finder)) {
-    if (typeof part === 'string') continue;
-    const extent = { start: 0, end: 0 };
-    if ('ref' in part)
-      weaver.bind({ kind: 'reference', ...extent, text: part.ref.text, ref: part.ref }, 'code');
-    else weaver.bind({ kind: 'env', ...extent, text: part.text, name: part.env }, '"');
-  }
 }
 
 /** Without semicolons and spaces around it: what stands there must fit into parentheses. */

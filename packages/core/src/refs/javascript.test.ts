@@ -267,19 +267,3 @@ describe('a placeholder in JavaScript', () => {
     expect(bound.code).not.toContain('a"b');
   });
 });
-
-describe('shell code', () => {
-  it('keeps its text and lists what it asks for', () => {
-    const { code } = compileCode('echo "<p.result>" {{K}} # <q.result>', 'shell', {
-      names,
-      reader: 'f',
-      standing: 'inside',
-    });
-    expect(code.code).toBe(code.authored);
-    expect(code.bindings.map((binding) => ('env' in binding ? binding.env : binding.ref.text))).toEqual([
-      '<p.result>',
-      'K',
-      '<q.result>',
-    ]);
-  });
-});

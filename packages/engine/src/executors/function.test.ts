@@ -157,10 +157,10 @@ describe('a function block', () => {
     });
   });
 
-  it('does not run shell, and says so', async () => {
-    expect(await failureOf(() => run({ code: 'print(1)', language: 'shell' }))).toMatchObject({
-      code: 'LANGUAGE_UNSUPPORTED',
-      message: expect.stringContaining('shell') as string,
+  it('says of a script without an image what it needs', async () => {
+    expect(await failureOf(() => really({ code: 'echo 1', language: 'shell' }))).toMatchObject({
+      code: 'BLOCK_FAILED',
+      message: expect.stringContaining('A shell script runs in an image') as string,
     });
   });
 

@@ -9,7 +9,7 @@ const DEFAULT_TIMEOUT_MS = 300_000;
 /** The longest a sandbox takes. */
 const MOST_MS = 3_600_000;
 
-/** Runs a function block's JavaScript or Python: output `{result, stdout}`. */
+/** Runs a function block's JavaScript, Python or script for bash: output `{result, stdout}`. */
 export const functionExecutor: EngineExecutor = {
   types: ['function'],
   class: 'compute',
@@ -28,7 +28,7 @@ async function runFunction(context: EngineContext): Promise<BlockResult> {
     ...imageOf(context),
     code: bound.code,
     values: bound.values,
-    globals: globalsOf(context, code.authored),
+    globals: globalsOf(context, code),
     limits: limitsOf(context),
     signal: context.signal,
   });
@@ -42,32 +42,20 @@ function imageOf(context: EngineContext): { image?: string } {
   return id === '' ? {} : { image: id };
 }
 
-interface Runnable extends CodeTemplate {
-  readonly language: 'javascript' | 'python';
-}
-
-function codeOf({ block }: EngineContext): Runnable {
+function codeOf({ block }: EngineContext): CodeTemplate {
   const { code } = block;
-  if (code === undefined || code.authored.trim() === '') {
+  if (code === undefined || code.authored.trim() === '')
     throw new BlockError('BLOCK_CONFIG_INVALID', 'The function block has no code.', { retryable: false });
-  }
-  if (isRunnable(code)) return code;
-  throw new BlockError(
-    'LANGUAGE_UNSUPPORTED',
-    `This engine does not run ${code.language} yet: write the function in JavaScript or Python, or mock the block.`,
-    {
-      retryable: false,
-      details: { language: code.language },
-    },
-  );
+  return code;
 }
 
-const isRunnable = (code: CodeTemplate): code is Runnable => code.language !== 'shell';
-
-/** The globals that the code mentions: copying the others in would cost time, and put secrets where nothing asks for them. */
-function globalsOf(context: EngineContext, authored: string): Record<string, string> {
+/**
+ * The globals that the code mentions: copying the others in would cost time, and put secrets where nothing asks for them. The
+ * programs that a script calls ask for theirs without being told to.
+ */
+function globalsOf(context: EngineContext, { authored, language }: CodeTemplate): Record<string, string> {
   const globals: Record<string, string> = { params: '{}' };
-  if (/\benvironmentVariables\b/.test(authored))
+  if (language === 'shell' || /\benvironmentVariables\b/.test(authored))
     globals['environmentVariables'] = JSON.stringify(mountedEnv(context));
   if (/\binput\b/.test(authored)) globals['input'] = JSON.stringify(context.sourceOutput());
   return globals;

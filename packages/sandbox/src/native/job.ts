@@ -41,15 +41,12 @@ function environmentOf(texts: Texts): { readonly environment: Texts } | { readon
   return { environment };
 }
 
-/** The variables that global values give a script: objects their members, all else itself. */
-function variablesOf(globals: Texts): Texts {
-  const variables: Texts = {};
-  for (const [name, json] of Object.entries(globals)) {
-    const value: unknown = JSON.parse(json);
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) variables[name] = json;
-    else for (const [inner, item] of Object.entries(value)) variables[inner] = JSON.stringify(item);
-  }
-  return Object.fromEntries(Object.entries(variables).filter(([name]) => /^[A-Za-z_]\w*$/.test(name)));
+/** The variables that global values give a script: each its own, and every environment value one. */
+function variablesOf({ environmentVariables, ...globals }: Texts): Texts {
+  const values = JSON.parse(environmentVariables ?? '{}') as Readonly<Record<string, unknown>>;
+  const variables = Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)] as const);
+  const all = [...Object.entries(globals), ...variables];
+  return Object.fromEntries(all.filter(([name]) => /^[A-Za-z_]\w*$/.test(name)));
 }
 
 /** Variables by which the sandbox itself works, and those that would run something before the script. */

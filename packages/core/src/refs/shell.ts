@@ -1,0 +1,157 @@
+import { LESS, OPEN_BRACE } from './grammar.ts';
+import { skipLine } from './lexemes.ts';
+import type { Site, SiteFinder } from './sites.ts';
+import type { Weaver } from './weaver.ts';
+
+/** What a character stands in. */
+type Surrounding = 'commands' | 'double';
+
+/** A here-document that begins after the line: the word that ends it. */
+interface Document {
+  readonly end: string;
+  readonly indented: boolean;
+  /** Whether its text is taken as it stands. */
+  readonly literal: boolean;
+}
+
+const DOCUMENT = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([A-Za-z_][\w.-]*))/y;
+
+/**
+ * Binds the references and placeholders in a script for bash, in one pass over its characters.
+ *
+ * A site becomes the expansion of a variable, quoted as its surroundings ask for, so that no value is ever read as code. In
+ * single quotes these are left for it. Comments and here-documents with a quoted word stay as they are. No line is added or lost.
+ */
+export function scanShell(finder: SiteFinder, weaver: Weaver): void {
+  new ShellScanner(finder, weaver).scan();
+}
+
+class ShellScanner {
+  readonly #text: string;
+  readonly #finder: SiteFinder;
+  readonly #weaver: Weaver;
+  /** What is open: `(` for commands in brackets, with the surroundings around them. */
+  readonly #open: Surrounding[] = [];
+  readonly #documents: Document[] = [];
+  #in: Surrounding = 'commands';
+  #at = 0;
+
+  constructor(finder: SiteFinder, weaver: Weaver) {
+    this.#text = finder.text;
+    this.#finder = finder;
+    this.#weaver = weaver;
+  }
+
+  scan(): void {
+    while (this.#at < this.#text.length) {
+      if (this.#in === 'double') this.#inDouble();
+      else this.#inCommands();
+    }
+  }
+
+  #inCommands(): void {
+    const character = this.#text.charAt(this.#at);
+    if (character === '\n' && this.#documents.length > 0) return this.#bodies();
+    if (character === "'") return this.#single();
+    if (character === '#' && /^$|[\s;|&()]/.test(this.#text.charAt(this.#at - 1))) return this.#comment();
+    if (character === '<' && this.#document()) return undefined;
+    if (this.#site((name) => `"\${${name}}"`)) return undefined;
+    if (character === '"') this.#enter('double');
+    else if (character === '(') this.#enter('commands');
+    else if (character === ')') this.#leave();
+    this.#at += character === '\\' ? 2 : 1;
+    return undefined;
+  }
+
+  #inDouble(): void {
+    const character = this.#text.charAt(this.#at);
+    if (this.#site((name) => `\${${name}}`)) return;
+    if (character === '"') this.#leave();
+    else if (this.#text.startsWith('$(', this.#at)) {
+      this.#enter('commands');
+      this.#at++;
+    }
+    this.#at += character === '\\' ? 2 : 1;
+  }
+
+  #enter(next: Surrounding): void {
+    this.#open.push(this.#in);
+    this.#in = next;
+  }
+
+  #leave(): void {
+    this.#in = this.#open.pop() ?? 'commands';
+  }
+
+  /** Single quotes end, the value stands in double ones, single quotes begin again. */
+  #single(): void {
+    const close = this.#text.indexOf("'", this.#at + 1);
+    const end = close < 0 ? this.#text.length : close;
+    for (this.#at++; this.#at < end;) {
+      if (close < 0 || !this.#site((name) => `'"\${${name}}"'`, end)) this.#at++;
+    }
+    this.#at = end + 1;
+  }
+
+  #comment(): void {
+    const end = skipLine(this.#text, this.#at);
+    this.#finder.comment(this.#at, end);
+    this.#at = end;
+  }
+
+  /** Notes the here-document that a redirection announces; a here-string is none. */
+  #document(): boolean {
+    if (this.#text.startsWith('<<<', this.#at)) {
+      this.#at += 3;
+      return true;
+    }
+    DOCUMENT.lastIndex = this.#at;
+    const found = DOCUMENT.exec(this.#text);
+    if (found === null) return false;
+    const [, dash, single, double, word] = found;
+    const end = single ?? double ?? word ?? '';
+    this.#documents.push({
+      end,
+      indented: dash === '-',
+      literal: word === undefined || found[0].includes('\\'),
+    });
+    this.#at = DOCUMENT.lastIndex;
+    return true;
+  }
+
+  /** The lines of the announced here-documents. */
+  #bodies(): void {
+    this.#at++;
+    for (const document of this.#documents.splice(0)) {
+      while (this.#at < this.#text.length && !this.#endsHere(document)) {
+        const end = skipLine(this.#text, this.#at);
+        while (this.#at < end) {
+          const isEscape = this.#text.charAt(this.#at) === '\\';
+          if (document.literal || isEscape || !this.#site((name) => `\${${name}}`, end))
+            this.#at += isEscape ? 2 : 1;
+        }
+        this.#at = end + 1;
+      }
+    }
+  }
+
+  #endsHere({ end, indented }: Document): boolean {
+    const to = skipLine(this.#text, this.#at);
+    const line = this.#text.slice(this.#at, to);
+    if ((indented ? line.replace(/^\t+/, '') : line) !== end) return false;
+    this.#at = to;
+    return true;
+  }
+
+  #site(expansion: (name: string) => string, limit = this.#text.length): boolean {
+    const code = this.#text.charCodeAt(this.#at);
+    const site: Site | undefined =
+      code === LESS || code === OPEN_BRACE ? this.#finder.inText(this.#at, limit) : undefined;
+    if (site === undefined || site.kind === 'blank') return false;
+    // A placeholder of no known name keeps its text, as the value of its variable.
+    const name = this.#weaver.bind(site, site.kind === 'env' ? '"' : 'code');
+    this.#weaver.replace(site.start, site.end, expansion(name));
+    this.#at = site.end;
+    return true;
+  }
+}
