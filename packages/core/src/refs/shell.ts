@@ -55,12 +55,15 @@ class ShellScanner {
     if (character === "'") return this.#single();
     if (character === '#' && /^$|[\s;|&()]/.test(this.#text.charAt(this.#at - 1))) return this.#comment();
     if (character === '<' && this.#document()) return undefined;
-    if (this.#site((name) => `"\${${name}}"`)) return undefined;
+    if (!this.#site((name) => `"\${${name}}"`)) this.#bracket(character);
+    return undefined;
+  }
+
+  #bracket(character: string): void {
     if (character === '"') this.#enter('double');
     else if (character === '(') this.#enter('commands');
     else if (character === ')') this.#leave();
     this.#at += character === '\\' ? 2 : 1;
-    return undefined;
   }
 
   #inDouble(): void {
