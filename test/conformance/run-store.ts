@@ -212,6 +212,21 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
     expect(await pages(store, { status: [] })).toEqual([[]]);
   });
 
+  it('lists the oldest runs first when asked to, page by page', async () => {
+    const times = [5, 1, 3, 3, 2];
+    const runs = times.map((createdMs, index) => record(`r${index}`, { createdMs }));
+    const store = await withRecords(make, runs);
+    expect(await pages(store, { order: 'asc', limit: 2 })).toEqual([['r1', 'r4'], ['r2', 'r3'], ['r0']]);
+  });
+
+  it('lists the runs of a time, both ends included', async () => {
+    const runs = [1, 2, 3, 4].map((createdMs) => record(`r${createdMs}`, { createdMs }));
+    const store = await withRecords(make, runs);
+    expect(await pages(store, { fromMs: 2, toMs: 3, limit: 1 })).toEqual([['r3'], ['r2']]);
+    expect(await pages(store, { fromMs: 4 })).toEqual([['r4']]);
+    expect(await pages(store, { toMs: 1, order: 'asc' })).toEqual([['r1']]);
+  });
+
   it.each([{ cursor: 'nonsense' }, { cursor: '' }, { limit: 0 }, { limit: 1.5 }, { limit: 1001 }])(
     'refuses %o as OPTIONS_INVALID',
     async (query) => {

@@ -12,6 +12,8 @@ const PAGE = 'docs/errors.md';
 const UNIONS: readonly (readonly [file: string, type: string])[] = [
   ['packages/core/src/errors.ts', 'EngineErrorCode'],
   ['packages/core/src/errors.ts', 'BlockErrorCode'],
+  ['packages/api/src/errors.ts', 'ApiErrorCode'],
+  ['packages/api/src/errors.ts', 'ApiDetailCode'],
   ['packages/sandbox/src/outcome.ts', 'SandboxErrorCode'],
   ['packages/sandbox/src/error.ts', 'SandboxFaultCode'],
   ['packages/sandbox/src/egress/error.ts', 'EgressErrorCode'],

@@ -13,8 +13,9 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   sandbox: { ours: [], others: 'declared' },
   engine: { ours: ['@heddle/core', '@heddle/sandbox'], others: 'declared' },
   temporal: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
+  api: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
   cli: {
-    ours: ['@heddle/core', '@heddle/sandbox', '@heddle/engine', '@heddle/temporal'],
+    ours: ['@heddle/core', '@heddle/sandbox', '@heddle/engine', '@heddle/temporal', '@heddle/api'],
     others: 'declared',
   },
 };

@@ -138,10 +138,15 @@ export interface NewRun {
   tokenKey?: string;
 }
 
-/** Which runs to list, newest first. */
+/** Which runs to list, newest first unless `order` says otherwise. A cursor goes on in the order it was given for. */
 export interface RunQuery {
   workflowId?: string;
   status?: RunRecord['status'][];
+  /** Created at this time or later, in milliseconds since the epoch. */
+  fromMs?: number;
+  /** Created at this time or earlier. */
+  toMs?: number;
+  order?: 'asc' | 'desc';
   limit?: number;
   cursor?: string;
 }

@@ -118,10 +118,15 @@ export interface RunDetail extends RunResource {
   suspended: string | null;
 }
 
-/** Which runs to list, newest first; `cursor` is the `nextCursor` of the page before. */
+/** Which runs to list, newest first unless `order` says otherwise; `cursor` is the `nextCursor` of the page before. */
 export interface ListQuery {
   workflowId?: string;
   status?: readonly RunStatus[];
+  /** Created at this time or later, in milliseconds since the epoch. */
+  fromMs?: number;
+  /** Created at this time or earlier. */
+  toMs?: number;
+  order?: 'asc' | 'desc';
   limit?: number;
   cursor?: string;
 }

@@ -88,14 +88,12 @@ export class MemoryRunStore implements LocalRunStore {
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
     const limit = pageLimit(query);
     const after = decodeCursor(query);
+    const compare = query.order === 'asc' ? oldestFirst : newestFirst;
     const found: RunRecord[] = [];
     for (const { record } of this.#runs.values()) {
-      if (!record) continue;
-      if (query.workflowId !== undefined && record.workflowId !== query.workflowId) continue;
-      if (query.status && !query.status.includes(record.status)) continue;
-      if (!after || newestFirst(record, after) > 0) found.push(record);
+      if (record && isWanted(record, query) && (!after || compare(record, after) > 0)) found.push(record);
     }
-    const page = found.toSorted(newestFirst).slice(0, limit + 1);
+    const page = found.toSorted(compare).slice(0, limit + 1);
     const last = page.length > limit ? page[limit - 1] : undefined;
     return { runs: page.slice(0, limit).map(readBack), cursor: last && encodeCursor(last) };
   }
@@ -104,7 +102,7 @@ export class MemoryRunStore implements LocalRunStore {
     const open = [...this.#runs].filter(([, { record }]) => !record || !isEnded(record.status));
     return open
       .map(([runId, { header }]) => ({ runId, createdMs: header.createdMs }))
-      .toSorted((a, b) => newestFirst(b, a))
+      .toSorted(oldestFirst)
       .map(({ runId }) => runId);
   }
 
@@ -131,6 +129,16 @@ type Place = { createdMs: number; runId: string };
 
 function newestFirst(a: Place, b: Place): number {
   return b.createdMs - a.createdMs || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0);
+}
+
+function oldestFirst(a: Place, b: Place): number {
+  return newestFirst(b, a);
+}
+
+function isWanted(record: RunRecord, { workflowId, status, fromMs, toMs }: RunQuery): boolean {
+  if (workflowId !== undefined && record.workflowId !== workflowId) return false;
+  if (status && !status.includes(record.status)) return false;
+  return record.createdMs >= (fromMs ?? -Infinity) && record.createdMs <= (toMs ?? Infinity);
 }
 
 /** Plans and deployments in memory. */

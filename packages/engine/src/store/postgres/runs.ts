@@ -138,8 +138,9 @@ export class PostgresRunStore implements LocalRunStore {
     return (await this.#database.run(query)).rows.map((row) => row.run_id);
   }
 
-  #page({ workflowId, status, ...query }: RunQuery, rows: number) {
+  #page({ workflowId, status, fromMs, toMs, order = 'desc', ...query }: RunQuery, rows: number) {
     const after = decodeCursor(query);
+    const beyond = sql.raw(order === 'asc' ? '>' : '<');
     return this.#database.build
       .selectFrom('runs')
       .select(['run_id', 'created_ms', 'record'])
@@ -147,11 +148,15 @@ export class PostgresRunStore implements LocalRunStore {
       .$narrowType<{ record: string }>()
       .$if(workflowId !== undefined, (db) => db.where('workflow_id', '=', workflowId as string))
       .$if(status !== undefined, (db) => db.where(sql<boolean>`status = any(${status}::text[])`))
+      .$if(fromMs !== undefined, (db) => db.where('created_ms', '>=', fromMs as number))
+      .$if(toMs !== undefined, (db) => db.where('created_ms', '<=', toMs as number))
       .$if(after !== undefined, (db) =>
-        db.where(sql<boolean>`(created_ms, run_id) < (${after?.createdMs}::bigint, ${after?.runId}::text)`),
+        db.where(
+          sql<boolean>`(created_ms, run_id) ${beyond} (${after?.createdMs}::bigint, ${after?.runId}::text)`,
+        ),
       )
-      .orderBy('created_ms', 'desc')
-      .orderBy('run_id', 'desc')
+      .orderBy('created_ms', order)
+      .orderBy('run_id', order)
       .limit(rows);
   }
 

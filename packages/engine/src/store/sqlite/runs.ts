@@ -112,10 +112,11 @@ export class SqliteRunStore implements LocalRunStore {
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
     const limit = pageLimit(query);
     const { where, values } = filters(query);
+    const order = query.order === 'asc' ? 'ASC' : 'DESC';
     const rows = this.#read(() =>
       this.#db
         .prepare(
-          `SELECT run_id, created_ms, record FROM runs ${where} ORDER BY created_ms DESC, run_id DESC LIMIT ?`,
+          `SELECT run_id, created_ms, record FROM runs ${where} ORDER BY created_ms ${order}, run_id ${order} LIMIT ?`,
         )
         .all(...values, limit + 1),
     ) as { run_id: string; created_ms: number; record: string }[];
@@ -156,8 +157,16 @@ function filters(query: RunQuery): { where: string; values: SQLInputValue[] } {
     parts.push(`status IN (${query.status.map(() => '?').join(', ')})`);
     values.push(...query.status);
   }
+  if (query.fromMs !== undefined) {
+    parts.push('created_ms >= ?');
+    values.push(query.fromMs);
+  }
+  if (query.toMs !== undefined) {
+    parts.push('created_ms <= ?');
+    values.push(query.toMs);
+  }
   if (after) {
-    parts.push('(created_ms, run_id) < (?, ?)');
+    parts.push(`(created_ms, run_id) ${query.order === 'asc' ? '>' : '<'} (?, ?)`);
     values.push(after.createdMs, after.runId);
   }
   return { where: `WHERE ${parts.join(' AND ')}`, values };

@@ -1,0 +1,97 @@
+import { expectAccess, expectScope } from '../auth/authorize.ts';
+import type { Principal } from '../auth/principal.ts';
+import { notFound } from '../errors.ts';
+import type { AnyOperation, Reply } from '../operation.ts';
+import type { Services } from '../services.ts';
+import type { WorkflowRow } from '../store/schema.ts';
+
+/** What was sent, before and after it was read. */
+export interface Sent {
+  principal: Principal;
+  headers: Headers;
+  signal: AbortSignal;
+  origin: string;
+  /** Reads path, query and body by the schemas of the operation. Throws 400, 413, 415. */
+  read(): Promise<{ path: object; query: object; body: unknown }>;
+}
+
+/**
+ * The reply of an operation to a caller whose credential is known, in the order in which refusals are told: scope,
+ * what the operation itself asks before it reads, the form of what was sent, rules between fields, access, then the
+ * operation.
+ */
+export async function admit(services: Services, operation: AnyOperation, sent: Sent): Promise<Reply> {
+  const { principal, headers, signal, origin } = sent;
+  expectScope(principal, operation);
+  const leave = operation.enter?.(services, { headers, principal });
+  try {
+    const call = { principal, headers, signal, origin, ...(await sent.read()) };
+    operation.check?.(call as never);
+    const workflow = await resourceOf(services, operation, call);
+    const reply = await operation.handle(services, call as never, workflow);
+    // A stream holds its place until it ends.
+    return 'raw' in reply && leave ? { raw: afterwards(reply.raw, leave) } : (leave?.(), reply);
+  } catch (error) {
+    leave?.();
+    throw error;
+  }
+}
+
+type Read = { principal: Principal; path: object; query: object; body: unknown };
+
+async function resourceOf(
+  services: Services,
+  operation: AnyOperation,
+  call: Read,
+): Promise<WorkflowRow | undefined> {
+  const { resource } = operation;
+  if (resource === 'none') return undefined;
+  if (resource === 'workflow') {
+    const { workflowId } = call.path as { workflowId: string };
+    const workflow = await services.store.workflows.find(workflowId);
+    const there = workflow && (workflow.archived_at === null || operation.archived === true);
+    if (!there) throw notFound('Workflow');
+    await access(services, operation, call.principal, { id: workflow.workspace_id, noun: 'Workflow' });
+    return workflow;
+  }
+  const from = (resource === 'workspaceInQuery' ? call.query : call.body) as { workspaceId: string };
+  await access(services, operation, call.principal, { id: from.workspaceId, noun: 'Workspace' });
+  return undefined;
+}
+
+async function access(
+  { store }: Services,
+  operation: AnyOperation,
+  principal: Principal,
+  { id, noun }: { id: string; noun: string },
+): Promise<void> {
+  const { role, workspaceKeys } = operation;
+  await expectAccess(store, principal, id, { role, workspaceKeys, noun });
+}
+
+/** The response, with `leave` called when its body has been read, or is read no more. */
+function afterwards(response: Response, leave: () => void): Response {
+  if (!response.body) {
+    leave();
+    return response;
+  }
+  const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (!done) return controller.enqueue(value);
+        leave();
+        controller.close();
+      } catch (error) {
+        leave();
+        controller.error(error);
+      }
+    },
+    async cancel(reason) {
+      leave();
+      await reader.cancel(reason);
+    },
+  });
+  return new Response(body, { status: response.status, headers: response.headers });
+}

@@ -1,0 +1,31 @@
+import * as z from 'zod';
+import { defineOperation } from '../../operation.ts';
+import { noQuery, timestamp } from '../shared.ts';
+
+const meta = z.object({
+  keyType: z.enum(['personal', 'workspace', 'oauth_access_token']),
+  expiresAt: timestamp.nullable(),
+  v2Enabled: z.boolean(),
+});
+
+const KINDS = { personal: 'personal', workspace: 'workspace', oauth: 'oauth_access_token' } as const;
+
+export const getApiMeta = defineOperation({
+  id: 'getApiMeta',
+  method: 'GET',
+  path: '/api/v2/meta',
+  tag: 'Meta',
+  summary: 'Get what the credential is',
+  scope: 'api:read',
+  role: 'read',
+  workspaceKeys: true,
+  resource: 'none',
+  params: z.strictObject({}),
+  query: noQuery,
+  success: [{ status: 200, schema: meta, description: 'The credential' }],
+  errors: [400, 401, 403, 429],
+  handle(_services, { principal }) {
+    const { kind, expiresAt } = principal;
+    return Promise.resolve({ data: { keyType: KINDS[kind], expiresAt, v2Enabled: true } });
+  },
+});

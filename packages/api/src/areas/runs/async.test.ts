@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../../test/support/api.ts';
+import { GREETING, LONG, greetingOf, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import { block, fn, workflow } from '../../../../../test/support/workflow.ts';
+
+const api = await testApi();
+const { call } = api;
+
+describe('an asynchronous run', () => {
+  it('is accepted with an address at which it can be read at once', async () => {
+    const path = await greetingOf(api);
+    const answer = await call<ShownRun>('POST', `${path}/execute`, {
+      body: { async: true, input: { name: 'Ada' } },
+    });
+    const { runId, statusUrl } = answer.data;
+    expect(answer.status).toBe(202);
+    expect(answer.headers.get('x-run-id')).toBe(runId);
+    expect(statusUrl).toBe(`http://heddle.test${path}/runs/${runId}`);
+    const at = new URL(statusUrl).pathname;
+    const read = await call<ShownRun>('GET', at);
+    expect(read.status).toBe(200);
+    expect(['queued', 'running', 'completed']).toContain(read.data.status);
+    await untilStatus(api, at, 'completed');
+    expect(await call('GET', at)).toMatchObject({ data: { output: null, trigger: 'api' } });
+    expect(await call('GET', `${at}?includeOutput=true`)).toMatchObject({
+      data: { output: { data: { hello: 'Ada' } } },
+    });
+  });
+
+  it('is queued until it is started, and started by the next process when this one ends', async () => {
+    const id = await api.deployed(GREETING);
+    const runId = crypto.randomUUID();
+    const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
+    await api.store.claims.claim({ run_id: runId, ...about, trigger: 'api', mode: 'async' });
+    await api.store.claims.enqueue(runId, { input: { name: 'Bob' }, version: 1 });
+    const path = `/api/v2/workflows/${id}/runs/${runId}`;
+    expect(await call('GET', path)).toMatchObject({
+      status: 200,
+      data: { runId, status: 'queued', trigger: 'api', output: null, endedAt: null },
+    });
+    const { engine, store, key } = api;
+    const next = await testApi({ engine, store });
+    await untilStatus(api, path, 'completed');
+    expect(await next.call('GET', `${path}?includeOutput=1`, { key })).toMatchObject({
+      data: { output: { data: { hello: 'Bob' } } },
+    });
+  });
+
+  it('is cancelled before it is started', async () => {
+    const id = await api.deployed(GREETING);
+    const runId = crypto.randomUUID();
+    const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
+    await api.store.claims.claim({ run_id: runId, ...about, trigger: 'api', mode: 'async' });
+    await api.store.claims.enqueue(runId, { input: {}, version: 1 });
+    const path = `/api/v2/workflows/${id}/runs/${runId}`;
+    const cancelled = { success: true, reason: 'queue_cancelled', durablyRecorded: true };
+    expect(await call('POST', `${path}/cancel`)).toMatchObject({ status: 200, data: cancelled });
+    expect(await call('GET', path)).toMatchObject({ data: { status: 'cancelled' } });
+    const again = await call('POST', `${path}/cancel`);
+    expect(again).toMatchObject({
+      data: { success: false, reason: 'already_cancelled', durablyRecorded: false },
+    });
+  });
+
+  it('ends when its time is up', async () => {
+    const id = await api.deployed(LONG);
+    const body = { async: true, executionTimeoutSeconds: 1 };
+    const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+    await untilStatus(api, new URL(answer.data.statusUrl).pathname, 'failed');
+    expect(await call('GET', new URL(answer.data.statusUrl).pathname)).toMatchObject({
+      data: { error: { code: 'TIMEOUT' } },
+    });
+  });
+});
+
+describe('a draft', () => {
+  it('is run by people who may write', async () => {
+    const id = await api.drafted(GREETING);
+    const body = { run: { source: 'manual' }, input: { name: 'Ada' } };
+    const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+    expect(answer).toMatchObject({ status: 200, data: { output: { data: { hello: 'Ada' } } } });
+    const read = await call('GET', `/api/v2/workflows/${id}/runs/${answer.data.runId}`);
+    expect(read.data).toMatchObject({ trigger: 'manual' });
+  });
+
+  it('is begun at a trigger that must be named when there are several', async () => {
+    const two = workflow([block('Other', 'start_trigger')], []);
+    const id = await api.drafted(two);
+    const run = (entry?: object) =>
+      call('POST', `/api/v2/workflows/${id}/execute`, {
+        body: { run: { source: 'manual', ...(entry && { entry }) } },
+      });
+    const answer = await run();
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('(Other)') } },
+    });
+    const { data } = await call<{ blocks: object }>('GET', `/api/v2/workflows/${id}/state`);
+    const [first] = Object.keys(data.blocks);
+    expect(await run({ type: 'trigger', blockId: first })).toMatchObject({ status: 200 });
+    expect(await run({ type: 'trigger', blockId: 'ghost' })).toMatchObject({ status: 400 });
+  });
+
+  it('with errors is refused with all of them', async () => {
+    const id = await api.drafted(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
+    const answer = await call('POST', `/api/v2/workflows/${id}/execute`, {
+      body: { run: { source: 'manual' } },
+    });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: { details: { diagnostics: [{ code: 'REFERENCE_UNKNOWN_BLOCK' }] } } },
+    });
+  });
+
+  it('is run from a block with what an earlier run of the workflow gave', async () => {
+    const id = await api.deployed(GREETING);
+    const path = `/api/v2/workflows/${id}`;
+    const first = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
+    const { data } = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
+    const [reply] = Object.entries(data.blocks).find(([, each]) => each.name === 'Reply') ?? [];
+    const from = (sourceRunId: string, blockId = reply) =>
+      call('POST', `${path}/execute`, {
+        body: { run: { source: 'manual', entry: { type: 'block', blockId, sourceRunId } } },
+      });
+    expect(await from(first.data.runId)).toMatchObject({
+      status: 200,
+      data: { status: 'completed', output: { data: { hello: 'Ada' } } },
+    });
+    expect(await from('ghost')).toMatchObject({ status: 404 });
+    expect(await from(first.data.runId, 'ghost')).toMatchObject({ status: 400 });
+    const other = await call<ShownRun>('POST', `${await greetingOf(api)}/execute`, { body: {} });
+    expect(await from(other.data.runId)).toMatchObject({ status: 404 });
+  });
+});

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../../test/support/api.ts';
+import { greetingOf } from '../../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+
+const api = await testApi();
+const { call } = api;
+
+describe('runs of a workflow', () => {
+  it('are listed by time, status and trigger, page by page', async () => {
+    const path = await greetingOf(api);
+    const ids: string[] = [];
+    for (const run of [{}, { run: { source: 'manual' } }, {}, { run: { source: 'manual' } }, {}]) {
+      ids.push((await call<ShownRun>('POST', `${path}/execute`, { body: run })).data.runId);
+    }
+    const list = async (query: string): Promise<string[][]> => {
+      const pages: string[][] = [];
+      for (let cursor: string | null = ''; cursor !== null;) {
+        const at: string = cursor === '' ? '' : `&cursor=${cursor}`;
+        const answer = await call<ShownRun[]>('GET', `${path}/runs?${query}${at}`);
+        expect(answer.status).toBe(200);
+        pages.push(answer.data.map(({ runId }) => runId));
+        cursor = (answer.body as { nextCursor: string | null }).nextCursor;
+      }
+      return pages;
+    };
+    const sorted = (found: string[][]) => found.flat().toSorted();
+    expect(sorted(await list('limit=2'))).toEqual(ids.toSorted());
+    expect((await list('limit=2')).flat()).toEqual((await list('limit=3&order=asc')).flat().toReversed());
+    expect(sorted(await list('trigger=manual&limit=1'))).toEqual(
+      ids.filter((_, index) => index % 2 === 1).toSorted(),
+    );
+    expect(sorted(await list('status=completed'))).toEqual(ids.toSorted());
+    expect(await list('status=failed')).toEqual([[]]);
+    expect(await list('status=pending')).toEqual([[]]);
+    expect(await list('startDate=2999-01-01T00:00:00Z')).toEqual([[]]);
+    expect(sorted(await list('endDate=2999-01-01T00:00:00Z'))).toEqual(ids.toSorted());
+  });
+
+  it.each([
+    'status=queued',
+    'sortBy=startedAt',
+    'limit=0',
+    'limit=101',
+    'order=up',
+    'startDate=yesterday',
+    'startDate=2026-02-01T00:00:00Z&endDate=2026-01-01T00:00:00Z',
+  ])('are not listed by %s', async (query) => {
+    const path = await greetingOf(api);
+    expect(await call('GET', `${path}/runs?${query}`)).toMatchObject({ status: 400 });
+  });
+
+  it('show outputs of blocks that are asked for by name or id, repeated or with commas', async () => {
+    const path = await greetingOf(api);
+    const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
+    const at = `${path}/runs/${data.runId}`;
+    const expected = { data: { blockOutputs: { 'Start.name': 'Ada', 'Reply.data': { hello: 'Ada' } } } };
+    expect(await call('GET', `${at}?selectedOutputs=Start.name,Reply.data`)).toMatchObject(expected);
+    expect(await call('GET', `${at}?selectedOutputs=Start.name&selectedOutputs=Reply.data`)).toMatchObject(
+      expected,
+    );
+    expect(await call('GET', `${at}?selectedOutputs=Ghost.x`)).toMatchObject({ status: 400 });
+    expect(await call('GET', at)).toMatchObject({ data: { blockOutputs: null, output: null } });
+  });
+
+  it('are not those of another workflow', async () => {
+    const path = await greetingOf(api);
+    const other = await greetingOf(api);
+    const { data } = await call<ShownRun>('POST', `${path}/execute`, { body: {} });
+    for (const [method, more] of [
+      ['GET', ''],
+      ['POST', '/cancel'],
+    ] as const) {
+      expect(await call(method, `${other}/runs/${data.runId}${more}`)).toMatchObject({
+        status: 404,
+        body: { error: { message: 'Run not found' } },
+      });
+    }
+    const body = { contextId: 'x' };
+    expect(await call('POST', `${other}/runs/${data.runId}/resume`, { body })).toMatchObject({ status: 404 });
+  });
+});

@@ -1,0 +1,157 @@
+import { expectAccess } from '../../auth/authorize.ts';
+import { decodeCursor, encodeCursor } from '../../cursor.ts';
+import { badRequest, isApiError } from '../../errors.ts';
+import { defineOperation } from '../../operation.ts';
+import type { Services } from '../../services.ts';
+import type { Principal } from '../../auth/principal.ts';
+import type { WorkflowRow } from '../../store/schema.ts';
+import { workflowPath } from '../shared.ts';
+import { readGraph } from '../workflows/graph.ts';
+import { expectWorkflow } from '../workflows/operations.ts';
+import { findRun } from './find.ts';
+import type { FoundRun } from './find.ts';
+import { pageOfRuns } from './page.ts';
+import * as schemas from './schemas.ts';
+import { blocksOf, resolveSelectors, selectedValues } from './selected.ts';
+import { pausedOf, resultOf, triggerOf, unstartedRun } from './views.ts';
+
+const TAG = 'Workflow Runs';
+const READ = { scope: 'api:read', role: 'read', workspaceKeys: true } as const;
+
+export const getWorkflowRun = defineOperation({
+  id: 'getWorkflowRunV2',
+  method: 'GET',
+  path: '/api/v2/workflows/{workflowId}/runs/{runId}',
+  tag: TAG,
+  summary: 'Get how a run stands',
+  ...READ,
+  resource: 'workflow',
+  params: schemas.runPath,
+  query: schemas.runQuery,
+  repeatable: ['selectedOutputs'],
+  success: [{ status: 200, schema: schemas.runStatus, description: 'The run' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { path, query, principal }, workflow) {
+    const row = expectWorkflow(workflow);
+    const found = await findRun(services, row, path.runId);
+    if (!found.run) return { data: unstartedRun(found.claim) };
+    const { run, claim } = found;
+    const blockOutputs = await selectedOf(services, row, run.runId, query.selectedOutputs);
+    const shown = query.includeOutput && run.status === 'completed';
+    const mayResume = await may(services, principal, row);
+    return {
+      data: {
+        ...resultOf(run, blockOutputs),
+        output: shown ? run.output : null,
+        trigger: triggerOf(run, claim),
+        paused: await pausedOf(services.engine, run, mayResume),
+        cost: null,
+      },
+    };
+  },
+});
+
+export const listWorkflowRuns = defineOperation({
+  id: 'listWorkflowRunsV2',
+  method: 'GET',
+  path: '/api/v2/workflows/{workflowId}/runs',
+  tag: TAG,
+  summary: 'List the runs of a workflow',
+  ...READ,
+  resource: 'workflow',
+  params: workflowPath,
+  query: schemas.runsQuery,
+  success: [{ status: 200, schema: schemas.runItem, page: true, description: 'A page of runs' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { query }, workflow) {
+    const row = expectWorkflow(workflow);
+    const { startDate, endDate, cursor } = query;
+    if (startDate !== undefined && endDate !== undefined && Date.parse(startDate) > Date.parse(endDate)) {
+      throw badRequest('startDate must not be after endDate');
+    }
+    const of = { ...query, workflow: row.id };
+    const at = cursor === undefined ? undefined : String(decodeCursor(cursor, of)[0]);
+    const { items, next } = await pageOfRuns(services, row, query, at);
+    return { page: items, nextCursor: next === undefined ? null : encodeCursor([next], of) };
+  },
+});
+
+export const cancelRun = defineOperation({
+  id: 'cancelRunV2',
+  method: 'POST',
+  path: '/api/v2/workflows/{workflowId}/runs/{runId}/cancel',
+  tag: TAG,
+  summary: 'Cancel a run',
+  scope: 'api:write',
+  role: 'write',
+  workspaceKeys: true,
+  resource: 'workflow',
+  params: schemas.runPath,
+  query: workflowPath.pick({}),
+  success: [{ status: 200, schema: schemas.cancelResult, description: 'What the cancel has done' }],
+  errors: [400, 401, 403, 404, 409, 429],
+  async handle(services, { path, principal }, workflow) {
+    const row = expectWorkflow(workflow);
+    const found = await findRun(services, row, path.runId);
+    const outcome = await cancelFound(services, found, path.runId);
+    if (outcome.success) {
+      const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: path.runId };
+      await services.store.audit.record({ action: 'RUN_CANCELLED', ...resource }, principal);
+    }
+    const fixed = { runId: path.runId, redisAvailable: false, durablyRecorded: outcome.success };
+    return { data: { locallyAborted: false, pausedCancelled: false, ...fixed, ...outcome } };
+  },
+});
+
+interface Cancelled {
+  success: boolean;
+  reason: string;
+  locallyAborted?: boolean;
+  pausedCancelled?: boolean;
+}
+
+async function cancelFound(services: Services, found: FoundRun, runId: string): Promise<Cancelled> {
+  const { engine, store } = services;
+  if (!found.run) {
+    const failure = { reason: 'CANCELLED', message: 'The run was cancelled before it began.' } as const;
+    if (await store.claims.settled(runId, failure)) return { success: true, reason: 'queue_cancelled' };
+    const claim = await store.claims.find(runId);
+    // It was started, or settled otherwise, between the look and the cancel.
+    if (claim?.failure != null) return { success: false, reason: `already_${unstartedRun(claim).status}` };
+  }
+  const before = found.run?.status;
+  if (await engine.cancel(runId, 'It was cancelled through the API.')) {
+    const pausedCancelled = before === 'paused';
+    return { success: true, reason: 'recorded', pausedCancelled, locallyAborted: !pausedCancelled };
+  }
+  const { status } = await engine.getRun(runId);
+  return { success: false, reason: `already_${status}` };
+}
+
+async function selectedOf(
+  services: Services,
+  row: WorkflowRow,
+  runId: string,
+  selectors: readonly string[] | undefined,
+) {
+  if (selectors === undefined) return null;
+  const ran = (await services.engine.getLogs(runId)).map(({ blockId, blockName }) => ({
+    id: blockId,
+    name: blockName,
+  }));
+  const blocks = [...ran, ...blocksOf(readGraph(row.state))];
+  return selectedValues(services.engine, runId, resolveSelectors(selectors, blocks));
+}
+
+/** Whether the caller may resume runs of the workflow: then it is told with what. */
+async function may({ store }: Services, principal: Principal, row: WorkflowRow): Promise<boolean> {
+  if (!principal.scopes.includes('api:write')) return false;
+  try {
+    const demand = { role: 'write', workspaceKeys: true, noun: 'Workflow' } as const;
+    await expectAccess(store, principal, row.workspace_id, demand);
+    return true;
+  } catch (error) {
+    if (isApiError(error)) return false;
+    throw error;
+  }
+}

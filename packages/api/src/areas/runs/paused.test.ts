@@ -1,0 +1,84 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, LONG, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+
+const api = await testApi();
+const { call } = api;
+
+describe('a paused run', () => {
+  async function paused(body: object = {}) {
+    const id = await api.deployed(APPROVAL);
+    const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+    const path = `/api/v2/workflows/${id}/runs/${answer.data.runId}`;
+    const run = await untilStatus(api, path, 'paused');
+    return { id, path, runId: answer.data.runId, contextId: run.paused?.contextId ?? '' };
+  }
+
+  it('says what it waits for, and goes on with its own id', async () => {
+    const { path, runId, contextId } = await paused();
+    const read = await call<ShownRun>('GET', path);
+    expect(read.data.paused).toMatchObject({
+      pauseKind: 'human',
+      resumeAt: null,
+      pausePointCount: 1,
+      resumedCount: 0,
+      automaticResumeWaitingReason: null,
+    });
+    const answer = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: true } } });
+    expect(answer).toMatchObject({
+      status: 200,
+      data: { runId, status: 'completed', output: { data: { ok: true } } },
+    });
+    expect(answer.headers.get('x-run-id')).toBe(runId);
+    const again = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: false } } });
+    expect(again).toMatchObject({ status: 200, data: { output: { data: { ok: true } } } });
+  });
+
+  it('refuses a wrong point, a bad answer and stray fields, and nothing is recorded', async () => {
+    const { path, contextId } = await paused();
+    const resume = (body: object) => call('POST', `${path}/resume`, { body });
+    expect(await resume({ contextId: 'wrong', input: {} })).toMatchObject({ status: 404 });
+    expect(await resume({ contextId, input: { ok: 'perhaps' } })).toMatchObject({ status: 400 });
+    expect(await resume({ contextId, inputs: {} })).toMatchObject({ status: 400 });
+    expect(await resume({})).toMatchObject({ status: 400 });
+    expect(await call('GET', path)).toMatchObject({ data: { status: 'paused', paused: { contextId } } });
+  });
+
+  it('that has ended is resumed no more', async () => {
+    const { path, contextId } = await paused();
+    const pausedCancelled = true;
+    expect(await call('POST', `${path}/cancel`)).toMatchObject({ data: { success: true, pausedCancelled } });
+    expect(await call('POST', `${path}/resume`, { body: { contextId } })).toMatchObject({ status: 409 });
+    expect(await call('POST', `${path}/cancel`)).toMatchObject({
+      data: { success: false, reason: 'already_cancelled' },
+    });
+  });
+
+  it('that was started asynchronously is answered with a receipt, and refusals are told all the same', async () => {
+    const { path, runId, contextId } = await paused({ async: true });
+    expect(
+      await call('POST', `${path}/resume`, { body: { contextId, input: { ok: 'perhaps' } } }),
+    ).toMatchObject({
+      status: 400,
+    });
+    const answer = await call('POST', `${path}/resume`, { body: { contextId, input: { ok: true } } });
+    expect(answer).toMatchObject({ status: 202, data: { runId, statusUrl: `http://heddle.test${path}` } });
+    await untilStatus(api, path, 'completed');
+  });
+
+  it('for a time is not resumed by hand', async () => {
+    const id = await api.deployed(LONG);
+    const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: { async: true } });
+    const path = new URL(answer.data.statusUrl).pathname;
+    const { paused: point } = await untilStatus(api, path, 'paused');
+    expect(point).toMatchObject({ contextId: null, pauseKind: 'time', resumeAt: expect.any(String) });
+    expect(await call('POST', `${path}/resume`, { body: { contextId: 'any' } })).toMatchObject({
+      status: 400,
+      body: {
+        error: { message: "Pause kind 'time' is not allowed for this resume endpoint (allowed: human)" },
+      },
+    });
+    await call('POST', `${path}/cancel`);
+  });
+});

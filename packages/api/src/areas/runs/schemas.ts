@@ -1,0 +1,142 @@
+import * as z from 'zod';
+import { cursor, json, order, pageLimit, timestamp } from '../shared.ts';
+
+/** Every status a run may be shown with. */
+export const RUN_STATUSES = [
+  'queued',
+  'pending',
+  'running',
+  'redacting',
+  'completed',
+  'failed',
+  'cancelled',
+  'paused',
+] as const;
+
+/** Why a run failed, in the words of the interface; the engine's own code is in the details. */
+export const RUN_ERRORS = [
+  'TIMEOUT',
+  'CANCELLED',
+  'USAGE_LIMIT_EXCEEDED',
+  'INVALID_INPUT',
+  'BLOCK_EXECUTION_FAILED',
+  'CHILD_WORKFLOW_FAILED',
+  'EXECUTION_FAILED',
+] as const;
+
+export type RunErrorCode = (typeof RUN_ERRORS)[number];
+
+export const RUN_ID = /^[A-Za-z0-9._:-]{1,128}$/;
+
+const blockId = z.string().min(1).max(128);
+const trigger = z.strictObject({
+  type: z.literal('trigger'),
+  blockId: blockId.optional(),
+  useMockPayload: z.boolean().optional(),
+});
+const fromBlock = z.strictObject({
+  type: z.literal('block'),
+  blockId: z.string().min(1),
+  sourceRunId: z.string().min(1),
+});
+
+const source = z.discriminatedUnion('source', [
+  z.strictObject({
+    source: z.literal('deployment'),
+    entry: z.strictObject({ type: z.literal('trigger'), blockId }).optional(),
+  }),
+  z.strictObject({
+    source: z.literal('manual'),
+    entry: z.discriminatedUnion('type', [trigger, fromBlock]).optional(),
+  }),
+]);
+
+export const executeBody = z.strictObject({
+  input: z.record(z.string(), json).optional(),
+  run: source.optional(),
+  stopAfterBlockId: blockId.optional(),
+  async: z.boolean().default(false),
+  stream: z.boolean().default(false),
+  executionTimeoutSeconds: z.int().min(1).max(604_800).optional(),
+  selectedOutputs: z.array(z.string().min(1)).max(100).optional(),
+  includeThinking: z.boolean().default(false),
+  includeToolCalls: z.boolean().default(false),
+});
+
+export type ExecuteBody = z.output<typeof executeBody>;
+
+const runError = z.object({ code: z.enum(RUN_ERRORS), message: z.string(), details: json.optional() });
+const outputs = z.record(z.string(), json);
+
+export const runResult = z.object({
+  runId: z.string(),
+  workflowId: z.string(),
+  status: z.enum(RUN_STATUSES),
+  output: json,
+  blockOutputs: outputs.nullable(),
+  error: runError.nullable(),
+  startedAt: timestamp.nullable(),
+  endedAt: timestamp.nullable(),
+  durationMs: z.number().min(0).nullable(),
+});
+
+export type RunResult = z.output<typeof runResult>;
+
+export const receipt = z.object({ runId: z.string(), statusUrl: z.url() });
+
+export const runPath = z.strictObject({ workflowId: z.string().min(1), runId: z.string().min(1).max(128) });
+
+export const runQuery = z.strictObject({
+  includeOutput: z.boolean().default(false),
+  selectedOutputs: z.array(z.string().min(1)).max(100).optional(),
+});
+
+const paused = z.object({
+  contextId: z.string().nullable(),
+  pausedAt: timestamp,
+  resumeAt: timestamp.nullable(),
+  pauseKind: z.enum(['time', 'human']).nullable(),
+  blockedOnBlockId: z.string().nullable(),
+  automaticResumeWaitingReason: z.string().nullable(),
+  pausePointCount: z.int().min(0),
+  resumedCount: z.int().min(0),
+});
+
+export const runStatus = runResult.extend({
+  trigger: z.string().nullable(),
+  paused: paused.nullable(),
+  cost: z.object({ total: z.number() }).nullable(),
+});
+
+export const runsQuery = z.strictObject({
+  status: z.enum(['pending', 'running', 'completed', 'failed', 'cancelled', 'paused']).optional(),
+  trigger: z.string().min(1).optional(),
+  startDate: timestamp.optional(),
+  endDate: timestamp.optional(),
+  limit: pageLimit(100, 50),
+  cursor,
+  order: order.default('desc'),
+});
+
+export const runItem = z.object({
+  runId: z.string(),
+  workflowId: z.string(),
+  status: z.enum(RUN_STATUSES),
+  trigger: z.string(),
+  startedAt: timestamp,
+  endedAt: timestamp.nullable(),
+  durationMs: z.number().nullable(),
+  cost: z.object({ total: z.number() }).nullable(),
+});
+
+export const resumeBody = z.strictObject({ contextId: z.string().min(1), input: json.optional() });
+
+export const cancelResult = z.object({
+  success: z.boolean(),
+  runId: z.string(),
+  redisAvailable: z.boolean(),
+  durablyRecorded: z.boolean(),
+  locallyAborted: z.boolean(),
+  pausedCancelled: z.boolean(),
+  reason: z.string(),
+});

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, BROKEN, GREETING, LONG, greetingOf } from '../../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+
+const api = await testApi();
+const { call, fetch } = api;
+
+describe('a stream of lines', () => {
+  it('begins with a heartbeat and ends with the result', async () => {
+    const path = await greetingOf(api);
+    const headers = { Accept: 'application/x-ndjson' };
+    const response = await fetch('POST', `${path}/execute`, { headers, body: { input: { name: 'Ada' } } });
+    expect(response.status).toBe(200);
+    expect(response.headers.get('content-type')).toBe('application/x-ndjson; charset=utf-8');
+    expect(response.headers.get('vary')).toBe('Accept');
+    const lines = (await response.text())
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { type: string });
+    expect(lines[0]).toMatchObject({ type: 'heartbeat', timestamp: expect.any(String) });
+    expect(lines.at(-1)).toMatchObject({
+      type: 'final',
+      data: {
+        runId: response.headers.get('x-run-id'),
+        status: 'completed',
+        output: { data: { hello: 'Ada' } },
+      },
+    });
+  });
+
+  it('has heartbeats while the run goes on, and cancels it when nobody reads', async () => {
+    const beats: (() => void)[] = [];
+    const own = await testApi({ every: (_ms, beat) => (beats.push(beat), () => undefined) });
+    const id = await own.deployed(LONG);
+    const headers = { Accept: 'application/x-ndjson' };
+    const response = await own.fetch('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
+    for (const beat of beats) beat();
+    const reader = response.body!.getReader();
+    const read = async (): Promise<string> => new TextDecoder().decode((await reader.read()).value);
+    expect([await read(), await read()].map((text) => (JSON.parse(text) as { type: string }).type)).toEqual([
+      'heartbeat',
+      'heartbeat',
+    ]);
+    await reader.cancel();
+    const path = `/api/v2/workflows/${id}/runs/${response.headers.get('x-run-id')}`;
+    await expect.poll(async () => (await own.call<ShownRun>('GET', path)).data.status).toBe('cancelled');
+  });
+
+  it('is answered as JSON when the run is refused', async () => {
+    const id = await api.drafted(GREETING);
+    const headers = { Accept: 'application/x-ndjson' };
+    const answer = await call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
+    expect(answer).toMatchObject({ status: 403, body: { error: { code: 'FORBIDDEN' } } });
+  });
+});
+
+describe('a stream of events', () => {
+  async function frames(id: string, body: object): Promise<unknown[]> {
+    const response = await fetch('POST', `/api/v2/workflows/${id}/execute`, {
+      body: { stream: true, ...body },
+    });
+    expect(response.headers.get('content-type')).toBe('text/event-stream');
+    expect(response.headers.get('x-run-id')).toMatch(/./);
+    const text = await response.text();
+    return text
+      .trim()
+      .split('\n\n')
+      .map((frame) => JSON.parse(frame.replace(/^data: /, '')) as unknown);
+  }
+
+  it('ends with the output and "[DONE]"', async () => {
+    const id = await api.deployed(GREETING);
+    expect(await frames(id, { input: { name: 'Ada' } })).toEqual([
+      {
+        event: 'final',
+        data: { success: true, output: expect.objectContaining({ data: { hello: 'Ada' } }) },
+      },
+      '[DONE]',
+    ]);
+  });
+
+  it('has what was selected once: as a chunk or in the end', async () => {
+    const id = await api.deployed(GREETING);
+    const all = await frames(id, { input: { name: 'Ada' }, selectedOutputs: ['Reply.data', 'Start.name'] });
+    const text = JSON.stringify(all);
+    expect(text.match(/hello/g)).toHaveLength(1);
+    expect(all.at(-1)).toBe('[DONE]');
+    expect(all.at(-2)).toMatchObject({ event: 'final', data: { success: true } });
+  });
+
+  it('tells of a failed run, a paused one and one whose time is up', async () => {
+    const failed = await frames(await api.deployed(BROKEN), {});
+    expect(failed).toMatchObject([
+      { event: 'final', data: { success: false, error: expect.any(String) } },
+      '[DONE]',
+    ]);
+    const paused = await frames(await api.deployed(APPROVAL), {});
+    expect(paused).toMatchObject([{ event: 'final', data: { success: true, status: 'paused' } }, '[DONE]']);
+    const own = await testApi({ policy: { syncSeconds: 0.05 } });
+    const id = await own.deployed(LONG);
+    const response = await own.fetch('POST', `/api/v2/workflows/${id}/execute`, { body: { stream: true } });
+    expect(await response.text()).toMatch(
+      /^data: \{"event":"error","error":"[^"]+"\}\n\ndata: "\[DONE\]"\n\n$/,
+    );
+  });
+});

@@ -1,0 +1,156 @@
+import type { Json } from '@heddle/core';
+import type { RunHandle, RunResource } from '@heddle/engine';
+import type { Services } from '../../services.ts';
+import { resultOf } from './views.ts';
+import { selectedValues, valueAt } from './selected.ts';
+import type { Selected } from './selected.ts';
+import type { RunResult } from './schemas.ts';
+
+/** A run that is streamed: what moves it, and what of it is wanted. */
+export interface Streamed {
+  run: RunHandle;
+  selected: readonly Selected[] | undefined;
+  /** Cancels the run: nobody reads any more. */
+  abandon(): void;
+  headers: { [name: string]: string };
+}
+
+const encoder = new TextEncoder();
+
+/** Lines of JSON: a heartbeat at once and then every few seconds, and the result as the last line. */
+export function ndjson(services: Services, streamed: Streamed): Response {
+  const line = (value: object): string => `${JSON.stringify(value)}\n`;
+  const beat = (): string => line({ type: 'heartbeat', timestamp: new Date(services.now()).toISOString() });
+  const body = streamOf(streamed, async (write) => {
+    write(beat());
+    const stop = services.every(services.heartbeatMs, () => write(beat()));
+    try {
+      write(line({ type: 'final', data: await finalResult(services, streamed) }));
+    } catch (error) {
+      services.report(error);
+      write(line({ type: 'error', error: 'Internal server error', status: 500 }));
+    } finally {
+      stop();
+    }
+  });
+  const headers = {
+    'Content-Type': 'application/x-ndjson; charset=utf-8',
+    'Cache-Control': 'no-cache, no-transform',
+    'X-Accel-Buffering': 'no',
+    Vary: 'Accept',
+  };
+  return new Response(body, { headers: { ...headers, ...streamed.headers } });
+}
+
+/**
+ * Server-sent events: selected outputs as they come, then `final` (or `error`), then `"[DONE]"`. Comments keep the
+ * connection alive; readers of events do not see them.
+ */
+export function serverSentEvents(services: Services, streamed: Streamed): Response {
+  const body = streamOf(streamed, async (write) => {
+    const frame = (value: unknown): void => write(`data: ${JSON.stringify(value)}\n\n`);
+    const stop = services.every(services.heartbeatMs, () => write(': heartbeat\n\n'));
+    try {
+      const sent = await sendChunks(streamed, frame);
+      frame(await lastFrame(services, streamed, sent));
+    } catch (error) {
+      services.report(error);
+      frame({ event: 'error', error: 'Internal server error' });
+    } finally {
+      stop();
+    }
+    frame('[DONE]');
+  });
+  const headers = {
+    'Content-Type': 'text/event-stream',
+    'Cache-Control': 'no-cache',
+    'X-Accel-Buffering': 'no',
+  };
+  return new Response(body, { headers: { ...headers, ...streamed.headers } });
+}
+
+/** Sends what was selected of each block that ends, and gives the selectors that were sent. */
+async function sendChunks(
+  { run, selected = [] }: Streamed,
+  frame: (value: unknown) => void,
+): Promise<Set<string>> {
+  const sent = new Set<string>();
+  if (selected.length === 0) return sent;
+  for await (const event of run.events()) {
+    if (event.type !== 'block:completed') continue;
+    for (const { selector, blockId, path } of selected) {
+      const value = event.log.blockId === blockId ? valueAt(event.output, path) : undefined;
+      if (value === undefined) continue;
+      frame({ blockId, chunk: asText(value) });
+      sent.add(selector);
+    }
+  }
+  return sent;
+}
+
+async function lastFrame(services: Services, streamed: Streamed, sent: ReadonlySet<string>): Promise<object> {
+  const resource = await streamed.run.result();
+  const { status } = resource;
+  const { error } = resultOf(resource, null);
+  if (error?.code === 'TIMEOUT') return { event: 'error', error: error.message };
+  const { selected } = streamed;
+  const output = selected ? await unsent(services, resource, selected, sent) : resource.output;
+  const success = status === 'completed' || status === 'paused';
+  const failed = success ? {} : { error: error?.message ?? `The run was ${status}.` };
+  const data = { success, ...failed, output, ...(status === 'paused' && { status }) };
+  return { event: 'final', data };
+}
+
+/** What was selected and not streamed: `{blockId: {path: value}}`. */
+async function unsent(
+  { engine }: Services,
+  { runId }: RunResource,
+  selected: readonly Selected[],
+  sent: ReadonlySet<string>,
+): Promise<Json> {
+  const left = selected.filter(({ selector }) => !sent.has(selector));
+  const values = await selectedValues(engine, runId, left);
+  const output: { [blockId: string]: { [path: string]: Json } } = {};
+  for (const { selector, blockId, path } of left) {
+    const value = values[selector];
+    if (value !== undefined) (output[blockId] ??= {})[path.join('.')] = value;
+  }
+  return output;
+}
+
+/** The result with what was selected of it. */
+export async function finalResult(
+  { engine }: Pick<Services, 'engine'>,
+  { run, selected }: Pick<Streamed, 'run' | 'selected'>,
+): Promise<RunResult> {
+  const resource = await run.result();
+  return resultOf(resource, selected ? await selectedValues(engine, resource.runId, selected) : null);
+}
+
+function asText(value: Json): string {
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+}
+
+/** A body that `fill` writes, until it is done or nobody reads any more. */
+function streamOf(
+  streamed: Streamed,
+  fill: (write: (text: string) => void) => Promise<void>,
+): ReadableStream<Uint8Array> {
+  let open = true;
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      const write = (text: string): void => {
+        if (open) controller.enqueue(encoder.encode(text));
+      };
+      // `fill` reports its own faults.
+      void fill(write).finally(() => {
+        if (open) controller.close();
+        open = false;
+      });
+    },
+    cancel() {
+      open = false;
+      streamed.abandon();
+    },
+  });
+}

@@ -1,0 +1,153 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../../test/support/api.ts';
+import {
+  APPROVAL,
+  BROKEN,
+  GREETING,
+  LONG,
+  greetingOf,
+  untilStatus,
+} from '../../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+
+const api = await testApi();
+const { call } = api;
+
+describe('a synchronous run', () => {
+  it('answers with what has come of it; a Response block is part of the output', async () => {
+    const path = await greetingOf(api);
+    const answer = await call<ShownRun>('POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
+    expect(answer.status).toBe(200);
+    expect(answer.headers.get('x-run-id')).toBe(answer.data.runId);
+    expect(answer.data).toMatchObject({
+      status: 'completed',
+      output: { data: { hello: 'Ada' }, status: 418 },
+      blockOutputs: null,
+      error: null,
+      startedAt: expect.any(String),
+      endedAt: expect.any(String),
+      durationMs: expect.any(Number),
+    });
+    expect(await call('POST', `${path}/execute`, { body: {} })).toMatchObject({
+      data: { output: { data: { hello: 'nobody' } } },
+    });
+  });
+
+  it('that fails is a result, with the block at fault in the details of the error', async () => {
+    const id = await api.deployed(BROKEN);
+    const answer = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    expect(answer).toMatchObject({
+      status: 200,
+      data: {
+        status: 'failed',
+        error: {
+          code: 'BLOCK_EXECUTION_FAILED',
+          details: { blockName: 'Fetch', blockType: 'api', reason: 'HTTP_FAILED' },
+        },
+      },
+    });
+    const read = await call('GET', `/api/v2/workflows/${id}/runs/${answer.data.runId}`);
+    expect(read.data).toMatchObject({ status: 'failed', error: { code: 'BLOCK_EXECUTION_FAILED' } });
+  });
+
+  it('shows the selected outputs by the selectors as they were sent', async () => {
+    const path = await greetingOf(api);
+    const selectedOutputs = ['Reply.data.hello', 'reply.nothing', 'Start.name', 'start'];
+    const answer = await call('POST', `${path}/execute`, {
+      body: { input: { name: 'Ada' }, selectedOutputs },
+    });
+    expect(answer.data).toMatchObject({
+      blockOutputs: { 'Reply.data.hello': 'Ada', 'Start.name': 'Ada', start: { name: 'Ada' } },
+    });
+    expect(Object.keys((answer.data as { blockOutputs: object }).blockOutputs)).not.toContain(
+      'reply.nothing',
+    );
+  });
+
+  it('is not begun for a selector that names no block, and its id is free', async () => {
+    const path = await greetingOf(api);
+    const headers = { 'X-Run-Id': crypto.randomUUID() };
+    const answer = await call('POST', `${path}/execute`, { headers, body: { selectedOutputs: ['Ghost.x'] } });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('"Reply"') } },
+    });
+    expect(await call('GET', `${path}/runs/${headers['X-Run-Id']}`)).toMatchObject({ status: 404 });
+    expect(await call('POST', `${path}/execute`, { headers, body: {} })).toMatchObject({ status: 200 });
+  });
+
+  it('that takes longer than it may is a failed run', async () => {
+    const own = await testApi({ policy: { syncSeconds: 0.05 } });
+    const id = await own.deployed(LONG);
+    const answer = await own.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    expect(answer).toMatchObject({ status: 200, data: { status: 'failed', error: { code: 'TIMEOUT' } } });
+  });
+
+  it('stops after a block', async () => {
+    const id = await api.deployed(GREETING);
+    const { data } = await call<{ blocks: { [id: string]: { name: string } } }>(
+      'GET',
+      `/api/v2/workflows/${id}/state`,
+    );
+    const [words] = Object.entries(data.blocks).find(([, each]) => each.name === 'Words') ?? [];
+    const answer = await call('POST', `/api/v2/workflows/${id}/execute`, {
+      body: { stopAfterBlockId: words },
+    });
+    expect(answer).toMatchObject({ status: 200, data: { status: 'completed' } });
+    expect(JSON.stringify(answer.data)).not.toContain('hello');
+    const unknown = await call('POST', `/api/v2/workflows/${id}/execute`, {
+      body: { stopAfterBlockId: 'ghost' },
+    });
+    expect(unknown).toMatchObject({ status: 400 });
+  });
+
+  it('is cancelled when its client goes away, and paused runs are not when theirs does later', async () => {
+    const id = await api.deployed(LONG);
+    const gone = new AbortController();
+    const runId = crypto.randomUUID();
+    const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: gone.signal };
+    const answered = call('POST', `/api/v2/workflows/${id}/execute`, options);
+    await untilStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'paused');
+    gone.abort();
+    expect(await answered).toMatchObject({ status: 499, body: { error: { details: { runId } } } });
+    await untilStatus(api, `/api/v2/workflows/${id}/runs/${runId}`, 'cancelled');
+    const asks = await api.deployed(APPROVAL);
+    const later = new AbortController();
+    const paused = await call<ShownRun>('POST', `/api/v2/workflows/${asks}/execute`, {
+      body: {},
+      signal: later.signal,
+    });
+    later.abort();
+    await Promise.resolve();
+    const read = await call('GET', `/api/v2/workflows/${asks}/runs/${paused.data.runId}`);
+    expect(read.data).toMatchObject({ status: 'paused' });
+  });
+
+  it('is not begun for a client that has gone already', async () => {
+    const path = await greetingOf(api);
+    const runId = crypto.randomUUID();
+    const options = { body: {}, headers: { 'X-Run-Id': runId }, signal: AbortSignal.abort() };
+    // A request whose signal is aborted cannot be read either.
+    const own = await api.api.operations
+      .executeWorkflow({
+        principal: principal(),
+        path: { workflowId: path.split('/').at(-1) ?? '' },
+        headers: options.headers,
+        signal: options.signal,
+      })
+      .catch((error: unknown) => error);
+    expect(own).toMatchObject({ status: 499, message: 'Client cancelled request' });
+    expect(await call('GET', `${path}/runs/${runId}`)).toMatchObject({ status: 404 });
+  });
+});
+
+function principal() {
+  return {
+    kind: 'personal' as const,
+    credentialId: 'host',
+    userId: api.userId,
+    workspaceId: null,
+    scopes: ['api:write'] as const,
+    expiresAt: null,
+  };
+}

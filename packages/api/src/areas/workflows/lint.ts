@@ -1,0 +1,122 @@
+import { checkWorkflow, parseWorkflow } from '@heddle/core';
+import type { Diagnostic, Json, JsonObject } from '@heddle/core';
+import type { Graph } from './graph.ts';
+import type { LintReport } from './schemas.ts';
+
+type BlockRef = { blockId: string; blockName: string | null; blockType: string | null };
+
+/** Ports of a condition or router carry its id: an edge from another one leads from nowhere. */
+const UNRESOLVED = new Set(['REFERENCE_UNKNOWN_BLOCK', 'REFERENCE_UNKNOWN_VARIABLE', 'REFERENCE_INVALID']);
+const FIELDS = new Set(['FIELD_REQUIRED', 'FIELD_EMPTY']);
+const TARGETS = new Set(['EDGE_TO_NOWHERE', 'EDGE_TO_SELF', 'EDGE_ACROSS_SCOPES']);
+
+/** What is doubtful or wrong in a draft: advice, it blocks no write. */
+export function lint(workflow: JsonObject, graph: Graph, compat: boolean): LintReport {
+  const diagnostics = diagnose(workflow, compat);
+  const ref = (id: string | undefined): BlockRef => refOf(graph, id ?? '');
+  const of = (codes: ReadonlySet<string>): Diagnostic[] => diagnostics.filter(({ code }) => codes.has(code));
+  return {
+    checks: checks(),
+    ...wiring(graph),
+    emptyOutgoingPorts: emptyPorts(graph),
+    invalidBranchPorts: of(new Set(['PORT_UNKNOWN'])).map((each) => ({
+      ...ref(each.blockId ?? text(edgeOf(graph, each)['source'])),
+      sourceHandle: textOrNull(edgeOf(graph, each)['sourceHandle']),
+      reason: each.message,
+    })),
+    invalidConnectionTargets: of(TARGETS).map((each) => {
+      const edge = edgeOf(graph, each);
+      const sourceHandle = textOrNull(edge['sourceHandle']);
+      const ends = { sourceBlockId: text(edge['source']), targetBlockId: text(edge['target']) };
+      return { ...ends, sourceHandle, reason: each.message };
+    }),
+    fieldIssues: of(FIELDS).map((each) => ({
+      ...ref(each.blockId),
+      missingRequiredFields: [fieldOf(each)],
+      inactiveModeValues: [],
+    })),
+    unresolvedReferences: of(UNRESOLVED).map((each) => ({
+      ...ref(each.blockId),
+      field: fieldOf(each),
+      value: /<[^>]+>/.exec(each.message)?.[0] ?? '',
+      kind: 'block-output',
+      reason: each.message,
+    })),
+    codeIssues: of(new Set(['LANGUAGE_UNKNOWN'])).map((each) => ({
+      ...ref(each.blockId),
+      field: fieldOf(each),
+      language: 'unknown',
+      message: each.message,
+    })),
+    tableFieldIssues: [],
+    diagnostics: diagnostics.map(({ blockId, ...each }) => ({ ...each, blockId: blockId ?? null })),
+    notes: ['A draft is saved whatever is found here; it is deployed only without errors.'],
+  };
+}
+
+/** Everything that parse and check find. */
+function diagnose(workflow: JsonObject, compat: boolean): Diagnostic[] {
+  const parsed = parseWorkflow(workflow);
+  if (!parsed.workflow) return parsed.diagnostics;
+  return [...parsed.diagnostics, ...checkWorkflow(parsed.workflow, compat ? { compat } : {})];
+}
+
+function checks(): LintReport['checks'] {
+  const complete = ['graph', 'fields', 'block-output-references', 'branch-output-references'];
+  return [
+    ...complete.map((name) => ({ name, status: 'complete' as const, detail: 'As a deployment checks it.' })),
+    {
+      name: 'embedded-code-syntax',
+      status: 'partial',
+      detail: 'References in code are checked, its syntax is not.',
+    },
+    { name: 'runtime-execution', status: 'skipped', detail: 'Nothing is run.' },
+  ];
+}
+
+/** Blocks by whether edges lead to them and from them. */
+function wiring(graph: Graph): Pick<LintReport, 'sources' | 'sinks' | 'orphanBlocks'> {
+  const entered = new Set(graph.edges.map((edge) => text(edge['target'])));
+  const left = new Set(graph.edges.map((edge) => text(edge['source'])));
+  const ids = Object.keys(graph.blocks);
+  const refs = (some: (id: string) => boolean): BlockRef[] => ids.filter(some).map((id) => refOf(graph, id));
+  return {
+    sources: refs((id) => !entered.has(id)),
+    sinks: refs((id) => !left.has(id)),
+    orphanBlocks: refs((id) => !entered.has(id) && !left.has(id)),
+  };
+}
+
+/** Containers whose inside or end leads nowhere. */
+function emptyPorts(graph: Graph): LintReport['emptyOutgoingPorts'] {
+  const used = new Set(graph.edges.map((edge) => `${text(edge['source'])} ${text(edge['sourceHandle'])}`));
+  return Object.entries(graph.blocks).flatMap(([id, block]) => {
+    if (block['type'] !== 'loop' && block['type'] !== 'parallel') return [];
+    const handle = `${block['type']}-start-source`;
+    return used.has(`${id} ${handle}`) ? [] : [{ ...refOf(graph, id), handle, label: 'Start' }];
+  });
+}
+
+function refOf(graph: Graph, blockId: string): BlockRef {
+  const block = Object.hasOwn(graph.blocks, blockId) ? graph.blocks[blockId] : undefined;
+  return { blockId, blockName: textOrNull(block?.['name']), blockType: textOrNull(block?.['type']) };
+}
+
+function edgeOf(graph: Graph, { path }: Diagnostic): JsonObject {
+  const [first, index] = path;
+  return (first === 'edges' && typeof index === 'number' ? graph.edges[index] : undefined) ?? {};
+}
+
+/** The sub-block that a diagnostic is about. */
+function fieldOf({ path }: Diagnostic): string {
+  const at = path.indexOf('subBlocks');
+  return String(at < 0 ? (path.at(-1) ?? '') : (path[at + 1] ?? ''));
+}
+
+function text(value: Json | undefined): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function textOrNull(value: Json | undefined): string | null {
+  return typeof value === 'string' ? value : null;
+}

@@ -1,0 +1,230 @@
+import * as z from 'zod';
+import { cursor, json, order, pageLimit, timestamp, workspaceId } from '../shared.ts';
+
+/** Most blocks and edges of a draft. */
+const MOST_BLOCKS = 2000;
+const MOST_EDGES = 10_000;
+
+const folderPath = z.string().max(4096);
+const open = z.record(z.string(), json);
+
+export const listQuery = z.strictObject({
+  workspaceId,
+  scope: z.enum(['active', 'archived']).default('active'),
+  folderPath: folderPath.optional(),
+  deployedOnly: z.boolean().optional(),
+  limit: pageLimit(100, 50),
+  cursor,
+  search: z.string().min(1).max(200).optional(),
+  sortBy: z.enum(['position', 'name', 'createdAt', 'updatedAt', 'runCount']).default('position'),
+  sortOrder: order.default('asc'),
+});
+
+export const createBody = z.strictObject({
+  workspaceId,
+  name: z
+    .string({ error: (issue) => (issue.input === undefined ? 'name is required' : 'name must be a string') })
+    .trim()
+    .min(1, 'name is required')
+    .max(255),
+  description: z.string().max(50_000).nullish(),
+  folderPath: folderPath.optional(),
+});
+
+export const workflowItem = z.object({
+  id: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  folderPath: z.string(),
+  workspaceId: z.string(),
+  isDeployed: z.boolean(),
+  deployedAt: timestamp.nullable(),
+  runCount: z.int().min(0),
+  lastRunAt: timestamp.nullable(),
+  createdAt: timestamp,
+  updatedAt: timestamp,
+});
+
+const seededBlock = z.object({ id: z.string(), type: z.string(), name: z.string() });
+
+export const createdWorkflow = workflowItem.extend({ blocks: z.array(seededBlock) });
+
+export const workflowDetail = workflowItem.extend({
+  variables: open,
+  inputs: z.array(z.object({ name: z.string(), type: z.string(), description: z.string().nullable() })),
+});
+
+/** Keys that only an editor has are dropped: what was read may be sent back. */
+const block = z.object({
+  id: z.string().min(1).optional(),
+  type: z.string().min(1),
+  name: z.string().min(1).max(255),
+  position: z.object({ x: z.number(), y: z.number() }).optional(),
+  subBlocks: z.record(z.string(), json).optional(),
+  outputs: json.optional(),
+  enabled: z.boolean().optional(),
+  horizontalHandles: z.boolean().optional(),
+  height: z.number().optional(),
+  advancedMode: z.boolean().optional(),
+  errorEnabled: z.boolean().optional(),
+  retry: json.optional(),
+  timeoutMs: json.optional(),
+  triggerMode: z.boolean().optional(),
+  data: open.nullish(),
+  locked: z.boolean().optional(),
+});
+
+const edge = z.object({
+  id: z.string().min(1).optional(),
+  source: z.string().min(1),
+  target: z.string().min(1),
+  sourceHandle: z.string().nullish(),
+  targetHandle: z.string().nullish(),
+  type: z.string().nullish(),
+});
+
+const variable = z.object({
+  id: z.string().optional(),
+  name: z.string().min(1).max(255),
+  type: z.string(),
+  value: json,
+});
+
+export const graphBody = z.strictObject({
+  blocks: z
+    .record(z.string(), block)
+    .refine(
+      (blocks) => Object.keys(blocks).length <= MOST_BLOCKS,
+      `A draft has at most ${MOST_BLOCKS} blocks`,
+    ),
+  edges: z.array(edge).max(MOST_EDGES),
+  loops: json.optional(),
+  parallels: json.optional(),
+  variables: z.record(z.string(), variable).optional(),
+  metadata: open.optional(),
+});
+
+export type GraphBody = z.output<typeof graphBody>;
+
+export const graph = z.object({
+  blocks: open,
+  edges: z.array(open),
+  loops: open,
+  parallels: open,
+  variables: open,
+});
+
+const blockRef = z.object({
+  blockId: z.string(),
+  blockName: z.string().nullable(),
+  blockType: z.string().nullable(),
+});
+
+const finding = z.object({
+  code: z.string(),
+  severity: z.enum(['error', 'warning']),
+  blockId: z.string().nullable(),
+  path: z.array(z.union([z.string(), z.number()])),
+  message: z.string(),
+  hint: z.string(),
+});
+
+export const lintReport = z.object({
+  checks: z.array(
+    z.object({ name: z.string(), status: z.enum(['complete', 'partial', 'skipped']), detail: z.string() }),
+  ),
+  sources: z.array(blockRef),
+  sinks: z.array(blockRef),
+  orphanBlocks: z.array(blockRef),
+  emptyOutgoingPorts: z.array(blockRef.extend({ handle: z.string(), label: z.string() })),
+  invalidBranchPorts: z.array(blockRef.extend({ sourceHandle: z.string().nullable(), reason: z.string() })),
+  invalidConnectionTargets: z.array(
+    z.object({
+      sourceBlockId: z.string(),
+      sourceHandle: z.string().nullable(),
+      targetBlockId: z.string(),
+      reason: z.string(),
+    }),
+  ),
+  fieldIssues: z.array(
+    blockRef.extend({ missingRequiredFields: z.array(z.string()), inactiveModeValues: z.array(open) }),
+  ),
+  unresolvedReferences: z.array(
+    blockRef.extend({ field: z.string(), value: z.string(), kind: z.string(), reason: z.string() }),
+  ),
+  codeIssues: z.array(blockRef.extend({ field: z.string(), language: z.string(), message: z.string() })),
+  tableFieldIssues: z.array(open),
+  diagnostics: z.array(finding),
+  notes: z.array(z.string()),
+});
+
+export type LintReport = z.output<typeof lintReport>;
+
+export const replaceQuery = z.strictObject({ dryRun: z.boolean().default(false) });
+
+export const replaceResult = z.object({
+  id: z.string(),
+  warnings: z.array(z.string()),
+  needsRedeployment: z.boolean(),
+  dryRun: z.boolean(),
+  lint: lintReport,
+});
+
+export const deployBody = z.strictObject({
+  name: z.string().min(1).max(100).nullish(),
+  description: z.string().max(50_000).nullish(),
+});
+
+const activeDeployment = z.object({
+  deploymentVersionId: z.string(),
+  version: z.int().min(1),
+  deployedAt: timestamp,
+});
+
+const attempt = z.object({
+  id: z.string(),
+  deploymentVersionId: z.string(),
+  version: z.int().min(1),
+  action: z.enum(['deploy', 'activate']),
+  status: z.enum(['preparing', 'activating', 'active', 'failed', 'superseded']),
+  isCurrent: z.boolean(),
+  readiness: z.object({ webhooks: z.string(), schedules: z.string(), mcp: z.string() }),
+  requestedAt: timestamp,
+  activatedAt: timestamp.nullable(),
+  error: z.object({ code: z.string(), message: z.string(), retryable: z.boolean() }).nullable(),
+});
+
+export const deploymentState = z.object({
+  id: z.string(),
+  isDeployed: z.boolean(),
+  deployedAt: timestamp.nullable(),
+  warnings: z.array(z.string()),
+  activeDeployment: activeDeployment.nullable(),
+  latestDeploymentAttempt: attempt.nullable(),
+});
+
+export const deployResult = deploymentState.extend({ version: z.int().min(1) });
+
+export const deploymentDetail = deploymentState.extend({
+  needsRedeployment: z.boolean(),
+  isPublicApi: z.boolean(),
+});
+
+export const versionPath = z.strictObject({
+  workflowId: z.string().min(1),
+  version: z.string().regex(/^[1-9]\d{0,8}$/, 'version is a whole number from 1 on'),
+});
+
+export const versionsQuery = z.strictObject({ limit: pageLimit(100, 50), cursor });
+
+export const versionItem = z.object({
+  id: z.string(),
+  version: z.int().min(1),
+  name: z.string().nullable(),
+  description: z.string().nullable(),
+  isActive: z.boolean(),
+  createdAt: timestamp,
+  deployedBy: z.string().nullable(),
+});
+
+export const versionDetail = versionItem.extend({ state: graph });

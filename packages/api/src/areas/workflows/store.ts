@@ -1,0 +1,191 @@
+import { isDuplicate } from '../../store/database.ts';
+import type { Db } from '../../store/database.ts';
+import type { AuditRow, VersionRow, WorkflowRow } from '../../store/schema.ts';
+import { listQuery } from './list-query.ts';
+import type { WorkflowListQuery } from './list-query.ts';
+
+/** A database takes this many parameters at once, with room to spare. */
+const AT_ONCE = 500;
+/** How often a version number is taken that another process takes at the same time. */
+const MOST_TRIES = 10;
+
+/** A version to be; its number is given. */
+export type NewVersion = Omit<VersionRow, 'version'>;
+
+/** Drafts, versions, and which version is live. */
+export class WorkflowStore {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  async find(id: string): Promise<WorkflowRow | undefined> {
+    return this.#db.selectFrom('workflows').selectAll().where('id', '=', id).executeTakeFirst();
+  }
+
+  /** False when the folder has a workflow of this name already. */
+  async create(row: WorkflowRow, ids: readonly string[]): Promise<boolean> {
+    try {
+      await this.#db.transaction().execute(async (db) => {
+        await db.insertInto('workflows').values(row).execute();
+        await putIds(db, row, ids);
+      });
+      return true;
+    } catch (error) {
+      if (isDuplicate(error)) return false;
+      throw error;
+    }
+  }
+
+  /** A page, and one more when there is one. */
+  async list(query: WorkflowListQuery): Promise<WorkflowRow[]> {
+    return listQuery(this.#db, query).execute();
+  }
+
+  /** The next place in the workspace's own order. */
+  async nextPosition(workspaceId: string): Promise<number> {
+    const row = await this.#db
+      .selectFrom('workflows')
+      .select((of) => of.fn.max('position').as('last'))
+      .where('workspace_id', '=', workspaceId)
+      .executeTakeFirst();
+    return Number(row?.last ?? 0) + 1;
+  }
+
+  /** Ids among these that another workflow of the workspace has. */
+  async foreignIds(workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
+    return foreignIds(this.#db, workflow, ids);
+  }
+
+  /** Replaces the draft as a whole. Gives the ids that are another workflow's: then nothing is changed. */
+  async replaceState(workflow: WorkflowRow, state: string, ids: readonly string[]): Promise<string[]> {
+    try {
+      return await this.#db.transaction().execute(async (db) => {
+        const foreign = await foreignIds(db, workflow, ids);
+        if (foreign.length > 0) return foreign;
+        await db
+          .updateTable('workflows')
+          .set({ state, updated_at: new Date().toISOString() })
+          .where('id', '=', workflow.id)
+          .execute();
+        await db.deleteFrom('graph_ids').where('workflow_id', '=', workflow.id).execute();
+        await putIds(db, workflow, ids);
+        return [];
+      });
+    } catch (error) {
+      // Another workflow took one of them between the look and the write.
+      if (isDuplicate(error)) return foreignIds(this.#db, workflow, ids);
+      throw error;
+    }
+  }
+
+  /** Adds a version and makes it live, in one transaction with its audit record. */
+  async addVersion(version: NewVersion, audit: Omit<AuditRow, 'details'>): Promise<VersionRow> {
+    for (let tries = 1; ; tries += 1) {
+      try {
+        return await this.#db.transaction().execute(async (db) => {
+          const last = await db
+            .selectFrom('workflow_versions')
+            .select((of) => of.fn.max('version').as('number'))
+            .where('workflow_id', '=', version.workflow_id)
+            .executeTakeFirst();
+          const row = { ...version, version: Number(last?.number ?? 0) + 1 };
+          await db.insertInto('workflow_versions').values(row).execute();
+          await setActive(db, row);
+          const details = JSON.stringify({ version: row.version });
+          await db
+            .insertInto('audit')
+            .values({ ...audit, details })
+            .execute();
+          return row;
+        });
+      } catch (error) {
+        if (!isDuplicate(error) || tries === MOST_TRIES) throw error;
+      }
+    }
+  }
+
+  /** Makes a version live that is there, as `engineVersion` of the engine. */
+  async activate(row: VersionRow, audit: AuditRow): Promise<void> {
+    await this.#db.transaction().execute(async (db) => {
+      await db
+        .updateTable('workflow_versions')
+        .set({ engine_version: row.engine_version })
+        .where('workflow_id', '=', row.workflow_id)
+        .where('version', '=', row.version)
+        .execute();
+      await setActive(db, row);
+      await db.insertInto('audit').values(audit).execute();
+    });
+  }
+
+  async undeploy(workflowId: string, audit: AuditRow): Promise<void> {
+    await this.#db.transaction().execute(async (db) => {
+      await db
+        .updateTable('workflows')
+        .set({ active_version: null, deployed_at: null })
+        .where('id', '=', workflowId)
+        .execute();
+      await db.insertInto('audit').values(audit).execute();
+    });
+  }
+
+  async version(workflowId: string, version: number): Promise<VersionRow | undefined> {
+    return this.#db
+      .selectFrom('workflow_versions')
+      .selectAll()
+      .where('workflow_id', '=', workflowId)
+      .where('version', '=', version)
+      .executeTakeFirst();
+  }
+
+  /** Versions below `before`, newest first, and one more than `limit` when there is one. */
+  async versions(workflowId: string, limit: number, before?: number): Promise<VersionRow[]> {
+    return this.#db
+      .selectFrom('workflow_versions')
+      .selectAll()
+      .where('workflow_id', '=', workflowId)
+      .$if(before !== undefined, (db) => db.where('version', '<', before as number))
+      .orderBy('version', 'desc')
+      .limit(limit + 1)
+      .execute();
+  }
+}
+
+async function setActive(db: Db, row: Pick<VersionRow, 'workflow_id' | 'version'>): Promise<void> {
+  await db
+    .updateTable('workflows')
+    .set({ active_version: row.version, deployed_at: new Date().toISOString() })
+    .where('id', '=', row.workflow_id)
+    .execute();
+}
+
+async function foreignIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const some of chunks(ids)) {
+    const rows = await db
+      .selectFrom('graph_ids')
+      .select('id')
+      .where('workspace_id', '=', workflow.workspace_id)
+      .where('workflow_id', '!=', workflow.id)
+      .where('id', 'in', some)
+      .execute();
+    found.push(...rows.map(({ id }) => id));
+  }
+  return found;
+}
+
+async function putIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<void> {
+  for (const some of chunks(ids)) {
+    const rows = some.map((id) => ({ workspace_id: workflow.workspace_id, id, workflow_id: workflow.id }));
+    await db.insertInto('graph_ids').values(rows).execute();
+  }
+}
+
+function chunks(ids: readonly string[]): string[][] {
+  const all = [...new Set(ids)];
+  return Array.from({ length: Math.ceil(all.length / AT_ONCE) }, (_, part) =>
+    all.slice(part * AT_ONCE, (part + 1) * AT_ONCE),
+  );
+}

@@ -1,0 +1,297 @@
+import { describe, expect, it } from 'vitest';
+import { draftOf, testApi } from '../../../../../test/support/api.ts';
+import { block, fn, workflow } from '../../../../../test/support/workflow.ts';
+
+const api = await testApi();
+const { call, workspaceId } = api;
+
+const GREETING = workflow(
+  [block('Reply', 'response', { dataMode: 'json', data: '{"hello": "<start.name>"}' })],
+  ['Start -> Reply'],
+);
+
+interface Made {
+  id: string;
+  blocks: { id: string; type: string; name: string }[];
+}
+
+async function made(name: string = crypto.randomUUID()): Promise<Made> {
+  return (await call<Made>('POST', '/api/v2/workflows', { body: { workspaceId, name } })).data;
+}
+
+describe('workflows', () => {
+  it('are created with the block that they begin with', async () => {
+    const answer = await call<Made>('POST', '/api/v2/workflows', {
+      body: { workspaceId, name: ' Weave ', description: 'Threads' },
+    });
+    expect(answer.status).toBe(201);
+    expect(answer.data).toMatchObject({
+      name: 'Weave',
+      description: 'Threads',
+      folderPath: '/',
+      workspaceId,
+      isDeployed: false,
+      deployedAt: null,
+      runCount: 0,
+      lastRunAt: null,
+      blocks: [{ type: 'start_trigger', name: 'Start' }],
+    });
+    const state = await call<{ blocks: object }>('GET', `/api/v2/workflows/${answer.data.id}/state`);
+    expect(Object.keys(state.data.blocks)).toEqual([answer.data.blocks[0]?.id]);
+  });
+
+  it.each([
+    [{ name: '' }, 400, 'name is required'],
+    [{}, 400, 'name is required'],
+    [{ name: 'a', folderPath: '/nowhere' }, 404, 'Folder not found'],
+    [{ name: 'a', colour: 'red' }, 400, 'Unrecognized key: "colour"'],
+  ])('are refused with the body %o', async (body, status, message) => {
+    const answer = await call('POST', '/api/v2/workflows', { body: { workspaceId, ...body } });
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject({ error: { message } });
+  });
+
+  it('have names of their own in a folder', async () => {
+    await made('Twice');
+    const answer = await call('POST', '/api/v2/workflows', { body: { workspaceId, name: 'Twice' } });
+    expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+  });
+
+  it('are listed page by page, each once, in every order', async () => {
+    const own = await testApi();
+    for (const name of ['b', 'a', 'C', 'd']) {
+      await own.call('POST', '/api/v2/workflows', { body: { workspaceId: own.workspaceId, name } });
+    }
+    const list = async (more: string): Promise<string[][]> => {
+      const pages: string[][] = [];
+      for (let cursor: string | null = ''; cursor !== null;) {
+        const at: string = cursor === '' ? '' : `&cursor=${cursor}`;
+        const path = `/api/v2/workflows?workspaceId=${own.workspaceId}${more}${at}`;
+        const answer = await own.call<{ name: string }[]>('GET', path);
+        expect(answer.status).toBe(200);
+        pages.push(answer.data.map(({ name }) => name));
+        cursor = (answer.body as { nextCursor: string | null }).nextCursor;
+      }
+      return pages;
+    };
+    expect(await list('&limit=3')).toEqual([['b', 'a', 'C'], ['d']]);
+    expect(await list('&sortBy=name&limit=2')).toEqual([
+      ['C', 'a'],
+      ['b', 'd'],
+    ]);
+    expect(await list('&sortBy=name&sortOrder=desc&limit=4')).toEqual([['d', 'b', 'a', 'C']]);
+    expect((await list('&sortBy=runCount&limit=3')).flat().toSorted()).toEqual(['C', 'a', 'b', 'd']);
+    expect(await list('&search=c')).toEqual([['C']]);
+    expect(await list('&search=%25')).toEqual([[]]);
+    expect(await list('&scope=archived')).toEqual([[]]);
+    expect(await list('&deployedOnly=true')).toEqual([[]]);
+    expect(await list('&folderPath=%2Felsewhere')).toEqual([[]]);
+  });
+
+  it('refuse a cursor that is none, or of another query', async () => {
+    await made();
+    await made();
+    const path = `/api/v2/workflows?workspaceId=${workspaceId}&limit=1`;
+    const { nextCursor } = (await call('GET', path)).body as { nextCursor: string };
+    expect(await call('GET', `${path}&cursor=${nextCursor}`)).toMatchObject({ status: 200 });
+    expect(await call('GET', `${path}&cursor=${nextCursor}&sortBy=name`)).toMatchObject({ status: 400 });
+    expect(await call('GET', `${path}&cursor=nonsense`)).toMatchObject({ status: 400 });
+  });
+
+  it('show the inputs of what is live', async () => {
+    const inputFormat = [{ name: 'name', type: 'string', description: 'Whom to greet' }];
+    const id = await api.deployed(workflow([], [], { inputFormat }));
+    const answer = await call('GET', `/api/v2/workflows/${id}`);
+    expect(answer.data).toMatchObject({ id, isDeployed: true, variables: {}, inputs: inputFormat });
+  });
+});
+
+describe('a draft', () => {
+  it('is replaced as a whole; its containers are what its blocks say, its variables stay', async () => {
+    const { id } = await made();
+    const path = `/api/v2/workflows/${id}/state`;
+    const variables = { v1: { id: 'v1', name: 'thread', type: 'string', value: 'red' } };
+    const loop = { type: 'loop', name: 'L', data: { loopType: 'for', count: 3 } };
+    const inner = { type: 'function', name: 'In', data: { parentId: `${id}-l` } };
+    const blocks = { [`${id}-l`]: loop, [`${id}-f`]: inner };
+    const body = { blocks, edges: [], loops: { ghost: {} }, variables };
+    expect(await call('PUT', path, { body })).toMatchObject({ status: 200 });
+    expect(await call('PUT', path, { body: { blocks, edges: [] } })).toMatchObject({ status: 200 });
+    const read = await call<{ loops: object }>('GET', path);
+    expect(read.data).toMatchObject({
+      variables,
+      loops: { [`${id}-l`]: { nodes: [`${id}-f`], iterations: 3 } },
+    });
+    expect(Object.keys(read.data.loops)).toEqual([`${id}-l`]);
+    expect(await call('PUT', path, { body: read.data })).toMatchObject({
+      status: 200,
+      data: { warnings: [] },
+    });
+  });
+
+  it('is looked through, which blocks no write', async () => {
+    const { id } = await made();
+    const body = draftOf(workflow([fn('A', 'return <b.c>'), fn('Lost', 'return 1')], ['Start -> A']));
+    const answer = await call<{ lint: { [list: string]: unknown } }>('PUT', `/api/v2/workflows/${id}/state`, {
+      body,
+    });
+    expect(answer.status).toBe(200);
+    const { lint } = answer.data;
+    expect(lint['orphanBlocks']).toMatchObject([{ blockName: 'Lost' }]);
+    expect(lint['unresolvedReferences']).toMatchObject([{ blockName: 'A', field: 'code', value: '<b.c>' }]);
+    expect(lint['diagnostics']).toContainEqual(expect.objectContaining({ code: 'REFERENCE_UNKNOWN_BLOCK' }));
+  });
+
+  it('is the same after a dry run, which answers as the write does', async () => {
+    const { id } = await made();
+    const path = `/api/v2/workflows/${id}/state`;
+    const before = await call('GET', path);
+    const body = draftOf(GREETING);
+    const dry = await call<object>('PUT', `${path}?dryRun=true`, { body });
+    expect(await call('GET', path)).toMatchObject({ data: before.data });
+    const audited = await api.store.audit.of(id);
+    expect(audited.map(({ action }) => action)).toEqual(['WORKFLOW_CREATED']);
+    const wet = await call('PUT', path, { body });
+    expect({ ...dry.data, dryRun: false }).toEqual(wet.data);
+  });
+
+  it('takes no ids of another workflow, in a dry run neither', async () => {
+    const body = draftOf(GREETING);
+    const { id } = await made();
+    const { id: other } = await made();
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body });
+    for (const query of ['', '?dryRun=true']) {
+      const answer = await call('PUT', `/api/v2/workflows/${other}/state${query}`, { body });
+      expect(answer).toMatchObject({ status: 409, body: { error: { code: 'CONFLICT' } } });
+    }
+    expect(await call('PUT', `/api/v2/workflows/${id}/state`, { body })).toMatchObject({ status: 200 });
+  });
+
+  it('takes back an id that its workflow has given up', async () => {
+    const body = draftOf(GREETING);
+    const { id } = await made();
+    const { id: other } = await made();
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body });
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks: {}, edges: [] } });
+    expect(await call('PUT', `/api/v2/workflows/${other}/state`, { body })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('deployments', () => {
+  it('make versions, one for each deploy, and the newest is live', async () => {
+    const id = await api.deployed(GREETING);
+    const again = await call('POST', `/api/v2/workflows/${id}/deploy`, { body: { name: 'second' } });
+    expect(again).toMatchObject({
+      status: 200,
+      data: { id, isDeployed: true, version: 2, activeDeployment: { version: 2 }, warnings: [] },
+    });
+    const list = await call('GET', `/api/v2/workflows/${id}/versions`);
+    expect(list.body).toMatchObject({
+      data: [
+        { version: 2, name: 'second', isActive: true, deployedBy: api.userId },
+        { version: 1, name: null, isActive: false },
+      ],
+      nextCursor: null,
+    });
+    const first = await call('GET', `/api/v2/workflows/${id}/versions?limit=1`);
+    const { nextCursor } = first.body as { nextCursor: string };
+    const second = await call('GET', `/api/v2/workflows/${id}/versions?limit=1&cursor=${nextCursor}`);
+    expect(second.body).toMatchObject({ data: [{ version: 1 }], nextCursor: null });
+  });
+
+  it('keep the graph of each version', async () => {
+    const id = await api.deployed(GREETING);
+    const before = await call('GET', `/api/v2/workflows/${id}/state`);
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks: {}, edges: [] } });
+    const version = await call('GET', `/api/v2/workflows/${id}/versions/1`);
+    expect(version).toMatchObject({ status: 200, data: { version: 1, isActive: true, state: before.data } });
+    expect(await call('GET', `/api/v2/workflows/${id}/versions/2`)).toMatchObject({ status: 404 });
+    expect(await call('GET', `/api/v2/workflows/${id}/versions/x`)).toMatchObject({ status: 400 });
+  });
+
+  it('say whether the draft would run differently from what is live', async () => {
+    const id = await api.deployed(GREETING);
+    const path = `/api/v2/workflows/${id}`;
+    const detail = { id, isDeployed: true, isPublicApi: false };
+    expect(await call('GET', `${path}/deployment`)).toMatchObject({
+      data: { ...detail, needsRedeployment: false },
+    });
+    const { data } = await call<{ blocks: { [id: string]: { position: object } } }>('GET', `${path}/state`);
+    for (const moved of Object.values(data.blocks)) moved.position = { x: 7, y: 7 };
+    expect(await call('PUT', `${path}/state`, { body: data })).toMatchObject({
+      data: { needsRedeployment: false },
+    });
+    const body = draftOf(GREETING);
+    expect(await call('PUT', `${path}/state?dryRun=1`, { body })).toMatchObject({
+      data: { needsRedeployment: false },
+    });
+    expect(await call('PUT', `${path}/state`, { body })).toMatchObject({ data: { needsRedeployment: true } });
+    expect(await call('GET', `${path}/deployment`)).toMatchObject({ data: { needsRedeployment: true } });
+  });
+
+  it('are refused for a draft with errors, and nothing is recorded', async () => {
+    const id = await api.drafted(workflow([fn('A', 'return <b.c>')], ['Start -> A']));
+    const answer = await call('POST', `/api/v2/workflows/${id}/deploy`);
+    expect(answer).toMatchObject({
+      status: 400,
+      body: {
+        error: { code: 'BAD_REQUEST', details: { diagnostics: [{ code: 'REFERENCE_UNKNOWN_BLOCK' }] } },
+      },
+    });
+    expect(await call('GET', `/api/v2/workflows/${id}/versions`)).toMatchObject({ body: { data: [] } });
+  });
+
+  it('can be taken back, and a version made live again', async () => {
+    const id = await api.deployed(GREETING);
+    const gone = await call('DELETE', `/api/v2/workflows/${id}/deploy`);
+    expect(gone).toMatchObject({ status: 200, data: { isDeployed: false, activeDeployment: null } });
+    expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).toMatchObject({
+      status: 403,
+      body: { error: { details: { code: 'WORKFLOW_NOT_DEPLOYED' } } },
+    });
+    expect(await call('POST', `/api/v2/workflows/${id}/versions/7/activate`)).toMatchObject({ status: 404 });
+    const answer = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`);
+    expect(answer).toMatchObject({
+      status: 200,
+      data: { isDeployed: true, activeDeployment: { version: 1 } },
+    });
+    expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).toMatchObject({
+      status: 200,
+    });
+    const audited = (await api.store.audit.of(id)).map(({ action }) => action);
+    expect(audited.slice(-3)).toEqual([
+      'WORKFLOW_DEPLOYED',
+      'WORKFLOW_UNDEPLOYED',
+      'WORKFLOW_VERSION_ACTIVATED',
+    ]);
+  });
+
+  it('run the version that was activated, not the newest', async () => {
+    const reply = (value: string) =>
+      workflow(
+        [block('Reply', 'response', { dataMode: 'json', data: `{"v": "${value}"}` })],
+        ['Start -> Reply'],
+      );
+    const id = await api.deployed(reply('one'));
+    await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(reply('two')) });
+    await call('POST', `/api/v2/workflows/${id}/deploy`);
+    const run = () => call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    expect(await run()).toMatchObject({ data: { output: { data: { v: 'two' } } } });
+    await call('POST', `/api/v2/workflows/${id}/versions/1/activate`);
+    expect(await run()).toMatchObject({ data: { output: { data: { v: 'one' } } } });
+  });
+
+  it('take no stray fields', async () => {
+    const id = await api.deployed(GREETING);
+    const answer = await call('POST', `/api/v2/workflows/${id}/versions/1/activate`, {
+      body: { version: 1 },
+    });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: { details: [{ code: 'unrecognized_keys', keys: ['version'] }] } },
+    });
+    expect(await call('DELETE', `/api/v2/workflows/${id}/deploy`, { body: { x: 1 } })).toMatchObject({
+      status: 400,
+    });
+  });
+});

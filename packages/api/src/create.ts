@@ -1,0 +1,142 @@
+import type { Engine } from '@heddle/engine';
+import type * as z from 'zod';
+import { createCapacity } from './admission/capacity.ts';
+import { admit } from './admission/admit.ts';
+import type { Limiter } from './admission/limiter.ts';
+import { RunQueue } from './areas/runs/queue.ts';
+import { keyAuthenticator } from './auth/key-authenticator.ts';
+import type { Authenticator, Principal } from './auth/principal.ts';
+import { valid } from './http/parse.ts';
+import { createRoutes } from './http/routes.ts';
+import { openApiDocument } from './openapi.ts';
+import type { AnyOperation, Operation, Reply } from './operation.ts';
+import type { ExecutionPolicy, Services } from './services.ts';
+import type { ApiStore } from './store/open.ts';
+import { ALL_OPERATIONS, OPERATIONS } from './table.ts';
+
+/** What an API is made of; it closes neither the engine nor the store. */
+export interface ApiOptions {
+  engine: Engine;
+  store: ApiStore;
+  /** Tells who calls; default: the keys of the store. */
+  authenticator?: Authenticator;
+  /** Counts requests; default: nothing is limited. */
+  limiter?: Limiter;
+  /** Executions in flight in this process at most. Default 500. */
+  capacity?: number;
+  /** Times that runs may take at most; default: as long as they need. */
+  policy?: ExecutionPolicy;
+  /** True: faults that older engines let pass are warnings. */
+  compat?: boolean;
+  /** `https://host`, for absolute addresses; default that of each request. */
+  origin?: string;
+  /** The address of the client, for the limit before anything is known of it; default: there is no such limit. */
+  clientAddress?: (request: Request) => string | undefined;
+  now?: () => number;
+  /** Calls `beat` every so many milliseconds until what it gives is called. */
+  every?: (ms: number, beat: () => void) => () => void;
+  /** Told of faults that reach no caller; default: a warning of the process. */
+  onError?: (error: unknown) => void;
+}
+
+/** Who calls an operation as a function, and with what. */
+export interface FunctionCall<Path, Query, Body> {
+  principal: Principal;
+  path?: Path;
+  query?: Query;
+  body?: Body;
+  headers?: Headers | { [name: string]: string };
+  signal?: AbortSignal;
+}
+
+type Callable<Op> =
+  Op extends Operation<infer Path, infer Query, infer Body>
+    ? (call: FunctionCall<z.input<Path>, z.input<Query>, z.input<Body>>) => Promise<Reply>
+    : never;
+
+/** The API of an engine: one function for requests, and one for each operation. */
+export interface Api {
+  /** Answers a request, whatever it is. Never rejects. */
+  fetch(request: Request): Promise<Response>;
+  /** The operations without HTTP, with the same checks. Reject with an `ApiError`, or what `refusalOf` reads as one. */
+  operations: { [Name in keyof typeof OPERATIONS]: Callable<(typeof OPERATIONS)[Name]> };
+  /** The OpenAPI 3.1 document. */
+  openApi(origin: string): object;
+  /** Starts no more accepted runs; those that were not started are by the next process. */
+  close(): Promise<void>;
+}
+
+const DEFAULT_CAPACITY = 500;
+const HEARTBEAT_MS = 15_000;
+
+/** The API of `engine` over `store`. Runs that were accepted and not started are taken up. */
+export async function createApi(options: ApiOptions): Promise<Api> {
+  const services = servicesOf(options);
+  const { origin, clientAddress = () => undefined } = options;
+  const app = createRoutes(ALL_OPERATIONS, services, { origin, clientAddress });
+  app.get('/openapi.json', (c) =>
+    c.json(openApiDocument(ALL_OPERATIONS, origin ?? new URL(c.req.url).origin)),
+  );
+  await services.queue.takeUp();
+  return {
+    fetch: async (request) => app.fetch(request),
+    operations: functionsOf(services, origin ?? ''),
+    openApi: (at) => openApiDocument(ALL_OPERATIONS, at),
+    close: () => services.queue.close(),
+  };
+}
+
+function servicesOf(options: ApiOptions): Services {
+  const { engine, store, now = Date.now, onError = warn } = options;
+  return {
+    engine,
+    store,
+    authenticator: options.authenticator ?? keyAuthenticator(store.keys, now),
+    limiter: options.limiter ?? { take: () => null },
+    capacity: createCapacity(options.capacity ?? DEFAULT_CAPACITY),
+    queue: new RunQueue({ engine, claims: store.claims, report: onError }),
+    policy: options.policy ?? {},
+    compat: options.compat ?? false,
+    now,
+    heartbeatMs: HEARTBEAT_MS,
+    every: options.every ?? repeat,
+    report: onError,
+  };
+}
+
+function functionsOf(services: Services, origin: string): Api['operations'] {
+  const functions = Object.entries(OPERATIONS).map(([name, operation]) => [
+    name,
+    called(services, operation, origin),
+  ]);
+  return Object.fromEntries(functions) as Api['operations'];
+}
+
+function called(services: Services, operation: AnyOperation, origin: string) {
+  return (call: FunctionCall<object, object, unknown>): Promise<Reply> =>
+    admit(services, operation, {
+      principal: call.principal,
+      headers: new Headers(call.headers),
+      signal: call.signal ?? new AbortController().signal,
+      origin,
+      read: () =>
+        Promise.resolve({
+          path: valid(operation.params, call.path ?? {}, 'Invalid path parameters'),
+          query: valid(operation.query, call.query ?? {}, 'Invalid query parameters'),
+          body: operation.body && valid(operation.body, call.body ?? {}, 'Invalid request body'),
+        }),
+    });
+}
+
+function repeat(ms: number, beat: () => void): () => void {
+  const timer = setInterval(beat, ms);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+function warn(error: unknown): void {
+  process.emitWarning(
+    error instanceof Error ? (error.stack ?? error.message) : String(error),
+    'HeddleWarning',
+  );
+}

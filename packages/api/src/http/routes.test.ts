@@ -1,0 +1,231 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../test/support/api.ts';
+import { memoryLimiter } from '../admission/limiter.ts';
+import { ALL_OPERATIONS } from '../table.ts';
+import { MAX_BODY_BYTES } from './parse.ts';
+
+const api = await testApi();
+const { call, fetch, workspaceId } = api;
+
+/** The path of an operation, about things that are not there. */
+function pathOf(path: string): string {
+  return path.replaceAll('{version}', '1').replaceAll(/\{\w+\}/g, 'nothing');
+}
+
+const TABLE = ALL_OPERATIONS.map(
+  (operation) => [`${operation.method} ${operation.path}`, operation] as const,
+);
+
+describe.each(TABLE)('%s', (_title, operation) => {
+  const { method, path } = operation;
+  const body = operation.body && !operation.bodyOptional ? {} : undefined;
+
+  it('asks for a credential, and tells how to give one', async () => {
+    const answer = await call(method, pathOf(path), { key: null, body });
+    expect(answer.body).toEqual({
+      error: { code: 'UNAUTHORIZED', message: 'API key or OAuth access token required' },
+    });
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get('www-authenticate')).toContain('header="x-api-key"');
+  });
+
+  it('refuses a key that is none', async () => {
+    const answer = await call(method, pathOf(path), { key: 'sk-heddle-guess', body });
+    expect(answer).toMatchObject({ status: 401, body: { error: { message: 'Invalid API key' } } });
+  });
+
+  it('refuses query keys that it does not have, empty ones and repeated ones', async () => {
+    const at = pathOf(path);
+    expect(await call(method, `${at}?colour=red`, { body })).toMatchObject({ status: 400 });
+    expect(await call(method, `${at}?colour=`, { body })).toMatchObject({
+      status: 400,
+      body: { error: { code: 'BAD_REQUEST', message: 'colour must not be empty' } },
+    });
+    expect(await call(method, `${at}?colour=a&colour=b`, { body })).toMatchObject({
+      body: { error: { message: 'colour must be sent once' } },
+    });
+  });
+
+  it('says what its scope is when a credential has another', async () => {
+    const { engine, store } = api;
+    const authenticator = {
+      authenticate: () =>
+        Promise.resolve({
+          kind: 'oauth' as const,
+          credentialId: 'token',
+          userId: api.userId,
+          workspaceId: null,
+          scopes: operation.scope === 'api:write' ? (['api:read'] as const) : [],
+          expiresAt: null,
+        }),
+    };
+    const own = await testApi({ engine, store, authenticator });
+    const headers = { Authorization: 'Bearer x' };
+    expect(await own.call(method, pathOf(path), { key: null, headers, body })).toMatchObject({
+      status: 403,
+      body: { error: { code: 'FORBIDDEN', details: { code: 'INSUFFICIENT_SCOPE' } } },
+    });
+  });
+
+  it('has every error that it declares in one list, each once', () => {
+    expect(new Set(operation.errors).size).toBe(operation.errors.length);
+    expect(operation.errors).toEqual(expect.arrayContaining([400, 401, 403, 429]));
+  });
+});
+
+describe('a request', () => {
+  it('to nowhere is answered before anybody asks who calls', async () => {
+    const answer = await call('GET', '/api/v2/nowhere', { key: null });
+    expect(answer.body).toEqual({ error: { code: 'NOT_FOUND', message: 'Not found' } });
+    expect(answer.status).toBe(404);
+  });
+
+  it('with a method that its path does not have is told which ones it has', async () => {
+    const answer = await call('PATCH', '/api/v2/workflows', { key: null });
+    expect(answer).toMatchObject({ status: 405, body: { error: { code: 'METHOD_NOT_ALLOWED' } } });
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, POST');
+  });
+
+  it('has an id, its own when it has brought one that fits', async () => {
+    const own = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'mine-1' } });
+    expect(own.headers.get('x-request-id')).toBe('mine-1');
+    const bad = await call('GET', '/api/v2/meta', { headers: { 'X-Request-Id': 'a b' } });
+    expect(bad.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    expect((await call('GET', '/nowhere')).headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it('is answered with headers that keep it private', async () => {
+    for (const path of ['/api/v2/meta', '/api/v2/nowhere', '/api/v2/workflows']) {
+      const { headers } = await call('GET', path);
+      expect(headers.get('cache-control')).toBe('private, no-store');
+      expect(headers.get('content-type')).toBe('application/json; charset=utf-8');
+    }
+  });
+
+  it('by HEAD is answered as GET is, without a body', async () => {
+    const there = await fetch('HEAD', '/api/v2/meta');
+    expect([there.status, await there.text()]).toEqual([200, '']);
+    const gone = await fetch('HEAD', '/api/v2/workflows/nothing/state');
+    expect([gone.status, await gone.text()]).toEqual([404, '']);
+  });
+
+  it('says what the credential is', async () => {
+    expect(await call('GET', '/api/v2/meta')).toMatchObject({
+      status: 200,
+      data: { keyType: 'personal', expiresAt: null, v2Enabled: true },
+    });
+  });
+});
+
+describe('a body', () => {
+  const path = '/api/v2/workflows';
+  it.each([
+    ['{"a": ', 'application/json', 400, 'Request body must be valid JSON'],
+    ['', 'application/json', 400, 'Request body must be valid JSON'],
+    ['name=a', 'application/x-www-form-urlencoded', 415, 'Request body must be sent as application/json'],
+    ['{}', 'application/xml', 415, 'Request body must be sent as application/json'],
+    ['{}', 'application/merge-patch+json', 400, expect.any(String)],
+    ['{}', 'text/plain', 400, expect.any(String)],
+    ['[]', 'application/json', 400, expect.any(String)],
+    ['null', 'application/json; charset=utf-8', 400, expect.any(String)],
+  ])('%j sent as %s is answered with %i', async (raw, type, status, message) => {
+    const answer = await call('POST', path, { raw, headers: { 'Content-Type': type } });
+    expect(answer.status).toBe(status);
+    expect(answer.body).toMatchObject({ error: { message } });
+  });
+
+  it('with fields that are not declared is refused by their names', async () => {
+    const body = { workspaceId, name: 'a', colour: 'red', size: 3 };
+    const issue = {
+      code: 'unrecognized_keys',
+      path: [],
+      keys: ['colour', 'size'],
+      message: expect.any(String),
+    };
+    expect((await call('POST', path, { body })).body).toEqual({
+      error: { code: 'BAD_REQUEST', message: issue.message, details: [issue] },
+    });
+  });
+
+  it('is no prototype, whatever its keys are', async () => {
+    const raw = `{"workspaceId": "${workspaceId}", "name": "a", "__proto__": {"x": 1}}`;
+    expect(await call('POST', path, { raw })).toMatchObject({ status: 400 });
+  });
+
+  it('has at most so many bytes, whether it says so or not', async () => {
+    const raw = JSON.stringify({ name: 'x'.repeat(MAX_BODY_BYTES) });
+    const refusal = { code: 'PAYLOAD_TOO_LARGE', message: 'Request body is too large' };
+    expect(await call('POST', path, { raw })).toMatchObject({ status: 413, body: { error: refusal } });
+    const declared = { 'Content-Length': String(MAX_BODY_BYTES + 1) };
+    expect(await call('POST', path, { raw: '{}', headers: declared })).toMatchObject({ status: 413 });
+  });
+});
+
+describe('limits', () => {
+  it('of requests are told with each answer, and when they are passed', async () => {
+    const limiter = memoryLimiter({ operation: { capacity: 2, perMinute: 60 } }, () => 0);
+    const own = await testApi({ limiter, now: () => 0 });
+    const first = await own.call('GET', '/api/v2/meta');
+    expect([...first.headers].filter(([name]) => name.startsWith('x-ratelimit'))).toEqual([
+      ['x-ratelimit-limit', '2'],
+      ['x-ratelimit-remaining', '1'],
+      ['x-ratelimit-reset', '1970-01-01T00:00:01.000Z'],
+    ]);
+    await own.call('GET', '/api/v2/meta');
+    const third = await own.call('GET', '/api/v2/meta');
+    expect(third).toMatchObject({
+      status: 429,
+      body: { error: { code: 'RATE_LIMITED', details: { retryAfter: '1970-01-01T00:00:01.000Z' } } },
+    });
+    expect(third.headers.get('retry-after')).toBe('1');
+    // Another operation has a bucket of its own.
+    const list = `/api/v2/workflows?workspaceId=${own.workspaceId}`;
+    expect(await own.call('GET', list)).toMatchObject({ status: 200 });
+  });
+
+  it('of addresses count before anybody is asked who calls', async () => {
+    const limiter = memoryLimiter({ address: { capacity: 1, perMinute: 1 } }, () => 0);
+    const own = await testApi({ limiter, clientAddress: () => '192.0.2.1' });
+    expect(await own.call('GET', '/api/v2/meta', { key: null })).toMatchObject({ status: 401 });
+    expect(await own.call('GET', '/api/v2/meta', { key: null })).toMatchObject({ status: 429 });
+  });
+
+  it('fill again with time', () => {
+    let nowMs = 0;
+    const limiter = memoryLimiter({ sync: { capacity: 1, perMinute: 60 } }, () => nowMs);
+    const take = () => (limiter.take('sync', 'a') as { allowed: boolean }).allowed;
+    expect([take(), take()]).toEqual([true, false]);
+    nowMs = 999;
+    expect(take()).toBe(false);
+    nowMs = 1000;
+    expect([take(), take()]).toEqual([true, false]);
+    expect(limiter.take('async', 'a')).toBeNull();
+  });
+});
+
+describe('faults', () => {
+  it('of ours say nothing of themselves, and are reported', async () => {
+    const store = { ...api.store, workspaces: { access: () => Promise.reject(new Error('secret place')) } };
+    const own = await testApi({
+      engine: api.engine,
+      store: {
+        ...store,
+        workspaces: Object.assign(store.workspaces, {
+          createUser: () => Promise.resolve(api.userId),
+          createWorkspace: () => Promise.resolve(workspaceId),
+        }),
+      } as never,
+    });
+    const answer = await own.call('GET', `/api/v2/workflows?workspaceId=${workspaceId}`);
+    expect(answer.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });
+    expect(own.faults).toEqual([expect.objectContaining({ message: 'secret place' })]);
+  });
+
+  it('of the authenticator let nobody in, and call no credential bad', async () => {
+    const authenticator = { authenticate: () => Promise.reject(new Error('down')) };
+    const own = await testApi({ engine: api.engine, store: api.store, authenticator });
+    const answer = await own.call('GET', '/api/v2/meta');
+    expect(answer).toMatchObject({ status: 503, body: { error: { code: 'SERVICE_UNAVAILABLE' } } });
+    expect(answer.headers.get('retry-after')).toBe('5');
+  });
+});

@@ -1,0 +1,15 @@
+/** The v2 HTTP interface of an engine. */
+export { memoryLimiter } from './admission/limiter.ts';
+export type { Bucket, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
+export type { KeyOwner, KeyShown } from './areas/keys/store.ts';
+export type { Authenticator, Credentials, Principal } from './auth/principal.ts';
+export { createApi } from './create.ts';
+export type { Api, ApiOptions, FunctionCall } from './create.ts';
+export { refusalOf } from './engine-errors.ts';
+export { ApiError, isApiError } from './errors.ts';
+export type { ApiDetailCode, ApiErrorCode } from './errors.ts';
+export type { Role, Scope } from './auth/roles.ts';
+export type { Reply } from './operation.ts';
+export type { ExecutionPolicy } from './services.ts';
+export { openApiStore } from './store/open.ts';
+export type { ApiStore, ApiStoreOptions } from './store/open.ts';

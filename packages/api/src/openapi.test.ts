@@ -1,0 +1,48 @@
+import { Validator } from '@seriousme/openapi-schema-validator';
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../test/support/api.ts';
+import { openApiDocument } from './openapi.ts';
+import { ALL_OPERATIONS } from './table.ts';
+
+interface Doc {
+  info: { version: string };
+  servers: object[];
+  security: object[];
+  paths: { [path: string]: { [method: string]: { operationId: string; responses: object } } };
+}
+
+const api = await testApi();
+
+describe('the OpenAPI document', () => {
+  it('is served to everybody, with the origin of the request', async () => {
+    const response = await api.fetch('GET', '/openapi.json', { key: null });
+    const doc = (await response.json()) as Doc;
+    expect(response.status).toBe(200);
+    expect(doc.info.version).toBe('2.0.0');
+    expect(doc.servers).toEqual([{ url: 'http://heddle.test' }]);
+    expect(doc.security).toEqual([{ apiKey: [] }, { oauthBearer: [] }]);
+  });
+
+  it('is valid by a validator that is not ours', async () => {
+    const doc = openApiDocument(ALL_OPERATIONS, 'https://heddle.test');
+    const result = await new Validator().validate(JSON.parse(JSON.stringify(doc)) as never);
+    expect(result.errors ?? []).toEqual([]);
+    expect(result.valid).toBe(true);
+    const broken = { ...doc, paths: { '/x': { get: { responses: 7 } } } };
+    expect((await new Validator().validate(broken as never)).valid).toBe(false);
+  });
+
+  it('has every operation of the table, each with an id of its own and the errors it declares', () => {
+    const { paths } = openApiDocument(ALL_OPERATIONS, 'https://heddle.test') as unknown as Doc;
+    const shown = Object.values(paths).flatMap((methods) => Object.values(methods));
+    expect(shown.map(({ operationId }) => operationId).toSorted()).toEqual(
+      ALL_OPERATIONS.map(({ id }) => id).toSorted(),
+    );
+    for (const { path, method, errors, success } of ALL_OPERATIONS) {
+      const responses = Object.keys(paths[path]?.[method.toLowerCase()]?.responses ?? {});
+      const declared = [...success.map(({ status }) => status), ...errors, 500];
+      expect(new Set(responses.map(Number))).toEqual(new Set(declared));
+    }
+    expect(new Set(ALL_OPERATIONS.map(({ id }) => id)).size).toBe(ALL_OPERATIONS.length);
+  });
+});

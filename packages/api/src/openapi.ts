@@ -1,0 +1,128 @@
+import * as z from 'zod';
+import { STATUS_CODES } from './errors.ts';
+import type { ErrorStatus } from './errors.ts';
+import type { AnyOperation } from './operation.ts';
+
+type Doc = { [key: string]: unknown };
+
+const ERROR = { $ref: '#/components/schemas/Error' };
+const JSON_TYPE = 'application/json';
+
+/** The OpenAPI 3.1 document of the operations. */
+export function openApiDocument(operations: readonly AnyOperation[], origin: string): Doc {
+  const paths: { [path: string]: Doc } = {};
+  for (const operation of operations) {
+    (paths[operation.path] ??= {})[operation.method.toLowerCase()] = operationDoc(operation);
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Heddle API',
+      version: '2.0.0',
+      description: 'Workflow definitions, their deployment, and their runs.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: origin }],
+    security: [{ apiKey: [] }, { oauthBearer: [] }],
+    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        oauthBearer: { type: 'http', scheme: 'bearer' },
+      },
+      schemas: { Error: errorSchema() },
+    },
+  };
+}
+
+function operationDoc(operation: AnyOperation): Doc {
+  const { id, tag, summary, scope, role, workspaceKeys, body } = operation;
+  return {
+    operationId: id,
+    tags: [tag],
+    summary,
+    'x-oauth-scope': scope,
+    'x-minimum-role': role,
+    'x-workspace-keys': workspaceKeys,
+    parameters: [...parameters(operation.params, 'path'), ...parameters(operation.query, 'query')],
+    ...(body && {
+      requestBody: {
+        required: operation.bodyOptional !== true,
+        content: { [JSON_TYPE]: { schema: schemaOf(body, 'input') } },
+      },
+    }),
+    responses: { ...successes(operation), ...failures(operation.errors) },
+  };
+}
+
+function parameters(schema: z.ZodObject, place: 'path' | 'query'): Doc[] {
+  const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
+    properties?: { [name: string]: Doc };
+    required?: string[];
+  };
+  return Object.entries(properties).map(([name, property]) => ({
+    name,
+    in: place,
+    required: place === 'path' || required.includes(name),
+    schema: property,
+  }));
+}
+
+function successes(operation: AnyOperation): Doc {
+  const { streams = [] } = operation;
+  const shown = operation.success.map(({ status, schema, page, description }, index): [string, Doc] => {
+    const data = schemaOf(schema, 'output');
+    const body = page ? pageSchema(data) : wrapped({ data }, ['data']);
+    const others =
+      index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
+    const more = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
+    const content = { [JSON_TYPE]: { schema: body }, ...Object.fromEntries(others) };
+    return [String(status), { description: `${description}.${more}`, content }];
+  });
+  return Object.fromEntries(shown);
+}
+
+function failures(errors: readonly ErrorStatus[]): Doc {
+  const always: readonly ErrorStatus[] = [...errors, 500];
+  return Object.fromEntries(
+    [...new Set(always)].map((status) => [
+      String(status),
+      { description: STATUS_CODES[status], content: { [JSON_TYPE]: { schema: ERROR } } },
+    ]),
+  );
+}
+
+function pageSchema(item: Doc): Doc {
+  return wrapped({ data: { type: 'array', items: item }, nextCursor: { type: ['string', 'null'] } }, [
+    'data',
+    'nextCursor',
+  ]);
+}
+
+function errorSchema(): Doc {
+  const properties = {
+    code: { type: 'string', enum: Object.values(STATUS_CODES) },
+    message: { type: 'string' },
+    details: { type: ['object', 'array'] },
+  };
+  return wrapped({ error: { type: 'object', properties, required: ['code', 'message'] } }, ['error']);
+}
+
+function wrapped(properties: Doc, required: string[]): Doc {
+  return { type: 'object', properties, required };
+}
+
+function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Doc {
+  const { $schema: _dialect, ...plain } = z.toJSONSchema(schema, {
+    io,
+    unrepresentable: 'any',
+    override: withoutPattern,
+  }) as Doc;
+  return plain;
+}
+
+/** A time's format says it; its pattern is as long as a page. */
+function withoutPattern({ jsonSchema }: { jsonSchema: { format?: string; pattern?: string } }): void {
+  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+}

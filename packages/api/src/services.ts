@@ -1,0 +1,33 @@
+import type { Engine } from '@heddle/engine';
+import type { Capacity } from './admission/capacity.ts';
+import type { Limiter } from './admission/limiter.ts';
+import type { RunQueue } from './areas/runs/queue.ts';
+import type { Authenticator } from './auth/principal.ts';
+import type { ApiStore } from './store/open.ts';
+
+/** Times that runs may take at most, in seconds; absent: as long as they need. */
+export interface ExecutionPolicy {
+  syncSeconds?: number;
+  asyncSeconds?: number;
+}
+
+/** What operations work with. */
+export interface Services {
+  engine: Engine;
+  store: ApiStore;
+  authenticator: Authenticator;
+  limiter: Limiter;
+  /** Executions in flight. */
+  capacity: Capacity;
+  queue: RunQueue;
+  policy: ExecutionPolicy;
+  /** True: faults that older engines let pass are warnings in deployments. */
+  compat: boolean;
+  now: () => number;
+  /** Every so many milliseconds a stream says that it is alive. */
+  heartbeatMs: number;
+  /** Calls `beat` again and again until what it gives is called. */
+  every: (ms: number, beat: () => void) => () => void;
+  /** Told of faults that reach no caller. */
+  report: (error: unknown) => void;
+}

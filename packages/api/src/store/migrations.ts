@@ -1,0 +1,135 @@
+import { sql } from 'kysely';
+import type { Kysely } from 'kysely';
+import type { Migration } from 'kysely/migration';
+
+/** Steps from an empty database to the newest schema, in SQLite and PostgreSQL alike. Entries are never changed, only added. */
+export const MIGRATIONS: Readonly<Record<string, Migration>> = {
+  '0001': { up: (db: Kysely<unknown>) => first(db) },
+};
+
+async function first(db: Kysely<unknown>): Promise<void> {
+  await people(db);
+  await definitions(db);
+  await runs(db);
+}
+
+async function people(db: Kysely<unknown>): Promise<void> {
+  const { schema } = db;
+  await schema
+    .createTable('users')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('email', 'text', (column) => column.notNull().unique())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable('workspaces')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('personal_keys', 'integer', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .execute();
+  await schema
+    .createTable('members')
+    .addColumn('workspace_id', 'text', (column) => column.notNull().references('workspaces.id'))
+    .addColumn('user_id', 'text', (column) => column.notNull().references('users.id'))
+    .addColumn('role', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addPrimaryKeyConstraint('members_key', ['workspace_id', 'user_id'])
+    .execute();
+  await schema
+    .createTable('api_keys')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('kind', 'text', (column) => column.notNull())
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('user_id', 'text', (column) => column.references('users.id'))
+    .addColumn('workspace_id', 'text', (column) => column.references('workspaces.id'))
+    .addColumn('hash', 'text', (column) => column.notNull().unique())
+    .addColumn('hint', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('expires_at', 'text')
+    .addColumn('last_used_at', 'text')
+    .addColumn('revoked_at', 'text')
+    .execute();
+}
+
+async function definitions(db: Kysely<unknown>): Promise<void> {
+  const { schema } = db;
+  await schema
+    .createTable('workflows')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('workspace_id', 'text', (column) => column.notNull().references('workspaces.id'))
+    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('description', 'text')
+    .addColumn('folder_path', 'text', (column) => column.notNull())
+    .addColumn('position', 'integer', (column) => column.notNull())
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('active_version', 'integer')
+    .addColumn('deployed_at', 'text')
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('updated_at', 'text', (column) => column.notNull())
+    .addColumn('archived_at', 'text')
+    .execute();
+  await schema
+    .createIndex('workflows_name')
+    .on('workflows')
+    .columns(['workspace_id', 'folder_path', 'name'])
+    .unique()
+    .where(sql.ref('archived_at'), 'is', null)
+    .execute();
+  await schema
+    .createTable('workflow_versions')
+    .addColumn('workflow_id', 'text', (column) => column.notNull().references('workflows.id'))
+    .addColumn('version', 'integer', (column) => column.notNull())
+    .addColumn('name', 'text')
+    .addColumn('description', 'text')
+    .addColumn('state', 'text', (column) => column.notNull())
+    .addColumn('engine_version', 'integer', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('deployed_by', 'text')
+    .addPrimaryKeyConstraint('workflow_versions_key', ['workflow_id', 'version'])
+    .execute();
+  await schema
+    .createTable('graph_ids')
+    .addColumn('workspace_id', 'text', (column) => column.notNull())
+    .addColumn('id', 'text', (column) => column.notNull())
+    .addColumn('workflow_id', 'text', (column) => column.notNull().references('workflows.id'))
+    .addPrimaryKeyConstraint('graph_ids_key', ['workspace_id', 'id'])
+    .execute();
+  await schema.createIndex('graph_ids_workflow').on('graph_ids').column('workflow_id').execute();
+}
+
+async function runs(db: Kysely<unknown>): Promise<void> {
+  const { schema } = db;
+  await schema
+    .createTable('claims')
+    .addColumn('run_id', 'text', (column) => column.primaryKey())
+    .addColumn('workflow_id', 'text', (column) => column.notNull())
+    .addColumn('workspace_id', 'text', (column) => column.notNull())
+    .addColumn('trigger', 'text', (column) => column.notNull())
+    .addColumn('mode', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('waiting', 'text')
+    .addColumn('failure', 'text')
+    .execute();
+  await schema.createIndex('claims_workflow').on('claims').columns(['workflow_id', 'created_at']).execute();
+  await schema
+    .createIndex('claims_waiting')
+    .on('claims')
+    .column('created_at')
+    .where(sql.ref('waiting'), 'is not', null)
+    .execute();
+  await schema
+    .createTable('audit')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('workspace_id', 'text')
+    .addColumn('user_id', 'text')
+    .addColumn('credential_id', 'text')
+    .addColumn('action', 'text', (column) => column.notNull())
+    .addColumn('resource_type', 'text', (column) => column.notNull())
+    .addColumn('resource_id', 'text', (column) => column.notNull())
+    .addColumn('details', 'text')
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .execute();
+  await schema.createIndex('audit_workspace').on('audit').columns(['workspace_id', 'created_at']).execute();
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { KeyStore } from '../areas/keys/store.ts';
+import { ClaimStore } from '../areas/runs/store.ts';
+import { WorkflowStore } from '../areas/workflows/store.ts';
+import { AuditStore } from './audit.ts';
+import { openDatabase } from './database.ts';
+import type { DatabasePlace } from './database.ts';
+import { WorkspaceStore } from './workspaces.ts';
+
+/** Where the service keeps what is its own; without a place, in memory. */
+export interface ApiStoreOptions {
+  /** A data folder: `api.db` in it, and the secret that keys are hashed with. */
+  data?: string;
+  /** A PostgreSQL database in its place, for several processes; `secret` is required then. */
+  postgres?: { url: string; schema?: string; maxConnections?: number };
+  /** What keys are hashed with: at least 32 characters, the same in all processes. */
+  secret?: string;
+}
+
+/** Workspaces, people, keys, drafts and versions, claims of run ids, audit. Plans, runs and logs are the engine's. */
+export interface ApiStore {
+  readonly workspaces: WorkspaceStore;
+  readonly keys: KeyStore;
+  readonly workflows: WorkflowStore;
+  readonly claims: ClaimStore;
+  readonly audit: AuditStore;
+  close(): Promise<void>;
+}
+
+const SHORTEST_SECRET = 32;
+
+/** Opens the store, and makes or migrates its tables. */
+export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiStore> {
+  const secret = secretOf(options);
+  const db = await openDatabase(placeOf(options));
+  return {
+    workspaces: new WorkspaceStore(db),
+    keys: new KeyStore(db, secret),
+    workflows: new WorkflowStore(db),
+    claims: new ClaimStore(db),
+    audit: new AuditStore(db),
+    close: () => db.destroy(),
+  };
+}
+
+function placeOf({ data, postgres }: ApiStoreOptions): DatabasePlace {
+  if (postgres) return postgres;
+  return { file: data === undefined ? ':memory:' : join(data, 'api.db') };
+}
+
+function secretOf({ data, postgres, secret }: ApiStoreOptions): string {
+  if (secret !== undefined) {
+    if (secret.length >= SHORTEST_SECRET) return secret;
+    throw new RangeError(`The secret that keys are hashed with has at least ${SHORTEST_SECRET} characters.`);
+  }
+  if (postgres) {
+    throw new RangeError(
+      'On PostgreSQL a secret is needed to hash keys with: give `secret`, the same to all processes.',
+    );
+  }
+  return data === undefined ? newSecret() : keptSecret(data);
+}
+
+/** The secret of the folder; the first process makes it. */
+function keptSecret(data: string): string {
+  const file = join(data, 'api-secret');
+  mkdirSync(data, { recursive: true });
+  try {
+    writeFileSync(file, newSecret(), { flag: 'wx', mode: 0o600 });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  return readFileSync(file, 'utf8');
+}
+
+function newSecret(): string {
+  return randomBytes(SHORTEST_SECRET).toString('base64url');
+}

@@ -1,0 +1,142 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { draftOf, testApi } from '../../../../test/support/api.ts';
+import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
+import { block, workflow } from '../../../../test/support/workflow.ts';
+import { openApiStore } from './open.ts';
+import type { ApiStore, ApiStoreOptions } from './open.ts';
+
+const SECRET = 'a secret that is only for the tests of this file';
+const GREETING = workflow(
+  [block('Reply', 'response', { dataMode: 'json', data: '{"hello": "world"}' })],
+  ['Start -> Reply'],
+);
+
+function folder(): string {
+  const data = mkdtempSync(join(tmpdir(), 'heddle-api-'));
+  afterAll(() => rmSync(data, { recursive: true, force: true }));
+  return data;
+}
+
+function opened(options: ApiStoreOptions): Promise<ApiStore> {
+  const store = openApiStore(options);
+  afterAll(async () => (await store).close());
+  return store;
+}
+
+async function onPostgres(): Promise<[ApiStore, ApiStore]> {
+  const options = { postgres: { url: await postgresDatabase() }, secret: SECRET };
+  // At once: one of them makes the tables.
+  return Promise.all([opened(options), opened(options)]);
+}
+
+async function onFolder(): Promise<[ApiStore, ApiStore]> {
+  const store = await opened({ data: folder() });
+  return [store, store];
+}
+
+function describeTwo(stores: () => Promise<[ApiStore, ApiStore]>): void {
+  async function two() {
+    const [first, second] = await stores();
+    const one = await testApi({ store: first });
+    const other = await testApi({ store: second, engine: one.engine });
+    return { one, other };
+  }
+
+  it('know the same keys, and both refuse one that either has revoked', async () => {
+    const { one, other } = await two();
+    const { key } = one;
+    expect(await other.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 200 });
+    const [mine] = (await one.store.keys.list()).filter(({ user_id }) => user_id === one.userId);
+    expect(await other.store.keys.revoke(mine?.id ?? '')).toBe(true);
+    expect(await one.call('GET', '/api/v2/meta', { key })).toMatchObject({ status: 401 });
+  });
+
+  it('give an id of a run to one of many who want it', async () => {
+    const { one, other } = await two();
+    const id = await one.deployed(GREETING);
+    const { key } = one;
+    const options = { key, headers: { 'X-Run-Id': crypto.randomUUID() }, body: {} };
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, index) =>
+        (index % 2 === 0 ? one : other).call('POST', `/api/v2/workflows/${id}/execute`, options),
+      ),
+    );
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      200,
+      ...Array<number>(9).fill(409),
+    ]);
+    expect([...one.faults, ...other.faults]).toEqual([]);
+  });
+
+  it('number versions without a gap, though both deploy at once', async () => {
+    const { one, other } = await two();
+    const id = await one.drafted(GREETING);
+    const { key } = one;
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, index) =>
+        (index % 2 === 0 ? one : other).call<{ version: number }>('POST', `/api/v2/workflows/${id}/deploy`, {
+          key,
+        }),
+      ),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array<number>(6).fill(200));
+    expect(answers.map(({ data }) => data.version).toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6]);
+    const list = await other.call<{ isActive: boolean }[]>('GET', `/api/v2/workflows/${id}/versions`, {
+      key,
+    });
+    expect(list.data.filter(({ isActive }) => isActive)).toHaveLength(1);
+  });
+
+  it('let one of two workflows have an id that both are given at once', async () => {
+    const { one, other } = await two();
+    const { key } = one;
+    const ids = [await one.drafted(GREETING), await one.drafted(GREETING)];
+    const body = draftOf(GREETING);
+    const put = (api: typeof one, id: string | undefined) =>
+      api.call('PUT', `/api/v2/workflows/${id}/state`, { key, body });
+    const answers = await Promise.all([put(one, ids[0]), put(other, ids[1])]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+  });
+
+  it('list the same workflows in the same order', async () => {
+    const { one, other } = await two();
+    const { key, workspaceId } = one;
+    for (const name of ['b', 'a', 'c'])
+      await one.call('POST', '/api/v2/workflows', { key, body: { workspaceId, name } });
+    const path = `/api/v2/workflows?workspaceId=${workspaceId}&sortBy=name&limit=2`;
+    const first = await other.call<{ name: string }[]>('GET', path, { key });
+    expect(first.data.map(({ name }) => name)).toEqual(['a', 'b']);
+    const { nextCursor } = first.body as { nextCursor: string };
+    const rest = await one.call<{ name: string }[]>('GET', `${path}&cursor=${nextCursor}`, { key });
+    expect(rest.data.map(({ name }) => name)).toEqual(['c']);
+  });
+}
+
+describe('two APIs on the store of a data folder', () => {
+  describeTwo(onFolder);
+});
+
+describe.skipIf(!hasPostgres)('two APIs on stores of their own in PostgreSQL', () => {
+  describeTwo(onPostgres);
+});
+
+describe('a store', () => {
+  it('of a folder is there again when it is opened again, with its secret', async () => {
+    const data = folder();
+    const first = await openApiStore({ data });
+    const userId = await first.workspaces.createUser({ email: 'a@heddle.test', name: 'Ada' });
+    const { key } = await first.keys.create({ userId }, 'kept');
+    await first.close();
+    const second = await opened({ data });
+    expect(await second.keys.find(key, Date.now())).toMatchObject({ user_id: userId });
+    expect(statSync(join(data, 'api-secret')).mode & 0o777).toBe(0o600);
+  });
+
+  it('in PostgreSQL, or with a secret of its own, wants one that is long enough', async () => {
+    await expect(openApiStore({ postgres: { url: 'postgresql://nowhere' } })).rejects.toThrow('secret');
+    await expect(openApiStore({ secret: 'short' })).rejects.toThrow('at least 32');
+  });
+});

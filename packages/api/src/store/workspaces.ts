@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto';
+import type { Role } from '../auth/roles.ts';
+import type { Db } from './database.ts';
+
+/** What a person may do in a workspace. */
+export interface Access {
+  role: Role;
+  /** False: the workspace refuses personal keys. */
+  personalKeys: boolean;
+}
+
+/** Workspaces, people, and who is a member of which. */
+export class WorkspaceStore {
+  readonly #db: Db;
+
+  constructor(db: Db) {
+    this.#db = db;
+  }
+
+  async createUser(user: { email: string; name: string }): Promise<string> {
+    const id = randomUUID();
+    const created_at = new Date().toISOString();
+    await this.#db
+      .insertInto('users')
+      .values({ id, ...user, created_at })
+      .execute();
+    return id;
+  }
+
+  async createWorkspace(name: string, admin: string): Promise<string> {
+    const id = randomUUID();
+    const created_at = new Date().toISOString();
+    await this.#db.transaction().execute(async (db) => {
+      await db.insertInto('workspaces').values({ id, name, personal_keys: 1, created_at }).execute();
+      await db
+        .insertInto('members')
+        .values({ workspace_id: id, user_id: admin, role: 'admin', created_at })
+        .execute();
+    });
+    return id;
+  }
+
+  /** Makes the user a member with this role, or changes the role. */
+  async setMember(workspaceId: string, userId: string, role: Role): Promise<void> {
+    await this.#db
+      .insertInto('members')
+      .values({ workspace_id: workspaceId, user_id: userId, role, created_at: new Date().toISOString() })
+      .onConflict((held) => held.columns(['workspace_id', 'user_id']).doUpdateSet({ role }))
+      .execute();
+  }
+
+  async setPersonalKeys(workspaceId: string, allowed: boolean): Promise<void> {
+    await this.#db
+      .updateTable('workspaces')
+      .set({ personal_keys: allowed ? 1 : 0 })
+      .where('id', '=', workspaceId)
+      .execute();
+  }
+
+  /** What the user may do in the workspace; undefined: nothing, or there is none. */
+  async access(workspaceId: string, userId: string): Promise<Access | undefined> {
+    const row = await this.#db
+      .selectFrom('members')
+      .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
+      .select(['members.role', 'workspaces.personal_keys'])
+      .where('members.workspace_id', '=', workspaceId)
+      .where('members.user_id', '=', userId)
+      .executeTakeFirst();
+    return row && { role: row.role, personalKeys: row.personal_keys === 1 };
+  }
+
+  /** All workspaces, oldest first. */
+  async list(): Promise<{ id: string; name: string }[]> {
+    return this.#db
+      .selectFrom('workspaces')
+      .select(['id', 'name'])
+      .orderBy('created_at')
+      .orderBy('id')
+      .execute();
+  }
+
+  /** The first person that was made. */
+  async firstUser(): Promise<{ id: string; email: string } | undefined> {
+    return this.#db
+      .selectFrom('users')
+      .select(['id', 'email'])
+      .orderBy('created_at')
+      .orderBy('id')
+      .limit(1)
+      .executeTakeFirst();
+  }
+}

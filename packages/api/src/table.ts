@@ -1,0 +1,43 @@
+import { getApiMeta } from './areas/meta/operations.ts';
+import { executeWorkflow } from './areas/runs/execute.ts';
+import { cancelRun, getWorkflowRun, listWorkflowRuns } from './areas/runs/operations.ts';
+import { resumeRun } from './areas/runs/resume.ts';
+import {
+  activateWorkflowVersion,
+  deployWorkflow,
+  getWorkflowDeployment,
+  getWorkflowVersion,
+  listWorkflowVersions,
+  undeployWorkflow,
+} from './areas/workflows/deployments.ts';
+import {
+  createWorkflow,
+  getWorkflow,
+  getWorkflowState,
+  listWorkflows,
+  replaceWorkflowState,
+} from './areas/workflows/operations.ts';
+import type { AnyOperation } from './operation.ts';
+
+/** Every operation, by the name of its function: the one table that routes, OpenAPI, checks and tests read. */
+export const OPERATIONS = {
+  getApiMeta,
+  listWorkflows,
+  createWorkflow,
+  getWorkflow,
+  getWorkflowState,
+  replaceWorkflowState,
+  getWorkflowDeployment,
+  deployWorkflow,
+  undeployWorkflow,
+  listWorkflowVersions,
+  getWorkflowVersion,
+  activateWorkflowVersion,
+  executeWorkflow,
+  listWorkflowRuns,
+  getWorkflowRun,
+  resumeRun,
+  cancelRun,
+} as const satisfies { [name: string]: AnyOperation };
+
+export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values(OPERATIONS);

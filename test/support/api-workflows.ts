@@ -1,0 +1,59 @@
+import type { TestApi } from './api.ts';
+import { block, workflow } from './workflow.ts';
+
+/** Answers with the name that it was given. */
+export const GREETING = workflow(
+  [
+    block('Words', 'variables', {}),
+    block('Reply', 'response', { dataMode: 'json', data: '{"hello": "<start.name>"}', status: '418' }),
+  ],
+  ['Start -> Words -> Reply'],
+  { inputFormat: [{ name: 'name', type: 'string', value: 'nobody' }] },
+);
+
+/** Waits for a person, who says yes or no. */
+export const APPROVAL = workflow(
+  [
+    block('Ask', 'human_in_the_loop', {
+      inputFormat: [{ id: 'ok', name: 'ok', type: 'boolean', required: true }],
+    }),
+    block('Reply', 'response', { dataMode: 'json', data: '{"ok": <ask.ok>}' }),
+  ],
+  ['Start -> Ask -> Reply'],
+);
+
+/** Fails: it may not go where it wants to. */
+export const BROKEN = workflow(
+  [block('Fetch', 'api', { url: 'http://127.0.0.1:9/', method: 'GET' })],
+  ['Start -> Fetch'],
+);
+
+/** Takes ten minutes. */
+export const LONG = workflow(
+  [block('Rest', 'wait', { timeValue: '10', timeUnit: 'minutes' })],
+  ['Start -> Rest'],
+);
+
+export interface ShownRun {
+  runId: string;
+  status: string;
+  statusUrl: string;
+  paused: { contextId: string | null; pauseKind: string } | null;
+}
+
+/** The path of a deployed workflow that greets. */
+export async function greetingOf(api: TestApi): Promise<string> {
+  return `/api/v2/workflows/${await api.deployed(GREETING)}`;
+}
+
+/** The run at `path`, once it has this status. */
+export async function untilStatus(api: TestApi, path: string, status: string): Promise<ShownRun> {
+  for (let looks = 0; looks < 1000; looks += 1) {
+    const { data } = await api.call<ShownRun | undefined>('GET', path);
+    if (data?.status === status) return data;
+    await new Promise((resolve) => {
+      setTimeout(resolve, 10);
+    });
+  }
+  throw new Error(`The run did not become ${status}.`);
+}

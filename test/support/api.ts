@@ -1,0 +1,128 @@
+import { createApi, openApiStore } from '@heddle/api';
+import type { Api, ApiOptions, ApiStore, ApiStoreOptions } from '@heddle/api';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import type { Json, JsonObject } from '@heddle/core';
+import { afterAll } from 'vitest';
+
+/** An answer with its JSON read; `data` is what the test takes it to be. */
+export interface Answer<Data> {
+  status: number;
+  headers: Headers;
+  body: unknown;
+  data: Data;
+}
+
+export interface CallOptions {
+  /** Null: no credential. */
+  key?: string | null;
+  body?: unknown;
+  /** The text of the body as it is. */
+  raw?: string;
+  headers?: { [name: string]: string };
+  signal?: AbortSignal;
+}
+
+export interface TestApi {
+  api: Api;
+  engine: Engine;
+  store: ApiStore;
+  /** A person who is admin of the workspace, and a key of theirs. */
+  userId: string;
+  workspaceId: string;
+  key: string;
+  call<Data = unknown>(method: string, path: string, options?: CallOptions): Promise<Answer<Data>>;
+  fetch(method: string, path: string, options?: CallOptions): Promise<Response>;
+  /** The id of a deployed workflow with this graph. */
+  deployed(exported: Json): Promise<string>;
+  /** The id of a workflow with this draft, which is not deployed. */
+  drafted(exported: Json): Promise<string>;
+  /** What reached no caller. */
+  faults: unknown[];
+}
+
+export interface TestApiOptions extends Partial<ApiOptions> {
+  storeOptions?: ApiStoreOptions;
+  engineOptions?: EngineOptions;
+}
+
+export const ORIGIN = 'http://heddle.test';
+
+/** An API over an engine and a store in memory, closed after the file's tests. */
+export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
+  const { storeOptions, engineOptions, ...rest } = options;
+  const engine = options.engine ?? (await createEngine(engineOptions));
+  const store = options.store ?? (await openApiStore(storeOptions));
+  const faults: unknown[] = [];
+  const api = await createApi({ engine, store, onError: (error) => faults.push(error), ...rest });
+  afterAll(async () => {
+    await api.close();
+    await engine.close({ graceMs: 0 });
+    await store.close();
+  });
+  const userId = await store.workspaces.createUser({
+    email: `${crypto.randomUUID()}@heddle.test`,
+    name: 'Ada',
+  });
+  const workspaceId = await store.workspaces.createWorkspace('Looms', userId);
+  const { key } = await store.keys.create({ userId }, 'test');
+  const fetch = (method: string, path: string, call: CallOptions = {}): Promise<Response> =>
+    api.fetch(requestOf(method, path, { key, ...call }));
+  const call = async <Data>(method: string, path: string, given?: CallOptions): Promise<Answer<Data>> => {
+    const response = await fetch(method, path, given);
+    const text = await response.text();
+    const body: unknown = text === '' ? undefined : JSON.parse(text);
+    return { status: response.status, headers: response.headers, body, data: (body as { data: Data })?.data };
+  };
+  const drafted = async (exported: Json): Promise<string> => {
+    const name = `Workflow ${crypto.randomUUID()}`;
+    const made = await call<{ id: string }>('POST', '/api/v2/workflows', { body: { workspaceId, name } });
+    const { id } = made.data;
+    const put = await call('PUT', `/api/v2/workflows/${id}/state`, { body: draftOf(exported) });
+    if (put.status !== 200) throw new Error(JSON.stringify(put.body));
+    return id;
+  };
+  const deployed = async (exported: Json): Promise<string> => {
+    const id = await drafted(exported);
+    const answer = await call('POST', `/api/v2/workflows/${id}/deploy`);
+    if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
+    return id;
+  };
+  return { api, engine, store, userId, workspaceId, key, call, fetch, drafted, deployed, faults };
+}
+
+/** The draft of an export, with ids of its own: those of a workspace's workflows are different. */
+export function draftOf(exported: Json): JsonObject {
+  const { blocks, edges, variables = {} } = (exported as { state: { [key: string]: JsonObject } }).state;
+  const mark = crypto.randomUUID().slice(0, 8);
+  const own = JSON.parse(JSON.stringify({ blocks, edges })) as { blocks: JsonObject; edges: JsonObject[] };
+  const ids = new Map(Object.keys(own.blocks).map((id) => [id, `${id}-${mark}`]));
+  const renamed = Object.entries(own.blocks).map(([id, block]): [string, Json] => {
+    const { data, ...other } = block as { data?: JsonObject };
+    const parent = data?.['parentId'];
+    const inside = typeof parent === 'string' ? { ...data, parentId: ids.get(parent) ?? parent } : data;
+    return [ids.get(id) ?? id, { ...other, id: ids.get(id) ?? id, ...(inside && { data: inside }) } as Json];
+  });
+  const edge = (each: JsonObject): JsonObject => ({
+    ...each,
+    id: crypto.randomUUID(),
+    source: ids.get(each['source'] as string) ?? '',
+    target: ids.get(each['target'] as string) ?? '',
+  });
+  return { blocks: Object.fromEntries(renamed), edges: own.edges.map(edge), variables };
+}
+
+function requestOf(method: string, path: string, options: CallOptions): Request {
+  const { key, body, raw, headers = {}, signal } = options;
+  const text = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+  return new Request(ORIGIN + path, {
+    method,
+    headers: {
+      ...(key != null && { 'X-API-Key': key }),
+      ...(text !== undefined && { 'Content-Type': 'application/json' }),
+      ...headers,
+    },
+    ...(text !== undefined && { body: text }),
+    ...(signal && { signal }),
+  });
+}
