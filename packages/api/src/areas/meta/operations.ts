@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { defineOperation } from '../../operation.ts';
-import { noQuery, timestamp } from '../shared.ts';
+import { noQuery, timestamp } from '../shapes.ts';
 
 const meta = z.object({
   keyType: z.enum(['personal', 'workspace', 'oauth_access_token']),

@@ -7,7 +7,7 @@ import { defineOperation } from '../../operation.ts';
 import type { Call, Reply } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import type { ClaimRow, WorkflowRow } from '../../store/schema.ts';
-import { noQuery, workflowPath } from '../shared.ts';
+import { noQuery, workflowPath } from '../shapes.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { activeVersion } from '../workflows/views.ts';

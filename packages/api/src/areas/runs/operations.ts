@@ -5,7 +5,7 @@ import { defineOperation } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import type { Principal } from '../../auth/principal.ts';
 import type { WorkflowRow } from '../../store/schema.ts';
-import { workflowPath } from '../shared.ts';
+import { workflowPath } from '../shapes.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { findRun } from './find.ts';

@@ -5,7 +5,7 @@ import { badRequest, conflict } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Services } from '../../services.ts';
-import { noQuery } from '../shared.ts';
+import { noQuery } from '../shapes.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { findRun } from './find.ts';
 import * as schemas from './schemas.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { cursor, json, order, pageLimit, timestamp } from '../shared.ts';
+import { cursor, json, order, pageLimit, timestamp } from '../shapes.ts';
 
 /** Every status a run may be shown with. */
 export const RUN_STATUSES = [

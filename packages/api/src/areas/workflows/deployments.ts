@@ -5,7 +5,7 @@ import { defineOperation } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import { auditRow } from '../../store/audit.ts';
 import type { AuditRow, WorkflowRow } from '../../store/schema.ts';
-import { emptyBody, noQuery, workflowPath } from '../shared.ts';
+import { emptyBody, noQuery, workflowPath } from '../shapes.ts';
 import { exported, readGraph } from './graph.ts';
 import { expectWorkflow } from './operations.ts';
 import * as schemas from './schemas.ts';

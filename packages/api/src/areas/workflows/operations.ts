@@ -3,7 +3,7 @@ import { decodeCursor, encodeCursor } from '../../cursor.ts';
 import { conflict, notFound } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
 import type { WorkflowRow } from '../../store/schema.ts';
-import { noQuery, workflowPath } from '../shared.ts';
+import { noQuery, workflowPath } from '../shapes.ts';
 import * as z from 'zod';
 import { exported, graphOf, idsOf, readGraph, seededGraph } from './graph.ts';
 import { lint } from './lint.ts';

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { cursor, json, order, pageLimit, timestamp, workspaceId } from '../shared.ts';
+import { cursor, json, order, pageLimit, timestamp, workspaceId } from '../shapes.ts';
 
 /** Most blocks and edges of a draft. */
 const MOST_BLOCKS = 2000;
