@@ -75,6 +75,12 @@ describe('the examples', () => {
     });
   });
 
+  it('cold-room: Python finds what is out of line, JavaScript says it', async () => {
+    expect(await outputOf('cold-room.json')).toMatchObject({
+      result: 'Mean 6.15 °C until 2026-02-06; out of line: 2026-02-04 (12.6 °C)',
+    });
+  });
+
   it('support-agent: runs with a scripted model and a mocked chat', async () => {
     const mocks = ['--mocks', `${EXAMPLES}/support-agent.mocks.json`];
     expect(await outputOf('support-agent.json', ...mocks)).toMatchObject({
