@@ -4,15 +4,17 @@ import { gzipSync } from 'node:zlib';
 export interface TarEntry {
   readonly path: string;
   readonly content?: string | Buffer;
-  /** `0` a file, `2` a symbolic link. */
-  readonly type?: '0' | '2';
+  /** `0` a file, `1` another name of one, `2` a symbolic link, `3` a device, `5` a folder. */
+  readonly type?: '0' | '1' | '2' | '3' | '5';
+  /** Default 644. */
+  readonly mode?: number;
   readonly link?: string;
 }
 
-function header({ path, type = '0', link = '' }: TarEntry, size: number): Buffer {
+function header({ path, type = '0', link = '', mode = 0o644 }: TarEntry, size: number): Buffer {
   const block = Buffer.alloc(512);
   block.write(path, 0, 100);
-  block.write('0000644\0', 100);
+  block.write(`${mode.toString(8).padStart(7, '0')}\0`, 100);
   block.write('0000000\0', 108);
   block.write('0000000\0', 116);
   block.write(`${size.toString(8).padStart(11, '0')}\0`, 124);
@@ -26,12 +28,17 @@ function header({ path, type = '0', link = '' }: TarEntry, size: number): Buffer
   return block;
 }
 
-/** A gzipped tar archive with the entries, in their order. */
-export function tarball(entries: readonly TarEntry[]): Buffer {
+/** A tar archive with the entries, in their order. */
+export function tar(entries: readonly TarEntry[]): Buffer {
   const blocks = entries.flatMap((entry) => {
     const content = Buffer.from(entry.content ?? '');
     const padding = Buffer.alloc((512 - (content.length % 512)) % 512);
     return [header(entry, content.length), content, padding];
   });
-  return gzipSync(Buffer.concat([...blocks, Buffer.alloc(1024)]));
+  return Buffer.concat([...blocks, Buffer.alloc(1024)]);
+}
+
+/** The archive, gzipped. */
+export function tarball(entries: readonly TarEntry[]): Buffer {
+  return gzipSync(tar(entries));
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { constants } from 'node:os';
+import { env } from 'node:process';
 import { INSIDE, PROXY_PORT, RESULT_FD } from '../../native/layout.ts';
 import type { NativeJob } from './job.ts';
 
@@ -41,7 +42,7 @@ forward(() => {
   const [file = '', ...args] = line;
   const hasResult = job.language === 'javascript' || job.language === 'python';
   const child = spawn(file, args, {
-    env: { ...process.env, ...more },
+    env: { ...env, ...more },
     stdio: ['ignore', 'inherit', 'inherit', ...(hasResult ? [RESULT_FD] : [])],
   });
   child.on('error', (error) => {

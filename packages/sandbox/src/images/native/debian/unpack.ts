@@ -13,7 +13,7 @@ export const MERGED_FOLDERS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32']
 const MERGED = new RegExp(`^(?:${MERGED_FOLDERS.join('|')})(?=/|$)`);
 
 /** What nobody reads in a sandbox. Copyright files stay: licences ask for them. */
-const LEFT_OUT = /^usr\/share\/(?:man|info|locale|lintian|linda|bug|doc\/(?!.*\/copyright$))(?:\/|$)/;
+const LEFT_OUT = /^usr\/share\/(?:(?:man|info|locale|lintian|linda|bug)(?:\/|$)|doc\/(?!.*\/copyright$))/;
 
 /** The place of a file of a package: with /usr merged, or null where it is left out. */
 function placeOf(path: string): string | null {

@@ -1,0 +1,36 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { TreeWriter } from './tree-writer.ts';
+
+function writer(limits = { files: 3, bytes: 100 }): TreeWriter {
+  const root = mkdtempSync(join(tmpdir(), 'heddle-tree-'));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  return new TreeWriter(root, limits, 'The archive');
+}
+
+const put = (tree: TreeWriter, path: string, text: string, size = text.length): Promise<void> =>
+  tree.file(path, Readable.from([Buffer.from(text)]), { mode: 0o644, size });
+
+describe('a tree that is written', () => {
+  it('ends with image_too_large at its limit of files and of bytes', async () => {
+    const many = writer();
+    for (const name of ['a', 'b', 'c']) await put(many, name, '');
+    await expect(put(many, 'd', '')).rejects.toMatchObject({ code: 'image_too_large' });
+    await expect(put(writer(), 'a', '', 101)).rejects.toMatchObject({ code: 'image_too_large' });
+  });
+
+  it('refuses a file that is larger than it says', async () => {
+    await expect(put(writer(), 'a', 'four', 3)).rejects.toMatchObject({ code: 'unsupported_package' });
+  });
+
+  it.each(['', '.', './', '/'])('has "%s" as its root', (entry) => {
+    expect(writer().path(entry)).toBe('');
+  });
+
+  it.each(['..', 'a/../../b', 'a/../b', '/../a', 'a\nb'])('refuses the name %j', (entry) => {
+    expect(() => writer().path(entry)).toThrow(/leads out of it/);
+  });
+});

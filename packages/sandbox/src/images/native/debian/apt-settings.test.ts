@@ -1,0 +1,60 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readAptSettings } from './apt-settings.ts';
+import { archivesOf } from './archives.ts';
+
+function apt(files: Readonly<Record<string, string>>): string {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-apt-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, 'sources.list.d'));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  return folder;
+}
+
+describe('the archives of a host', () => {
+  it('are those of Debian in its sources, without others', () => {
+    const folder = apt({
+      'sources.list.d/a.sources':
+        'Types: deb\nURIs: https://deb.vendor.test/node\nSuites: stable\nComponents: main\n',
+      'sources.list.d/debian.sources':
+        '# comment\nTypes: deb\nURIs: http://mirror.test/debian\nSuites: trixie trixie-updates\nComponents: main contrib\nSigned-By: /nowhere.gpg\n\nTypes: deb\nURIs: http://mirror.test/debian-security\nSuites: trixie-security\nComponents: main\n',
+    });
+    expect(readAptSettings(folder)).toEqual({
+      mirror: 'http://mirror.test/debian',
+      suite: 'trixie',
+      security: 'http://mirror.test/debian-security',
+    });
+  });
+
+  it('are read from lines as well', () => {
+    const folder = apt({
+      'sources.list':
+        '# deb http://old.test/debian sid main\ndeb [arch=amd64] https://mirror.test/debian/ bookworm main # x\n',
+    });
+    expect(readAptSettings(folder)).toMatchObject({
+      mirror: 'https://mirror.test/debian/',
+      suite: 'bookworm',
+    });
+  });
+
+  it('are none on a host that is not of Debian', () => {
+    expect(
+      readAptSettings(apt({ 'sources.list': 'deb https://archive.test/ubuntu noble main\n' })),
+    ).toBeUndefined();
+  });
+
+  it('are Debian’s own where nothing is said, with its security archive', () => {
+    expect(archivesOf().map(({ root, suite }) => `${root} ${suite}`)).toEqual([
+      'https://deb.debian.org/debian/ bookworm',
+      'https://deb.debian.org/debian-security/ bookworm-security',
+    ]);
+  });
+
+  it('have to be signed where keys are configured', () => {
+    const [main] = archivesOf({ mirror: 'https://mirror.test/debian', keyring: '/keys.gpg' });
+    const [free] = archivesOf({ mirror: 'https://mirror.test/debian' });
+    expect([main?.mustBeSigned, main?.keyring, free?.mustBeSigned]).toEqual([true, '/keys.gpg', false]);
+  });
+});

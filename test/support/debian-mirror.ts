@@ -1,0 +1,94 @@
+import { createHash } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { gzipSync, zstdCompressSync } from 'node:zlib';
+import { onTestFinished } from 'vitest';
+import { tar, type TarEntry } from './tarball.ts';
+
+/** A package of a mirror. `fields` are those of its index: `Depends`, `Conflicts` … */
+export interface FixtureDeb {
+  readonly name: string;
+  readonly version?: string;
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly files?: readonly TarEntry[];
+  readonly packing?: 'gz' | 'zst' | '';
+  /** Takes the place of the file that is announced. */
+  readonly served?: Buffer;
+}
+
+export interface DebianMirror {
+  readonly url: string;
+  /** Paths that were asked for. */
+  readonly asked: readonly string[];
+}
+
+function member(name: string, bytes: Buffer): Buffer {
+  const head = [name.padEnd(16), '0'.padEnd(12), '0'.padEnd(6), '0'.padEnd(6), '100644'.padEnd(8)].join('');
+  const padding = bytes.length % 2 === 0 ? '' : '\n';
+  return Buffer.concat([
+    Buffer.from(`${head}${String(bytes.length).padEnd(10)}\`\n`),
+    bytes,
+    Buffer.from(padding),
+  ]);
+}
+
+/** The bytes of a .deb. */
+export function debOf({ files = [], packing = 'gz' }: Omit<FixtureDeb, 'name'>): Buffer {
+  const bytes = tar(files);
+  const data = packing === 'gz' ? gzipSync(bytes) : packing === 'zst' ? zstdCompressSync(bytes) : bytes;
+  const ending = packing === '' ? '' : `.${packing}`;
+  return Buffer.concat([
+    Buffer.from('!<arch>\n'),
+    member('debian-binary', Buffer.from('2.0\n')),
+    member(`data.tar${ending}`, data),
+  ]);
+}
+
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex');
+
+/** A mirror of Debian packages over HTTP, with suite `stable`; `more` adds or replaces paths, an empty one is missing. */
+export async function debianMirror(
+  debs: readonly FixtureDeb[],
+  more: Readonly<Record<string, Buffer | number>> = {},
+): Promise<DebianMirror> {
+  const routes = new Map<string, Buffer | number>();
+  const paragraphs: string[] = [];
+  const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
+  for (const deb of debs) {
+    const { name, version = '1.0', fields = {}, served } = deb;
+    const bytes = debOf(deb);
+    const path = `pool/${name}_${version.replaceAll(':', '%3a')}_${architecture}.deb`;
+    routes.set(`/${path}`, served ?? bytes);
+    const own = {
+      Package: name,
+      Version: version,
+      Architecture: architecture,
+      ...fields,
+      Filename: path,
+      Size: String(bytes.length),
+      SHA256: sha256(bytes),
+    };
+    paragraphs.push(
+      Object.entries(own)
+        .map(([key, value]) => `${key}: ${value}\n`)
+        .join(''),
+    );
+  }
+  const index = gzipSync(paragraphs.join('\n'));
+  const place = `main/binary-${architecture}/Packages.gz`;
+  routes.set(`/dists/stable/${place}`, index);
+  const release = `Suite: stable\nSHA256:\n ${sha256(index)} ${index.length} ${place}\n`;
+  routes.set('/dists/stable/Release', Buffer.from(release));
+  for (const [path, body] of Object.entries(more)) routes.set(path, body);
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    const path = decodeURI(request.url ?? '');
+    asked.push(path);
+    const found = routes.get(request.url ?? '') ?? routes.get(path) ?? 404;
+    if (typeof found === 'number') response.writeHead(found).end();
+    else response.end(found);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+}
