@@ -39,6 +39,8 @@ export interface SandboxOptions {
   readonly execPath?: string;
   /** How long a process may be idle before it is stopped, in milliseconds; default 60,000. */
   readonly idleMs?: number;
+  /** How long a process may take until it is ready for jobs, in milliseconds; default 60,000. */
+  readonly startTimeoutMs?: number;
   /** How long a job may wait for a process before SANDBOX_BUSY, in milliseconds; default 30,000. */
   readonly queueTimeoutMs?: number;
   /** Jobs waiting at most, over all tenants (default 10,000) and per tenant (default 2,000). */
@@ -73,6 +75,7 @@ export interface SandboxOptions {
 const DEFAULTS = {
   minProcesses: 0,
   idleMs: 60_000,
+  startTimeoutMs: 60_000,
   queueTimeoutMs: 30_000,
   maxQueued: 10_000,
   maxQueuedPerTenant: 2_000,
@@ -80,7 +83,7 @@ const DEFAULTS = {
   maxJobsPerProcess: 64,
 };
 
-const LEAST: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1 };
+const LEAST: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, startTimeoutMs: 1 };
 
 /**
  * The options that the pool takes, with defaults.

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { createSandbox, type FunctionOutcome, type Sandbox, type SandboxOptions } from '../index.ts';
 
@@ -148,6 +151,21 @@ describe('the pool', () => {
       ok: false,
       error: { code: 'SANDBOX_UNAVAILABLE', retryable: true },
     });
+  });
+
+  it('says SANDBOX_UNAVAILABLE when processes hang at their start', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'heddle-hang-'));
+    const execPath = join(folder, 'node');
+    writeFileSync(execPath, '#!/bin/sh\nexec sleep 600\n', { mode: 0o755 });
+    const sandbox = sandboxOf({ execPath, startTimeoutMs: 50, isolation: { level: 'basic' } });
+    expect(await sandbox.run({ runId: 'r', code: 'return 1' })).toMatchObject({
+      ok: false,
+      error: {
+        code: 'SANDBOX_UNAVAILABLE',
+        message: expect.stringContaining('not ready within 50 ms') as string,
+      },
+    });
+    rmSync(folder, { recursive: true });
   });
 
   it('fails what is inside when it is closed, and refuses later jobs', async () => {

@@ -57,6 +57,9 @@ export class Slot {
   readonly #events: SlotEvents;
   readonly #questions: Questions | null;
   #announced = 0;
+  #startTimer: NodeJS.Timeout | undefined;
+  /** Why it was ended before it was ready. */
+  #late: string | undefined;
   #stderr = '';
   #lastId = 0;
 
@@ -79,6 +82,14 @@ export class Slot {
     child.on('close', (code, signal) => this.#gone(this.#explain(code, signal)));
     this.#hold(true);
     this.#send(boot);
+  }
+
+  /** Ends the process when it is not ready by then: some hang at their start, and would keep their place for ever. */
+  expectReady(ms: number): void {
+    this.#startTimer = setTimeout(() => {
+      this.#late = `not ready within ${ms} ms`;
+      this.#child.kill('SIGKILL');
+    }, ms);
   }
 
   get pid(): number | undefined {
@@ -200,6 +211,7 @@ export class Slot {
     if (report.t === 'ready') {
       if (this.ready) return this.#events.malformed(this);
       this.ready = true;
+      clearTimeout(this.#startTimer);
       this.snapshot = report.snapshot;
       this.idleSinceMs = performance.now();
       if (this.jobs.size === 0) this.#hold(false);
@@ -238,7 +250,7 @@ export class Slot {
   #explain(code: number | null, signal: NodeJS.Signals | null): string {
     const memory = /heap out of memory|out of memory|is_heap_oom/i.test(this.#stderr);
     if (memory) return 'out of memory';
-    const end = signal !== null ? `signal ${signal}` : `exit code ${String(code)}`;
+    const end = this.#late ?? (signal !== null ? `signal ${signal}` : `exit code ${String(code)}`);
     const said = this.ready ? '' : this.#stderr.trim().slice(0, 500);
     return said === '' ? end : `${end}: ${said}`;
   }
@@ -246,6 +258,7 @@ export class Slot {
   #gone(why: string): void {
     if (this.dead) return;
     this.dead = true;
+    clearTimeout(this.#startTimer);
     for (const { deadline } of this.jobs.values()) clearTimeout(deadline);
     this.#events.exit(this, why);
   }

@@ -6,6 +6,7 @@ import { Slot, type Lane, type SlotEvents } from './slot.ts';
 export interface StarterOptions extends LaunchOptions {
   readonly program: (image: LoadedImage | null) => Program;
   readonly memoryMiB: number;
+  readonly startTimeoutMs: number;
   /** What a process gets of its image at its start, besides files. */
   readonly bootOf?: (image: LoadedImage) => ImageBoot | undefined;
 }
@@ -25,11 +26,14 @@ export class Starter {
    * @throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED.
    */
   start(lane: Lane, events: SlotEvents): Slot {
-    const { memoryMiB, program, bootOf } = this.#options;
+    const { memoryMiB, startTimeoutMs, program, bootOf } = this.#options;
     const image = lane.image === null ? undefined : bootOf?.(lane.image);
     const child = launch(this.#options, program(lane.image));
     const snapshot = this.#snapshots.get(lane.image?.id ?? '') ?? null;
-    return new Slot(lane, child, { t: 'boot', snapshot, memoryMiB, ...(image && { image }) }, events);
+    const boot = { t: 'boot', snapshot, memoryMiB, ...(image && { image }) } as const;
+    const slot = new Slot(lane, child, boot, events);
+    slot.expectReady(startTimeoutMs);
+    return slot;
   }
 
   /** Keeps what a process made for those after it. */
