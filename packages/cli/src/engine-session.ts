@@ -14,17 +14,22 @@ export interface SessionOptions extends PlaceOptions {
   isolation?: IsolationLevel;
 }
 
-/** Opens an engine on the data folder, or on Temporal, hands it to `use`, and closes it whatever happens. Throws DATA_LOCKED, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
+/** An engine on the data folder, or on Temporal. Throws DATA_LOCKED, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
+export async function openEngine(io: Io, options: SessionOptions): Promise<Engine> {
+  const { data, env, takeUp, isolation: minimum } = options;
+  const sandbox = minimum === undefined ? {} : { isolation: { minimum } };
+  const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : { data, takeUp };
+  const { createEngine } = await import('@heddle/engine');
+  return createEngine({ ...where, env, sandbox, onError: reporter(io) });
+}
+
+/** Opens an engine, hands it to `use`, and closes it whatever happens. Throws what `openEngine` throws. */
 export async function withEngine<T>(
   io: Io,
   options: SessionOptions,
   use: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const { data, env, takeUp, isolation: minimum } = options;
-  const sandbox = minimum === undefined ? {} : { isolation: { minimum } };
-  const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : { data, takeUp };
-  const { createEngine } = await import('@heddle/engine');
-  const engine = await createEngine({ ...where, env, sandbox, onError: reporter(io) });
+  const engine = await openEngine(io, options);
   try {
     return await use(engine);
   } finally {

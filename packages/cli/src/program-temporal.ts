@@ -71,7 +71,8 @@ function declareDev(program: Command, io: Io, done: Done): void {
   });
 }
 
-function graceOption(): Option {
+/** How long what runs may go on once the end is asked for. */
+export function graceOption(): Option {
   return new Option('--grace <seconds>', 'how long blocks that run may go on after the first signal')
     .default(30)
     .argParser((text: string) => {

@@ -3,6 +3,7 @@ import type { Argument, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
 import { declareRuns } from './program-runs.ts';
+import { declareServe } from './program-serve.ts';
 import { declareTemporal } from './program-temporal.ts';
 import { declareSandbox } from './sandbox/program.ts';
 import { runOptions } from './run-options.ts';
@@ -41,6 +42,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declarePlan(program, io, done);
   declareRun(program, io, done);
   declareRuns(program, io, done);
+  declareServe(program, io, done);
   declareTemporal(program, io, done);
   declareSandbox(program, io, done);
   everyCommand(program, (command) => {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Role } from '../auth/roles.ts';
+import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 
 /** What a person may do in a workspace. */
@@ -77,6 +78,19 @@ export class WorkspaceStore {
       .orderBy('created_at')
       .orderBy('id')
       .execute();
+  }
+
+  /** The first person, and a workspace that they are admin of; undefined when there is somebody already. */
+  async begin(): Promise<{ userId: string; workspaceId: string } | undefined> {
+    if (await this.firstUser()) return undefined;
+    try {
+      const userId = await this.createUser({ email: 'admin@heddle.local', name: 'Admin' });
+      return { userId, workspaceId: await this.createWorkspace('Default', userId) };
+    } catch (error) {
+      // Another process was faster: one address is one person's.
+      if (isDuplicate(error)) return undefined;
+      throw error;
+    }
   }
 
   /** The first person that was made. */

@@ -1,0 +1,70 @@
+import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
+import type { Io } from './io.ts';
+import { graceOption } from './program-temporal.ts';
+import { runOptions } from './run-options.ts';
+
+type Done = (exit: number) => void;
+
+/** `heddle serve` and `heddle keys`: the HTTP interface, and who may call it. */
+export function declareServe(program: Command, io: Io, done: Done): void {
+  const serve = program
+    .command('serve')
+    .summary('Serve the HTTP interface.')
+    .description(
+      'Serves the HTTP interface, and runs what is started through it, until SIGTERM or Ctrl-C: then it takes no more ' +
+        'requests, and blocks that run may finish. Runs that have not ended go on at the next start. The first start ' +
+        'makes a workspace and a key, which is shown this once.',
+    );
+  for (const option of [
+    new Option('--port <number>', 'port to listen on; 0: any').default(7373).argParser(port),
+    new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
+    new Option('--origin <url>', 'how callers reach it, for addresses in answers: else what they asked for'),
+    ...runOptions('data', 'env', 'compat', 'isolation', 'runtime', 'server', 'postgres'),
+    graceOption(),
+    new Option('--json', 'say on stdout that it is ready as one line of JSON').default(false),
+  ]) {
+    serve.addOption(option);
+  }
+  serve.action(async (options) => {
+    const { serve: run } = await import('./commands/serve.ts');
+    done(await run(io, options));
+  });
+  declareKeys(program, io, done);
+}
+
+function declareKeys(program: Command, io: Io, done: Done): void {
+  const keys = program
+    .command('keys')
+    .summary('Create, list and revoke API keys.')
+    .description(
+      'Keys of the HTTP interface, also while it is served. KEY is the id of a key, or the beginning of one.',
+    );
+  const create = keys.command('create').description('Creates a key and prints it, this once.');
+  create.addOption(new Option('--name <text>', 'to tell it apart').default('key'));
+  create.addOption(new Option('--workspace <id>', 'a key of this workspace: else one of the first person'));
+  withPlace(create).action(async (options) => {
+    const { createKey } = await import('./commands/keys.ts');
+    done(await createKey(io, options));
+  });
+  withPlace(keys.command('list').description('Lists keys, the revoked ones too.')).action(async (options) => {
+    const { listKeys } = await import('./commands/keys.ts');
+    done(await listKeys(io, options));
+  });
+  const revoke = keys.command('revoke').description('Revokes a key at once.').argument('<key>', 'a key');
+  withPlace(revoke).action(async (key: string, options) => {
+    const { revokeKey } = await import('./commands/keys.ts');
+    done(await revokeKey(io, key, options));
+  });
+}
+
+function withPlace(command: Command): Command {
+  for (const option of runOptions('data', 'postgres')) command.addOption(option);
+  return command.addOption(new Option('--json', 'print JSON and nothing else').default(false));
+}
+
+function port(text: string): number {
+  const number = Number(text);
+  if (text.trim() !== '' && Number.isInteger(number) && number >= 0 && number < 65_536) return number;
+  throw new InvalidArgumentError('It is a whole number from 0 to 65535.');
+}

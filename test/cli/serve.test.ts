@@ -1,0 +1,137 @@
+import { existsSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { draftOf } from '../support/api.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle } from '../support/heddle.ts';
+import type { Started } from '../support/heddle.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+interface Ready {
+  url: string;
+  workspaceId?: string;
+  key?: string;
+}
+
+async function served(data: string, ...more: string[]): Promise<Ready & { process: Started }> {
+  const started = startHeddle(['serve', '--port', '0', '--data', data, '--json', '--grace', '5', ...more]);
+  return { ...(JSON.parse(await started.line()) as Ready), process: started };
+}
+
+const ASK = workflow(
+  [block('Rest', 'wait', { timeValue: '2', timeUnit: 'seconds' }), block('Ask', 'human_in_the_loop')],
+  ['Start -> Rest -> Ask'],
+);
+
+/** Calls of a server that is up. */
+function caller({ url, key = '' }: Ready) {
+  return async (method: string, path: string, body?: unknown) => {
+    const headers = { 'X-API-Key': key, 'Content-Type': 'application/json' };
+    const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+    const response = await fetch(url + path, { method, headers, ...sent });
+    const { data } = (await response.json()) as { data: { id: string; status: string } };
+    return { status: response.status, data, runId: response.headers.get('x-run-id') ?? '' };
+  };
+}
+
+async function deployed(call: ReturnType<typeof caller>, workspaceId: string | undefined): Promise<string> {
+  const { data } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Ask' });
+  await call('PUT', `/api/v2/workflows/${data.id}/state`, draftOf(ASK));
+  await call('POST', `/api/v2/workflows/${data.id}/deploy`);
+  return `/api/v2/workflows/${data.id}`;
+}
+
+describe('heddle serve', { timeout: 120_000 }, () => {
+  it('shows the first key once, goes on with its runs after a kill, and ends in order', async () => {
+    const data = dataFolder();
+    const first = await served(data);
+    expect(first.key).toMatch(/^sk-heddle-/);
+    const call = caller(first);
+    const path = await deployed(call, first.workspaceId);
+    const { status, runId } = await call('POST', `${path}/execute`, { async: true });
+    expect(status).toBe(202);
+    first.process.child.kill('SIGKILL');
+    await first.process.ended;
+
+    const second = await served(data);
+    expect(second).not.toHaveProperty('key');
+    const again = caller({ url: second.url, key: first.key ?? '' });
+    await expect
+      .poll(async () => (await again('GET', `${path}/runs/${runId}`)).data, {
+        timeout: 30_000,
+        interval: 100,
+      })
+      .toMatchObject({ status: 'paused', paused: { pauseKind: 'human' } });
+    second.process.child.kill('SIGTERM');
+    expect(await second.process.ended).toMatchObject({ exit: 0 });
+    await expect(fetch(second.url)).rejects.toThrow('fetch failed');
+  });
+
+  it('answers a request that runs while it ends, and loses no run', async () => {
+    const data = dataFolder();
+    const first = await served(data);
+    const call = caller(first);
+    const path = await deployed(call, first.workspaceId);
+    const headers = { 'X-API-Key': first.key ?? '', 'X-Run-Id': 'the-run' };
+    const answered = fetch(`${first.url}${path}/execute`, { method: 'POST', headers, body: '{}' });
+    await expect
+      .poll(async () => (await call('GET', `${path}/runs/the-run`)).status, { timeout: 20_000 })
+      .toBe(200);
+    first.process.child.kill('SIGTERM');
+    expect((await answered).status).toBe(503);
+    expect(await first.process.ended).toMatchObject({ exit: 0 });
+    const second = await served(data);
+    const again = caller({ url: second.url, key: first.key ?? '' });
+    await expect
+      .poll(async () => (await again('GET', `${path}/runs/the-run`)).data.status, {
+        timeout: 30_000,
+        interval: 100,
+      })
+      .toBe('paused');
+  });
+
+  it('has its keys made, listed and revoked while it runs', async () => {
+    const data = dataFolder();
+    const { url, workspaceId = '' } = await served(data);
+    const meta = async (key: string) =>
+      (await fetch(`${url}/api/v2/meta`, { headers: { 'X-API-Key': key } })).status;
+    const made = await heddle([
+      'keys',
+      'create',
+      '--data',
+      data,
+      '--workspace',
+      workspaceId,
+      '--name',
+      'shared',
+    ]);
+    expect(made).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^sk-heddle-\S+\n$/) });
+    const key = made.stdout.trim();
+    expect(await meta(key)).toBe(200);
+    const listed = await heddle(['keys', 'list', '--data', data, '--json']);
+    const { data: keys } = JSON.parse(listed.stdout) as { data: { id: string; name: string }[] };
+    expect(keys.map(({ name }) => name)).toEqual(['first', 'shared']);
+    expect(listed.stdout).not.toContain(key);
+    const id = keys[1]?.id ?? '';
+    expect(await heddle(['keys', 'revoke', id.slice(0, 8), '--data', data])).toMatchObject({ exit: 0 });
+    expect(await meta(key)).toBe(401);
+    expect(await heddle(['keys', 'revoke', id, '--data', data])).toMatchObject({ exit: 2 });
+    expect(await heddle(['keys', 'create', '--data', data, '--workspace', 'none'])).toMatchObject({
+      exit: 2,
+    });
+    const table = await heddle(['keys', 'list', '--data', data]);
+    expect(table.stdout).toMatch(/shared .* revoked/);
+  });
+
+  it('refuses a port that is taken, and keys in PostgreSQL without a secret', async () => {
+    const { url } = await served(dataFolder());
+    const data = dataFolder();
+    const taken = await heddle(['serve', '--data', data, '--port', new URL(url).port]);
+    expect(taken).toMatchObject({ exit: 2, stderr: expect.stringContaining('Choose another --port') });
+    expect(existsSync(data)).toBe(true);
+    const place = ['--postgres', 'postgresql://nowhere'];
+    expect(await heddle(['keys', 'list', ...place])).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('HEDDLE_API_SECRET'),
+    });
+  });
+});
