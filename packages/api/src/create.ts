@@ -56,8 +56,8 @@ type Callable<Op> =
 
 /** The API of an engine: one function for requests, and one for each operation. */
 export interface Api {
-  /** Answers a request, whatever it is. Never rejects. */
-  fetch(request: Request): Promise<Response>;
+  /** Answers a request, whatever it is. Never rejects, and needs no `this`. */
+  fetch: (request: Request) => Promise<Response>;
   /** The operations without HTTP, with the same checks. Reject with an `ApiError`, or what `refusalOf` reads as one. */
   operations: { [Name in keyof typeof OPERATIONS]: Callable<(typeof OPERATIONS)[Name]> };
   /** The OpenAPI 3.1 document. */

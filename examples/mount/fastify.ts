@@ -1,0 +1,23 @@
+import type { Api } from '@heddle/api';
+import { getRequestListener } from '@hono/node-server';
+import Fastify from 'fastify';
+import type { FastifyInstance } from 'fastify';
+
+export function fastifyApp(api: Api): FastifyInstance {
+  const app = Fastify();
+  app.get('/hello', () => 'a route of the host');
+  const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
+  void app.register((scope, _options, done) => {
+    // Bodies are left as they come: Heddle reads them itself.
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _body, read) => read(null));
+    for (const path of ['/api/v2/*', '/openapi.json']) {
+      scope.all(path, (request, reply) => {
+        reply.hijack();
+        return heddle(request.raw, reply.raw);
+      });
+    }
+    done();
+  });
+  return app;
+}

@@ -1,0 +1,10 @@
+import type { Api } from '@heddle/api';
+import { Hono } from 'hono';
+
+export function honoApp(api: Api): Hono {
+  const app = new Hono();
+  app.get('/hello', (c) => c.text('a route of the host'));
+  app.all('/api/v2/*', (c) => api.fetch(c.req.raw));
+  app.get('/openapi.json', (c) => api.fetch(c.req.raw));
+  return app;
+}

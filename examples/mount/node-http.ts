@@ -1,0 +1,15 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import type { Api } from '@heddle/api';
+
+export function nodeServer(api: Api): Server {
+  const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
+  return createServer((request, response) => {
+    if (request.url === '/hello') {
+      response.end('a route of the host');
+      return;
+    }
+    void heddle(request, response);
+  });
+}
