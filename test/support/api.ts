@@ -91,6 +91,13 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   return { api, engine, store, userId, workspaceId, key, call, fetch, drafted, deployed, faults };
 }
 
+/** What an error says, in the envelope of either interface. */
+export function errorIn(body: unknown): { code?: string; message: string; details?: { code?: string } } {
+  const { error, details } = body as { error: unknown; details?: { code?: string } };
+  if (typeof error !== 'string') return error as ReturnType<typeof errorIn>;
+  return { message: error, ...(details && { details }) };
+}
+
 /** The draft of an export, with ids of its own: those of a workspace's workflows are different. */
 export function draftOf(exported: Json): JsonObject {
   const { blocks, edges, variables = {} } = (exported as { state: { [key: string]: JsonObject } }).state;

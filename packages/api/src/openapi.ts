@@ -6,6 +6,7 @@ import type { AnyOperation } from './operation.ts';
 type Doc = { [key: string]: unknown };
 
 const ERROR = { $ref: '#/components/schemas/Error' };
+const LEGACY_ERROR = { $ref: '#/components/schemas/LegacyError' };
 const JSON_TYPE = 'application/json';
 
 /** The OpenAPI 3.1 document of the operations. */
@@ -31,7 +32,7 @@ export function openApiDocument(operations: readonly AnyOperation[], origin: str
         apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
         oauthBearer: { type: 'http', scheme: 'bearer' },
       },
-      schemas: { Error: errorSchema() },
+      schemas: { Error: errorSchema(), LegacyError: legacyErrorSchema() },
     },
   };
 }
@@ -52,7 +53,7 @@ function operationDoc(operation: AnyOperation): Doc {
         content: { [JSON_TYPE]: { schema: schemaOf(body, 'input') } },
       },
     }),
-    responses: { ...successes(operation), ...failures(operation.errors) },
+    responses: { ...successes(operation), ...failures(operation) },
   };
 }
 
@@ -73,7 +74,8 @@ function successes(operation: AnyOperation): Doc {
   const { streams = [] } = operation;
   const shown = operation.success.map(({ status, schema, page, description }, index): [string, Doc] => {
     const data = schemaOf(schema, 'output');
-    const body = page ? pageSchema(data) : wrapped({ data }, ['data']);
+    const enveloped = page ? pageSchema(data) : wrapped({ data }, ['data']);
+    const body = operation.legacy ? data : enveloped;
     const others =
       index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
     const more = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
@@ -83,12 +85,13 @@ function successes(operation: AnyOperation): Doc {
   return Object.fromEntries(shown);
 }
 
-function failures(errors: readonly ErrorStatus[]): Doc {
+function failures({ errors, legacy }: AnyOperation): Doc {
+  const schema = legacy ? LEGACY_ERROR : ERROR;
   const always: readonly ErrorStatus[] = [...errors, 500];
   return Object.fromEntries(
     [...new Set(always)].map((status) => [
       String(status),
-      { description: STATUS_CODES[status], content: { [JSON_TYPE]: { schema: ERROR } } },
+      { description: STATUS_CODES[status], content: { [JSON_TYPE]: { schema } } },
     ]),
   );
 }
@@ -107,6 +110,10 @@ function errorSchema(): Doc {
     details: { type: ['object', 'array'] },
   };
   return wrapped({ error: { type: 'object', properties, required: ['code', 'message'] } }, ['error']);
+}
+
+function legacyErrorSchema(): Doc {
+  return wrapped({ error: { type: 'string' }, details: { type: ['object', 'array'] } }, ['error']);
 }
 
 function wrapped(properties: Doc, required: string[]): Doc {

@@ -44,6 +44,8 @@ export interface Operation<
   /** Whether keys of a workspace may call it. */
   workspaceKeys: boolean;
   resource: Resource;
+  /** Of the older interface: errors are `{error: text, details?}`, and answers have no envelope. */
+  legacy?: true;
   /** Archived workflows are found too. */
   archived?: true;
   params: Path;

@@ -1,3 +1,11 @@
+import {
+  cancelExecution,
+  executeLegacy,
+  getExecution,
+  getJob,
+  getPausedExecution,
+  resumeExecution,
+} from './areas/legacy/operations.ts';
 import { getApiMeta } from './areas/meta/operations.ts';
 import { executeWorkflow } from './areas/runs/execute.ts';
 import { cancelRun, getWorkflowRun, listWorkflowRuns } from './areas/runs/operations.ts';
@@ -38,6 +46,12 @@ export const OPERATIONS = {
   getWorkflowRun,
   resumeRun,
   cancelRun,
+  executeLegacy,
+  getExecution,
+  cancelExecution,
+  getPausedExecution,
+  resumeExecution,
+  getJob,
 } as const satisfies { [name: string]: AnyOperation };
 
 export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values(OPERATIONS);

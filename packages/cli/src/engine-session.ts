@@ -12,15 +12,16 @@ export interface SessionOptions extends PlaceOptions {
   takeUp: boolean;
   /** The level below which no code runs. */
   isolation?: IsolationLevel;
+  mayCall?: NonNullable<EngineOptions['mayCall']>;
 }
 
 /** An engine on the data folder, or on Temporal. Throws DATA_LOCKED, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
 export async function openEngine(io: Io, options: SessionOptions): Promise<Engine> {
-  const { data, env, takeUp, isolation: minimum } = options;
+  const { data, env, takeUp, mayCall, isolation: minimum } = options;
   const sandbox = minimum === undefined ? {} : { isolation: { minimum } };
   const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : { data, takeUp };
   const { createEngine } = await import('@heddle/engine');
-  return createEngine({ ...where, env, sandbox, onError: reporter(io) });
+  return createEngine({ ...where, env, sandbox, onError: reporter(io), ...(mayCall && { mayCall }) });
 }
 
 /** Opens an engine, hands it to `use`, and closes it whatever happens. Throws what `openEngine` throws. */

@@ -26,6 +26,11 @@ export interface EngineOptions {
   sandbox?: SandboxLimits;
   /** Where the packages come from that function blocks import: opened by the `sandboxId` of a block. */
   images?: ImageSource;
+  /**
+   * Whether a workflow may run another one as its child, both by their ids; one that it may not is as if it were not
+   * there. Default: every deployed one.
+   */
+  mayCall?: (caller: string, callee: string) => Promise<boolean> | boolean;
   clock?: Clock;
   /** Take up the open runs of the data folder at the start (default true). */
   takeUp?: boolean;

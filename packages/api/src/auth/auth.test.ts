@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../test/support/api.ts';
+import { errorIn, testApi } from '../../../../test/support/api.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { KEY_PREFIX } from '../areas/keys/store.ts';
 import type { AnyOperation } from '../operation.ts';
@@ -42,6 +42,8 @@ function requestOf(operation: AnyOperation): readonly [method: string, path: str
   const filled = operation.path
     .replaceAll('{workflowId}', workflowId)
     .replaceAll('{runId}', runId)
+    .replaceAll('{executionId}', runId)
+    .replaceAll('{contextId}', 'wrong')
     .replaceAll('{version}', '1');
   const bodies: { [id: string]: unknown } = {
     createWorkflowV2: { workspaceId, name: crypto.randomUUID() },
@@ -59,12 +61,13 @@ function requestOf(operation: AnyOperation): readonly [method: string, path: str
 
 const TABLE = ALL_OPERATIONS.filter(
   // What ends the run or the deployment that the others need is looked at by itself.
-  ({ resource, id }) => resource !== 'none' && !['cancelRunV2', 'undeployWorkflow'].includes(id),
+  ({ resource, id }) =>
+    resource !== 'none' && !['cancelRunV2', 'cancelExecution', 'undeployWorkflow'].includes(id),
 ).map((operation) => [operation.id, operation] as const);
 /** Why the caller may not; `none` when it may, whatever comes of it otherwise. */
 function refusalOf({ status, body }: { status: number; body: unknown }): string | undefined {
   if (status !== 401 && status !== 403) return 'none';
-  return (body as { error: { details?: { code: string } } }).error.details?.code;
+  return errorIn(body).details?.code;
 }
 
 const RANK = { read: 1, write: 2, admin: 3 };
@@ -78,7 +81,9 @@ describe.each(TABLE)('%s', (_id, operation) => {
 
   it('is hidden from strangers, and from keys of other workspaces', async () => {
     for (const key of [keys.stranger, keys.foreign]) {
-      expect((await as(key)).body).toEqual({ error: { code: 'NOT_FOUND', message: `${noun} not found` } });
+      const answer = await as(key);
+      expect(answer.status).toBe(404);
+      expect(errorIn(answer.body)).toMatchObject({ message: `${noun} not found` });
     }
   });
 

@@ -32,12 +32,14 @@ export function respondError(
   error: unknown,
   headers: { [name: string]: string },
   report: (error: unknown) => void,
+  legacy = false,
 ): Response {
   const known = refusalOf(error);
   if (!known) report(error);
   const refusal = known ?? new ApiError(500, 'Internal server error');
   const { status, code, message, details } = refusal;
-  const shown = { error: { code, message, ...(details !== undefined && details !== null && { details }) } };
+  const more = details !== undefined && details !== null && { details };
+  const shown = legacy ? { error: message, ...more } : { error: { code, message, ...more } };
   return json(status, shown, { ...headers, ...refusal.headers });
 }
 

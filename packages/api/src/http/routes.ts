@@ -65,7 +65,7 @@ async function answer(services: Services, operation: AnyOperation, arrived: Arri
     const response = respond(reply, headers);
     return request.method === 'HEAD' ? new Response(null, response) : response;
   } catch (error) {
-    return respondError(error, headers, services.report);
+    return respondError(error, headers, services.report, operation.legacy);
   }
 }
 

@@ -32,7 +32,6 @@ interface First {
 
 interface Parts {
   engine: Engine;
-  store: ApiStore;
   api: Api;
   server: Listening;
 }
@@ -40,10 +39,12 @@ interface Parts {
 /** Serves the HTTP interface until a signal ends it. */
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
-  const engine = await openEngine(io, { ...options, env, takeUp: true });
-  let store: ApiStore | undefined;
+  const store = await openRecords(options);
+  let engine: Engine | undefined;
   try {
-    store = await openRecords(options);
+    const { workflows } = store;
+    const mayCall = (caller: string, callee: string): Promise<boolean> => workflows.mayCall(caller, callee);
+    engine = await openEngine(io, { ...options, env, takeUp: true, mayCall });
     const first = await firstOf(store);
     const { createApi } = await import('@heddle/api');
     const { compat, origin, host, port } = options;
@@ -51,14 +52,14 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const onError = (error: unknown): void => report(error, undefined);
     const api = await createApi({ engine, store, compat, onError, ...(origin !== undefined && { origin }) });
     const server = await listen((request) => api.fetch(request), { host, port });
-    return await untilStopped(io, staffOf({ engine, store, api, server }), {
+    return await untilStopped(io, staffOf({ engine, api, server }), {
       ready: () => say(io, { url: server.url, first }, options),
       drainMs: options.grace * 1000,
       broken: server.failed.then(({ message }) => `The server cannot go on: ${message}`),
     });
   } finally {
-    await engine.close();
-    await store?.close();
+    await engine?.close();
+    await store.close();
   }
 }
 

@@ -105,6 +105,7 @@ function servicesOf({ parts, run, place, reader, job, facts }: ServiceParts): Ex
       const found = await parts.definitions.find(reference);
       if (!found) return undefined;
       const { id, name } = found.plan.workflow;
+      if (!(await parts.mayCall(run.plan.workflow.id, id))) return undefined;
       return { workflowId: id, name, inputs: declaredInputs(found.plan) };
     },
     child: (request) => run.child(request, place, job),

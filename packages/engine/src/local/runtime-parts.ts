@@ -21,5 +21,7 @@ export interface RuntimeParts {
   egress(): Promise<Outlet>;
   concurrency: { engine: number; run: number };
   definitions: Definitions;
+  /** Whether one workflow may run the other as its child, by their ids. */
+  mayCall(caller: string, callee: string): Promise<boolean> | boolean;
   report(error: unknown, runId: string | undefined): void;
 }

@@ -24,6 +24,21 @@ export class WorkflowStore {
     return this.#db.selectFrom('workflows').selectAll().where('id', '=', id).executeTakeFirst();
   }
 
+  /** Whether a workflow may run another one: of its own workspace, and live. For the engine's `mayCall`. */
+  async mayCall(caller: string, callee: string): Promise<boolean> {
+    const rows = await this.#db
+      .selectFrom('workflows')
+      .select(['id', 'workspace_id', 'active_version', 'archived_at'])
+      .where('id', 'in', [caller, callee])
+      .execute();
+    const from = rows.find(({ id }) => id === caller);
+    const to = rows.find(({ id }) => id === callee);
+    // Neither is of this service: whoever deployed them has said enough.
+    if (!from && !to) return true;
+    const live = to !== undefined && to.active_version !== null && to.archived_at === null;
+    return live && from?.workspace_id === to.workspace_id;
+  }
+
   /** False when the folder has a workflow of this name already. */
   async create(row: WorkflowRow, ids: readonly string[]): Promise<boolean> {
     try {

@@ -1,0 +1,114 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, BROKEN, GREETING, LONG } from '../../../../../test/support/api-workflows.ts';
+import { block, workflow } from '../../../../../test/support/workflow.ts';
+
+const api = await testApi();
+const { call, fetch } = api;
+
+const PLAIN = workflow([block('Words', 'variables', {})], ['Start -> Words']);
+
+async function run(id: string, body: object = {}, headers: { [name: string]: string } = {}) {
+  const response = await fetch('POST', `/api/workflows/${id}/execute`, { body, headers });
+  const read = (await response.json()) as { [key: string]: unknown };
+  return { status: response.status, headers: response.headers, body: read };
+}
+
+describe('the older interface', () => {
+  it('answers with the status, headers and data of a Response block', async () => {
+    const id = await api.deployed(GREETING);
+    const answer = await run(id, { name: 'Ada' });
+    expect(answer).toMatchObject({ status: 418, body: { hello: 'Ada' } });
+    expect(answer.headers.get('x-execution-id')).toMatch(/./);
+    expect(await run(id, { input: { name: 'Bob' } })).toMatchObject({ body: { hello: 'Bob' } });
+  });
+
+  it('answers with the output where there is none', async () => {
+    const id = await api.deployed(PLAIN);
+    expect(await run(id)).toMatchObject({
+      status: 200,
+      body: {
+        success: true,
+        executionId: expect.any(String),
+        error: null,
+        metadata: { duration: expect.any(Number) },
+      },
+    });
+  });
+
+  it('answers a failed run with its message, and one whose time is up with 408', async () => {
+    expect(await run(await api.deployed(BROKEN))).toMatchObject({
+      status: 200,
+      body: { success: false, error: expect.stringContaining('127.0.0.1') },
+    });
+    const own = await testApi({ policy: { syncSeconds: 0.05 } });
+    const id = await own.deployed(LONG);
+    expect((await own.fetch('POST', `/api/workflows/${id}/execute`, { body: {} })).status).toBe(408);
+  });
+
+  it('accepts a run with an address of a job', async () => {
+    const id = await api.deployed(GREETING);
+    const answer = await run(id, { name: 'Ada' }, { 'X-Execution-Mode': 'async' });
+    const { jobId, statusUrl } = answer.body as { jobId: string; statusUrl: string };
+    expect(answer).toMatchObject({ status: 202, body: { success: true, async: true, executionId: jobId } });
+    expect(statusUrl).toBe(`http://heddle.test/api/jobs/${jobId}`);
+    await expect
+      .poll(async () => (await call('GET', `/api/jobs/${jobId}`)).body)
+      .toMatchObject({ taskId: jobId, status: 'completed', output: { data: { hello: 'Ada' } }, error: null });
+  });
+
+  it('shows executions, and cancels them', async () => {
+    const id = await api.deployed(LONG);
+    const { body } = await run(id, {}, { 'X-Execution-Mode': 'async' });
+    const path = `/api/workflows/${id}/executions/${String(body['executionId'])}`;
+    await expect
+      .poll(async () => (await call('GET', path)).body)
+      .toMatchObject({ status: 'paused', level: 'info', trigger: 'api', finalOutput: null });
+    expect((await call('POST', `${path}/cancel`)).body).toMatchObject({ success: true });
+    expect((await call('GET', path)).body).toMatchObject({ status: 'cancelled' });
+  });
+
+  it('shows pause points, and takes answers', async () => {
+    const id = await api.deployed(APPROVAL);
+    const { body } = await run(id);
+    const executionId = String(body['executionId']);
+    const paused = await call('GET', `/api/workflows/${id}/paused/${executionId}`);
+    expect(paused.body).toMatchObject({
+      status: 'paused',
+      totalPauseCount: 1,
+      pausePoints: [{ resumeStatus: 'paused' }],
+    });
+    const [point] = (paused.body as { pausePoints: { contextId: string }[] }).pausePoints;
+    const at = `/api/resume/${id}/${executionId}/${point?.contextId}`;
+    expect(await call('POST', at, { body: { ok: 'perhaps' } })).toMatchObject({
+      status: 400,
+      body: { error: expect.any(String) },
+    });
+    expect(await call('POST', at, { body: { ok: true } })).toMatchObject({
+      status: 200,
+      body: { success: true, executionId, output: { data: { ok: true } } },
+    });
+    expect((await call('GET', `/api/workflows/${id}/paused/${executionId}`)).status).toBe(404);
+  });
+
+  it('tells errors as a text, with details where there are some', async () => {
+    expect((await call('GET', '/api/jobs/nothing')).body).toEqual({ error: 'Job not found' });
+    const id = await api.drafted(GREETING);
+    expect(await run(id)).toMatchObject({
+      status: 403,
+      body: { error: 'Workflow is not deployed', details: { code: 'WORKFLOW_NOT_DEPLOYED' } },
+    });
+    const deployed = await api.deployed(GREETING);
+    expect(await run(deployed, { selectedOutputs: 7 })).toMatchObject({ status: 400 });
+  });
+
+  it('hides jobs of other workspaces', async () => {
+    const id = await api.deployed(PLAIN);
+    const { body } = await run(id);
+    const { engine, store } = api;
+    const stranger = await testApi({ engine, store });
+    const path = `/api/jobs/${String(body['executionId'])}`;
+    expect((await call('GET', path)).status).toBe(200);
+    expect((await stranger.call('GET', path)).status).toBe(404);
+  });
+});

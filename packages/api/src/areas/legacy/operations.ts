@@ -1,0 +1,219 @@
+import type { RunDetail } from '@heddle/engine';
+import { expectAccess } from '../../auth/authorize.ts';
+import { notFound } from '../../errors.ts';
+import { defineOperation } from '../../operation.ts';
+import type { Reply } from '../../operation.ts';
+import { emptyBody, noQuery, workflowPath } from '../shapes.ts';
+import { executeWorkflow } from '../runs/execute.ts';
+import { findRun } from '../runs/find.ts';
+import { cancelRun, getWorkflowRun } from '../runs/operations.ts';
+import { resumeRun } from '../runs/resume.ts';
+import { expectShortChain } from '../runs/rules.ts';
+import { cancelResult } from '../runs/schemas.ts';
+import type { RunResult } from '../runs/schemas.ts';
+import { expectWorkflow } from '../workflows/operations.ts';
+import * as schemas from './schemas.ts';
+import { answerOf, bodyOf, executedOf } from './views.ts';
+
+const SHARED = { tag: 'Older interface', resource: 'workflow', legacy: true, query: noQuery } as const;
+const READ = { ...SHARED, scope: 'api:read', role: 'read', workspaceKeys: true } as const;
+const WRITE = { ...SHARED, scope: 'api:write', role: 'write', workspaceKeys: true } as const;
+const EXECUTE_ERRORS = [400, 401, 402, 403, 404, 409, 413, 415, 429, 503] as const;
+
+/** What the newer operation answers, without its envelope. */
+function dataOf<Data>(reply: Reply): Data {
+  if (!('data' in reply)) throw new TypeError('The reply has no data.');
+  return reply.data as Data;
+}
+
+export const executeLegacy = defineOperation({
+  ...WRITE,
+  id: 'executeWorkflow',
+  method: 'POST',
+  path: '/api/workflows/{workflowId}/execute',
+  summary: 'Execute a workflow; a Response block sets status and headers',
+  role: 'read',
+  params: workflowPath,
+  body: schemas.anyBody,
+  bodyOptional: true,
+  success: [
+    { status: 200, schema: schemas.executed, description: 'What has come of the run' },
+    { status: 202, schema: schemas.accepted, description: 'With X-Execution-Mode: async: it was accepted' },
+  ],
+  errors: EXECUTE_ERRORS,
+  enter({ capacity }, { headers }) {
+    expectShortChain(headers);
+    return capacity.enter();
+  },
+  async handle(services, call, workflow) {
+    const isAsync = call.headers.get('x-execution-mode')?.toLowerCase() === 'async';
+    const body = bodyOf(call.body, isAsync);
+    const headers = new Headers(call.headers);
+    // Lines of JSON are of the newer interface.
+    headers.delete('accept');
+    const reply = await executeWorkflow.handle(services, { ...call, headers, body }, workflow);
+    if ('raw' in reply) return reply;
+    if (!isAsync) {
+      const result = dataOf<RunResult>(reply);
+      const response = answerOf(result);
+      response.headers.set('X-Execution-Id', result.runId);
+      return { raw: response };
+    }
+    const { runId } = dataOf<{ runId: string }>(reply);
+    const statusUrl = `${call.origin}/api/jobs/${encodeURIComponent(runId)}`;
+    const message = 'Workflow execution queued';
+    const accepted = { success: true, async: true, jobId: runId, executionId: runId, message, statusUrl };
+    return { raw: Response.json(accepted, { status: 202 }) };
+  },
+});
+
+export const getExecution = defineOperation({
+  ...READ,
+  id: 'getExecution',
+  method: 'GET',
+  path: '/api/workflows/{workflowId}/executions/{executionId}',
+  summary: 'Get how an execution stands',
+  params: schemas.executionPath,
+  success: [{ status: 200, schema: schemas.execution, description: 'The execution' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, call, workflow) {
+    const path = { workflowId: call.path.workflowId, runId: call.path.executionId };
+    const query = { includeOutput: true };
+    const reply = await getWorkflowRun.handle(services, { ...call, path, query }, workflow);
+    const run = dataOf<RunResult & { trigger: string }>(reply);
+    const {
+      runId,
+      workflowId,
+      status,
+      trigger,
+      startedAt,
+      endedAt,
+      durationMs,
+      error,
+      output,
+      blockOutputs,
+    } = run;
+    const level = status === 'failed' ? 'error' : 'info';
+    const ids = { executionId: runId, workflowId, status, level, trigger, startedAt, endedAt };
+    const values = { finalOutput: output, blockOutputs, error: error?.message ?? null, cost: null };
+    return { raw: Response.json({ ...ids, totalDurationMs: durationMs, ...values }) };
+  },
+});
+
+export const cancelExecution = defineOperation({
+  ...WRITE,
+  id: 'cancelExecution',
+  method: 'POST',
+  path: '/api/workflows/{workflowId}/executions/{executionId}/cancel',
+  summary: 'Cancel an execution',
+  params: schemas.executionPath,
+  body: emptyBody,
+  bodyOptional: true,
+  success: [{ status: 200, schema: cancelResult, description: 'What the cancel has done' }],
+  errors: [400, 401, 403, 404, 409, 413, 415, 429],
+  async handle(services, call, workflow) {
+    const path = { workflowId: call.path.workflowId, runId: call.path.executionId };
+    const reply = await cancelRun.handle(services, { ...call, path, body: undefined }, workflow);
+    return { raw: Response.json(dataOf(reply)) };
+  },
+});
+
+export const getPausedExecution = defineOperation({
+  ...WRITE,
+  id: 'getPausedExecution',
+  method: 'GET',
+  path: '/api/workflows/{workflowId}/paused/{executionId}',
+  summary: 'Get the pause points of an execution',
+  scope: 'api:write',
+  params: schemas.executionPath,
+  success: [{ status: 200, schema: schemas.pausedExecution, description: 'What it waits for' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, { path }, workflow) {
+    const { run } = await findRun(services, expectWorkflow(workflow), path.executionId);
+    if (run?.status !== 'paused') throw notFound('Paused execution');
+    const logs = await services.engine.getLogs(run.runId);
+    const resumed = logs.filter((log) => log.blockType === 'human_in_the_loop' && log.status === 'completed');
+    return { raw: Response.json(pausedOf(run, resumed.length)) };
+  },
+});
+
+function pausedOf({ runId, workflowId, pauses }: RunDetail, resumedCount: number) {
+  return {
+    workflowId,
+    executionId: runId,
+    status: resumedCount > 0 ? 'partially_resumed' : 'paused',
+    totalPauseCount: pauses.length + resumedCount,
+    resumedCount,
+    pausedAt: pauses[0]?.pausedAt ?? '',
+    pausePoints: pauses.map(({ token, blockId, output, pausedAt }) => ({
+      contextId: token,
+      blockId,
+      response: output,
+      registeredAt: pausedAt,
+      resumeStatus: 'paused',
+      snapshotReady: true,
+    })),
+  };
+}
+
+export const resumeExecution = defineOperation({
+  ...WRITE,
+  id: 'resumeExecution',
+  method: 'POST',
+  path: '/api/resume/{workflowId}/{executionId}/{contextId}',
+  summary: 'Answer a pause point; the body is the answer',
+  params: schemas.contextPath,
+  body: schemas.anyBody,
+  bodyOptional: true,
+  success: [
+    { status: 200, schema: schemas.executed, description: 'How the run stands when it rests again' },
+    { status: 202, schema: schemas.accepted, description: 'The answer was taken' },
+  ],
+  errors: EXECUTE_ERRORS,
+  async handle(services, call, workflow) {
+    const { workflowId, executionId, contextId } = call.path;
+    const input = call.body['input'] ?? call.body;
+    const more = { path: { workflowId, runId: executionId }, body: { contextId, input } };
+    const reply = await resumeRun.handle(services, { ...call, ...more }, workflow);
+    const status = 'status' in reply ? reply.status : 200;
+    if (status !== 202) return { raw: Response.json(executedOf(dataOf<RunResult>(reply))) };
+    const statusUrl = `${call.origin}/api/jobs/${encodeURIComponent(executionId)}`;
+    const ids = { jobId: executionId, executionId, statusUrl };
+    return {
+      raw: Response.json({ success: true, async: true, message: 'Resume queued', ...ids }, { status }),
+    };
+  },
+});
+
+/** Statuses of jobs in place of those of runs. */
+const JOB_STATUS: { [status: string]: string } = { running: 'processing', paused: 'processing' };
+
+export const getJob = defineOperation({
+  ...READ,
+  id: 'getJob',
+  method: 'GET',
+  path: '/api/jobs/{jobId}',
+  summary: 'Get how an accepted execution stands',
+  resource: 'none',
+  params: schemas.jobPath,
+  success: [{ status: 200, schema: schemas.job, description: 'The job' }],
+  errors: [400, 401, 403, 404, 429],
+  async handle(services, call) {
+    const { jobId } = call.path;
+    const claim = await services.store.claims.find(jobId);
+    const workflow = claim && (await services.store.workflows.find(claim.workflow_id));
+    if (!workflow) throw notFound('Job');
+    const demand = { role: 'read', workspaceKeys: true, noun: 'Job' } as const;
+    await expectAccess(services.store, call.principal, workflow.workspace_id, demand);
+    const path = { workflowId: workflow.id, runId: jobId };
+    const reply = await getWorkflowRun.handle(
+      services,
+      { ...call, path, query: { includeOutput: true } },
+      workflow,
+    );
+    const { status, startedAt, endedAt, output, error } = dataOf<RunResult>(reply);
+    const metadata = { startedAt, completedAt: endedAt };
+    const shown = { taskId: jobId, status: JOB_STATUS[status] ?? status, metadata, output };
+    return { raw: Response.json({ success: true, ...shown, error: error?.message ?? null }) };
+  },
+});
