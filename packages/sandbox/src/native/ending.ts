@@ -26,6 +26,11 @@ function stopText(stopped: TreeStop, limits: Limits, memoryMiB = 0): Told {
         code: 'OUT_OF_MEMORY',
         text: `The processes of the code used more than ${memoryMiB} MiB of memory.`,
       };
+    case 'output':
+      return {
+        code: 'BRIDGE_LIMIT',
+        text: `The code wrote more than ${limits.bridgeChars} bytes of output.`,
+      };
     case 'result':
       return { code: 'RESULT_TOO_LARGE', text: `The result has more than ${limits.resultChars} characters.` };
     case 'cancelled':

@@ -32,6 +32,7 @@ export function insideEnvironment(hasProxy: boolean): Record<string, string> {
     NODE_PATH: '/opt/heddle/node_modules',
     PYTHONPATH: '/opt/heddle/python',
     PYTHONDONTWRITEBYTECODE: '1',
+    PYTHONPYCACHEPREFIX: '/opt/heddle/pycache',
     PYTHONNOUSERSITE: '1',
     SSL_CERT_FILE: '/etc/ssl/certs/ca-certificates.crt',
     REQUESTS_CA_BUNDLE: '/etc/ssl/certs/ca-certificates.crt',

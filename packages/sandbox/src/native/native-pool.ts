@@ -141,7 +141,12 @@ export class NativePool {
           proxy: proxy?.path ?? null,
         },
         job: JSON.stringify(order),
-        limits: { cpuMs, wallMs, resultBytes: CHAR_BYTES * resultChars + ERROR_BYTES },
+        limits: {
+          cpuMs,
+          wallMs,
+          resultBytes: CHAR_BYTES * resultChars + ERROR_BYTES,
+          outputBytes: bridgeChars,
+        },
         signal: job.stopped.signal,
         output: (data, stream) => output.add(data, stream),
       });

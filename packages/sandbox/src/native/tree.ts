@@ -7,7 +7,7 @@ import { RESULT_FD } from './layout.ts';
 import { treeUse } from './tree-use.ts';
 
 /** Why a tree was ended before its time. */
-export type TreeStop = 'cpu' | 'wall' | 'memory' | 'result' | 'cancelled';
+export type TreeStop = 'cpu' | 'wall' | 'memory' | 'output' | 'result' | 'cancelled';
 
 /** How a tree of processes ended. */
 export interface TreeEnd {
@@ -26,7 +26,13 @@ export interface TreeOptions {
   readonly jail: NativeJail;
   /** What the command finds as the job. */
   readonly job: string;
-  readonly limits: { readonly cpuMs: number; readonly wallMs: number; readonly resultBytes: number };
+  readonly limits: {
+    readonly cpuMs: number;
+    readonly wallMs: number;
+    readonly resultBytes: number;
+    /** Of standard output and error together. */
+    readonly outputBytes: number;
+  };
   readonly signal?: AbortSignal | undefined;
   /** Gets what is written to standard output and error. */
   readonly output: (data: Buffer, stream: 'stdout' | 'stderr') => void;
@@ -57,6 +63,7 @@ class Tree {
   #cpuMs = 0;
   #result: Buffer[] = [];
   #resultBytes = 0;
+  #outputBytes = 0;
   #said = '';
   #status = '';
 
@@ -108,10 +115,16 @@ class Tree {
     const { output, limits } = this.#options;
     const { stdout, stderr } = this.#child;
     const stdio = this.#child.stdio as readonly unknown[];
-    stdout?.on('data', (data: Buffer) => output(data, 'stdout'));
+    const write = (data: Buffer, stream: 'stdout' | 'stderr'): void => {
+      this.#outputBytes += data.length;
+      // Reading costs the host, not the tree.
+      if (this.#outputBytes > limits.outputBytes) this.#stop('output');
+      else output(data, stream);
+    };
+    stdout?.on('data', (data: Buffer) => write(data, 'stdout'));
     stderr?.on('data', (data: Buffer) => {
       this.#said = (this.#said + data.toString()).slice(-SAID_CHARS);
-      output(data, 'stderr');
+      write(data, 'stderr');
     });
     (stdio[RESULT_FD] as Readable).on('data', (data: Buffer) => {
       this.#resultBytes += data.length;

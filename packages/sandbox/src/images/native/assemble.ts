@@ -12,6 +12,7 @@ import { LARGEST_PACKAGE_BYTES, MOST } from './limits.ts';
 import type { LockedDeb, NativeLockData } from './lock.ts';
 import { installNpm, readNpmLock } from './npm-project.ts';
 import { readWheels } from './python/lock.ts';
+import { compilePython } from './python/compile.ts';
 import { installWheels } from './python/wheels.ts';
 import { mergeTree } from './root/merge.ts';
 import { beginRoot, finishRoot } from './root/skeleton.ts';
@@ -102,6 +103,10 @@ export async function layRoot(
   const warnings = [...data.warnings, ...laid.warnings];
   for (const tool of data.tools)
     warnings.push(...(await installTool(tool, root, npm, withCredentials(context))));
+  if (data.debs.some(({ name }) => name === 'python3')) {
+    context.progress('compiling');
+    if (!(await compilePython(root, checker))) context.log('The modules of Python were not compiled.');
+  }
   context.progress('loading');
   const { language } = spec;
   await checker.load(

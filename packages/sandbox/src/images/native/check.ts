@@ -6,12 +6,14 @@ import { barrierTo } from '../../isolation/reach.ts';
 import type { NativeHost } from '../../native/host.ts';
 import { insideEnvironment, INSIDE } from '../../native/layout.ts';
 import { NATIVE_LIMITS } from '../../native/limits.ts';
+import { MOST } from './limits.ts';
 import { kernelCpuSeconds, runTree, type TreeEnd } from '../../native/tree.ts';
 
 /** Of one check: packages are large, and are loaded for the first time. */
 const CHECK_MS = 120_000;
 const RESULT_BYTES = 1 << 20;
 const MEMORY_MIB = 1_024;
+const DISK_MIB = 512;
 
 /** Runs jobs in a root file system that is being built, without network and within limits. */
 export class Checker {
@@ -25,8 +27,8 @@ export class Checker {
     this.#context = context;
   }
 
-  /** How a job ends; what it says goes to the log. */
-  async run(job: NativeJob): Promise<TreeEnd> {
+  /** How a job ends; what it says goes to the log, or to `output`. */
+  async run(job: NativeJob, output?: (data: Buffer, stream: 'stdout' | 'stderr') => void): Promise<TreeEnd> {
     const { workFolder, signal } = this.#context;
     // The user of the check has to get to the root through it.
     await chmod(workFolder, 0o711);
@@ -43,15 +45,27 @@ export class Checker {
         execPath: this.#host.execPath,
         command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
         environment: insideEnvironment(false),
-        limits: { ...NATIVE_LIMITS, memoryMiB: MEMORY_MIB },
+        limits: { ...NATIVE_LIMITS, memoryMiB: MEMORY_MIB, diskMiB: DISK_MIB },
         cpuSeconds: kernelCpuSeconds(CHECK_MS),
         proxy: null,
       },
       job: JSON.stringify(job),
-      limits: { cpuMs: CHECK_MS, wallMs: CHECK_MS, resultBytes: RESULT_BYTES },
+      limits: { cpuMs: CHECK_MS, wallMs: CHECK_MS, resultBytes: RESULT_BYTES, outputBytes: MOST.bytes },
       signal,
-      output: (data) => this.#context.log(data.toString()),
+      output: output ?? ((data) => this.#context.log(data.toString())),
     });
+  }
+
+  /** What a command writes to standard output; null where it does not end with 0, or it is more than an image may have. */
+  async outputOf(command: readonly string[]): Promise<Buffer | null> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const end = await this.run({ language: 'command', command }, (data, stream) => {
+      if (stream === 'stdout') size += data.length;
+      if (stream === 'stdout' && size <= MOST.bytes) chunks.push(data);
+    });
+    this.#context.signal.throwIfAborted();
+    return end.exitCode === 0 && size <= MOST.bytes ? Buffer.concat(chunks) : null;
   }
 
   /** Throws `load_failed` where the code gives no value; `what` is loaded by it. */

@@ -2,13 +2,13 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, symlink, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { Readable } from 'node:stream';
-import { extract } from 'tar-stream';
 import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
 import type { Npm } from '../../javascript/npm.ts';
 import { withArchive } from '../../python/wheels/archive.ts';
 import { unpacked } from '../archive/decompress.ts';
 import { TreeWriter } from '../archive/tree-writer.ts';
+import { untar } from '../archive/untar.ts';
 import { LARGEST_PACKAGE_BYTES, MOST } from '../limits.ts';
 import type { LockedTool } from '../lock.ts';
 import { installNpm, readNpmLock } from '../npm-project.ts';
@@ -30,22 +30,6 @@ async function expose(root: string, name: string, target: string): Promise<void>
   await mkdir(dirname(place), { recursive: true });
   await rm(place, { force: true });
   await symlink(relative(dirname(place), target), place);
-}
-
-async function unpackTar(bytes: Uint8Array, writer: TreeWriter, home: string): Promise<void> {
-  const tar = extract();
-  const source = unpacked(bytes, '.gz');
-  source.on('error', (error) => tar.destroy(error));
-  source.pipe(tar);
-  for await (const entry of tar) {
-    const { name, type, mode, size } = entry.header;
-    const path = writer.path(name);
-    const place = `${home}/${path}`;
-    if (type === 'file') await writer.file(place, entry as unknown as Readable, { mode, size });
-    else if (type === 'symlink') await writer.link(place, entry.header.linkname ?? '');
-    else if (type === 'directory' && path !== '') await writer.folder(place);
-    entry.resume();
-  }
 }
 
 async function unpackZip(path: string, writer: TreeWriter, home: string): Promise<void> {
@@ -74,7 +58,7 @@ async function installDownload(
   });
   try {
     if (install.format === 'zip') await unpackZip(path, writer, home);
-    else if (install.format === 'tar.gz') await unpackTar(await readFile(path), writer, home);
+    else if (install.format === 'tar.gz') await untar(unpacked(await readFile(path), '.gz'), writer, home);
     else
       for (const name of Object.values(install.programs)) {
         const bytes = await readFile(path);

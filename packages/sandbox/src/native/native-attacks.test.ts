@@ -1,0 +1,146 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { isRunning, nativeBench } from '../../../../test/support/native-images.ts';
+
+const bench = await nativeBench();
+const { python, run, valueOf, failureOf } = bench;
+
+/** What no process may find by itself. */
+const SECRET = 'a-value-of-the-host-7319';
+
+afterAll(() => bench.close());
+
+const TIME = { timeout: 120_000 };
+
+describe.skipIf(python === undefined)('an attack on the host by native code', TIME, () => {
+  let outside: Server;
+  let port = 0;
+  let reached = 0;
+
+  beforeAll(async () => {
+    outside = createServer((_request, response) => {
+      reached++;
+      response.end('outside');
+    });
+    await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve));
+    port = (outside.address() as AddressInfo).port;
+  });
+
+  afterAll(() => outside.close());
+
+  it.each([
+    [
+      'writes to the image',
+      'touch /usr/bin/evil || touch /etc/evil || touch /opt/heddle/evil || touch /opt/heddle/boot/evil',
+    ],
+    ['writes over its interpreter', 'echo x > /usr/local/bin/node'],
+    ['writes to devices', 'touch /dev/evil'],
+    ['sets what runs at a crash', 'echo "|/tmp/evil" > /proc/sys/kernel/core_pattern'],
+    ['asks the kernel for a restart', 'echo b > /proc/sysrq-trigger'],
+    ['fills the disk', 'dd if=/dev/zero of=/work/x bs=1M count=300 status=none'],
+    ['fills the folder for the time being', 'dd if=/dev/zero of=/tmp/x bs=1M count=300 status=none'],
+    ['fills the memory that is shared', 'dd if=/dev/zero of=/dev/shm/x bs=1M count=300 status=none'],
+    ['becomes another user', 'python3 -c "import os; os.setuid(0)"'],
+    ['connects without the proxy', `curl --noproxy '*' -sS -m 5 http://127.0.0.1:PORT/`],
+    ['connects to an address outside', 'curl --noproxy "*" -sS -m 5 http://1.1.1.1/'],
+    ['looks up a name', 'python3 -c "import socket; socket.getaddrinfo(\\"example.com\\", 80)"'],
+    ['asks the proxy for the host itself', 'curl -sS -m 5 --fail http://127.0.0.1:PORT/'],
+    [
+      'asks the proxy for the cloud’s secrets',
+      'curl -sS -m 5 --fail http://169.254.169.254/latest/meta-data/',
+    ],
+    ['tunnels to the host itself', 'curl -sS -m 5 --fail -p http://127.0.0.1:PORT/'],
+    ['tunnels to a private address', 'curl -sS -m 5 --fail -p http://10.0.0.1/'],
+  ])('fails where it %s', async (_what, code) => {
+    const { code: reason } = await failureOf({
+      code: code.replace('PORT', String(port)),
+      limits: { wallMs: 30_000 },
+    });
+    expect(reason).toBe('USER_ERROR');
+    expect(reached).toBe(0);
+  });
+
+  it.each([
+    ['has no file that runs as another user', 'find / -xdev -perm /6000 2>/dev/null | wc -l', 0],
+    ['sees its own processes only', "ls -d /proc/[0-9]* | wc -l | awk '{ print ($1 < 12) }'", 1],
+    ['sees nothing of the kernel', 'cat /proc/kallsyms /proc/keys /proc/cmdline 2>/dev/null | wc -c', 0],
+    ['sees no devices of the machine', 'ls /sys 2>/dev/null | wc -l', 0],
+    ['has nothing of the host’s environment', `env | grep -c -e ${SECRET} -e npm_ -e VITEST || true`, 0],
+    [
+      'finds no value on a command line',
+      'tr "\\0" "\\n" < /proc/1/cmdline | grep -c hidden-value || true',
+      0,
+    ],
+  ])('%s', async (_what, code, expected) => {
+    process.env['HEDDLE_TEST_SECRET'] = SECRET;
+    expect(
+      await valueOf({ code: `echo "__HEDDLE_RESULT__=$(${code})"`, values: { v: '"hidden-value"' } }),
+    ).toBe(expected);
+  });
+
+  it('is refused namespaces, mounts, other processes’ memory and kernel modules', async () => {
+    const code = `import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+def errno(call, *args):
+    return ctypes.get_errno() if getattr(libc, call)(*args) == -1 else 0
+return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs", 0, None), errno("umount2", b"/proc/sys", 2),
+        errno("ptrace", 16, 1, 0, 0), errno("setns", 0, 0), errno("syscall", 175, 0, 0, b"")]`;
+    expect(await valueOf({ language: 'python', code })).toEqual([1, 1, 1, 1, 1, 1]);
+  });
+
+  it.each(['AF_PACKET', 'AF_ALG', 'AF_VSOCK', 'AF_BLUETOOTH'])(
+    'gets no socket of the family %s',
+    async (family) => {
+      const code = `import socket\nsocket.socket(getattr(socket, "${family}", 40), socket.SOCK_RAW)`;
+      expect(await failureOf({ language: 'python', code })).toMatchObject({ name: 'PermissionError' });
+    },
+  );
+
+  it.each([
+    ['a loop', 'while :; do :; done', { cpuMs: 400 }, 'TIMEOUT_CPU'],
+    [
+      'loops in children',
+      'for i in 1 2 3; do (while :; do :; done) & done; wait',
+      { cpuMs: 400 },
+      'TIMEOUT_CPU',
+    ],
+    ['waiting', 'sleep 31235', { wallMs: 1_500 }, 'TIMEOUT_WALL'],
+    [
+      'a bomb of processes',
+      'f() { f | f & }; f; sleep 31236',
+      { wallMs: 3_000 },
+      /TIMEOUT|USER_ERROR|OUT_OF_MEMORY/,
+    ],
+    ['a bomb of output', 'yes', {}, 'BRIDGE_LIMIT'],
+  ])('ends %s', async (_what, code, limits, expected) => {
+    const outcome = await run({ code, limits });
+    expect(outcome).toMatchObject({ ok: false, error: { code: expect.stringMatching(expected) as string } });
+    expect(outcome.stdout.length).toBeLessThan(300_000);
+    await vi.waitFor(() => expect(isRunning('3123')).toBe(false));
+  });
+
+  it('ends what takes memory without end', async () => {
+    const code = 'blocks = []\nwhile True:\n    blocks.append(bytearray(64 << 20))';
+    const { code: reason } = await failureOf({ language: 'python', code });
+    expect(reason).toBe('OUT_OF_MEMORY');
+  });
+
+  it('is gone with its processes when it is cancelled', async () => {
+    const cancel = new AbortController();
+    const outcome = run({ code: 'sleep 31237', signal: cancel.signal });
+    await vi.waitFor(() => expect(isRunning('31237')).toBe(true), { timeout: 30_000 });
+    cancel.abort();
+    expect(await outcome).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
+    await vi.waitFor(() => expect(isRunning('31237')).toBe(false));
+  });
+
+  it('gives no result that is larger than allowed', async () => {
+    const limits = { resultChars: 1_000 };
+    const code = 'printf __HEDDLE_RESULT__=; head -c 5000 /dev/zero | tr "\\0" x';
+    expect(await failureOf({ code, limits })).toMatchObject({ code: 'RESULT_TOO_LARGE' });
+    expect(await failureOf({ language: 'python', code: 'return "x" * 5000', limits })).toMatchObject({
+      code: 'RESULT_TOO_LARGE',
+    });
+  });
+});

@@ -1,0 +1,166 @@
+import { afterAll, describe, expect, it, vi } from 'vitest';
+import { isRunning, nativeBench } from '../../../../test/support/native-images.ts';
+
+const bench = await nativeBench();
+const { python, javascript, numpy, sandboxOf, run, valueOf, failureOf } = bench;
+
+type Part = Parameters<typeof run>[0];
+
+afterAll(() => bench.close());
+
+const TIME = { timeout: 120_000 };
+
+describe.skipIf(python === undefined)('a script', TIME, () => {
+  it.each([
+    ['JSON', `echo '__HEDDLE_RESULT__={"a": [1]}'`, { a: [1] }],
+    ['text where it is none', 'echo __HEDDLE_RESULT__=two words', 'two words'],
+    ['the last of several', 'echo __HEDDLE_RESULT__=1; echo __HEDDLE_RESULT__=2', 2],
+    ['null where there is none', 'echo nothing', null],
+  ])('gives %s after the mark', async (_what, code, expected) => {
+    expect(await valueOf({ code })).toEqual(expected);
+  });
+
+  it('has programs of its image, and an output without the mark', async () => {
+    const code = `echo first; echo second >&2; echo "__HEDDLE_RESULT__=$(echo '[1,2]' | jq add)"`;
+    expect(await run({ code })).toMatchObject({
+      ok: true,
+      json: '3',
+      stdout: expect.stringMatching(/first/) as string,
+    });
+    expect((await run({ code })).stdout.split('\n').sort()).toEqual(['first', 'second']);
+  });
+
+  it('has values as variables: texts as they are, all else as JSON, nothing as an empty text', async () => {
+    const values = { a: '"it\'s $(id)"', b: '{"x":[1]}', c: 'null', d: '2.50' };
+    const globals = {
+      environmentVariables: '{"KEY":"k","LD_PRELOAD":"evil","not a name":"x"}',
+      input: '{"n":1}',
+    };
+    const code = `jq -n -c '[env.a, env.b, env.c, env.d, env.KEY, env.input, env.LD_PRELOAD]' | sed s/^/__HEDDLE_RESULT__=/`;
+    expect(await valueOf({ code, values, globals })).toEqual([
+      "it's $(id)",
+      '{"x":[1]}',
+      '',
+      '2.50',
+      'k',
+      '{"n":1}',
+      null,
+    ]);
+  });
+
+  it('fails with its exit code and the last line of its errors', async () => {
+    expect(await failureOf({ code: 'echo one >&2; echo two >&2; exit 3' })).toMatchObject({
+      code: 'USER_ERROR',
+      name: 'ExitError',
+      message: 'The script ended with exit code 3: two',
+    });
+  });
+
+  it('is refused with values that no variable can hold', async () => {
+    const values = { large: JSON.stringify('x'.repeat(200_000)) };
+    expect(await failureOf({ code: 'true', values })).toMatchObject({ code: 'INPUT_TOO_LARGE' });
+  });
+
+  it('ends what it leaves behind with itself', async () => {
+    expect(await valueOf({ code: 'sleep 31234 & echo __HEDDLE_RESULT__=1' })).toBe(1);
+    await vi.waitFor(() => expect(isRunning('31234')).toBe(false));
+  });
+
+  it('needs an image, its own or that of all scripts', async () => {
+    const own = sandboxOf();
+    const none = await own.run({ runId: 'r', language: 'shell', code: 'true' });
+    expect(none).toMatchObject({ ok: false, error: { code: 'IMAGE_NOT_FOUND' } });
+    const all = sandboxOf({ native: { image: python as string } });
+    expect(await all.run({ runId: 'r', language: 'shell', code: 'true' })).toMatchObject({ ok: true });
+    await Promise.all([own.close(), all.close()]);
+  });
+
+  it('is SANDBOX_UNAVAILABLE, with the reason, where the host confines less', async () => {
+    const less = sandboxOf({ isolation: { level: 'basic' } });
+    expect(await failureOf({ code: 'true' }, less)).toMatchObject({
+      code: 'SANDBOX_UNAVAILABLE',
+      message: expect.stringContaining('needs the isolation level strict') as string,
+    });
+    await less.close();
+  });
+});
+
+describe.skipIf(javascript === undefined)('JavaScript in a native image', TIME, () => {
+  const job = (code: string): Part => ({ language: 'javascript', code });
+
+  it('is the body of a function in Node.js, with imports, require and programs', async () => {
+    const code = `import { execFileSync } from 'node:child_process';
+      import * as path from 'node:path';
+      console.log(path.basename('/a/b'));
+      return [execFileSync('jq', ['-n', '6*7']).toString(), require('node:os').homedir(), given, (await import('node:fs')).existsSync('/etc')]`;
+    const outcome = await run({ ...job(code), values: { given: '{"a":1}' } });
+    expect(outcome).toMatchObject({ ok: true, json: '["42\\n","/work",{"a":1},true]', stdout: 'b' });
+  });
+
+  it.each([
+    [
+      'an error',
+      '\nthrow new TypeError("no")',
+      { code: 'USER_ERROR', name: 'TypeError', message: 'no', line: 2 },
+    ],
+    ['code that does not compile', 'const a = 1;\nreturn ]', { code: 'SYNTAX_ERROR', line: 2 }],
+    ['a module that is nowhere', 'import x from "nope"; return x', { code: 'MODULE_NOT_IN_IMAGE' }],
+    ['a name that a module has not', 'import { nope } from "node:os"; return nope', { code: 'USER_ERROR' }],
+    ['a value without JSON', 'return 1n', { code: 'RESULT_NOT_SERIALIZABLE' }],
+    ['an end without a value', 'process.exit(4)', { code: 'USER_ERROR', name: 'ExitError' }],
+    [
+      'an error out of a timer',
+      'setTimeout(() => { throw new Error("late") }); await new Promise(() => {})',
+      { message: 'late' },
+    ],
+  ])('fails for %s as in the isolate', async (_what, code, expected) => {
+    expect(await failureOf(job(code))).toMatchObject(expected);
+  });
+});
+
+describe.skipIf(python === undefined)('Python in a native image', TIME, () => {
+  const job = (code: string): Part => ({ language: 'python', code });
+
+  it('is a module in CPython, with programs, threads and the rules for values of the isolate', async () => {
+    const code = `import subprocess, threading, datetime
+t = threading.Thread(target=lambda: print("thread")); t.start(); t.join()
+jq = subprocess.run(["jq", "-n", "6*7"], capture_output=True, text=True).stdout.strip()
+return [jq, given, datetime.date(2026, 1, 2), {3, 1}, b"x"]`;
+    const outcome = await run({ ...job(code), values: { given: '[1]' } });
+    expect(outcome).toMatchObject({
+      ok: true,
+      json: '["42",[1],"2026-01-02",[1,3],"eA=="]',
+      stdout: 'thread',
+    });
+  });
+
+  it.each([
+    ['import asyncio\nawait asyncio.sleep(0)\nreturn 5', 5],
+    ['__block_result__ = [1]', [1]],
+    ['x = 1', null],
+  ])('gives the value of %j', async (code, expected) => {
+    expect(await valueOf(job(code))).toEqual(expected);
+  });
+
+  it.each([
+    ['x = 1\nreturn 1/0', { code: 'USER_ERROR', name: 'ZeroDivisionError', line: 2 }],
+    ['x = (', { code: 'SYNTAX_ERROR', line: 1 }],
+    ['import nope', { code: 'MODULE_NOT_IN_IMAGE', line: 1 }],
+    ['return object()', { code: 'RESULT_NOT_SERIALIZABLE' }],
+    ['import os\nos._exit(7)', { code: 'USER_ERROR', name: 'ExitError' }],
+    ['import sys\nsys.exit(2)', { code: 'USER_ERROR', name: 'SystemExit' }],
+  ])('fails for %j as in the isolate', async (code, expected) => {
+    expect(await failureOf(job(code))).toMatchObject(expected);
+  });
+
+  it.skipIf(numpy === undefined)('has numpy from wheels for Linux', async () => {
+    const code = 'import numpy as np\nreturn [np.arange(10).sum(), np.linalg.inv(np.eye(2) * 2)]';
+    expect(await valueOf({ ...job(code), image: numpy as string })).toEqual([
+      45,
+      [
+        [0.5, 0],
+        [0, 0.5],
+      ],
+    ]);
+  });
+});

@@ -1,0 +1,115 @@
+import {
+  createSandbox,
+  type FunctionJob,
+  type FunctionOutcome,
+  type Sandbox,
+  type SandboxFailure,
+  type SandboxOptions,
+} from '@heddle/sandbox';
+import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import {
+  createImages,
+  nativeBuilder,
+  pythonBuilder,
+  readAptSettings,
+  readPipSettings,
+  type Images,
+} from '@heddle/sandbox/images';
+import { bubblewrap } from './bubblewrap.ts';
+
+/** Kept between runs of the tests: a build fetches some 30 MiB and unpacks them. */
+const FOLDER = join(tmpdir(), `heddle-native-images-${userInfo().uid}`);
+
+/** Images of real packages, from the mirrors that this machine uses. */
+function realImages(bubblewrap: string): Images {
+  mkdirSync(FOLDER, { recursive: true });
+  // Processes have users of their own, who have to get in.
+  chmodSync(FOLDER, 0o755);
+  const debian = readAptSettings();
+  return createImages({
+    folder: FOLDER,
+    builders: {
+      python: pythonBuilder({ isolation: { bubblewrap } }),
+      native: nativeBuilder({ isolation: { bubblewrap } }),
+    },
+    registries: {
+      ...(debian !== undefined && { debian }),
+      python: readPipSettings({ env: {}, home: '/nonexistent' }),
+    },
+  });
+}
+
+/** The id of the image of a spec; undefined, and said why, where its registries cannot be reached. Other failures are thrown. */
+async function realImage(images: Images, spec: unknown): Promise<string | undefined> {
+  const { id, state, errorCode, errorMessage } = await images.build(spec);
+  if (state === 'ready') return id;
+  const why = `${errorCode}: ${errorMessage}`;
+  if (errorCode !== 'registry_unavailable') throw new Error(why);
+  process.stderr.write(`No native image ${JSON.stringify(spec)}: ${why}\n`);
+  return undefined;
+}
+
+type Part = Partial<FunctionJob> & { readonly code: string };
+
+/** Native images of this machine, and jobs in them; `python` and the like are ids, undefined where they cannot be had. */
+export interface NativeBench {
+  readonly python: string | undefined;
+  readonly javascript: string | undefined;
+  readonly numpy: string | undefined;
+  sandboxOf(more?: SandboxOptions): Sandbox;
+  /** How a job ends in the image of its language, in bash where it names none. */
+  run(job: Part, where?: Sandbox): Promise<FunctionOutcome>;
+  valueOf(job: Part, where?: Sandbox): Promise<unknown>;
+  failureOf(job: Part, where?: Sandbox): Promise<SandboxFailure>;
+  close(): Promise<void>;
+}
+
+/** The bench of a test file, which closes it. */
+export async function nativeBench(): Promise<NativeBench> {
+  const path = process.platform === 'linux' ? bubblewrap() : undefined;
+  const images = path === undefined ? undefined : realImages(path);
+  const imageOf = async (spec: object) => images && realImage(images, spec);
+  const python = await imageOf({ language: 'python', systemPackages: ['jq', 'curl'] });
+  const javascript = await imageOf({ language: 'javascript', systemPackages: ['jq'] });
+  const numpy = await imageOf({ language: 'python', dependencies: ['numpy'] });
+  const sandboxOf = (more: SandboxOptions = {}): Sandbox => {
+    const isolation = { level: 'strict', ...(path !== undefined && { bubblewrap: path }) } as const;
+    return createSandbox({ isolation, maxProcesses: 2, ...(images && { images }), ...more });
+  };
+  const sandbox = sandboxOf();
+  const run = async (job: Part, where = sandbox): Promise<FunctionOutcome> => {
+    const { language = 'shell' } = job;
+    const image = (language === 'javascript' ? javascript : python) ?? '';
+    return where.run({ runId: 'r', image, ...job, language });
+  };
+  return {
+    ...{ python, javascript, numpy, sandboxOf, run },
+    async valueOf(job, where) {
+      const outcome = await run(job, where);
+      if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}\n${outcome.stdout}`);
+      return JSON.parse(outcome.json) as unknown;
+    },
+    async failureOf(job, where) {
+      const outcome = await run(job, where);
+      if (outcome.ok) throw new Error(`It gave ${outcome.json}\n${outcome.stdout}`);
+      return outcome.error;
+    },
+    async close() {
+      await sandbox.close();
+      await images?.close();
+    },
+  };
+}
+
+/** Whether a process of this machine has a text in its command line. */
+export function isRunning(text: string): boolean {
+  return readdirSync('/proc').some((name) => {
+    try {
+      return /^\d+$/.test(name) && readFileSync(`/proc/${name}/cmdline`, 'latin1').includes(text);
+    } catch {
+      return false;
+    }
+  });
+}
