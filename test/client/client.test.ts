@@ -1,0 +1,104 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import type { Json } from '@heddle/core';
+import createClient from 'openapi-fetch';
+import openapiTS, { astToString } from 'openapi-typescript';
+import { afterAll, describe, expect, it } from 'vitest';
+import { draftOf, testApi } from '../support/api.ts';
+import { APPROVAL, GREETING } from '../support/api-workflows.ts';
+import type { paths } from './fixtures/api.d.ts';
+
+const { api, key, workspaceId } = await testApi();
+const listener = getRequestListener(api.fetch, { overrideGlobalObjects: false });
+const server = createServer((request, response) => void listener(request, response));
+await new Promise<void>((resolve) => {
+  server.listen(0, '127.0.0.1', resolve);
+});
+afterAll(() => server.close().closeAllConnections());
+const baseUrl = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+const client = createClient<paths>({ baseUrl, headers: { 'X-API-Key': key } });
+
+/** An answer that is no stream. */
+function objectOf<T>(data: T | string | undefined): Exclude<T, string> {
+  if (typeof data !== 'object') throw new Error(`The answer is ${typeof data}.`);
+  return data as Exclude<T, string>;
+}
+
+/** The id of a workflow that is live. */
+async function deployed(exported: Json, name: string): Promise<string> {
+  const made = await client.POST('/api/v2/workflows', { body: { workspaceId, name } });
+  const workflowId = made.data!.data.id;
+  const params = { path: { workflowId } };
+  const body = draftOf(exported) as never;
+  const put = await client.PUT('/api/v2/workflows/{workflowId}/state', { params, body });
+  expect(put.data?.data).toMatchObject({ id: workflowId, dryRun: false });
+  const live = await client.POST('/api/v2/workflows/{workflowId}/deploy', { params, body: {} });
+  expect(live.data?.data).toMatchObject({ isDeployed: true, version: 1 });
+  return workflowId;
+}
+
+describe('a client made from /openapi.json', () => {
+  // `npx vitest run --config test/vitest.config.ts test/client -u` writes the types anew.
+  it('has the types of today’s document', async () => {
+    const document = await (await fetch(`${baseUrl}/openapi.json`)).json();
+    const types = astToString(await openapiTS(JSON.stringify(document)));
+    expect(types).toContain('"/api/v2/workflows/{workflowId}/execute"');
+    await expect(types).toMatchFileSnapshot('fixtures/api.d.ts');
+  });
+
+  it('defines, deploys, runs and reads', async () => {
+    const workflowId = await deployed(GREETING, 'Greeting');
+    const path = { workflowId };
+    const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+      params: { path },
+      body: { input: { name: 'Ada' }, selectedOutputs: ['Reply.data.hello'] },
+    });
+    expect(ran.response.status).toBe(200);
+    const result = objectOf(ran.data).data;
+    if (!('status' in result)) throw new Error('A synchronous run was answered with a receipt.');
+    expect(result).toMatchObject({ status: 'completed', blockOutputs: { 'Reply.data.hello': 'Ada' } });
+    const { runId } = result;
+    const read = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
+      params: { path: { workflowId, runId }, query: { includeOutput: true } },
+    });
+    expect(read.data?.data).toMatchObject({ runId, output: { data: { hello: 'Ada' } } });
+    const list = await client.GET('/api/v2/workflows/{workflowId}/runs', {
+      params: { path, query: { status: 'completed', limit: 10 } },
+    });
+    expect(list.data?.data.map((run) => run.runId)).toEqual([runId]);
+    expect(list.data?.nextCursor).toBeNull();
+    const versions = await client.GET('/api/v2/workflows/{workflowId}/versions', { params: { path } });
+    expect(versions.data?.data).toMatchObject([{ version: 1, isActive: true }]);
+  });
+
+  it('starts and resumes runs that are answered later', async () => {
+    const workflowId = await deployed(APPROVAL, 'Approval');
+    const accepted = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+      params: { path: { workflowId } },
+      body: { async: true },
+    });
+    expect(accepted.response.status).toBe(202);
+    const { runId } = objectOf(accepted.data).data;
+    const params = { path: { workflowId, runId } };
+    const shown = () => client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', { params });
+    await expect.poll(async () => (await shown()).data?.data.status).toBe('paused');
+    const contextId = (await shown()).data?.data.paused?.contextId ?? '';
+    const resumed = await client.POST('/api/v2/workflows/{workflowId}/runs/{runId}/resume', {
+      params,
+      body: { contextId, input: { ok: true } },
+    });
+    expect([200, 202]).toContain(resumed.response.status);
+    await expect.poll(async () => (await shown()).data?.data.status).toBe('completed');
+  });
+
+  it('is told of refusals in the shape of the document', async () => {
+    const params = { path: { workflowId: 'nothing' } };
+    const { error, response } = await client.GET('/api/v2/workflows/{workflowId}', { params });
+    expect(response.status).toBe(404);
+    expect(error?.error).toEqual({ code: 'NOT_FOUND', message: 'Workflow not found' });
+    const wrong = { workspaceId, name: 7 as never };
+    const refused = await client.POST('/api/v2/workflows', { body: wrong });
+    expect(refused.error?.error.code).toBe('BAD_REQUEST');
+  });
+});
