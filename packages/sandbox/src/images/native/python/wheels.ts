@@ -23,6 +23,7 @@ export interface InstalledWheels {
   readonly warnings: readonly string[];
 }
 
+const ELF_MAGIC = 0x7f45_4c46;
 const SCRIPT = /^[^/]+\.data\/scripts\/([A-Za-z0-9._-]+)$/;
 const ENTRY = /^\s*([A-Za-z0-9._-]+)\s*=\s*([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)\s*(?:\[.*\])?\s*$/;
 
@@ -43,6 +44,11 @@ function entryPrograms(text: string, site: string): [name: string, program: stri
     ];
     return [[name, program.join('\n')]];
   });
+}
+
+/** Whether a file is for the system to run: packages start programs that they bring. */
+function isProgram(bytes: Buffer): boolean {
+  return bytes.length > 4 && bytes.readUInt32BE(0) === ELF_MAGIC;
 }
 
 /** A script of a wheel, run by the interpreter of the image where it asks for one. */
@@ -76,8 +82,10 @@ export async function installWheels(
         warnings.push(
           `${wheel.name}: ${contents.startup.join(', ')} would run when Python starts, and is left out.`,
         );
-      for (const [name, file] of contents.files)
-        await put(`${site}/${writer.path(name)}`, await file.read(), 0o644);
+      for (const [name, file] of contents.files) {
+        const bytes = await file.read();
+        await put(`${site}/${writer.path(name)}`, bytes, isProgram(bytes) ? 0o755 : 0o644);
+      }
       for (const file of archive) {
         const name = SCRIPT.exec(file.path)?.[1];
         if (name !== undefined) await put(`${programs}/${name}`, await scriptOf(file, site), 0o755);
