@@ -10,6 +10,9 @@ import type { TreeEnd, TreeStop } from './tree.ts';
 const ABORTED = 134;
 const OVER_TIME = 152;
 
+/** The code's own error, in the words of its process. */
+const THROWN: EndCode = 'GUEST_ERROR';
+
 interface Told {
   readonly code: EndCode;
   readonly text: string;
@@ -40,7 +43,7 @@ function stopText(stopped: TreeStop, limits: Limits, memoryMiB = 0): Told {
 
 function thrown(name: string, message: string): Told {
   const error: GuestError = { phase: 'run', index: 0, name, message, stack: '' };
-  return { code: 'GUEST_ERROR', text: JSON.stringify(error) };
+  return { code: THROWN, text: JSON.stringify(error) };
 }
 
 /** The end of a process that gave no result. */
@@ -82,7 +85,7 @@ function ofProgram(end: TreeEnd, limits: Limits): Told | null {
     return answer.json.length > limits.resultChars
       ? stopText('result', limits)
       : { code: 'OK', text: answer.json };
-  return { code: 'GUEST_ERROR', text: JSON.stringify(answer.error ?? null) };
+  return { code: THROWN, text: JSON.stringify(answer.error ?? null) };
 }
 
 /** What the end of a tree means for its job. */

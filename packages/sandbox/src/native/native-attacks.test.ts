@@ -38,7 +38,7 @@ describe.skipIf(python === undefined)('an attack on the host by native code', TI
     ['writes to devices', 'touch /dev/evil'],
     ['sets what runs at a crash', 'echo "|/tmp/evil" > /proc/sys/kernel/core_pattern'],
     ['asks the kernel for a restart', 'echo b > /proc/sysrq-trigger'],
-    ['fills the disk', 'dd if=/dev/zero of=/work/x bs=1M count=300 status=none'],
+    ['fills the disk', 'dd if=/dev/zero of=x bs=1M count=300 status=none'],
     ['fills the folder for the time being', 'dd if=/dev/zero of=/tmp/x bs=1M count=300 status=none'],
     ['fills the memory that is shared', 'dd if=/dev/zero of=/dev/shm/x bs=1M count=300 status=none'],
     ['becomes another user', 'python3 -c "import os; os.setuid(0)"'],

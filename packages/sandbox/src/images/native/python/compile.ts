@@ -14,11 +14,11 @@ const LEFT_OUT = '/(tests?|idlelib|lib2to3|ensurepip|distutils|pydoc_data|tkinte
 /** Compiles what it can, and writes the result to standard output. Checked never: the image does not change. */
 const SCRIPT = `
 stdlib=$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
-export PYTHONPYCACHEPREFIX=/work/cache
-mkdir -p /work/cache
+export PYTHONPYCACHEPREFIX=$HOME/cache
+mkdir -p $HOME/cache
 python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash -x '${LEFT_OUT}' \\
   "$stdlib" /usr/lib/python3/dist-packages /${HOME}/python > /dev/null 2>&1 < /dev/null
-exec tar -C /work/cache -cf - .
+exec tar -C $HOME/cache -cf - .
 `;
 
 /** Puts compiled modules beside those of the image: without them each run compiles what it imports. Whether it went well. */
