@@ -2,8 +2,8 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { PROCESS_ENV } from './process-env.ts';
-import type { Reply, Request } from './worker.ts';
 import type { Row } from './rows.ts';
+import type { Reply, Request } from './workload.ts';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 
@@ -24,8 +24,13 @@ export class Entrant {
     this.missing = missing;
   }
 
-  static async start(name: string, row: Row): Promise<Entrant> {
-    const child = fork(MAIN, ['serve', name, row.workload, String(row.size)], {
+  /** `name` is that in the table; `contender` the one that runs, where it is another. */
+  static async start(
+    name: string,
+    { workload, size }: Pick<Row, 'workload' | 'size'>,
+    contender = name,
+  ): Promise<Entrant> {
+    const child = fork(MAIN, ['serve', contender, workload, String(size)], {
       execArgv: ['--no-warnings', '--no-node-snapshot', '--expose-gc'],
       // Engines print what they like; stderr of one that fails is in its message.
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -37,12 +42,12 @@ export class Entrant {
     return new Entrant(name, undefined, 'failed' in reply ? reply.failed : 'never became ready');
   }
 
-  /** Takes one sample; a contender that fails takes no further part. */
-  async sample(sampleMs: number, scale: number): Promise<void> {
+  /** Takes one sample, of which `inUnit` makes a value; a contender that fails takes no further part. */
+  async sample(sampleMs: number, inUnit: (measured: number) => number): Promise<void> {
     if (!this.#child || this.missing !== undefined) return;
     this.#child.send({ sampleMs } satisfies Request);
     const reply = await answer(this.#child);
-    if ('value' in reply) this.values.push(reply.value * scale);
+    if ('value' in reply) this.values.push(inUnit(reply.value));
     else this.missing = 'failed' in reply ? reply.failed : 'gave no answer';
   }
 

@@ -8,10 +8,13 @@ export interface Figures {
   ratioToFloor: number | undefined;
 }
 
-/** Figures of medians by contender; `heddle` and `floor` are no peers. Ratios below 1 mean that Heddle needs less. */
-export function figuresOf(medians: ReadonlyMap<string, number>): Figures {
+/**
+ * Figures of medians by contender; `heddle` and `floor` are no peers. Ratios below 1 mean that Heddle needs less, also
+ * where the medians are rates, of which the largest is the best.
+ */
+export function figuresOf(medians: ReadonlyMap<string, number>, isRate = false): Figures {
   const peers = new Map([...medians].filter(([name]) => name !== 'heddle' && name !== 'floor'));
-  const [best] = [...peers].toSorted(([, a], [, b]) => a - b);
+  const [best] = [...peers].toSorted(([, a], [, b]) => (isRate ? b - a : a - b));
   const ours = medians.get('heddle');
   const floor = medians.get('floor');
   return {
@@ -19,7 +22,13 @@ export function figuresOf(medians: ReadonlyMap<string, number>): Figures {
     floor,
     peers,
     bestPeer: best?.[0],
-    ratioToBestPeer: ours === undefined || best === undefined ? undefined : ours / best[1],
-    ratioToFloor: ours === undefined || floor === undefined ? undefined : ours / floor,
+    ratioToBestPeer: needs(ours, best?.[1], isRate),
+    ratioToFloor: needs(ours, floor, isRate),
   };
+}
+
+/** What the first needs, as a multiple of what the second does. */
+function needs(a: number | undefined, b: number | undefined, isRate: boolean): number | undefined {
+  if (a === undefined || b === undefined) return undefined;
+  return isRate ? b / a : a / b;
 }

@@ -7,6 +7,8 @@ import { race } from './race.ts';
 import type { Pace, Result } from './race.ts';
 import { jsonOf, machineLine, tableOf } from './report.ts';
 import { ROWS } from './rows.ts';
+import { prepareSandboxes } from './sandbox/ground.ts';
+import { SANDBOX_ROWS } from './sandbox/rows.ts';
 import { benchTemporal } from './temporal/bench.ts';
 import { serve } from './worker.ts';
 import type { WorkloadName } from './workload.ts';
@@ -27,15 +29,17 @@ async function bench(): Promise<void> {
       json: { type: 'string' },
       quick: { type: 'boolean' },
       only: { type: 'string' },
+      sandbox: { type: 'boolean' },
       temporal: { type: 'boolean' },
     },
   });
   if (values.temporal) return benchTemporal(values, say);
   const pattern = new RegExp(values.only ?? '', 'i');
-  const rows = ROWS.filter(({ name }) => pattern.test(name));
+  const rows = (values.sandbox ? SANDBOX_ROWS : ROWS).filter(({ name }) => pattern.test(name));
   if (rows.length === 0) throw new Error(`No row fits "${values.only}".`);
   const trouble = await installPeers(say);
   if (trouble !== undefined) say(`The peers are not installed as they should be: ${trouble}`);
+  if (values.sandbox) await prepareSandboxes(rows, say);
   const results: Result[] = [];
   const figures = new Map<string, Figures>();
   const from = loadavg()[0] as number;

@@ -1,5 +1,10 @@
 import { createRequire } from 'node:module';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+
+/** This folder, and that of the peers. */
+export const FOLDER = fileURLToPath(new URL('.', import.meta.url));
+export const PEERS = fileURLToPath(new URL('node_modules/', import.meta.url));
 
 /**
  * A module of a peer, from this folder's own node_modules. The names are no literals to the type checker or the linters:
@@ -17,5 +22,5 @@ export function commonPeer<Module>(name: string, from: string | URL = import.met
 
 /** A file of a peer that its package does not export. */
 export function filePeer<Module>(name: string, path: string): Module {
-  return commonPeer(fileURLToPath(new URL(`node_modules/${name}/${path}`, import.meta.url)));
+  return commonPeer(join(PEERS, name, path));
 }

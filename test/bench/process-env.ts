@@ -3,5 +3,6 @@ export const PROCESS_ENV = {
   PATH: process.env['PATH'],
   HOME: process.env['HOME'],
   TMPDIR: process.env['TMPDIR'],
+  XDG_CACHE_HOME: process.env['XDG_CACHE_HOME'],
   NODE_ENV: 'production',
 };

@@ -22,16 +22,19 @@ export interface Pace {
 /** Runs a row: in each round every contender takes one sample, so that what else the machine does meets them all. */
 export async function race(row: Row, pace: Pace, others: ReadonlyMap<string, Figures>): Promise<Result> {
   const names = ['heddle', ...(row.floor ? ['floor'] : []), ...row.peers];
-  const entrants = await Promise.all(names.map((name) => Entrant.start(name, row)));
+  const contender = (name: string): string => (name === 'heddle' ? (row.contender ?? name) : name);
+  const entrants = await Promise.all(names.map((name) => Entrant.start(name, row, contender(name))));
+  const inUnit = (measured: number): number =>
+    row.isRate === true ? row.scale / measured : measured * row.scale;
   try {
     const rounds = Math.min(pace.rounds, row.rounds ?? pace.rounds);
     for (let round = 0; round < rounds; round++)
-      for (const entrant of entrants) await entrant.sample(pace.sampleMs, row.scale);
+      for (const entrant of entrants) await entrant.sample(pace.sampleMs, inUnit);
   } finally {
     await Promise.all(entrants.map((entrant) => entrant.stop()));
   }
   const ran = entrants.filter(({ missing }) => missing === undefined);
-  const figures = figuresOf(new Map(ran.map(({ name, values }) => [name, medianOf(values)])));
+  const figures = figuresOf(new Map(ran.map(({ name, values }) => [name, medianOf(values)])), row.isRate);
   return {
     row,
     ...figures,

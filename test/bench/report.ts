@@ -1,5 +1,6 @@
 import { cpus, release, totalmem } from 'node:os';
 import type { Result } from './race.ts';
+import { NO_TARGET } from './rows.ts';
 
 /** A figure with three digits that count. */
 export function short(value: number | undefined): string {
@@ -17,7 +18,8 @@ function times(ratio: number | undefined): string {
   return ratio === undefined ? '–' : `${short(ratio)}×`;
 }
 
-function verdict(met: boolean | undefined): string {
+function verdict({ met, row }: Result): string {
+  if (row.target === NO_TARGET) return '';
   return met === undefined ? 'unknown' : met ? 'met' : 'missed';
 }
 
@@ -39,7 +41,7 @@ export function tableOf(results: readonly Result[]): string {
       best,
       times(result.ratioToBestPeer),
       row.target,
-      verdict(result.met),
+      verdict(result),
     ];
     lines.push(`| ${cells.join(' | ')} |`);
   }

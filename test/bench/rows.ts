@@ -9,6 +9,12 @@ export interface Row {
   unit: string;
   /** From the milliseconds (or MB) of one run to the unit. */
   scale: number;
+  /** The unit is one of how many, not of how long: the scale is divided by the milliseconds. */
+  isRate?: true;
+  /** Who stands for Heddle, where that is not `heddle`. */
+  contender?: string;
+  /** The image that its contender opens. */
+  image?: 'javascript' | 'python';
   peers: readonly string[];
   floor: boolean;
   target: string;
@@ -18,10 +24,16 @@ export interface Row {
   rounds?: number;
 }
 
+/** The target of rows that have none. */
+export const NO_TARGET = '–';
+
 const GRAPHS = ['aws-local-stepfunctions', 'node-red', 'xstate', 'n8n-core', 'langgraph'] as const;
 
-const atMost = (value: number | undefined, most: number): boolean | undefined =>
+export const atMost = (value: number | undefined, most: number): boolean | undefined =>
   value === undefined ? undefined : value <= most;
+
+export const atLeast = (value: number | undefined, least: number): boolean | undefined =>
+  value === undefined ? undefined : value >= least;
 
 /** Ratio of two rows' own figures, per unit. */
 function growth(row: Figures, others: ReadonlyMap<string, Figures>, smaller: string): number | undefined {

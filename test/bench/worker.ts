@@ -1,10 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { CONTENDERS } from './contenders.ts';
-import type { Prepared, Timed, WorkloadName } from './workload.ts';
-
-/** What the bench asks of a contender's process, and what that answers. */
-export type Request = { sampleMs: number } | 'close';
-export type Reply = { ready: true } | { value: number } | { failed: string };
+import type { Prepared, Reply, Request, Timed, WorkloadName } from './workload.ts';
 
 /** Pieces that a sample is cut into: the median of their means is the sample, so that one hiccup does not make it. */
 const PIECES = 5;
@@ -34,7 +30,7 @@ async function close(prepared: Prepared): Promise<void> {
 }
 
 async function sample(prepared: Prepared, sampleMs: number): Promise<Reply> {
-  if ('sample' in prepared) return { value: await prepared.sample() };
+  if ('sample' in prepared) return { value: await prepared.sample(sampleMs) };
   await prepared.between?.();
   // Twice before anything is timed: compiled code, filled caches.
   await prepared.once();

@@ -12,7 +12,7 @@ export interface Timed {
 
 /** Measures itself, in milliseconds or MB as its row says. */
 export interface Measured {
-  sample(): Promise<number>;
+  sample(sampleMs: number): Promise<number>;
   close?(): Promise<void> | void;
 }
 
@@ -25,6 +25,13 @@ export type WorkloadName =
   | 'durable in flight'
   | 'sandbox'
   | 'sandbox in flight'
+  | 'sandbox on two cores'
+  | 'sandbox program'
+  | 'sandbox start'
+  | 'sandbox fresh'
+  | 'sandbox packages'
+  | 'sandbox memory'
+  | 'expressions'
   | 'compile'
   | 'cold start'
   | 'memory at start'
@@ -34,6 +41,10 @@ export type WorkloadName =
 export type Contender = {
   readonly [name in WorkloadName]?: (size: number) => Promise<Prepared> | Prepared;
 };
+
+/** What the bench asks of a contender's process, and what that answers. */
+export type Request = { sampleMs: number } | 'close';
+export type Reply = { ready: true } | { value: number } | { failed: string };
 
 /** Steps of the chains, of memory and of disk. */
 export const CHAIN = 10;

@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { DatabaseSync } from 'node:sqlite';
-import { commonPeer } from '../peer.ts';
+import { expectValues, expressionsOf, N } from '../sandbox/code.ts';
+import { isolatedVm } from '../sandbox/isolates.ts';
+import { firstResult, SAYS } from '../sandbox/program.ts';
 import { CHAIN, expectResult } from '../workload.ts';
-import type { Contender, Timed } from '../workload.ts';
+import type { Contender, Measured, Timed } from '../workload.ts';
 import { peakMemory } from './process.ts';
 
 async function step(n: number): Promise<number> {
@@ -37,21 +39,9 @@ function commits(inFlight: number): Timed {
   };
 }
 
-interface Isolates {
-  Isolate: new (options: { memoryLimit: number }) => {
-    createContextSync(): {
-      evalClosureSync(code: string, args: unknown[]): unknown;
-      release(): void;
-    };
-  };
-}
-
 /** A new context in a warm isolate of this process: fresh globals, no process boundary, no thread between, none of the guest's API. */
 function isolates(inFlight: number): Timed {
-  const { Isolate } = commonPeer<Isolates>(
-    'isolated-vm',
-    new URL('../../../packages/sandbox/package.json', import.meta.url),
-  );
+  const { Isolate } = isolatedVm();
   const isolate = new Isolate({ memoryLimit: 64 });
   const one = (): void => {
     const context = isolate.createContextSync();
@@ -64,6 +54,22 @@ function isolates(inFlight: number): Timed {
     },
   };
 }
+
+/** Expressions in one new context of a warm isolate. */
+function expressions(size: number): Timed {
+  const { Isolate } = isolatedVm();
+  const isolate = new Isolate({ memoryLimit: 64 });
+  return {
+    once() {
+      const context = isolate.createContextSync();
+      context.evalSync(`var n = ${N}`);
+      expectValues(expressionsOf(size).map((code) => context.evalSync(code) as number));
+      context.release();
+    },
+  };
+}
+
+const nothingInMemory = (): Measured => ({ sample: async () => peakMemory(['-e', '0']) });
 
 /** What the workloads cost without any engine. */
 export const contender: Contender = {
@@ -91,6 +97,10 @@ export const contender: Contender = {
   'durable in flight': commits,
   sandbox: () => isolates(1),
   'sandbox in flight': isolates,
+  expressions,
+  'sandbox program': () => ({
+    sample: () => firstResult(process.execPath, ['-e', `process.stdout.write('${SAYS}')`]),
+  }),
   'cold start': () => ({
     async sample() {
       const from = performance.now();
@@ -98,5 +108,6 @@ export const contender: Contender = {
       return performance.now() - from;
     },
   }),
-  'memory at start': () => ({ sample: async () => peakMemory(['-e', '0']) }),
+  'memory at start': nothingInMemory,
+  'sandbox memory': nothingInMemory,
 };

@@ -1,10 +1,14 @@
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { commonPeer, filePeer } from '../peer.ts';
+import { CODE, N, PACKAGES, PACKAGES_CODE, RESULT } from '../sandbox/code.ts';
+import { twoProcesses } from '../sandbox/cores.ts';
+import { inProgram } from '../sandbox/program.ts';
 import { expectResult } from '../workload.ts';
 import type { Contender, Timed } from '../workload.ts';
 
 interface Runner {
+  requireResolver: unknown;
   executeTask(task: object, signal: AbortSignal): Promise<{ result: unknown }>;
 }
 
@@ -13,7 +17,7 @@ interface Broker {
 }
 
 /** The runner of n8n's Code node, in this process and without the match by its broker: faster than in production. */
-async function runner(inFlight: number): Promise<Timed> {
+async function runner(inFlight: number, code = CODE): Promise<Timed> {
   // Elsewhere it freezes the prototypes of its process, which the connection to the broker here does not survive.
   process.env['NODE_ENV'] = 'test';
   const { JsTaskRunner } = filePeer<{ JsTaskRunner: new (config: object) => Runner }>(
@@ -37,16 +41,28 @@ async function runner(inFlight: number): Promise<Timed> {
     timezone: 'UTC',
     healthcheckServer: { enabled: false },
   };
-  const jsRunnerConfig = { allowedBuiltInModules: '', allowedExternalModules: '', insecureMode: false };
+  const jsRunnerConfig = {
+    allowedBuiltInModules: '',
+    allowedExternalModules: PACKAGES.join(','),
+    insecureMode: false,
+  };
   const taskRunner = new JsTaskRunner({ baseRunnerConfig, jsRunnerConfig, sentryConfig: {} });
+  // Code that is given no data of a workflow is given no `require` either: this is the one that other code gets.
+  const additionalProperties = { n: N, require: taskRunner.requireResolver };
   let task = 0;
   const one = async (): Promise<void> => {
-    const settings = { code: 'return n + 1', nodeMode: 'runCode', additionalProperties: { n: 41 } };
+    const settings = { code, nodeMode: 'runCode', additionalProperties };
     const signal = new AbortController().signal;
     const done = await taskRunner.executeTask({ taskId: `t${task++}`, settings }, signal);
-    expectResult(done.result, 42);
+    expectResult(done.result, RESULT);
   };
   return { once: async () => void (await Promise.all(Array.from({ length: inFlight }, one))) };
 }
 
-export const contender: Contender = { sandbox: () => runner(1), 'sandbox in flight': runner };
+export const contender: Contender = {
+  ...inProgram({ url: import.meta.url }),
+  sandbox: () => runner(1),
+  'sandbox in flight': (size) => runner(size),
+  'sandbox on two cores': (size) => twoProcesses('n8n-task-runner', size),
+  'sandbox packages': () => runner(1, PACKAGES_CODE),
+};

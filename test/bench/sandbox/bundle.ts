@@ -1,0 +1,18 @@
+import { build } from 'esbuild';
+import { FOLDER } from '../peer.ts';
+import { PACKAGES } from './code.ts';
+
+/** A script that gives its realm a `require` with the packages: for contenders that load nothing themselves. */
+export async function bundleOfPackages(): Promise<string> {
+  const known = PACKAGES.map((name) => `${JSON.stringify(name)}: require(${JSON.stringify(name)})`);
+  const contents = `const known = { ${known.join(', ')} }; globalThis.require = (name) => known[name];`;
+  const { outputFiles } = await build({
+    stdin: { contents, resolveDir: FOLDER },
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'iife',
+    logLevel: 'silent',
+  });
+  return (outputFiles[0] as { text: string }).text;
+}

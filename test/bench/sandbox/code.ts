@@ -1,0 +1,29 @@
+import { expectResult } from '../workload.ts';
+
+/** What is run once: the body of a function with a parameter `n`. */
+export const CODE = 'return n + 1';
+export const N = 41;
+export const RESULT = 42;
+
+/** Packages, and code that needs each of them to come to the result. */
+export const PACKAGES = ['lodash', 'dayjs', 'zod'] as const;
+export const PACKAGES_CODE = `
+const _ = require('lodash');
+const dayjs = require('dayjs');
+const { z } = require('zod');
+const { n: whole } = z.object({ n: z.number() }).parse({ n });
+return whole + (_.chunk([1, 2], 2).length * dayjs(0).add(1, 'day').valueOf()) / 86400000;`;
+
+/** `size` expressions over `n`, no two of them equal. */
+export function expressionsOf(size: number): string[] {
+  return Array.from({ length: size }, (_, i) => `n + ${i}`);
+}
+
+/** Throws unless these are the values of `expressionsOf` as many. */
+export function expectValues(values: readonly number[]): void {
+  const { length } = values;
+  expectResult(
+    values.reduce((sum, value) => sum + value, 0),
+    length * N + (length * (length - 1)) / 2,
+  );
+}

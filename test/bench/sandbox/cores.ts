@@ -1,0 +1,22 @@
+import { Entrant } from '../entrant.ts';
+import type { Measured } from '../workload.ts';
+
+/**
+ * Milliseconds for `size` executions by two processes at the same time, each of which runs the contender's workload
+ * `sandbox` one by one: the best that one can do on two cores who has a single thread.
+ */
+export async function twoProcesses(name: string, size: number): Promise<Measured> {
+  const both = await Promise.all([1, 2].map(() => Entrant.start(name, { workload: 'sandbox', size: 1 })));
+  return {
+    async sample(sampleMs) {
+      await Promise.all(both.map((each) => each.sample(sampleMs, (eachMs) => eachMs)));
+      let perMs = 0;
+      for (const { missing, values } of both) {
+        if (missing !== undefined) throw new Error(missing);
+        perMs += 1 / (values.at(-1) as number);
+      }
+      return size / perMs;
+    },
+    close: async () => void (await Promise.all(both.map((each) => each.stop()))),
+  };
+}

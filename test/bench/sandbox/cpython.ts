@@ -1,0 +1,54 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { N, RESULT } from './code.ts';
+import { firstResult, SAYS } from './program.ts';
+
+const run = promisify(execFile);
+
+/** The program itself: what stands on PATH may be a script that looks for it. */
+async function python(): Promise<string> {
+  try {
+    const { stdout } = await run('python3', ['-c', 'import sys; print(sys.executable)']);
+    return stdout.trim();
+  } catch (error) {
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
+    throw isMissing ? new Error('there is no python3 on PATH', { cause: error }) : error;
+  }
+}
+
+/** What the code prints, in a new process. */
+async function printed(file: string, code: string): Promise<string> {
+  try {
+    return (await run(file, ['-I', '-c', code])).stdout.trim();
+  } catch (error) {
+    const { stderr = '' } = error as { stderr?: string };
+    throw new Error(stderr.trim().split('\n').at(-1) || String(error), { cause: error });
+  }
+}
+
+async function spawning(code: string): Promise<Timed> {
+  const file = await python();
+  return { once: async () => expectResult(await printed(file, code), String(RESULT)) };
+}
+
+const PEAK = `import re
+print(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read()).group(1))`;
+
+const one = (): Promise<Timed> => spawning(`import json; print(json.loads("${N}") + 1)`);
+
+/** CPython, a process for each execution: the system's own, with everything its user may do. */
+export const contender: Contender = {
+  sandbox: one,
+  'sandbox fresh': one,
+  async 'sandbox program'() {
+    const file = await python();
+    return { sample: () => firstResult(file, ['-I', '-c', `print("${SAYS}")`]) };
+  },
+  'sandbox packages': () => spawning(`import pydantic; print(${RESULT})`),
+  async 'sandbox memory'() {
+    const file = await python();
+    return { sample: async () => Number(await printed(file, PEAK)) / 1024 };
+  },
+};

@@ -1,0 +1,23 @@
+import { bubblewrap } from '../../support/bubblewrap.ts';
+import type { Row } from '../rows.ts';
+import { openImages, SPECS } from './images.ts';
+
+/**
+ * Has what the rows need, before a contender's time to be ready begins: bubblewrap, and images. What cannot be had is said,
+ * and again in the table by the contender that misses it.
+ */
+export async function prepareSandboxes(rows: readonly Row[], say: (text: string) => void): Promise<void> {
+  if (rows.some(({ contender }) => contender === 'heddle-strict')) bubblewrap();
+  const wanted = new Set(rows.flatMap(({ image }) => image ?? []));
+  if (wanted.size === 0) return;
+  const images = openImages();
+  try {
+    for (const name of wanted) {
+      const onProgress = (step: string): void => say(`Image of ${name}: ${step}`);
+      const { state, errorCode, errorMessage } = await images.build(SPECS[name], { name, onProgress });
+      if (state !== 'ready') say(`There is no image of ${name} (${errorCode}): ${errorMessage}`);
+    }
+  } finally {
+    await images.close();
+  }
+}

@@ -1,0 +1,111 @@
+import { performance } from 'node:perf_hooks';
+import { createSandbox } from '@heddle/sandbox';
+import type { FunctionJob, FunctionOutcome, SandboxOptions } from '@heddle/sandbox';
+import { expectResult } from '../workload.ts';
+import type { Contender, Measured, Timed } from '../workload.ts';
+import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
+import { afterRuns } from './memory.ts';
+import { inProgram } from './program.ts';
+
+type Settings = () => SandboxOptions | Promise<SandboxOptions>;
+
+const JOB = { code: CODE, values: { n: String(N) } };
+
+/** Throws unless the job has come to the result. */
+export function expectOutcome(outcome: FunctionOutcome): void {
+  if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
+  expectResult(outcome.json, String(RESULT));
+}
+
+/** `size` jobs at the same time: of one run, or each of a run of its own. */
+async function jobs(settings: Settings, size: number, runs: 'one' | 'many' = 'one'): Promise<Timed> {
+  const sandbox = createSandbox(await settings());
+  let run = 0;
+  const one = async (): Promise<void> => {
+    const runId = `run-${runs === 'one' ? 0 : run++}`;
+    expectOutcome(await sandbox.run({ ...JOB, runId }));
+    if (runs === 'many') sandbox.release(runId);
+  };
+  return {
+    once: async () => void (await Promise.all(Array.from({ length: size }, one))),
+    close: () => sandbox.close(),
+  };
+}
+
+/** Milliseconds from a sandbox without a process to its first result, in a host that knows what it can isolate. */
+export async function start(settings: Settings, job: Omit<FunctionJob, 'runId'> = JOB): Promise<Measured> {
+  const options = await settings();
+  const sample = async (): Promise<number> => {
+    const sandbox = createSandbox(options);
+    const from = performance.now();
+    expectOutcome(await sandbox.run({ ...job, runId: 'run' }));
+    const tookMs = performance.now() - from;
+    await sandbox.close();
+    return tookMs;
+  };
+  await sample();
+  return { sample };
+}
+
+async function expressions(settings: Settings, size: number): Promise<Timed> {
+  const sandbox = createSandbox(await settings());
+  const values = { n: String(N) };
+  const batch = expressionsOf(size).map((code) => ({ code, values }));
+  return {
+    async once() {
+      const outcome = await sandbox.evaluate({ runId: 'run', mode: 'values', expressions: batch });
+      if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
+      expectValues(outcome.json.map(Number));
+    },
+    close: () => sandbox.close(),
+  };
+}
+
+async function packages(settings: Settings): Promise<Timed> {
+  const { openImages } = await import('./images.ts');
+  const images = openImages();
+  await images.open('javascript');
+  const sandbox = createSandbox({ ...(await settings()), images });
+  const job = { ...JOB, code: PACKAGES_CODE, image: 'javascript', runId: 'run' };
+  return {
+    once: async () => expectOutcome(await sandbox.run(job)),
+    async close() {
+      await sandbox.close();
+      await images.close();
+    },
+  };
+}
+
+function heddle(name: string, settings: Settings): Contender {
+  return {
+    ...inProgram({ url: import.meta.url, name }),
+    sandbox: () => jobs(settings, 1),
+    'sandbox in flight': (size) => jobs(settings, size),
+    'sandbox start': () => start(settings),
+    'sandbox packages': () => packages(settings),
+    'sandbox memory': async (size) => afterRuns(await jobs(settings, 1), size),
+    expressions: (size) => expressions(settings, size),
+  };
+}
+
+/** Jobs of one run share an isolate, each with a context of its own. */
+export const standard = heddle('standard', () => ({ isolation: { level: 'standard' } }));
+
+export const strict = heddle('strict', async () => {
+  const { bubblewrap } = await import('../../support/bubblewrap.ts');
+  const path = bubblewrap();
+  if (path === undefined) throw new Error('there is no bubblewrap');
+  return { isolation: { level: 'strict', bubblewrap: path } };
+});
+
+const apart = (): SandboxOptions => ({
+  isolation: { level: 'standard' },
+  share: 'isolate',
+  maxProcesses: 2,
+});
+
+/** Each job is a run of its own and has an isolate of its own. */
+export const isolates: Contender = {
+  sandbox: () => jobs(apart, 1, 'many'),
+  'sandbox on two cores': (size) => jobs(apart, size, 'many'),
+};

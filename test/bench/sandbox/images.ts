@@ -1,0 +1,35 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createImages,
+  findNpm,
+  javascriptBuilder,
+  pythonBuilder,
+  readNpmSettings,
+  readPipSettings,
+} from '@heddle/sandbox/images';
+import type { Images } from '@heddle/sandbox/images';
+import { PEERS } from '../peer.ts';
+import { PACKAGES } from './code.ts';
+
+/** The images of the rows with packages, by name. They are built once, beside the peers. */
+export const SPECS = {
+  javascript: { language: 'javascript', dependencies: PACKAGES },
+  python: { language: 'python', dependencies: ['pydantic>=2'] },
+} as const;
+
+/** The folder of the images, with the registries that npm and pip are set to. */
+export function openImages(): Images {
+  const home = homedir();
+  return createImages({
+    folder: join(PEERS, '.heddle-images'),
+    builders: {
+      javascript: javascriptBuilder({ npm: findNpm(process.env['PATH']) }),
+      python: pythonBuilder(),
+    },
+    registries: {
+      npm: readNpmSettings({ env: process.env, cwd: process.cwd(), home }),
+      python: readPipSettings({ env: process.env, home }),
+    },
+  });
+}

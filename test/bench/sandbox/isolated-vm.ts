@@ -1,0 +1,51 @@
+import { expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
+import { twoProcesses } from './cores.ts';
+import { isolatedVm } from './isolates.ts';
+import type { Context } from './isolates.ts';
+import { inProgram } from './program.ts';
+
+interface Options {
+  snapshot?: object;
+  size?: number;
+}
+
+/** An isolate and a context in it for each execution, in this process: made, entered, and thrown away. */
+function isolates(use: (context: Context) => void, { snapshot, size = 1 }: Options = {}): Timed {
+  const { Isolate } = isolatedVm();
+  const one = (): void => {
+    const isolate = new Isolate({ memoryLimit: 64, ...(snapshot && { snapshot }) });
+    use(isolate.createContextSync());
+    isolate.dispose();
+  };
+  return {
+    once() {
+      for (let i = 0; i < size; i++) one();
+    },
+  };
+}
+
+const running = (code: string) => (context: Context) => {
+  context.evalSync(`var n = ${N}`);
+  expectResult(context.evalClosureSync(code, []), RESULT);
+};
+
+/** isolated-vm without a process between: V8's boundary, and none of the system's. */
+export const contender: Contender = {
+  ...inProgram({ url: import.meta.url, flags: ['--no-node-snapshot'] }),
+  sandbox: () => isolates(running(CODE)),
+  'sandbox in flight': (size) => isolates(running(CODE), { size }),
+  'sandbox on two cores': (size) => twoProcesses('isolated-vm', size),
+  // Begun from a snapshot in which the packages are loaded: the best it can do.
+  async 'sandbox packages'() {
+    const { bundleOfPackages } = await import('./bundle.ts');
+    const snapshot = isolatedVm().Isolate.createSnapshot([{ code: await bundleOfPackages() }]);
+    return isolates(running(PACKAGES_CODE), { snapshot });
+  },
+  expressions: (size) =>
+    isolates((context) => {
+      context.evalSync(`var n = ${N}`);
+      expectValues(expressionsOf(size).map((code) => context.evalSync(code) as number));
+    }),
+};

@@ -1,0 +1,24 @@
+import { commonPeer } from '../peer.ts';
+
+export interface Context {
+  evalSync(code: string): unknown;
+  evalClosureSync(code: string, args: readonly unknown[]): unknown;
+  release(): void;
+}
+
+interface Isolate {
+  createContextSync(): Context;
+  dispose(): void;
+}
+
+interface IsolatedVm {
+  Isolate: {
+    new (options: { memoryLimit: number; snapshot?: object }): Isolate;
+    createSnapshot(scripts: readonly { code: string }[]): object;
+  };
+}
+
+/** The isolated-vm that Heddle's sandbox has. A process of Node.js needs `--no-node-snapshot` for it. */
+export function isolatedVm(): IsolatedVm {
+  return commonPeer('isolated-vm', import.meta.resolve('@heddle/sandbox'));
+}

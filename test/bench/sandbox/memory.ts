@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Measured, Timed } from '../workload.ts';
+
+interface Process {
+  parent: number;
+  peakMb: number;
+}
+
+/** A number in the status of a process, or 0. */
+function field(status: string, name: string): number {
+  return Number(new RegExp(`^${name}:\\s+(\\d+)`, 'm').exec(status)?.[1] ?? 0);
+}
+
+function processes(): Map<number, Process> {
+  const all = new Map<number, Process>();
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const status = readFileSync(`/proc/${name}/status`, 'utf8');
+      all.set(Number(name), { parent: field(status, 'PPid'), peakMb: field(status, 'VmHWM') / 1024 });
+    } catch (error) {
+      // It has ended since the folder was read.
+      if (!['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    }
+  }
+  return all;
+}
+
+/** The most memory, in MB, that any process has held of those which this one has started, directly or not. */
+function largestBelow(): number {
+  if (process.platform !== 'linux') throw new Error('the memory of other processes is looked up in /proc');
+  const all = processes();
+  const isBelow = (pid: number): boolean => {
+    const parent = all.get(pid)?.parent ?? 0;
+    return parent === process.pid || (parent > 1 && isBelow(parent));
+  };
+  const below = [...all].filter(([pid]) => isBelow(pid)).map(([, { peakMb }]) => peakMb);
+  if (below.length === 0) throw new Error('the sandbox has no process');
+  return Math.max(...below);
+}
+
+/** The most memory that a process of the sandbox has held after so many runs. */
+export function afterRuns(timed: Timed, runs: number): Measured {
+  return {
+    async sample() {
+      for (let run = 0; run < runs; run++) await timed.once();
+      return largestBelow();
+    },
+    ...(timed.close && { close: () => timed.close?.() }),
+  };
+}

@@ -1,0 +1,35 @@
+import vm from 'node:vm';
+import { commonPeer } from '../peer.ts';
+import { expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
+import { twoProcesses } from './cores.ts';
+import { inProgram } from './program.ts';
+
+/** A context for each execution, in this process. */
+function contexts(inFlight: number, { code = CODE, globals = {} } = {}): Timed {
+  const text = `(() => { ${code} })()`;
+  return {
+    once() {
+      for (let i = 0; i < inFlight; i++)
+        expectResult(vm.runInContext(text, vm.createContext({ ...globals, n: N })), RESULT);
+    },
+  };
+}
+
+/** `node:vm`, which is no boundary: Node.js says so itself. */
+export const contender: Contender = {
+  ...inProgram({ url: import.meta.url }),
+  sandbox: () => contexts(1),
+  'sandbox in flight': (size) => contexts(size),
+  'sandbox on two cores': (size) => twoProcesses('node:vm', size),
+  // The host's packages, as its own objects.
+  'sandbox packages': () =>
+    contexts(1, { code: PACKAGES_CODE, globals: { require: (name: string) => commonPeer(name) } }),
+  expressions: (size) => ({
+    once() {
+      const context = vm.createContext({ n: N });
+      expectValues(expressionsOf(size).map((code) => vm.runInContext(code, context) as number));
+    },
+  }),
+};

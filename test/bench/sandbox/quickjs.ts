@@ -1,0 +1,71 @@
+import { peer } from '../peer.ts';
+import { expectResult } from '../workload.ts';
+import type { Contender, Timed } from '../workload.ts';
+import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
+import { twoProcesses } from './cores.ts';
+import { inProgram } from './program.ts';
+
+interface Handle {
+  dispose(): void;
+}
+
+interface Context {
+  readonly global: Handle;
+  newNumber(value: number): Handle;
+  setProp(target: Handle, name: string, value: Handle): void;
+  evalCode(code: string): unknown;
+  unwrapResult(result: unknown): Handle;
+  dump(handle: Handle): unknown;
+  dispose(): void;
+}
+
+interface Module {
+  getQuickJS(): Promise<{ newContext(): Context }>;
+}
+
+function valueOf(context: Context, code: string): unknown {
+  const handle = context.unwrapResult(context.evalCode(code));
+  const value = context.dump(handle);
+  handle.dispose();
+  return value;
+}
+
+/** A runtime with a context for each execution, in this process. */
+async function contexts(use: (context: Context) => void, size = 1): Promise<Timed> {
+  const { getQuickJS } = await peer<Module>('quickjs-emscripten');
+  const quickJs = await getQuickJS();
+  const one = (): void => {
+    const context = quickJs.newContext();
+    const n = context.newNumber(N);
+    context.setProp(context.global, 'n', n);
+    n.dispose();
+    use(context);
+    context.dispose();
+  };
+  return {
+    once() {
+      for (let i = 0; i < size; i++) one();
+    },
+  };
+}
+
+const running = (code: string) => (context: Context) =>
+  expectResult(valueOf(context, `(() => { ${code} })()`), RESULT);
+
+/** An interpreter of JavaScript as WebAssembly: a boundary, and no compiler to machine code. */
+export const contender: Contender = {
+  ...inProgram({ url: import.meta.url }),
+  sandbox: () => contexts(running(CODE)),
+  'sandbox in flight': (size) => contexts(running(CODE), size),
+  'sandbox on two cores': (size) => twoProcesses('quickjs-emscripten', size),
+  async 'sandbox packages'() {
+    const { bundleOfPackages } = await import('./bundle.ts');
+    const bundle = await bundleOfPackages();
+    return contexts((context) => {
+      context.unwrapResult(context.evalCode(bundle)).dispose();
+      running(PACKAGES_CODE)(context);
+    });
+  },
+  expressions: (size) =>
+    contexts((context) => expectValues(expressionsOf(size).map((code) => valueOf(context, code) as number))),
+};

@@ -1,0 +1,159 @@
+import { atLeast, atMost, NO_TARGET } from '../rows.ts';
+import type { Row } from '../rows.ts';
+
+const PEERS = ['node:vm', 'isolated-vm', 'quickjs-emscripten', 'worker_threads', 'n8n-task-runner'] as const;
+
+/** Executions at the same time where they are pipelined, and expressions of a batch. */
+const IN_FLIGHT = 32;
+const BATCH = 100;
+
+type Given = Pick<Row, 'name' | 'workload' | 'contender'> & Partial<Row>;
+
+const row = (given: Given): Row => ({
+  size: 1,
+  unit: 'ms',
+  scale: 1,
+  peers: [],
+  floor: false,
+  target: NO_TARGET,
+  met: () => undefined,
+  ...given,
+});
+
+/** A row with the most that it may be. */
+const within = (most: number, unit: string, given: Given): Row =>
+  row({ unit, target: `≤ ${most} ${unit}`, met: ({ ours }) => atMost(ours, most), ...given });
+
+/** A row of executions per second, with the least that there have to be. */
+const rate = (least: number, given: Given): Row =>
+  row({
+    unit: '/s',
+    isRate: true,
+    scale: IN_FLIGHT * 1000,
+    size: IN_FLIGHT,
+    target: `≥ ${least.toLocaleString('en-US')}/s`,
+    met: ({ ours }) => atLeast(ours, least),
+    ...given,
+  });
+
+const warm = (level: 'standard' | 'strict'): Row =>
+  within(0.35, 'ms', {
+    name: `JavaScript, warm, one by one, ${level}`,
+    workload: 'sandbox',
+    contender: `heddle-${level}`,
+    peers: PEERS,
+    floor: true,
+  });
+
+const memory = (level: 'standard' | 'strict', peers: readonly string[]): Row =>
+  row({
+    name: `JavaScript, memory of a process, ${level}`,
+    workload: 'sandbox memory',
+    contender: `heddle-${level}`,
+    size: 100,
+    unit: 'MB',
+    peers,
+    floor: true,
+    rounds: 3,
+  });
+
+const JAVASCRIPT: readonly Row[] = [
+  row({
+    name: 'JavaScript, start of a program to its first result',
+    workload: 'sandbox program',
+    contender: 'heddle-standard',
+    peers: PEERS,
+    floor: true,
+  }),
+  row({
+    name: 'JavaScript, new sandbox to its first result',
+    workload: 'sandbox start',
+    contender: 'heddle-standard',
+  }),
+  warm('standard'),
+  warm('strict'),
+  within(1.2, 'ms', {
+    name: 'JavaScript, an isolate for each execution, one by one',
+    workload: 'sandbox',
+    contender: 'heddle-isolates',
+    peers: PEERS,
+  }),
+  rate(800, {
+    name: 'JavaScript, an isolate for each execution, on two cores',
+    workload: 'sandbox on two cores',
+    contender: 'heddle-isolates',
+    peers: PEERS,
+  }),
+  rate(2000, {
+    name: `JavaScript, contexts, ${IN_FLIGHT} pipelined`,
+    workload: 'sandbox in flight',
+    contender: 'heddle-standard',
+    // Threads are in the row above, and nothing of them is different here.
+    peers: PEERS.filter((name) => name !== 'worker_threads'),
+    floor: true,
+  }),
+  within(0.1, 'ms', {
+    name: `expressions, ${BATCH} in a batch, each`,
+    workload: 'expressions',
+    contender: 'heddle-standard',
+    size: BATCH,
+    scale: 1 / BATCH,
+    peers: PEERS.filter((name) => name !== 'n8n-task-runner'),
+    floor: true,
+  }),
+  row({
+    name: 'JavaScript with lodash, dayjs and zod, warm',
+    workload: 'sandbox packages',
+    contender: 'heddle-standard',
+    image: 'javascript',
+    peers: PEERS,
+  }),
+  memory('standard', PEERS),
+  memory('strict', []),
+];
+
+const PYTHON: readonly Row[] = [
+  row({
+    name: 'Python, start of a program to its first result',
+    workload: 'sandbox program',
+    contender: 'heddle-python',
+    peers: ['cpython'],
+  }),
+  row({
+    name: 'Python, new sandbox to its first result',
+    workload: 'sandbox start',
+    contender: 'heddle-python',
+  }),
+  within(10, 'ms', {
+    name: 'Python, warm, one by one',
+    workload: 'sandbox',
+    contender: 'heddle-python',
+    peers: ['cpython'],
+  }),
+  within(200, 'ms', {
+    name: 'Python, cold from the snapshot',
+    workload: 'sandbox fresh',
+    contender: 'heddle-python',
+    peers: ['cpython'],
+    rounds: 3,
+  }),
+  within(600, 'ms', {
+    name: 'Python with pydantic, restore to import done',
+    workload: 'sandbox packages',
+    contender: 'heddle-python',
+    image: 'python',
+    peers: ['cpython'],
+    rounds: 3,
+  }),
+  within(250, 'MB', {
+    name: 'Python, memory of a process',
+    workload: 'sandbox memory',
+    contender: 'heddle-python',
+    size: 10,
+    peers: ['cpython'],
+    rounds: 3,
+  }),
+];
+
+/** The rows of `--sandbox`. */
+export const SANDBOX_ROWS: readonly Row[] = [...JAVASCRIPT, ...PYTHON];

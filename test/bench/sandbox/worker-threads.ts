@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { FOLDER } from '../peer.ts';
+import { expectResult } from '../workload.ts';
+import type { Contender, Measured } from '../workload.ts';
+import { CODE, expectValues, expressionsOf, N, PACKAGES_CODE, RESULT } from './code.ts';
+import { inProgram } from './program.ts';
+
+const PROGRAM = `
+const { createRequire } = require('node:module');
+const { parentPort, workerData: { codes, n, from } } = require('node:worker_threads');
+const known = createRequire(from);
+parentPort.postMessage(codes.map((code) => new Function('n', 'require', code)(n, known)));`;
+
+/** What functions give, all of them in one new thread. */
+async function inThread(codes: readonly string[]): Promise<number[]> {
+  const worker = new Worker(PROGRAM, { eval: true, workerData: { codes, n: N, from: FOLDER } });
+  const [values] = (await once(worker, 'message')) as [number[]];
+  await worker.terminate();
+  return values;
+}
+
+async function one(code: string): Promise<void> {
+  expectResult((await inThread([code]))[0], RESULT);
+}
+
+/** Milliseconds for `size` executions, two at the same time; of fewer where they take long, and multiplied. */
+function twoAtOnce(size: number): Measured {
+  return {
+    async sample(sampleMs) {
+      const from = performance.now();
+      let ran = 0;
+      const lane = async (): Promise<void> => {
+        for (; performance.now() - from < sampleMs; ran++) await one(CODE);
+      };
+      await Promise.all([lane(), lane()]);
+      return ((performance.now() - from) / ran) * size;
+    },
+  };
+}
+
+/** A thread for each execution, which has all that Node.js has: no boundary against hostile code. */
+export const contender: Contender = {
+  ...inProgram({ url: import.meta.url }),
+  sandbox: () => ({ once: () => one(CODE) }),
+  'sandbox on two cores': twoAtOnce,
+  'sandbox packages': () => ({ once: () => one(PACKAGES_CODE) }),
+  expressions: (size) => {
+    const codes = expressionsOf(size).map((code) => `return ${code}`);
+    return { once: async () => expectValues(await inThread(codes)) };
+  },
+};
