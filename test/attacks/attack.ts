@@ -18,6 +18,8 @@ export interface Attack {
   readonly limits?: Partial<Limits>;
   /** Identifier → value, besides `internalPort` and `outerPort`. */
   readonly values?: Readonly<Record<string, unknown>>;
+  /** The image of packages that the job runs with. */
+  readonly image?: string;
   /** Console output that has to be there. */
   readonly stdout?: string | RegExp;
 }

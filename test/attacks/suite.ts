@@ -61,6 +61,7 @@ export class Arena {
     const job = {
       runId: attack.id,
       language,
+      ...(attack.image !== undefined && { image: attack.image }),
       values: Object.fromEntries(values.map(([name, value]) => [name, JSON.stringify(value)])),
     };
     if (attack.before !== undefined) {

@@ -7,12 +7,14 @@ import * as floods from '../attacks/javascript/floods.ts';
 import * as host from '../attacks/javascript/host.ts';
 import * as leaks from '../attacks/javascript/leaks.ts';
 import * as memory from '../attacks/javascript/memory.ts';
+import * as packages from '../attacks/javascript/packages.ts';
 import * as pollution from '../attacks/javascript/pollution.ts';
 import * as time from '../attacks/javascript/time.ts';
 import * as pythonBridge from '../attacks/python/bridge.ts';
 import * as pythonExhaustion from '../attacks/python/exhaustion.ts';
 import * as pythonHost from '../attacks/python/host.ts';
 import * as pythonLeaks from '../attacks/python/leaks.ts';
+import * as pythonPackages from '../attacks/python/packages.ts';
 import { readPage, repository } from './markdown.ts';
 
 /** The groups in the order of the page, by the file that holds each. */
@@ -25,10 +27,12 @@ const GROUPS: Readonly<Record<string, AttackGroup>> = {
   'javascript/floods.ts': floods.floods,
   'javascript/egress.ts': egress.egress,
   'javascript/leaks.ts': leaks.leaks,
+  'javascript/packages.ts': packages.packages,
   'python/host.ts': pythonHost.pythonHost,
   'python/exhaustion.ts': pythonExhaustion.pythonExhaustion,
   'python/leaks.ts': pythonLeaks.pythonLeaks,
   'python/bridge.ts': pythonBridge.pythonBridge,
+  'python/packages.ts': pythonPackages.pythonPackages,
 };
 
 const page = readPage('docs/sandbox-attacks.md');

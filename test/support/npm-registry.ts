@@ -20,6 +20,7 @@ export interface FixturePackage {
 
 export interface NpmRegistry {
   readonly url: string;
+  close(): void;
   readonly requests: string[];
   /** The authorization headers that came. */
   readonly tokens: Set<string>;
@@ -70,8 +71,22 @@ function serve(packages: readonly FixturePackage[], origin: string): Map<string,
 
 /** A registry of npm packages over HTTP on this machine, gone after the test. */
 export async function npmRegistry(packages: readonly FixturePackage[]): Promise<NpmRegistry> {
-  const registry = { requests: [] as string[], tokens: new Set<string>(), url: '', answer: () => false } as {
-    -readonly [K in keyof NpmRegistry]: NpmRegistry[K];
+  const registry = await openNpmRegistry(packages);
+  onTestFinished(() => registry.close());
+  return registry;
+}
+
+/** A registry of npm packages over HTTP on this machine, for whoever closes it. */
+export async function openNpmRegistry(packages: readonly FixturePackage[]): Promise<NpmRegistry> {
+  const registry: { -readonly [K in keyof NpmRegistry]: NpmRegistry[K] } = {
+    requests: [],
+    tokens: new Set(),
+    url: '',
+    answer: () => false,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
   };
   let served = new Map<string, Served>();
   const server = createServer((request, response) => {
@@ -89,9 +104,5 @@ export async function npmRegistry(packages: readonly FixturePackage[]): Promise<
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   registry.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   served = serve(packages, registry.url);
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   return registry;
 }

@@ -25,6 +25,7 @@ export interface PythonIndexOptions {
 export interface PythonIndex {
   /** With the path of the projects. */
   readonly url: string;
+  close(): void;
   /** Paths, with the range where one was asked for. */
   readonly requests: string[];
   /** Answers in place of the index, where it returns true. */
@@ -88,6 +89,16 @@ function sendFile(
 /** A simple index of Python packages over HTTP on this machine, gone after the test. */
 export async function pythonIndex(
   wheels: readonly IndexedWheel[],
+  options?: PythonIndexOptions,
+): Promise<PythonIndex> {
+  const index = await openPythonIndex(wheels, options);
+  onTestFinished(() => index.close());
+  return index;
+}
+
+/** A simple index of Python packages over HTTP on this machine, for whoever closes it. */
+export async function openPythonIndex(
+  wheels: readonly IndexedWheel[],
   { form = 'json', ranges = true }: PythonIndexOptions = {},
 ): Promise<PythonIndex> {
   const served = wheels.map((wheel) => ({ wheel, filename: wheelFilename(wheel), bytes: wheelBytes(wheel) }));
@@ -108,10 +119,10 @@ export async function pythonIndex(
     response.end(pageOf(project, form));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => {
+  const close = (): void => {
     server.closeAllConnections();
     server.close();
-  });
+  };
   const { port } = server.address() as AddressInfo;
-  return Object.assign(state, { url: `http://127.0.0.1:${port}/simple/`, requests });
+  return Object.assign(state, { url: `http://127.0.0.1:${port}/simple/`, requests, close });
 }

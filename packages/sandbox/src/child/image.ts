@@ -16,19 +16,20 @@ const COUNT = `(() => {
   let used = false;
   const { random } = Math;
   const Native = Date;
+  const { construct } = Reflect;
   const { now } = Native;
   Math.random = () => ((used = true), random());
   Native.now = () => ((used = true), now());
   const Counted = new Proxy(Native, {
     apply: () => ((used = true), Native()),
-    construct: (target, args, type) => ((used ||= args.length === 0), Reflect.construct(target, args, type === Counted ? target : type)),
+    construct: (target, args, type) => ((used ||= args.length === 0), construct(target, args, type === Counted ? target : type)),
   });
   const { performance } = globalThis;
   const elapsed = performance.now;
   performance.now = () => ((used = true), elapsed());
   Native.prototype.constructor = Counted;
   globalThis.Date = Counted;
-  globalThis.__heddleUsed = () => used;
+  Object.defineProperty(globalThis, '__heddleUsed', { value: () => used });
 })();`;
 
 const WARM_UP = '__heddle(() => undefined)("run", "function", 0, 1, "return [URL, Buffer]", 0)';
@@ -113,16 +114,39 @@ function connect(
   });
 }
 
+/** What a job that has all modules says. */
+const LOADED = 'D"loaded"';
+
+/** Runs a job that asks for all modules. */
+function requireAll(isolate: Isolate, enter: Enter, { modules, cpuMs }: ImageOrder): void {
+  // Without what packages may have replaced, such as the iterator of lists.
+  const code = `${modules.map((name) => `require(${JSON.stringify(name)});`).join(' ')} return 'loaded';`;
+  inside(isolate, () => enter.applySync(undefined, ['run', 'function', 0, 1, code, 0], { timeout: cpuMs }));
+}
+
+/** Modules beside which no job runs, by what one said; data of a guest. */
+function unusable(said: string): ModuleFailure {
+  const stack = said.slice(0, 2_000);
+  return { module: '', builtin: false, message: 'no code runs beside them', stack };
+}
+
 /** Loads the bundle as a fresh context without a snapshot does, with a process to ask. */
-function loadConnected({ code, cpuMs, memoryMiB }: ImageOrder): { loaded: Loaded; cache: Uint8Array } {
+function loadConnected(order: ImageOrder): { loaded: Loaded; cache: Uint8Array } {
+  const { code, cpuMs, memoryMiB } = order;
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
     const context = isolate.createContextSync();
     run(isolate, context, GUEST, cpuMs);
-    connect(isolate, context, cpuMs, () => undefined);
+    let said = '';
+    const enter = connect(isolate, context, cpuMs, (message) => (said ||= message));
     const script = isolate.compileScriptSync(code, { produceCachedData: true }) as Script & CachedDataResult;
     inside(isolate, () => script.runSync(context, { timeout: cpuMs }) as unknown);
-    const loaded = readLoaded(run(isolate, context, '__heddleImage.report()', cpuMs));
+    let loaded = readLoaded(run(isolate, context, '__heddleImage.report()', cpuMs));
+    if (loaded.failed.length === 0) {
+      requireAll(isolate, enter, order);
+      // Such as one that closes the global object: no job could begin beside it.
+      if (said !== LOADED) loaded = { ...loaded, failed: [unusable(said)] };
+    }
     return { loaded, cache: new Uint8Array(script.cachedData?.copy() ?? new ArrayBuffer(0)) };
   } finally {
     if (!isolate.isDisposed) isolate.dispose();
@@ -130,15 +154,15 @@ function loadConnected({ code, cpuMs, memoryMiB }: ImageOrder): { loaded: Loaded
 }
 
 /** Whether a job finds all modules in a context of the snapshot. */
-function works(snapshot: ArrayBuffer, { modules, cpuMs, memoryMiB }: ImageOrder): boolean {
+function works(snapshot: ArrayBuffer, order: ImageOrder): boolean {
+  const { cpuMs, memoryMiB } = order;
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB, snapshot: new vm.ExternalCopy(snapshot) });
   try {
     const context = isolate.createContextSync();
     let said = '';
     const enter = connect(isolate, context, cpuMs, (message) => (said ||= message));
-    const code = `for (const name of ${JSON.stringify(modules)}) require(name); return 'loaded';`;
-    inside(isolate, () => enter.applySync(undefined, ['run', 'function', 0, 1, code, 0], { timeout: cpuMs }));
-    return said === 'D"loaded"';
+    requireAll(isolate, enter, order);
+    return said === LOADED;
   } catch (error) {
     if (error instanceof Limit) return false;
     throw error;

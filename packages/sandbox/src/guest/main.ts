@@ -3,7 +3,7 @@ import { deliver } from './calls.ts';
 import { installConsole } from './console.ts';
 import { openModules } from './modules.ts';
 import { connect } from './link.ts';
-import { define } from './primordials.ts';
+import { defineOpening } from './primordials.ts';
 import { sendError } from './report.ts';
 import { run } from './run.ts';
 import { fire, installTimers, onMicrotaskError } from './timers.ts';
@@ -27,7 +27,7 @@ function enter(...entry: Entry): void {
 
 /** Called once per fresh context with the only way out; gives the only way in. */
 function boot(post: (message: string) => unknown): typeof enter {
-  delete (globalThis as { __heddle?: unknown }).__heddle;
+  opening.close();
   removeBuiltIns();
   connect(post);
   return enter;
@@ -40,4 +40,4 @@ installConsole();
 installTimers();
 installWebGlobals();
 openModules();
-define(globalThis, '__heddle', boot);
+const opening = defineOpening('__heddle', boot);

@@ -1,5 +1,8 @@
 import {
   define,
+  defineOpening,
+  each,
+  freeze,
   get,
   getWeak,
   has,
@@ -10,6 +13,7 @@ import {
   NativeWeakMap,
   now,
   ownKeys,
+  put,
   set,
   setWeak,
   slice,
@@ -190,27 +194,30 @@ const image = {
   /** The modules that could not be loaded, and whether the process was asked for something, as JSON; for the builder. */
   report(): string {
     const failed: unknown[] = [];
-    modules.forEach((module, name) => {
+    each(modules, (module, name) => {
       if (!module.failed) return;
       const error = module.fault as { name?: unknown; message?: unknown; stack?: unknown } | null;
-      failed.push({
+      put(failed, {
+        __proto__: null,
         module: name,
         builtin: faultOf(error) === 'builtin',
         message: toText(error?.message ?? error),
         stack: toText(error?.stack ?? ''),
       });
     });
-    return stringify({ failed, touched: wasTouched() });
+    return stringify({ __proto__: null, failed, touched: wasTouched() });
   },
 };
 
+let opening: { close(): void } | undefined;
+
 /** Lets the bundle of an image in. */
 export function openModules(): void {
-  define(globalThis, '__heddleImage', image);
+  opening = defineOpening('__heddleImage', freeze(image));
 }
 
 /** Closes the way in, and gives user code `require` where there is an image. */
 export function sealModules(): void {
-  delete (globalThis as { __heddleImage?: unknown }).__heddleImage;
+  opening?.close();
   if (names !== '') define(globalThis, 'require', require);
 }

@@ -1,7 +1,7 @@
 /** Built-ins taken before any user code runs: what the guest's own plumbing uses may not depend on what users replace later. */
 export const { apply, construct, ownKeys } = Reflect;
 export const { stringify, parse } = JSON;
-export const defineProperty = Object.defineProperty;
+export const { defineProperty, freeze } = Object;
 export const toText = String;
 export const NativeError = Error;
 export const NativePromise = Promise;
@@ -20,7 +20,9 @@ const {
   charCodeAt,
   startsWith: textStartsWith,
 } = String.prototype;
-const regExpTest = RegExp.prototype.test;
+const mapForEach = Map.prototype.forEach;
+// Not `test`, which asks the pattern for its `exec`.
+const regExpExec = RegExp.prototype.exec;
 
 export const AsyncFunction = (async () => {}).constructor as new (
   ...parts: string[]
@@ -35,13 +37,15 @@ export const getWeak = <K extends WeakKey, V>(map: WeakMap<K, V>, key: K): V | u
 export const setWeak = <K extends WeakKey, V>(map: WeakMap<K, V>, key: K, value: V): void =>
   void apply(weakSet, map, [key, value]);
 export const remove = <K, V>(map: Map<K, V>, key: K): boolean => apply(mapDelete, map, [key]) as boolean;
+export const each = <K, V>(map: Map<K, V>, visit: (value: V, key: K) => void): void =>
+  void apply(mapForEach, map, [visit]);
 export const slice = (text: string, from: number, to?: number): string => apply(textSlice, text, [from, to]);
 export const lastIndexOf = (text: string, part: string, from: number): number =>
   apply(textLastIndexOf, text, [part, from]);
 export const startsWith = (text: string, start: string): boolean =>
   apply(textStartsWith, text, [start]) as boolean;
 export const codeAt = (text: string, index: number): number => apply(charCodeAt, text, [index]);
-export const test = (pattern: RegExp, text: string): boolean => apply(regExpTest, pattern, [text]);
+export const test = (pattern: RegExp, text: string): boolean => apply(regExpExec, pattern, [text]) !== null;
 
 /** Whether the value is an Error of this realm. */
 export const isError = (value: unknown): value is Error => value instanceof NativeError;
@@ -55,6 +59,31 @@ export function define(target: object, name: string, value: unknown): void {
     configurable: true,
     enumerable: false,
   } as PropertyDescriptor);
+}
+
+/** Adds to a list, past whatever users put on the prototypes of lists. */
+export const put = <T>(list: T[], value: T): void =>
+  void defineProperty(list, list.length, {
+    __proto__: null,
+    value,
+    writable: true,
+    configurable: true,
+    enumerable: true,
+  } as PropertyDescriptor);
+
+/**
+ * A global that is there until it is closed, and that nobody can replace before: packages of an image run ahead of those
+ * whom it is for.
+ */
+export function defineOpening(name: string, value: unknown): { close(): void } {
+  let current: unknown = value;
+  defineProperty(globalThis, name, {
+    __proto__: null,
+    get: () => current,
+    configurable: false,
+    enumerable: false,
+  } as PropertyDescriptor);
+  return { close: () => void (current = undefined) };
 }
 
 /** The promise of an async function, made so that `await` takes it as it is, whatever users do to Promise.prototype. */

@@ -8,10 +8,10 @@ import {
   AsyncFunction,
   construct,
   define,
-  defineProperty,
   lastIndexOf,
   parse,
   pinned,
+  put,
   slice,
   stringify,
   test,
@@ -31,15 +31,6 @@ interface Unit {
   /** What is compiled, where that is not the code as it was given. */
   source: string | undefined;
 }
-
-const put = <T>(list: T[], value: T): void =>
-  void defineProperty(list, list.length, {
-    __proto__: null,
-    value,
-    writable: true,
-    configurable: true,
-    enumerable: true,
-  } as PropertyDescriptor);
 
 /** Takes the flat argument list apart, in the order protocol.ts gives; the entry's kind and mode stand before it. */
 function readArgs(args: Args): Unit[] {

@@ -17,13 +17,24 @@ async function flush(path: string): Promise<void> {
   }
 }
 
+/** What changes with a file: null where there is none. Of a folder nothing is told. */
+async function stampOf(path: string): Promise<string | null> {
+  try {
+    const stat = await lstat(path, { bigint: true });
+    return stat.isDirectory() ? '' : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return null;
+  }
+}
+
 /** The content-addressed store: files and folders by their SHA-256, written once and never changed. */
 export class Blobs {
   readonly #folder: string;
   readonly #records: Records;
   readonly #now: () => number;
-  /** Digests that this process has checked. */
-  readonly #verified = new Set<string>();
+  /** Digests that this process has checked, with what told the file apart then. */
+  readonly #verified = new Map<string, string>();
 
   constructor(folder: string, records: Records, now: () => number) {
     this.#folder = folder;
@@ -75,11 +86,13 @@ export class Blobs {
     return { path: target, sha256, size: (await lstat(target)).size };
   }
 
-  /** Checks, once per process, that a blob is what its name says. Throws ImageError integrity_error. */
+  /** Checks that a blob is what its name says, once per process and whenever its file changed. Throws ImageError integrity_error. */
   async verify(name: string, { sha256 }: ImageBlob): Promise<void> {
-    if (this.#verified.has(sha256)) return;
     const target = this.path(sha256);
-    if (!existsSync(target))
+    // Before the digest: what changes meanwhile shows the next time.
+    const stamp = await stampOf(target);
+    if (stamp !== null && this.#verified.get(sha256) === stamp) return;
+    if (stamp === null)
       throw new ImageError(
         'integrity_error',
         `The file ${name} of the image (${sha256}) is missing from the store.`,
@@ -89,11 +102,13 @@ export class Blobs {
         'integrity_error',
         `The file ${name} of the image is not what was stored: its digest is not ${sha256}. Build the image again.`,
       );
-    this.#verified.add(sha256);
+    this.#verified.set(sha256, stamp);
   }
 
   async #isSound(path: string, sha256: string): Promise<boolean> {
-    const isFolder = (await lstat(path)).isDirectory();
-    return (isFolder ? await digestTree(path) : await digestFile(path)).sha256 === sha256;
+    const stat = await lstat(path);
+    if (stat.isDirectory()) return (await digestTree(path)).sha256 === sha256;
+    // A link leads to what others may change; a pipe or a device has no end.
+    return stat.isFile() && (await digestFile(path)).sha256 === sha256;
   }
 }

@@ -36,7 +36,7 @@ export interface LoadedImage {
 /** Where a sandbox finds the images that its jobs name. */
 export interface ImageSource {
   /**
-   * The image with the id. Digests are verified once per process.
+   * The image with the id. Digests are verified once per process, and when files changed.
    * @throws SandboxError IMAGE_NOT_READY, IMAGE_FAILED.
    */
   open(id: string): Promise<LoadedImage>;

@@ -29,12 +29,16 @@ class SourceFinder:
 
 
 def install(sources):
-    """Makes the modules of a JSON object (name: source) importable, behind those of files, and imports what blocks need."""
+    """Makes the modules of a JSON object (name: source) importable, and imports what blocks need."""
     import importlib
     import json
 
-    finder = SourceFinder(json.loads(sources))
-    sys.meta_path.insert(sys.meta_path.index(PathFinder) + 1, finder)
+    sources = json.loads(sources)
+    # Before those of files: a package may not pose as one of ours. What we only stand in for gives way to a package's.
+    own = {name: source for name, source in sources.items() if name.startswith("heddle_")}
+    sys.meta_path.insert(0, SourceFinder(own))
+    stand_ins = {name: source for name, source in sources.items() if name not in own}
+    sys.meta_path.insert(sys.meta_path.index(PathFinder) + 1, SourceFinder(stand_ins))
     # Before urllib.request, which looks for HTTPS once.
     importlib.import_module("heddle_http").install()
     for name in AHEAD:

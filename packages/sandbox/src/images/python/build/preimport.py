@@ -4,12 +4,14 @@ import builtins
 import ctypes
 import importlib
 import importlib.machinery
-import json
 import os
 import random
 import sys
 
 import _ctypes
+
+# Taken before packages can replace them.
+from json import dumps, loads
 
 
 class NotInSnapshot(BaseException):
@@ -75,7 +77,7 @@ def main(names):
     random.heddle_generators = []
     lift = guard()
     try:
-        for name in json.loads(names):
+        for name in loads(names):
             before = set(sys.modules)
             try:
                 importlib.import_module(name)
@@ -87,4 +89,4 @@ def main(names):
                 imported.append(name)
     finally:
         lift()
-    return json.dumps({"imported": imported, "refused": refused})
+    return dumps({"imported": imported, "refused": refused})

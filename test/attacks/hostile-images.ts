@@ -1,0 +1,89 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createImages,
+  javascriptBuilder,
+  pythonBuilder,
+  type ImageRecord,
+  type Images,
+  type LoadedImage,
+} from '@heddle/sandbox/images';
+import { findNpm } from '../../packages/sandbox/src/images/javascript/npm-settings.ts';
+import { openNpmRegistry } from '../support/npm-registry.ts';
+import { openPythonIndex } from '../support/python/python-index.ts';
+import { HOSTILE_NPM } from './hostile-npm.ts';
+import { HOSTILE_WHEELS } from './hostile-wheels.ts';
+import { levels } from './levels.ts';
+
+/** Images of hostile packages that can be built, by name: each with its packages. */
+const IMAGES = {
+  replaces: { language: 'javascript', dependencies: ['replaces'] },
+  pollutes: { language: 'javascript', dependencies: ['pollutes'] },
+  freezes: { language: 'javascript', dependencies: ['freezes'] },
+  lingers: { language: 'javascript', dependencies: ['lingers'] },
+  kept: {
+    language: 'javascript',
+    dependencies: ['first-use', 'intercepts', 'of-node', 'promises', 'remembers'],
+  },
+  wheels: {
+    language: 'python',
+    dependencies: HOSTILE_WHEELS.map(({ name }) => name),
+  },
+} as const;
+
+export type HostileImage = keyof typeof IMAGES;
+
+/** A folder with images of hostile packages, each built once, at its first use. */
+export interface HostileImages {
+  readonly folder: string;
+  readonly images: Images;
+  /** The image as sandboxes get it. */
+  open(id: string): Promise<LoadedImage>;
+  /** What comes of building packages of npm, by the builder that all have in common. */
+  build(dependencies: readonly string[]): Promise<ImageRecord>;
+  /** The images of the folder as another process of the host finds them. */
+  reopen(): Images;
+  close(): Promise<void>;
+}
+
+/** Has a registry and an index of hostile packages, and what comes of them. */
+export async function openHostileImages(): Promise<HostileImages> {
+  const registry = await openNpmRegistry(HOSTILE_NPM);
+  const index = await openPythonIndex(HOSTILE_WHEELS);
+  const folder = mkdtempSync(join(tmpdir(), 'hostile-images-'));
+  const isolation = levels.at(-1)?.options.isolation ?? {};
+  const npm = findNpm(process.env['PATH']);
+  const reopen = (): Images =>
+    createImages({
+      folder,
+      builders: {
+        javascript: javascriptBuilder({ npm, isolation, limits: { cpuMs: 2_000, memoryMiB: 64 } }),
+        python: pythonBuilder({ isolation }),
+      },
+      registries: { npm: { registry: registry.url }, python: { index: index.url } },
+    });
+  const images = reopen();
+  const building = new Map<string, Promise<ImageRecord>>();
+  const made = (name: HostileImage): Promise<ImageRecord> => {
+    const known = building.get(name) ?? images.build(IMAGES[name], { name });
+    building.set(name, known);
+    return known;
+  };
+  return {
+    folder,
+    images,
+    reopen,
+    async open(id) {
+      if (Object.hasOwn(IMAGES, id)) await made(id as HostileImage);
+      return images.open(id);
+    },
+    build: (dependencies) => images.build({ language: 'javascript', dependencies }),
+    async close() {
+      await images.close();
+      registry.close();
+      index.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

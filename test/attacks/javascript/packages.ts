@@ -1,0 +1,166 @@
+import type { Attack, AttackGroup } from '../attack.ts';
+
+const PLAIN = 'return { list: [1, "two", null], nested: { at: [[3]] } }';
+const PLAIN_JSON = '{"list":[1,"two",null],"nested":{"at":[[3]]}}';
+
+/** Time enough to load packages, and not to wait for. */
+const limits = { cpuMs: 700, wallMs: 4_000 };
+
+const firstUse = (id: string, title: string, module: string, expected: Attack['expected']): Attack => ({
+  id,
+  title: `at its first use: ${title}`,
+  image: 'kept',
+  code: `const value = require('first-use/${module}.js'); return [typeof value, value.value]`,
+  expected,
+  limits,
+});
+
+/** What hostile packages of an image do to the plumbing of the guest, while they load and when they are used. */
+export const packages: AttackGroup = {
+  name: 'Packages of an image',
+  language: 'javascript',
+  attacks: [
+    {
+      id: 'W01',
+      title: 'built-ins of the plumbing, replaced while a package loads: a result',
+      image: 'replaces',
+      code: PLAIN,
+      expected: PLAIN_JSON,
+    },
+    {
+      id: 'W02',
+      title: 'built-ins of the plumbing, replaced while a package loads: an error',
+      image: 'replaces',
+      code: 'throw new TypeError("mine")',
+      expected: 'USER_ERROR',
+    },
+    {
+      id: 'W03',
+      title: 'built-ins of the plumbing, replaced while a package loads: waiting, the console and values',
+      image: 'replaces',
+      values: { given: { a: [1] } },
+      code: 'console.log("said"); await null; await (async () => 1)(); return [given.a[0], typeof require("replaces")]',
+      expected: '[1,"object"]',
+      stdout: /said/,
+    },
+    {
+      id: 'W04',
+      title: 'properties of messages and promises on Object.prototype',
+      image: 'pollutes',
+      code: PLAIN,
+      expected: PLAIN_JSON,
+    },
+    {
+      id: 'W05',
+      title: 'setters on Object.prototype see nothing of the plumbing',
+      image: 'pollutes',
+      values: { index: 1, code: 2 },
+      code: 'const { seen } = require("pollutes"); await null; return [seen.length, index, code, ({}).polluted, [][3]]',
+      expected: '[0,1,2,"everywhere","forged"]',
+    },
+    {
+      id: 'W06',
+      title: 'frozen prototypes and built-ins',
+      image: 'freezes',
+      code: `await null; const all = []; all.push(1); ${PLAIN}`,
+      expected: PLAIN_JSON,
+    },
+    {
+      id: 'W07',
+      title: 'frozen built-ins: errors, timers and host calls',
+      image: 'freezes',
+      code: 'await new Promise((r) => setTimeout(r, 5)); const r = await fetch(`http://ok.test:${outerPort}/`); return r.status',
+      expected: ['200', 'USER_ERROR'],
+    },
+    {
+      id: 'W08',
+      title: 'the way into the realm, taken over before it is used',
+      image: 'kept',
+      code: 'const { state } = require("intercepts"); return [state.way, state.found, typeof __heddle, typeof __heddleImage]',
+      expected: '["","","undefined","undefined"]',
+    },
+    {
+      id: 'W09',
+      title: 'timers, promises and answers that are left while a package loads',
+      image: 'lingers',
+      code: 'const { late } = require("lingers"); await new Promise((r) => setTimeout(r, 30)); return late.filter((what) => what === "answer")',
+      expected: '[]',
+    },
+    {
+      id: 'W10',
+      title: 'what loading left waits for no job',
+      image: 'lingers',
+      before: 'require("lingers").late.push("of the job before"); return 1',
+      code: 'return require("lingers").late.includes("of the job before")',
+      expected: 'false',
+    },
+    {
+      id: 'W11',
+      title: 'promises that are pending in a snapshot',
+      image: 'kept',
+      before: 'require("promises").settle("of the job before"); return 1',
+      code: 'const p = require("promises"); setTimeout(() => p.settle("mine"), 1); return [await p.pending, p.generator.next().value]',
+      expected: '["mine",2]',
+    },
+    {
+      id: 'W12',
+      title: 'secrets in the state of modules, of built-ins and of the realm',
+      image: 'kept',
+      before: 'const r = require("remembers"); r.keep("secret"); return r.tell()',
+      code: 'return require("remembers").tell()',
+      expected: JSON.stringify(Array.from({ length: 9 }, () => null)),
+    },
+    {
+      id: 'W13',
+      title: 'files, processes and sockets of Node.js',
+      image: 'kept',
+      code: 'return require("of-node").calls().filter((said) => !/is not available in the sandbox|not defined/.test(said))',
+      expected: '[]',
+    },
+    {
+      id: 'W14',
+      title: 'process.binding and its like',
+      image: 'kept',
+      code: 'const n = require("of-node"); return [n.process().filter((name) => name !== "constructor.constructor"), n.env(), n.global()]',
+      expected: '[[],[[],[],[],null,1,{}],"undefinedundefinedfunctionundefinedundefinedundefined"]',
+    },
+    {
+      id: 'W15',
+      title: 'import() of what is not in the image',
+      image: 'kept',
+      code: 'const n = require("of-node"); return [await n.dynamic("node:fs"), await n.dynamic("/etc/passwd"), await n.dynamic("data:text/javascript,1"), await n.bundled()]',
+      expected:
+        /^\["\w*Error","\w*Error","\w*Error","[^"]*(?:not available in the sandbox|is not a function)"\]$/,
+    },
+    firstUse('W16', 'a loop', 'loop', 'TIMEOUT_CPU'),
+    firstUse('W17', 'microtasks without end', 'microtasks', ['TIMEOUT_CPU', '["object",null]']),
+    firstUse('W18', 'all memory', 'bomb', ['OUT_OF_MEMORY', 'TIMEOUT_CPU']),
+    firstUse('W19', 'the end of the stack', 'stack', 'USER_ERROR'),
+    firstUse('W20', 'a getter that loops', 'getter', 'TIMEOUT_CPU'),
+    firstUse('W21', 'an error whose properties loop', 'throws', 'TIMEOUT_CPU'),
+    firstUse('W22', 'a pattern without end', 'regexp', 'TIMEOUT_CPU'),
+    {
+      id: 'W23',
+      title: 'at its first use: an error that poses as one of the plumbing',
+      image: 'kept',
+      code: 'require("first-use/poses.js")',
+      expected: 'USER_ERROR',
+    },
+    {
+      id: 'W24',
+      title: 'at its first use: a proxy whose keys loop',
+      image: 'kept',
+      code: 'await import("first-use/proxy.js")',
+      expected: 'TIMEOUT_CPU',
+      limits,
+    },
+    {
+      id: 'W25',
+      title: 'at its first use: a module that is thenable',
+      image: 'kept',
+      code: 'await import("first-use/then.js")',
+      expected: 'TIMEOUT_CPU',
+      limits,
+    },
+  ],
+};
