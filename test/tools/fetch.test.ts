@@ -88,6 +88,13 @@ describe('fetchTool', () => {
     expect(fetchTool('loom', loom({ routes }), env()).found?.path).toMatch(/\/bin\/loom$/);
   });
 
+  it('installs a Python package into the cache, with a script that starts it', () => {
+    const body = 'for last; do :; done; test "$last" = loom==1.0.0 || exec /bin/sh "$@"; mkdir -p "$7/bin"';
+    script('python3', `${body} && echo 'test "$1" = --check' > "$7/bin/loom"`);
+    const found = fetchTool('loom', loom({ routes: [{ pip: 'loom==1.0.0' }] }), env()).found;
+    expect(found?.path).toMatch(/heddle-tools\/.*\/loom\/bin\/loom$/);
+  });
+
   it('names every way that was tried', () => {
     script('apt-get', 'echo no such package >&2; exit 100');
     script('go', 'echo no network >&2; exit 1');

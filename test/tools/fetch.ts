@@ -8,6 +8,7 @@ import {
   readdirSync,
   renameSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -124,12 +125,41 @@ function goInstall(target: string, root: string, env: Env): string | undefined {
   });
 }
 
+/** The package in a folder, and a script that starts it from there, wherever the folder is moved. */
+function pipInstall(target: string, root: string, env: Env): string | undefined {
+  const packages = join(root, 'python');
+  const pip = [
+    '-m',
+    'pip',
+    'install',
+    '--quiet',
+    '--disable-pip-version-check',
+    '--target',
+    packages,
+    target,
+  ];
+  const problem = failure('python3', pip, { env });
+  if (problem !== undefined) return problem;
+  const [name = ''] = target.split('==');
+  const script = join(root, 'bin', name);
+  const here = '$(dirname "$(readlink -f "$0")")/../python';
+  mkdirSync(join(root, 'bin'));
+  const line = `PYTHONPATH="${here}" exec python3 "${here}/bin/${name}" "$@"`;
+  writeFileSync(script, `#!/bin/sh\n${line}\n`, { mode: 0o755 });
+  return undefined;
+}
+
+function installed(route: Route, root: string, env: Env): string | undefined {
+  if ('apt' in route) return aptInstall(route.apt, root, env);
+  return 'go' in route ? goInstall(route.go, root, env) : pipInstall(route.pip, root, env);
+}
+
 /** Fills `home` by `route`, or says why not. It is moved into place whole, so two processes may try at once. */
 function install(route: Route, home: string, env: Env): string | undefined {
   mkdirSync(join(home, '..'), { recursive: true });
   const scratch = mkdtempSync(`${home}.`);
   try {
-    const problem = 'apt' in route ? aptInstall(route.apt, scratch, env) : goInstall(route.go, scratch, env);
+    const problem = installed(route, scratch, env);
     if (problem !== undefined) return problem;
     rmSync(home, { recursive: true, force: true });
     renameSync(scratch, home);
@@ -160,7 +190,7 @@ export function fetchTool(name: string, tool: Tool, env: Env = process.env): Sea
     attempt('PATH', path ? { path, env } : undefined) ?? attempt('cache', unpacked(tool, home, env));
   if (ready) return { found: ready };
   for (const route of tool.routes) {
-    const how = 'apt' in route ? 'apt-get download' : 'go install';
+    const how = 'apt' in route ? 'apt-get download' : 'go' in route ? 'go install' : 'pip install';
     const problem = install(route, home, env);
     if (problem !== undefined) reasons.push(`${how}: ${problem}`);
     const found = problem === undefined ? attempt(how, unpacked(tool, home, env)) : undefined;

@@ -9,8 +9,8 @@ export interface Tool {
   readonly routes: readonly Route[];
 }
 
-/** Debian packages to download and unpack, or a Go package (`path@version`) to install. */
-export type Route = { readonly apt: readonly string[] } | { readonly go: string };
+/** Debian packages to download and unpack, a Go package (`path@version`) or a Python one (`name==version`) to install. */
+export type Route = { readonly apt: readonly string[] } | { readonly go: string } | { readonly pip: string };
 
 /** Eager starts of workflows need at least 1.29. */
 const TEMPORAL_SERVER = 'v1.31.2';
@@ -46,6 +46,12 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
         ],
       },
     ],
+  },
+  schemathesis: {
+    command: 'schemathesis',
+    // Version 3 has no such option.
+    check: ['run', '--max-time', '1', '--help'],
+    routes: [{ pip: 'schemathesis==4.32.5' }],
   },
   // Their names are common, so each is checked by a command that no other program of that name has.
   'temporal-server': {

@@ -51,17 +51,21 @@ const source = z.discriminatedUnion('source', [
   }),
 ]);
 
-export const executeBody = z.strictObject({
-  input: z.record(z.string(), json).optional(),
-  run: source.optional(),
-  stopAfterBlockId: blockId.optional(),
-  async: z.boolean().default(false),
-  stream: z.boolean().default(false),
-  executionTimeoutSeconds: z.int().min(1).max(604_800).optional(),
-  selectedOutputs: z.array(z.string().min(1)).max(100).optional(),
-  includeThinking: z.boolean().default(false),
-  includeToolCalls: z.boolean().default(false),
-});
+export const executeBody = z
+  .strictObject({
+    input: z.record(z.string(), json).optional(),
+    run: source.optional(),
+    stopAfterBlockId: blockId.optional(),
+    async: z.boolean().default(false),
+    stream: z.boolean().default(false),
+    executionTimeoutSeconds: z.int().min(1).max(604_800).optional(),
+    selectedOutputs: z.array(z.string().min(1)).max(100).optional(),
+    includeThinking: z.boolean().default(false),
+    includeToolCalls: z.boolean().default(false),
+  })
+  .meta({
+    examples: [{ input: { name: 'Ada' } }, { async: true, input: { name: 'Ada' } }, { stream: true }],
+  });
 
 export type ExecuteBody = z.output<typeof executeBody>;
 
