@@ -11,7 +11,7 @@ export function fastifyApp(api: Api): FastifyInstance {
     // Bodies are left as they come: Heddle reads them itself.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _body, read) => read(null));
-    for (const path of ['/api/v2/*', '/openapi.json']) {
+    for (const path of ['/api/v2/*', '/openapi.json', '/docs', '/docs/*']) {
       scope.all(path, (request, reply) => {
         reply.hijack();
         return heddle(request.raw, reply.raw);

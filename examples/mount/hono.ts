@@ -6,5 +6,6 @@ export function honoApp(api: Api): Hono {
   app.get('/hello', (c) => c.text('a route of the host'));
   app.all('/api/v2/*', (c) => api.fetch(c.req.raw));
   app.get('/openapi.json', (c) => api.fetch(c.req.raw));
+  app.get('/docs/*', (c) => api.fetch(c.req.raw));
   return app;
 }

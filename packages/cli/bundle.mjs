@@ -1,4 +1,4 @@
-import { rm, writeFile } from 'node:fs/promises';
+import { cp, rm, writeFile } from 'node:fs/promises';
 import { build } from 'esbuild';
 import { leanImports } from './lean-imports.mjs';
 
@@ -29,6 +29,9 @@ const { metafile } = await build({
   metafile: true,
   logLevel: 'warning',
 });
+
+// The reference page of the HTTP interface finds its files two folders above its chunk, as in its own package.
+await cp('../api/dist/reference', 'dist/reference', { recursive: true });
 
 // What stands in which file: test/house/bundle.test.ts holds the start of the command line to it.
 await writeFile('dist/meta.json', JSON.stringify(metafile));

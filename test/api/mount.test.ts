@@ -42,7 +42,7 @@ function nextServer(own: Api): Server {
   return serving((request) => {
     const { pathname } = new URL(request.url);
     if (pathname === '/hello') return new Response('a route of the host');
-    const route: { [method: string]: unknown } = pathname === '/openapi.json' ? description : operations;
+    const route: { [method: string]: unknown } = pathname.startsWith('/api/') ? operations : description;
     return (route[request.method] as typeof operations.GET)(request);
   });
 }
@@ -91,6 +91,14 @@ describe.each(HOSTS)('mounted in %s', (_, server) => {
   it('describes itself, at the address of the host', async () => {
     const document = (await (await fetch(`${await started}/openapi.json`)).json()) as object;
     expect(document).toMatchObject({ openapi: '3.1.0', servers: [{ url: await started }] });
+  });
+
+  it('has a page that shows the description', async () => {
+    const page = await fetch(`${await started}/docs`);
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8']);
+    const style = await fetch(`${await started}/docs/swagger-ui.css`);
+    expect([style.status, style.headers.get('content-type')]).toEqual([200, 'text/css; charset=utf-8']);
+    expect((await fetch(`${await started}/docs/other.js`)).status).toBe(404);
   });
 
   it('streams events, and lines while the run goes on', async () => {

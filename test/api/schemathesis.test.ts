@@ -81,7 +81,9 @@ describe.skipIf(!tool)('calls that are made up from /openapi.json', { timeout: 3
     const cwd = dataFolder();
     writeFileSync(join(cwd, 'schemathesis.toml'), await somethingThere(api));
     const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
-    const dose = full ? ['--max-examples', '200'] : ['--max-examples', '10', '--seed', '1'];
+    const dose = full
+      ? ['--max-examples', '200']
+      : ['--max-examples', '5', '--seed', '1', '--phases', 'examples,coverage,fuzzing'];
     const options = ['--checks', CHECKS.join(','), '--continue-on-failure', '--request-timeout', '10'];
     const env = { SCHEMATHESIS_HOOKS: HOOKS, HEDDLE_TEST_WORKSPACE: api.workspaceId };
     const { code, said } = await schemathesis([...args, ...dose, ...options], cwd, env);

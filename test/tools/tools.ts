@@ -47,6 +47,8 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
       },
     ],
   },
+  // Not unpacked from packages: it has a hundred of them. Where it stands it is used, else its tests are skipped.
+  chromium: { command: 'chromium', check: ['--version'], routes: [] },
   schemathesis: {
     command: 'schemathesis',
     // Version 3 has no such option.

@@ -7,6 +7,7 @@ import { RunQueue } from './areas/runs/queue.ts';
 import { keyAuthenticator } from './auth/key-authenticator.ts';
 import type { Authenticator, Principal } from './auth/principal.ts';
 import { valid } from './http/parse.ts';
+import { referenceAsset, referencePage } from './http/reference.ts';
 import { createRoutes } from './http/routes.ts';
 import { openApiDocument } from './openapi.ts';
 import type { AnyOperation, Operation, Reply } from './operation.ts';
@@ -77,6 +78,8 @@ export async function createApi(options: ApiOptions): Promise<Api> {
   app.get('/openapi.json', (c) =>
     c.json(openApiDocument(ALL_OPERATIONS, origin ?? new URL(c.req.url).origin)),
   );
+  app.get('/docs', () => referencePage());
+  app.get('/docs/:asset', async (c) => (await referenceAsset(c.req.param('asset'))) ?? c.notFound());
   await services.queue.takeUp();
   return {
     fetch: async (request) => app.fetch(request),

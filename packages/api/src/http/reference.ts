@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+
+const TYPES = {
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'start.js': 'text/javascript; charset=utf-8',
+} as const;
+
+type Asset = keyof typeof TYPES;
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Heddle API</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="docs/swagger-ui.css">
+</head>
+<body>
+<div id="reference"></div>
+<script src="docs/swagger-ui-bundle.js"></script>
+<script src="docs/start.js"></script>
+</body>
+</html>
+`;
+
+// Without a validator, which would be asked outside.
+const START = `SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#reference',
+  deepLinking: true,
+  validatorUrl: null,
+  persistAuthorization: false,
+});
+`;
+
+/** The page may ask for nothing but what is served beside it. */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** The folder of what the build copies, from the sources and from what is built of them alike. */
+const FOLDER = new URL('../../dist/reference/', import.meta.url);
+
+/** The page that shows the OpenAPI document and tries it out. */
+export function referencePage(): Response {
+  return answer(PAGE, 'text/html; charset=utf-8');
+}
+
+/** What the page needs, or undefined for another name. */
+export async function referenceAsset(name: string): Promise<Response | undefined> {
+  if (!Object.hasOwn(TYPES, name)) return undefined;
+  const asset = name as Asset;
+  const text = asset === 'start.js' ? START : await readFile(new URL(asset, FOLDER), 'utf8');
+  return answer(text, TYPES[asset]);
+}
+
+function answer(text: string, type: string): Response {
+  const headers = {
+    'Content-Type': type,
+    'Content-Security-Policy': POLICY,
+    'X-Content-Type-Options': 'nosniff',
+    'Cache-Control': 'no-cache',
+  };
+  return new Response(text, { headers });
+}
