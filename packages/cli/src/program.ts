@@ -5,7 +5,7 @@ import type { Io } from './io.ts';
 import { declareRuns } from './program-runs.ts';
 import { declareServe } from './program-serve.ts';
 import { declareTemporal } from './program-temporal.ts';
-import { declareSandbox } from './sandbox/program.ts';
+import { declareSandbox } from './program-sandbox.ts';
 import { runOptions } from './run-options.ts';
 import { styleFor } from './render/style.ts';
 

@@ -1,6 +1,6 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import type { Io } from '../io.ts';
+import type { Io } from './io.ts';
 
 type Done = (exit: number) => void;
 
@@ -34,7 +34,7 @@ function declareBuild(sandbox: Command, io: Io, done: Done): void {
     .addOption(imagesOption())
     .option('--json', 'print {"data": image} and no progress', false)
     .action(async (file: string, options: { images: string; refresh: boolean; json: boolean }) => {
-      const { build } = await import('./build.ts');
+      const { build } = await import('./sandbox/build.ts');
       done(await build(io, file, options));
     });
 }
@@ -47,7 +47,7 @@ function declareList(sandbox: Command, io: Io, done: Done): void {
     .addOption(imagesOption())
     .option('--json', 'print {"data": [image, …]} and nothing else', false)
     .action(async (options: { images: string; json: boolean }) => {
-      const { list } = await import('./list.ts');
+      const { list } = await import('./sandbox/list.ts');
       done(await list(io, options));
     });
 }
@@ -67,7 +67,7 @@ function declareRun(sandbox: Command, io: Io, done: Done): void {
     .addOption(imagesOption())
     .option('--json', 'print {"ok": …, "value": … or "error": …, "logs": […], "durationMs": …}', false)
     .action(async (file: string, options) => {
-      const { run } = await import('./run.ts');
+      const { run } = await import('./sandbox/run.ts');
       done(await run(io, file, options));
     });
 }
@@ -88,7 +88,7 @@ function declareDoctor(sandbox: Command, io: Io, done: Done): void {
     command.addOption(option);
   }
   command.action(async (options) => {
-    const { doctor } = await import('./doctor.ts');
+    const { doctor } = await import('./sandbox/doctor.ts');
     done(await doctor(io, options));
   });
 }
