@@ -94,7 +94,7 @@ describe.skipIf(!tool)('calls that are made up from /openapi.json', { timeout: 3
     });
     expect(api.faults).toEqual([]);
     // It has found more than closed doors.
-    expect(statuses.get(200)).toBeGreaterThan(50);
+    expect(statuses.get(200)).toBeGreaterThan(20);
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([201, 400, 401, 404, 405]));
   });
 });
