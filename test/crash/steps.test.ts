@@ -111,9 +111,13 @@ describe('a run that is stopped after each write of its journal in turn', () => 
   });
 });
 
+/** Two answers at once: the first one counts, and which that is after a restart is not said. */
+const IN_ANY_ORDER = new Set(['r223']);
+
 /** Those whose end is fixed: what a failure cuts off depends on the order of what runs at once. */
 const CASES = outcomeCases().filter(
-  ({ compare, outcome, heddle }) => compare === 'full' && outcome.success && !heddle && !outcome.beforeRun,
+  ({ id, compare, outcome, heddle }) =>
+    compare === 'full' && outcome.success && !heddle && !outcome.beforeRun && !IN_ANY_ORDER.has(id),
 );
 
 describe('recorded workflows that are stopped after each write of their journal', () => {
