@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
@@ -12,6 +13,7 @@ import { seccompFilter } from './seccomp.ts';
 import { selfTest } from './self-test.ts';
 import type { Architecture } from './syscalls.ts';
 
+const ROOT = realpathSync(fileURLToPath(new URL('../../../..', import.meta.url)));
 const isLinux = process.platform === 'linux';
 const isRoot = process.geteuid?.() === 0;
 const path = isLinux ? bubblewrap() : undefined;
@@ -133,7 +135,8 @@ describe.runIf(path !== undefined)('in a container whose profile forbids namespa
     writeFileSync(filter, seccompFilter(options));
     const container =
       '--unshare-user --uid 1000 --gid 1000 --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp';
-    const seen = `--ro-bind ${folder} ${folder} --ro-bind ${dirname(path!)} ${dirname(path!)}`;
+    // Sources and tests may lie below the folder that is empty there.
+    const seen = `--ro-bind ${ROOT} ${ROOT} --ro-bind ${folder} ${folder} --ro-bind ${dirname(path!)} ${dirname(path!)}`;
     const line = `exec 9<${filter}; exec ${path} ${container} ${seen} --seccomp 9 ${process.execPath} --conditions=@heddle/source ${script}`;
     const user = isRoot ? { uid: 60_577, gid: 60_577 } : {};
     const { stdout } = await promisify(execFile)('/bin/sh', ['-c', line], user);
