@@ -7,6 +7,9 @@ const PEERS = ['node:vm', 'isolated-vm', 'quickjs-emscripten', 'worker_threads',
 const IN_FLIGHT = 32;
 const BATCH = 100;
 
+/** Rounds of rows whose samples, or whose peers', take long. */
+const LONG_ROUNDS = 5;
+
 type Given = Pick<Row, 'name' | 'workload' | 'contender'> & Partial<Row>;
 
 const row = (given: Given): Row => ({
@@ -61,6 +64,7 @@ const JAVASCRIPT: readonly Row[] = [
   row({
     name: 'JavaScript, start of a program to its first result',
     workload: 'sandbox program',
+    rounds: LONG_ROUNDS,
     contender: 'heddle-standard',
     peers: PEERS,
     floor: true,
@@ -68,6 +72,7 @@ const JAVASCRIPT: readonly Row[] = [
   row({
     name: 'JavaScript, new sandbox to its first result',
     workload: 'sandbox start',
+    rounds: LONG_ROUNDS,
     contender: 'heddle-standard',
   }),
   warm('standard'),
@@ -81,6 +86,7 @@ const JAVASCRIPT: readonly Row[] = [
   rate(800, {
     name: 'JavaScript, an isolate for each execution, on two cores',
     workload: 'sandbox on two cores',
+    rounds: LONG_ROUNDS,
     contender: 'heddle-isolates',
     peers: PEERS,
   }),
@@ -103,6 +109,7 @@ const JAVASCRIPT: readonly Row[] = [
   }),
   row({
     name: 'JavaScript with lodash, dayjs and zod, warm',
+    rounds: LONG_ROUNDS,
     workload: 'sandbox packages',
     contender: 'heddle-standard',
     image: 'javascript',
@@ -116,12 +123,14 @@ const PYTHON: readonly Row[] = [
   row({
     name: 'Python, start of a program to its first result',
     workload: 'sandbox program',
+    rounds: LONG_ROUNDS,
     contender: 'heddle-python',
     peers: ['cpython'],
   }),
   row({
     name: 'Python, new sandbox to its first result',
     workload: 'sandbox start',
+    rounds: LONG_ROUNDS,
     contender: 'heddle-python',
   }),
   within(10, 'ms', {
