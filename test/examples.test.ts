@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -19,9 +20,9 @@ async function outputOf(file: string, ...args: string[]): Promise<unknown> {
 }
 
 describe('the examples', () => {
-  const workflows = readdirSync(EXAMPLES, { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file.endsWith('.json') && !file.endsWith('.mocks.json'),
-  );
+  const workflows = readdirSync(EXAMPLES, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.json') && !entry.name.endsWith('.mocks.json'))
+    .map(({ parentPath, name }) => relative(EXAMPLES, join(parentPath, name)));
 
   it.each(workflows)('%s has nothing to complain about but types that need a mock', async (file) => {
     const { stdout } = await heddle(['check', '--json', `${EXAMPLES}/${file}`]);

@@ -56,7 +56,7 @@ describe('heddle sandbox run', () => {
     const sandbox = await place({ 'a.rb': '', 'a.js': '' });
     expect(await sandbox('run', 'a.rb')).toMatchObject({
       exit: 2,
-      stderr: expect.stringContaining('.js or .py') as string,
+      stderr: expect.stringContaining('.js, .py or .sh') as string,
     });
     expect(await sandbox('run', 'a.js', '--timeout', 'soon')).toMatchObject({ exit: 2 });
     expect(await sandbox('run', 'none.js')).toMatchObject({ exit: 2 });
