@@ -9,17 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join, relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { join, relative } from 'node:path';
 import { libraries, requireTool, type Found } from '../tools/fetch.ts';
-
-/** The folder that keeps other users out of this checkout: where the host is root, the sandbox's processes are such. */
-function closedFolder(): string | undefined {
-  for (let folder = fileURLToPath(new URL('.', import.meta.url)); ; folder = dirname(folder)) {
-    if ((statSync(folder).mode & 0o001) === 0) return folder;
-    if (folder === dirname(folder)) return undefined;
-  }
-}
+import { othersPass } from './other-users.ts';
 
 /** A copy of a fetched tree at `home`, with `bwrap` beside it, which says where its libraries are. */
 function copyTo(home: string, path: string, tree: string): void {
@@ -55,12 +47,7 @@ function copyOf({ path, tree }: Found & { tree: string }): string {
  * the machine has none. What was fetched stands in the cache of this user, so it is copied to where all can read.
  */
 export function bubblewrap(): string | undefined {
-  const closed = process.getuid?.() === 0 ? closedFolder() : undefined;
-  if (closed !== undefined) {
-    // Not a lack of the machine: said, and nothing more.
-    console.warn(`Nothing runs in strict isolation: other users cannot pass ${closed}, where Heddle is.`);
-    return undefined;
-  }
+  if (!othersPass) return undefined;
   const found = requireTool('bubblewrap');
   return found?.tree === undefined ? found?.path : copyOf({ ...found, tree: found.tree });
 }

@@ -140,10 +140,7 @@ export function describeVariables(make: MakeRuntime): void {
     it('a script without an image fails its block, and says what it needs', async () => {
       const { sketch } = await working();
       const result = await sketch({
-        blocks: [
-          block('A', 'function', { code: 'echo 1', language: 'shell' }),
-          fn('H', 'return <a.error>'),
-        ],
+        blocks: [block('A', 'function', { code: 'echo 1', language: 'shell' }), fn('H', 'return <a.error>')],
         edges: ['Start -> A', 'A:error -> H'],
       });
       expect((result.output as { result: string }).result.toLowerCase()).toContain('shell');

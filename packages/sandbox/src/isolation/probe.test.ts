@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
+import { othersPass } from '../../../../test/support/other-users.ts';
 import { createSandbox, probeIsolation } from '../index.ts';
 import { findHostTools } from './host-tools.ts';
 import type { IsolationReport } from './report.ts';
@@ -34,7 +35,7 @@ const JUST_RUN = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"';
 
 const missing = { bubblewrap: join(folder, 'nowhere') };
 
-describe.runIf(isLinux)('the probe', () => {
+describe.runIf(isLinux && othersPass)('the probe', () => {
   it.runIf(path !== undefined)('finds strict isolation, with every check', async () => {
     const report = await probeIsolation({ bubblewrap: path! });
     expect(report).toMatchObject({ level: 'strict', reasons: {} });
@@ -146,7 +147,7 @@ describe.runIf(path !== undefined)('in a container whose profile forbids namespa
   });
 });
 
-describe('a sandbox', () => {
+describe.runIf(othersPass)('a sandbox', () => {
   it.runIf(isLinux)('runs no job below the minimum, and says why', async () => {
     const sandbox = createSandbox({ isolation: { ...missing, minimum: 'strict' } });
     const outcome = await sandbox.run({ runId: 'a', code: 'return 1' });
