@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { valueIn } from '../../../test/support/outcome.ts';
 import { createSandbox, type Sandbox } from './index.ts';
 
 let url = '';
@@ -38,11 +39,8 @@ afterAll(async () => {
   server.close();
 });
 
-async function value(code: string): Promise<unknown> {
-  const outcome = await sandbox.run({ runId: 'fetch', code, globals: { url: JSON.stringify(url) } });
-  if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
-  return JSON.parse(outcome.json);
-}
+const value = async (code: string): Promise<unknown> =>
+  valueIn(await sandbox.run({ runId: 'fetch', code, globals: { url: JSON.stringify(url) } }));
 
 describe('fetch in user code', () => {
   it('gives status, headers and JSON', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { valueIn } from '../../../test/support/outcome.ts';
 import { createSandbox, type FunctionJob, type FunctionOutcome } from './index.ts';
 
 const sandbox = createSandbox({ maxProcesses: 1 });
@@ -7,11 +8,8 @@ afterAll(() => sandbox.close());
 const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
   sandbox.run({ runId: 'functions', code, ...more });
 
-async function value(code: string, more: Partial<FunctionJob> = {}): Promise<unknown> {
-  const outcome = await run(code, more);
-  if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
-  return JSON.parse(outcome.json);
-}
+const value = async (code: string, more: Partial<FunctionJob> = {}): Promise<unknown> =>
+  valueIn(await run(code, more));
 
 describe('a function', () => {
   it('returns its value as JSON', async () => {

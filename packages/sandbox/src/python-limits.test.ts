@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { valueIn } from '../../../test/support/outcome.ts';
 import { createSandbox, type FunctionJob, type FunctionOutcome, type Sandbox } from './index.ts';
 
 const open: Sandbox[] = [];
@@ -14,11 +15,8 @@ const shared = sandboxOf();
 const run = (code: string, more: Partial<FunctionJob> = {}, sandbox = shared): Promise<FunctionOutcome> =>
   sandbox.run({ runId: 'limits', language: 'python', code, ...more });
 
-async function value(code: string, more: Partial<FunctionJob> = {}, sandbox = shared): Promise<unknown> {
-  const outcome = await run(code, more, sandbox);
-  if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.name}: ${outcome.error.message}`);
-  return JSON.parse(outcome.json);
-}
+const value = async (code: string, more: Partial<FunctionJob> = {}, sandbox = shared): Promise<unknown> =>
+  valueIn(await run(code, more, sandbox));
 
 describe('limits of Python', () => {
   it.each([

@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { valueIn } from '../../../test/support/outcome.ts';
 import { createSandbox, type FunctionJob, type FunctionOutcome, type Sandbox } from './index.ts';
 
 let url = '';
@@ -46,11 +47,7 @@ afterAll(async () => {
 const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
   sandbox.run({ runId: 'net', language: 'python', code, globals: { url: JSON.stringify(url) }, ...more });
 
-async function value(code: string): Promise<unknown> {
-  const outcome = await run(code);
-  if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.name}: ${outcome.error.message}`);
-  return JSON.parse(outcome.json);
-}
+const value = async (code: string): Promise<unknown> => valueIn(await run(code));
 
 describe('requests in Python', () => {
   it('gives status, headers, JSON, text and bytes', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { failureIn, valueIn } from '../../../test/support/outcome.ts';
 import { createSandbox, type FunctionJob, type FunctionOutcome } from './index.ts';
 
 const sandbox = createSandbox({ python: { maxProcesses: 1 } });
@@ -7,17 +8,10 @@ afterAll(() => sandbox.close());
 const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
   sandbox.run({ runId: 'python', language: 'python', code, ...more });
 
-async function value(code: string, more: Partial<FunctionJob> = {}): Promise<unknown> {
-  const outcome = await run(code, more);
-  if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.name}: ${outcome.error.message}`);
-  return JSON.parse(outcome.json);
-}
+const value = async (code: string, more: Partial<FunctionJob> = {}): Promise<unknown> =>
+  valueIn(await run(code, more));
 
-async function failing(code: string, more: Partial<FunctionJob> = {}) {
-  const outcome = await run(code, more);
-  if (outcome.ok) throw new Error(`It gave ${outcome.json}.`);
-  return outcome.error;
-}
+const failing = async (code: string, more: Partial<FunctionJob> = {}) => failureIn(await run(code, more));
 
 describe('a function in Python', () => {
   it('gives what it returns', async () => {

@@ -1,14 +1,11 @@
 import { afterAll, describe, expect, it } from 'vitest';
+import { valueIn } from '../../../test/support/outcome.ts';
 import { createSandbox } from './index.ts';
 
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-async function value(code: string): Promise<unknown> {
-  const outcome = await sandbox.run({ runId: 'web', code });
-  if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}`);
-  return JSON.parse(outcome.json);
-}
+const value = async (code: string): Promise<unknown> => valueIn(await sandbox.run({ runId: 'web', code }));
 
 describe('globals of the web', () => {
   it('URL and URLSearchParams', async () => {

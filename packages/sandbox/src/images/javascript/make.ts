@@ -1,10 +1,8 @@
 import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { ImageError } from '../error.ts';
-import { Isolation } from '../../isolation/isolation.ts';
 import type { IsolationOptions } from '../../isolation/options.ts';
-import { launch } from '../../pool/launch.ts';
 import { javascriptProgram } from '../../programs.ts';
+import { Workers } from '../workers.ts';
 import type { ImageOrder, ImageReport } from './order.ts';
 
 /** The program that loads bundles; `src` and `dist` are siblings, so the path holds from both. */
@@ -18,55 +16,34 @@ type Ended = Exclude<ImageReport, { t: 'snapshot' }> | { readonly t: 'died'; rea
 
 /** Loads bundles in processes of the sandbox, with the limits of a run. */
 export class Maker {
-  readonly #isolation: Isolation;
+  readonly #workers: Workers;
 
   constructor(isolation: IsolationOptions | undefined) {
-    this.#isolation = new Isolation(isolation, process.execPath);
+    this.#workers = new Workers(isolation);
   }
 
   /** What came of loading the bundle. Throws ImageError provider_error where no process may run. */
   async make(order: ImageOrder, signal: AbortSignal): Promise<Ended> {
-    await this.#isolation.settle();
-    const { refusal } = this.#isolation;
-    if (refusal !== null) throw new ImageError('provider_error', refusal);
+    await this.#workers.ready();
     const first = await this.#once(order, signal);
     // Snapshots of some code take V8 down; the same code may well run without one.
     return first.t === 'died' && first.inSnapshot ? this.#once({ ...order, snapshot: false }, signal) : first;
   }
 
-  #once(order: ImageOrder, signal: AbortSignal): Promise<Ended> {
+  async #once(order: ImageOrder, signal: AbortSignal): Promise<Ended> {
     const program = { ...javascriptProgram(false), file: realpathSync(MAKER_FILE) };
-    const child = launch(
-      { execPath: process.execPath, confinement: () => this.#isolation.confinement },
-      program,
-    );
-    return new Promise((resolve, reject) => {
-      let inSnapshot = false;
-      let ended: Ended | null = null;
-      const kill = (): void => void child.kill('SIGKILL');
-      const timer = setTimeout(() => {
-        ended = { t: 'limit', limit: 'time' };
-        kill();
-      }, DEADLINE_MS);
-      signal.addEventListener('abort', kill, { once: true });
-      child.ref();
-      child.channel?.ref();
-      child.on('message', (message) => {
+    let inSnapshot = false;
+    let ended: Ended | undefined;
+    await this.#workers.run(program, order, {
+      deadlineMs: DEADLINE_MS,
+      signal,
+      heard: (message) => {
         const report = message as ImageReport;
         if (report.t === 'snapshot') inSnapshot = true;
         else ended ??= report;
-      });
-      child.on('error', reject);
-      child.on('close', () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', kill);
-        if (signal.aborted) reject(signal.reason as Error);
-        else resolve(ended ?? { t: 'died', inSnapshot });
-      });
-      child.send(order, (error) => {
-        // The end of the process is reported on its own.
-        if (error !== null) kill();
-      });
+      },
+      late: () => (ended = { t: 'limit', limit: 'time' }),
     });
+    return ended ?? { t: 'died', inSnapshot };
   }
 }
