@@ -129,6 +129,8 @@ export interface CancelMessage {
   atMs: number;
   id: string;
   chunk: Stored;
+  /** The sender cancels the workflow itself next, so that the server shows it as cancelled. */
+  announced?: true;
 }
 
 export interface ChildMessage {

@@ -52,6 +52,7 @@ export class TemporalRuntime implements RuntimePort {
   private async launch({ plan, header, first }: Recorded, cancel?: CancelMessage): Promise<void> {
     try {
       await this.parts.launcher.start(runInputOf(plan, header, first, this.parts.profile), cancel);
+      if (cancel) await this.showCancelled(header.runId);
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       await this.runs.stand(
@@ -174,10 +175,21 @@ export class TemporalRuntime implements RuntimePort {
   private async signalCancel(runId: string, reason: string | undefined): Promise<boolean> {
     try {
       await this.handle(runId).signal(CANCEL_SIGNAL, await this.cancelMessage(reason));
-      return true;
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
       throw refused(error);
+    }
+    await this.showCancelled(runId);
+    return true;
+  }
+
+  /** The server shows as cancelled only a workflow that it was asked to cancel itself. The signal before ends the run. */
+  private async showCancelled(runId: string): Promise<void> {
+    try {
+      await this.handle(runId).cancel();
+    } catch (error) {
+      // The run has ended meanwhile.
+      if (!(error instanceof WorkflowNotFoundError)) throw refused(error);
     }
   }
 
@@ -193,7 +205,12 @@ export class TemporalRuntime implements RuntimePort {
     const { clock, values, keeper } = this.parts.runtime;
     const atMs = clock.now();
     const entry = { atMs, type: 'cancelled', ...(reason !== undefined && { reason: keeper.text(reason) }) };
-    return { atMs, id: `cancelled:${randomUUID()}`, chunk: await values.keep([entry]) };
+    return {
+      atMs,
+      id: `cancelled:${randomUUID()}`,
+      chunk: await values.keep([entry]),
+      announced: true,
+    };
   }
 }
 

@@ -11,6 +11,7 @@ import {
 import type { ChildMessage, RunInput } from '../messages.ts';
 import { CHILD_SIGNAL, INPUT_FORMAT } from '../messages.ts';
 import { settle } from './activities.ts';
+import { Cancels } from './cancels.ts';
 import { Course } from './course.ts';
 import { drive } from './driver.ts';
 import { Footing } from './footing.ts';
@@ -39,12 +40,14 @@ export function defineRun(until: Until): (input: RunInput) => Promise<RunEnd> {
     const course = new Course(input);
     const inbox = new Inbox();
     const footing = new Footing();
-    handleMessages(course, inbox, footing);
+    const cancels = new Cancels(() => inbox.post({ happened: cancelledOutside(Date.now()) }));
+    handleMessages({ course, inbox, footing, cancels });
     // The engine stops its blocks itself, and writes down that it has.
-    CancellationScope.current().cancelRequested.catch(() => {
-      inbox.post({ happened: cancelledOutside(Date.now()) });
+    return CancellationScope.nonCancellable(async () => {
+      await run(input, { course, inbox, footing, until });
+      if (course.end?.status === 'cancelled') await cancels.arrived();
+      return endOf(input, course);
     });
-    return CancellationScope.nonCancellable(() => run(input, { course, inbox, footing, until }));
   };
 }
 
@@ -59,7 +62,7 @@ async function refuse({ runId, format, begin }: RunInput): Promise<never> {
 async function run(
   input: RunInput,
   { course, inbox, footing, until }: { course: Course; inbox: Inbox; footing: Footing; until: Until },
-): Promise<RunEnd> {
+): Promise<void> {
   const work = new Work({ input, course, inbox, footing, until });
   const write = async (fault?: string): Promise<void> => {
     if (course.closed && fault === undefined) return;
@@ -81,9 +84,7 @@ async function run(
   try {
     const carried = await drive({ ...parts, quiet: allHandlersFinished });
     if (carried)
-      return await continueAsNew<(next: RunInput) => Promise<RunEnd>>(
-        fitting({ ...input, begin: { carried } }),
-      );
+      await continueAsNew<(next: RunInput) => Promise<RunEnd>>(fitting({ ...input, begin: { carried } }));
     work.stop();
     // Who waits for the end of a run that was cancelled finds its children ended too.
     if (!work.childless) await condition(() => work.childless, CHILDREN_MS);
@@ -93,7 +94,6 @@ async function run(
   } finally {
     work.stop();
   }
-  return endOf(input, course);
 }
 
 /** What a run goes on with in a new history; the server would not take more. */

@@ -1,6 +1,7 @@
 import { ApplicationFailure, defineSignal, defineUpdate, setHandler } from '@temporalio/workflow';
 import type { CancelMessage, ChildMessage, ResumeMessage } from '../messages.ts';
 import { CANCEL_SIGNAL, CHILD_SIGNAL, RESUME_UPDATE } from '../messages.ts';
+import type { Cancels } from './cancels.ts';
 import type { Course } from './course.ts';
 import type { Footing } from './footing.ts';
 import type { Inbox } from './inbox.ts';
@@ -11,7 +12,17 @@ const cancel = defineSignal<[CancelMessage]>(CANCEL_SIGNAL);
 const child = defineSignal<[ChildMessage]>(CHILD_SIGNAL);
 
 /** Has the messages to the run put into its inbox. To be called before the workflow waits for anything. */
-export function handleMessages(course: Course, inbox: Inbox, footing: Footing): void {
+export function handleMessages({
+  course,
+  inbox,
+  footing,
+  cancels,
+}: {
+  course: Course;
+  inbox: Inbox;
+  footing: Footing;
+  cancels: Cancels;
+}): void {
   setHandler(
     resume,
     async ({ id, chunk, at, atMs, seq = 0 }) => {
@@ -30,8 +41,9 @@ export function handleMessages(course: Course, inbox: Inbox, footing: Footing): 
       },
     },
   );
-  setHandler(cancel, ({ id, chunk, atMs }) =>
-    inbox.post({ happened: { id, chunk, events: [{ type: 'cancelled', atMs }] } }),
-  );
+  setHandler(cancel, ({ id, chunk, atMs, announced }) => {
+    if (announced) cancels.announce();
+    inbox.post({ happened: { id, chunk, events: [{ type: 'cancelled', atMs }] } });
+  });
   setHandler(child, (message) => inbox.post({ happened: blocked(course.skeleton, message) }));
 }
