@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
+import { benchApi } from './api/bench.ts';
 import type { Figures } from './figures.ts';
 import { installPeers } from './install.ts';
 import { race } from './race.ts';
@@ -23,17 +24,27 @@ function say(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-async function bench(): Promise<void> {
-  const { values } = parseArgs({
+/** What the command was called with. */
+function options() {
+  return parseArgs({
     options: {
+      api: { type: 'boolean' },
       json: { type: 'string' },
       quick: { type: 'boolean' },
       only: { type: 'string' },
       sandbox: { type: 'boolean' },
       temporal: { type: 'boolean' },
     },
-  });
+  }).values;
+}
+
+function bench(): Promise<void> {
+  const values = options();
   if (values.temporal) return benchTemporal(values, say);
+  return values.api ? benchApi(values, say) : benchRows(values);
+}
+
+async function benchRows(values: ReturnType<typeof options>): Promise<void> {
   const pattern = new RegExp(values.only ?? '', 'i');
   const rows = (values.sandbox ? SANDBOX_ROWS : ROWS).filter(({ name }) => pattern.test(name));
   if (rows.length === 0) throw new Error(`No row fits "${values.only}".`);

@@ -1,12 +1,12 @@
 import { Entrant } from './entrant.ts';
 import { figuresOf } from './figures.ts';
 import type { Figures } from './figures.ts';
-import type { Row } from './rows.ts';
+import type { Line, Row } from './rows.ts';
 import { medianOf } from './worker.ts';
 
-/** A row with what was measured. */
+/** A line with what was measured. */
 export interface Result extends Figures {
-  row: Row;
+  row: Line;
   met: boolean | undefined;
   /** Smallest and largest sample of each contender. */
   spread: ReadonlyMap<string, readonly [number, number]>;
@@ -33,6 +33,23 @@ export async function race(row: Row, pace: Pace, others: ReadonlyMap<string, Fig
   } finally {
     await Promise.all(entrants.map((entrant) => entrant.stop()));
   }
+  return resultOf(row, entrants, others);
+}
+
+/** What a contender has come to at a line. */
+export interface Entered {
+  name: string;
+  /** One of each sample, in the line's unit. */
+  values: readonly number[];
+  missing: string | undefined;
+}
+
+/** The line with the medians of its contenders, and how they compare. */
+export function resultOf(
+  row: Line,
+  entrants: readonly Entered[],
+  others: ReadonlyMap<string, Figures>,
+): Result {
   const ran = entrants.filter(({ missing }) => missing === undefined);
   const figures = figuresOf(new Map(ran.map(({ name, values }) => [name, medianOf(values)])), row.isRate);
   return {

@@ -1,25 +1,29 @@
 import type { Figures } from './figures.ts';
 import type { WorkloadName } from './workload.ts';
 
-/** A row of the table: a workload, its unit, and what is asked of it. */
-export interface Row {
+/** A line of the table: what is measured, in which unit, beside whom, and what is asked of it. */
+export interface Line {
   name: string;
-  workload: WorkloadName;
-  size: number;
   unit: string;
-  /** From the milliseconds (or MB) of one run to the unit. */
-  scale: number;
-  /** The unit is one of how many, not of how long: the scale is divided by the milliseconds. */
+  /** The unit is one of how many, not of how long. */
   isRate?: true;
-  /** Who stands for Heddle, where that is not `heddle`. */
-  contender?: string;
-  /** The image that its contender opens. */
-  image?: 'javascript' | 'python';
   peers: readonly string[];
   floor: boolean;
   target: string;
   /** Whether the target is met; undefined when what it is measured against is missing. */
   met(own: Figures, others: ReadonlyMap<string, Figures>): boolean | undefined;
+}
+
+/** A row of the table: a workload, its unit, and what is asked of it. */
+export interface Row extends Line {
+  workload: WorkloadName;
+  size: number;
+  /** From the milliseconds (or MB) of one run to the unit; by milliseconds divided, where it is a rate. */
+  scale: number;
+  /** Who stands for Heddle, where that is not `heddle`. */
+  contender?: string;
+  /** The image that its contender opens. */
+  image?: 'javascript' | 'python';
   /** Rounds, where they are long. */
   rounds?: number;
 }

@@ -84,7 +84,8 @@ export function tablesOf(file: string, text: string): Table[] {
   return tables;
 }
 
-function cellsOf(row: string): string[] {
+/** The cells of a row. */
+export function cellsOf(row: string): string[] {
   return row
     .slice(1, -1)
     .split(/(?<!\\)\|/)

@@ -5,6 +5,7 @@ import { DIAGNOSTIC_CODES } from '../../packages/core/src/plan/codes.ts';
 import { failure } from '../../packages/sandbox/src/outcome.ts';
 import type { SandboxErrorCode } from '../../packages/sandbox/src/outcome.ts';
 import { readText, repository, walk } from './sources.ts';
+import { textOf, unionIn } from './unions.ts';
 
 const PAGE = 'docs/errors.md';
 
@@ -18,31 +19,6 @@ const UNIONS: readonly (readonly [file: string, type: string])[] = [
   ['packages/sandbox/src/error.ts', 'SandboxFaultCode'],
   ['packages/sandbox/src/egress/error.ts', 'EgressErrorCode'],
 ];
-
-const SHAPE = /^[A-Z]+(_[A-Z]+)*$/;
-
-/** Codes of Node, of the system, and of the status of a span: Heddle's errors have others. */
-const FOREIGN = /^(E[A-Z]+|ERR_.*|OK|UNSET)$/;
-
-function textOf(node: unknown): string | undefined {
-  const { type, value } = (node ?? {}) as { type?: string; value?: unknown };
-  return type === 'Literal' && typeof value === 'string' && SHAPE.test(value) && !FOREIGN.test(value)
-    ? value
-    : undefined;
-}
-
-/** The members of a union of texts. */
-function unionIn(text: string, name: string): string[] {
-  const codes: string[] = [];
-  walk(parseSync('x.ts', text).program.body, (node) => {
-    if (node['type'] !== 'TSTypeAliasDeclaration' || (node['id'] as { name: string }).name !== name) return;
-    walk(node['typeAnnotation'], (inner) => {
-      const code = inner['type'] === 'TSLiteralType' ? textOf(inner['literal']) : undefined;
-      if (code !== undefined) codes.push(code);
-    });
-  });
-  return codes;
-}
 
 /** The nodes that may hold a code which is given: by type, where their name stands, which names, and what holds it. */
 const HOLDERS: Readonly<Record<string, readonly [name: string, names: RegExp, held: string]>> = {

@@ -83,6 +83,9 @@ const DEFAULTS = {
   maxJobsPerProcess: 64,
 };
 
+/** A process that has done so much, is so old, or holds so much is replaced by a new one. */
+const RECYCLE = { jobs: 20_000, ageMs: 600_000, rssMiB: 512 };
+
 const LEAST: Readonly<Record<string, number>> = { maxProcesses: 1, idleMs: 1, startTimeoutMs: 1 };
 
 /**
@@ -104,7 +107,7 @@ export function resolveOptions(options: SandboxOptions) {
   }
   return {
     ...numbers,
-    recycle: { jobs: 20_000, ageMs: 600_000, rssMiB: 512, ...options.recycle },
+    recycle: { ...RECYCLE, ...options.recycle },
     execPath: options.execPath ?? process.execPath,
   };
 }

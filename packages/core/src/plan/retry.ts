@@ -12,7 +12,13 @@ interface Range {
   usual: number;
 }
 
-const DAY_MS = 86_400_000;
+/** How far a retry policy may go, in a graph made for this engine, and in one that was exported elsewhere. */
+const WIDEST = {
+  heddle: { tries: 100, waitMs: 86_400_000 },
+  import: { tries: 5, waitMs: 5000 },
+};
+const MOST_BACKOFF = 100;
+const MOST_WAIT_MS = 86_400_000;
 
 /** The retry policy of a block, brought into range; undefined: one try only. Graphs made for this engine have wider ranges. */
 export function retryPolicy(
@@ -33,15 +39,13 @@ export function retryPolicy(
     );
     return undefined;
   }
-  const wide = dialect === 'heddle';
+  const widest = WIDEST[dialect];
   const read = (key: string, range: Range): number => readNumber(block, stored, { key, ...range }, found);
-  const maxTries = Math.floor(read('maxTries', { least: 2, most: wide ? 100 : 5, usual: 3 }));
-  const waitMs = Math.floor(
-    read('waitBetweenTriesMs', { least: 0, most: wide ? DAY_MS : 5000, usual: 1000 }),
-  );
-  const backoff = read('backoffCoefficient', { least: 1, most: 100, usual: 1 });
+  const maxTries = Math.floor(read('maxTries', { least: 2, most: widest.tries, usual: 3 }));
+  const waitMs = Math.floor(read('waitBetweenTriesMs', { least: 0, most: widest.waitMs, usual: 1000 }));
+  const backoff = read('backoffCoefficient', { least: 1, most: MOST_BACKOFF, usual: 1 });
   const usualMost = backoff === 1 ? waitMs : Math.max(waitMs, 60_000);
-  const maxWaitMs = Math.floor(read('maxWaitMs', { least: waitMs, most: DAY_MS, usual: usualMost }));
+  const maxWaitMs = Math.floor(read('maxWaitMs', { least: waitMs, most: MOST_WAIT_MS, usual: usualMost }));
   const jitter = read('jitter', { least: 0, most: 1, usual: 0 });
   return { backoff, jitter, maxTries, maxWaitMs, waitMs };
 }

@@ -1,0 +1,45 @@
+import { writeFileSync } from 'node:fs';
+import { loadavg } from 'node:os';
+import type { Figures } from '../figures.ts';
+import { installPeers } from '../install.ts';
+import type { Pace, Result } from '../race.ts';
+import { jsonOf, machineLine, tableOf } from '../report.ts';
+import { race } from './race.ts';
+import { API_ROWS } from './rows.ts';
+import { Server } from './server.ts';
+
+const FULL: Pace = { rounds: 7, sampleMs: 1000 };
+const QUICK: Pace = { rounds: 3, sampleMs: 100 };
+
+/** Runs the rows of the HTTP interface and prints their table. */
+export async function benchApi(
+  { json, quick = false, only = '' }: { json?: string; quick?: boolean; only?: string },
+  say: (text: string) => void,
+): Promise<void> {
+  const pattern = new RegExp(only, 'i');
+  const rows = API_ROWS.filter(({ name }) => pattern.test(name));
+  if (rows.length === 0) throw new Error(`No row fits "${only}".`);
+  const trouble = await installPeers(say);
+  if (trouble !== undefined)
+    throw new Error(`autocannon comes with the peers, and they are not there: ${trouble}`);
+  const pace = { ...(quick ? QUICK : FULL), quick };
+  const results: Result[] = [];
+  const others = new Map<string, Figures>();
+  const from = loadavg()[0] as number;
+  for (const row of rows) {
+    say(`${row.name} …`);
+    const servers: Server[] = [];
+    try {
+      for (const side of row.sides) servers.push(await Server.start(side, row.place));
+      for (const result of await race(row, servers, { pace, others })) {
+        others.set(result.row.name, result);
+        results.push(result);
+      }
+    } finally {
+      await Promise.all(servers.map((server) => server.stop()));
+    }
+    if (json !== undefined) writeFileSync(json, `${JSON.stringify(jsonOf(results), undefined, 2)}\n`);
+  }
+  const load = `load ${from.toFixed(1)} before, ${(loadavg()[0] as number).toFixed(1)} after`;
+  process.stdout.write(`${tableOf(results)}\n\n${machineLine()}; ${load}\n`);
+}

@@ -1,0 +1,38 @@
+import { Hono } from 'hono';
+import { untilGate } from './blocks.ts';
+import { CONSTANT, frame, FRAMES } from './side.ts';
+import type { Side } from './side.ts';
+
+/** A handler that does nothing: what Node, the listener and Hono cost. */
+export async function open(): Promise<Side> {
+  const app = new Hono();
+  app.post('/run', async (c) => {
+    await c.req.json();
+    return c.json(CONSTANT);
+  });
+  app.post('/wait', async (c) => {
+    await c.req.json();
+    return new Response(framesOf(), { headers: { 'Content-Type': 'text/event-stream' } });
+  });
+  const headers = { 'Content-Type': 'application/json' };
+  return {
+    fetch: (request) => app.fetch(request),
+    run: { path: '/run', headers },
+    wait: { path: '/wait', headers },
+    close: () => Promise.resolve(),
+  };
+}
+
+function framesOf(): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder();
+  return new ReadableStream<Uint8Array>({
+    async start(controller) {
+      const tell = (value: unknown): void => controller.enqueue(encoder.encode(frame(value)));
+      tell(FRAMES.first);
+      await untilGate();
+      tell(FRAMES.final);
+      tell(FRAMES.last);
+      controller.close();
+    },
+  });
+}

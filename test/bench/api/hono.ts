@@ -1,0 +1,48 @@
+import type { Json } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { RunHandle } from '@heddle/engine';
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
+import { BLOCKS, STEP, WAIT } from './blocks.ts';
+import type { Side } from './side.ts';
+
+interface Body {
+  input?: Json;
+  async?: boolean;
+  stream?: boolean;
+}
+
+/** What somebody would write in ten minutes: Hono, and the engine behind it. No keys, no records, no checks. */
+export async function open(folder: string | undefined): Promise<Side> {
+  const engine = await createEngine({ blocks: BLOCKS, ...(folder !== undefined && { data: folder }) });
+  const app = new Hono();
+  for (const [path, exported] of Object.entries({ '/run': STEP, '/wait': WAIT })) {
+    const { workflowId, version } = await engine.deploy(exported);
+    app.post(path, async (c) => {
+      const { input = {}, async: detached, stream } = await c.req.json<Body>();
+      const run = await engine.start(workflowId, input, { version });
+      if (detached) return c.json({ data: { runId: run.runId } }, 202);
+      return stream ? streamed(c, run) : c.json({ data: await run.result() });
+    });
+  }
+  const headers = { 'Content-Type': 'application/json' };
+  return {
+    fetch: (request) => app.fetch(request),
+    run: { path: '/run', headers },
+    wait: { path: '/wait', headers },
+    close: () => engine.close({ graceMs: 0 }),
+  };
+}
+
+function streamed(c: Parameters<typeof streamSSE>[0], run: RunHandle): Response {
+  return streamSSE(c, async (stream) => {
+    const tell = (value: unknown): Promise<void> => stream.writeSSE({ data: JSON.stringify(value) });
+    for await (const event of run.events()) {
+      if (event.type !== 'block:completed' || event.log.blockName !== 'S1') continue;
+      await tell({ blockId: 'S1', chunk: String((event.output as { n: number }).n) });
+    }
+    const { status, output } = await run.result();
+    await tell({ event: 'final', data: { success: status === 'completed', output } });
+    await tell('[DONE]');
+  });
+}

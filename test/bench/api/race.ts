@@ -1,0 +1,101 @@
+import type { Figures } from '../figures.ts';
+import { resultOf } from '../race.ts';
+import type { Entered, Pace, Result } from '../race.ts';
+import { fire } from './load.ts';
+import { NAMES } from './rows.ts';
+import type { ApiLine, ApiRow } from './rows.ts';
+import type { Server } from './server.ts';
+import type { SideName } from './side.ts';
+import { stream } from './streams.ts';
+
+type Sample = { readonly [figure: string]: number };
+
+/** Before anything is timed: compiled code, filled caches, and how many a sample holds. */
+const WARM = 300;
+const WARM_MS = 300;
+/** A sample has at least so many requests. */
+const FEWEST = 40;
+
+/** One side at a row, with its samples. */
+class Entrant {
+  readonly side: SideName;
+  readonly samples: Sample[] = [];
+  missing: string | undefined;
+  readonly #row: ApiRow;
+  readonly #server: Server;
+  readonly #pace: Pace & { quick: boolean };
+  #amount = WARM;
+
+  constructor(row: ApiRow, server: Server, pace: Pace & { quick: boolean }) {
+    this.side = server.side;
+    this.#row = row;
+    this.#server = server;
+    this.#pace = pace;
+  }
+
+  async warm(): Promise<void> {
+    if ('streams' in this.#row) return;
+    await this.#guarded(async () => {
+      await this.#aim(await this.#measure(), WARM_MS);
+      await this.#aim(await this.#measure(), this.#pace.sampleMs);
+    });
+  }
+
+  async sample(): Promise<void> {
+    if (this.missing === undefined)
+      await this.#guarded(async () => void this.samples.push(await this.#measure()));
+  }
+
+  async #aim(sample: Sample, sampleMs: number): Promise<void> {
+    this.#amount = Math.max(FEWEST, Math.round(((sample['perSecond'] ?? 0) * sampleMs) / 1000));
+  }
+
+  async #measure(): Promise<Sample> {
+    const row = this.#row;
+    if ('shot' in row) return { ...(await fire(this.#server, row.shot(this.#server), this.#amount)) };
+    const { quick, full } = row.streams;
+    return { ...(await stream(this.#server, this.#pace.quick ? quick : full)) };
+  }
+
+  /** A side that fails takes no further part. */
+  async #guarded(attempt: () => Promise<void>): Promise<void> {
+    try {
+      await attempt();
+    } catch (error) {
+      this.missing = error instanceof Error ? error.message : String(error);
+    }
+  }
+}
+
+/** Runs a row: the sides take turns, and who begins changes from round to round. */
+export async function race(
+  row: ApiRow,
+  servers: readonly Server[],
+  { pace, others }: { pace: Pace & { quick: boolean }; others: ReadonlyMap<string, Figures> },
+): Promise<Result[]> {
+  const entrants = servers.map((server) => new Entrant(row, server, pace));
+  for (const entrant of entrants) await entrant.warm();
+  for (let round = 0; round < pace.rounds; round++)
+    for (const entrant of round % 2 === 0 ? entrants : entrants.toReversed()) await entrant.sample();
+  return row.lines.map((line) => resultOf(line, entered(line, entrants), others));
+}
+
+function entered(
+  line: Pick<ApiLine<never>, 'over'> & { figure: PropertyKey },
+  entrants: readonly Entrant[],
+): Entered[] {
+  const figure = String(line.figure);
+  const all = entrants.map(({ side, samples, missing }) => ({
+    name: NAMES[side],
+    values: samples.map((sample) => sample[figure] as number),
+    missing,
+  }));
+  const { over } = line;
+  if (over === undefined) return all;
+  const [ours, theirs] = ['heddle', over].map((side) =>
+    all.find(({ name }) => name === NAMES[side as SideName]),
+  );
+  if (!ours || !theirs) return [];
+  const values = ours.values.map((value, round) => value - (theirs.values[round] as number));
+  return [{ name: ours.name, values, missing: ours.missing ?? theirs.missing }];
+}

@@ -1,0 +1,154 @@
+import { atMost, NO_TARGET } from '../rows.ts';
+import type { Line } from '../rows.ts';
+import type { Shot, Took } from './load.ts';
+import type { Server } from './server.ts';
+import type { Place, SideName } from './side.ts';
+import type { StreamsTook } from './streams.ts';
+
+/** A line of a row: which figure of a sample it shows. */
+export interface ApiLine<Sample> extends Line {
+  figure: keyof Sample;
+  /** Shown is what Heddle needs more than this one, round by round. */
+  over?: SideName;
+}
+
+interface Common {
+  /** Says which rows `--only` takes. */
+  name: string;
+  place: Place;
+  sides: readonly SideName[];
+}
+
+/** What is measured at once, and the lines that show it: the same request again and again, or streams side by side. */
+export type ApiRow = Common &
+  (
+    | { lines: readonly ApiLine<Took>[]; shot(server: Server): Shot }
+    | { lines: readonly ApiLine<StreamsTook>[]; streams: { full: number; quick: number } }
+  );
+
+const ALL: readonly SideName[] = ['heddle', 'hono', 'constant'];
+const NO_MORE_MS = 0.5;
+/** Refusing costs less than this many times what a constant answer does. */
+const REFUSAL_TIMES = 3;
+
+/** The name of a side in the table. */
+export const NAMES: { readonly [side in SideName]: string } = {
+  heddle: 'heddle',
+  hono: 'Hono',
+  constant: 'floor',
+};
+
+const beside = { peers: [NAMES.hono], floor: true, target: NO_TARGET, met: () => undefined };
+const alone = { peers: [], floor: false, target: NO_TARGET, met: () => undefined };
+
+const PLACES: readonly (readonly [Place, string])[] = [
+  ['memory', 'in memory'],
+  ['folder', 'in a data folder'],
+];
+
+function runs(more: object): (server: Server) => Pick<Shot, 'path' | 'headers' | 'body'> {
+  return (server) => ({ ...server.door('run'), body: JSON.stringify({ ...more, input: {} }) });
+}
+
+function oneByOne([place, where]: readonly [Place, string]): ApiRow {
+  const name = `synchronous run, ${where}`;
+  const asked = runs({});
+  const within = {
+    target: `≤ ${NO_MORE_MS} ms`,
+    met: ({ ours }: { ours?: number | undefined }) => atMost(ours, NO_MORE_MS),
+  };
+  return {
+    ...{ name, place, sides: ALL },
+    shot: (server) => ({ ...asked(server), connections: 1, status: 200, says: '"n":1' }),
+    lines: [
+      { ...beside, name, unit: 'ms', figure: 'p50' },
+      { ...alone, ...within, name: `${name}: over Hono`, unit: 'ms', figure: 'p50', over: 'hono' },
+      { ...beside, name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
+      { ...alone, name: `${name}: processor time over Hono`, unit: 'ms', figure: 'cpuMs', over: 'hono' },
+    ],
+  };
+}
+
+function inFlight([place, where]: readonly [Place, string], mode: 'synchronous' | 'asynchronous'): ApiRow {
+  const name = `${mode} runs, 32 at once, ${where}`;
+  const later = mode === 'asynchronous';
+  const asked = runs(later ? { async: true } : {});
+  const answers = later ? { status: 202, says: '"runId"', later } : { status: 200, says: '"n":1' };
+  // A constant answer is no run that goes on after it.
+  const compared = later ? { ...beside, floor: false } : beside;
+  return {
+    ...{ name, place, sides: later ? ['heddle', 'hono'] : ALL },
+    shot: (server) => ({ ...asked(server), connections: 32, ...answers }),
+    lines: [
+      { ...compared, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
+      { ...compared, name: `${name}: answer, p50`, unit: 'ms', figure: 'p50' },
+      { ...compared, name: `${name}: answer, p99`, unit: 'ms', figure: 'p99' },
+      { ...compared, name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
+    ],
+  };
+}
+
+const streams: ApiRow = {
+  ...{ name: 'open streams', place: 'memory', sides: ALL },
+  streams: { full: 1000, quick: 200 },
+  lines: [
+    { ...beside, name: 'open streams: first frame, p50', unit: 'ms', figure: 'firstP50' },
+    { ...beside, name: 'open streams: first frame, p99', unit: 'ms', figure: 'firstP99' },
+    { ...beside, name: 'open streams: all ended', unit: 'ms', figure: 'allEndedMs' },
+    { ...beside, name: 'open streams: memory', unit: 'KB/stream', figure: 'perStreamKb' },
+  ],
+};
+
+type Asked = Pick<Shot, 'status' | 'says'> & { asked(server: Server): Partial<Shot> };
+
+function withKey(server: Server, key: string): { [name: string]: string } {
+  return { ...server.door('run').headers, 'X-API-Key': key };
+}
+
+const REFUSALS: { readonly [what: string]: Asked } = {
+  'no key, 401': { status: 401, says: 'UNAUTHORIZED', asked: () => ({ headers: {} }) },
+  'a key that there is not, 401': {
+    ...{ status: 401, says: 'UNAUTHORIZED' },
+    asked: (server) => ({ headers: withKey(server, `sk-heddle-${'x'.repeat(43)}`) }),
+  },
+  'a path that there is not, 404': {
+    ...{ status: 404, says: 'NOT_FOUND' },
+    asked: () => ({ path: '/api/v2/nothing' }),
+  },
+  'a workflow that there is not, 404': {
+    ...{ status: 404, says: 'NOT_FOUND' },
+    asked: () => ({ path: '/api/v2/workflows/none/execute' }),
+  },
+};
+
+function refused(what: string, place: Place): ApiRow {
+  const { status, says, asked } = REFUSALS[what] as Asked;
+  const name = `refusals: ${what}`;
+  const plain = runs({});
+  return {
+    ...{ name, place, sides: ['heddle', 'constant'] },
+    shot(server) {
+      const base = { ...plain(server), connections: 32 };
+      const isConstant = server.side === 'constant';
+      return isConstant
+        ? { ...base, status: 200, says: '"n":1' }
+        : { ...base, ...asked(server), status, says };
+    },
+    lines: [
+      {
+        ...beside,
+        ...{ name, unit: '/s', figure: 'perSecond', isRate: true, peers: [] },
+        target: `≤ ${REFUSAL_TIMES}× the floor`,
+        met: ({ ratioToFloor }) => atMost(ratioToFloor, REFUSAL_TIMES),
+      },
+    ],
+  };
+}
+
+export const API_ROWS: readonly ApiRow[] = [
+  ...PLACES.map((place) => oneByOne(place)),
+  ...PLACES.map((place) => inFlight(place, 'synchronous')),
+  ...PLACES.map((place) => inFlight(place, 'asynchronous')),
+  streams,
+  ...Object.keys(REFUSALS).map((what) => refused(what, 'folder')),
+];

@@ -1,0 +1,84 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { PROCESS_ENV } from '../process-env.ts';
+import type { Door, Opened, Place, Reply, Request_, SideName } from './side.ts';
+
+const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
+const PATIENCE_MS = 120_000;
+
+/** A side that listens, in a process of its own. */
+export class Server {
+  readonly side: SideName;
+  readonly #child = fork(SERVE, [], {
+    execArgv: ['--no-warnings', '--expose-gc'],
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    env: PROCESS_ENV,
+  });
+  #opened: Opened | undefined;
+
+  private constructor(side: SideName) {
+    this.side = side;
+  }
+
+  static async start(side: SideName, place: Place): Promise<Server> {
+    const server = new Server(side);
+    try {
+      server.#opened = (await server.#ask({ open: side, place })) as Opened;
+      return server;
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+  }
+
+  get origin(): string {
+    return this.#opened?.origin ?? '';
+  }
+
+  door(name: 'run' | 'wait'): Door {
+    return (this.#opened as Opened)[name];
+  }
+
+  /** Steps that it has run, its processor time in milliseconds, its memory in use in KB. */
+  async number(what: 'steps' | 'cpu' | 'memory'): Promise<number> {
+    return ((await this.#ask(what)) as { number: number }).number;
+  }
+
+  async untilSteps(steps: number): Promise<void> {
+    await this.#ask({ steps });
+  }
+
+  async openGate(): Promise<void> {
+    await this.#ask('gate');
+  }
+
+  async stop(): Promise<void> {
+    const child = this.#child;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    const late = setTimeout(() => child.kill('SIGKILL'), 8000);
+    this.#ask('close').catch(() => child.kill('SIGKILL'));
+    await gone;
+    clearTimeout(late);
+  }
+
+  #ask(request: Request_): Promise<Exclude<Reply, { failed: string }>> {
+    const child = this.#child;
+    const { promise, resolve, reject } = Promise.withResolvers<Exclude<Reply, { failed: string }>>();
+    const heard = (reply: unknown): void => {
+      const told = reply as Reply;
+      if (typeof told === 'object' && 'failed' in told) reject(new Error(told.failed));
+      else resolve(told);
+    };
+    const gone = (code: number | null): void => reject(new Error(`its process ended with ${code}`));
+    const late = setTimeout(() => reject(new Error(`took longer than ${PATIENCE_MS / 1000} s`)), PATIENCE_MS);
+    child.on('message', heard);
+    child.on('exit', gone);
+    child.send(request);
+    return promise.finally(() => {
+      clearTimeout(late);
+      child.off('message', heard);
+      child.off('exit', gone);
+    });
+  }
+}

@@ -1,0 +1,68 @@
+/** Who answers: Heddle's interface, a bare Hono handler that calls the same engine, one that answers a constant. */
+export type SideName = 'heddle' | 'hono' | 'constant';
+
+/** Where runs and records are: in memory, or in a data folder with SQLite. */
+export type Place = 'memory' | 'folder';
+
+/** How a side is asked to run its workflow once: the same body for all of them. */
+export interface Door {
+  path: string;
+  headers: { [name: string]: string };
+}
+
+/** One of them, ready to be listened for. */
+export interface Side {
+  fetch(request: Request): Response | Promise<Response>;
+  /** The workflow of one step. */
+  run: Door;
+  /** The workflow that steps, and then waits for the gate. */
+  wait: Door;
+  close(): Promise<void>;
+}
+
+/** What the bench asks of a server's process. */
+export type Request_ =
+  | { open: SideName; place: Place }
+  /** Answered once so many steps have been run in all. */
+  | { steps: number }
+  | 'steps'
+  | 'cpu'
+  | 'memory'
+  /** Lets everything go on that waits at the gate. */
+  | 'gate'
+  | 'close';
+
+export type Reply = Opened | { number: number } | 'done' | { failed: string };
+
+export interface Opened {
+  origin: string;
+  run: Door;
+  wait: Door;
+}
+
+/** What the constant handler says, in the shape of Heddle's answer. */
+export const CONSTANT = {
+  data: {
+    runId: '00000000-0000-4000-8000-000000000000',
+    workflowId: 'constant',
+    status: 'completed',
+    output: { n: 1 },
+    blockOutputs: null,
+    error: null,
+    startedAt: '2000-01-01T00:00:00.000Z',
+    endedAt: '2000-01-01T00:00:00.001Z',
+    durationMs: 1,
+  },
+} as const;
+
+/** The frames of a stream whose run steps, waits, and ends. */
+export const FRAMES = {
+  first: { blockId: 'S1', chunk: '1' },
+  final: { event: 'final', data: { success: true, output: { n: 2 } } },
+  last: '[DONE]',
+} as const;
+
+/** One frame of server-sent events. */
+export function frame(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}

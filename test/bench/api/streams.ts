@@ -1,0 +1,80 @@
+import { Agent, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import { performance } from 'node:perf_hooks';
+import { quantileOf } from './load.ts';
+import type { Server } from './server.ts';
+import { FRAMES, frame } from './side.ts';
+
+/** What came of streams that were open at the same time. Times in milliseconds. */
+export interface StreamsTook {
+  /** From the request to its first frame, all requests being sent at once. */
+  firstP50: number;
+  firstP99: number;
+  /** From the opening of the gate to the end of the last stream. */
+  allEndedMs: number;
+  /** Memory in use of the server for each stream that is open. */
+  perStreamKb: number;
+}
+
+/** One stream: what it has said, and when that began. */
+interface Open {
+  firstMs: number;
+  ended: Promise<string>;
+}
+
+const BODY = JSON.stringify({ stream: true, selectedOutputs: ['S1.n'], input: {} });
+
+/** Opens `count` streams, waits until each has said something, lets them end, and throws unless all end as they should. */
+export async function stream(server: Server, count: number): Promise<StreamsTook> {
+  const agent = new Agent({ keepAlive: true, maxSockets: count });
+  try {
+    const before = await server.number('memory');
+    const fromMs = performance.now();
+    const streams = await Promise.all(Array.from({ length: count }, () => opened(server, agent)));
+    const perStreamKb = ((await server.number('memory')) - before) / count;
+    const gateMs = performance.now();
+    await server.openGate();
+    const texts = await Promise.all(streams.map(({ ended }) => ended));
+    const allEndedMs = performance.now() - gateMs;
+    const wrong = texts.filter((text) => !isWhole(text));
+    if (wrong.length > 0) throw new Error(`${wrong.length} of ${count} streams ended as: ${wrong[0]}`);
+    const firsts = streams.map(({ firstMs }) => firstMs - fromMs);
+    return { firstP50: quantileOf(firsts, 0.5), firstP99: quantileOf(firsts, 0.99), allEndedMs, perStreamKb };
+  } finally {
+    agent.destroy();
+  }
+}
+
+/** The chunk, the result, and the mark of the end, once each. */
+function isWhole(text: string): boolean {
+  const frames = text.split('\n\n').filter((each) => each.startsWith('data: '));
+  const [first = '', final = '', last = ''] = frames;
+  const chunk = first.includes('"chunk":"1"') && final.includes('"success":true');
+  return frames.length === 3 && chunk && `${last}\n\n` === frame(FRAMES.last);
+}
+
+/** A stream that has said something. */
+function opened(server: Server, agent: Agent): Promise<Open> {
+  const { promise, resolve, reject } = Promise.withResolvers<Open>();
+  const { path, headers } = server.door('wait');
+  const sent = request(server.origin + path, { method: 'POST', agent, headers });
+  sent.on('error', reject);
+  sent.on('response', (response: IncomingMessage) => {
+    let text = '';
+    const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<string>();
+    // Who has not said anything yet has nobody who waits for its end.
+    ended.catch(reject);
+    response.setEncoding('utf8');
+    response.on('data', (chunk: string) => {
+      text += chunk;
+      if (text === chunk) resolve({ firstMs: performance.now(), ended });
+    });
+    response.on('end', () => {
+      end(text);
+      reject(new Error(`A stream ended with ${response.statusCode} and without a frame.`));
+    });
+    response.on('error', fail);
+  });
+  sent.end(BODY);
+  return promise;
+}

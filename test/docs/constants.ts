@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseSync } from 'oxc-parser';
+import { walk } from '../house/sources.ts';
+import { repository } from './markdown.ts';
+
+type Node = Record<string, unknown>;
+
+/** The value of an expression of numbers; undefined for anything else. */
+function valueOf(node: unknown): number | undefined {
+  const { type, value, left, right, operator, expression } = node as Node;
+  if (type === 'Literal') return typeof value === 'number' ? value : undefined;
+  if (type === 'TSAsExpression' || type === 'ParenthesizedExpression') return valueOf(expression);
+  if (type !== 'BinaryExpression') return undefined;
+  const [a = Number.NaN, b = Number.NaN] = [valueOf(left), valueOf(right)];
+  return operator === '*' ? a * b : operator === '**' ? a ** b : operator === '-' ? a - b : undefined;
+}
+
+/** What a constant, or a default of a destructuring, is set to in a source. */
+function initializer(text: string, name: string): unknown {
+  let found: unknown;
+  walk(parseSync('x.ts', text).program.body, (node) => {
+    const { type, id, init, left, right } = node;
+    const named = (type === 'VariableDeclarator' ? id : type === 'AssignmentPattern' ? left : undefined) as
+      | Node
+      | undefined;
+    if (named?.['name'] === name) found ??= type === 'VariableDeclarator' ? init : right;
+  });
+  return found;
+}
+
+function property(object: unknown, key: string): unknown {
+  const { type, expression, properties, elements } = (object ?? {}) as Node;
+  if (type === 'TSAsExpression' || type === 'TSSatisfiesExpression') return property(expression, key);
+  if (type === 'ArrayExpression') return (elements as unknown[])[Number(key)];
+  return (properties as Node[] | undefined)?.find((one) => (one['key'] as Node)['name'] === key)?.['value'];
+}
+
+/** The number at a place in the sources, `file#NAME` or `file#NAME.key`; the file is one below packages. */
+export function constantAt(place: string, read: (file: string) => string = source): number | undefined {
+  const [file = '', path = ''] = place.split('#');
+  const [name = '', ...keys] = path.split('.');
+  const node = keys.reduce(property, initializer(read(file), name));
+  return node === undefined ? undefined : valueOf(node);
+}
+
+function source(file: string): string {
+  return readFileSync(join(repository, 'packages', file), 'utf8');
+}

@@ -1,0 +1,156 @@
+import { STATUS_CODES } from '../../packages/api/src/errors.ts';
+import { refusalOf } from '../../packages/api/src/engine-errors.ts';
+import { openApiDocument } from '../../packages/api/src/openapi.ts';
+import type { AnyOperation } from '../../packages/api/src/operation.ts';
+import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
+import { EngineError } from '../../packages/core/src/errors.ts';
+import type { EngineErrorCode } from '../../packages/core/src/errors.ts';
+import { readText } from '../house/sources.ts';
+import { unionIn } from '../house/unions.ts';
+import { constantAt } from './constants.ts';
+import { cellsOf, codeIn } from './markdown.ts';
+
+/** The pages with parts that are written by `npm test -- test/docs/generated -u`. */
+export const GENERATED: readonly string[] = ['docs/api.md', 'docs/errors.md', 'docs/limits.md'];
+
+/** Tables that are written as a whole, by the name in the comment above them (`<!-- generated: name -->`). */
+const TABLES: { readonly [name: string]: () => string[] } = { operations, statuses, refusals, fields };
+
+/** The page as it is to be: whole tables, and the values of tables of limits. */
+export function generated(text: string): string {
+  return text
+    .replaceAll(/^(<!-- generated: (\w+) -->)\n(?:\n(?:\|.*\n)+)?/gm, (_, comment: string, name: string) => {
+      const table = TABLES[name];
+      if (!table) throw new Error(`Nothing generates the table "${name}".`);
+      return `${comment}\n\n${table().join('\n')}\n`;
+    })
+    .replaceAll(/^(<!-- limits -->\n\n.*\n.*\n)((?:\|.*\n)+)/gm, (_, head: string, rows: string) => {
+      return head + rows.replaceAll(/^.+$/gm, limitRow);
+    });
+}
+
+/** The row with the value of the constant that its last cell names. */
+function limitRow(row: string): string {
+  const [what = '', , ...others] = cellsOf(row);
+  const constant = others.at(-1) ?? '';
+  const value = constantAt(codeIn(constant) ?? '');
+  if (value === undefined) throw new Error(`There is no number at ${constant} (${row}).`);
+  return lineOf([what, value.toLocaleString('en-US'), ...others]);
+}
+
+/** A row of a table; an empty cell is one space. */
+function lineOf(cells: readonly string[]): string {
+  return `| ${cells.join(' | ')} |`.replaceAll(/(?<=\|) {2}(?=\|)/g, ' ');
+}
+
+function tableOf(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
+  return [lineOf(head), `|${'---|'.repeat(head.length)}`, ...rows.map(lineOf)];
+}
+
+/** Every operation of the operation table, with what it asks of its caller. */
+function operations(): string[] {
+  const rows = ALL_OPERATIONS.map(({ method, path, summary, scope, role, workspaceKeys, resource }) => [
+    `\`${method} ${path}\``,
+    summary,
+    scope.replace('api:', ''),
+    resource === 'none' ? 'any' : role,
+    workspaceKeys ? 'yes' : 'no',
+  ]);
+  return tableOf(['operation', '', 'scope', 'role', 'key of the workspace'], rows);
+}
+
+/** Every status of error envelopes, and the operations that declare it. */
+function statuses(): string[] {
+  const newer = ALL_OPERATIONS.filter(({ legacy }) => !legacy);
+  const rows = Object.entries(STATUS_CODES).map(([status, code]) => {
+    const [by, others] = partition(newer, ({ errors }) => [...errors, 500].includes(Number(status)));
+    return [status, `[${code}](#${code.toLowerCase()})`, named(by, others)];
+  });
+  return tableOf(['status', 'code', 'operations that declare it'], rows);
+}
+
+function partition(all: readonly AnyOperation[], fits: (one: AnyOperation) => boolean): [string[], string[]] {
+  const ids = (wanted: boolean): string[] =>
+    all.filter((one) => fits(one) === wanted).map(({ id }) => `\`${id}\``);
+  return [ids(true), ids(false)];
+}
+
+function named(by: string[], others: string[]): string {
+  if (others.length === 0) return 'all';
+  return by.length > others.length ? `all but ${others.join(', ')}` : by.join(', ');
+}
+
+/** What the engine's refusals are over HTTP. */
+function refusals(): string[] {
+  const codes = unionIn(readText('packages/core/src/errors.ts'), 'EngineErrorCode') as EngineErrorCode[];
+  const rows = codes.map((code) => {
+    const { status } = refusalOf(new EngineError(code, 'a message')) ?? { status: 500 as const };
+    return [`[${code}](#${code.toLowerCase()})`, String(status), STATUS_CODES[status]];
+  });
+  return tableOf(['engine', 'status', 'code'], rows);
+}
+
+type Schema = { readonly [key: string]: unknown };
+
+/** What a schema may say of sizes, in words; a length that is 1 at least needs none. */
+const BOUNDS: { readonly [key: string]: string } = {
+  maxLength: 'characters',
+  maximum: '',
+  maxItems: 'items',
+  maxProperties: 'entries',
+};
+
+/** Every bound of a field or a parameter, as the description of the interface has it. */
+function fields(): string[] {
+  const rows = new Map<string, Set<string>>();
+  const { paths } = openApiDocument(ALL_OPERATIONS, '') as { paths: { [path: string]: Schema } };
+  for (const operation of Object.values(paths).flatMap((methods) => Object.values(methods))) {
+    const { operationId, parameters, requestBody } = operation as Schema & { operationId: string };
+    const bounds = [
+      ...(parameters as { name: string; schema: Schema }[]).flatMap(({ name, schema }) =>
+        boundsIn(name, schema),
+      ),
+      ...boundsIn('', bodySchema(requestBody)),
+    ];
+    for (const bound of bounds) rows.set(bound, (rows.get(bound) ?? new Set()).add(`\`${operationId}\``));
+  }
+  return tableOf(
+    ['field', 'at most', 'operations'],
+    [...rows].map(([bound, by]) => [...bound.split('\n'), [...by].join(', ')]),
+  );
+}
+
+function bodySchema(body: unknown): Schema {
+  const { content } = (body ?? {}) as { content?: { [type: string]: { schema: Schema } } };
+  return content?.['application/json']?.schema ?? {};
+}
+
+/** `field\nbound` for each bound in a schema. */
+function boundsIn(name: string, schema: Schema): string[] {
+  const own = Object.entries(BOUNDS)
+    .filter(([key]) => typeof schema[key] === 'number' && schema[key] < Number.MAX_SAFE_INTEGER)
+    .map(
+      ([key, unit]) => `\`${name}\`\n${`${(schema[key] as number).toLocaleString('en-US')} ${unit}`.trim()}`,
+    );
+  const within = (key: string): string => (name === '' ? key : `${name}.${key}`);
+  const {
+    properties = {},
+    items,
+    additionalProperties,
+    anyOf = [],
+    oneOf = [],
+  } = schema as {
+    properties?: { [key: string]: Schema };
+    items?: Schema;
+    additionalProperties?: Schema | boolean;
+    anyOf?: Schema[];
+    oneOf?: Schema[];
+  };
+  return [
+    ...own,
+    ...Object.entries(properties).flatMap(([key, inner]) => boundsIn(within(key), inner)),
+    ...(items ? boundsIn(`${name}[]`, items) : []),
+    ...(typeof additionalProperties === 'object' ? boundsIn(within('*'), additionalProperties) : []),
+    ...[...anyOf, ...oneOf].flatMap((inner) => boundsIn(name, inner)),
+  ];
+}

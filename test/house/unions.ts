@@ -1,0 +1,28 @@
+import { parseSync } from 'oxc-parser';
+import { walk } from './sources.ts';
+
+const SHAPE = /^[A-Z]+(_[A-Z]+)*$/;
+
+/** Codes of Node, of the system, and of the status of a span: Heddle's errors have others. */
+const FOREIGN = /^(E[A-Z]+|ERR_.*|OK|UNSET)$/;
+
+/** The code that a node is, if it is one of ours. */
+export function textOf(node: unknown): string | undefined {
+  const { type, value } = (node ?? {}) as { type?: string; value?: unknown };
+  return type === 'Literal' && typeof value === 'string' && SHAPE.test(value) && !FOREIGN.test(value)
+    ? value
+    : undefined;
+}
+
+/** The members of a union of texts that are codes. */
+export function unionIn(text: string, name: string): string[] {
+  const codes: string[] = [];
+  walk(parseSync('x.ts', text).program.body, (node) => {
+    if (node['type'] !== 'TSTypeAliasDeclaration' || (node['id'] as { name: string }).name !== name) return;
+    walk(node['typeAnnotation'], (inner) => {
+      const code = inner['type'] === 'TSLiteralType' ? textOf(inner['literal']) : undefined;
+      if (code !== undefined) codes.push(code);
+    });
+  });
+  return codes;
+}
