@@ -16,7 +16,7 @@ const BOUND = /^(?:export )?const ((?:MOST|MAX|LARGEST|LONGEST|DEEPEST|HIGHEST)(
 /** Bounds on how something is done, which nobody meets: tries, looks, lines of a message, sizes of parts. */
 const INNER = new Set([
   'api/src/areas/legacy/views.ts#HIGHEST_STATUS',
-  'api/src/areas/runs/execute.ts#MOST_CLAIMS',
+  'api/src/areas/runs/claim.ts#MOST_CLAIMS',
   'api/src/areas/workflows/store.ts#MOST_TRIES',
   'core/src/plan/checks/never-ran.ts#MOST_STEPS',
   'core/src/refs/nearest.ts#MAX_DISTANCE',

@@ -3,9 +3,12 @@ import type * as z from 'zod';
 import { createCapacity } from './admission/capacity.ts';
 import { admit } from './admission/admit.ts';
 import type { Limiter } from './admission/limiter.ts';
+import type { Concurrency, Usage } from './admission/usage.ts';
 import { RunQueue } from './areas/runs/queue.ts';
+import { NO_CREDENTIAL, unauthorized } from './auth/authorize.ts';
 import { keyAuthenticator } from './auth/key-authenticator.ts';
 import type { Authenticator, Principal } from './auth/principal.ts';
+import type { PublicRuns } from './auth/public.ts';
 import { valid } from './http/parse.ts';
 import { referenceAsset, referencePage } from './http/reference.ts';
 import { createRoutes } from './http/routes.ts';
@@ -23,8 +26,14 @@ export interface ApiOptions {
   authenticator?: Authenticator;
   /** Counts requests; default: nothing is limited. */
   limiter?: Limiter;
+  /** Counts what runs cost, and refuses those that nobody pays; default: nothing is counted. */
+  usage?: Usage;
+  /** Counts the runs of an account that are in flight; default: they are not counted. */
+  concurrency?: Concurrency;
   /** Executions in flight in this process at most. Default 500. */
   capacity?: number;
+  /** Whether workflows of a workspace may be run without a credential, once an admin has made them public; default: yes. */
+  publicRuns?: PublicRuns;
   /** Times that runs may take at most; default: as long as they need. */
   policy?: ExecutionPolicy;
   /** True: faults that older engines let pass are warnings. */
@@ -42,7 +51,8 @@ export interface ApiOptions {
 
 /** Who calls an operation as a function, and with what. */
 export interface FunctionCall<Path, Query, Body> {
-  principal: Principal;
+  /** Null: nobody has said; for public workflows. */
+  principal: Principal | null;
   path?: Path;
   query?: Query;
   body?: Body;
@@ -96,8 +106,11 @@ function servicesOf(options: ApiOptions): Services {
     store,
     authenticator: options.authenticator ?? keyAuthenticator(store.keys, now),
     limiter: options.limiter ?? { take: () => null },
+    usage: options.usage,
+    concurrency: options.concurrency,
     capacity: createCapacity(options.capacity ?? DEFAULT_CAPACITY),
     queue: new RunQueue({ engine, claims: store.claims, report: onError }),
+    publicRuns: options.publicRuns ?? (() => true),
     policy: options.policy ?? {},
     compat: options.compat ?? false,
     now,
@@ -116,9 +129,11 @@ function functionsOf(services: Services, origin: string): Api['operations'] {
 }
 
 function called(services: Services, operation: AnyOperation, origin: string) {
-  return (call: FunctionCall<object, object, unknown>): Promise<Reply> =>
-    admit(services, operation, {
+  return async (call: FunctionCall<object, object, unknown>): Promise<Reply> => {
+    if (!call.principal && !operation.public) throw unauthorized(NO_CREDENTIAL);
+    return admit(services, operation, {
       principal: call.principal,
+      workflowId: (call.path as { workflowId?: string } | undefined)?.workflowId,
       headers: new Headers(call.headers),
       signal: call.signal ?? new AbortController().signal,
       origin,
@@ -129,6 +144,7 @@ function called(services: Services, operation: AnyOperation, origin: string) {
           body: operation.body && valid(operation.body, call.body ?? {}, 'Invalid request body'),
         }),
     });
+  };
 }
 
 function repeat(ms: number, beat: () => void): () => void {

@@ -1,6 +1,8 @@
 /** The v2 HTTP interface of an engine. */
 export { memoryLimiter } from './admission/limiter.ts';
 export type { Bucket, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
+export { memoryConcurrency } from './admission/usage.ts';
+export type { Concurrency, RunDemand, Usage, UsageRefusal } from './admission/usage.ts';
 export type { KeyOwner, KeyShown } from './areas/keys/store.ts';
 export type { Authenticator, Credentials, Principal } from './auth/principal.ts';
 export { createApi } from './create.ts';

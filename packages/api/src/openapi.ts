@@ -46,6 +46,7 @@ function operationDoc(operation: AnyOperation): Doc {
     'x-oauth-scope': scope,
     'x-minimum-role': role,
     'x-workspace-keys': workspaceKeys,
+    ...(operation.public && { security: [{ apiKey: [] }, { oauthBearer: [] }, {}] }),
     parameters: [...parameters(operation.params, 'path'), ...parameters(operation.query, 'query')],
     ...(body && {
       requestBody: {

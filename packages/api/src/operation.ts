@@ -59,8 +59,10 @@ export interface Operation<
   /** Successes that are no JSON: media type and what is in it. */
   streams?: { type: string; description: string }[];
   errors: readonly ErrorStatus[];
-  /** Stages of its own between the scope and the reading of the body; what they give is called when the call is over. */
-  enter?(services: Services, call: { headers: Headers; principal: Principal }): (() => void) | undefined;
+  /** It runs a workflow: the chain of calls is looked at, and it takes a ticket until the call is over. */
+  executes?: true;
+  /** Workflows that are public are for callers without a credential too. */
+  public?: true;
   /** Rules between fields, before anything is looked up. */
   check?(call: Call<z.output<Path>, z.output<Query>, z.output<Body>>): void;
   handle(

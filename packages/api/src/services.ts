@@ -1,8 +1,10 @@
 import type { Engine } from '@heddle/engine';
 import type { Capacity } from './admission/capacity.ts';
 import type { Limiter } from './admission/limiter.ts';
+import type { Concurrency, Usage } from './admission/usage.ts';
 import type { RunQueue } from './areas/runs/queue.ts';
 import type { Authenticator } from './auth/principal.ts';
+import type { PublicRuns } from './auth/public.ts';
 import type { ApiStore } from './store/open.ts';
 
 /** Times that runs may take at most, in seconds; absent: as long as they need. */
@@ -17,9 +19,14 @@ export interface Services {
   store: ApiStore;
   authenticator: Authenticator;
   limiter: Limiter;
+  /** Absent: nothing is counted. */
+  usage: Usage | undefined;
+  concurrency: Concurrency | undefined;
   /** Executions in flight. */
   capacity: Capacity;
   queue: RunQueue;
+  /** Whether workflows of a workspace may be public. */
+  publicRuns: PublicRuns;
   policy: ExecutionPolicy;
   /** True: faults that older engines let pass are warnings in deployments. */
   compat: boolean;

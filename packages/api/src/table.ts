@@ -17,6 +17,7 @@ import {
   getWorkflowVersion,
   listWorkflowVersions,
   undeployWorkflow,
+  updateWorkflowPublicApi,
 } from './areas/workflows/deployments.ts';
 import {
   createWorkflow,
@@ -36,6 +37,7 @@ export const OPERATIONS = {
   getWorkflowState,
   replaceWorkflowState,
   getWorkflowDeployment,
+  updateWorkflowPublicApi,
   deployWorkflow,
   undeployWorkflow,
   listWorkflowVersions,

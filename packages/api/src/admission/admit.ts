@@ -1,13 +1,18 @@
 import { expectAccess, expectScope } from '../auth/authorize.ts';
+import { publicCaller } from '../auth/public.ts';
 import type { Principal } from '../auth/principal.ts';
 import { notFound } from '../errors.ts';
 import type { AnyOperation, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import type { WorkflowRow } from '../store/schema.ts';
+import { expectShortChain } from './chain.ts';
 
 /** What was sent, before and after it was read. */
 export interface Sent {
-  principal: Principal;
+  /** Null: nobody has said who calls. */
+  principal: Principal | null;
+  /** As the path has it, before it is read. */
+  workflowId: string | undefined;
   headers: Headers;
   signal: AbortSignal;
   origin: string;
@@ -16,14 +21,16 @@ export interface Sent {
 }
 
 /**
- * The reply of an operation to a caller whose credential is known, in the order in which refusals are told: scope,
- * what the operation itself asks before it reads, the form of what was sent, rules between fields, access, then the
- * operation.
+ * The reply of an operation to a caller whose credential is known, in the order in which refusals are told: scope, the
+ * chain of calls, whether the workflow is public for those without a credential, tickets, the form of what was sent,
+ * rules between fields, access, then the operation.
  */
 export async function admit(services: Services, operation: AnyOperation, sent: Sent): Promise<Reply> {
-  const { principal, headers, signal, origin } = sent;
-  expectScope(principal, operation);
-  const leave = operation.enter?.(services, { headers, principal });
+  const { headers, signal, origin } = sent;
+  if (sent.principal) expectScope(sent.principal, operation);
+  if (operation.executes) expectShortChain(headers);
+  const principal = sent.principal ?? (await publicCaller(services, sent.workflowId));
+  const leave = operation.executes ? services.capacity.enter() : undefined;
   try {
     const call = { principal, headers, signal, origin, ...(await sent.read()) };
     operation.check?.(call as never);

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../test/support/api.ts';
-import { GREETING, LONG } from '../../../../test/support/api-workflows.ts';
+import { APPROVAL, GREETING, LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../test/support/api-workflows.ts';
 import { memoryLimiter } from './limiter.ts';
+import { memoryConcurrency } from './usage.ts';
+import type { RunDemand } from './usage.ts';
 
 describe('executions in flight', () => {
   it('are as many as there are tickets; a stream holds its own until nobody reads it', async () => {
@@ -42,5 +45,88 @@ describe('buckets of executions', () => {
     });
     const accepted = await api.call('POST', path, { body: { async: true }, headers });
     expect(accepted.status).toBe(202);
+  });
+});
+
+describe('runs of a workspace in flight', () => {
+  it('are as many as may be; each leaves its place when it has ended or waits for a person', async () => {
+    const api = await testApi({ concurrency: memoryConcurrency(1) });
+    const [long, short, asks] = await Promise.all(
+      [LONG, GREETING, APPROVAL].map((each) => api.deployed(each)),
+    );
+    const run = (id: string | undefined, body: object = {}) =>
+      api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body });
+    const first = await run(long, { async: true });
+    const at = `/api/v2/workflows/${long}/runs/${first.data.runId}`;
+    await untilStatus(api, at, 'paused');
+    for (const body of [{}, { async: true }, { stream: true }]) {
+      expect(await run(short, body)).toMatchObject({
+        status: 429,
+        body: { error: { code: 'RATE_LIMITED', details: { code: 'EXECUTION_CONCURRENCY_LIMIT' } } },
+      });
+    }
+    await api.call('POST', `${at}/cancel`);
+    await expect.poll(async () => (await run(short)).status).toBe(200);
+    expect(await run(asks)).toMatchObject({ data: { status: 'paused' } });
+    expect((await run(short, { selectedOutputs: ['Ghost'] })).status).toBe(400);
+    expect((await run(short)).status).toBe(200);
+  });
+
+  it('of another workspace are not counted with them', () => {
+    const { enter } = memoryConcurrency(1);
+    const of = (workspaceId: string) => enter({ workspaceId } as RunDemand);
+    const leave = of('a');
+    expect([typeof leave, of('a'), typeof of('b')]).toEqual(['function', null, 'function']);
+    if (typeof leave === 'function') leave();
+    expect(typeof of('a')).toBe('function');
+  });
+});
+
+describe('what runs cost', () => {
+  it('is reserved for each, and settled once when it rests', async () => {
+    const told: string[] = [];
+    const usage = {
+      reserve: ({ mode, runId }: RunDemand) => {
+        told.push(`${mode} ${runId}`);
+        return { leave: () => told.push(`settled ${runId}`) };
+      },
+    };
+    const api = await testApi({ usage });
+    const id = await api.deployed(APPROVAL);
+    const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const { runId } = data;
+    await expect.poll(() => told).toEqual([`sync ${runId}`, `settled ${runId}`]);
+    const at = `/api/v2/workflows/${id}/runs/${runId}`;
+    const { paused } = await untilStatus(api, at, 'paused');
+    const answer = { contextId: paused?.contextId, input: { ok: true } };
+    expect((await api.call('POST', `${at}/resume`, { body: answer })).status).toBe(200);
+    expect(told.slice(2)).toEqual([`resume ${runId}`, `settled ${runId}`]);
+  });
+
+  it('refuses an answer to a pause, which stays open', async () => {
+    const refusals: object[] = [];
+    const api = await testApi({ usage: { reserve: () => refusals.pop() ?? {} } });
+    const id = await api.deployed(APPROVAL);
+    const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const at = `/api/v2/workflows/${id}/runs/${data.runId}`;
+    const { paused } = await untilStatus(api, at, 'paused');
+    const body = { contextId: paused?.contextId, input: { ok: true } };
+    refusals.push({ refused: 'limit' });
+    expect(await api.call('POST', `${at}/resume`, { body })).toMatchObject({
+      status: 402,
+      body: { error: { code: 'USAGE_LIMIT_EXCEEDED', message: 'Usage limit reached' } },
+    });
+    expect(await api.call('POST', `${at}/resume`, { body })).toMatchObject({ status: 200 });
+  });
+
+  it('that nobody can tell lets nothing run, as a fault of ours', async () => {
+    const api = await testApi({ usage: { reserve: () => Promise.reject(new Error('no books')) } });
+    const id = await api.deployed(GREETING);
+    const headers = { 'X-Run-Id': crypto.randomUUID() };
+    const answer = await api.call('POST', `/api/v2/workflows/${id}/execute`, { headers, body: {} });
+    expect(answer.body).toEqual({ error: { code: 'INTERNAL_ERROR', message: 'Internal server error' } });
+    expect(api.faults).toEqual([expect.objectContaining({ message: 'no books' })]);
+    const at = `/api/v2/workflows/${id}/runs/${headers['X-Run-Id']}`;
+    expect((await api.call('GET', at)).status).toBe(404);
   });
 });

@@ -51,6 +51,7 @@ function requestOf(operation: AnyOperation): readonly [method: string, path: str
     replaceWorkflowState: { blocks: {}, edges: [] },
     executeWorkflowV2: {},
     resumeWorkflowRunV2: { contextId: 'wrong' },
+    updateWorkflowPublicApi: { isPublicApi: false },
   };
   const query: { [id: string]: string } = {
     listWorkflows: `?workspaceId=${workspaceId}`,

@@ -3,6 +3,9 @@ import type { Role, Scope } from './roles.ts';
 import type { ApiStore } from '../store/open.ts';
 import type { Principal } from './principal.ts';
 
+/** What a call without a credential is told. */
+export const NO_CREDENTIAL = 'API key or OAuth access token required';
+
 const RANK: Record<Role, number> = { read: 1, write: 2, admin: 3 };
 
 /** What an operation asks of its caller. */

@@ -11,6 +11,8 @@ export interface Principal {
   workspaceId: string | null;
   scopes: readonly Scope[];
   expiresAt: string | null;
+  /** Nobody has said who calls: the workflow is public. */
+  anonymous?: true;
 }
 
 /** What a request brought along to say who calls. */
@@ -23,4 +25,9 @@ export interface Credentials {
 export interface Authenticator {
   /** Null: the credential is no good. A credential that was sent and is bad is never taken as none. */
   authenticate(credentials: Credentials): Promise<Principal | null>;
+}
+
+/** Whose calls are counted beside those of the credential: the person's, else the workspace's. */
+export function holderOf({ userId, workspaceId, credentialId }: Principal): string {
+  return userId ?? workspaceId ?? credentialId;
 }

@@ -23,7 +23,10 @@ describe.each(TABLE)('%s', (_title, operation) => {
   it('asks for a credential, and tells how to give one', async () => {
     const answer = await call(method, pathOf(path), { key: null, body });
     const code = operation.legacy ? undefined : 'UNAUTHORIZED';
-    expect(errorIn(answer.body)).toEqual({ code, message: 'API key or OAuth access token required' });
+    expect(errorIn(answer.body)).toEqual({
+      code,
+      message: operation.public ? 'Unauthorized' : 'API key or OAuth access token required',
+    });
     expect(answer.status).toBe(401);
     expect(answer.headers.get('www-authenticate')).toContain('header="x-api-key"');
   });

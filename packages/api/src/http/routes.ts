@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
 import { limitHeaders, takeFrom } from '../admission/limiter.ts';
+import type { LimitKind, LimitState } from '../admission/limiter.ts';
 import { admit } from '../admission/admit.ts';
-import { unauthorized } from '../auth/authorize.ts';
+import { NO_CREDENTIAL, unauthorized } from '../auth/authorize.ts';
+import { holderOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
-import { ApiError, unavailable } from '../errors.ts';
+import { ApiError, isApiError, unavailable } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readRequest } from './parse.ts';
@@ -53,10 +55,11 @@ async function answer(services: Services, operation: AnyOperation, arrived: Arri
   const { request, params, options } = arrived;
   const headers: Headers_ = idHeader(request);
   try {
-    const principal = await identify(services, arrived);
-    Object.assign(headers, await countCall(services, operation, principal));
+    const principal = await identify(services, operation, arrived);
+    if (principal) Object.assign(headers, await countCall(services, operation, principal));
     const reply = await admit(services, operation, {
       principal,
+      workflowId: params['workflowId'],
       headers: request.headers,
       signal: request.signal,
       origin: options.origin ?? new URL(request.url).origin,
@@ -69,15 +72,19 @@ async function answer(services: Services, operation: AnyOperation, arrived: Arri
   }
 }
 
-/** The caller. Throws 401, 429, 503. */
-async function identify(services: Services, { request, options }: Arrived): Promise<Principal> {
-  const nowMs = services.now();
+/** The caller; null: nobody has said, where that may be. Throws 401, 429, 503. */
+async function identify(
+  services: Services,
+  operation: AnyOperation,
+  { request, options }: Arrived,
+): Promise<Principal | null> {
   const address = options.clientAddress(request);
-  if (address !== undefined) await takeFrom(services.limiter, 'address', [address], { nowMs });
+  if (address !== undefined) await counted(services, 'address', [address]);
   const apiKey = request.headers.get('x-api-key') ?? undefined;
   const authorization = request.headers.get('authorization') ?? undefined;
   if (apiKey === undefined && authorization === undefined) {
-    throw unauthorized('API key or OAuth access token required');
+    if (operation.public) return null;
+    throw unauthorized(NO_CREDENTIAL);
   }
   const bearer = apiKey === undefined ? /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] : undefined;
   const principal = await authenticated(services, apiKey, bearer);
@@ -104,10 +111,25 @@ async function countCall(
   operation: AnyOperation,
   principal: Principal,
 ): Promise<Headers_> {
-  const holder = principal.userId ?? principal.workspaceId ?? principal.credentialId;
-  const subjects = [principal.credentialId, holder].map((subject) => `v2:${operation.id}:${subject}`);
-  const state = await takeFrom(services.limiter, 'operation', subjects, { nowMs: services.now() });
+  const subjects = [principal.credentialId, holderOf(principal)];
+  const keys = subjects.map((subject) => `v2:${operation.id}:${subject}`);
+  const state = await counted(services, 'operation', keys);
   return state ? limitHeaders(state) : {};
+}
+
+/** How the limit stands. A limiter that fails lets nobody in. Throws 429, 503. */
+async function counted(
+  { limiter, now, report }: Services,
+  kind: LimitKind,
+  subjects: readonly string[],
+): Promise<LimitState | null> {
+  try {
+    return await takeFrom(limiter, kind, subjects, { nowMs: now() });
+  } catch (error) {
+    if (isApiError(error)) throw error;
+    report(error);
+    throw unavailable();
+  }
 }
 
 function idHeader(request: Request): Headers_ {

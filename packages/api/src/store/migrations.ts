@@ -5,6 +5,7 @@ import type { Migration } from 'kysely/migration';
 /** Steps from an empty database to the newest schema, in SQLite and PostgreSQL alike. Entries are never changed, only added. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => first(db) },
+  '0002': { up: (db: Kysely<unknown>) => publicWorkflows(db) },
 };
 
 async function first(db: Kysely<unknown>): Promise<void> {
@@ -132,4 +133,11 @@ async function runs(db: Kysely<unknown>): Promise<void> {
     .addColumn('created_at', 'text', (column) => column.notNull())
     .execute();
   await schema.createIndex('audit_workspace').on('audit').columns(['workspace_id', 'created_at']).execute();
+}
+
+async function publicWorkflows(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .alterTable('workflows')
+    .addColumn('public_api', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
 }

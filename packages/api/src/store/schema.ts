@@ -51,6 +51,8 @@ export interface WorkflowRow {
   state: string;
   active_version: number | null;
   deployed_at: string | null;
+  /** Whether the live version may be run without a credential. */
+  public_api: number;
   created_at: string;
   updated_at: string;
   archived_at: string | null;

@@ -8,7 +8,7 @@ import { executeWorkflow } from '../runs/execute.ts';
 import { findRun } from '../runs/find.ts';
 import { cancelRun, getWorkflowRun } from '../runs/operations.ts';
 import { resumeRun } from '../runs/resume.ts';
-import { expectShortChain } from '../runs/rules.ts';
+import { expectRunIdForm } from '../runs/rules.ts';
 import { cancelResult } from '../runs/schemas.ts';
 import type { RunResult } from '../runs/schemas.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
@@ -41,9 +41,9 @@ export const executeLegacy = defineOperation({
     { status: 202, schema: schemas.accepted, description: 'With X-Execution-Mode: async: it was accepted' },
   ],
   errors: EXECUTE_ERRORS,
-  enter({ capacity }, { headers }) {
-    expectShortChain(headers);
-    return capacity.enter();
+  executes: true,
+  check({ headers }) {
+    expectRunIdForm(headers);
   },
   async handle(services, call, workflow) {
     const isAsync = call.headers.get('x-execution-mode')?.toLowerCase() === 'async';

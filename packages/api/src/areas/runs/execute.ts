@@ -1,17 +1,19 @@
-import { randomUUID } from 'node:crypto';
-import { takeFrom } from '../../admission/limiter.ts';
+import { admitRun } from '../../admission/run-stages.ts';
+import type { Leave, RunDemand } from '../../admission/usage.ts';
 import { expectAccess } from '../../auth/authorize.ts';
+import { holderOf } from '../../auth/principal.ts';
 import { isRunIdTaken } from '../../engine-errors.ts';
-import { ApiError, badRequest, forbidden, unavailable } from '../../errors.ts';
+import { ApiError, forbidden } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Call, Reply } from '../../operation.ts';
 import type { Services } from '../../services.ts';
-import type { ClaimRow, WorkflowRow } from '../../store/schema.ts';
+import type { WorkflowRow } from '../../store/schema.ts';
 import { noQuery, workflowPath } from '../shapes.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { activeVersion } from '../workflows/views.ts';
-import { expectCombination, expectPresent, expectShortChain, isManual } from './rules.ts';
+import { claim, modeOf, taken } from './claim.ts';
+import { expectCombination, expectPresent, expectRunIdForm, isManual } from './rules.ts';
 import * as schemas from './schemas.ts';
 import type { ExecuteBody } from './schemas.ts';
 import { blocksOf, resolveSelectors } from './selected.ts';
@@ -19,11 +21,11 @@ import type { Selected } from './selected.ts';
 import { startRun } from './start.ts';
 import type { Origin } from './start.ts';
 import { finalResult, ndjson, serverSentEvents } from './streams.ts';
-
-/** How often an id of our own is taken that turns out to be used. */
-const MOST_CLAIMS = 3;
+import { receiptOf } from './views.ts';
 
 type ExecuteCall = Call<{ workflowId: string }, object, ExecuteBody>;
+type Claimed = ExecuteCall & { runId: string; wantsLines: boolean };
+type Admitted = Claimed & { leave: Leave | undefined };
 
 export const executeWorkflow = defineOperation({
   id: 'executeWorkflowV2',
@@ -57,12 +59,11 @@ export const executeWorkflow = defineOperation({
     },
   ],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
-  enter({ capacity }, { headers }) {
-    expectShortChain(headers);
-    return capacity.enter();
-  },
-  check({ body, headers }) {
-    expectCombination(body, headers);
+  executes: true,
+  public: true,
+  check({ body, headers, principal }) {
+    expectRunIdForm(headers);
+    expectCombination(body, headers, principal);
   },
   async handle(services, call, found) {
     const workflow = expectWorkflow(found);
@@ -93,21 +94,25 @@ class Started extends Error {
   }
 }
 
-async function run(
-  services: Services,
-  workflow: WorkflowRow,
-  call: ExecuteCall & { runId: string; wantsLines: boolean },
-): Promise<Reply> {
-  const { body, principal, signal, runId, origin } = call;
+async function run(services: Services, workflow: WorkflowRow, call: Claimed): Promise<Reply> {
+  const { body, principal } = call;
   const from = await originOf(services, workflow, body);
-  const holder = principal.userId ?? principal.workspaceId ?? principal.credentialId;
-  const kind = body.async ? 'async' : 'sync';
-  await takeFrom(services.limiter, kind, [holder], { nowMs: services.now(), reason: 'RATE_LIMIT_EXCEEDED' });
+  const leave = await admitRun(services, demandOf(workflow, call), holderOf(principal));
+  try {
+    return await admitted(services, from, { ...call, leave });
+  } catch (error) {
+    leave?.();
+    throw error;
+  }
+}
+
+/** The run that is let in. What it holds is left when it moves no more; here only where it is never begun. */
+async function admitted(services: Services, from: Origin, call: Admitted): Promise<Reply> {
+  const { body, signal, runId, origin, leave } = call;
   const headers = { 'X-Run-Id': runId };
   if (body.async) {
-    await accept(services, from, body, runId);
-    const statusUrl = `${origin}/api/v2/workflows/${encodeURIComponent(workflow.id)}/runs/${encodeURIComponent(runId)}`;
-    return { status: 202, headers, data: { runId, statusUrl } };
+    await accept(services, from, call);
+    return { status: 202, headers, data: receiptOf(from.workflow.id, runId, origin) };
   }
   const selected = selectionOf(from, body);
   expectPresent(signal);
@@ -115,6 +120,7 @@ async function run(
   const { syncSeconds } = services.policy;
   const timeout = syncSeconds === undefined ? {} : { timeoutMs: syncSeconds * 1000 };
   const started = await startRun(services, from, body, { runId, ...timeout, signal: leaving.signal });
+  if (leave) void started.result().then(leave, leave);
   const streamed = { run: started, selected, abandon: leaving.abort, headers };
   if (body.stream) return { raw: serverSentEvents(services, streamed) };
   if (call.wantsLines) return { raw: ndjson(services, streamed) };
@@ -138,7 +144,7 @@ async function originOf(services: Services, workflow: WorkflowRow, body: Execute
 }
 
 /** Records what the run is started with, before anything of it is promised. */
-async function accept(services: Services, from: Origin, body: ExecuteBody, runId: string): Promise<void> {
+async function accept(services: Services, from: Origin, { body, runId, leave }: Admitted): Promise<void> {
   const seconds = [services.policy.asyncSeconds, body.executionTimeoutSeconds].filter(
     (each) => each !== undefined,
   );
@@ -158,7 +164,7 @@ async function accept(services: Services, from: Origin, body: ExecuteBody, runId
       }),
     );
   }
-  services.queue.submit({ runId, workflowId: from.workflow.id, waiting });
+  services.queue.submit({ runId, workflowId: from.workflow.id, waiting, leave });
 }
 
 function selectionOf(
@@ -169,48 +175,10 @@ function selectionOf(
   return resolveSelectors(selectedOutputs, blocksOf(readGraph(version?.state ?? workflow.state)));
 }
 
-/** The id of the run to be, which is from now on used. Throws 400, 409, 503. */
-async function claim(
-  services: Services,
-  workflow: WorkflowRow,
-  { headers, body }: ExecuteCall,
-): Promise<string> {
-  const given = headers.get('x-run-id');
-  if (given !== null && !schemas.RUN_ID.test(given)) {
-    throw badRequest('X-Run-Id has 1 to 128 characters out of letters, digits and . _ : -');
-  }
-  const row: Omit<ClaimRow, 'run_id' | 'waiting' | 'failure'> = {
-    workflow_id: workflow.id,
-    workspace_id: workflow.workspace_id,
-    trigger: isManual(body) ? 'manual' : 'api',
-    mode: body.async ? 'async' : body.stream ? 'stream' : 'sync',
-    created_at: new Date(services.now()).toISOString(),
-  };
-  for (let tries = 1; tries <= MOST_CLAIMS; tries += 1) {
-    const runId = given ?? randomUUID();
-    if (await claimed(services, { ...row, run_id: runId })) return runId;
-    if (given !== null) throw taken(given);
-  }
-  throw unavailable();
-}
-
-async function claimed(
-  { store, report }: Services,
-  row: Omit<ClaimRow, 'waiting' | 'failure'>,
-): Promise<boolean> {
-  try {
-    return await store.claims.claim(row);
-  } catch (error) {
-    report(error);
-    throw unavailable();
-  }
-}
-
-function taken(runId: string): ApiError {
-  return new ApiError(409, 'Run ID has already been used', {
-    details: { code: 'RUN_ID_CONFLICT', runId },
-    headers: { 'X-Run-Id': runId },
-  });
+function demandOf(workflow: WorkflowRow, { runId, body, principal }: Claimed): RunDemand {
+  const mode = modeOf(body);
+  const { id: workflowId, workspace_id: workspaceId } = workflow;
+  return { runId, workflowId, workspaceId, userId: principal.userId, mode };
 }
 
 function wantsLines(headers: Headers, body: ExecuteBody): boolean {

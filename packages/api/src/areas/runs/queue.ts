@@ -1,6 +1,6 @@
 import PQueue from 'p-queue';
 import { isEngineError } from '@heddle/core';
-import type { Engine } from '@heddle/engine';
+import type { Engine, RunHandle } from '@heddle/engine';
 import { isRunIdTaken } from '../../engine-errors.ts';
 import type { ClaimStore, Waiting } from './store.ts';
 
@@ -11,6 +11,8 @@ interface Accepted {
   runId: string;
   workflowId: string;
   waiting: Waiting;
+  /** Called when the run has ended, waits for a person, or has not come about. */
+  leave?: (() => void) | undefined;
 }
 
 /** Starts accepted runs. What was accepted is recorded, so that a process that dies leaves it to the next one. */
@@ -44,23 +46,39 @@ export class RunQueue {
     await this.#starts.onIdle();
   }
 
-  async #start({ runId, workflowId, waiting }: Accepted): Promise<void> {
+  async #start(accepted: Accepted): Promise<void> {
     if (this.#closed) return;
-    const { input, version, timeoutMs } = waiting;
-    try {
-      await this.#engine.start(workflowId, input, {
-        runId,
-        version,
-        ...(timeoutMs !== undefined && { timeoutMs }),
-      });
-    } catch (error) {
-      if (!isRunIdTaken(error)) return this.#fail(runId, error);
-      // Another process has started it, or this one before it died.
-    }
-    if (await this.#claims.settled(runId)) return;
+    const { leave } = accepted;
+    const run = await this.#begin(accepted).catch((error: unknown) => {
+      leave?.();
+      throw error;
+    });
+    // What goes wrong with the run later is in its record.
+    if (leave) void (run?.result() ?? Promise.resolve()).then(leave, leave);
+  }
+
+  /** The run, where it was begun here. */
+  async #begin({ runId, workflowId, waiting }: Accepted): Promise<RunHandle | undefined> {
+    const run = await this.#engineStart({ runId, workflowId, waiting });
+    if (run === 'failed') return undefined;
+    if (await this.#claims.settled(runId)) return run;
     // It was taken back while it was being started.
     const claim = await this.#claims.find(runId);
     if (claim?.failure != null) await this.#engine.cancel(runId, 'It was cancelled before it began.');
+    return run;
+  }
+
+  async #engineStart({ runId, workflowId, waiting }: Accepted): Promise<RunHandle | 'failed' | undefined> {
+    const { input, version, timeoutMs } = waiting;
+    const timeout = timeoutMs === undefined ? {} : { timeoutMs };
+    try {
+      return await this.#engine.start(workflowId, input, { runId, version, ...timeout });
+    } catch (error) {
+      // Else another process has started it, or this one before it died.
+      if (isRunIdTaken(error)) return undefined;
+      await this.#fail(runId, error);
+      return 'failed';
+    }
   }
 
   async #fail(runId: string, error: unknown): Promise<void> {

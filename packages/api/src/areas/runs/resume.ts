@@ -1,6 +1,7 @@
 import { isEngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import type { RunDetail, RunResource } from '@heddle/engine';
+import { reserve } from '../../admission/run-stages.ts';
 import { badRequest, conflict } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
@@ -9,7 +10,7 @@ import { noQuery } from '../shapes.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { findRun } from './find.ts';
 import * as schemas from './schemas.ts';
-import { resultOf } from './views.ts';
+import { receiptOf, resultOf } from './views.ts';
 
 /** How often a run that was not waited for is asked whether it took the answer. */
 const LOOK_EVERY_MS = 20;
@@ -42,15 +43,17 @@ export const resumeRun = defineOperation({
     if (!run) throw conflict(`Run ${path.runId} has not begun: nothing in it waits for a person.`);
     const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: path.runId };
     const input = (body.input ?? {}) as Json;
-    const answered = answer(services, run, { token: body.contextId, input });
+    const { workflowId, runId } = path;
+    const ids = { runId, workflowId, workspaceId: row.workspace_id };
+    // Neither buckets nor places are asked for: what has begun may end.
+    const leave = await reserve(services, { ...ids, userId: principal.userId, mode: 'resume' });
+    const answered = answer(services, run, { token: body.contextId, input }).finally(leave);
     const waits = claim === undefined || claim.mode === 'sync';
     const result = waits ? await answered : await taken(services, answered, path.runId, body.contextId);
     await services.store.audit.record({ action: 'RUN_RESUMED', ...resource }, principal);
     const headers = { 'X-Run-Id': path.runId };
     if (waits && result) return { headers, data: resultOf(result, null) };
-    const ids = [row.id, path.runId].map(encodeURIComponent);
-    const statusUrl = `${origin}/api/v2/workflows/${ids[0]}/runs/${ids[1]}`;
-    return { status: 202, headers, data: { runId: path.runId, statusUrl } };
+    return { status: 202, headers, data: receiptOf(row.id, runId, origin) };
   },
 });
 

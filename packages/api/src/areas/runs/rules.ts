@@ -1,33 +1,26 @@
-import { ApiError, badRequest, conflict } from '../../errors.ts';
+import { unauthorized } from '../../auth/authorize.ts';
+import type { Principal } from '../../auth/principal.ts';
+import { ApiError, badRequest } from '../../errors.ts';
+import { RUN_ID } from './schemas.ts';
 import type { ExecuteBody } from './schemas.ts';
 
-/** How many workflows may call each other over HTTP in a chain. */
-const DEEPEST_CHAIN = 25;
-/** Header with the ids of the workflows that have called each other so far. */
-const CHAIN_HEADER = 'x-heddle-via';
 /** Header by which a client says that it knows the events of agents. */
 const PROTOCOL_HEADER = 'x-heddle-stream-protocol';
 const AGENT_EVENTS = 'agent-events-v1';
 
-/** Throws 409 for a call that comes from a chain that is as long as one may be. */
-export function expectShortChain(headers: Headers): void {
-  const chain = (headers.get(CHAIN_HEADER) ?? '').split(',').filter((id) => id.trim() !== '');
-  if (chain.length < DEEPEST_CHAIN) return;
-  throw conflict(
-    `Maximum workflow call chain depth (${DEEPEST_CHAIN}) exceeded.`,
-    'CALL_CHAIN_DEPTH_EXCEEDED',
-  );
-}
-
 /** What may not be combined, in the order in which it is told. */
 const RULES: readonly (readonly [
-  broken: (body: ExecuteBody, headers: Headers) => boolean,
+  broken: (body: ExecuteBody, headers: Headers, principal: Principal) => boolean,
   message: string,
 ])[] = [
   [(body) => isManual(body) && body.async, 'Manual execution does not support async mode'],
   [
     (body) => usesMock(body) && body.input !== undefined,
     'input and run.entry.useMockPayload cannot be combined',
+  ],
+  [
+    (body, _headers, { anonymous = false }) => body.async && anonymous,
+    'Async execution requires an OAuth access token or API key',
   ],
   [(body) => body.async && body.stream, 'async and stream cannot be combined'],
   [
@@ -48,10 +41,19 @@ const RULES: readonly (readonly [
   ],
 ];
 
-/** Throws 400 for options that cannot be combined. */
-export function expectCombination(body: ExecuteBody, headers: Headers): void {
-  const rule = RULES.find(([broken]) => broken(body, headers));
+/** Throws 400 for options that cannot be combined, 401 for a draft that nobody runs. */
+export function expectCombination(body: ExecuteBody, headers: Headers, principal: Principal): void {
+  if (isManual(body) && principal.anonymous)
+    throw unauthorized('Manual execution requires an OAuth access token or personal API key');
+  const rule = RULES.find(([broken]) => broken(body, headers, principal));
   if (rule) throw badRequest(rule[1]);
+}
+
+/** Throws 400 for an id of a run that has another form than ids have; whether it is used is another question. */
+export function expectRunIdForm(headers: Headers): void {
+  const given = headers.get('x-run-id');
+  if (given === null || RUN_ID.test(given)) return;
+  throw badRequest('X-Run-Id has 1 to 128 characters out of letters, digits and . _ : -');
 }
 
 /** Throws what a client that has gone away before its run began is answered with, in case somebody reads it. */

@@ -87,3 +87,9 @@ function detailsOf(details: Json | undefined): { [name: string]: Json } {
   if (typeof details !== 'object' || details === null || Array.isArray(details)) return {};
   return details;
 }
+
+/** What tells where an accepted run can be read. */
+export function receiptOf(workflowId: string, runId: string, origin: string) {
+  const at = `${encodeURIComponent(workflowId)}/runs/${encodeURIComponent(runId)}`;
+  return { runId, statusUrl: `${origin}/api/v2/workflows/${at}` };
+}

@@ -1,6 +1,6 @@
 import type { Principal } from '../../auth/principal.ts';
 import { decodeCursor, encodeCursor } from '../../cursor.ts';
-import { notFound } from '../../errors.ts';
+import { forbidden, notFound } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import { auditRow } from '../../store/audit.ts';
@@ -86,7 +86,33 @@ export const getWorkflowDeployment = defineOperation({
     const row = expectWorkflow(workflow);
     const active = await activeVersion(services, row);
     const needed = needsRedeployment(row, active);
-    return { data: { ...deploymentOf(row, active), needsRedeployment: needed, isPublicApi: false } };
+    return {
+      data: { ...deploymentOf(row, active), needsRedeployment: needed, isPublicApi: row.public_api === 1 },
+    };
+  },
+});
+
+export const updateWorkflowPublicApi = defineOperation({
+  id: 'updateWorkflowPublicApi',
+  method: 'PATCH',
+  path: '/api/v2/workflows/{workflowId}/deployment',
+  tag: TAG,
+  summary: 'Let the live version be run without a credential, or no more',
+  ...ADMIN,
+  resource: 'workflow',
+  params: workflowPath,
+  query: noQuery,
+  body: schemas.publicBody,
+  success: [{ status: 200, schema: schemas.publicResult, description: 'Whether it is public' }],
+  errors: [400, 401, 403, 404, 413, 415, 423, 429],
+  async handle(services, { body, principal }, workflow) {
+    const row = expectWorkflow(workflow);
+    const { isPublicApi } = body;
+    if (isPublicApi && !(await services.publicRuns(row.workspace_id)))
+      throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
+    const audit = auditOf('WORKFLOW_PUBLIC_API_UPDATED', row, principal, { isPublicApi });
+    await services.store.workflows.setPublic(row.id, isPublicApi, audit);
+    return { data: { id: row.id, isPublicApi } };
   },
 });
 

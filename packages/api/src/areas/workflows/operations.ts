@@ -81,6 +81,7 @@ export const createWorkflow = defineOperation({
       state: JSON.stringify(graph),
       active_version: null,
       deployed_at: null,
+      public_api: 0,
       created_at: now,
       updated_at: now,
       archived_at: null,

@@ -210,6 +210,10 @@ export const deploymentDetail = deploymentState.extend({
   isPublicApi: z.boolean(),
 });
 
+export const publicBody = z.strictObject({ isPublicApi: z.boolean() });
+
+export const publicResult = z.object({ id: z.string(), isPublicApi: z.boolean() });
+
 export const versionPath = z.strictObject({
   workflowId: z.string().min(1),
   version: z.string().regex(/^[1-9]\d{0,8}$/, 'version is a whole number from 1 on'),

@@ -146,6 +146,18 @@ export class WorkflowStore {
     });
   }
 
+  /** Whether the live version may be run without a credential. */
+  async setPublic(workflowId: string, isPublic: boolean, audit: AuditRow): Promise<void> {
+    await this.#db.transaction().execute(async (db) => {
+      await db
+        .updateTable('workflows')
+        .set({ public_api: isPublic ? 1 : 0 })
+        .where('id', '=', workflowId)
+        .execute();
+      await db.insertInto('audit').values(audit).execute();
+    });
+  }
+
   async version(workflowId: string, version: number): Promise<VersionRow | undefined> {
     return this.#db
       .selectFrom('workflow_versions')

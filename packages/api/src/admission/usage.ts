@@ -1,0 +1,74 @@
+import { ApiError } from '../errors.ts';
+import type { ApiDetailCode } from '../errors.ts';
+
+/** A run that is asked for: from it a host finds out who pays. */
+export interface RunDemand {
+  runId: string;
+  workflowId: string;
+  workspaceId: string;
+  /** The acting person; null for keys of a workspace and for calls without a credential. */
+  userId: string | null;
+  mode: 'sync' | 'stream' | 'async' | 'resume';
+}
+
+/**
+ * Why nobody pays for a run: `suspended`: the account is; `limit`: a usage limit is reached; `payer`, `member`: what is
+ * left, to the account or to the person, does not cover it.
+ */
+export type UsageRefusal = 'suspended' | 'limit' | 'payer' | 'member';
+
+/** Called once, when the run has ended, waits for a person, or has not come about. */
+export type Leave = () => void;
+
+/** Counts what runs cost. A host brings its own; without one nothing is counted. */
+export interface Usage {
+  /** Reserves what the run may cost; `leave`, where there is one, ends the reservation. Where it rejects, nothing runs. */
+  reserve(run: RunDemand): Promise<UsageAnswer> | UsageAnswer;
+}
+
+export type UsageAnswer = { refused: UsageRefusal } | { leave?: Leave };
+
+/** Counts runs in flight, over all processes. A host brings its own; without one they are not counted. */
+export interface Concurrency {
+  /** Takes a place, and gives how to leave it; null: there is none. Where it rejects, nothing runs. */
+  enter(run: RunDemand): Promise<Leave | null> | Leave | null;
+}
+
+/** Lets at most so many runs of each workspace be in flight in this process. */
+export function memoryConcurrency(perWorkspace: number): Concurrency {
+  const inFlight = new Map<string, number>();
+  return {
+    enter({ workspaceId }) {
+      const before = inFlight.get(workspaceId) ?? 0;
+      if (before >= perWorkspace) return null;
+      inFlight.set(workspaceId, before + 1);
+      return once(() => {
+        const left = (inFlight.get(workspaceId) ?? 1) - 1;
+        if (left === 0) inFlight.delete(workspaceId);
+        else inFlight.set(workspaceId, left);
+      });
+    },
+  };
+}
+
+const HEADROOM: { [refusal in UsageRefusal]?: ApiDetailCode } = {
+  payer: 'EXECUTION_PAYER_HEADROOM_EXHAUSTED',
+  member: 'EXECUTION_MEMBER_HEADROOM_EXHAUSTED',
+};
+
+/** 402, or 403 for an account that is suspended. */
+export function usageRefused(refusal: UsageRefusal): ApiError {
+  if (refusal === 'suspended') return new ApiError(403, 'The account is suspended');
+  const code = HEADROOM[refusal];
+  const message = code ? 'What is left of the usage limit does not cover the run' : 'Usage limit reached';
+  return new ApiError(402, message, code ? { details: { code } } : {});
+}
+
+/** `leave` that does nothing when it is called again. */
+export function once(leave: Leave): Leave {
+  let left = false;
+  return () => {
+    if (!left) leave();
+    left = true;
+  };
+}
