@@ -4,8 +4,8 @@ import { bundleProgram } from './guest-bundle.mjs';
 const OUT = 'dist/native-boot';
 
 await mkdir(OUT, { recursive: true });
-// What starts code in a root file system.
-for (const name of ['boot', 'javascript'])
+// What starts code in a root file system, and what leads requests of npm to the host.
+for (const name of ['boot', 'javascript', 'registry'])
   await bundleProgram(`src/guest/native/${name}.ts`, `${OUT}/${name}.cjs`, {});
 await copyFile('src/guest/native/heddle_native.py', `${OUT}/heddle_native.py`);
 // What Python in the isolate reads code and values with.

@@ -1,7 +1,7 @@
 import { denied, EgressError, isEgressError } from './error.ts';
 import { createCheck } from './guard.ts';
 import { redirectHeaders, requestHeaders, type Pairs } from './headers.ts';
-import { Transport, type Reply } from './transport.ts';
+import { Transport, type Connection, type Reply } from './transport.ts';
 import type { EgressPolicy, EgressRequest, EgressResponse, Resolve, Target } from './types.ts';
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -76,12 +76,16 @@ function explain(
 
 /**
  * An HTTP client behind a policy; without one, only public addresses and the usual web ports.
- * `resolve` stands for the system's resolver.
+ * `resolve` stands for the system's resolver, `connection` says how its connections are made.
  * @throws SandboxError INVALID_OPTION for a wrong policy.
  */
-export function createEgress(policy: EgressPolicy = {}, resolve?: Resolve): Egress {
+export function createEgress(
+  policy: EgressPolicy = {},
+  resolve?: Resolve,
+  connection: Connection = {},
+): Egress {
   const check = createCheck(policy, resolve);
-  const transport = new Transport();
+  const transport = new Transport(connection);
   const { timeoutMs = 60_000, maxResponseBytes = 10 * 1024 * 1024, maxRedirects = 5 } = policy;
 
   const follow = async (request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> => {

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Agent, request } from 'undici';
+import { Agent, ProxyAgent, request, type Dispatcher } from 'undici';
 import { EgressError } from './error.ts';
 import type { Pairs } from './headers.ts';
 import type { Target } from './types.ts';
@@ -22,6 +22,18 @@ export interface Reply {
   readonly body: Uint8Array;
 }
 
+/** How connections are made, where not as usual. */
+export interface Connection {
+  /** Certificates of authorities, in PEM, in the place of the usual ones. */
+  readonly ca?: readonly string[];
+  /** Whether a server has to prove who it is; default true. */
+  readonly verify?: boolean;
+  /** The certificate and key of this client, in PEM. */
+  readonly client?: { readonly cert: string; readonly key: string };
+  /** The URL of a proxy through which everything goes; it looks names up. */
+  readonly proxy?: string;
+}
+
 const MAX_AGENTS = 64;
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   gzip: createGunzip,
@@ -32,7 +44,12 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
 
 /** Connections, kept per origin and checked addresses: one that is open leads to an address that was allowed for this very request. */
 export class Transport {
-  readonly #agents = new Map<string, Agent>();
+  readonly #agents = new Map<string, Dispatcher>();
+  readonly #connection: Connection;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+  }
 
   async exchange(exchange: Exchange): Promise<Reply> {
     const { target, method, headers, body, signal } = exchange;
@@ -67,14 +84,14 @@ export class Transport {
     await Promise.all(agents.map((agent) => agent.destroy()));
   }
 
-  #agent({ url, addresses }: Target): Agent {
+  #agent({ url, addresses }: Target): Dispatcher {
     const key = `${url.origin} ${addresses.map(({ address }) => address).join(' ')}`;
     let agent = this.#agents.get(key);
-    if (agent === undefined) agent = pinned(addresses);
+    if (agent === undefined) agent = agentFor(addresses, this.#connection);
     else this.#agents.delete(key);
     this.#agents.set(key, agent);
     if (this.#agents.size > MAX_AGENTS) {
-      const [oldest, unused] = this.#agents.entries().next().value as [string, Agent];
+      const [oldest, unused] = this.#agents.entries().next().value as [string, Dispatcher];
       this.#agents.delete(oldest);
       void unused.close();
     }
@@ -82,14 +99,21 @@ export class Transport {
   }
 }
 
-/** An agent that asks no resolver: every name leads to the given addresses. */
-function pinned(addresses: Target['addresses']): Agent {
+/** An agent that asks no resolver: every name leads to the given addresses, or to the proxy. */
+function agentFor(
+  addresses: Target['addresses'],
+  { ca, verify = true, client, proxy }: Connection,
+): Dispatcher {
+  const tls = { ...(ca && { ca: [...ca] }), rejectUnauthorized: verify, ...client };
+  if (proxy !== undefined)
+    return new ProxyAgent({ uri: proxy, requestTls: tls, proxyTls: { ...(ca && { ca: [...ca] }) } });
   const all = addresses.map(({ address, family }) => ({ address, family }));
   const first = all[0] as (typeof all)[number];
   return new Agent({
     keepAliveTimeout: 4_000,
     maxResponseSize: -1,
     connect: {
+      ...tls,
       autoSelectFamily: all.length > 1,
       lookup: (_host, options, callback) => {
         if (options.all === true) callback(null, all);

@@ -19,7 +19,7 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
  * Where an operator's own hosts may be: addresses of internal networks, also those for documentation and benchmarks, which
  * gateways of closed networks use; no link-local ones.
  */
-const INTERNAL = [
+export const INTERNAL = [
   ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', '100.64.0.0/10'],
   ...['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '198.18.0.0/15'],
   ...['::1/128', 'fc00::/7', '2001:db8::/32'],

@@ -1,3 +1,4 @@
+import type { Confinement } from '../isolation/confine.ts';
 import { Isolation } from '../isolation/isolation.ts';
 import type { IsolationOptions } from '../isolation/options.ts';
 import { launch, type Program } from '../pool/launch.ts';
@@ -22,11 +23,12 @@ export class Workers {
     this.#isolation = new Isolation(isolation, process.execPath);
   }
 
-  /** Resolves when it is known how processes are confined. Throws ImageError provider_error where none may run. */
-  async ready(): Promise<void> {
+  /** How processes are confined, once that is known. Throws ImageError provider_error where none may run. */
+  async ready(): Promise<Confinement> {
     await this.#isolation.settle();
-    const { refusal } = this.#isolation;
+    const { refusal, confinement } = this.#isolation;
     if (refusal !== null) throw new ImageError('provider_error', refusal);
+    return confinement;
   }
 
   /** Resolves when the process that was given the order has ended; rejects with the signal's reason, or when none could be started. */

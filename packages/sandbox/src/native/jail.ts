@@ -14,8 +14,18 @@ export const BOOT_FILES = fileURLToPath(new URL('../../dist/native-boot', import
 
 /** One tree of processes over a root file system. */
 export interface NativeJail {
-  /** The folder that is the root, read-only. */
-  readonly rootfs: string;
+  /** The folder that is the root, read-only; null: a root of nothing but what is named here. */
+  readonly rootfs: string | null;
+  /** Files that appear at their own paths, where there is no root folder. */
+  readonly readable?: readonly string[];
+  /** Further arguments of bubblewrap that fill the root, after all others. */
+  readonly mounts?: readonly string[];
+  /** The working directory; default `/work`. */
+  readonly folder?: string;
+  /** Size of a file that may be written, in MiB; default: that of its disk. */
+  readonly fileMiB?: number;
+  /** Whether it may start processes; default true. */
+  readonly processes?: boolean;
   /** The Node.js that it has. */
   readonly execPath: string;
   readonly command: readonly string[];
@@ -63,9 +73,9 @@ function procMounts(): string[] {
 
 const sized = (mib: number, place: string): string[] => ['--size', String(mib * 2 ** 20), '--tmpfs', place];
 
-function mounts({ rootfs, execPath, limits, proxy }: NativeJail): string[] {
+function mounts({ rootfs, execPath, limits, proxy, mounts: more = [] }: NativeJail): string[] {
   return [
-    ...['--ro-bind', rootfs, '/'],
+    ...(rootfs === null ? [] : ['--ro-bind', rootfs, '/']),
     ...['--ro-bind', realpathSync(execPath), INSIDE.node, '--ro-bind', realpathSync(BOOT_FILES), INSIDE.boot],
     ...procMounts(),
     ...['--dev', '/dev', ...sized(16, '/dev/shm'), '--remount-ro', '/dev'],
@@ -74,6 +84,7 @@ function mounts({ rootfs, execPath, limits, proxy }: NativeJail): string[] {
     ...sized(8, '/run'),
     ...['--ro-bind-data', String(JAIL_FDS.job), INSIDE.job],
     ...(proxy === null ? [] : ['--ro-bind', proxy, INSIDE.proxy]),
+    ...more,
     ...['--json-status-fd', String(JAIL_FDS.status)],
   ];
 }
@@ -92,12 +103,12 @@ export function nativeInvocation(
   uid: number | null,
   jail: NativeJail,
 ): NativeInvocation {
-  const { limits } = jail;
+  const { limits, readable = [], folder = INSIDE.work, fileMiB = limits.diskMiB, processes = true } = jail;
   const all = bubblewrapArguments({
-    readable: [],
+    readable,
     mounts: mounts(jail),
     environment: jail.environment,
-    folder: INSIDE.work,
+    folder,
     filterFd: JAIL_FDS.filter,
     command: [],
   });
@@ -111,17 +122,17 @@ export function nativeInvocation(
       cpuSeconds: jail.cpuSeconds,
       files: OPEN_FILES,
       threads: uids === null ? null : limits.processes,
-      fileMiB: limits.diskMiB,
+      fileMiB,
     }),
     ...[tools.bubblewrap as string, '--args', String(JAIL_FDS.arguments), '--'],
-    ...(uids === null ? counted : []),
+    ...(uids === null && processes ? counted : []),
     ...jail.command,
   ];
   const [command = '', ...args] = line;
   return {
     command,
     args,
-    filter: seccompFilter({ architecture: process.arch as Architecture, processes: true, sockets: true }),
+    filter: seccompFilter({ architecture: process.arch as Architecture, processes, sockets: true }),
     arguments: Buffer.from(
       all
         .slice(0, all.lastIndexOf('--'))

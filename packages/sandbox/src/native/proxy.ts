@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -41,6 +42,8 @@ function refusalOf(error: unknown): Refusal {
 export class Proxy {
   readonly #options: ProxyOptions;
   readonly #folder: string;
+  /** Nobody else can name it: the folder may be entered, and not listed. */
+  readonly #name = `${randomBytes(9).toString('base64url')}.sock`;
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
   readonly #closing = new AbortController();
@@ -69,7 +72,7 @@ export class Proxy {
 
   /** The socket's path. */
   get path(): string {
-    return join(this.#folder, 'proxy.sock');
+    return process.platform === 'win32' ? `\\\\.\\pipe\\${this.#name}` : join(this.#folder, this.#name);
   }
 
   /** Ends every connection. */
@@ -85,7 +88,8 @@ export class Proxy {
       this.#server.once('error', reject);
       this.#server.listen(this.path, resolve);
     });
-    // The processes have a user of their own; nobody else can name the folder.
+    if (process.platform === 'win32') return;
+    // The processes have a user of their own.
     await chmod(this.#folder, 0o711);
     await chmod(this.path, 0o666);
   }

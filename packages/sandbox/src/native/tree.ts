@@ -34,6 +34,8 @@ export interface TreeOptions {
     readonly outputBytes: number;
   };
   readonly signal?: AbortSignal | undefined;
+  /** The user that its processes become, which the caller took and frees; default: one of its own. */
+  readonly uid?: number;
   /** Gets what is written to standard output and error. */
   readonly output: (data: Buffer, stream: 'stdout' | 'stderr') => void;
 }
@@ -45,11 +47,17 @@ const CPU_SLACK_SECONDS = 2;
 
 /** Runs a tree of processes to its end. Rejects where nothing could be started (SandboxError SLOTS_EXHAUSTED and the system's). */
 export function runTree(confinement: Confinement, options: TreeOptions): Promise<TreeEnd> {
+  if (options.uid !== undefined) return new Tree(confinement, options.uid, options).ended;
   const uid = confinement.uids === null ? null : takeSlotUid(confinement.uids);
-  try {
-    return new Tree(confinement, uid, options).ended;
-  } catch (error) {
+  const free = (): void => {
     if (uid !== null) freeSlotUid(uid);
+  };
+  try {
+    const { ended } = new Tree(confinement, uid, options);
+    void ended.then(free, free);
+    return ended;
+  } catch (error) {
+    free();
     throw error;
   }
 }
@@ -91,7 +99,6 @@ class Tree {
         clearInterval(watch);
         clearTimeout(deadline);
         signal?.removeEventListener('abort', cancel);
-        if (uid !== null) freeSlotUid(uid);
       };
       child.once('error', (error) => {
         finish();

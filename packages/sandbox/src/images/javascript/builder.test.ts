@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { levels } from '../../../../../test/attacks/levels.ts';
 import { imageFolder, openImages } from '../../../../../test/support/images.ts';
 import {
   npmRegistry,
@@ -13,6 +14,8 @@ import { javascriptBuilder, type JavaScriptBuilderOptions } from './builder.ts';
 import { findNpm } from './npm-settings.ts';
 
 const npm = findNpm(process.env['PATH']);
+/** The highest that this machine has. */
+const isolation = levels.at(-1)?.options.isolation ?? {};
 
 interface Setting {
   readonly builder?: JavaScriptBuilderOptions;
@@ -27,7 +30,7 @@ function imagesOf(
 ) {
   const settings = { registry: registry.url, 'fetch-retries': '0', ...more };
   return openImages(
-    { javascript: javascriptBuilder({ npm, ...builder }) },
+    { javascript: javascriptBuilder({ npm, isolation, ...builder }) },
     {
       registries: { npm: settings },
       ...(folder === undefined ? {} : { folder }),

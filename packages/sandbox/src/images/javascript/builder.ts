@@ -11,7 +11,7 @@ import { bundle, BUNDLE_REVISION, SHIMS_FILE, type Bundle, type ImageModule } fr
 import { readLockfile } from './lockfile.ts';
 import { Maker, MAKER_FILE } from './make.ts';
 import { findNpm } from './npm-settings.ts';
-import { npm } from './npm.ts';
+import { Npm } from './npm.ts';
 import type { ImageReport, ModuleFailure } from './order.ts';
 import { checkInstalled, MOST } from './size.ts';
 import { subpathsOf } from './subpaths.ts';
@@ -19,7 +19,7 @@ import { subpathsOf } from './subpaths.ts';
 export interface JavaScriptBuilderOptions {
   /** The file npm-cli.js; default: the one beside Node.js. */
   readonly npm?: string | null;
-  /** How the processes that load packages are confined, as for `createSandbox`. */
+  /** How npm and the processes that load packages are confined, as for `createSandbox`. */
   readonly isolation?: IsolationOptions;
   /** Below the defaults: those of a run for loading, 50,000 files and 500 MiB for what is installed. */
   readonly limits?: {
@@ -113,10 +113,8 @@ async function modulesOf(spec: ImageSpec, folder: string): Promise<ImageModule[]
 /** Builds images of npm packages for the isolate. */
 export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): ImageBuilder {
   const { cpuMs, memoryMiB, files, bytes } = { ...DEFAULT_LIMITS, ...MOST, ...options.limits };
-  const npmOf = {
-    program: options.npm === undefined ? findNpm(undefined) : options.npm,
-    most: { files, bytes },
-  };
+  const program = options.npm === undefined ? findNpm(undefined) : options.npm;
+  const npm = new Npm(program, { files, bytes }, options.isolation);
   const maker = new Maker(options.isolation);
   const require = createRequire(import.meta.url);
   const versionOf = (name: string): string =>
@@ -139,7 +137,7 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
     async resolve(spec, context): Promise<Lock> {
       const text = packageJson(spec);
       const folder = await project(context, { packageJson: text });
-      await npm(npmOf, ['install', '--package-lock-only'], folder, context);
+      await npm.run(['install', '--package-lock-only'], folder, context);
       const lockfile = await readFile(join(folder, 'package-lock.json'), 'utf8');
       return {
         entries: readLockfile(lockfile).entries,
@@ -152,8 +150,8 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       const { scripted } = readLockfile(data.lockfile);
       const folder = await project(context, data);
       context.progress('installing');
-      await npm(npmOf, ['ci'], folder, context);
-      await checkInstalled(join(folder, 'node_modules'), npmOf.most);
+      await npm.run(['ci'], folder, context);
+      await checkInstalled(join(folder, 'node_modules'), npm.most);
       context.progress('bundling');
       const made = await bundleAll(folder, await modulesOf(spec, folder), context);
       context.progress('loading');

@@ -67,17 +67,19 @@ function readError(stdout: string): NpmError | null {
   }
 }
 
-/** What a failed run of npm means. */
-export function npmFailure(stdout: string, stderr: string): ImageError {
+/** What is told of a failure: what the host or npm said, in one line. */
+function reasonOf(error: NpmError | null, named: string, fault: string | null): string {
+  // npm only sees that something between it and the registry refused.
+  if (fault !== null && (named === 'E403' || named === 'E502')) return fault;
+  const said = [error?.summary, error?.detail].map((part) => (part ?? '').trim().split('\n')[0] ?? '');
+  return said.find((part) => part !== '') ?? `npm ended with ${named || 'an unknown fault'}.`;
+}
+
+/** What a failed run of npm means; `fault`: why the host did not carry one of its requests out, or null. */
+export function npmFailure(stdout: string, stderr: string, fault: string | null): ImageError {
   const error = readError(stdout);
   const named = error?.code ?? /npm error code (\w+)/.exec(stderr)?.[1] ?? '';
   const code = CODES[named] ?? (/^E5\d\d$/.test(named) ? 'registry_unavailable' : 'install_failed');
-  const said = [error?.summary, error?.detail]
-    .map((part) => (part ?? '').trim().split('\n')[0] ?? '')
-    .filter((part) => part !== '');
   const sentence = SENTENCES[code] ?? 'The packages could not be installed.';
-  return new ImageError(
-    code,
-    `${sentence} ${said[0] ?? `npm ended with ${named || 'an unknown fault'}.`}`.slice(0, 1_000),
-  );
+  return new ImageError(code, `${sentence} ${reasonOf(error, named, fault)}`.slice(0, 1_000));
 }

@@ -1,15 +1,20 @@
-import { spawn } from 'node:child_process';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { copyFile, lstat, mkdir, rm, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Confinement } from '../../isolation/confine.ts';
+import type { IsolationOptions } from '../../isolation/options.ts';
+import { barrierTo } from '../../isolation/reach.ts';
+import { freeSlotUid, takeSlotUid } from '../../isolation/slot-uid.ts';
 import type { BuildContext } from '../builder.ts';
-import { findHostTools } from '../../isolation/host-tools.ts';
-import { limitArguments } from '../../isolation/rlimits.ts';
 import { ImageError } from '../error.ts';
+import { Workers } from '../workers.ts';
+import { groundIn, lend, move, takeBack, type Ground } from './lend.ts';
 import { npmFailure } from './npm-failure.ts';
+import { runNpm } from './npm-process.ts';
+import type { NpmSettings } from './npm-settings.ts';
+import { RegistryGate } from './registry-gate.ts';
 import { watchSize, type Size } from './size.ts';
-
-/** Of what npm may print, how much is kept, in characters. */
-const OUTPUT_CHARS = 1_000_000;
 
 /** Scripts never run, nothing comes from elsewhere than a registry, and nobody is told about it. */
 const SWITCHES = [
@@ -29,107 +34,142 @@ const SWITCHES = [
   '--logs-max=0',
 ];
 
-function settingsText(settings: Readonly<Record<string, string>>): string {
+/** What npm writes, and how much of a file it may be. */
+const LOCKFILE = 'package-lock.json';
+const MOST_LOCKFILE_BYTES = 32 * 2 ** 20;
+
+/** npm as builders run it. */
+export class Npm {
+  /** What it may unpack. */
+  readonly most: Readonly<Size>;
+  /** The file npm-cli.js. */
+  readonly #program: string | null;
+  readonly #workers: Workers;
+
+  constructor(program: string | null, most: Readonly<Size>, isolation: IsolationOptions | undefined) {
+    this.#program = program;
+    this.most = most;
+    this.#workers = new Workers(isolation);
+  }
+
+  /**
+   * Runs npm on the project in a folder, which then has the lockfile and the packages that it made: in a sandbox of its own
+   * where the host has one, without credentials everywhere. Throws ImageError.
+   */
+  async run(args: readonly string[], folder: string, context: BuildContext): Promise<void> {
+    const program = this.#program;
+    if (program === null)
+      throw new ImageError(
+        'provider_error',
+        'npm was not found on this host; install Node.js with npm 11 or newer.',
+      );
+    const confinement = await this.#workers.ready();
+    const uid = confinement.uids === null ? null : takeSlotUid(confinement.uids);
+    try {
+      if (uid !== null) requireReadable(program);
+      const ground = await groundIn(context.workFolder, uid !== null);
+      try {
+        await this.#on(ground, { program, args, folder, uid, confinement }, context);
+      } finally {
+        await ground.remove();
+      }
+    } finally {
+      if (uid !== null) freeSlotUid(uid);
+    }
+  }
+
+  async #on(ground: Ground, run: Asked, context: BuildContext): Promise<void> {
+    const { confinement, uid, program, folder } = run;
+    const gate = await RegistryGate.open(context.registries.npm ?? {});
+    const size = watchSize(ground.folder, this.most, context.signal);
+    try {
+      const places = await prepare(ground, run, gate.settings);
+      const { code, stdout, stderr } = await runNpm(
+        {
+          ...places,
+          program,
+          uid,
+          args: [...run.args, ...SWITCHES],
+          gate: gate.path,
+          fileMiB: Math.ceil(this.most.bytes / 2 ** 20) + 64,
+        },
+        confinement,
+        size.signal,
+      );
+      context.log(stderr);
+      size.signal.throwIfAborted();
+      if (code !== 0) {
+        context.log(stdout);
+        throw npmFailure(stdout, stderr, gate.fault);
+      }
+      if (uid !== null) await takeBack(places.project);
+      await collect(places.project, folder);
+      await rm(places.project, { recursive: true, force: true });
+    } finally {
+      size.stop();
+      await gate.close();
+    }
+  }
+}
+
+interface Asked {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly folder: string;
+  readonly uid: number | null;
+  readonly confinement: Confinement;
+}
+
+/** The folders of one run, which belong to its user: a copy of the project, and a home whose cache later runs find again. */
+async function prepare(
+  ground: Ground,
+  { folder, uid }: Asked,
+  settings: NpmSettings,
+): Promise<{ project: string; home: string }> {
+  const project = join(ground.folder, `project-${randomUUID()}`);
+  const home = join(ground.folder, 'home');
+  for (const each of [project, home]) await mkdir(each, { recursive: true });
+  for (const name of ['package.json', LOCKFILE])
+    if (existsSync(join(folder, name))) await copyFile(join(folder, name), join(project, name));
+  // Whatever an earlier run left there is not followed.
+  for (const name of ['.npmrc', 'global-npmrc']) await rm(join(home, name), { recursive: true, force: true });
+  await writeFile(join(home, '.npmrc'), settingsText(settings), { flag: 'wx' });
+  await writeFile(join(home, 'global-npmrc'), '', { flag: 'wx' });
+  if (uid !== null) for (const each of [project, home]) await lend(each, uid);
+  return { project, home };
+}
+
+function settingsText(settings: NpmSettings): string {
   return Object.entries(settings)
-    .filter(([key]) => key !== 'node-extra-ca-certs')
     .map(([key, value]) => `${key}=${value.replace(/[\r\n]+/g, ' ')}\n`)
     .join('');
 }
 
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
+/** Takes over what npm made: a lockfile that is a file, and a folder of packages that is a folder. */
+async function collect(project: string, folder: string): Promise<void> {
+  const lockfile = await lstat(join(project, LOCKFILE)).catch(() => null);
+  if (lockfile?.isFile() !== true)
+    throw new ImageError('install_failed', 'npm wrote no lockfile, and did not say why.');
+  if (lockfile.size > MOST_LOCKFILE_BYTES)
+    throw new ImageError(
+      'image_too_large',
+      `The list of the packages has more than ${MOST_LOCKFILE_BYTES / 2 ** 20} MiB.`,
+    );
+  await rm(join(folder, LOCKFILE), { force: true });
+  await move(join(project, LOCKFILE), join(folder, LOCKFILE));
+  const modules = await lstat(join(project, 'node_modules')).catch(() => null);
+  if (modules === null) return;
+  if (!modules.isDirectory())
+    throw new ImageError('install_failed', 'npm wrote no folder of packages, and did not say why.');
+  await move(join(project, 'node_modules'), join(folder, 'node_modules'));
 }
 
-/** Runs a program to its end in an environment of nothing but `env`. Killed with all its children when the signal aborts. */
-function run(
-  command: readonly string[],
-  options: { cwd: string; env: Readonly<Record<string, string>> },
-  signal: AbortSignal,
-): Promise<Ended> {
-  return new Promise((resolve, reject) => {
-    const [file, ...args] = command as [string, ...string[]];
-    const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
-    let stdout = '';
-    let stderr = '';
-    child.stdout.on('data', (data: Buffer) => {
-      if (stdout.length < OUTPUT_CHARS) stdout += data.toString();
-    });
-    child.stderr.on('data', (data: Buffer) => (stderr = (stderr + data.toString()).slice(-OUTPUT_CHARS)));
-    const kill = (): void => {
-      // The group: npm has children of its own.
-      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL');
-    };
-    if (signal.aborted) kill();
-    signal.addEventListener('abort', kill, { once: true });
-    child.on('error', (error) => {
-      signal.removeEventListener('abort', kill);
-      reject(error);
-    });
-    child.on('close', (code) => {
-      signal.removeEventListener('abort', kill);
-      resolve({ code, stdout, stderr });
-    });
-  });
-}
-
-export interface Npm {
-  /** The file npm-cli.js. */
-  readonly program: string | null;
-  /** What it may unpack. */
-  readonly most: Readonly<Size>;
-}
-
-/** What npm may take of the machine, where the host can limit it: no file larger than all that it may unpack, no core dumps. */
-function limits(most: Readonly<Size>): string[] {
-  const { prlimit, setpriv } = findHostTools(undefined);
-  const fileMiB = Math.ceil(most.bytes / 2 ** 20) + 64;
-  const taken = { dataMiB: 8_192, cpuSeconds: 1_800, files: 4_096, threads: null, fileMiB };
-  return [
-    ...(prlimit === null ? [] : [prlimit, ...limitArguments(taken)]),
-    ...(setpriv === null ? [] : [setpriv, '--no-new-privs', '--']),
-  ];
-}
-
-/** Runs npm in a folder, with home, cache and settings inside the work folder. Throws ImageError. */
-export async function npm(
-  { program, most }: Npm,
-  args: readonly string[],
-  folder: string,
-  context: BuildContext,
-): Promise<void> {
-  if (program === null)
+/** Throws where another user than the host's could not run npm. */
+function requireReadable(program: string): void {
+  const barrier = barrierTo(program);
+  if (barrier !== null)
     throw new ImageError(
       'provider_error',
-      'npm was not found on this host; install Node.js with npm 11 or newer.',
+      'Users of sandbox processes cannot read npm on this host: let others read and enter its folder and those above it (chmod o+rX), or install it elsewhere.',
     );
-  const home = join(context.workFolder, 'home');
-  const settings = context.registries.npm ?? {};
-  await mkdir(home, { recursive: true });
-  const userconfig = join(home, '.npmrc');
-  const globalconfig = join(home, 'global-npmrc');
-  await writeFile(userconfig, settingsText(settings), { mode: 0o600 });
-  await writeFile(globalconfig, '');
-  const certificates = settings['node-extra-ca-certs'];
-  const env = {
-    HOME: home,
-    PATH: '/usr/bin:/bin',
-    npm_config_cache: join(home, 'cache'),
-    npm_config_userconfig: userconfig,
-    npm_config_globalconfig: globalconfig,
-    ...(certificates === undefined ? {} : { NODE_EXTRA_CA_CERTS: certificates }),
-  };
-  const size = watchSize(context.workFolder, most, context.signal);
-  try {
-    const command = [...limits(most), process.execPath, program, ...args, ...SWITCHES];
-    const { code, stdout, stderr } = await run(command, { cwd: folder, env }, size.signal);
-    context.log(stderr);
-    size.signal.throwIfAborted();
-    if (code === 0) return;
-    context.log(stdout);
-    throw npmFailure(stdout, stderr);
-  } finally {
-    size.stop();
-  }
 }

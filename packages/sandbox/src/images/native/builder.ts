@@ -7,7 +7,7 @@ import { BOOT_FILES } from '../../native/jail.ts';
 import type { BuildContext, ImageBuilder, ImageSpec, Lock, LockEntry } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { dependencyName, npmRange } from '../grammar.ts';
-import type { Npm } from '../javascript/npm.ts';
+import { Npm } from '../javascript/npm.ts';
 import { findNpm } from '../javascript/npm-settings.ts';
 import type { PythonLockData } from '../python/lock.ts';
 import { layRoot } from './assemble.ts';
@@ -24,7 +24,7 @@ import { ASSUMED, basePackages } from './root/base.ts';
 import { checksumOf, lockTool, recipeOf } from './tools/lock-tools.ts';
 
 export interface NativeBuilderOptions {
-  /** How the processes that load packages are confined, as for `createSandbox`; the level has to be `strict`. */
+  /** How npm and the processes that load packages are confined, as for `createSandbox`; the level has to be `strict`. */
   readonly isolation?: IsolationOptions;
   /** The file npm-cli.js; default: the one beside Node.js. */
   readonly npm?: string | null;
@@ -107,7 +107,8 @@ async function lockNative(
 /** Builds images with system packages, command-line tools and native code: a root file system of Debian packages. */
 export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder {
   const host = new NativeHost(options.isolation, process.execPath);
-  const npm: Npm = { program: options.npm === undefined ? findNpm(undefined) : options.npm, most: MOST };
+  const program = options.npm === undefined ? findNpm(undefined) : options.npm;
+  const npm = new Npm(program, MOST, options.isolation);
   const checksums = options.checksums ?? {};
 
   const requireHost = async (): Promise<void> => {

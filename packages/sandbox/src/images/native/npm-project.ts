@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { BuildContext, LockEntry } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { readLockfile } from '../javascript/lockfile.ts';
-import { npm, type Npm } from '../javascript/npm.ts';
+import type { Npm } from '../javascript/npm.ts';
 import { checkInstalled } from '../javascript/size.ts';
 
 /** What npm needs to install the same again. */
@@ -23,28 +23,28 @@ async function project(files: Partial<NpmLock>, context: BuildContext): Promise<
 
 /** The packages that fulfil ranges together: name → range. */
 export async function lockNpm(
-  npmOf: Npm,
+  npm: Npm,
   dependencies: Readonly<Record<string, string>>,
   context: BuildContext,
 ): Promise<{ lock: NpmLock; entries: readonly LockEntry[] }> {
   const packageJson = JSON.stringify({ name: 'image', version: '0.0.0', private: true, dependencies });
   const folder = await project({ packageJson }, context);
-  await npm(npmOf, ['install', '--package-lock-only'], folder, context);
+  await npm.run(['install', '--package-lock-only'], folder, context);
   const lockfile = await readFile(join(folder, 'package-lock.json'), 'utf8');
   return { lock: { packageJson, lockfile }, entries: readLockfile(lockfile).entries };
 }
 
 /** The folder `node_modules` of a lock, installed without scripts, and the packages that would have run some. */
 export async function installNpm(
-  npmOf: Npm,
+  npm: Npm,
   lock: NpmLock,
   context: BuildContext,
 ): Promise<{ folder: string; scripted: readonly string[] }> {
   const { scripted } = readLockfile(lock.lockfile);
   const folder = await project(lock, context);
-  await npm(npmOf, ['ci'], folder, context);
+  await npm.run(['ci'], folder, context);
   const modules = join(folder, 'node_modules');
-  await checkInstalled(modules, npmOf.most);
+  await checkInstalled(modules, npm.most);
   return { folder: modules, scripted };
 }
 

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest';
+import { RegistrySettings } from './registry-settings.ts';
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+describe('the settings of registries', () => {
+  it('tell npm where registries are, and nothing of credentials, certificates and proxies', () => {
+    const { inner } = new RegistrySettings({
+      registry: 'https://me:secret@npm.example.com/own/',
+      '@team:registry': 'https://team.example.com/',
+      '//npm.example.com/:_authToken': 'secret',
+      cafile: '/etc/own.pem',
+      proxy: 'http://me:secret@proxy.example.com/',
+      'strict-ssl': 'false',
+      'fetch-retries': '5',
+    });
+    expect(inner).toEqual({
+      registry: 'https://npm.example.com/own/',
+      '@team:registry': 'https://team.example.com/',
+      'fetch-retries': '5',
+    });
+  });
+
+  it.each<[string, Record<string, string>, string, string | null]>([
+    ['a token', { '//a.example/:_authToken': 't' }, 'https://a.example/x', 'Bearer t'],
+    [
+      'name and password at once',
+      { '//a.example/:_auth': 'bWU6cA==' },
+      'https://a.example/x',
+      'Basic bWU6cA==',
+    ],
+    [
+      'name and password',
+      { '//a.example/:username': 'me', '//a.example/:_password': base64('p:w') },
+      'https://a.example/x',
+      `Basic ${base64('me:p:w')}`,
+    ],
+    [
+      'the longest path',
+      { '//a.example/:_authToken': 'all', '//a.example/own/:_authToken': 'own' },
+      'https://a.example/own/x/-/x.tgz',
+      'Bearer own',
+    ],
+    [
+      'the registry at the same host',
+      { registry: 'https://a.example/npm/', '//a.example/npm/:_authToken': 't' },
+      'https://a.example/files/x.tgz',
+      'Bearer t',
+    ],
+    [
+      'those of the URL',
+      { registry: 'https://me:p%40@a.example/' },
+      'https://a.example/x',
+      `Basic ${base64('me:p@')}`,
+    ],
+    ['a port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example:8080/x', 'Bearer t'],
+    ['nobody at another port', { '//a.example:8080/:_authToken': 't' }, 'http://a.example/x', null],
+    ['nobody at another host', { '//a.example/:_authToken': 't' }, 'https://b.example/x', null],
+    [
+      'nobody at a host with that ending',
+      { '//a.example/:_authToken': 't' },
+      'https://evil-a.example/x',
+      null,
+    ],
+  ])('give the credentials of %s', (_what, settings, url, expected) => {
+    expect(new RegistrySettings(settings).credentialsFor(new URL(url)).authorization).toBe(expected);
+  });
+
+  it.each([
+    ['https://registry.npmjs.org/x', true],
+    ['https://team.example.com/x', true],
+    ['https://files.example.com/x', true],
+    ['https://team.example.com:8443/x', false],
+    ['https://elsewhere.example.com/x', false],
+  ])('name the host of %s: %s', (url, expected) => {
+    const settings = new RegistrySettings({
+      '@team:registry': 'https://team.example.com/',
+      '//files.example.com/:_authToken': 't',
+    });
+    expect(settings.isNamed(new URL(url))).toBe(expected);
+  });
+
+  it('lead through a proxy, but for hosts that are exempt', () => {
+    const settings = new RegistrySettings({
+      proxy: 'http://plain.example:1/',
+      'https-proxy': 'http://secure.example:2/',
+      noproxy: '.internal.example, other.example',
+    });
+    const proxyFor = (url: string) =>
+      settings.connectionFor(new URL(url), { authorization: null, client: null }).proxy;
+    expect(
+      [
+        'http://a.example/',
+        'https://a.example/',
+        'https://x.internal.example/',
+        'https://other.example/',
+      ].map(proxyFor),
+    ).toEqual(['http://plain.example:1/', 'http://secure.example:2/', undefined, undefined]);
+  });
+
+  it('say which file of them cannot be read', () => {
+    const settings = new RegistrySettings({ cafile: '/nowhere.pem' });
+    expect(() =>
+      settings.connectionFor(new URL('https://a.example/'), { authorization: null, client: null }),
+    ).toThrow(/setting cafile cannot be read/);
+  });
+});
