@@ -141,13 +141,13 @@ export class TemporalRuntime implements RuntimePort {
       seq,
     };
     try {
-      const seq = await this.handle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
+      const reached = await this.handle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
         args: [message],
         // The same answer twice is the same update.
         updateId: tokenHash,
       });
-      if (seq === 0) throw pointClosed(runId);
-      return seq;
+      if (reached === 0) throw pointClosed(runId);
+      return reached;
     } catch (error) {
       if (error instanceof WorkflowUpdateFailedError && isRefusal(error.cause)) throw pointClosed(runId);
       if (error instanceof WorkflowNotFoundError)
