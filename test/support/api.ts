@@ -74,7 +74,8 @@ export async function testApi(options: TestApiOptions = {}): Promise<TestApi> {
   const call = async <Data>(method: string, path: string, given?: CallOptions): Promise<Answer<Data>> => {
     const response = await fetch(method, path, given);
     const text = await response.text();
-    const body: unknown = text === '' ? undefined : JSON.parse(text);
+    const isJson = response.headers.get('content-type')?.includes('json');
+    const body: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text;
     return { status: response.status, headers: response.headers, body, data: (body as { data: Data })?.data };
   };
   const drafted = async (exported: Json): Promise<string> => {

@@ -73,6 +73,7 @@ function parameters(schema: z.ZodObject, place: 'path' | 'query'): Doc[] {
 
 function successes(operation: AnyOperation): Doc {
   const { streams = [] } = operation;
+  if (operation.success.length === 0) return { 200: streamed(streams) };
   const shown = operation.success.map(({ status, schema, page, description }, index): [string, Doc] => {
     const data = schemaOf(schema, 'output');
     const enveloped = page ? pageSchema(data) : wrapped({ data }, ['data']);
@@ -84,6 +85,13 @@ function successes(operation: AnyOperation): Doc {
     return [String(status), { description: `${description}.${more}`, content }];
   });
   return Object.fromEntries(shown);
+}
+
+/** A success that has no form but a stream. */
+function streamed(streams: NonNullable<AnyOperation['streams']>): Doc {
+  const content = streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]);
+  const description = streams.map((stream) => `${stream.description}.`).join(' ');
+  return { description, content: Object.fromEntries(content) };
 }
 
 function failures({ errors, legacy }: AnyOperation): Doc {

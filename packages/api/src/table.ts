@@ -3,9 +3,16 @@ import {
   executeLegacy,
   getExecution,
   getJob,
-  getPausedExecution,
   resumeExecution,
 } from './areas/legacy/operations.ts';
+import { getUsageLimits } from './areas/legacy/limits.ts';
+import {
+  getPauseContext,
+  getPausedExecution,
+  getPausedExecutionByResumePath,
+  listPausedExecutions,
+} from './areas/legacy/paused.ts';
+import { streamExecution } from './areas/legacy/stream.ts';
 import { getApiMeta } from './areas/meta/operations.ts';
 import { executeWorkflow } from './areas/runs/execute.ts';
 import { cancelRun, getWorkflowRun, listWorkflowRuns } from './areas/runs/operations.ts';
@@ -51,9 +58,14 @@ export const OPERATIONS = {
   executeLegacy,
   getExecution,
   cancelExecution,
+  streamExecution,
+  listPausedExecutions,
   getPausedExecution,
+  getPausedExecutionByResumePath,
+  getPauseContext,
   resumeExecution,
   getJob,
+  getUsageLimits,
 } as const satisfies { [name: string]: AnyOperation };
 
 export const ALL_OPERATIONS: readonly AnyOperation[] = Object.values(OPERATIONS);

@@ -10,6 +10,7 @@ import type { Reused } from './rerun.ts';
 import { reuse } from './rerun.ts';
 import { detailOf, resourceOf } from './resource.ts';
 import type { EngineParts } from './parts.ts';
+import { follow } from './visit/follow.ts';
 import type { LiveRun } from './runtime-port.ts';
 import type { Found } from './definitions.ts';
 import type {
@@ -18,6 +19,7 @@ import type {
   ExecuteOptions,
   ListQuery,
   RunDetail,
+  RunEvent,
   RunHandle,
   RunResource,
   WorkflowSource,
@@ -137,6 +139,17 @@ export class HeddleEngine implements Engine {
     const record = await stores.runs.record(runId);
     if (!record) throw runNotFound(runId);
     return traceOf(record, await stores.runs.logs(runId));
+  }
+
+  async *follow(runId: string, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<RunEvent> {
+    this.expectOpen();
+    const { stores, values, clock, definitions } = this.parts;
+    const header = await stores.runs.header(runId);
+    if (!header) throw runNotFound(runId);
+    const plan = await definitions.plan(header.planHash);
+    const isServed = (): boolean => this.closed === undefined;
+    const parts = { store: stores.runs, values, clock, isServed, ...(signal && { signal }) };
+    yield* follow(parts, runId, plan);
   }
 
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {

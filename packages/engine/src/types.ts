@@ -160,6 +160,12 @@ export interface Engine {
   getLogs(runId: string): Promise<(Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json })[]>;
   /** The run as nested spans: containers, their turns or branches, blocks; outputs by reference where they are large. Throws RUN_NOT_FOUND. */
   getTrace(runId: string): Promise<Span>;
+  /**
+   * Everything that has happened in the run, from its beginning, and that will, to its end or until only a person can
+   * move it. Whoever follows gets the same events in the same order; only `run:paused` and `run:resumed` are for those
+   * who are there. Throws RUN_NOT_FOUND.
+   */
+  follow(runId: string, options?: { signal?: AbortSignal }): AsyncIterable<RunEvent>;
   /** A page of runs. Throws OPTIONS_INVALID for a cursor or limit that is none. */
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /**

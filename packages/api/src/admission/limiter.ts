@@ -10,6 +10,8 @@ export interface LimitState {
   resetMs: number;
   /** Milliseconds until something can be taken again; 0 when it can. */
   retryAfterMs: number;
+  /** How many come back in a minute, where that is known. */
+  perMinute?: number;
 }
 
 /** Which limit something counts against. */
@@ -19,6 +21,8 @@ export type LimitKind = 'address' | 'operation' | 'sync' | 'async';
 export interface Limiter {
   /** Takes one from the bucket of `subject`; null: there is no limit of this kind. */
   take(kind: LimitKind, subject: string): Promise<LimitState | null> | LimitState | null;
+  /** How the bucket of `subject` stands; takes nothing. Absent: that is told to nobody. */
+  look?(kind: LimitKind, subject: string): Promise<LimitState | null> | LimitState | null;
 }
 
 /** One bucket: how many at once, and how many come back in a minute. */
@@ -37,31 +41,48 @@ export function memoryLimiter(
   now: () => number = Date.now,
 ): Limiter {
   const held = new Map<string, { tokens: number; atMs: number }>();
+  const tokensOf = (bucket: Bucket, key: string, atMs: number): number => {
+    const before = held.get(key) ?? { tokens: bucket.capacity, atMs };
+    return Math.min(bucket.capacity, before.tokens + ((atMs - before.atMs) * bucket.perMinute) / MINUTE_MS);
+  };
   return {
     take(kind, subject) {
       const bucket = kinds[kind];
       if (!bucket) return null;
       const key = `${kind} ${subject}`;
       const atMs = now();
-      const before = held.get(key) ?? { tokens: bucket.capacity, atMs };
-      const perMs = bucket.perMinute / MINUTE_MS;
-      const tokens = Math.min(bucket.capacity, before.tokens + (atMs - before.atMs) * perMs);
-      const allowed = tokens >= 1;
-      const left = allowed ? tokens - 1 : tokens;
+      const tokens = tokensOf(bucket, key, atMs);
+      const left = tokens >= 1 ? tokens - 1 : tokens;
       held.delete(key);
       held.set(key, { tokens: left, atMs });
       for (const oldest of held.keys()) {
         if (held.size <= MOST_BUCKETS) break;
         held.delete(oldest);
       }
-      return {
-        allowed,
-        limit: bucket.capacity,
-        remaining: Math.floor(left),
-        resetMs: atMs + Math.ceil((bucket.capacity - left) / perMs),
-        retryAfterMs: allowed ? 0 : Math.ceil((1 - left) / perMs),
-      };
+      return stateOf(bucket, { allowed: tokens >= 1, left, atMs });
     },
+    look(kind, subject) {
+      const bucket = kinds[kind];
+      if (!bucket) return null;
+      const atMs = now();
+      const left = tokensOf(bucket, `${kind} ${subject}`, atMs);
+      return stateOf(bucket, { allowed: left >= 1, left, atMs });
+    },
+  };
+}
+
+function stateOf(
+  { capacity, perMinute }: Bucket,
+  { allowed, left, atMs }: { allowed: boolean; left: number; atMs: number },
+): LimitState {
+  const perMs = perMinute / MINUTE_MS;
+  return {
+    allowed,
+    limit: capacity,
+    remaining: Math.floor(left),
+    resetMs: atMs + Math.ceil((capacity - left) / perMs),
+    retryAfterMs: allowed ? 0 : Math.ceil((1 - left) / perMs),
+    perMinute,
   };
 }
 

@@ -24,6 +24,18 @@ export type Leave = () => void;
 export interface Usage {
   /** Reserves what the run may cost; `leave`, where there is one, ends the reservation. Where it rejects, nothing runs. */
   reserve(run: RunDemand): Promise<UsageAnswer> | UsageAnswer;
+  /** What the caller has used; absent: that is told to nobody. */
+  standing?(caller: {
+    userId: string | null;
+    workspaceId: string | null;
+  }): Promise<UsageStanding | null> | UsageStanding | null;
+}
+
+/** What was used in this period, in the currency of the host, and how much may be; null: without limit. */
+export interface UsageStanding {
+  currentPeriodCost: number;
+  limit: number | null;
+  plan: string | null;
 }
 
 export type UsageAnswer = { refused: UsageRefusal } | { leave?: Leave };

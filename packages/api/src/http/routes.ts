@@ -66,7 +66,9 @@ async function answer(services: Services, operation: AnyOperation, arrived: Arri
       read: () => readRequest(operation, request, params),
     });
     const response = respond(reply, headers);
-    return request.method === 'HEAD' ? new Response(null, response) : response;
+    if (request.method !== 'HEAD') return response;
+    await response.body?.cancel();
+    return new Response(null, response);
   } catch (error) {
     return respondError(error, headers, services.report, operation.legacy);
   }

@@ -16,6 +16,8 @@ interface Parts {
   values: Values;
   clock: Clock;
   isServed(): boolean;
+  /** Aborted when nobody listens any more. */
+  signal?: AbortSignal;
 }
 
 /** The events of a run out of its growing journal: the same that its own process gives. `replica`: what is told already. */
@@ -26,7 +28,7 @@ export async function* follow(
   replica = new Replica(runId, plan),
 ): AsyncGenerator<RunEvent> {
   let told: Rest = 'running';
-  for (let quiet = 0; ; quiet++) {
+  for (let quiet = 0; !parts.signal?.aborted; quiet++) {
     const entries = await parts.store.tail(runId, replica.seq);
     for (const entry of entries) yield* eventsAt(replica, entry, parts.values);
     const rest = replica.rest();

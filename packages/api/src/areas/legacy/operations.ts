@@ -1,19 +1,16 @@
-import type { RunDetail } from '@heddle/engine';
 import { expectAccess } from '../../auth/authorize.ts';
 import { notFound } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Reply } from '../../operation.ts';
 import { emptyBody, noQuery, workflowPath } from '../shapes.ts';
 import { executeWorkflow } from '../runs/execute.ts';
-import { findRun } from '../runs/find.ts';
 import { cancelRun, getWorkflowRun } from '../runs/operations.ts';
 import { resumeRun } from '../runs/resume.ts';
-import { expectRunIdForm } from '../runs/rules.ts';
+import { expectCombination, expectRunIdForm } from '../runs/rules.ts';
 import { cancelResult } from '../runs/schemas.ts';
 import type { RunResult } from '../runs/schemas.ts';
-import { expectWorkflow } from '../workflows/operations.ts';
 import * as schemas from './schemas.ts';
-import { answerOf, bodyOf, executedOf } from './views.ts';
+import { answerOf, bodyOf, executedOf, modesOf } from './views.ts';
 
 const SHARED = { tag: 'Older interface', resource: 'workflow', legacy: true, query: noQuery } as const;
 const READ = { ...SHARED, scope: 'api:read', role: 'read', workspaceKeys: true } as const;
@@ -40,14 +37,22 @@ export const executeLegacy = defineOperation({
     { status: 200, schema: schemas.executed, description: 'What has come of the run' },
     { status: 202, schema: schemas.accepted, description: 'With X-Execution-Mode: async: it was accepted' },
   ],
+  streams: [
+    {
+      type: 'text/event-stream',
+      description: 'With X-Stream-Response: true, or `stream` in the body: chunks, then `final` or `error`',
+    },
+  ],
   errors: EXECUTE_ERRORS,
   executes: true,
-  check({ headers }) {
+  check({ headers, body, principal }) {
     expectRunIdForm(headers);
+    expectCombination(bodyOf(body, modesOf(headers)), headers, principal);
   },
   async handle(services, call, workflow) {
-    const isAsync = call.headers.get('x-execution-mode')?.toLowerCase() === 'async';
-    const body = bodyOf(call.body, isAsync);
+    const modes = modesOf(call.headers);
+    const { isAsync } = modes;
+    const body = bodyOf(call.body, modes);
     const headers = new Headers(call.headers);
     // Lines of JSON are of the newer interface.
     headers.delete('accept');
@@ -117,44 +122,6 @@ export const cancelExecution = defineOperation({
     return { raw: Response.json(dataOf(reply)) };
   },
 });
-
-export const getPausedExecution = defineOperation({
-  ...WRITE,
-  id: 'getPausedExecution',
-  method: 'GET',
-  path: '/api/workflows/{workflowId}/paused/{executionId}',
-  summary: 'Get the pause points of an execution',
-  scope: 'api:write',
-  params: schemas.executionPath,
-  success: [{ status: 200, schema: schemas.pausedExecution, description: 'What it waits for' }],
-  errors: [400, 401, 403, 404, 429],
-  async handle(services, { path }, workflow) {
-    const { run } = await findRun(services, expectWorkflow(workflow), path.executionId);
-    if (run?.status !== 'paused') throw notFound('Paused execution');
-    const logs = await services.engine.getLogs(run.runId);
-    const resumed = logs.filter((log) => log.blockType === 'human_in_the_loop' && log.status === 'completed');
-    return { raw: Response.json(pausedOf(run, resumed.length)) };
-  },
-});
-
-function pausedOf({ runId, workflowId, pauses }: RunDetail, resumedCount: number) {
-  return {
-    workflowId,
-    executionId: runId,
-    status: resumedCount > 0 ? 'partially_resumed' : 'paused',
-    totalPauseCount: pauses.length + resumedCount,
-    resumedCount,
-    pausedAt: pauses[0]?.pausedAt ?? '',
-    pausePoints: pauses.map(({ token, blockId, output, pausedAt }) => ({
-      contextId: token,
-      blockId,
-      response: output,
-      registeredAt: pausedAt,
-      resumeStatus: 'paused',
-      snapshotReady: true,
-    })),
-  };
-}
 
 export const resumeExecution = defineOperation({
   ...WRITE,

@@ -57,22 +57,3 @@ export const job = z.object({
   output: json,
   error: z.string().nullable(),
 });
-
-const point = z.object({
-  contextId: z.string(),
-  blockId: z.string(),
-  response: json,
-  registeredAt: timestamp,
-  resumeStatus: z.string(),
-  snapshotReady: z.boolean(),
-});
-
-export const pausedExecution = z.object({
-  workflowId: z.string(),
-  executionId: z.string(),
-  status: z.string(),
-  totalPauseCount: z.int(),
-  resumedCount: z.int(),
-  pausedAt: timestamp,
-  pausePoints: z.array(point),
-});

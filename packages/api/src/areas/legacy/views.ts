@@ -10,14 +10,23 @@ const HIGHEST_STATUS = 599;
 /** Statuses that a response with a body cannot have. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
+/** What an older request asks for by its headers. */
+export function modesOf(headers: Headers): { isAsync: boolean; isStream: boolean } {
+  const isAsync = headers.get('x-execution-mode')?.toLowerCase() === 'async';
+  return { isAsync, isStream: headers.get('x-stream-response')?.toLowerCase() === 'true' };
+}
+
 /** What of an older request's body is asked for. */
-export function bodyOf(body: { [key: string]: unknown }, isAsync: boolean): ExecuteBody {
+export function bodyOf(
+  body: { [key: string]: unknown },
+  { isAsync, isStream }: { isAsync: boolean; isStream: boolean },
+): ExecuteBody {
   const { stream, selectedOutputs, input, ...rest } = body;
   const given = isJsonObject(input)
     ? { ...rest, ...input }
     : { ...rest, ...(input !== undefined && { input }) };
   const more = {
-    ...(stream === true && { stream }),
+    ...((isStream || stream === true) && { stream: true }),
     ...(selectedOutputs !== undefined && { selectedOutputs }),
   };
   return valid(executeBody, { input: given, async: isAsync, ...more }, 'Invalid request body');

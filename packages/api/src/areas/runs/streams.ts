@@ -1,5 +1,6 @@
 import type { Json } from '@heddle/core';
 import type { RunHandle, RunResource } from '@heddle/engine';
+import { EVENT_STREAM, streamOf } from '../../http/stream.ts';
 import type { Services } from '../../services.ts';
 import { resultOf } from './views.ts';
 import { selectedValues, valueAt } from './selected.ts';
@@ -15,24 +16,25 @@ export interface Streamed {
   headers: { [name: string]: string };
 }
 
-const encoder = new TextEncoder();
-
 /** Lines of JSON: a heartbeat at once and then every few seconds, and the result as the last line. */
 export function ndjson(services: Services, streamed: Streamed): Response {
   const line = (value: object): string => `${JSON.stringify(value)}\n`;
   const beat = (): string => line({ type: 'heartbeat', timestamp: new Date(services.now()).toISOString() });
-  const body = streamOf(streamed, async (write) => {
-    write(beat());
-    const stop = services.every(services.heartbeatMs, () => write(beat()));
-    try {
-      write(line({ type: 'final', data: await finalResult(services, streamed) }));
-    } catch (error) {
-      services.report(error);
-      write(line({ type: 'error', error: 'Internal server error', status: 500 }));
-    } finally {
-      stop();
-    }
-  });
+  const body = streamOf(
+    () => streamed.abandon(),
+    async (write) => {
+      write(beat());
+      const stop = services.every(services.heartbeatMs, () => write(beat()));
+      try {
+        write(line({ type: 'final', data: await finalResult(services, streamed) }));
+      } catch (error) {
+        services.report(error);
+        write(line({ type: 'error', error: 'Internal server error', status: 500 }));
+      } finally {
+        stop();
+      }
+    },
+  );
   const headers = {
     'Content-Type': 'application/x-ndjson; charset=utf-8',
     'Cache-Control': 'no-cache, no-transform',
@@ -47,26 +49,24 @@ export function ndjson(services: Services, streamed: Streamed): Response {
  * connection alive; readers of events do not see them.
  */
 export function serverSentEvents(services: Services, streamed: Streamed): Response {
-  const body = streamOf(streamed, async (write) => {
-    const frame = (value: unknown): void => write(`data: ${JSON.stringify(value)}\n\n`);
-    const stop = services.every(services.heartbeatMs, () => write(': heartbeat\n\n'));
-    try {
-      const sent = await sendChunks(streamed, frame);
-      frame(await lastFrame(services, streamed, sent));
-    } catch (error) {
-      services.report(error);
-      frame({ event: 'error', error: 'Internal server error' });
-    } finally {
-      stop();
-    }
-    frame('[DONE]');
-  });
-  const headers = {
-    'Content-Type': 'text/event-stream',
-    'Cache-Control': 'no-cache',
-    'X-Accel-Buffering': 'no',
-  };
-  return new Response(body, { headers: { ...headers, ...streamed.headers } });
+  const body = streamOf(
+    () => streamed.abandon(),
+    async (write) => {
+      const frame = (value: unknown): void => write(`data: ${JSON.stringify(value)}\n\n`);
+      const stop = services.every(services.heartbeatMs, () => write(': heartbeat\n\n'));
+      try {
+        const sent = await sendChunks(streamed, frame);
+        frame(await lastFrame(services, streamed, sent));
+      } catch (error) {
+        services.report(error);
+        frame({ event: 'error', error: 'Internal server error' });
+      } finally {
+        stop();
+      }
+      frame('[DONE]');
+    },
+  );
+  return new Response(body, { headers: { ...EVENT_STREAM, ...streamed.headers } });
 }
 
 /** Sends what was selected of each block that ends, and gives the selectors that were sent. */
@@ -129,28 +129,4 @@ export async function finalResult(
 
 function asText(value: Json): string {
   return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-}
-
-/** A body that `fill` writes, until it is done or nobody reads any more. */
-function streamOf(
-  streamed: Streamed,
-  fill: (write: (text: string) => void) => Promise<void>,
-): ReadableStream<Uint8Array> {
-  let open = true;
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      const write = (text: string): void => {
-        if (open) controller.enqueue(encoder.encode(text));
-      };
-      // `fill` reports its own faults.
-      void fill(write).finally(() => {
-        if (open) controller.close();
-        open = false;
-      });
-    },
-    cancel() {
-      open = false;
-      streamed.abandon();
-    },
-  });
 }

@@ -1,0 +1,64 @@
+import * as z from 'zod';
+import type { LimitState } from '../../admission/limiter.ts';
+import { holderOf } from '../../auth/principal.ts';
+import { defineOperation } from '../../operation.ts';
+import { noQuery, timestamp } from '../shapes.ts';
+
+const bucket = z.object({
+  isLimited: z.boolean(),
+  requestsPerMinute: z.number().nullable(),
+  maxBurst: z.int().nullable(),
+  remaining: z.int().nullable(),
+  resetAt: timestamp.nullable(),
+});
+
+const limits = z.object({
+  success: z.boolean(),
+  rateLimit: z.object({ sync: bucket, async: bucket, authType: z.literal('api') }),
+  usage: z
+    .object({ currentPeriodCost: z.number(), limit: z.number().nullable(), plan: z.string().nullable() })
+    .nullable(),
+});
+
+export const getUsageLimits = defineOperation({
+  id: 'getUsageLimits',
+  method: 'GET',
+  path: '/api/users/me/usage-limits',
+  tag: 'Older interface',
+  summary: 'Get the limits of the caller, and what is left',
+  legacy: true,
+  resource: 'none',
+  scope: 'api:read',
+  role: 'read',
+  workspaceKeys: true,
+  params: z.strictObject({}),
+  query: noQuery,
+  success: [
+    { status: 200, schema: limits, description: 'Buckets of executions, and usage where it is counted' },
+  ],
+  errors: [400, 401, 403, 429],
+  async handle({ limiter, usage }, { principal }) {
+    const holder = holderOf(principal);
+    const [sync, async] = await Promise.all([
+      limiter.look?.('sync', holder),
+      limiter.look?.('async', holder),
+    ]);
+    const { userId, workspaceId } = principal;
+    const standing = (await usage?.standing?.({ userId, workspaceId })) ?? null;
+    const rateLimit = { sync: bucketOf(sync), async: bucketOf(async), authType: 'api' };
+    return { raw: Response.json({ success: true, rateLimit, usage: standing }) };
+  },
+});
+
+/** Nothing is limited where there is no such bucket. */
+function bucketOf(state: LimitState | null | undefined): z.output<typeof bucket> {
+  if (!state)
+    return { isLimited: false, requestsPerMinute: null, maxBurst: null, remaining: null, resetAt: null };
+  return {
+    isLimited: !state.allowed,
+    requestsPerMinute: state.perMinute ?? null,
+    maxBurst: state.limit,
+    remaining: state.remaining,
+    resetAt: new Date(state.resetMs).toISOString(),
+  };
+}

@@ -1,0 +1,120 @@
+import { describe, expect, it } from 'vitest';
+import { ORIGIN, testApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, GREETING } from '../../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import { block, parallel, workflow } from '../../../../../test/support/workflow.ts';
+import { memoryLimiter } from '../../admission/limiter.ts';
+
+const api = await testApi();
+const { call } = api;
+
+interface Point {
+  contextId: string;
+  resumeLinks: { apiUrl: string };
+}
+
+interface Paused {
+  status: string;
+  executionId: string;
+  pausePoints: Point[];
+}
+
+async function paused(id: string): Promise<string> {
+  const { data } = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+  return data.runId;
+}
+
+describe('executions that wait', () => {
+  it('are listed, newest first, with their points', async () => {
+    const id = await api.deployed(APPROVAL);
+    const first = await paused(id);
+    const second = await paused(id);
+    const { body } = await call('GET', `/api/workflows/${id}/paused`);
+    const { pausedExecutions } = body as { pausedExecutions: Paused[] };
+    expect(pausedExecutions.map(({ executionId }) => executionId)).toEqual([second, first]);
+    expect(pausedExecutions[0]).toMatchObject({
+      ...{ id: second, workflowId: id, status: 'paused', totalPauseCount: 1, resumedCount: 0 },
+      ...{ expiresAt: null, metadata: {}, triggerIds: [] },
+      pausePoints: [{ resumeStatus: 'paused', snapshotReady: true, parallelScope: null, loopScope: null }],
+    });
+    const none = await call('GET', `/api/workflows/${id}/paused?status=partially_resumed`);
+    expect(none.body).toEqual({ pausedExecutions: [] });
+    expect((await call('GET', `/api/workflows/${id}/paused?status=running`)).status).toBe(400);
+    const empty = await api.deployed(GREETING);
+    expect((await call('GET', `/api/workflows/${empty}/paused`)).body).toEqual({ pausedExecutions: [] });
+  });
+
+  it('are read at the address of their answers, as a whole and point by point', async () => {
+    const ask = block('Ask', 'human_in_the_loop', {});
+    const both = parallel('Both', { parallelType: 'count', count: 2 }, ask);
+    const id = await api.deployed(workflow([both], ['Start -> Both', 'Both -> Ask']));
+    const runId = await paused(id);
+    const at = `/api/resume/${id}/${runId}`;
+    const whole = (await call('GET', at)).body as Paused;
+    expect((await call('GET', `/api/workflows/${id}/paused/${runId}`)).body).toEqual(whole);
+    const { pausePoints, ...execution } = whole;
+    expect(pausePoints).toHaveLength(2);
+    const branches: unknown[] = [];
+    for (const point of pausePoints) {
+      const path = `${at}/${point.contextId}`;
+      expect(point.resumeLinks.apiUrl).toBe(ORIGIN + path);
+      const { body } = await call('GET', path);
+      expect(body).toEqual({ execution, pausePoint: point, queue: [], activeResumeEntry: null });
+      branches.push(
+        (body as { pausePoint: { parallelScope: { branchIndex: number } } }).pausePoint.parallelScope,
+      );
+    }
+    expect(branches).toMatchObject([{ branchIndex: 0 }, { branchIndex: 1 }]);
+    const answered = await call('POST', `${at}/${pausePoints[0]?.contextId}`, { body: {} });
+    expect(answered.status).toBe(200);
+    expect((await call('GET', at)).body).toMatchObject({ status: 'partially_resumed', resumedCount: 1 });
+  });
+
+  it('are hidden where there is none', async () => {
+    const id = await api.deployed(APPROVAL);
+    const runId = await paused(id);
+    expect((await call('GET', `/api/resume/${id}/nothing`)).body).toEqual({ error: 'Run not found' });
+    expect((await call('GET', `/api/resume/${id}/${runId}/wrong`)).body).toEqual({
+      error: 'Pause point not found',
+    });
+    const ended = await api.deployed(GREETING);
+    expect((await call('GET', `/api/resume/${ended}/${await paused(ended)}`)).body).toEqual({
+      error: 'Paused execution not found',
+    });
+  });
+});
+
+describe('the limits of a caller', () => {
+  const path = '/api/users/me/usage-limits';
+
+  it('are none where nothing is counted', async () => {
+    const free = {
+      ...{ isLimited: false, requestsPerMinute: null, maxBurst: null },
+      ...{ remaining: null, resetAt: null },
+    };
+    expect((await call('GET', path)).body).toEqual({
+      success: true,
+      rateLimit: { sync: free, async: free, authType: 'api' },
+      usage: null,
+    });
+  });
+
+  it('say what is left, and take nothing of it', async () => {
+    const standing = { currentPeriodCost: 3, limit: 10, plan: 'team' };
+    const own = await testApi({
+      limiter: memoryLimiter({ sync: { capacity: 2, perMinute: 60 } }, () => 0),
+      usage: { reserve: () => ({}), standing: () => standing },
+      now: () => 0,
+    });
+    const id = await own.deployed(GREETING);
+    const sync = async () =>
+      ((await own.call('GET', path)).body as { rateLimit: { sync: object } }).rateLimit.sync;
+    const full = { isLimited: false, requestsPerMinute: 60, maxBurst: 2, remaining: 2 };
+    expect(await sync()).toEqual({ ...full, resetAt: '1970-01-01T00:00:00.000Z' });
+    for (let runs = 0; runs < 2; runs += 1)
+      await own.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    expect(await sync()).toMatchObject({ isLimited: true, remaining: 0 });
+    expect(await sync()).toMatchObject({ isLimited: true, remaining: 0 });
+    expect((await own.call('GET', path)).body).toMatchObject({ usage: standing });
+  });
+});

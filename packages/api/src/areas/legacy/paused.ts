@@ -1,0 +1,151 @@
+import type { Engine, RunDetail } from '@heddle/engine';
+import { notFound } from '../../errors.ts';
+import { defineOperation } from '../../operation.ts';
+import type { Services } from '../../services.ts';
+import type { WorkflowRow } from '../../store/schema.ts';
+import { noQuery, workflowPath } from '../shapes.ts';
+import { findRun } from '../runs/find.ts';
+import { expectWorkflow } from '../workflows/operations.ts';
+import * as schemas from './paused-schemas.ts';
+import { contextPath, executionPath } from './schemas.ts';
+
+/** Who may answer is told with what: the tokens are in the answers. */
+const SHARED = {
+  method: 'GET',
+  tag: 'Older interface',
+  legacy: true,
+  resource: 'workflow',
+  scope: 'api:write',
+  role: 'write',
+  workspaceKeys: true,
+  query: noQuery,
+  errors: [400, 401, 403, 404, 429],
+} as const;
+
+/** So many runs are looked at for a list, which has no pages. */
+const MOST_LISTED = 1000;
+const PAGE = 100;
+
+export const listPausedExecutions = defineOperation({
+  ...SHARED,
+  id: 'listPausedExecutions',
+  path: '/api/workflows/{workflowId}/paused',
+  summary: 'List the executions that wait, newest first',
+  params: workflowPath,
+  query: schemas.pausedQuery,
+  success: [{ status: 200, schema: schemas.pausedList, description: 'Executions that wait' }],
+  async handle({ engine }, { query, origin }, workflow) {
+    const runs = await pausedRuns(engine, expectWorkflow(workflow).id);
+    const all = await Promise.all(runs.map((run) => pausedOf(engine, run, origin)));
+    const { status } = query;
+    const pausedExecutions = all.filter((each) => status === undefined || each.status === status);
+    return { raw: Response.json({ pausedExecutions }) };
+  },
+});
+
+export const getPausedExecution = defineOperation({
+  ...SHARED,
+  id: 'getPausedExecution',
+  path: '/api/workflows/{workflowId}/paused/{executionId}',
+  summary: 'Get the pause points of an execution',
+  params: executionPath,
+  success: [{ status: 200, schema: schemas.pausedExecution, description: 'What it waits for' }],
+  async handle(services, { path, origin }, workflow) {
+    const run = await expectPaused(services, expectWorkflow(workflow), path.executionId);
+    return { raw: Response.json(await pausedOf(services.engine, run, origin)) };
+  },
+});
+
+export const getPausedExecutionByResumePath = defineOperation({
+  ...SHARED,
+  id: 'getPausedExecutionByResumePath',
+  path: '/api/resume/{workflowId}/{executionId}',
+  summary: 'Get the pause points of an execution, at the address of its answers',
+  params: executionPath,
+  success: [{ status: 200, schema: schemas.pausedExecution, description: 'What it waits for' }],
+  handle: (services, call, workflow) => getPausedExecution.handle(services, call, workflow),
+});
+
+export const getPauseContext = defineOperation({
+  ...SHARED,
+  id: 'getPauseContext',
+  path: '/api/resume/{workflowId}/{executionId}/{contextId}',
+  summary: 'Get one pause point',
+  params: contextPath,
+  success: [{ status: 200, schema: schemas.pauseContext, description: 'The point, and its execution' }],
+  async handle(services, { path, origin }, workflow) {
+    const run = await expectPaused(services, expectWorkflow(workflow), path.executionId);
+    const { pausePoints, ...execution } = await pausedOf(services.engine, run, origin);
+    const pausePoint = pausePoints.find(({ contextId }) => contextId === path.contextId);
+    if (!pausePoint) throw notFound('Pause point');
+    return { raw: Response.json({ execution, pausePoint, queue: [], activeResumeEntry: null }) };
+  },
+});
+
+/** The run, which waits. Throws 404. */
+async function expectPaused(services: Services, workflow: WorkflowRow, runId: string): Promise<RunDetail> {
+  const { run } = await findRun(services, workflow, runId);
+  if (run?.status !== 'paused') throw notFound('Paused execution');
+  return run;
+}
+
+async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail[]> {
+  const found: RunDetail[] = [];
+  let cursor: string | null | undefined;
+  while (cursor !== null && found.length < MOST_LISTED) {
+    const at = cursor === undefined ? {} : { cursor };
+    const page = await engine.listRuns({ workflowId, status: ['paused'], limit: PAGE, ...at });
+    found.push(...page.runs);
+    cursor = page.nextCursor;
+  }
+  return found;
+}
+
+type Logs = Awaited<ReturnType<Engine['getLogs']>>;
+
+async function pausedOf(engine: Engine, run: RunDetail, origin: string) {
+  const { runId, workflowId, pauses } = run;
+  const logs = await engine.getLogs(runId);
+  const resumed = logs.filter((log) => log.blockType === 'human_in_the_loop' && log.status === 'completed');
+  const times = pauses.map(({ pausedAt }) => pausedAt);
+  return {
+    ...{ id: runId, workflowId, executionId: runId },
+    status: resumed.length > 0 ? 'partially_resumed' : 'paused',
+    totalPauseCount: pauses.length + resumed.length,
+    resumedCount: resumed.length,
+    pausedAt: times[0] ?? '',
+    updatedAt: times.at(-1) ?? '',
+    ...{ expiresAt: null, metadata: {}, triggerIds: [] },
+    pausePoints: pauses.map((pause) => pointOf(run, pause, { logs, origin })),
+  };
+}
+
+function pointOf(
+  { runId, workflowId }: RunDetail,
+  { token, blockId, output, pausedAt, scope }: RunDetail['pauses'][number],
+  { logs, origin }: { logs: Logs; origin: string },
+) {
+  const ids = [workflowId, runId, token].map(encodeURIComponent);
+  const links = { apiUrl: `${origin}/api/resume/${ids.join('/')}`, uiUrl: null };
+  return {
+    ...{ contextId: token, blockId, response: output, registeredAt: pausedAt },
+    ...{ resumeStatus: 'paused', snapshotReady: true },
+    resumeLinks: { ...links, contextId: token, executionId: runId, workflowId },
+    ...{ queuePosition: null, latestResumeEntry: null },
+    ...scopesOf(logs, blockId, scope),
+  };
+}
+
+/** The turn and the branch in which the block waits, where it stands in containers. */
+function scopesOf(logs: Logs, blockId: string, scope: readonly number[]) {
+  const around = logs
+    .filter((log) => log.blockId === blockId)
+    .map(({ parents, container }) => (container ? [...parents, container] : []))
+    .find((each) => each.map(({ index }) => index).join() === scope.join());
+  const branch = around?.findLast(({ kind }) => kind === 'parallel');
+  const turn = around?.findLast(({ kind }) => kind === 'loop');
+  return {
+    parallelScope: branch ? { parallelId: branch.blockId, branchIndex: branch.index } : null,
+    loopScope: turn ? { loopId: turn.blockId, iteration: turn.index } : null,
+  };
+}

@@ -1,0 +1,133 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, BROKEN, GREETING, LONG, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import { block, loop, workflow } from '../../../../../test/support/workflow.ts';
+
+const api = await testApi();
+const { call, fetch } = api;
+
+interface Told {
+  type: string;
+  eventId?: number;
+  executionId: string;
+  workflowId: string;
+  data: { blockName?: string; iterationType?: string; iterationCurrent?: number };
+}
+
+/** The events of a stream that has ended. */
+function eventsIn(text: string): Told[] {
+  const frames = text.split('\n\n').filter((frame) => !frame.startsWith(':') && frame !== '');
+  expect(frames.at(-1)).toBe('data: "[DONE]"');
+  return frames.slice(0, -1).map((frame) => {
+    const { id, data } = /^(?:id: (?<id>\d+)\n)?data: (?<data>.*)$/.exec(frame)?.groups ?? {};
+    const event = JSON.parse(data ?? '') as Told;
+    expect(event.eventId).toBe(id === undefined ? undefined : Number(id));
+    return event;
+  });
+}
+
+async function ran(
+  exported: Parameters<typeof api.deployed>[0],
+): Promise<{ path: string; runId: string; id: string }> {
+  const id = await api.deployed(exported);
+  const { data } = await call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+  return { path: `/api/workflows/${id}/executions/${data.runId}/stream`, runId: data.runId, id };
+}
+
+async function followed(path: string, headers: { [name: string]: string } = {}): Promise<Told[]> {
+  const response = await fetch('GET', path, { headers });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('text/event-stream');
+  return eventsIn(await response.text());
+}
+
+describe('an execution that is followed', () => {
+  it('tells everything from its beginning, in order', async () => {
+    const { path, runId, id } = await ran(GREETING);
+    const events = await followed(path);
+    expect(events.map(({ type, data }) => `${type} ${data.blockName ?? ''}`.trim())).toEqual([
+      'execution:started',
+      'block:started Start',
+      'block:completed Start',
+      'block:started Words',
+      'block:completed Words',
+      'block:started Reply',
+      'block:completed Reply',
+      'execution:completed',
+    ]);
+    expect(events[0]).toMatchObject({ executionId: runId, workflowId: id, eventId: 1 });
+    expect(events.at(-1)).toMatchObject({ data: { success: true, output: { data: { hello: 'nobody' } } } });
+    expect(events[2]).toMatchObject({ data: { executionOrder: 1, output: { name: 'nobody' } } });
+  });
+
+  it('goes on behind the event that was seen last', async () => {
+    const { path } = await ran(GREETING);
+    const all = await followed(path);
+    const last = all.at(-3)?.eventId ?? 0;
+    expect(await followed(`${path}?from=${last}`)).toEqual(all.slice(-2));
+    expect(await followed(path, { 'Last-Event-ID': String(last) })).toEqual(all.slice(-2));
+    expect(await followed(`${path}?from=1000`)).toEqual([]);
+    expect((await call('GET', `${path}?from=-1`)).status).toBe(400);
+    expect((await call('GET', path, { headers: { 'Last-Event-ID': 'x' } })).status).toBe(400);
+  });
+
+  it('ends with its error, with its cancel, and with a pause that needs a person', async () => {
+    const broken = (await followed((await ran(BROKEN)).path)).slice(-2);
+    expect(broken).toMatchObject([
+      { type: 'block:error', data: { blockName: 'Fetch', error: expect.stringContaining('127.0.0.1') } },
+      { type: 'execution:error', data: { error: expect.any(String) } },
+    ]);
+    const paused = (await followed((await ran(APPROVAL)).path)).at(-1);
+    expect(paused).toMatchObject({ type: 'execution:paused', data: { pauseKind: 'human', pausePoints: 1 } });
+    expect(paused).not.toHaveProperty('eventId');
+  });
+
+  it('is followed while it runs', async () => {
+    const id = await api.deployed(LONG);
+    const at = `/api/v2/workflows/${id}`;
+    const { data } = await call<ShownRun>('POST', `${at}/execute`, { body: { async: true } });
+    await untilStatus(api, `${at}/runs/${data.runId}`, 'paused');
+    const following = followed(`/api/workflows/${id}/executions/${data.runId}/stream`);
+    await call('POST', `${at}/runs/${data.runId}/cancel`);
+    expect((await following).at(-1)).toMatchObject({ type: 'execution:cancelled' });
+  });
+
+  it('says in which turn of which container a block was', async () => {
+    const turns = loop('Twice', { loopType: 'for', count: 2 }, block('Words', 'variables', {}));
+    const events = await followed((await ran(workflow([turns], ['Start -> Twice', 'Twice -> Words']))).path);
+    const began = events.filter(({ type, data }) => type === 'block:started' && data.blockName === 'Words');
+    expect(began.map(({ data }) => [data.iterationType, data.iterationCurrent])).toEqual([
+      ['loop', 0],
+      ['loop', 1],
+    ]);
+  });
+
+  it('is hidden where there is none', async () => {
+    const { id } = await ran(GREETING);
+    expect(await call('GET', `/api/workflows/${id}/executions/nothing/stream`)).toMatchObject({
+      status: 404,
+    });
+  });
+
+  it('is left alone when nobody reads', async () => {
+    const id = await api.deployed(LONG);
+    const at = `/api/v2/workflows/${id}`;
+    const { data } = await call<ShownRun>('POST', `${at}/execute`, { body: { async: true } });
+    await untilStatus(api, `${at}/runs/${data.runId}`, 'paused');
+    const path = `/api/workflows/${id}/executions/${data.runId}/stream`;
+    expect((await fetch('HEAD', path)).status).toBe(200);
+    await (await fetch('GET', path)).body?.cancel();
+    expect(await call('GET', `${at}/runs/${data.runId}`)).toMatchObject({ data: { status: 'paused' } });
+  });
+});
+
+it('an execution is streamed where a header asks for it', async () => {
+  const id = await api.deployed(GREETING);
+  const path = `/api/workflows/${id}/execute`;
+  const streamed = await fetch('POST', path, { body: {}, headers: { 'X-Stream-Response': 'true' } });
+  expect(streamed.headers.get('content-type')).toBe('text/event-stream');
+  expect(await streamed.text()).toContain('"event":"final"');
+  const both = { 'X-Stream-Response': 'true', 'X-Execution-Mode': 'async' };
+  expect((await fetch('POST', path, { body: {}, headers: both })).status).toBe(400);
+});
