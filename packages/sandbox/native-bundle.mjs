@@ -8,6 +8,6 @@ await mkdir(OUT, { recursive: true });
 for (const name of ['boot', 'javascript', 'registry'])
   await bundleProgram(`src/guest/native/${name}.ts`, `${OUT}/${name}.cjs`, {});
 await copyFile('src/guest/native/heddle_native.py', `${OUT}/heddle_native.py`);
-// What Python in the isolate reads code and values with.
-for (const name of ['heddle_source', 'heddle_values'])
+// What Python in the isolate reads code, writes values and tells of errors with.
+for (const name of ['heddle_source', 'heddle_values', 'heddle_failure'])
   await copyFile(`src/python/${name}.py`, `${OUT}/${name}.py`);

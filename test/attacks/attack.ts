@@ -16,7 +16,7 @@ export interface Attack {
   readonly before?: string;
   readonly expected: Expected;
   readonly limits?: Partial<Limits>;
-  /** Identifier → value, besides `internalPort` and `outerPort`. */
+  /** Identifier → value, besides `internalPort`, `outerPort` and `rawPort`. */
   readonly values?: Readonly<Record<string, unknown>>;
   /** The image of packages that the job runs with. */
   readonly image?: string;

@@ -1,5 +1,8 @@
 import { afterAll, beforeAll } from 'vitest';
 import { egress, urlsOnly } from './javascript/egress.ts';
+import { names, REFUSING } from './javascript/names.ts';
+import { servers } from './javascript/servers.ts';
+import { OUTER } from './network.ts';
 import { testAttacks } from './suite.ts';
 
 /** What programs take for their proxy; nothing listens there that anyone may use. */
@@ -13,5 +16,7 @@ afterAll(() => {
 });
 
 testAttacks(egress);
+testAttacks(servers);
+testAttacks(names, { policy: { ...REFUSING, allowPrivate: [`${OUTER.address}/32`] } });
 testAttacks(urlsOnly, { policy: {}, variant: ' with the policy by default' });
 testAttacks(urlsOnly, { policy: { ports: 'any' }, variant: ' on any port' });

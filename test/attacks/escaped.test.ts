@@ -35,6 +35,72 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'framed(Buffer.concat([Buffer.from([0xff, 0x0f]), Buffer.alloc(4e6, Buffer.from([0x41, 1]))]))',
     'SANDBOX_PROTOCOL',
   ],
+  [
+    'a message of as many objects as it has room for',
+    'framed(Buffer.concat([Buffer.from([0xff, 0x0f, 0x41, 0xff, 0xff, 0xff, 0x0f]), Buffer.alloc(9e7, Buffer.from([0x6f, 0x7b, 0]))]))',
+    'SANDBOX_PROTOCOL',
+  ],
+  [
+    'a message of as many properties',
+    'const parts = [Buffer.from([0xff, 0x0f, 0x6f])]; for (let i = 0; i < 1e6; i++) parts.push(Buffer.from([0x22, 3, i & 127, (i >> 7) & 127, (i >> 14) & 127, 0x5f])); framed(Buffer.concat([...parts, Buffer.from([0x7b, 0xc0, 0x84, 0x3d])]))',
+    'SANDBOX_PROTOCOL',
+  ],
+  ...Object.entries({
+    'a map': 'new Map([["t", "done"]])',
+    'a date': 'new Date(0)',
+    'a pattern that backtracks': '/(a+)+$/',
+    'a number without end': 'done(job, { text: 2n ** 99999n })',
+    'an error': 'new Error("x")',
+    'a list': '[done(job)]',
+    'an object in an object': 'done(job, { more: {} })',
+    'a text that is an object': 'done(job, { text: new String("1") })',
+    'one buffer as many': 'done(job, { a: new Uint8Array(8).buffer })',
+  }).map(([what, value]) => [what, `send(${value})`, 'SANDBOX_PROTOCOL'] as const),
+  [
+    'a message that hides in the length of another',
+    'const text = (t) => Buffer.concat([Buffer.from([0x22, t.length]), Buffer.from(t)]); const inner = Buffer.concat([Buffer.from([0, 0, 0, 4, 0xff, 0x0f, 0x41, 0])]); framed(Buffer.concat([Buffer.from([0xff, 0x0f, 0x6f]), text("t"), Buffer.from([0x22, 99]), inner]), 12); raw(Buffer.alloc(99))',
+    'SANDBOX_PROTOCOL',
+  ],
+  [
+    'its answer and another one to the same job',
+    'send(done(job)); send(done(job, { text: "2" })); send(done(job, { code: "TIMEOUT_CPU", text: "3" }))',
+    '1',
+  ],
+  [
+    'numbers of jobs that are none',
+    'for (const id of [-1, 0.5, 1e300, Number.MAX_SAFE_INTEGER, job.id + 1]) { send({ ...done(job), id, next: id }); send({ t: "enter", id }); send({ t: "waiting", id }); send({ t: "call", id, call: 1, op: "fetch", head: "{}", body: null }) } send(done(job))',
+    '1',
+  ],
+  [
+    'one call many times over',
+    'for (let i = 0; i < 100; i++) send({ t: "call", id: job.id, call: 1, op: "fetch", head: JSON.stringify({ url: "http://a.test/", method: "GET", headers: [] }), body: null }); process.on("message", (m) => m.t === "answer" && send(done(job)))',
+    '1',
+  ],
+  [
+    'a call whose text is all structure',
+    'send({ t: "call", id: job.id, call: 1, op: "fetch", head: "[".repeat(5e5), body: null }); send({ t: "call", id: job.id, call: 2, op: "fetch", head: "{\\"headers\\":[" + "[],".repeat(1e7) + "1]}", body: null }); send(done(job))',
+    '1',
+  ],
+  [
+    'what it used, in numbers without sense',
+    'send(done(job, { cpuMs: -1e300, wallMs: 1e300, rssMiB: -1, next: 1e300 }))',
+    '1',
+  ],
+  [
+    'a result that goes deeper than anything that reads it',
+    'send(done(job, { text: "[".repeat(2e6) + "]".repeat(2e6) }))',
+    'RESULT_NOT_SERIALIZABLE',
+  ],
+  [
+    'an error whose place is nowhere',
+    'send(done(job, { code: "GUEST_ERROR", text: JSON.stringify({ phase: "run", index: 1e15, name: 1, message: {}, stack: [], line: 1e15, column: -1 }) }))',
+    'USER_ERROR',
+  ],
+  [
+    'an end that looks like one of memory',
+    'process.stderr.write("FATAL ERROR: JavaScript heap out of memory", () => process.exit(1))',
+    'OUT_OF_MEMORY',
+  ],
   ['half a message, and the end', 'framed(Buffer.from([0xff, 0x0f]), 99); process.exit()', 'SANDBOX_CRASHED'],
   [
     'messages of Node’s own kind',
@@ -125,7 +191,7 @@ describe.runIf(process.platform === 'linux')('a process that its guest took over
         maxProcesses: 1,
         execPath: impostor(statement, index),
         isolation: { level: 'basic', minimum: 'basic' },
-        limits: { cpuMs: 300, wallMs: ends === 'TIMEOUT_WALL' ? 300 : 20_000, killGraceMs: 200 },
+        limits: ends === 'TIMEOUT_WALL' ? { wallMs: 300, killGraceMs: 200 } : { cpuMs: 20_000 },
         fetch: () => Promise.reject(new Error('no call of these is a fetch')),
       });
       await lag.reset();

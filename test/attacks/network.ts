@@ -1,5 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer as createRawServer, type AddressInfo, type Server as RawServer } from 'node:net';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { Address } from '../../packages/sandbox/src/egress/types.ts';
 
@@ -12,6 +12,8 @@ const PUBLIC: Address = { address: '93.184.216.34', family: 4 };
 export interface Network {
   readonly internalPort: number;
   readonly outerPort: number;
+  /** At the same address, a server that says what no server says. */
+  readonly rawPort: number;
   /** Connections to the internal server since the last call. */
   takeIntrusions(): number;
   /** A resolver to which the whole world is internal, but for a few names. */
@@ -19,7 +21,11 @@ export interface Network {
   close(): void;
 }
 
-const listen = (server: Server, host: string, port: number): Promise<number> =>
+const listen = (
+  server: Pick<Server, 'listen' | 'once' | 'address'>,
+  host: string,
+  port: number,
+): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
@@ -39,13 +45,50 @@ const REPLIES: Readonly<Record<string, Reply>> = {
   '/brotli-bomb': packed('br', brotliCompressSync(Buffer.alloc(50_000_000))),
   '/headers': (response) => void response.writeHead(200, { 'x-long': 'h'.repeat(60_000) }).end(),
   '/silent': () => undefined,
+  '/hold': (response) => void response.write('x'.repeat(900_000)),
+  '/smuggled-count': (response) => void response.end(String(smuggled)),
 };
+
+/** Requests that only what is hidden in another request can make. */
+let smuggled = 0;
+
+const HEAD = 'HTTP/1.1 200 OK\r\n';
+
+/** Bytes of a server that is none, by path. */
+const RAW: Readonly<Record<string, string>> = {
+  '/garbage': '\0\xff garbage\r\n\r\n',
+  '/old': 'HTTP/0.9 200 OK\r\n\r\nok',
+  '/two-lengths': `${HEAD}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!`,
+  '/both-lengths': `${HEAD}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`,
+  '/huge-chunk': `${HEAD}Transfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFFF\r\nx`,
+  '/switch': 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nraw',
+  '/informs': 'HTTP/1.1 100 Continue\r\n\r\n'.repeat(50_000),
+  '/fold': `${HEAD}X-A: b\r\n  Host: evil\r\nContent-Length: 2\r\n\r\nok`,
+  '/status': 'HTTP/1.1 999 \x1b[2J\r\nContent-Length: 2\r\n\r\nok',
+  '/names': `${HEAD}__proto__: polluted\r\nconstructor: x\r\ntoString: y\r\nContent-Length: 2\r\n\r\nok`,
+  '/poison': `${HEAD}Content-Length: 2\r\n\r\nok${HEAD}Content-Length: 8\r\n\r\npoisoned`,
+  '/location': 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1\x00/\r\nContent-Length: 0\r\n\r\n',
+};
+
+const openRaw = () =>
+  createRawServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.once('data', (data) => {
+      const path = data.toString('latin1').split(' ')[1] ?? '';
+      socket.end(RAW[path] ?? '', 'latin1');
+    });
+  });
 
 /** Answers as REPLIES say; `/to?at=URL` redirects there. */
 function serve(request: IncomingMessage, response: ServerResponse): void {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://outer.test');
   const reply = REPLIES[pathname];
   if (reply !== undefined) return reply(response, request);
+  if (pathname.startsWith('/url/')) {
+    response.end(JSON.stringify({ url: request.url, headers: request.headers }));
+    return;
+  }
+  if (pathname === '/smuggled') smuggled++;
   if (pathname !== '/to') return void response.end('outer');
   const status = Number(searchParams.get('status') ?? 302);
   response.writeHead(status, { location: searchParams.get('at') ?? '/' }).end();
@@ -55,6 +98,25 @@ function serve(request: IncomingMessage, response: ServerResponse): void {
 const CHANGING: Readonly<Record<string, readonly (readonly Address[])[]>> = {
   'rebind.test': [[LOOPBACK, PUBLIC], [LOOPBACK]],
   'rebind-later.test': [[OUTER], [LOOPBACK]],
+};
+
+const six = (address: string): readonly Address[] => [{ address, family: 6 }];
+
+/** Names that the resolver of an attacker answers. */
+const NAMES: Readonly<Record<string, readonly Address[]>> = {
+  'ok.test': [OUTER],
+  'no.test': [OUTER],
+  notest: [OUTER],
+  'deep.x.xn--l-0ga.test': [OUTER],
+  'x.xn--l-0ga.test': [OUTER],
+  'mapped.test': six('::ffff:127.0.0.1'),
+  'mapped-hex.test': six('::ffff:7f00:1'),
+  'mapped-long.test': six('0:0:0:0:0:ffff:7f00:0001'),
+  'six.test': six('::1'),
+  'zone.test': six('fe80::1%lo'),
+  'translated.test': six('64:ff9b::7f00:1'),
+  'tunnel.test': six('2002:7f00:1::'),
+  'many.test': [...Array.from({ length: 500 }, () => OUTER), LOOPBACK],
 };
 
 export async function openNetwork(): Promise<Network> {
@@ -69,22 +131,26 @@ export async function openNetwork(): Promise<Network> {
     count,
   );
   const outer = createServer(serve);
+  const raw = openRaw();
   const internalPort = await listen(internal, '127.0.0.1', 0);
   // A machine may be without IPv6; then there is nothing to reach either.
   await listen(internal6, '::1', internalPort).catch(() => undefined);
   const outerPort = await listen(outer, OUTER.address, 0);
+  const rawPort = await listen(raw, OUTER.address, 0);
   const asked = new Map<string, number>();
   return {
     internalPort,
     outerPort,
+    rawPort,
     takeIntrusions() {
       const taken = intrusions;
       intrusions = 0;
       return taken;
     },
     async resolve(host) {
+      if (host === 'silent.test') return new Promise(() => undefined);
       const turns = CHANGING[host];
-      if (turns === undefined) return [host === 'ok.test' ? OUTER : LOOPBACK];
+      if (turns === undefined) return NAMES[host] ?? [LOOPBACK];
       const turn = asked.get(host) ?? 0;
       asked.set(host, turn + 1);
       return turns[Math.min(turn, turns.length - 1)]!;
@@ -94,6 +160,7 @@ export async function openNetwork(): Promise<Network> {
         server.closeAllConnections();
         server.close();
       }
+      raw.close();
     },
   };
 }

@@ -56,8 +56,8 @@ export class Arena {
 
   /** The outcome of an attack, after its set-up. */
   async run(attack: Attack, language: AttackGroup['language']): Promise<FunctionOutcome> {
-    const { internalPort, outerPort } = this.network;
-    const values = Object.entries({ internalPort, outerPort, ...attack.values });
+    const { internalPort, outerPort, rawPort } = this.network;
+    const values = Object.entries({ internalPort, outerPort, rawPort, ...attack.values });
     const job = {
       runId: attack.id,
       language,

@@ -7,8 +7,10 @@ import * as floods from '../attacks/javascript/floods.ts';
 import * as host from '../attacks/javascript/host.ts';
 import * as leaks from '../attacks/javascript/leaks.ts';
 import * as memory from '../attacks/javascript/memory.ts';
+import * as names from '../attacks/javascript/names.ts';
 import * as packages from '../attacks/javascript/packages.ts';
 import * as pollution from '../attacks/javascript/pollution.ts';
+import * as servers from '../attacks/javascript/servers.ts';
 import * as time from '../attacks/javascript/time.ts';
 import * as pythonBridge from '../attacks/python/bridge.ts';
 import * as pythonExhaustion from '../attacks/python/exhaustion.ts';
@@ -26,6 +28,8 @@ const GROUPS: Readonly<Record<string, AttackGroup>> = {
   'javascript/memory.ts': memory.memory,
   'javascript/floods.ts': floods.floods,
   'javascript/egress.ts': egress.egress,
+  'javascript/servers.ts': servers.servers,
+  'javascript/names.ts': names.names,
   'javascript/leaks.ts': leaks.leaks,
   'javascript/packages.ts': packages.packages,
   'python/host.ts': pythonHost.pythonHost,

@@ -1,4 +1,5 @@
 import { endFailure, guestFailure, readObject } from './failure.ts';
+import { isNestedDeeper, MOST_LEVELS } from './nesting.ts';
 import { failure, type SandboxFailure, type Usage } from './outcome.ts';
 import type { Ending, Job } from './pool/job.ts';
 import type { Report } from './protocol.ts';
@@ -62,6 +63,10 @@ export function readEnding<T>(ending: Ending, job: Job, read: (text: string) => 
     return { ok: false, error, index, usage };
   }
   if (code !== 'OK') return { ok: false, error: endFailure(code, text), index: -1, usage };
+  if (isNestedDeeper(text, MOST_LEVELS)) {
+    const error = failure('RESULT_NOT_SERIALIZABLE', `The result has more than ${MOST_LEVELS} levels.`);
+    return { ok: false, error, index: -1, usage };
+  }
   const value = read(text);
   return value === null ? { ok: false, error: malformed, index: -1, usage } : { ok: true, value, usage };
 }

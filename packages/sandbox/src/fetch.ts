@@ -1,12 +1,10 @@
 import { isEgressError } from './egress/error.ts';
 import type { EgressRequest, EgressResponse } from './egress/types.ts';
 import { readObject } from './failure.ts';
+import { MOST_HEAD_CHARS } from './frames.ts';
 import type { FetchContext } from './options.ts';
 import type { Job } from './pool/job.ts';
 import type { HostAnswer, HostCall } from './protocol.ts';
-
-/** Room for a URL and headers of the sizes that the egress client takes, as JSON with escapes. */
-const MAX_HEAD_CHARS = 512 * 1024;
 
 /** As long as a request can be of use to a job. */
 const LONGEST_MS = 3_600_000;
@@ -48,10 +46,10 @@ function refuse(code: string, message: string): HostAnswer {
 /** Carries out one host call of a guest; errors become texts, since no object of the host may cross. */
 export async function answerCall(job: Job, call: HostCall, send: Send): Promise<HostAnswer> {
   // Few objects in a guest can be millions in its JSON: parsing that would hold up the host.
-  if (call.head.length > MAX_HEAD_CHARS)
+  if (call.head.length > MOST_HEAD_CHARS)
     return refuse(
       'EGRESS_DENIED',
-      `The request has more than ${MAX_HEAD_CHARS} characters besides its body.`,
+      `The request has more than ${MOST_HEAD_CHARS} characters besides its body.`,
     );
   const asked = readRequest(call);
   if (asked === null) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');
@@ -60,7 +58,7 @@ export async function answerCall(job: Job, call: HostCall, send: Send): Promise<
   const signal = late === null ? job.stopped.signal : AbortSignal.any([job.stopped.signal, late]);
   try {
     const { status, statusText, url, redirected, headers, body } = await send(
-      { ...request, signal },
+      { ...request, signal, allowance: job.allowance },
       { runId: job.runId, tenant: job.tenant, signal },
     );
     return { ok: true, head: JSON.stringify({ status, statusText, url, redirected, headers }), body };

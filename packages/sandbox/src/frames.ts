@@ -1,3 +1,6 @@
+/** Room for a URL and headers of the sizes that the egress client takes, as JSON with escapes. */
+export const MOST_HEAD_CHARS = 512 * 1024;
+
 /**
  * A question or answer of the pipe by which a process asks and waits: length of the rest, length of the fields with one
  * bit for whether there are bytes, the fields as JSON, the bytes.
@@ -12,11 +15,15 @@ export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array 
   return frame;
 }
 
-/** The parts of a frame without its first length. Throws where it is none. */
-export function readFrame<T>(frame: Buffer): { fields: T; body: Uint8Array | null } {
+/** The parts of a frame without its first length. Throws where it is none, or has more fields than are to be parsed. */
+export function readFrame<T>(
+  frame: Buffer,
+  mostFieldBytes = Infinity,
+): { fields: T; body: Uint8Array | null } {
   const head = frame.readUInt32LE(0);
   const end = 4 + Math.floor(head / 2);
   if (end > frame.length) throw new RangeError('The frame is shorter than its fields.');
+  if (end > 4 + mostFieldBytes) throw new RangeError('The fields are longer than any of ours.');
   const fields = JSON.parse(frame.toString('utf8', 4, end)) as T;
   return { fields, body: head % 2 === 1 ? frame.subarray(end) : null };
 }

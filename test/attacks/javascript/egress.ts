@@ -1,10 +1,10 @@
 import type { Attack, AttackGroup } from '../attack.ts';
 
 /** What user code sees of a request to `url`, a template with the ports of the attack's network. */
-const to = (url: string): string =>
+export const to = (url: string): string =>
   `try { const r = await fetch(\`${url}\`); return 'REACHED ' + r.status + await r.text() } catch (e) { return e.code ?? e.message }`;
 
-const DENIED = '"EGRESS_DENIED"';
+export const DENIED = '"EGRESS_DENIED"';
 
 /** URLs of things that are nobody's business, in all the ways to write them. */
 const URLS: Readonly<Record<string, string>> = {

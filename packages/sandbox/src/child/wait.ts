@@ -1,5 +1,5 @@
 import { readSync, writeSync } from 'node:fs';
-import { readFrame, writeFrame } from '../frames.ts';
+import { MOST_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
 import { WAIT_FD } from '../isolation/program.ts';
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
@@ -32,8 +32,15 @@ interface Question {
   readonly body: string | null;
 }
 
+/** What the supervisor would say, which takes no such text from anybody. */
+const TOO_LONG = JSON.stringify({
+  code: 'EGRESS_DENIED',
+  message: `The request has more than ${MOST_HEAD_CHARS} characters besides its body.`,
+});
+
 /** Asks the supervisor for a job and waits: `+` or `-`, the length of the answer's head, a colon, head and body. */
 export function ask({ op, head, body }: Question, id: number): string {
+  if (head.length > MOST_HEAD_CHARS) return `-${TOO_LONG.length}:${TOO_LONG}`;
   writeAll(writeFrame({ id, op, head }, body === null ? null : Buffer.from(body, 'latin1')));
   const answer = readFrame<{ ok: boolean; head: string }>(readAll(readAll(4).readUInt32LE(0)));
   const text = `${answer.fields.ok ? '+' : '-'}${answer.fields.head.length}:${answer.fields.head}`;

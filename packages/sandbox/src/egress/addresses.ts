@@ -28,7 +28,14 @@ const RESERVED_4 = ranges(
   '224.0.0.0/4',
   '240.0.0.0/4',
 );
-const METADATA = ranges('100.100.100.200/32', 'fd00:ec2::/32', 'fd20:ce::254/128');
+/** Services of clouds for their machines, at addresses that look private or, 168.63.129.16, like anybody's. */
+const METADATA = ranges(
+  '100.100.100.200/32',
+  '168.63.129.16/32',
+  'fd00:c1::a9fe:a9fe/128',
+  'fd00:ec2::/32',
+  'fd20:ce::254/128',
+);
 const PRIVATE_6 = ranges('::1/128', 'fc00::/7');
 const GLOBAL_6 = ranges('2000::/3');
 /** Inside 2000::/3, but tunnels, documentation and benchmarks: some carry an IPv4 address that nobody checked. */

@@ -192,6 +192,20 @@ describe('the egress client', () => {
     expect(await codeOf(send({ url: at('/'), signal: AbortSignal.abort() }))).toBe('EGRESS_ABORTED');
   });
 
+  it('gives up on a resolver that does not answer as well', async () => {
+    const egress = createEgress({}, () => new Promise(() => undefined));
+    clients.push(egress);
+    expect(await codeOf(egress.fetch({ url: 'http://a.test/', timeoutMs: 20 }))).toBe('EGRESS_TIMEOUT');
+  });
+
+  it('lets the responses of several requests have so many bytes together, those that failed aside', async () => {
+    const allowance = { leftBytes: 250_000 };
+    const big = (): Promise<string> => codeOf(send({ url: at('/big'), allowance }));
+    expect(await codeOf(send({ url: at('/big'), allowance, maxResponseBytes: 10 }))).toBe('EGRESS_TOO_LARGE');
+    expect([await big(), await big(), await big()]).toEqual(['reached', 'reached', 'EGRESS_TOO_LARGE']);
+    expect(allowance.leftBytes).toBe(50_000);
+  });
+
   it('says EGRESS_FAILED when nobody listens', async () => {
     expect(await codeOf(send({ url: 'http://ok.test:1/' }))).toBe('EGRESS_FAILED');
   });

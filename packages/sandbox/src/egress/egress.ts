@@ -2,6 +2,7 @@ import { denied, EgressError, isEgressError } from './error.ts';
 import { createCheck } from './guard.ts';
 import { redirectHeaders, requestHeaders, type Pairs } from './headers.ts';
 import { Transport, type Connection, type Reply } from './transport.ts';
+import { unlessAborted } from './unless-aborted.ts';
 import type { EgressPolicy, EgressRequest, EgressResponse, Resolve, Target } from './types.ts';
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
@@ -92,8 +93,7 @@ export function createEgress(
     const maxBytes = Math.min(maxResponseBytes, request.maxResponseBytes ?? maxResponseBytes);
     let hop = firstHop(request);
     for (let hops = 0; ; hops++) {
-      const target = await check(hop.url);
-      signal.throwIfAborted();
+      const target = await unlessAborted(check(hop.url), signal);
       const reply = await transport.exchange({
         target,
         method: hop.method,
@@ -101,6 +101,7 @@ export function createEgress(
         body: hop.body,
         signal,
         maxBytes,
+        allowance: request.allowance,
       });
       const location = REDIRECTS.has(reply.status)
         ? reply.headers.find(([name]) => name === 'location')?.[1]

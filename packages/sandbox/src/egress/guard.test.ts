@@ -48,6 +48,7 @@ describe('the egress check', () => {
     'http://0.0.0.0:8080/',
     'http://[fd00:ec2::254]/',
     'http://100.100.100.200/latest/meta-data/',
+    'http://168.63.129.16/machine',
     'http://100.64.0.1/',
     'http://[64:ff9b::7f00:1]/',
     'http://[64:ff9b:1::1]/',
@@ -112,6 +113,7 @@ describe('the egress check', () => {
     expect(await check('http://169.254.169.254/', policy)).toMatch(/^EGRESS_DENIED/);
     expect(await check('http://100.100.100.200/', policy)).toMatch(/^EGRESS_DENIED/);
     expect(await check('http://[fd00:ec2::254]/', policy)).toMatch(/^EGRESS_DENIED/);
+    expect(await check('http://[fd00:c1::a9fe:a9fe]/', policy)).toMatch(/^EGRESS_DENIED/);
   });
 
   it('allows only the ranges that are listed', async () => {
@@ -129,6 +131,15 @@ describe('the egress check', () => {
     expect(await check('http://EXAMPLE.com./', policy)).toBe('93.184.216.34');
     expect(await check('http://v6.example.com/', policy)).toMatch(/denyHosts/);
     expect(await check('http://93.184.216.34/', policy)).toMatch(/allowHosts/);
+  });
+
+  it('knows the names of its lists in every script and spelling', async () => {
+    const policy = { allowHosts: ['MÜLLER.example.com', '*.bücher.example.'] };
+    expect(await check('http://müller.example.com/', policy)).toMatch(/^EGRESS_FAILED/);
+    expect(await check('http://xn--mller-kva.example.com/', policy)).toMatch(/^EGRESS_FAILED/);
+    expect(await check('http://a.xn--bcher-kva.example/', policy)).toMatch(/^EGRESS_FAILED/);
+    expect(await check('http://mueller.example.com/', policy)).toMatch(/^EGRESS_DENIED/);
+    expect(await check('http://xbücher.example/', policy)).toMatch(/^EGRESS_DENIED/);
   });
 
   it('keeps to ports', async () => {

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises';
 import { isIP } from 'node:net';
+import { domainToASCII } from 'node:url';
 import { normalize, parseRanges, reachOf } from './addresses.ts';
 import { denied, EgressError } from './error.ts';
 import type { Address, EgressPolicy, Resolve, Target } from './types.ts';
@@ -16,10 +17,17 @@ const systemResolve: Resolve = async (host) =>
 /** The policy as a function: what may be connected to. */
 export type Check = (url: string | URL) => Promise<Target>;
 
+/** A host as URLs have it: in lower case, other scripts encoded, without the root's dot. */
+function nameOf(host: string): string {
+  const bare = host.replace(/\.$/, '');
+  return domainToASCII(bare) || bare.toLowerCase();
+}
+
 function matches(patterns: readonly string[], host: string): boolean {
   return patterns.some((pattern) => {
-    const name = pattern.toLowerCase().replace(/\.$/, '');
-    return name.startsWith('*.') ? host.endsWith(name.slice(1)) : host === name;
+    const below = pattern.startsWith('*.');
+    const name = nameOf(below ? pattern.slice(2) : pattern);
+    return below ? host.endsWith(`.${name}`) : host === name;
   });
 }
 

@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import { Agent, ProxyAgent, request, type Dispatcher } from 'undici';
 import { EgressError } from './error.ts';
 import type { Pairs } from './headers.ts';
-import type { Target } from './types.ts';
+import type { Allowance, Target } from './types.ts';
 
 /** One request over the wire, without redirects. */
 export interface Exchange {
@@ -13,6 +13,7 @@ export interface Exchange {
   readonly body: string | Uint8Array | null;
   readonly signal: AbortSignal;
   readonly maxBytes: number;
+  readonly allowance: Allowance | undefined;
 }
 
 export interface Reply {
@@ -132,25 +133,33 @@ function rawPairs(raw: readonly (string | Buffer)[]): Pairs {
 async function collect(
   body: Readable,
   decoder: NodeJS.ReadWriteStream | undefined,
-  { maxBytes, target }: Exchange,
+  { maxBytes, target, allowance }: Exchange,
 ): Promise<Uint8Array> {
   const source =
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
   const chunks: Uint8Array[] = [];
+  const all = allowance ?? { leftBytes: Infinity };
   let bytes = 0;
   try {
     for await (const chunk of source) {
-      bytes += (chunk as Uint8Array).byteLength;
-      if (bytes > maxBytes) {
-        throw new EgressError(
-          'EGRESS_TOO_LARGE',
-          `The response of ${target.url.host} has more than ${maxBytes} bytes; raise maxResponseBytes to allow it.`,
-        );
-      }
+      const { byteLength } = chunk as Uint8Array;
+      bytes += byteLength;
+      all.leftBytes -= byteLength;
+      if (bytes > maxBytes)
+        throw tooLarge(target, `more than ${maxBytes} bytes; raise maxResponseBytes to allow it`);
+      if (all.leftBytes < 0)
+        throw tooLarge(target, 'more bytes than all requests of this job together may receive');
       chunks.push(chunk as Uint8Array);
     }
+  } catch (error) {
+    all.leftBytes += bytes;
+    throw error;
   } finally {
     body.destroy();
   }
   return Buffer.concat(chunks);
+}
+
+function tooLarge({ url }: Target, what: string): EgressError {
+  return new EgressError('EGRESS_TOO_LARGE', `The response of ${url.host} has ${what}.`);
 }

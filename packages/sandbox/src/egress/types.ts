@@ -21,6 +21,11 @@ export interface EgressPolicy {
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
+/** Bytes that the responses of several requests may have together; those of a request that fails are given back. */
+export interface Allowance {
+  leftBytes: number;
+}
+
 export interface EgressRequest {
   readonly url: string;
   /** Default GET. */
@@ -33,6 +38,8 @@ export interface EgressRequest {
   /** Lower than the policy's to have an effect. */
   readonly timeoutMs?: number;
   readonly maxResponseBytes?: number;
+  /** Shared by the requests of one job: each may be small enough, and all at once more than the host has memory. */
+  readonly allowance?: Allowance;
 }
 
 export interface EgressResponse {

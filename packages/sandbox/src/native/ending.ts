@@ -1,4 +1,5 @@
 import type { Limits } from '../limits.ts';
+import { isNestedDeeper, MOST_LEVELS } from '../nesting.ts';
 import { failure } from '../outcome.ts';
 import type { Ending, Job } from '../pool/job.ts';
 import type { EndCode, GuestError } from '../protocol.ts';
@@ -64,6 +65,8 @@ function ofScript(end: TreeEnd, output: TreeOutput, limits: Limits): Told {
 
 /** The text as the JSON that it is, or as a JSON string. */
 function asJson(text: string): string {
+  // It is refused by whoever reads it.
+  if (isNestedDeeper(text, MOST_LEVELS)) return text;
   try {
     JSON.parse(text);
     return text;
@@ -74,18 +77,11 @@ function asJson(text: string): string {
 
 function ofProgram(end: TreeEnd, limits: Limits): Told | null {
   if (end.result === '') return ofExit(end, limits, 'process of the code');
-  let answer: { json?: unknown; error?: unknown };
-  try {
-    answer = JSON.parse(end.result) as typeof answer;
-  } catch {
-    return null;
-  }
-  if (typeof answer !== 'object' || answer === null) return null;
-  if (typeof answer.json === 'string')
-    return answer.json.length > limits.resultChars
-      ? stopText('result', limits)
-      : { code: 'OK', text: answer.json };
-  return { code: THROWN, text: JSON.stringify(answer.error ?? null) };
+  const text = end.result.slice(1);
+  // What it says is read once, by whoever reads the words of isolates, with their limits.
+  if (end.result.startsWith('E')) return { code: THROWN, text };
+  if (!end.result.startsWith('D')) return null;
+  return text.length > limits.resultChars ? stopText('result', limits) : { code: 'OK', text };
 }
 
 /** What the end of a tree means for its job. */

@@ -6,7 +6,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { isEgressError } from '../egress/error.ts';
-import type { EgressRequest, EgressResponse, Target } from '../egress/types.ts';
+import type { Allowance, EgressRequest, EgressResponse, Target } from '../egress/types.ts';
+import { unlessAborted } from '../egress/unless-aborted.ts';
 
 /** What a proxy lets through, and how much of it. */
 export interface ProxyOptions {
@@ -47,6 +48,8 @@ export class Proxy {
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
   readonly #closing = new AbortController();
+  /** Of responses that are under way, all at the same time. */
+  readonly #allowance: Allowance;
   #requests = 0;
   #bytes = 0;
 
@@ -60,13 +63,14 @@ export class Proxy {
 
   private constructor(options: ProxyOptions, folder: string) {
     this.#options = options;
+    this.#allowance = { leftBytes: options.bytes };
     this.#folder = folder;
     this.#server = createServer((request, response) => void this.#answer(request, response));
     this.#server.maxConnections = MOST_SOCKETS;
     this.#server.on('connection', (socket) => this.#keep(socket));
     this.#server.on(
       'connect',
-      (request: IncomingMessage, socket: Socket) => void this.#tunnel(request, socket),
+      (request: IncomingMessage, socket: Socket, first: Buffer) => void this.#tunnel(request, socket, first),
     );
   }
 
@@ -134,6 +138,7 @@ export class Proxy {
         headers: pairsOf(request.rawHeaders),
         body: body.length === 0 ? null : body,
         redirect: 'manual',
+        allowance: this.#allowance,
       };
       const reply = await this.#options.send(sent, this.#closing.signal);
       this.#bytes += reply.body.length;
@@ -158,7 +163,7 @@ export class Proxy {
     return Buffer.concat(chunks);
   }
 
-  async #tunnel(request: IncomingMessage, socket: Socket): Promise<void> {
+  async #tunnel(request: IncomingMessage, socket: Socket, first: Buffer): Promise<void> {
     const refuse = ({ status, message }: Refusal): void => {
       const text = `${message}\n`;
       const length = Buffer.byteLength(text);
@@ -171,16 +176,20 @@ export class Proxy {
     if (refusal !== null) return refuse(refusal);
     if (check === null)
       return refuse({ status: FORBIDDEN, message: 'Only plain requests (http:) leave this sandbox.' });
+    // Nothing is connected, or stays so, for a client that hung up or a job that ended.
+    const gone = new AbortController();
+    socket.on('close', () => gone.abort());
+    const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
     try {
-      const { url, addresses } = await check(`https://${request.url ?? ''}`);
-      const outside = await dial(addresses, Number(url.port === '' ? 443 : url.port));
+      const { url, addresses } = await unlessAborted(check(`https://${request.url ?? ''}`), signal);
+      const outside = await dial(addresses, Number(url.port === '' ? 443 : url.port), signal);
       this.#keep(outside);
       this.#count(outside);
       this.#count(socket);
       socket.write('HTTP/1.1 200 Connected\r\n\r\n');
+      socket.unshift(first);
       outside.pipe(socket).pipe(outside);
       outside.on('close', () => socket.destroy());
-      socket.on('close', () => outside.destroy());
     } catch (error) {
       refuse(refusalOf(error));
     }
@@ -188,14 +197,15 @@ export class Proxy {
 }
 
 /** A connection to the first address that answers. */
-async function dial(addresses: Target['addresses'], port: number): Promise<Socket> {
+async function dial(addresses: Target['addresses'], port: number, signal: AbortSignal): Promise<Socket> {
   let fault: unknown = new Error('There is no address.');
   for (const { address: host } of addresses) {
     try {
       return await new Promise<Socket>((resolve, reject) => {
-        const socket = connect({ host, port });
-        socket.once('connect', () => resolve(socket.off('error', reject)));
-        socket.once('error', reject);
+        const socket = connect({ host, port, signal });
+        socket.once('connect', () => resolve(socket));
+        // Stays: an abort that comes later is an error of the socket too.
+        socket.on('error', reject);
       });
     } catch (error) {
       fault = error;

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
+import { Gathered } from '../gathered.ts';
 import type { Confinement } from '../isolation/confine.ts';
 import { freeSlotUid, takeSlotUid } from '../isolation/slot-uid.ts';
 import { nativeInvocation, JAIL_FDS, type NativeJail } from './jail.ts';
@@ -69,8 +70,7 @@ class Tree {
   readonly #startedMs = performance.now();
   #stopped: TreeStop | null = null;
   #cpuMs = 0;
-  #result: Buffer[] = [];
-  #resultBytes = 0;
+  readonly #result = new Gathered();
   #outputBytes = 0;
   #said = '';
   #status = '';
@@ -134,9 +134,8 @@ class Tree {
       write(data, 'stderr');
     });
     (stdio[RESULT_FD] as Readable).on('data', (data: Buffer) => {
-      this.#resultBytes += data.length;
-      if (this.#resultBytes > limits.resultBytes) this.#stop('result');
-      else this.#result.push(data);
+      if (this.#result.length + data.length > limits.resultBytes) this.#stop('result');
+      else this.#result.add(data);
     });
     (stdio[JAIL_FDS.status] as Readable).on('data', (data: Buffer) => {
       this.#status = (this.#status + data.toString()).slice(-SAID_CHARS);
@@ -163,7 +162,7 @@ class Tree {
     return {
       exitCode: exitCode === undefined ? null : Number(exitCode),
       stopped: this.#stopped,
-      result: Buffer.concat(this.#result).toString('utf8'),
+      result: this.#result.view().toString('utf8'),
       said: this.#said.trim(),
       cpuMs: this.#cpuMs,
       wallMs: performance.now() - this.#startedMs,

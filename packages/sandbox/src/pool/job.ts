@@ -1,5 +1,6 @@
 import type { SandboxErrorCode, SandboxFailure } from '../outcome.ts';
 import { failure } from '../outcome.ts';
+import type { Allowance } from '../egress/types.ts';
 import type { LoadedImage } from '../images/source.ts';
 import type { Limits } from '../limits.ts';
 import type { GuestMode, Report, UnitKind } from '../protocol.ts';
@@ -36,6 +37,8 @@ export class Job {
   ended = false;
   /** Aborted when the job ends: whatever the host still does for it stops. */
   readonly stopped = new AbortController();
+  /** What the responses of its requests may have together: more than the process lets in, so that its own limit is met first. */
+  readonly allowance: Allowance;
   readonly #resolve: (ending: Ending) => void;
   readonly #cleanups: (() => void)[] = [];
 
@@ -53,6 +56,7 @@ export class Job {
     this.kind = spec.kind;
     this.args = spec.args;
     this.limits = spec.limits;
+    this.allowance = { leftBytes: 2 * spec.limits.bridgeChars };
     this.#resolve = resolve;
   }
 

@@ -1,14 +1,19 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
-import { readFrame, writeFrame } from '../frames.ts';
+import { MOST_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
+import { Gathered } from '../gathered.ts';
 import { WAIT_FD } from '../isolation/program.ts';
 import type { HostAnswer } from '../protocol.ts';
 
 /** The number of every call whose answer a process waits for: there is one at a time. */
 export const WAITED = -1;
 
+const LENGTH_BYTES = 4;
 /** Far beyond what the limits of a job let through. */
 const MOST_BYTES = 2 ** 27;
+
+/** Of the fields as JSON: what is parsed must not take the host long, whoever wrote it. */
+const MOST_FIELD_BYTES = 4 * MOST_HEAD_CHARS;
 
 /** A call that a process waits for. */
 export interface Question {
@@ -26,7 +31,7 @@ interface QuestionEvents {
 /** The question in a frame, or null where it is none: a process whose guest broke out may write anything. */
 function readQuestion(frame: Buffer): Question | null {
   try {
-    const { fields, body } = readFrame<Record<string, unknown> | null>(frame);
+    const { fields, body } = readFrame<Record<string, unknown> | null>(frame, MOST_FIELD_BYTES);
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null;
     const { id, op, head } = fields;
     if (typeof id !== 'number' || typeof op !== 'string' || typeof head !== 'string') return null;
@@ -40,8 +45,7 @@ function readQuestion(frame: Buffer): Question | null {
 export class Questions {
   readonly #pipe: Duplex;
   readonly #events: QuestionEvents;
-  #chunks: Buffer[] = [];
-  #bytes = 0;
+  readonly #gathered = new Gathered();
 
   constructor(pipe: Duplex, events: QuestionEvents) {
     this.#pipe = pipe;
@@ -57,25 +61,22 @@ export class Questions {
   }
 
   #take(data: Buffer): void {
-    this.#chunks.push(data);
-    this.#bytes += data.length;
-    const length = this.#lengthOfNext();
-    if (length > MOST_BYTES) return this.#events.malformed();
-    if (this.#bytes < 4 + length) return;
-    const all = Buffer.concat(this.#chunks);
-    this.#chunks = [];
-    this.#bytes = 0;
+    this.#gathered.add(data);
+    if (this.#gathered.length < LENGTH_BYTES) return;
+    const length = this.#gathered.view().readUInt32LE(0);
+    if (length > MOST_BYTES) return this.#refuse();
+    if (this.#gathered.length < LENGTH_BYTES + length) return;
+    const all = this.#gathered.take();
     // It waits, so nothing can follow.
-    const question = all.length === 4 + length ? readQuestion(all.subarray(4)) : null;
-    if (question === null) this.#events.malformed();
+    const question = all.length === LENGTH_BYTES + length ? readQuestion(all.subarray(LENGTH_BYTES)) : null;
+    if (question === null) this.#refuse();
     else this.#events.ask(question);
   }
 
-  #lengthOfNext(): number {
-    if (this.#bytes < 4) return MOST_BYTES;
-    const first = this.#chunks[0] as Buffer;
-    if (first.length < 4) this.#chunks = [Buffer.concat(this.#chunks)];
-    return (this.#chunks[0] as Buffer).readUInt32LE(0);
+  /** What comes after it is not looked at. */
+  #refuse(): void {
+    this.#pipe.pause();
+    this.#events.malformed();
   }
 }
 

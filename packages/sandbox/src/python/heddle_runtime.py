@@ -11,6 +11,7 @@ import sys
 import types
 import warnings
 
+import heddle_failure
 import heddle_http
 import heddle_source
 import heddle_streams
@@ -18,14 +19,10 @@ import heddle_sync
 from heddle_values import to_json
 
 HOME = "/home/user"
-_TEXT = 8_000
-_NAME = 100
-_FRAMES = 50
-_MEMORY_HINT = "the memory of the interpreter is used up"
 
 _bridge = None
 _clean = None
-_loads, _dumps = json.loads, json.dumps
+_loads = json.loads
 
 
 class _Clean:
@@ -156,49 +153,7 @@ def _close():
         _bridge.spoil()
 
 
-def _text(make, most):
-    try:
-        return str(make())[:most]
-    except BaseException:
-        return ""
-
-
-def _frames(error):
-    """The frames of the block's own code, the innermost first, as lines of a stack."""
-    frames = []
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if code.co_filename == heddle_source.FILE:
-            *_, start, _ = next((p for i, p in enumerate(code.co_positions()) if i == trace.tb_lasti // 2), (None,) * 4)
-            name = "" if code.co_name in ("<module>", heddle_source.MAIN) else code.co_name
-            place = f"{heddle_source.FILE}:{trace.tb_lineno}:{(start or 0) + 1}"
-            frames.append(f"    at {name} ({place})" if name else f"    at {place}")
-        trace = trace.tb_next
-    return "\n".join(frames[::-1][:_FRAMES])
-
-
-def _message(error):
-    if isinstance(error, SystemExit):
-        return f"the code ended itself with the exit code {_text(lambda: error.code, _NAME)}"
-    text = _text(lambda: error.msg if isinstance(error, SyntaxError) else error, _TEXT)
-    return text or (_MEMORY_HINT if isinstance(error, MemoryError) else "")
-
-
-def _phase(phase, error):
-    """Of a module that is nowhere the host says so in its own words."""
-    return "module" if phase == "run" and type(error) is ModuleNotFoundError and error.name else phase
-
-
 def _fail(phase, error):
-    fields = {
-        "phase": _phase(phase, error),
-        "index": 0,
-        "name": type(error).__name__[:_NAME],
-        "message": _message(error),
-        "stack": _frames(error),
-    }
-    if isinstance(error, SyntaxError) and error.filename == heddle_source.FILE:
-        fields |= {key: value for key, value in (("line", error.lineno), ("column", error.offset)) if value}
+    text = heddle_failure.describe(phase, error)
     _close()
-    _bridge.fail(_dumps(fields))
+    _bridge.fail(text)

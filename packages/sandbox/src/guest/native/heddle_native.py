@@ -8,64 +8,23 @@ import os
 import sys
 import types
 
+import heddle_failure
 import heddle_source
 from heddle_values import to_json
 
 _JOB = "/run/heddle/job.json"
 _RESULT_FD = 3
-_TEXT = 8_000
-_NAME = 100
-_FRAMES = 50
 _RESULT = "_result__"
 
 
 def _send(answer):
-    with os.fdopen(_RESULT_FD, "w", encoding="utf-8") as pipe:
-        json.dump(answer, pipe)
+    # What UTF-8 has not is in JSON as an escape.
+    with os.fdopen(_RESULT_FD, "w", encoding="utf-8", errors="backslashreplace") as pipe:
+        pipe.write(answer)
 
 
-def _text(make, most):
-    try:
-        return str(make())[:most]
-    except BaseException:
-        return ""
-
-
-def _frames(error):
-    """The frames of the block's own code, the innermost first, as lines of a stack."""
-    frames = []
-    trace = error.__traceback__
-    while trace is not None:
-        code = trace.tb_frame.f_code
-        if code.co_filename == heddle_source.FILE:
-            places = list(code.co_positions())
-            column = places[trace.tb_lasti // 2][2] if trace.tb_lasti // 2 < len(places) else None
-            place = f"{heddle_source.FILE}:{trace.tb_lineno}:{(column or 0) + 1}"
-            inner = code.co_name not in ("<module>", heddle_source.MAIN)
-            frames.append(f"    at {code.co_name} ({place})" if inner else f"    at {place}")
-        trace = trace.tb_next
-    return "\n".join(frames[::-1][:_FRAMES])
-
-
-def _message(error):
-    if isinstance(error, SystemExit):
-        return f"the code ended itself with the exit code {_text(lambda: error.code, _NAME)}"
-    return _text(lambda: error.msg if isinstance(error, SyntaxError) else error, _TEXT)
-
-
-def _failure(phase, error):
-    if phase == "run" and isinstance(error, ModuleNotFoundError):
-        phase = "module"
-    fields = {
-        "phase": phase,
-        "index": 0,
-        "name": type(error).__name__[:_NAME],
-        "message": _message(error),
-        "stack": _frames(error),
-    }
-    if isinstance(error, SyntaxError) and error.filename == heddle_source.FILE:
-        fields |= {key: value for key, value in (("line", error.lineno), ("column", error.offset)) if value}
-    return {"error": fields}
+def _failed(phase, error):
+    return "E" + heddle_failure.describe(phase, error)
 
 
 def _run(code, namespace):
@@ -98,15 +57,15 @@ def _answer(job):
     try:
         code = heddle_source.compile_source(job["code"])
     except BaseException as error:
-        return _failure("compile", error)
+        return _failed("compile", error)
     try:
         value = _run(code, namespace)
     except BaseException as error:
-        return _failure("run", error)
+        return _failed("run", error)
     try:
-        return {"json": to_json(value)}
+        return "D" + to_json(value)
     except BaseException as error:
-        return _failure("result", error)
+        return _failed("result", error)
 
 
 def main():

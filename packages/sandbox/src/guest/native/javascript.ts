@@ -16,8 +16,9 @@ type Namespace = Readonly<Record<string, unknown>>;
 const MOST_CHARS = 8_000;
 const AsyncFunction = (async () => undefined).constructor as new (...parts: string[]) => Body;
 
-function finish(answer: { readonly json: string } | { readonly error: GuestError }): never {
-  const bytes = Buffer.from(JSON.stringify(answer));
+/** Gives the answer: `D` and the value's JSON, or `E` and the error's. */
+function finish(kind: 'D' | 'E', json: string): never {
+  const bytes = Buffer.from(kind + json);
   for (let at = 0; at < bytes.length;) at += writeSync(RESULT_FD, bytes, at);
   process.exit(0);
 }
@@ -40,16 +41,15 @@ function lineOfFault(code: string): number | undefined {
 function fail(phase: GuestError['phase'], thrown: unknown, code: string): never {
   const error = thrown instanceof Error ? thrown : null;
   const line = phase === 'compile' ? lineOfFault(code) : undefined;
-  finish({
-    error: {
-      phase,
-      index: 0,
-      name: cut(error?.name ?? 'Error').slice(0, 100),
-      message: cut(error?.message ?? thrown),
-      stack: cut(error?.stack ?? ''),
-      ...(line !== undefined && { line }),
-    },
-  });
+  const fields: GuestError = {
+    phase,
+    index: 0,
+    name: cut(error?.name ?? 'Error').slice(0, 100),
+    message: cut(error?.message ?? thrown),
+    stack: cut(error?.stack ?? ''),
+    ...(line !== undefined && { line }),
+  };
+  finish('E', JSON.stringify(fields));
 }
 
 const MISSING = new Set(['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND']);
@@ -123,7 +123,7 @@ async function run(): Promise<void> {
   } catch (error) {
     fail('result', error, code);
   }
-  finish({ json });
+  finish('D', json);
 }
 
 // What the code throws later, out of a timer, is its failure as well.

@@ -1,3 +1,4 @@
+import failure from '../../python/heddle_failure.py';
 import http from '../../python/heddle_http.py';
 import loader from '../../python/heddle_loader.py';
 import requests from '../../python/heddle_requests.py';
@@ -16,6 +17,7 @@ const MODULES = {
   heddle_streams: streams,
   heddle_source: source,
   heddle_sync: sync,
+  heddle_failure: failure,
   heddle_http: http,
   heddle_runtime: runtime,
   requests,

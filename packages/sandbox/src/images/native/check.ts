@@ -1,6 +1,7 @@
 import { chmod } from 'node:fs/promises';
 import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
+import { readObject } from '../../failure.ts';
 import type { NativeJob } from '../../guest/native/job.ts';
 import { barrierTo } from '../../isolation/reach.ts';
 import type { NativeHost } from '../../native/host.ts';
@@ -73,10 +74,13 @@ export class Checker {
     const end = await this.run({ language, code, globals: {}, values: {} });
     this.#context.signal.throwIfAborted();
     if (end.exitCode === null) throw notStarted(end);
-    const { error } = (end.result === '' ? {} : JSON.parse(end.result)) as { error?: { message: string } };
-    if (error === undefined && end.result !== '') return;
+    if (end.result.startsWith('D')) return;
+    const said = readObject(end.result.slice(1))?.['message'];
     const limit = end.stopped === null ? '' : ` within ${MEMORY_MIB} MiB and ${CHECK_MS / 1_000} seconds`;
-    const why = error?.message ?? (end.said.split('\n').at(-1) || `it ended with exit code ${end.exitCode}`);
+    const why =
+      typeof said === 'string'
+        ? said
+        : end.said.split('\n').at(-1) || `it ended with exit code ${end.exitCode}`;
     throw new ImageError('load_failed', `${what} cannot be loaded${limit}: ${why}`);
   }
 

@@ -1,0 +1,41 @@
+import type { Attack, AttackGroup } from '../attack.ts';
+import { DENIED, to } from './egress.ts';
+
+/** URLs of the hosts that REFUSING refuses, and of ports that nobody allowed, in all the ways to write them. */
+const URLS: Readonly<Record<string, string>> = {
+  N25: 'http://ok.test:22/',
+  N25b: 'http://ok.test:6379/',
+  N25c: 'http://ok.test:0/',
+  N25d: 'http://ok.test:00000025/',
+  N25e: 'http://ok.test:65536/',
+  N25f: 'https://ok.test:80080/',
+  N60: 'http://no.test/',
+  N60b: 'http://NO.Test/',
+  N60c: 'http://no.test./',
+  N60d: 'http://ｎｏ.test/',
+  N60e: 'http://n%6F.test/',
+  N60f: 'http://no\\u3002test/',
+  N60g: 'http://n\\u00ado.test/',
+  N60h: 'http://n\\to.test/',
+  N61: 'http://x.öl.test/',
+  N61b: 'http://x.xn--l-0ga.test/',
+  N61c: 'http://X.O\\u0308L.test./',
+  N61d: 'http://deep.x.ÖL.test/',
+};
+
+/** A policy that lets requests go to the server that stands for the internet, but not by these names. */
+export const REFUSING = { denyHosts: ['no.test', '*.öl.test'] } as const;
+
+const attack = ([id, url]: [string, string]): Attack => ({
+  id,
+  title: `a request to ${url}`,
+  code: to(url),
+  expected: DENIED,
+});
+
+/** Names and ports that the operator's policy refuses. */
+export const names: AttackGroup = {
+  name: 'Names and ports that are refused',
+  language: 'javascript',
+  attacks: Object.entries(URLS).map(attack),
+};

@@ -1,0 +1,75 @@
+import type { AttackGroup } from '../attack.ts';
+import { DENIED, to } from './egress.ts';
+
+/** Gives what each of several requests came to. */
+const each = (list: string, url: string): string =>
+  `return await Promise.all(${list}.map((name) => fetch(\`${url}\`).then((r) => r.text(), (e) => e.code)))`;
+
+const RAW = `['garbage', 'old', 'two-lengths', 'both-lengths', 'huge-chunk', 'switch', 'informs', 'fold', 'status', 'names', 'poison', 'location']`;
+
+/** Servers and resolvers of an attacker, and requests that are meant to be read as several. */
+export const servers: AttackGroup = {
+  name: 'Hostile servers and resolvers',
+  language: 'javascript',
+  attacks: [
+    {
+      id: 'N41',
+      title: 'the service of a cloud at an address that looks like anybody’s',
+      code: to('http://168.63.129.16/machine?comp=goalstate'),
+      expected: DENIED,
+    },
+    {
+      id: 'N42',
+      title:
+        'names that lead to IPv4 addresses inside IPv6 ones, to zones, and to many of which one is internal',
+      code: each(
+        "['mapped', 'mapped-hex', 'mapped-long', 'six', 'zone', 'translated', 'tunnel', 'many']",
+        'http://${name}.test:${internalPort}/',
+      ),
+      expected: JSON.stringify(Array.from({ length: 8 }, () => 'EGRESS_DENIED')),
+    },
+    {
+      id: 'N43',
+      title: 'a resolver that never answers',
+      code: 'await fetch(`http://silent.test:${internalPort}/`)',
+      limits: { wallMs: 300 },
+      expected: 'TIMEOUT_WALL',
+    },
+    {
+      id: 'N44',
+      title: 'line breaks in a URL, as they are and encoded',
+      code: 'const r = await fetch(`http://ok.test:${outerPort}/url/%0d%0aX-Evil:%201%0d%0a/?a=\\r\\nX-Evil: 2#\\r\\nX-Evil: 3`); const { url, headers } = await r.json(); return [url, Object.keys(headers).filter((name) => /evil/.test(name))]',
+      expected: '["/url/%0d%0aX-Evil:%201%0d%0a/?a=X-Evil:%202",[]]',
+    },
+    {
+      id: 'N45',
+      title: 'a request inside the body of another, with lengths that end it early',
+      code: `const body = '0\\r\\n\\r\\nGET /smuggled HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n';
+        const post = (headers) => fetch(\`http://ok.test:\${outerPort}/url/a\`, { method: 'POST', body, headers }).then((r) => r.status, (e) => e.code);
+        const all = [{ 'Content-Length': '0' }, { 'Transfer-Encoding': 'chunked' }, { 'Content-Length': '5', 'Transfer-Encoding': 'identity' }, [['Content-Length', '5'], ['content-length', '50']], { Connection: 'close, content-length' }, { 'Content-Length': '+5' }, { 'Content-Length': '0x5', TE: 'trailers', Trailer: 'X' }];
+        const statuses = []; for (const headers of all) statuses.push(await post(headers));
+        return [[...new Set(statuses)], await (await fetch(\`http://ok.test:\${outerPort}/smuggled-count\`)).text()]`,
+      expected: '[[200],"0"]',
+    },
+    {
+      id: 'N46',
+      title: 'responses that are each small enough, and all at once more than the host should hold',
+      code: 'let refused = 0; await new Promise((done) => { for (let i = 0; i < 40; i++) fetch(`http://ok.test:${outerPort}/hold`).catch((e) => { if (e.code === "EGRESS_TOO_LARGE" && ++refused === 37) done() }) }); return "refused"',
+      limits: { bridgeChars: 1_000_000, wallMs: 15_000 },
+      expected: '"refused"',
+    },
+    {
+      id: 'N47',
+      title: 'servers whose answers are no HTTP, or more of it than was asked for',
+      code: `const seen = []; for (const name of ${RAW}) for (let turn = 0; turn < 2; turn++) seen.push(await fetch(\`http://ok.test:\${rawPort}/\${name}\`).then((r) => r.text(), (e) => e.code));
+        return [...new Set(seen)].filter((text) => !/^(?:ok|hello!?|raw|EGRESS_FAILED|EGRESS_DENIED|EGRESS_TOO_LARGE|)$/.test(text))`,
+      expected: '[]',
+    },
+    {
+      id: 'N48',
+      title: 'headers of a response with the names of prototypes',
+      code: 'const r = await fetch(`http://ok.test:${rawPort}/names`); return [r.headers.get("__proto__"), r.headers.get("constructor"), ({}).polluted === undefined, String(r.headers)]',
+      expected: '["polluted","x",true,"[object Object]"]',
+    },
+  ],
+};
