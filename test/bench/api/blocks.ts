@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { BlockExecutor, Json } from '@heddle/core';
 import { block, workflow } from '../../support/workflow.ts';
 
@@ -15,6 +16,16 @@ const step: BlockExecutor = {
   },
 };
 
+/** The same in a turn of its own, as blocks are that ask somebody: who follows the run is there to see it. */
+const ask: BlockExecutor = {
+  types: ['ask'],
+  class: 'compute',
+  async execute() {
+    await nextTurn();
+    return { output: { n: 1 } };
+  },
+};
+
 let gate = Promise.withResolvers<void>();
 
 /** Waits until the gate is opened. */
@@ -27,13 +38,13 @@ const wait: BlockExecutor = {
   },
 };
 
-export const BLOCKS: readonly BlockExecutor[] = [step, wait];
+export const BLOCKS: readonly BlockExecutor[] = [step, ask, wait];
 
 /** What is run: the smallest workflow that does something. */
 export const STEP: Json = workflow([block('S1', 'step')], ['Start -> S1']);
 
-/** A step, whose output is a stream's first frame, and then the gate. */
-export const WAIT: Json = workflow([block('S1', 'step'), block('G1', 'gate')], ['Start -> S1 -> G1'], {
+/** A block whose output is a stream's first frame, and then the gate. */
+export const WAIT: Json = workflow([block('S1', 'ask'), block('G1', 'gate')], ['Start -> S1 -> G1'], {
   id: 'waits',
   name: 'Waits',
 });

@@ -22,6 +22,9 @@ interface Open {
   ended: Promise<string>;
 }
 
+/** Heddle says every quarter of a minute that a stream is alive; nothing here takes so long. */
+const PATIENCE_MS = 12_000;
+
 const BODY = JSON.stringify({ stream: true, selectedOutputs: ['S1.n'], input: {} });
 
 /** Opens `count` streams, waits until each has said something, lets them end, and throws unless all end as they should. */
@@ -59,6 +62,7 @@ function opened(server: Server, agent: Agent): Promise<Open> {
   const { path, headers } = server.door('wait');
   const sent = request(server.origin + path, { method: 'POST', agent, headers });
   sent.on('error', reject);
+  sent.setTimeout(PATIENCE_MS, () => sent.destroy(new Error('A stream said nothing for too long.')));
   sent.on('response', (response: IncomingMessage) => {
     let text = '';
     const { promise: ended, resolve: end, reject: fail } = Promise.withResolvers<string>();
