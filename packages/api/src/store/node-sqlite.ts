@@ -20,22 +20,26 @@ type Parameters = readonly unknown[];
 
 /** The interface that kysely knows. Statements are kept by their text: there are few, and each takes long to prepare. */
 function adapter(db: DatabaseSync) {
-  const prepared = new Map<string, ReturnType<DatabaseSync['prepare']>>();
+  const prepared = new Map<string, ReturnType<typeof statementOf>>();
   return {
     close: () => db.close(),
     prepare(sql: string) {
       // Who reads first and then writes would else be refused when another process has written in between.
       const text = sql === 'begin' ? 'begin immediate' : sql;
-      const statement = prepared.get(text) ?? db.prepare(text);
+      const statement = prepared.get(text) ?? statementOf(db.prepare(text));
       // Schema statements are run once.
       if (/^(select|insert|update|delete|with)/i.test(text)) prepared.set(text, statement);
-      return {
-        reader: statement.columns().length > 0,
-        all: (parameters: Parameters) => statement.all(...(parameters as SQLInputValue[])),
-        run: (parameters: Parameters) => statement.run(...(parameters as SQLInputValue[])),
-        iterate: (parameters: Parameters) =>
-          statement.iterate(...(parameters as SQLInputValue[])) as IterableIterator<unknown>,
-      };
+      return statement;
     },
+  };
+}
+
+function statementOf(statement: ReturnType<DatabaseSync['prepare']>) {
+  return {
+    reader: statement.columns().length > 0,
+    all: (parameters: Parameters) => statement.all(...(parameters as SQLInputValue[])),
+    run: (parameters: Parameters) => statement.run(...(parameters as SQLInputValue[])),
+    iterate: (parameters: Parameters) =>
+      statement.iterate(...(parameters as SQLInputValue[])) as IterableIterator<unknown>,
   };
 }

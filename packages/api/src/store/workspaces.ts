@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Role } from '../auth/roles.ts';
+import { compiled } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 
@@ -13,9 +14,21 @@ export interface Access {
 /** Workspaces, people, and who is a member of which. */
 export class WorkspaceStore {
   readonly #db: Db;
+  readonly #accessOf: (
+    workspaceId: string,
+    userId: string,
+  ) => Promise<{ role: Role; personal_keys: number }[]>;
 
   constructor(db: Db) {
     this.#db = db;
+    this.#accessOf = compiled(db, (of) =>
+      of
+        .selectFrom('members')
+        .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
+        .select(['members.role', 'workspaces.personal_keys'])
+        .where('members.workspace_id', '=', '')
+        .where('members.user_id', '=', ''),
+    );
   }
 
   async createUser(user: { email: string; name: string }): Promise<string> {
@@ -60,13 +73,7 @@ export class WorkspaceStore {
 
   /** What the user may do in the workspace; undefined: nothing, or there is none. */
   async access(workspaceId: string, userId: string): Promise<Access | undefined> {
-    const row = await this.#db
-      .selectFrom('members')
-      .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
-      .select(['members.role', 'workspaces.personal_keys'])
-      .where('members.workspace_id', '=', workspaceId)
-      .where('members.user_id', '=', userId)
-      .executeTakeFirst();
+    const [row] = await this.#accessOf(workspaceId, userId);
     return row && { role: row.role, personalKeys: row.personal_keys === 1 };
   }
 

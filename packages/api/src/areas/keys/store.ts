@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { compiled } from '../../store/compiled.ts';
 import type { Db } from '../../store/database.ts';
 import type { ApiKeyRow } from '../../store/schema.ts';
 
@@ -21,10 +22,14 @@ export type KeyShown = Omit<ApiKeyRow, 'hash'>;
 export class KeyStore {
   readonly #db: Db;
   readonly #secret: string;
+  readonly #byHash: (hash: string) => Promise<ApiKeyRow[]>;
 
   constructor(db: Db, secret: string) {
     this.#db = db;
     this.#secret = secret;
+    this.#byHash = compiled(db, (of) =>
+      of.selectFrom('api_keys').selectAll().where('hash', '=', '').where('revoked_at', 'is', null),
+    );
   }
 
   /** A new key; its text is given this once. */
@@ -58,12 +63,8 @@ export class KeyStore {
   /** The key's row, when it may still be used at `nowMs`. */
   async find(key: string, nowMs: number): Promise<ApiKeyRow | undefined> {
     if (!key.startsWith(KEY_PREFIX)) return undefined;
-    const row = await this.#db
-      .selectFrom('api_keys')
-      .selectAll()
-      .where('hash', '=', this.#hash(key))
-      .where('revoked_at', 'is', null)
-      .executeTakeFirst();
+    // Asked for each request: a key that any process has revoked is refused from the next one on.
+    const [row] = await this.#byHash(this.#hash(key));
     if (!row || (row.expires_at !== null && Date.parse(row.expires_at) <= nowMs)) return undefined;
     await this.#use(row, nowMs);
     return row;

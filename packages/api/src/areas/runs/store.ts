@@ -1,4 +1,5 @@
 import type { Json } from '@heddle/core';
+import { compiled } from '../../store/compiled.ts';
 import { isDuplicate } from '../../store/database.ts';
 import type { Db } from '../../store/database.ts';
 import type { ClaimRow } from '../../store/schema.ts';
@@ -18,21 +19,31 @@ export interface ClaimFailure {
   message: string;
 }
 
+/** The form of a new claim: the statement has its columns in this order. */
+const NEW: Omit<ClaimRow, 'waiting' | 'failure'> = {
+  run_id: '',
+  workflow_id: '',
+  workspace_id: '',
+  trigger: 'api',
+  mode: 'sync',
+  created_at: '',
+};
+const COLUMNS = Object.keys(NEW) as (keyof typeof NEW)[];
+
 /** Ids of runs that were claimed. A claim stays for ever, unless nothing came of it. */
 export class ClaimStore {
   readonly #db: Db;
+  readonly #insert: (...values: unknown[]) => Promise<unknown>;
 
   constructor(db: Db) {
     this.#db = db;
+    this.#insert = compiled(db, (of) => of.insertInto('claims').values(NEW));
   }
 
   /** False when the id was claimed before. */
   async claim(claim: Omit<ClaimRow, 'waiting' | 'failure'>): Promise<boolean> {
     try {
-      await this.#db
-        .insertInto('claims')
-        .values({ ...claim, waiting: null, failure: null })
-        .execute();
+      await this.#insert(...COLUMNS.map((column) => claim[column]));
       return true;
     } catch (error) {
       if (isDuplicate(error)) return false;

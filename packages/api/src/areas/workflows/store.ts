@@ -1,3 +1,4 @@
+import { compiled } from '../../store/compiled.ts';
 import { isDuplicate } from '../../store/database.ts';
 import type { Db } from '../../store/database.ts';
 import type { AuditRow, VersionRow, WorkflowRow } from '../../store/schema.ts';
@@ -15,13 +16,19 @@ export type NewVersion = Omit<VersionRow, 'version'>;
 /** Drafts, versions, and which version is live. */
 export class WorkflowStore {
   readonly #db: Db;
+  readonly #byId: (id: string) => Promise<WorkflowRow[]>;
+  readonly #versionOf: (workflowId: string, version: number) => Promise<VersionRow[]>;
 
   constructor(db: Db) {
     this.#db = db;
+    this.#byId = compiled(db, (of) => of.selectFrom('workflows').selectAll().where('id', '=', ''));
+    this.#versionOf = compiled(db, (of) =>
+      of.selectFrom('workflow_versions').selectAll().where('workflow_id', '=', '').where('version', '=', 0),
+    );
   }
 
   async find(id: string): Promise<WorkflowRow | undefined> {
-    return this.#db.selectFrom('workflows').selectAll().where('id', '=', id).executeTakeFirst();
+    return (await this.#byId(id))[0];
   }
 
   /** Whether a workflow may run another one: of its own workspace, and live. For the engine's `mayCall`. */
@@ -159,12 +166,7 @@ export class WorkflowStore {
   }
 
   async version(workflowId: string, version: number): Promise<VersionRow | undefined> {
-    return this.#db
-      .selectFrom('workflow_versions')
-      .selectAll()
-      .where('workflow_id', '=', workflowId)
-      .where('version', '=', version)
-      .executeTakeFirst();
+    return (await this.#versionOf(workflowId, version))[0];
   }
 
   /** Versions below `before`, newest first, and one more than `limit` when there is one. */
