@@ -21,11 +21,7 @@ export interface Network {
   close(): void;
 }
 
-const listen = (
-  server: Pick<Server, 'listen' | 'once' | 'address'>,
-  host: string,
-  port: number,
-): Promise<number> =>
+const listen = (server: RawServer, host: string, port: number): Promise<number> =>
   new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => resolve((server.address() as AddressInfo).port));
