@@ -6,6 +6,7 @@ import createClient from 'openapi-fetch';
 import openapiTS, { astToString } from 'openapi-typescript';
 import { afterAll, describe, expect, it } from 'vitest';
 import { draftOf, testApi } from '../support/api.ts';
+import { CONTENT_FILE, ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import type { paths } from './fixtures/api.d.ts';
 
@@ -70,6 +71,26 @@ describe('a client made from /openapi.json', () => {
     expect(list.data?.nextCursor).toBeNull();
     const versions = await client.GET('/api/v2/workflows/{workflowId}/versions', { params: { path } });
     expect(versions.data?.data).toMatchObject([{ version: 1, isActive: true }]);
+  });
+
+  it('sends files, lists those of the output and downloads them', async () => {
+    const workflowId = await deployed(ECHO, 'Echo');
+    const ran = await client.POST('/api/v2/workflows/{workflowId}/execute', {
+      params: { path: { workflowId } },
+      body: { input: { doc: [FILE] }, includeFileBase64: false },
+    });
+    const { runId } = objectOf(ran.data).data;
+    const run = await client.GET('/api/v2/workflows/{workflowId}/runs/{runId}', {
+      params: { path: { workflowId, runId }, query: { includeOutput: true, includeFileBase64: true } },
+    });
+    const [file] = run.data?.data.files ?? [];
+    expect(file).toMatchObject({ name: 'abc.txt', base64: CONTENT_FILE });
+    const path = { workflowId, runId, fileId: file?.id ?? '' };
+    const place = '/api/v2/workflows/{workflowId}/runs/{runId}/files/{fileId}';
+    const bytes = await client.GET(place, { params: { path }, parseAs: 'text' });
+    expect(bytes.data).toBe('abc');
+    const none = await client.GET(place, { params: { path: { ...path, fileId: 'none' } } });
+    expect(none.error).toEqual({ error: { code: 'NOT_FOUND', message: 'File not found' } });
   });
 
   it('starts and resumes runs that are answered later', async () => {

@@ -84,7 +84,14 @@ function successes(operation: AnyOperation): Doc {
     const content = { [JSON_TYPE]: { schema: body }, ...Object.fromEntries(others) };
     return [String(status), { description: `${description}.${more}`, content }];
   });
-  return Object.fromEntries(shown);
+  return { ...Object.fromEntries(shown), ...downloads(operation) };
+}
+
+/** Bytes of any media type. */
+function downloads({ download }: AnyOperation): Doc {
+  if (download === undefined) return {};
+  const content = { '*/*': { schema: { type: 'string', format: 'binary' } } };
+  return { '200': { description: `${download}.`, content } };
 }
 
 /** A success that has no form but a stream. */

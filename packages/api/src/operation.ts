@@ -20,6 +20,8 @@ export interface Call<Path, Query, Body> {
   headers: Headers;
   /** Aborted when the caller has gone away. */
   signal: AbortSignal;
+  /** True: the answer's body is not sent, so that nothing is read for it nor recorded as read. */
+  head?: boolean;
   /** `https://host` of this deployment, for absolute addresses. */
   origin: string;
 }
@@ -58,6 +60,8 @@ export interface Operation<
   success: { status: number; schema: z.ZodType; page?: true; description: string }[];
   /** Successes that are no JSON: media type and what is in it. */
   streams?: { type: string; description: string }[];
+  /** The success of an operation that answers with bytes: what they are. */
+  download?: string;
   errors: readonly ErrorStatus[];
   /** It runs a workflow: the chain of calls is looked at, and it takes a ticket until the call is over. */
   executes?: true;

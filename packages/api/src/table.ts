@@ -14,6 +14,7 @@ import {
 } from './areas/legacy/paused.ts';
 import { streamExecution } from './areas/legacy/stream.ts';
 import { getApiMeta } from './areas/meta/operations.ts';
+import { downloadRunFile } from './areas/runs/download.ts';
 import { executeWorkflow } from './areas/runs/execute.ts';
 import { cancelRun, getWorkflowRun, listWorkflowRuns } from './areas/runs/operations.ts';
 import { resumeRun } from './areas/runs/resume.ts';
@@ -53,6 +54,7 @@ export const OPERATIONS = {
   executeWorkflow,
   listWorkflowRuns,
   getWorkflowRun,
+  downloadRunFile,
   resumeRun,
   cancelRun,
   executeLegacy,

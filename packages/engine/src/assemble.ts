@@ -63,10 +63,12 @@ function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?:
   return { ...(wallMs !== undefined && { wallMs }), ...(cpuMs !== undefined && { cpuMs }) };
 }
 
-function outlet({ egress }: EngineOptions): () => Promise<Outlet> {
+/** The guarded way out, loaded at its first use; `maxResponseBytes` in place of the egress's own limit. */
+export function outlet({ egress }: EngineOptions, maxResponseBytes?: number): () => Promise<Outlet> {
   let opening: Promise<Outlet> | undefined;
+  const limits = { timeoutMs: HTTP_TIMEOUT_MS, ...(maxResponseBytes !== undefined && { maxResponseBytes }) };
   return () =>
     (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) =>
-      createEgress({ timeoutMs: HTTP_TIMEOUT_MS, ...egress }),
+      createEgress({ ...limits, ...egress }),
     ));
 }

@@ -8,7 +8,8 @@ import type { Registry } from './executors/registry.ts';
 import { serveControl } from './local/control.ts';
 import { LocalRuntime } from './local/local-runtime.ts';
 import { Runtime } from './local/runtime.ts';
-import { partsOf, reportLoudly } from './assemble.ts';
+import { outlet, partsOf, reportLoudly } from './assemble.ts';
+import { MAX_FILE_BYTES } from './files/sent.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
 import type { Stores } from './store/stores.ts';
@@ -58,7 +59,16 @@ export async function createEngineOn(
     throw error;
   }
   const local = new LocalRuntime({ stores, values, clock, registry, definitions, runtime });
-  return new HeddleEngine({ stores, values, clock, registry, definitions, runtime: local, close });
+  return new HeddleEngine({
+    stores,
+    values,
+    clock,
+    registry,
+    definitions,
+    runtime: local,
+    outlet: outlet(options, MAX_FILE_BYTES),
+    close,
+  });
 }
 
 /** `createEngine` on a runtime that brings its stores. */
@@ -83,6 +93,7 @@ async function engineOver(
       registry,
       definitions,
       runtime: opened.runtime,
+      outlet: outlet(options, MAX_FILE_BYTES),
       close: async (graceMs) => {
         await opened.close(graceMs);
         await leave();

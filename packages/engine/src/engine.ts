@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError, startCandidates } from '@heddle/core';
 import type { BlockLog, Json, Plan } from '@heddle/core';
+import type { FileRecord } from '@heddle/core/files';
 import { traceOf } from '@heddle/core/run';
 import type { Span } from '@heddle/core/run';
+import { readKept } from './files/kept.ts';
+import { mayHoldFiles, takeFiles } from './files/take.ts';
 import { findBlock } from './local/plan-facts.ts';
 import { runNotFound } from './local/run-errors.ts';
 import { storedRecord } from './local/stored-record.ts';
@@ -59,10 +62,36 @@ export class HeddleEngine implements Engine {
   }
 
   private async begin(workflow: WorkflowSource, input: Json, options: ExecuteOptions): Promise<LiveRun> {
-    this.expectOpen();
-    const found = await this.parts.definitions.resolve(workflow, options.version);
-    const start = options.start === undefined ? found.plan.start : startBlock(found.plan, options.start);
+    const { found, start } = await this.beginning(workflow, options);
     return this.launch(found, { start, input, options });
+  }
+
+  private async beginning(
+    workflow: WorkflowSource,
+    { version, start }: ExecuteOptions,
+  ): Promise<{ found: Found; start: string }> {
+    this.expectOpen();
+    const found = await this.parts.definitions.resolve(workflow, version);
+    return { found, start: start === undefined ? found.plan.start : startBlock(found.plan, start) };
+  }
+
+  async takeFiles(
+    workflow: WorkflowSource,
+    input: Json,
+    options: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> = {},
+  ): Promise<Json> {
+    this.expectOpen();
+    if (!mayHoldFiles(input)) return input;
+    const { found, start } = await this.beginning(workflow, options);
+    const block = found.plan.blocks[start];
+    const { stores, outlet } = this.parts;
+    const taking = { values: stores.values, outlet, signal: options.signal };
+    return block?.trigger ? takeFiles(block, input, taking) : input;
+  }
+
+  async readFile(file: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined> {
+    this.expectOpen();
+    return readKept(this.parts.stores.values, file);
   }
 
   private launch(

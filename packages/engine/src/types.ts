@@ -1,4 +1,5 @@
 import type { BlockLog, Diagnostic, Json, PausePoint, Plan, RunFailure, RunStatus } from '@heddle/core';
+import type { FileRecord } from '@heddle/core/files';
 import type { Span } from '@heddle/core/run';
 
 /** What runs: the id or name of a deployed workflow, an exported workflow (JSON value), or a compiled plan. */
@@ -154,6 +155,20 @@ export interface Engine {
    * OPTIONS_INVALID, DATA_UNWRITABLE, ENGINE_CLOSED; then there is no run.
    */
   start(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunHandle>;
+  /**
+   * The input with the files in the start's file fields (`{type: "file" | "url", name, data}`) kept, and their records
+   * in place of them: for callers that hand over what others sent, before `start`.
+   *
+   * Throws INPUT_INVALID for a file that cannot be taken, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, START_NOT_FOUND,
+   * BLOCK_NOT_FOUND, DATA_UNWRITABLE, ENGINE_CLOSED.
+   */
+  takeFiles(
+    workflow: WorkflowSource,
+    input: Json,
+    options?: Pick<ExecuteOptions, 'version' | 'start' | 'signal'>,
+  ): Promise<Json>;
+  /** The content of a file as Base64, by its record; undefined when the record belongs to no file that is kept. */
+  readFile(file: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
   /** Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
   /** The runs of blocks so far, in order of their starts, with their values. Throws RUN_NOT_FOUND, VALUE_MISSING. */

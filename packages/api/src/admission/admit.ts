@@ -16,6 +16,8 @@ export interface Sent {
   headers: Headers;
   signal: AbortSignal;
   origin: string;
+  /** True: the answer's body is not sent. */
+  head?: boolean;
   /** Reads path, query and body by the schemas of the operation. Throws 400, 413, 415. */
   read(): Promise<{ path: object; query: object; body: unknown }>;
 }
@@ -26,13 +28,13 @@ export interface Sent {
  * rules between fields, access, then the operation.
  */
 export async function admit(services: Services, operation: AnyOperation, sent: Sent): Promise<Reply> {
-  const { headers, signal, origin } = sent;
+  const { headers, signal, origin, head = false } = sent;
   if (sent.principal) expectScope(sent.principal, operation);
   if (operation.executes) expectShortChain(headers);
   const principal = sent.principal ?? (await publicCaller(services, sent.workflowId));
   const leave = operation.executes ? services.capacity.enter() : undefined;
   try {
-    const call = { principal, headers, signal, origin, ...(await sent.read()) };
+    const call = { principal, headers, signal, origin, head, ...(await sent.read()) };
     operation.check?.(call as never);
     const workflow = await resourceOf(services, operation, call);
     const reply = await operation.handle(services, call as never, workflow);

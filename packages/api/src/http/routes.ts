@@ -63,6 +63,7 @@ async function answer(services: Services, operation: AnyOperation, arrived: Arri
       headers: request.headers,
       signal: request.signal,
       origin: options.origin ?? new URL(request.url).origin,
+      head: request.method === 'HEAD',
       read: () => readRequest(operation, request, params),
     });
     const response = respond(reply, headers);

@@ -47,9 +47,21 @@ export function startOutput(block: BlockConfig, input: Json, metadata = (): Json
       ['metadata'],
     );
   const output = SHAPES[kind]({ block, fields, top, input });
-  if (kind !== 'external' && kind !== 'manual') takeFiles(output, top);
+  if (takesFiles(kind)) takeFiles(output, top);
   if (withMetadata) output.set('metadata', metadata());
   return Object.fromEntries(output);
+}
+
+/** Names of the start's fields whose values are files: those of the type `file[]`, and `files`. */
+export function fileFields(block: BlockConfig): string[] {
+  const declared = inputFields(authored(block.params['inputFormat']));
+  const names = declared.filter(({ type }) => type === 'file[]').map(({ name }) => name);
+  if (takesFiles(kindOf(block)) && !declared.some(({ name }) => name === 'files')) names.push('files');
+  return [...new Set(names)];
+}
+
+function takesFiles(kind: Kind): boolean {
+  return kind !== 'external' && kind !== 'manual';
 }
 
 function wrap(input: Json): JsonObject {

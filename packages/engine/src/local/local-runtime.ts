@@ -10,7 +10,7 @@ import type { RunRequest } from './starting.ts';
 import { storedRecord } from './stored-record.ts';
 import type { Values } from './values.ts';
 
-type Parts = Omit<EngineParts, 'runtime' | 'close'> & { runtime: Runtime };
+type Parts = Omit<EngineParts, 'close' | 'outlet' | 'runtime'> & { runtime: Runtime };
 
 /** Runs in this process. */
 export class LocalRuntime implements RuntimePort {

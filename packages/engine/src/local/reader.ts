@@ -1,5 +1,6 @@
 import type { Json } from '@heddle/core';
 import { isJsonObject, referencesIn } from '@heddle/core/blocks';
+import { fileToRead, withContents } from '@heddle/core/files';
 import type {
   BlockConfig,
   CodeTemplate,
@@ -8,6 +9,7 @@ import type {
   Reference,
   Template,
 } from '@heddle/core/blocks';
+import type { FileRecord } from '@heddle/core/files';
 import { scopeFrom } from '@heddle/core/run';
 import type { BranchScope, Output, Place, Replica, Stored } from '@heddle/core/run';
 import { read } from './values.ts';
@@ -21,6 +23,8 @@ const NOTHING_LOADED: Loaded = new Map();
 /** What a block's configuration makes it read. */
 interface Reads {
   references: readonly Reference[];
+  /** True when a path may ask for the content of a file. */
+  files: boolean;
   /** Ids of the blocks with an edge into it, without the containers around it, which lead into it but have no output yet. */
   sources: readonly string[];
 }
@@ -41,6 +45,8 @@ export class Reader implements Lookup {
   private lastId: string | undefined;
   private last: Output | undefined;
   private loaded: Loaded | undefined;
+  /** Contents of files, by their keys, for the references that ask for them. */
+  private contents: Map<object, ReadonlyMap<string, string>> | undefined;
 
   constructor(
     replica: Replica,
@@ -65,7 +71,34 @@ export class Reader implements Lookup {
     for (const reference of reads.references) this.keep(reference, large);
     this.keepLast(reads.sources);
     if (this.last && !('v' in this.last.value)) large.push(this.last.value);
-    return large.length === 0 ? undefined : values.fetch(large, (this.loaded = new Map()));
+    const fetching = large.length === 0 ? undefined : values.fetch(large, (this.loaded = new Map()));
+    return reads.files ? this.readFiles(reads.references, values, fetching) : fetching;
+  }
+
+  private async readFiles(
+    references: readonly Reference[],
+    values: Values,
+    fetching: Promise<void> | undefined,
+  ): Promise<void> {
+    await fetching;
+    const contents = new Map<object, ReadonlyMap<string, string>>();
+    for (const reference of references) {
+      const file = this.fileAt(reference);
+      if (!file) continue;
+      const content = await values.file(file);
+      if (content !== undefined) contents.set(reference, new Map([[file.key, content]]));
+    }
+    this.contents = contents;
+  }
+
+  private fileAt(reference: Reference): FileRecord | undefined {
+    if (reference.kind === 'block') {
+      const found = this.block(reference);
+      return found.ran ? fileToRead(found.output, reference.path) : undefined;
+    }
+    if (reference.kind !== 'container') return undefined;
+    const { currentItem, items } = this.container(reference) ?? {};
+    return fileToRead(reference.field === 'items' ? items : currentItem, reference.path);
   }
 
   private keep(reference: Reference, large: Stored[]): void {
@@ -102,9 +135,15 @@ export class Reader implements Lookup {
     return 'v' in stored ? stored.v : read(stored, this.loaded ?? NOTHING_LOADED);
   }
 
+  /** The value as the reference reads it: with the content of the file that it asks for. */
+  private readFor(reference: object, stored: Stored): Json {
+    const contents = this.contents?.get(reference);
+    return contents ? withContents(this.read(stored), contents) : this.read(stored);
+  }
+
   block(reference: Address): { ran: true; output: Json } | { ran: false } {
     const output = this.outputAt(reference);
-    return output ? { ran: true, output: this.read(output.value) } : { ran: false };
+    return output ? { ran: true, output: this.readFor(reference, output.value) } : { ran: false };
   }
 
   results(reference: Address): Json | undefined {
@@ -117,7 +156,7 @@ export class Reader implements Lookup {
     const index = this.indexIn(reference.block);
     if (index === undefined) return undefined;
     const stored = this.containerItems(reference.block);
-    const items = stored && this.read(stored);
+    const items = stored && this.readFor(reference, stored);
     if (!Array.isArray(items)) return { index };
     const currentItem = items[index];
     return currentItem === undefined ? { index, items } : { index, items, currentItem };
@@ -183,5 +222,6 @@ function allReads(config: BlockConfig): Reads {
   const { container } = config;
   if (container && 'collection' in container && 'reference' in container.collection)
     references.push(container.collection.reference);
-  return { references, sources: config.sources.filter((id) => !config.containers.includes(id)) };
+  const files = references.some((each) => 'path' in each && each.path.includes('base64'));
+  return { references, files, sources: config.sources.filter((id) => !config.containers.includes(id)) };
 }

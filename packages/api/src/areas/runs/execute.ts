@@ -13,6 +13,7 @@ import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { activeVersion } from '../workflows/views.ts';
 import { claim, modeOf, taken } from './claim.ts';
+import { MAX_INLINE_BYTES, withInlined } from './contents.ts';
 import { expectCombination, expectPresent, expectRunIdForm, isManual } from './rules.ts';
 import * as schemas from './schemas.ts';
 import type { ExecuteBody } from './schemas.ts';
@@ -20,7 +21,10 @@ import { blocksOf, resolveSelectors } from './selected.ts';
 import type { Selected } from './selected.ts';
 import { startRun } from './start.ts';
 import type { Origin } from './start.ts';
+import { Started } from './started.ts';
 import { finalResult, ndjson, serverSentEvents } from './streams.ts';
+import type { Streamed } from './streams.ts';
+import { withFiles } from './take-files.ts';
 import { receiptOf } from './views.ts';
 
 type ExecuteCall = Call<{ workflowId: string }, object, ExecuteBody>;
@@ -84,16 +88,6 @@ export const executeWorkflow = defineOperation({
   },
 });
 
-/** What went wrong with a run that has begun: its id is used. */
-class Started extends Error {
-  readonly reason: unknown;
-
-  constructor(reason: unknown) {
-    super('The run has begun.');
-    this.reason = reason;
-  }
-}
-
 async function run(services: Services, workflow: WorkflowRow, call: Claimed): Promise<Reply> {
   const { body, principal } = call;
   const from = await originOf(services, workflow, body);
@@ -108,10 +102,11 @@ async function run(services: Services, workflow: WorkflowRow, call: Claimed): Pr
 
 /** The run that is let in. What it holds is left when it moves no more; here only where it is never begun. */
 async function admitted(services: Services, from: Origin, call: Admitted): Promise<Reply> {
-  const { body, signal, runId, origin, leave } = call;
+  const { signal, runId, origin, leave } = call;
   const headers = { 'X-Run-Id': runId };
+  const body = await withFiles(services, from, call.body, { runId, signal });
   if (body.async) {
-    await accept(services, from, call);
+    await accept(services, from, { ...call, body });
     return { status: 202, headers, data: receiptOf(from.workflow.id, runId, origin) };
   }
   const selected = selectionOf(from, body);
@@ -121,7 +116,8 @@ async function admitted(services: Services, from: Origin, call: Admitted): Promi
   const timeout = syncSeconds === undefined ? {} : { timeoutMs: syncSeconds * 1000 };
   const started = await startRun(services, from, body, { runId, ...timeout, signal: leaving.signal });
   if (leave) void started.result().then(leave, leave);
-  const streamed = { run: started, selected, abandon: leaving.abort, headers };
+  const show = shownWith(services, body);
+  const streamed = { run: started, selected, show, abandon: leaving.abort, headers };
   if (body.stream) return { raw: serverSentEvents(services, streamed) };
   if (call.wantsLines) return { raw: ndjson(services, streamed) };
   try {
@@ -165,6 +161,15 @@ async function accept(services: Services, from: Origin, { body, runId, leave }: 
     );
   }
   services.queue.submit({ runId, workflowId: from.workflow.id, waiting, leave });
+}
+
+/** How values of the run are shown: with the contents of their files, unless they are not wanted. */
+function shownWith(
+  { engine }: Services,
+  { includeFileBase64, base64MaxBytes }: ExecuteBody,
+): Streamed['show'] {
+  if (includeFileBase64 === false) return (value) => Promise.resolve(value);
+  return (value) => withInlined(engine, value, base64MaxBytes ?? MAX_INLINE_BYTES);
 }
 
 function selectionOf(

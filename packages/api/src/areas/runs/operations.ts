@@ -1,3 +1,4 @@
+import type { RunDetail } from '@heddle/engine';
 import { expectAccess } from '../../auth/authorize.ts';
 import { decodeCursor, encodeCursor } from '../../cursor.ts';
 import { badRequest, isApiError } from '../../errors.ts';
@@ -8,6 +9,7 @@ import type { WorkflowRow } from '../../store/schema.ts';
 import { workflowPath } from '../shapes.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
+import { MAX_INLINE_BYTES, shownFiles } from './contents.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
 import { pageOfRuns } from './page.ts';
@@ -30,11 +32,15 @@ export const getWorkflowRun = defineOperation({
   query: schemas.runQuery,
   repeatable: ['selectedOutputs'],
   success: [{ status: 200, schema: schemas.runStatus, description: 'The run' }],
-  errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, query, principal }, workflow) {
+  errors: [400, 401, 403, 404, 413, 429],
+  check({ query }) {
+    expectFileOptions(query);
+  },
+  async handle(services, { path, query, principal, head }, workflow) {
     const row = expectWorkflow(workflow);
     const found = await findRun(services, row, path.runId);
-    if (!found.run) return { data: unstartedRun(found.claim) };
+    if (head) return { data: null };
+    if (!found.run) return { data: { ...unstartedRun(found.claim), files: query.includeOutput ? [] : null } };
     const { run, claim } = found;
     const blockOutputs = await selectedOf(services, row, run.runId, query.selectedOutputs);
     const shown = query.includeOutput && run.status === 'completed';
@@ -46,10 +52,30 @@ export const getWorkflowRun = defineOperation({
         trigger: triggerOf(run, claim),
         paused: await pausedOf(services.engine, run, mayResume),
         cost: null,
+        files: query.includeOutput ? await filesOf(services, row, shown ? run : undefined, query) : null,
       },
     };
   },
 });
+
+/** The files of the output that is shown, with their contents when they are asked for. Throws 404, 413. */
+async function filesOf(
+  { engine }: Services,
+  { id: workflowId }: WorkflowRow,
+  run: RunDetail | undefined,
+  { includeFileBase64, base64MaxBytes = MAX_INLINE_BYTES }: schemas.RunQuery,
+): Promise<schemas.RunFile[]> {
+  if (!run) return [];
+  const inline = includeFileBase64 === true ? base64MaxBytes : undefined;
+  return shownFiles(engine, run.output, { workflowId, runId: run.runId }, inline);
+}
+
+/** Throws 400 for options of files without an output to have files. */
+function expectFileOptions(query: schemas.RunQuery): void {
+  const given = (['includeFileBase64', 'base64MaxBytes'] as const).find((name) => query[name] !== undefined);
+  if (given === undefined || query.includeOutput) return;
+  throw badRequest(`${given} is only accepted with includeOutput=true: the files are those of the output`);
+}
 
 export const listWorkflowRuns = defineOperation({
   id: 'listWorkflowRunsV2',

@@ -80,6 +80,8 @@ function isShaped(body: ExecuteBody): boolean {
     selectedOutputs.length > 0 ||
     body.includeThinking ||
     body.includeToolCalls ||
+    body.includeFileBase64 !== undefined ||
+    body.base64MaxBytes !== undefined ||
     stopAfterBlockId !== undefined
   );
 }

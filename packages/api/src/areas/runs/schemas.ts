@@ -40,6 +40,9 @@ const fromBlock = z.strictObject({
   sourceRunId: z.string().min(1),
 });
 
+/** Most bytes of a file that are shown as Base64; it lowers what the server allows. */
+const base64MaxBytes = z.int().min(1).max(16_777_216);
+
 const source = z.discriminatedUnion('source', [
   z.strictObject({
     source: z.literal('deployment'),
@@ -62,6 +65,8 @@ export const executeBody = z
     selectedOutputs: z.array(z.string().min(1)).max(100).optional(),
     includeThinking: z.boolean().default(false),
     includeToolCalls: z.boolean().default(false),
+    includeFileBase64: z.boolean().optional(),
+    base64MaxBytes: base64MaxBytes.optional(),
   })
   .meta({
     examples: [{ input: { name: 'Ada' } }, { async: true, input: { name: 'Ada' } }, { stream: true }],
@@ -90,10 +95,27 @@ export const receipt = z.object({ runId: z.string(), statusUrl: z.url() });
 
 export const runPath = z.strictObject({ workflowId: z.string().min(1), runId: z.string().min(1).max(128) });
 
+export const runFilePath = runPath.extend({ fileId: z.string().min(1).max(256) });
+
 export const runQuery = z.strictObject({
   includeOutput: z.boolean().default(false),
   selectedOutputs: z.array(z.string().min(1)).max(100).optional(),
+  includeFileBase64: z.boolean().optional(),
+  base64MaxBytes: base64MaxBytes.optional(),
 });
+
+export type RunQuery = z.output<typeof runQuery>;
+
+const runFile = z.object({
+  id: z.string(),
+  name: z.string(),
+  size: z.int().min(0),
+  type: z.string(),
+  downloadPath: z.string(),
+  base64: z.string().optional(),
+});
+
+export type RunFile = z.output<typeof runFile>;
 
 const paused = z.object({
   contextId: z.string().nullable(),
@@ -110,6 +132,7 @@ export const runStatus = runResult.extend({
   trigger: z.string().nullable(),
   paused: paused.nullable(),
   cost: z.object({ total: z.number() }).nullable(),
+  files: z.array(runFile).nullable(),
 });
 
 export const runsQuery = z.strictObject({

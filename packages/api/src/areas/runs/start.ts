@@ -1,6 +1,6 @@
 import { compile, parseWorkflow, startCandidates } from '@heddle/core';
 import type { Json } from '@heddle/core';
-import type { ExecuteOptions, RunHandle } from '@heddle/engine';
+import type { ExecuteOptions, RunHandle, WorkflowSource } from '@heddle/engine';
 import { isRunNotFound } from '../../engine-errors.ts';
 import { ApiError, badRequest } from '../../errors.ts';
 import type { Services } from '../../services.ts';
@@ -34,6 +34,23 @@ export async function startRun(
   });
 }
 
+/** What the input of a run is read by, and where it begins; undefined for a run from a block, which reads none. */
+export function sourceOf(
+  { compat }: Services,
+  { workflow, version }: Origin,
+  { run }: ExecuteBody,
+): { workflow: WorkflowSource; version?: number; start?: string } | undefined {
+  if (run?.entry?.type === 'block') return undefined;
+  const start = run?.entry?.blockId;
+  const entry = start === undefined ? {} : { start };
+  if (version) return { workflow: workflow.id, version: version.engine_version, ...entry };
+  return { workflow: draftOf(workflow, compat), ...entry };
+}
+
+function draftOf(workflow: WorkflowRow, compat: boolean): { workflow: Json; compat?: true } {
+  return { workflow: exported(workflow, readGraph(workflow.state)), ...(compat && { compat }) };
+}
+
 async function startDraft(
   services: Services,
   workflow: WorkflowRow,
@@ -41,7 +58,7 @@ async function startDraft(
   options: ExecuteOptions,
 ): Promise<RunHandle> {
   const { engine, compat } = services;
-  const source = { workflow: exported(workflow, readGraph(workflow.state)), ...(compat && { compat }) };
+  const source = draftOf(workflow, compat);
   const entry = body.run?.source === 'manual' ? body.run.entry : undefined;
   const input = body.input as Json | undefined;
   if (entry?.type === 'block') {

@@ -13,7 +13,7 @@ export interface Waiting {
   timeoutMs?: number;
 }
 
-/** Why nothing has come of an accepted run; `CANCELLED`: it was taken back. */
+/** Why no run has come of a claim; `CANCELLED`: it was taken back. */
 export interface ClaimFailure {
   reason: RunErrorCode;
   message: string;
@@ -63,6 +63,15 @@ export class ClaimStore {
   /** Gives an id back of which no run has come. */
   async release(runId: string): Promise<void> {
     await this.#db.deleteFrom('claims').where('run_id', '=', runId).execute();
+  }
+
+  /** Records why no run has come of a claimed id, which stays used. */
+  async fail(runId: string, failure: ClaimFailure): Promise<void> {
+    await this.#db
+      .updateTable('claims')
+      .set({ failure: JSON.stringify(failure) })
+      .where('run_id', '=', runId)
+      .execute();
   }
 
   async find(runId: string): Promise<ClaimRow | undefined> {

@@ -11,6 +11,8 @@ import type { RunResult } from './schemas.ts';
 export interface Streamed {
   run: RunHandle;
   selected: readonly Selected[] | undefined;
+  /** A value as it is shown. */
+  show: (value: Json) => Promise<Json>;
   /** Cancels the run: nobody reads any more. */
   abandon(): void;
   headers: { [name: string]: string };
@@ -71,7 +73,7 @@ export function serverSentEvents(services: Services, streamed: Streamed): Respon
 
 /** Sends what was selected of each block that ends, and gives the selectors that were sent. */
 async function sendChunks(
-  { run, selected = [] }: Streamed,
+  { run, selected = [], show }: Streamed,
   frame: (value: unknown) => void,
 ): Promise<Set<string>> {
   const sent = new Set<string>();
@@ -81,7 +83,7 @@ async function sendChunks(
     for (const { selector, blockId, path } of selected) {
       const value = event.log.blockId === blockId ? valueAt(event.output, path) : undefined;
       if (value === undefined) continue;
-      frame({ blockId, chunk: asText(value) });
+      frame({ blockId, chunk: asText(await show(value)) });
       sent.add(selector);
     }
   }
@@ -93,8 +95,8 @@ async function lastFrame(services: Services, streamed: Streamed, sent: ReadonlyS
   const { status } = resource;
   const { error } = resultOf(resource, null);
   if (error?.code === 'TIMEOUT') return { event: 'error', error: error.message };
-  const { selected } = streamed;
-  const output = selected ? await unsent(services, resource, selected, sent) : resource.output;
+  const { selected, show } = streamed;
+  const output = await show(selected ? await unsent(services, resource, selected, sent) : resource.output);
   const success = status === 'completed' || status === 'paused';
   const failed = success ? {} : { error: error?.message ?? `The run was ${status}.` };
   const data = { success, ...failed, output, ...(status === 'paused' && { status }) };
@@ -121,10 +123,13 @@ async function unsent(
 /** The result with what was selected of it. */
 export async function finalResult(
   { engine }: Pick<Services, 'engine'>,
-  { run, selected }: Pick<Streamed, 'run' | 'selected'>,
+  { run, selected, show }: Pick<Streamed, 'run' | 'selected' | 'show'>,
 ): Promise<RunResult> {
   const resource = await run.result();
-  return resultOf(resource, selected ? await selectedValues(engine, resource.runId, selected) : null);
+  const values = selected ? await selectedValues(engine, resource.runId, selected) : null;
+  // Together: what is shown of files counts over both.
+  const [output, blockOutputs] = (await show([resource.output, values])) as [Json, typeof values];
+  return resultOf({ ...resource, output }, blockOutputs);
 }
 
 function asText(value: Json): string {

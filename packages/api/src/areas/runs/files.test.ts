@@ -1,0 +1,266 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Json } from '@heddle/core';
+import { filesIn } from '@heddle/core/files';
+import { afterAll, describe, expect, it } from 'vitest';
+import { errorIn, testApi } from '../../../../../test/support/api.ts';
+import { untilStatus } from '../../../../../test/support/api-workflows.ts';
+import { CONTENT_FILE, ECHO, FILE } from '../../../../../test/support/api-files.ts';
+
+const MiB = 1024 * 1024;
+
+const server = createServer((request, response) => {
+  const size = Number(new URL(request.url ?? '/', 'http://x').searchParams.get('size'));
+  response.writeHead(200, { 'content-type': 'application/zip' }).end(Buffer.alloc(size, 'x'));
+});
+await new Promise<void>((resolve) => {
+  server.listen(0, '127.0.0.1', resolve);
+});
+afterAll(() => server.close());
+const { port } = server.address() as AddressInfo;
+
+const api = await testApi({ engineOptions: { egress: { allowPrivate: ['127.0.0.1/32'], ports: [port] } } });
+const { call, store } = api;
+const id = await api.deployed(ECHO);
+const path = `/api/v2/workflows/${id}`;
+
+interface Ran {
+  runId: string;
+  status: string;
+  output: { data: Json };
+  blockOutputs: { [selector: string]: Json } | null;
+  files:
+    | { id: string; name: string; size: number; type: string; downloadPath: string; base64?: string }[]
+    | null;
+}
+
+function run(body: { [key: string]: Json }, headers: { [name: string]: string } = {}) {
+  return call<Ran>('POST', `${path}/execute`, { body, headers });
+}
+
+/** A run that has ended, with the one file of its output. */
+async function withFile(doc: Json = FILE, name = 'doc') {
+  const { data } = await run({ input: { [name]: doc } });
+  const at = `${path}/runs/${data.runId}`;
+  const read = await call<Ran>('GET', `${at}?includeOutput=true`);
+  const file = read.data.files?.[0];
+  if (!file) throw new Error(JSON.stringify(read.body));
+  return { at, runId: data.runId, file };
+}
+
+const far = (name: string, size: number): Json => ({
+  type: 'url',
+  name,
+  data: `http://127.0.0.1:${port}/?size=${size}`,
+});
+
+describe('a file of an input', () => {
+  it('is a record to blocks, which read its content too', async () => {
+    const { data } = await run({ input: { doc: FILE }, includeFileBase64: false });
+    expect(data).toMatchObject({ status: 'completed' });
+    expect(data.output.data).toEqual({
+      doc: [
+        { id: expect.any(String), name: 'abc.txt', size: 3, type: 'text/plain', key: expect.any(String) },
+      ],
+      any: '',
+      text: CONTENT_FILE,
+    });
+  });
+
+  it('is fetched from its address', async () => {
+    const { data } = await run({ input: { doc: far('x.zip', 5) } });
+    expect(data.output.data).toMatchObject({
+      doc: [{ name: 'x.zip', size: 5, type: 'application/zip', base64: 'eHh4eHg=' }],
+    });
+  });
+
+  it('is taken by drafts, with the trigger that is chosen or without', async () => {
+    const manual = { run: { source: 'manual' }, input: { doc: FILE } };
+    expect((await run(manual)).data.output.data).toMatchObject({ text: CONTENT_FILE });
+    const state = await call<{ blocks: { [block: string]: { type: string } } }>('GET', `${path}/state`);
+    const [blockId = ''] =
+      Object.entries(state.data.blocks).find(([, { type }]) => type === 'start_trigger') ?? [];
+    const entry = { type: 'trigger', blockId };
+    const chosen = await run({ run: { source: 'manual', entry }, input: { doc: FILE } });
+    expect(chosen.data.output.data).toMatchObject({ text: CONTENT_FILE });
+    const live = await run({ run: { source: 'deployment', entry }, input: { doc: FILE } });
+    expect(live.data.output.data).toMatchObject({ text: CONTENT_FILE });
+  });
+
+  it('is taken before a run is accepted: what waits has the record only', async () => {
+    const { status, data } = await run({ async: true, input: { doc: FILE } });
+    expect(status).toBe(202);
+    const claim = await store.claims.find(data.runId);
+    expect(claim?.waiting ?? '').not.toContain(CONTENT_FILE);
+    await untilStatus(api, `${path}/runs/${data.runId}`, 'completed');
+    const read = await call<Ran>('GET', `${path}/runs/${data.runId}?includeOutput=true`);
+    expect(read.data.output.data).toMatchObject({ text: CONTENT_FILE });
+  });
+
+  it('is taken by the older interface, whose answers have its content', async () => {
+    const older = await call<unknown>('POST', `/api/workflows/${id}/execute`, { body: { doc: FILE } });
+    expect(older.status).toBe(200);
+    expect(older.body).toMatchObject({
+      doc: [{ name: 'abc.txt', base64: CONTENT_FILE }],
+      text: CONTENT_FILE,
+    });
+    const headers = { 'X-Execution-Mode': 'async' };
+    const accepted = await call('POST', `/api/workflows/${id}/execute`, {
+      headers,
+      body: { input: { doc: FILE } },
+    });
+    const { jobId } = accepted.body as { jobId: string };
+    await untilStatus(api, `${path}/runs/${jobId}`, 'completed');
+  });
+
+  it('is named as one that is no path', async () => {
+    const { data } = await run({ input: { doc: { ...FILE, name: '../../a"b\r\nX-Evil: 1' } } });
+    expect(data.output.data).toMatchObject({ doc: [{ name: 'a"b__X-Evil: 1' }] });
+  });
+
+  it('that has another form is left out, and a field with nothing else stays as it was sent', async () => {
+    const mixed = await run({ input: { doc: [{ type: 'folder' }, FILE] } });
+    expect(mixed.data.output.data).toMatchObject({ doc: [{ name: 'abc.txt' }] });
+    const none = await run({ input: { doc: [{ type: 'folder' }] } });
+    expect(none.data.output.data).toMatchObject({ doc: [{ type: 'folder' }] });
+  });
+});
+
+describe('a file that cannot be taken', () => {
+  it.each<[string, Json, string]>([
+    ['no data URL', { ...FILE, data: 'YWJj' }, 'abc.txt (its data are no data URL'],
+    ['wrong Base64', { ...FILE, data: 'data:text/plain;base64,a*b' }, 'abc.txt (its content is no Base64'],
+    ['too large', far('big.bin', 20 * MiB + 1), 'big.bin (it is larger than 20 MB'],
+    ['from metadata of a cloud', { ...FILE, type: 'url', data: 'http://169.254.169.254/' }, 'abc.txt ('],
+    ['from another port of this machine', { ...FILE, type: 'url', data: 'http://127.0.0.1:1/' }, 'abc.txt ('],
+    ['with a name of two lines', { ...FILE, name: 'x\ny', data: '' }, 'x_y (its data are no data URL'],
+  ])('fails the run before it begins: %s', async (_what, doc, why) => {
+    const headers = { 'X-Run-Id': crypto.randomUUID() };
+    const { status, body, headers: answered } = await run({ input: { doc } }, headers);
+    expect(status).toBe(400);
+    const runId = headers['X-Run-Id'];
+    const message = expect.stringContaining(`File processing failed: Failed to upload file: ${why}`);
+    expect(body).toMatchObject({ error: { code: 'BAD_REQUEST', message, details: { runId } } });
+    expect(answered.get('x-run-id')).toBe(runId);
+    const read = await call('GET', `${path}/runs/${runId}?includeOutput=true`);
+    expect(read.data).toMatchObject({
+      status: 'failed',
+      error: { code: 'INVALID_INPUT', message },
+      files: [],
+    });
+    expect(await run({ input: {} }, headers)).toMatchObject({ status: 409 });
+    expect(await call('POST', `${path}/runs/${runId}/cancel`)).toMatchObject({
+      data: { success: false, reason: 'already_failed' },
+    });
+  });
+
+  it.each([
+    ['accepted', { async: true }, {}],
+    ['streamed', { stream: true }, {}],
+    ['read line by line', {}, { Accept: 'application/x-ndjson' }],
+    ['of a draft', { run: { source: 'manual' } }, {}],
+  ])('is refused with 400 also for a run that is to be %s', async (_what, more, headers) => {
+    const answer = await run({ ...more, input: { doc: { ...FILE, data: '' } } }, headers);
+    expect(answer.status).toBe(400);
+    expect(errorIn(answer.body).message).toMatch(/^File processing failed: /);
+  });
+
+  it('is refused by the older interface in its words', async () => {
+    const body = { doc: { ...FILE, data: '' } };
+    const answer = await call('POST', `/api/workflows/${id}/execute`, { body });
+    expect(answer).toMatchObject({
+      status: 400,
+      body: { error: expect.stringMatching(/^File processing failed: /) },
+    });
+  });
+
+  it('is not the reason that is told when the run could not begin in any case', async () => {
+    const entry = { type: 'trigger', blockId: 'ghost' };
+    const answer = await run({ run: { source: 'manual', entry }, input: { doc: { ...FILE, data: '' } } });
+    expect(answer.status).toBe(400);
+    expect(errorIn(answer.body).message).toContain('ghost');
+  });
+});
+
+describe('files of an output', () => {
+  it('are shown with their contents to those who wait, as far as they want them', async () => {
+    const shown = await run({ input: { doc: FILE }, selectedOutputs: ['Start.doc'] });
+    expect(shown.data.output.data).toMatchObject({ doc: [{ base64: CONTENT_FILE }] });
+    expect(shown.data.blockOutputs).toMatchObject({ 'Start.doc': [{ base64: CONTENT_FILE }] });
+    for (const more of [{ includeFileBase64: false }, { base64MaxBytes: 2 }]) {
+      const { data } = await run({ input: { doc: FILE }, ...more });
+      expect(filesIn(data.output.data)).toHaveLength(1);
+      expect(JSON.stringify(data.output.data)).not.toContain('base64');
+    }
+  });
+
+  it('are shown in streams', async () => {
+    const body = { stream: true, input: { doc: FILE }, selectedOutputs: ['Start.doc'] };
+    const chunks = await (await api.fetch('POST', `${path}/execute`, { body })).text();
+    expect(chunks).toContain('base64');
+    const final = await api.fetch('POST', `${path}/execute`, {
+      body: { stream: true, input: { doc: FILE } },
+    });
+    expect(await final.text()).toContain(`"base64":"${CONTENT_FILE}"`);
+    const headers = { Accept: 'application/x-ndjson' };
+    const lines = await api.fetch('POST', `${path}/execute`, { headers, body: { input: { doc: FILE } } });
+    expect(await lines.text()).toContain(`"base64":"${CONTENT_FILE}"`);
+    const bare = { stream: true, includeFileBase64: false, input: { doc: FILE } };
+    expect(await (await api.fetch('POST', `${path}/execute`, { body: bare })).text()).not.toContain(
+      '"base64"',
+    );
+  });
+
+  it('are at most 16 MiB in an answer; a run that is read says where the others are', async () => {
+    const { data } = await run({ input: { doc: [far('a', 9 * MiB), far('b', 9 * MiB), FILE] } });
+    const shown = (data.output.data as { doc: { base64?: string }[] }).doc;
+    expect(shown.map(({ base64 }) => base64 !== undefined)).toEqual([true, false, true]);
+    const query = 'includeOutput=true&includeFileBase64=true';
+    const read = await call('GET', `${path}/runs/${data.runId}?${query}`);
+    expect(read).toMatchObject({ status: 413, body: { error: { code: 'PAYLOAD_TOO_LARGE' } } });
+    const [, second] = filesIn(data.output.data);
+    expect(errorIn(read.body).message).toContain(`GET ${path}/runs/${data.runId}/files/${second?.id}`);
+  });
+
+  it('are refused for async runs, which show none, and beyond what may be shown', async () => {
+    for (const more of [{ includeFileBase64: true }, { includeFileBase64: false }, { base64MaxBytes: 5 }]) {
+      expect(await run({ async: true, ...more })).toMatchObject({
+        status: 400,
+        body: {
+          error: { message: 'Async execution does not support streaming or output-shaping options' },
+        },
+      });
+    }
+    for (const base64MaxBytes of [0, 16 * MiB + 1, 1.5]) {
+      expect(await run({ base64MaxBytes })).toMatchObject({ status: 400 });
+    }
+  });
+
+  it('are listed by a run that is read with its output, and shown on demand', async () => {
+    const { at, file } = await withFile();
+    expect(file).toEqual({
+      ...{ id: expect.any(String), name: 'abc.txt', size: 3, type: 'text/plain' },
+      downloadPath: `${at}/files/${file.id}`,
+    });
+    expect((await call<Ran>('GET', at)).data.files).toBeNull();
+    const query = 'includeOutput=true&includeFileBase64=true';
+    const shown = await call<Ran>('GET', `${at}?${query}`);
+    expect(shown.data.files).toEqual([{ ...file, base64: CONTENT_FILE }]);
+    const little = await call('GET', `${at}?${query}&base64MaxBytes=2`);
+    expect(little.status).toBe(413);
+    expect(errorIn(little.body).message).toContain(`GET ${file.downloadPath}`);
+    const none = await run({ input: {} });
+    expect((await call<Ran>('GET', `${path}/runs/${none.data.runId}?includeOutput=true`)).data.files).toEqual(
+      [],
+    );
+  });
+
+  it.each(['includeFileBase64=true', 'includeFileBase64=false', 'base64MaxBytes=5'])(
+    'are shown only with the output: %s alone is refused',
+    async (query) => {
+      const answer = await call('GET', `${path}/runs/any?${query}`);
+      expect(answer.status).toBe(400);
+      expect(errorIn(answer.body).message).toContain('is only accepted with includeOutput=true');
+    },
+  );
+});

@@ -1,0 +1,9 @@
+/** What went wrong with a run whose id is used: it has begun, or its failure is recorded. */
+export class Started extends Error {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    super('The run has begun.');
+    this.reason = reason;
+  }
+}

@@ -1,0 +1,35 @@
+import { isEngineError } from '@heddle/core';
+import type { Json } from '@heddle/core';
+import { ApiError } from '../../errors.ts';
+import type { Services } from '../../services.ts';
+import { expectPresent } from './rules.ts';
+import type { ExecuteBody } from './schemas.ts';
+import { sourceOf } from './start.ts';
+import type { Origin } from './start.ts';
+import { Started } from './started.ts';
+
+/**
+ * The body with the files of its input kept and their records in place of them, before anything of the run is promised.
+ * Throws 400 for a file that cannot be taken: that is recorded as the run's failure, and its id is used.
+ */
+export async function withFiles(
+  services: Services,
+  origin: Origin,
+  body: ExecuteBody,
+  { runId, signal }: { runId: string; signal: AbortSignal },
+): Promise<ExecuteBody> {
+  const source = body.input === undefined ? undefined : sourceOf(services, origin, body);
+  if (!source) return body;
+  const { workflow, ...place } = source;
+  try {
+    const input = await services.engine.takeFiles(workflow, body.input as Json, { ...place, signal });
+    return { ...body, input: input as ExecuteBody['input'] };
+  } catch (error) {
+    if (!isEngineError(error) || error.code !== 'INPUT_INVALID') throw error;
+    expectPresent(signal);
+    const message = `File processing failed: ${error.message}`;
+    await services.store.claims.fail(runId, { reason: 'INVALID_INPUT', message });
+    const details = { details: { runId }, headers: { 'X-Run-Id': runId } };
+    throw new Started(new ApiError(400, message, details));
+  }
+}

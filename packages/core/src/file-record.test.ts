@@ -1,0 +1,56 @@
+import { describe, expect, it } from 'vitest';
+import { fileToRead, filesIn, isFileRecord, withContents } from './file-record.ts';
+import type { Json } from './json.ts';
+
+const KEY = `sha256:${'a'.repeat(64)}`;
+
+function record(id: string, key = KEY) {
+  return { id, name: `${id}.txt`, size: 3, type: 'text/plain', key };
+}
+
+describe('a record of a file', () => {
+  it.each<[string, Json]>([
+    ['no id', { ...record('a'), id: '' }],
+    ['an id that no path takes', { ...record('a'), id: 'x'.repeat(257) }],
+    ['a number for a name', { ...record('a'), name: 1 }],
+    ['no type', { id: 'a', name: 'a', size: 1, key: KEY }],
+    ['a key of another kind', { ...record('a'), key: '/etc/passwd' }],
+    ['a size below nothing', { ...record('a'), size: -1 }],
+    ['a size that is no whole number', { ...record('a'), size: 0.5 }],
+    ['a list in its place', [record('a')]],
+  ])('is not what has %s', (_what, value) => {
+    expect(isFileRecord(value)).toBe(false);
+  });
+
+  it('is found at any depth, each id once', () => {
+    const value = { list: [record('a'), { deep: record('b') }], again: record('a'), other: 'text' };
+    expect(filesIn(value).map(({ id }) => id)).toEqual(['a', 'b']);
+  });
+});
+
+describe('contents', () => {
+  it('are put into the records of their key; what has none stays the same object', () => {
+    const other = { list: [1, 2] };
+    const value = { files: [record('a'), record('b', `sha256:${'b'.repeat(64)}`)], other };
+    const shown = withContents(value, new Map([[KEY, 'QUJD']])) as typeof value;
+    expect(shown.files[0]).toEqual({ ...record('a'), base64: 'QUJD' });
+    expect(shown.files[1]).toBe(value.files[1]);
+    expect(shown.other).toBe(other);
+    expect(value.files[0]).not.toHaveProperty('base64');
+  });
+
+  it('change nothing where there is no file', () => {
+    const value = { list: [{ a: 1 }] };
+    expect(withContents(value, new Map([[KEY, 'QUJD']]))).toBe(value);
+  });
+
+  it('are asked for by a path with base64 behind a record that has none of its own', () => {
+    const value = { files: [record('a'), { ...record('b'), base64: 'own' }] };
+    const path = (index: number) => ['files', { index }, 'base64'];
+    expect(fileToRead(value, path(0))).toMatchObject({ id: 'a' });
+    expect(fileToRead(value, path(1))).toBeUndefined();
+    expect(fileToRead(value, path(7))).toBeUndefined();
+    expect(fileToRead(value, ['files', { index: 0 }, 'name'])).toBeUndefined();
+    expect(fileToRead(undefined, path(0))).toBeUndefined();
+  });
+});

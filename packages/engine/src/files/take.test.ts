@@ -1,0 +1,210 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Json } from '@heddle/core';
+import { filesIn } from '@heddle/core/files';
+import { afterAll, describe, expect, it } from 'vitest';
+import { block, loop, workflow } from '../../../../test/support/workflow.ts';
+import { createEngine } from '../create.ts';
+import { valueKey } from '../store/value-key.ts';
+import { MAX_FILE_BYTES } from './sent.ts';
+
+const server = createServer((request, response) => {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x');
+  const to = searchParams.get('to');
+  const status = to === null ? (pathname === '/gone' ? 404 : 200) : 302;
+  response.writeHead(status, to === null ? { 'content-type': 'text/csv' } : { location: to });
+  response.end(pathname === '/large' ? Buffer.alloc(MAX_FILE_BYTES + 1) : 'a,b\n');
+});
+await new Promise<void>((resolve) => {
+  server.listen(0, '127.0.0.1', resolve);
+});
+const { port } = server.address() as AddressInfo;
+const here = `http://127.0.0.1:${port}`;
+
+const guarded = await createEngine();
+const open = await createEngine({ egress: { allowPrivate: ['127.0.0.1/32'], ports: [port, 80] } });
+afterAll(async () => {
+  server.close();
+  await guarded.close();
+  await open.close();
+});
+
+const SOURCE = {
+  workflow: workflow(
+    [block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' })],
+    ['Start -> Read'],
+    {
+      inputFormat: [
+        { name: 'doc', type: 'file[]' },
+        { name: 'note', type: 'string' },
+      ],
+    },
+  ),
+};
+
+const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
+
+describe('files of an input', () => {
+  it('become records, by which their contents are read', async () => {
+    const taken = await guarded.takeFiles(SOURCE, { doc: [ABC], note: 'x' });
+    const [file] = filesIn(taken);
+    if (!file) throw new Error('There is no file.');
+    expect(taken).toEqual({ note: 'x', doc: [file] });
+    expect(file).toMatchObject({ name: 'abc.txt', size: 3, type: 'text/plain' });
+    expect(await guarded.readFile(file)).toBe('YWJj');
+  });
+
+  it('are kept apart, also when they are the same: the key of one tells nothing of the other', async () => {
+    const [one, other] = filesIn(await guarded.takeFiles(SOURCE, { doc: [ABC, ABC] }));
+    expect(one?.key).not.toBe(other?.key);
+    const swapped = { id: one?.id ?? '', key: other?.key ?? '' };
+    expect(await guarded.readFile(swapped)).toBeUndefined();
+    expect(await guarded.readFile({ id: 'x', key: `sha256:${'0'.repeat(64)}` })).toBeUndefined();
+  });
+
+  it('are no other values that are kept: a key of one leads to no file', async () => {
+    const input = { note: 'x'.repeat(10_000) };
+    const { runId } = await guarded.execute(SOURCE, input);
+    const key = valueKey(JSON.stringify(input));
+    expect(await guarded.readFile({ id: runId, key })).toBeUndefined();
+  });
+
+  it.each<[string, Json, (taken: unknown) => Json]>([
+    ['one alone', { doc: ABC }, (taken) => (taken as { doc: Json }).doc],
+    ['as JSON text', { doc: JSON.stringify([ABC]) }, (taken) => (taken as { doc: Json }).doc],
+    ['inside `input`', { input: { doc: [ABC] } }, (taken) => (taken as { input: { doc: Json } }).input.doc],
+    ['in `files`, which every start has', { files: [ABC] }, (taken) => (taken as { files: Json }).files],
+  ])('are taken %s', async (_what, input, at) => {
+    expect(at(await guarded.takeFiles(SOURCE, input))).toEqual([expect.objectContaining({ size: 3 })]);
+  });
+
+  it.each<[string, Json]>([
+    ['a field of another type', { note: [ABC] }],
+    ['an undeclared key', { other: [ABC] }],
+    ['entries of another form', { doc: [{ type: 'file', name: '', data: 'x' }, 7, { name: 'a', url: 'b' }] }],
+    ['a text', { doc: 'no JSON' }],
+    ['no object', [ABC]],
+    ['nothing', null],
+  ])('are not looked for in %s: it stays as it is', async (_what, input) => {
+    expect(await guarded.takeFiles(SOURCE, input)).toEqual(input);
+  });
+
+  it('stand without the entries of another form beside them', async () => {
+    const taken = await guarded.takeFiles(SOURCE, {
+      doc: [{ type: 'folder', name: 'a', data: '' }, ABC, null],
+    });
+    expect(taken).toEqual({ doc: [expect.objectContaining({ name: 'abc.txt' })] });
+  });
+
+  it('are read by blocks: `base64` behind a record is its content', async () => {
+    const taken = await guarded.takeFiles(SOURCE, { doc: ABC });
+    const { output } = await guarded.execute(SOURCE, taken);
+    expect(output).toMatchObject({ data: { text: 'YWJj' } });
+  });
+
+  it('are read as items of a loop', async () => {
+    const source = {
+      workflow: workflow(
+        [
+          loop(
+            'Each',
+            { loopType: 'forEach', collection: '<start.doc>' },
+            block('One', 'response', { dataMode: 'json', data: '"<loop.currentItem.base64>"' }),
+          ),
+        ],
+        ['Start -> Each', 'Each -> One'],
+        { inputFormat: [{ name: 'doc', type: 'file[]' }] },
+      ),
+    };
+    const ran = await guarded.execute(source, await guarded.takeFiles(source, { doc: ABC }));
+    expect(ran.output).toMatchObject({ data: 'YWJj' });
+  });
+});
+
+describe('a file that is broken', () => {
+  it.each<[string, { [key: string]: Json }, string]>([
+    ['no data URL', { data: 'YWJj' }, 'its data are no data URL'],
+    ['a data URL without Base64', { data: 'data:text/plain,abc' }, 'its data are no data URL'],
+    ['wrong Base64', { data: 'data:text/plain;base64,a*b' }, 'its content is no Base64'],
+    [
+      'padding in the middle',
+      { data: `data:text/plain;base64,${'='.repeat(100_000)}YWJj` },
+      'its content is no Base64',
+    ],
+    ['cut off Base64', { data: 'data:text/plain;base64,YWJjY' }, 'its content is no Base64'],
+    ['too much', { data: `data:;base64,${'A'.repeat(28_000_000)}` }, 'it is larger than 20 MB'],
+  ])('is refused by its name: %s', async (_what, more, why) => {
+    const refused = guarded.takeFiles(SOURCE, { doc: [{ ...ABC, ...more }] });
+    await expect(refused).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringMatching(`^Failed to upload file: abc.txt \\(${why}`),
+    });
+  });
+
+  it('may be empty, and may be as large as files may be', async () => {
+    const full = `data:;base64,${Buffer.alloc(MAX_FILE_BYTES).toString('base64')}`;
+    const sent = [
+      { ...ABC, data: 'data:text/plain;base64,' },
+      { ...ABC, data: full },
+    ];
+    const files = filesIn(await guarded.takeFiles(SOURCE, { doc: sent }));
+    expect(files.map(({ size, type }) => [size, type])).toEqual([
+      [0, 'text/plain'],
+      [MAX_FILE_BYTES, 'application/octet-stream'],
+    ]);
+  });
+
+  it('is one of too many', async () => {
+    const doc = Array.from({ length: 51 }, () => ABC);
+    await expect(guarded.takeFiles(SOURCE, { doc })).rejects.toMatchObject({
+      message: 'The input has 51 files, more than the 50 that a run takes: send fewer',
+    });
+  });
+});
+
+describe('a file by its address', () => {
+  const url = (data: string, more: { [key: string]: Json } = {}): Json => ({
+    doc: { type: 'url', name: 'far.csv', data, ...more },
+  });
+
+  it('is fetched, with the type that the caller or the answer gives it', async () => {
+    const [file] = filesIn(await open.takeFiles(SOURCE, url(`${here}/ok`)));
+    expect(file).toMatchObject({ name: 'far.csv', size: 4, type: 'text/csv' });
+    expect(Buffer.from((await open.readFile(file ?? { id: '', key: '' })) ?? '', 'base64').toString()).toBe(
+      'a,b\n',
+    );
+    const named = filesIn(await open.takeFiles(SOURCE, url(`${here}/ok`, { mime: 'text/plain' })));
+    expect(named[0]?.type).toBe('text/plain');
+  });
+
+  it.each([
+    ['this machine', here],
+    ['this machine by name', `http://localhost:${port}/`],
+    ['metadata of a cloud', 'http://169.254.169.254/latest/meta-data/'],
+    ['a private network', 'http://10.0.0.1/'],
+    ['a file of the server', 'file:///etc/passwd'],
+    ['no address', 'far.csv'],
+  ])('is not fetched from %s', async (_what, address) => {
+    await expect(guarded.takeFiles(SOURCE, url(address))).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.stringMatching(/^Failed to upload file: far\.csv \(/),
+    });
+  });
+
+  it.each([
+    ['redirects into another network', `?to=${encodeURIComponent('http://169.254.169.254/')}`],
+    ['says that there is none', 'gone'],
+    ['gives too much', 'large'],
+  ])('is refused when the address %s', async (_what, path) => {
+    await expect(open.takeFiles(SOURCE, url(`${here}/${path}`))).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+    });
+  });
+
+  it('is no longer fetched when the caller has gone', async () => {
+    const signal = AbortSignal.abort();
+    await expect(open.takeFiles(SOURCE, url(here), { signal })).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+    });
+  });
+});

@@ -1,0 +1,89 @@
+import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
+import { fileName } from '@heddle/core/files';
+import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
+import type { FileRecord } from '@heddle/core/files';
+import type { ValueStore } from '@heddle/core';
+import { coerceField } from '../executors/input-format.ts';
+import type { Outlet } from '../executors/services.ts';
+import { fileFields } from '../executors/start.ts';
+import { fetchFile } from './fetched.ts';
+import { keepFile } from './kept.ts';
+import { FileRefusal, readDataUrl, sentFile } from './sent.ts';
+import type { SentFile } from './sent.ts';
+
+/** Most files of one input. */
+const MOST_FILES = 50;
+
+/** Where the content of files goes, and how it is fetched. */
+export interface Taking {
+  values: ValueStore;
+  outlet: () => Promise<Outlet>;
+  signal?: AbortSignal | undefined;
+}
+
+/** False for an input in which no field can hold a file. */
+export function mayHoldFiles(input: Json): boolean {
+  if (!isJsonObject(input)) return false;
+  return Object.values(input).some((value) => asList(value) !== undefined);
+}
+
+/**
+ * The input with the files of the start's file fields kept, and their records in place of them. Entries of another form
+ * than a file's are left out; a field without any file stays as it is.
+ *
+ * Throws INPUT_INVALID for a file that cannot be taken.
+ */
+export async function takeFiles(block: BlockConfig, input: Json, taking: Taking): Promise<Json> {
+  if (!isJsonObject(input)) return input;
+  const nested = own(input, 'input');
+  const inner = isJsonObject(nested) ? nested : {};
+  const top = new Map<string, FileRecord[]>();
+  const below = new Map<string, FileRecord[]>();
+  let count = 0;
+  for (const field of fileFields(block)) {
+    const place =
+      (own(inner, field) ?? null) === null ? { from: input, to: top } : { from: inner, to: below };
+    const sent = (asList(own(place.from, field)) ?? []).flatMap((entry) => sentFile(entry) ?? []);
+    count += sent.length;
+    if (count > MOST_FILES) {
+      throw refused(`The input has ${count} files, more than the ${MOST_FILES} that a run takes: send fewer`);
+    }
+    if (sent.length > 0) place.to.set(field, await keepAll(sent, taking));
+  }
+  if (top.size + below.size === 0) return input;
+  return { ...input, ...(below.size > 0 && { input: replaced(inner, below) }), ...fromEntries(top) };
+}
+
+/** One after the other: the content of one file at a time is in memory. */
+async function keepAll(sent: readonly SentFile[], { values, outlet, signal }: Taking): Promise<FileRecord[]> {
+  const records: FileRecord[] = [];
+  for (const each of sent) {
+    try {
+      const file = each.kind === 'file' ? readDataUrl(each) : await fetchFile(await outlet(), each, signal);
+      records.push(await keepFile(values, file));
+    } catch (error) {
+      if (!(error instanceof FileRefusal)) throw error;
+      throw refused(`Failed to upload file: ${fileName(each.name)} (${error.message})`);
+    }
+  }
+  return records;
+}
+
+/** The files of a field: a list, one alone, or the JSON text of either. */
+function asList(value: Json | undefined): Json[] | undefined {
+  const given = value === undefined ? null : coerceField(value, 'file[]');
+  if (typeof given !== 'object' || given === null) return undefined;
+  return Array.isArray(given) ? given : [given];
+}
+
+function replaced(object: JsonObject, files: ReadonlyMap<string, FileRecord[]>): JsonObject {
+  return { ...object, ...fromEntries(files) };
+}
+
+function fromEntries(files: ReadonlyMap<string, FileRecord[]>): JsonObject {
+  return Object.fromEntries(files) as unknown as JsonObject;
+}
+
+function refused(message: string): EngineError {
+  return new EngineError('INPUT_INVALID', message);
+}

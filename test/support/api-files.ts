@@ -1,0 +1,26 @@
+import { block, workflow } from './workflow.ts';
+
+/** A file as a caller sends it, and its content. */
+export const FILE = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
+export const CONTENT_FILE = 'YWJj';
+
+/** Answers with the files that it was given, and with the content of the first. */
+export const ECHO = workflow(
+  [
+    block('Reply', 'response', {
+      dataMode: 'structured',
+      builderData: [
+        { id: '1', name: 'doc', type: 'array', value: '<start.doc>' },
+        { id: '2', name: 'any', type: 'object', value: '<start.any>' },
+        { id: '3', name: 'text', type: 'string', value: '<start.doc[0].base64>' },
+      ],
+    }),
+  ],
+  ['Start -> Reply'],
+  {
+    inputFormat: [
+      { name: 'doc', type: 'file[]' },
+      { name: 'any', type: 'object' },
+    ],
+  },
+);
