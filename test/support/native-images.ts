@@ -11,6 +11,7 @@ import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import {
   createImages,
+  findNpm,
   nativeBuilder,
   pythonBuilder,
   readAptSettings,
@@ -22,8 +23,8 @@ import { bubblewrap } from './bubblewrap.ts';
 /** Kept between runs of the tests: a build fetches some 30 MiB and unpacks them. */
 const FOLDER = join(tmpdir(), `heddle-native-images-${userInfo().uid}`);
 
-/** Images of real packages, from the mirrors that this machine uses. */
-function realImages(bubblewrap: string): Images {
+/** Images of real packages, from the mirrors that this machine uses; `npm`: the registry of npm, where it is another. */
+function realImages(bubblewrap: string, npm?: string): Images {
   mkdirSync(FOLDER, { recursive: true });
   // Processes have users of their own, who have to get in.
   chmodSync(FOLDER, 0o755);
@@ -32,9 +33,10 @@ function realImages(bubblewrap: string): Images {
     folder: FOLDER,
     builders: {
       python: pythonBuilder({ isolation: { bubblewrap } }),
-      native: nativeBuilder({ isolation: { bubblewrap } }),
+      native: nativeBuilder({ isolation: { bubblewrap }, npm: findNpm(process.env['PATH']) }),
     },
     registries: {
+      ...(npm !== undefined && { npm: { registry: npm, 'fetch-retries': '0' } }),
       ...(debian !== undefined && { debian }),
       python: readPipSettings({ env: {}, home: '/nonexistent' }),
     },
@@ -48,6 +50,17 @@ async function realImage(images: Images, spec: unknown): Promise<string | undefi
   const why = `${errorCode}: ${errorMessage}`;
   if (errorCode !== 'registry_unavailable') throw new Error(why);
   process.stderr.write(`No native image ${JSON.stringify(spec)}: ${why}\n`);
+  return undefined;
+}
+
+/** What builds native images of packages of a registry of npm, or undefined where this machine cannot, and says why. */
+export async function nativeImagesOf(npm: string): Promise<Images | undefined> {
+  const path = process.platform === 'linux' ? bubblewrap() : undefined;
+  if (path === undefined) return undefined;
+  const images = realImages(path, npm);
+  if ((await realImage(images, { language: 'javascript', systemPackages: ['jq'] })) !== undefined)
+    return images;
+  await images.close();
   return undefined;
 }
 

@@ -195,6 +195,17 @@ describe('a build of npm packages fails with', () => {
     await expectFailure(build([native], ['native']), 'unsupported_package', /thing\.node/);
   });
 
+  it('unsupported_package where a script would have made what is missing', async () => {
+    const makes = pkg('makes', "module.exports = require('./made.js');", {
+      manifest: { scripts: { install: 'echo > made.js' } },
+    });
+    await expectFailure(
+      build([makes], ['makes']),
+      'unsupported_package',
+      /The package makes has an install script, which runs in native images only.*made\.js/s,
+    );
+  });
+
   it('bundle_failed', async () => {
     await expectFailure(
       build([pkg('broken', 'const = ;')], ['broken']),

@@ -2,13 +2,13 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Assembled, BuildContext, ImageBuilder, ImageSpec, Lock } from '../builder.ts';
-import { ImageError } from '../error.ts';
+import { ImageError, isImageError } from '../error.ts';
 import { dependencyName, npmRange } from '../grammar.ts';
 import { sha256 } from '../keys.ts';
 import type { IsolationOptions } from '../../isolation/options.ts';
 import { DEFAULT_LIMITS } from '../../limits.ts';
 import { bundle, BUNDLE_REVISION, SHIMS_FILE, type Bundle, type ImageModule } from './bundle.ts';
-import { readLockfile } from './lockfile.ts';
+import { readLockfile, type ScriptedPackage } from './lockfile.ts';
 import { Maker, MAKER_FILE } from './make.ts';
 import { findNpm } from './npm-settings.ts';
 import { Npm } from './npm.ts';
@@ -148,12 +148,15 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
     async assemble(lock, spec, context): Promise<Assembled> {
       const data = lock.data as LockData;
       const { scripted } = readLockfile(data.lockfile);
+      const names = scripted.map(({ name }) => name);
       const folder = await project(context, data);
       context.progress('installing');
       await npm.run(['ci'], folder, context);
       await checkInstalled(join(folder, 'node_modules'), npm.most);
       context.progress('bundling');
-      const made = await bundleAll(folder, await modulesOf(spec, folder), context);
+      const made = await bundleAll(folder, await modulesOf(spec, folder), context).catch((error: unknown) => {
+        throw withScripts(error, scripted);
+      });
       context.progress('loading');
       const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
       const report = await maker.make(
@@ -162,9 +165,20 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       );
       if (report.t === 'failed') throw loadFailure(report.modules, made, context);
       if (report.t === 'limit' || report.t === 'died') throw limitFailure(report, { cpuMs, memoryMiB });
-      return publish({ made, report, modules, scripted }, context, versionOf('esbuild'));
+      return publish({ made, report, modules, scripted: names }, context, versionOf('esbuild'));
     },
   };
+}
+
+/** The failure of a bundle, in other words where a script would have made the file that is missing. */
+function withScripts(error: unknown, scripted: readonly ScriptedPackage[]): unknown {
+  if (!isImageError(error) || error.code !== 'bundle_failed') return error;
+  const needy = scripted.find(({ name }) => error.message.includes(`${name}/`));
+  if (needy === undefined) return error;
+  return new ImageError(
+    'unsupported_package',
+    `The package ${needy.name} has an install script, which runs in native images only, and cannot do without: ${error.message}`,
+  );
 }
 
 /** The bundle with the packages' other modules, or, where those do not go in, without. */

@@ -8,6 +8,7 @@ interface Installed {
   readonly link?: boolean;
   readonly inBundle?: boolean;
   readonly hasInstallScript?: boolean;
+  readonly optional?: boolean;
 }
 
 /** npm's lockfile as far as it is read here. */
@@ -15,11 +16,19 @@ interface Lockfile {
   readonly packages?: Readonly<Record<string, Installed>>;
 }
 
+/** A package with scripts that npm would run when it installs it. */
+export interface ScriptedPackage {
+  readonly name: string;
+  /** Its folder, from that of the project. */
+  readonly path: string;
+  /** Whether the others do without it. */
+  readonly optional: boolean;
+}
+
 /** What a lockfile says, checked. */
 export interface ReadLockfile {
   readonly entries: readonly LockEntry[];
-  /** Packages whose scripts npm would have run. */
-  readonly scripted: readonly string[];
+  readonly scripted: readonly ScriptedPackage[];
 }
 
 const nameOf = (path: string): string =>
@@ -44,7 +53,7 @@ function digestOf(integrity: string): string | null {
 export function readLockfile(text: string): ReadLockfile {
   const { packages = {} } = JSON.parse(text) as Lockfile;
   const entries: LockEntry[] = [];
-  const scripted: string[] = [];
+  const scripted: ScriptedPackage[] = [];
   for (const [path, installed] of Object.entries(packages)) {
     // What a package bundles comes with its own digest.
     if (path === '' || installed.inBundle === true) continue;
@@ -56,7 +65,8 @@ export function readLockfile(text: string): ReadLockfile {
     if (digest === null)
       throw new ImageError('integrity_error', `The registry gives no digest for ${name} ${version}.`);
     entries.push({ name, version, digest });
-    if (installed.hasInstallScript === true) scripted.push(name);
+    if (installed.hasInstallScript === true)
+      scripted.push({ name, path, optional: installed.optional === true });
   }
   return { entries, scripted };
 }

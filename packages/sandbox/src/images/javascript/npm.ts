@@ -42,7 +42,6 @@ const MOST_LOCKFILE_BYTES = 32 * 2 ** 20;
 export class Npm {
   /** What it may unpack. */
   readonly most: Readonly<Size>;
-  /** The file npm-cli.js. */
   readonly #program: string | null;
   readonly #workers: Workers;
 
@@ -52,17 +51,21 @@ export class Npm {
     this.#workers = new Workers(isolation);
   }
 
+  /** The file npm-cli.js. Throws ImageError provider_error where there is none. */
+  get program(): string {
+    if (this.#program !== null) return this.#program;
+    throw new ImageError(
+      'provider_error',
+      'npm was not found on this host; install Node.js with npm 11 or newer.',
+    );
+  }
+
   /**
    * Runs npm on the project in a folder, which then has the lockfile and the packages that it made: in a sandbox of its own
    * where the host has one, without credentials everywhere. Throws ImageError.
    */
   async run(args: readonly string[], folder: string, context: BuildContext): Promise<void> {
-    const program = this.#program;
-    if (program === null)
-      throw new ImageError(
-        'provider_error',
-        'npm was not found on this host; install Node.js with npm 11 or newer.',
-      );
+    const { program } = this;
     const confinement = await this.#workers.ready();
     const uid = confinement.uids === null ? null : takeSlotUid(confinement.uids);
     try {

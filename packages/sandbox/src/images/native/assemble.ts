@@ -11,6 +11,7 @@ import { unpackDeb } from './debian/unpack.ts';
 import { LARGEST_PACKAGE_BYTES, MOST } from './limits.ts';
 import type { LockedDeb, NativeLockData } from './lock.ts';
 import { installNpm, readNpmLock } from './npm-project.ts';
+import { runScripts } from './scripts.ts';
 import { readWheels } from './python/lock.ts';
 import { compilePython } from './python/compile.ts';
 import { installWheels } from './python/wheels.ts';
@@ -47,6 +48,7 @@ interface Order {
   readonly spec: ImageSpec;
   readonly data: NativeLockData;
   readonly npm: Npm;
+  readonly checker: Checker;
 }
 
 /** What the packages of a language gave. */
@@ -59,16 +61,21 @@ interface Laid {
 
 const NOTHING: Laid = { modules: [], warnings: [], loads: [] };
 
-async function layNpm(root: string, { spec, data, npm }: Order, context: BuildContext): Promise<Laid> {
+async function layNpm(
+  root: string,
+  { spec, data, npm, checker }: Order,
+  context: BuildContext,
+): Promise<Laid> {
   if (data.npm === null) return NOTHING;
   context.progress('installing');
   const { folder, scripted } = await installNpm(npm, readNpmLock(data.npm), context);
   await mkdir(join(root, HOME), { recursive: true });
   await rename(folder, join(root, HOME, 'node_modules'));
+  const warnings = await runScripts(scripted, { root, place: HOME, npm, checker }, context);
   const names = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
   return {
     modules: names,
-    warnings: scripted.length === 0 ? [] : [`Install scripts were not run: ${scripted.join(', ')}.`],
+    warnings,
     loads: names.map((name) => [name, `await import(${JSON.stringify(name)})`] as const),
   };
 }
@@ -93,16 +100,15 @@ async function layPython(root: string, { spec, data }: Order, context: BuildCont
 export async function layRoot(
   root: string,
   order: Order,
-  checker: Checker,
   context: BuildContext,
 ): Promise<{ modules: readonly string[]; warnings: readonly string[] }> {
-  const { spec, data, npm } = order;
+  const { spec, data, checker } = order;
   await layDebs(root, data.debs, context);
   const lay = spec.language === 'javascript' ? layNpm : layPython;
   const laid = await lay(root, order, context);
   const warnings = [...data.warnings, ...laid.warnings];
   for (const tool of data.tools)
-    warnings.push(...(await installTool(tool, root, npm, withCredentials(context))));
+    warnings.push(...(await installTool(tool, root, order, withCredentials(context))));
   if (data.debs.some(({ name }) => name === 'python3')) {
     context.progress('compiling');
     if (!(await compilePython(root, checker))) context.log('The modules of Python were not compiled.');

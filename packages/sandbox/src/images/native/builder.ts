@@ -33,7 +33,7 @@ export interface NativeBuilderOptions {
 }
 
 /** Another number where the same lock makes another root file system. */
-const REVISION = 1;
+const REVISION = 2;
 
 /** The digest of the programs that start code. */
 async function digestOfBoot(): Promise<string> {
@@ -138,7 +138,7 @@ export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder 
       const data = readNativeLock(lock.data);
       const root = join(context.workFolder, 'rootfs');
       const checker = new Checker(root, host, context);
-      const { modules, warnings } = await layRoot(root, { spec, data, npm }, checker, context);
+      const { modules, warnings } = await layRoot(root, { spec, data, npm, checker }, context);
       return {
         blobs: { rootfs: root },
         features: { modules },

@@ -3,6 +3,7 @@ import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { readObject } from '../../failure.ts';
 import type { NativeJob } from '../../guest/native/job.ts';
+import type { Confinement } from '../../isolation/confine.ts';
 import { barrierTo } from '../../isolation/reach.ts';
 import type { NativeHost } from '../../native/host.ts';
 import { insideEnvironment, INSIDE } from '../../native/layout.ts';
@@ -28,18 +29,23 @@ export class Checker {
     this.#context = context;
   }
 
-  /** How a job ends; what it says goes to the log, or to `output`. */
-  async run(job: NativeJob, output?: (data: Buffer, stream: 'stdout' | 'stderr') => void): Promise<TreeEnd> {
-    const { workFolder, signal } = this.#context;
+  /** How processes are confined that have the root as theirs. Throws ImageError provider_error where none gets to it. */
+  async confinement(): Promise<Confinement> {
     // The user of the check has to get to the root through it.
-    await chmod(workFolder, 0o711);
+    await chmod(this.#context.workFolder, 0o711);
     const confinement = await this.#host.confinement();
-    const barrier = confinement.uids === null ? null : barrierTo(this.#rootfs);
-    if (barrier !== null)
+    if (confinement.uids !== null && barrierTo(this.#rootfs) !== null)
       throw new ImageError(
         'provider_error',
         'Users of sandbox processes cannot enter the folder of images; let others enter it and those above it (chmod o+x), or keep images elsewhere.',
       );
+    return confinement;
+  }
+
+  /** How a job ends; what it says goes to the log, or to `output`. */
+  async run(job: NativeJob, output?: (data: Buffer, stream: 'stdout' | 'stderr') => void): Promise<TreeEnd> {
+    const { signal } = this.#context;
+    const confinement = await this.confinement();
     return runTree(confinement, {
       jail: {
         rootfs: this.#rootfs,

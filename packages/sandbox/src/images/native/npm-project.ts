@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import type { BuildContext, LockEntry } from '../builder.ts';
 import { ImageError } from '../error.ts';
-import { readLockfile } from '../javascript/lockfile.ts';
+import { readLockfile, type ScriptedPackage } from '../javascript/lockfile.ts';
 import type { Npm } from '../javascript/npm.ts';
 import { checkInstalled } from '../javascript/size.ts';
 
@@ -34,12 +34,12 @@ export async function lockNpm(
   return { lock: { packageJson, lockfile }, entries: readLockfile(lockfile).entries };
 }
 
-/** The folder `node_modules` of a lock, installed without scripts, and the packages that would have run some. */
+/** The folder `node_modules` of a lock, installed without scripts, and the packages that have some. */
 export async function installNpm(
   npm: Npm,
   lock: NpmLock,
   context: BuildContext,
-): Promise<{ folder: string; scripted: readonly string[] }> {
+): Promise<{ folder: string; scripted: readonly ScriptedPackage[] }> {
   const { scripted } = readLockfile(lock.lockfile);
   const folder = await project(lock, context);
   await npm.run(['ci'], folder, context);

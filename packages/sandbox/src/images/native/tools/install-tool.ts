@@ -12,6 +12,8 @@ import { untar } from '../archive/untar.ts';
 import { LARGEST_PACKAGE_BYTES, MOST } from '../limits.ts';
 import type { LockedTool } from '../lock.ts';
 import { installNpm, readNpmLock } from '../npm-project.ts';
+import type { Checker } from '../check.ts';
+import { runScripts } from '../scripts.ts';
 import { readWheels } from '../python/lock.ts';
 import { installWheels } from '../python/wheels.ts';
 import { recipeOf } from './lock-tools.ts';
@@ -75,11 +77,17 @@ async function installDownload(
   }
 }
 
-/** Installs a locked tool below the root, without running anything of it. Returns warnings. */
+/** What tools are installed with. */
+interface Bench {
+  readonly npm: Npm;
+  readonly checker: Checker;
+}
+
+/** Installs a locked tool below the root; of its code only install scripts of npm packages run, in the image. Returns warnings. */
 export async function installTool(
   tool: LockedTool,
   root: string,
-  npmOf: Npm,
+  { npm, checker }: Bench,
   context: BuildContext,
 ): Promise<readonly string[]> {
   const recipe = recipeOf(tool.id);
@@ -88,14 +96,15 @@ export async function installTool(
   const home = `${HOME}/tools/${id}`;
   await mkdir(join(root, home), { recursive: true });
   if (install.from === 'npm') {
-    const { folder, scripted } = await installNpm(npmOf, readNpmLock(tool.npm), context);
+    const { folder, scripted } = await installNpm(npm, readNpmLock(tool.npm), context);
     await rename(folder, join(root, home, 'node_modules'));
+    const warnings = await runScripts(scripted, { root, place: home, npm, checker }, context);
     for (const name of install.programs) {
       const target = join(root, home, 'node_modules', '.bin', name);
       if (!existsSync(target)) throw broken(id, `its package has no program ${name}`);
       await expose(root, name, target);
     }
-    return scripted.length === 0 ? [] : [`${id}: install scripts were not run: ${scripted.join(', ')}.`];
+    return warnings;
   }
   if (install.from === 'pypi') {
     const place = { root, site: `${home}/python`, programs: `${home}/bin` };
