@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { draftOf } from '../support/api.ts';
+import { ECHO, FILE } from '../support/api-files.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import type { Started } from '../support/heddle.ts';
@@ -33,9 +34,13 @@ function caller({ url, key = '' }: Ready) {
   };
 }
 
-async function deployed(call: ReturnType<typeof caller>, workspaceId: string | undefined): Promise<string> {
+async function deployed(
+  call: ReturnType<typeof caller>,
+  workspaceId: string | undefined,
+  exported = ASK,
+): Promise<string> {
   const { data } = await call('POST', '/api/v2/workflows', { workspaceId, name: 'Ask' });
-  await call('PUT', `/api/v2/workflows/${data.id}/state`, draftOf(ASK));
+  await call('PUT', `/api/v2/workflows/${data.id}/state`, draftOf(exported));
   await call('POST', `/api/v2/workflows/${data.id}/deploy`);
   return `/api/v2/workflows/${data.id}`;
 }
@@ -87,6 +92,23 @@ describe('heddle serve', { timeout: 120_000 }, () => {
         interval: 100,
       })
       .toBe('paused');
+  });
+
+  it('has the files of a run after a kill', async () => {
+    const data = dataFolder();
+    const first = await served(data);
+    const path = await deployed(caller(first), first.workspaceId, ECHO);
+    const ran = await caller(first)('POST', `${path}/execute`, { input: { doc: FILE } });
+    first.process.child.kill('SIGKILL');
+    await first.process.ended;
+
+    const { url } = await served(data);
+    const headers = { 'X-API-Key': first.key ?? '' };
+    const run = await fetch(`${url}${path}/runs/${ran.runId}?includeOutput=true`, { headers });
+    const { data: read } = (await run.json()) as { data: { files: { downloadPath: string }[] } };
+    const file = await fetch(url + (read.files[0]?.downloadPath ?? ''), { headers });
+    expect(file.headers.get('content-disposition')).toMatch(/^attachment; filename="abc\.txt"/);
+    expect(await file.text()).toBe('abc');
   });
 
   it('has its keys made, listed and revoked while it runs', async () => {

@@ -1,0 +1,43 @@
+import { expect, it } from 'vitest';
+import { testApi } from '../support/api.ts';
+import { ECHO, FILE } from '../support/api-files.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { clientOf, historyText } from './history.ts';
+import { placeOn } from './worker-place.ts';
+
+interface Ran {
+  runId: string;
+  output: { data: { doc: { id: string; base64?: string }[]; text?: string } };
+}
+
+const PASSED_ON = workflow(
+  [block('Reply', 'response', { dataMode: 'json', data: '{"doc": <start.doc>}' })],
+  ['Start -> Reply'],
+  { inputFormat: [{ name: 'doc', type: 'file[]' }] },
+);
+const TEXT = 'kept in the stores, and nowhere else';
+
+describeTemporal('files of an input', (server) => {
+  it.each([
+    ['passed on', PASSED_ON, TEXT, false],
+    ['read by a worker', ECHO, TEXT.repeat(500), true],
+  ])('stay in the stores, and come from there, when they are %s', async (_how, exported, text, isRead) => {
+    const place = placeOn(server);
+    const engine = await place.engine();
+    await place.worker();
+    const api = await testApi({ engine });
+    const path = `/api/v2/workflows/${await api.deployed(exported)}`;
+    const content = Buffer.from(text).toString('base64');
+    const input = { doc: { ...FILE, data: `data:text/plain;base64,${content}` } };
+    const { data } = await api.call<Ran>('POST', `${path}/execute`, { body: { input } });
+    const { doc, text: read } = data.output.data;
+    expect(doc).toMatchObject([{ name: 'abc.txt', base64: content }]);
+    expect(read).toBe(isRead ? content : undefined);
+    const history = await historyText(await clientOf(server), data.runId);
+    expect(history).toContain(data.runId);
+    expect(history).not.toContain(content.slice(0, 40));
+    const bytes = await api.fetch('GET', `${path}/runs/${data.runId}/files/${doc[0]?.id}`);
+    expect(await bytes.text()).toBe(text);
+  });
+});
