@@ -1,36 +1,61 @@
-import type { Clock } from '@heddle/core';
+import { EngineError } from '@heddle/core';
 import { systemClock } from './clock.ts';
 import { HeddleEngine } from './engine.ts';
 import { requireIsolation } from './isolation.ts';
 import { builtInExecutors } from './executors/built-ins.ts';
 import { createRegistry } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
+import { createLeasedEngine, leaseOf } from './leased/create.ts';
 import { serveControl } from './local/control.ts';
 import { LocalRuntime } from './local/local-runtime.ts';
 import { Runtime } from './local/runtime.ts';
+import { soleTenure } from './local/tenure.ts';
 import { outlet, partsOf, reportLoudly } from './assemble.ts';
 import { MAX_FILE_BYTES } from './files/sent.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
+import { openLeased } from './store/postgres/options.ts';
 import type { Stores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
 import type { Engine } from './types.ts';
+import { within } from './within.ts';
 
 /**
- * An engine over a data folder, in memory, or on another runtime. It owns the folder until it is closed (DATA_LOCKED
- * when another process does), and goes on with the runs that had not ended.
+ * An engine over a data folder, in memory, on a PostgreSQL database, or on another runtime. It owns the folder until it
+ * is closed (DATA_LOCKED when another process does), and goes on with the runs that had not ended. A database it shares
+ * with others: each run is held by one of them.
  *
  * Throws DATA_LOCKED, DATA_UNWRITABLE, DATA_FORMAT_UNSUPPORTED, EXECUTOR_DUPLICATE, OPTIONS_INVALID,
- * ISOLATION_TOO_LOW, and what the runtime throws.
+ * ISOLATION_TOO_LOW, DATA_UNREACHABLE, and what the runtime throws.
  */
 export async function createEngine(options: EngineOptions = {}): Promise<Engine> {
   // A mistake in the options is told before anything is opened.
   const registry = createRegistry(builtInExecutors, options.blocks);
   await requireIsolation(options);
+  expectOnePlace(options);
   if (options.runtime) return engineOver(options.runtime, registry, options);
+  if (options.postgres) return engineAmongOthers(options.postgres, registry, options);
   const { data, durability, clock = systemClock, onError = reportLoudly } = options;
   const stores = openStores({ data, durability, clock, onError: (error) => onError(error, undefined) });
   return createEngineOn(stores, registry, options);
+}
+
+/** `createEngine` on a database that other processes run runs of as well. */
+async function engineAmongOthers(
+  { leaseMs, ...place }: NonNullable<EngineOptions['postgres']>,
+  registry: Registry,
+  options: EngineOptions,
+): Promise<Engine> {
+  const timing = { leaseMs: leaseOf(leaseMs) };
+  return createLeasedEngine(await openLeased(place), registry, options, timing);
+}
+
+/** Throws OPTIONS_INVALID for options that name several places of runs. */
+function expectOnePlace({ runtime, data, postgres }: EngineOptions): void {
+  const named = Object.entries({ runtime, data, postgres }).filter(([, value]) => value !== undefined);
+  if (!postgres || named.length === 1) return;
+  const names = named.map(([name]) => `"${name}"`).join(' and ');
+  throw new EngineError('OPTIONS_INVALID', `Runs are in one place: give one of ${names}.`);
 }
 
 /** `createEngine` on stores that are open; it closes them. */
@@ -42,7 +67,7 @@ export async function createEngineOn(
   const { takeUp = true } = options;
   const parts = partsOf(stores, registry, options);
   const { values, clock, definitions, code } = parts;
-  const runtime = new Runtime(parts);
+  const runtime = new Runtime(parts, soleTenure(stores.runs));
   const stopControl = serveControl({ stores, runtime, registry, values, clock }, takeUp);
   const close = async (graceMs: number): Promise<void> => {
     await stopControl();
@@ -103,12 +128,4 @@ async function engineOver(
     await leave();
     throw error;
   }
-}
-
-/** Time that is over by itself, or no longer waited for: a timer left behind would keep the process alive. */
-function within(clock: Clock, graceMs: number): { over: Promise<void>; cancel: () => void } {
-  const { promise: over, resolve } = Promise.withResolvers<void>();
-  if (graceMs > 0) return { over, cancel: clock.at(clock.now() + graceMs, resolve) };
-  resolve();
-  return { over, cancel: () => undefined };
 }

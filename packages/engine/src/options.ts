@@ -2,6 +2,7 @@ import type { BlockExecutor, Clock, PlanLimits } from '@heddle/core';
 import type { IsolationOptions } from '@heddle/sandbox';
 import type { ImageSource } from '@heddle/sandbox/images';
 import type { RuntimeProvider } from './runtime-port.ts';
+import type { PostgresOptions } from './store/postgres/options.ts';
 
 /** Options of an engine; every one has a default that works on a laptop. */
 export interface EngineOptions {
@@ -9,6 +10,8 @@ export interface EngineOptions {
   runtime?: RuntimeProvider;
   /** Data folder; absent: everything in memory, gone with the process. */
   data?: string;
+  /** A PostgreSQL database in place of the folder: any number of processes run its runs, and take over from each other. */
+  postgres?: PostgresPlace;
   /** `process` (default): nothing is lost when the process dies; `power`: nor when the machine does. */
   durability?: 'process' | 'power';
   /**
@@ -36,6 +39,12 @@ export interface EngineOptions {
   takeUp?: boolean;
   /** Called with what went wrong in the background and reached no caller. */
   onError?: (error: unknown, runId: string | undefined) => void;
+}
+
+/** A PostgreSQL database whose runs several processes run. */
+export interface PostgresPlace extends PostgresOptions {
+  /** After so many milliseconds in which a process was not heard of, others take up its runs. Default 10,000. */
+  leaseMs?: number | undefined;
 }
 
 /** A value of `{{NAME}}`: a text is a secret, `{ value, secret: false }` may be recorded and shown. */

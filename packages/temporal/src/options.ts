@@ -58,7 +58,7 @@ export interface WorkerTuning {
 }
 
 /** What blocks run with: the options of an engine, but where runs are and what is stored. */
-export type BlockOptions = Omit<EngineOptions, 'runtime' | 'data' | 'durability' | 'takeUp'>;
+export type BlockOptions = Omit<EngineOptions, 'runtime' | 'data' | 'postgres' | 'durability' | 'takeUp'>;
 
 const DEFAULTS = { queue: 'heddle', checkpoint: 'segment', local: true, window: 200, budget: 1500 } as const;
 

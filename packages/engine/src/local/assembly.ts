@@ -1,4 +1,5 @@
 import PQueue from 'p-queue';
+import { isHeldElsewhere } from '../store/leases.ts';
 import { callChild } from './children.ts';
 import type { Children } from './children.ts';
 import type { PerformerParts } from './performer-parts.ts';
@@ -8,13 +9,19 @@ import type { RestEvent, RunParts } from './run-parts.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { randomToken } from './tokens.ts';
 
-/** Lets at most `perRun` pieces of work of one run in at once, and of all runs as many as `all` does. */
-export function gateOf(all: PQueue, perRun: number): PerformerParts['gate'] {
+/** Lets at most `perRun` pieces of work of one run in at once, and of all runs as many as `all` does; `before` comes before each. */
+export function gateOf(all: PQueue, perRun: number, before?: () => void): PerformerParts['gate'] {
   let queue: PQueue | undefined;
   // An abort gives the place in the queue free, whether the work has begun or not.
   return (work, signal) => {
     queue ??= new PQueue({ concurrency: perRun });
-    return queue.add(() => all.add(work, { signal }), { signal });
+    const begin = before
+      ? () => {
+          before();
+          return work();
+        }
+      : work;
+    return queue.add(() => all.add(begin, { signal }), { signal });
   };
 }
 
@@ -22,18 +29,20 @@ export function gateOf(all: PQueue, perRun: number): PerformerParts['gate'] {
 export function assembleRun(
   children: Children,
   parts: RuntimeParts,
-  of: Pick<RunParts, 'header' | 'plan'> & {
+  of: Pick<RunParts, 'header' | 'plan' | 'store'> & {
     engineQueue: PQueue;
+    /** Called before something is begun outside. */
+    alert: (() => void) | undefined;
     moved(run: ActiveRun, event: RestEvent): void;
   },
 ): ActiveRun {
-  const { header, plan } = of;
-  const { stores, values, clock, env, keeper } = parts;
-  const gate = gateOf(of.engineQueue, parts.concurrency.run);
+  const { header, plan, store } = of;
+  const { values, clock, env, keeper } = parts;
+  const gate = gateOf(of.engineQueue, parts.concurrency.run, of.alert);
   const run: ActiveRun = new ActiveRun({
     header,
     plan,
-    store: stores.runs,
+    store,
     clock,
     values,
     env,
@@ -51,7 +60,10 @@ export function assembleRun(
         return callChild(children, { parent: run, place, request, signal: job.signal }, job.attempt);
       },
     }),
-    report: (error, runId) => parts.report(error, runId),
+    report: (error, runId) => {
+      // A process that has lost its runs says so once, and not of each.
+      if (!isHeldElsewhere(error, runId)) parts.report(error, runId);
+    },
   });
   return run;
 }

@@ -6,7 +6,8 @@ import type { ControlRequest } from '../store/control.ts';
 import type { Stores } from '../store/stores.ts';
 import { resumeRun } from './resume.ts';
 
-type Parts = Pick<EngineParts, 'registry' | 'values' | 'clock'> & { stores: Stores; runtime: Runtime };
+type AnswerParts = Pick<EngineParts, 'stores' | 'registry' | 'values' | 'clock'> & { runtime: Runtime };
+type Parts = AnswerParts & { stores: Stores };
 
 /**
  * Answers what other processes ask of the one that runs the data folder; the returned function stops. An engine that
@@ -20,17 +21,18 @@ export function serveControl(parts: Parts, takeUp: boolean): () => Promise<void>
   );
 }
 
-async function answer(parts: Parts, request: ControlRequest): Promise<Json> {
+/** Does what the request asks for; `seq` of a resume: the entries of the journal by which it is recorded. */
+export async function answer(parts: AnswerParts, request: ControlRequest): Promise<Json> {
   const { runId, kind } = request;
   const payload = isJsonObject(request.payload) ? request.payload : {};
   const { reason, token, input = {} } = payload;
   if (kind === 'cancel')
     return { cancelled: await parts.runtime.cancel(runId, typeof reason === 'string' ? reason : undefined) };
-  await resumeRun(
+  const seq = await resumeRun(
     parts,
     runId,
     { input, ...(typeof token === 'string' && { token }) },
-    async () => undefined,
+    async (run) => run?.told ?? 0,
   );
-  return { resumed: true };
+  return { resumed: true, seq };
 }

@@ -16,6 +16,15 @@ export class Listeners {
     return () => this.rests.delete(listener);
   }
 
+  nextRest(): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = this.toRests(() => {
+        stop();
+        resolve();
+      });
+    });
+  }
+
   get empty(): boolean {
     return this.all.size === 0 && this.rests.size === 0;
   }

@@ -10,13 +10,13 @@ import type { RunRequest } from './starting.ts';
 import { storedRecord } from './stored-record.ts';
 import type { Values } from './values.ts';
 
-type Parts = Omit<EngineParts, 'close' | 'outlet' | 'runtime'> & { runtime: Runtime };
+export type LocalParts = Omit<EngineParts, 'close' | 'outlet' | 'runtime'> & { runtime: Runtime };
 
 /** Runs in this process. */
 export class LocalRuntime implements RuntimePort {
-  private readonly parts: Parts;
+  protected readonly parts: LocalParts;
 
-  constructor(parts: Parts) {
+  constructor(parts: LocalParts) {
     this.parts = parts;
   }
 
@@ -43,7 +43,7 @@ export class LocalRuntime implements RuntimePort {
     });
   }
 
-  private live(started: ActiveRun): LiveRun {
+  protected live(started: ActiveRun): LiveRun {
     const { values, clock, runtime } = this.parts;
     const { runId } = started;
     let held = started;

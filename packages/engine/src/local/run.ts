@@ -26,6 +26,8 @@ export class ActiveRun {
   broken: Error | undefined;
   /** Put away: another object may stand for the run by now. */
   away = false;
+  /** Entries that are written, and that listeners have been told of. */
+  told = 0;
   private readonly parts: RunParts;
   private readonly driver: Driver;
   private readonly performer: Performer;
@@ -101,6 +103,7 @@ export class ActiveRun {
       if (entry.seq > (saved?.seq ?? 0)) this.saver.changed(applied.logs);
     }
     if (entries.length === 0) throw journalDamaged(this.runId, 'it is empty');
+    this.told = this.replica.seq;
     if (saved?.seq === this.replica.seq && saved.suspended === this.suspended) this.saver.clean();
   }
 
@@ -161,21 +164,12 @@ export class ActiveRun {
     for (;;) {
       if (this.broken) throw this.broken;
       const { saving } = this;
-      if (!holds()) await this.nextRest();
+      if (!holds()) await this.listeners.nextRest();
       else {
         if (saving) await saving;
         if (saving === this.saving && holds() && !this.broken) return;
       }
     }
-  }
-
-  private nextRest(): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = this.listeners.toRests(() => {
-        stop();
-        resolve();
-      });
-    });
   }
 
   ended(): boolean {
@@ -185,7 +179,7 @@ export class ActiveRun {
   /** True when the run can be put away until somebody asks for it. */
   idle(): boolean {
     const quiet = this.performer.idle && !this.driver.busy && !this.pauses.busy;
-    return quiet && this.listeners.empty && this.lastRest === 'human';
+    return quiet && this.listeners.empty && this.lastRest === 'human' && this.suspended === undefined;
   }
 
   /** The record as it is now; never ahead of the journal. */
@@ -246,6 +240,7 @@ export class ActiveRun {
       if ('block' in entry && entry.block !== undefined) this.performer.finished(entry as Place);
       if (this.listeners.curious)
         for (const event of eventsOf(this.replica, entry, applied)) this.emit(event);
+      this.told = entry.seq;
     }
     this.saver.written();
   }
@@ -285,7 +280,9 @@ export class ActiveRun {
     this.break(error instanceof Error ? error : new Error(String(error)));
   }
 
-  private break(error: Error): void {
+  /** Stops at once, for `error`; nothing more is written. */
+  break(error: Error): void {
+    if (this.broken) return;
     this.broken = error;
     this.leave();
     this.performer.halt(error);

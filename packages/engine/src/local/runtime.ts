@@ -4,6 +4,8 @@ import type { Entry } from '@heddle/core/run';
 import PQueue from 'p-queue';
 import type { ChildOutcome } from '../executors/services.ts';
 import { isEnded } from '../store/journal.ts';
+import { heldElsewhere, isHeldElsewhere } from '../store/leases.ts';
+import type { LocalRunStore } from '../store/stores.ts';
 import { after } from './answer.ts';
 import { assembleRun } from './assembly.ts';
 import { childOutcomeOf } from './child-outcome.ts';
@@ -17,8 +19,10 @@ import type { RuntimeParts } from './runtime-parts.ts';
 import { beginningOf } from './starting.ts';
 import type { RunRequest } from './starting.ts';
 import { recordSuspension } from './stored-record.ts';
+import { takeUp } from './take-up.ts';
+import type { Tenure } from './tenure.ts';
 
-/** Paused runs that are kept in memory though nobody listens: an answer that comes soon finds them there. */
+/** Paused runs that are kept in memory though nobody listens, unless others may want them: an answer that comes soon finds them there. */
 const KEPT_PAUSED = 64;
 
 /** The runs of this process: starts them, takes them up again, finds them. */
@@ -31,10 +35,12 @@ export class Runtime implements Children {
   private readonly away = new Set<string>();
   private readonly plans = new Set<string>();
   private readonly queue: PQueue;
+  private readonly tenure: Tenure;
   private closing = false;
 
-  constructor(parts: RuntimeParts) {
+  constructor(parts: RuntimeParts, tenure: Tenure) {
     this.parts = parts;
+    this.tenure = tenure;
     this.queue = new PQueue({ concurrency: parts.concurrency.engine });
   }
 
@@ -60,18 +66,21 @@ export class Runtime implements Children {
   private create(request: RunRequest): ActiveRun | Promise<ActiveRun> {
     return after(this.keepPlan(request.plan), () =>
       after(beginningOf(this.parts, request), ({ header, first, record }) =>
-        after(this.parts.stores.runs.create(header, first, record), (created) => {
-          if (!created) throw runIdTaken(request.runId);
-          return this.begin(request, header, first);
+        after(this.tenure.create(header, first, record), (store) => {
+          if (!store) throw runIdTaken(request.runId);
+          return this.begin(request, { header, first, store });
         }),
       ),
     );
   }
 
-  private begin(request: RunRequest, header: NewRun, first: Entry): ActiveRun {
+  private begin(
+    request: RunRequest,
+    { header, first, store }: { header: NewRun; first: Entry; store: LocalRunStore },
+  ): ActiveRun {
     const { runId, plan } = request;
     this.expectOpen();
-    const run = this.assemble(header, plan);
+    const run = this.assemble(header, plan, store);
     this.active.set(runId, run);
     // R29: who cancels before the start has no block run, not even for a moment.
     if (request.signal?.aborted) run.standStill();
@@ -116,19 +125,34 @@ export class Runtime implements Children {
   private async load(runId: string, begin: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
     const { runs } = this.parts.stores;
     const header = await runs.header(runId);
-    const saved = await runs.record(runId);
-    if (!header || (saved && isEnded(saved.status))) return undefined;
+    const known = await runs.record(runId);
+    if (!header || (known && isEnded(known.status))) return undefined;
     if (header.elsewhere) throw runElsewhere(header);
-    const run = this.assemble(header, await this.parts.definitions.plan(header.planHash));
+    const store = await this.taken(header);
+    // What another process had until now may have moved on meanwhile.
+    const saved = store === runs ? known : await store.record(runId);
+    const run = this.assemble(header, await this.parts.definitions.plan(header.planHash), store);
     run.suspended = missingEnvironment(header, this.parts.env);
-    run.recover(await runs.journal(runId), saved);
+    run.recover(await store.journal(runId), saved);
     this.expectOpen();
+    this.tenure.writer(runId);
     this.active.set(runId, run);
     this.away.delete(runId);
     begin(run);
     if (run.replica.rest() !== 'ended') return run;
     await run.rested();
     return undefined;
+  }
+
+  /** A child is where its parent is, which takes it up. */
+  private async taken({ runId, parent }: NewRun): Promise<LocalRunStore> {
+    try {
+      if (parent && this.tenure.shared) await this.open(parent.runId);
+    } catch (error) {
+      // Anything else is said in the parent's own turn.
+      if (isHeldElsewhere(error, parent?.runId)) throw heldElsewhere(runId);
+    }
+    return this.tenure.take(runId);
   }
 
   /** Cancels the run and its children; false when it had ended before. Throws RUN_NOT_FOUND. */
@@ -146,31 +170,14 @@ export class Runtime implements Children {
     return run.replica.state.end?.status === 'cancelled';
   }
 
-  /** Takes up every run that has not ended and is no affair of another runtime. A child that no parent waits for is cancelled. */
+  /** Takes up every run that has not ended and is no affair of another runtime. */
   async takeUp(): Promise<void> {
-    const { runs } = this.parts.stores;
-    for (const runId of await runs.open()) {
-      try {
-        const header = await runs.header(runId);
-        if (header?.elsewhere) continue;
-        if (header?.parent && !(await this.isAwaited(runId, header.parent.runId)))
-          await this.cancel(runId, 'The parent run has ended.');
-        else await this.open(runId);
-      } catch (error) {
-        this.parts.report(error, runId);
-        await this.suspend(runId, error);
-      }
-    }
+    for (const runId of await this.parts.stores.runs.open()) await this.adopt(runId);
   }
 
-  /** True also when the parent cannot be read: that is said in its own turn. */
-  private async isAwaited(runId: string, parentId: string): Promise<boolean> {
-    try {
-      const parent = await this.open(parentId);
-      return parent !== undefined && awaitedChildren(parent).includes(runId);
-    } catch {
-      return true;
-    }
+  /** Takes up a run that this process may have. Never rejects: what is in the way stands in its record. */
+  adopt(runId: string): Promise<void> {
+    return takeUp(this, this.parts, runId);
   }
 
   /** Closes: running blocks may finish until `until` resolves; open runs go on at the next start. */
@@ -189,9 +196,15 @@ export class Runtime implements Children {
     if (this.closing) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: it takes no more work.');
   }
 
-  private assemble(header: NewRun, plan: Plan): ActiveRun {
+  private assemble(header: NewRun, plan: Plan, store: LocalRunStore): ActiveRun {
     const moved = (run: ActiveRun, event: RestEvent): void => this.moved(run, event);
-    return assembleRun(this, this.parts, { header, plan, engineQueue: this.queue, moved });
+    const alert = this.tenure.shared ? (): void => this.tenure.alert() : undefined;
+    return assembleRun(this, this.parts, { header, plan, store, engineQueue: this.queue, alert, moved });
+  }
+
+  /** All that this process has is another's from now on: what runs is stopped, and nothing is written. */
+  lose(why: (runId: string) => Error): void {
+    for (const run of [...this.active.values()]) run.break(why(run.runId));
   }
 
   private moved(run: ActiveRun, { rest, error }: RestEvent): void {
@@ -200,40 +213,55 @@ export class Runtime implements Children {
     else if (rest === 'ended') this.forget(run);
     else if (rest === 'human') {
       this.resting.add(run);
-      this.putAway();
+      // Where others may want them, all are put away in time: who has just opened one must find it as it is.
+      if (!this.tenure.shared) this.putAway();
     }
   }
 
   private forget(run: ActiveRun): void {
-    this.active.delete(run.runId);
+    this.drop(run);
+    this.tenure.forget(run.runId);
+  }
+
+  private drop(run: ActiveRun): void {
+    if (this.active.get(run.runId) === run) this.active.delete(run.runId);
     this.parts.code.release(run.runId);
   }
 
   /** Puts away the runs that have rested longest, when there are many. */
-  private putAway(): void {
+  putAway(): void {
+    const kept = this.tenure.shared ? 0 : KEPT_PAUSED;
     for (const run of this.resting) {
-      if (this.resting.size <= KEPT_PAUSED) return;
+      if (this.resting.size <= kept) return;
       if (!run.idle()) continue;
       run.putAway();
       this.resting.delete(run);
-      this.forget(run);
+      this.drop(run);
       this.away.add(run.runId);
+      this.tenure.rest(run.runId);
     }
   }
 
   private async dropBroken(run: ActiveRun, error: Error): Promise<void> {
     if (this.closing) return;
-    await this.suspend(run.runId, error);
-    this.forget(run);
+    if (isHeldElsewhere(error, run.runId)) return this.forget(run);
+    await this.stumble(run.runId, error);
+    this.drop(run);
   }
 
   /** Says in the run's record why it does not move. */
-  private async suspend(runId: string, why: unknown): Promise<void> {
+  async stumble(runId: string, why: unknown): Promise<void> {
     try {
-      await recordSuspension(this.parts, runId, why instanceof Error ? why.message : String(why));
+      const stores = { ...this.parts.stores, runs: this.tenure.writer(runId) };
+      await recordSuspension(
+        { ...this.parts, stores },
+        runId,
+        why instanceof Error ? why.message : String(why),
+      );
     } catch {
       // What stands against the run stands against its record too, and has been reported.
     }
+    this.tenure.stumbled(runId);
   }
 
   /** The child run of a block: as it runs, from its journal, or newly started; undefined when it has ended. */

@@ -57,13 +57,17 @@ export class Database {
     this.#pool.on('error', () => undefined);
   }
 
-  /** Rows of a query, and how many it has changed. `refused` translates what the database says against the statement. */
+  /**
+   * Rows of a query, and how many it has changed. `refused` translates what the database says against the statement;
+   * what is `urgent` comes before all that waits for a connection.
+   */
   run<Row>(
     query: Compilable<Row>,
     refused: (error: unknown) => unknown = (error) => error,
+    { urgent = false }: { urgent?: boolean } = {},
   ): Promise<{ rows: Row[]; changed: number }> {
     const { sql, parameters } = query.compile();
-    return this.#inTurn(async () => {
+    return this.#inTurn(urgent ? 1 : 0, async () => {
       const statement = { name: this.#nameOf(sql), text: sql, values: [...parameters] };
       for (let runs = 1; ; runs += 1) {
         try {
@@ -79,7 +83,7 @@ export class Database {
 
   /** What `work` gives, on a connection in a transaction of its own. */
   transaction<T>(work: (client: PoolClient) => Promise<T>): Promise<T> {
-    return this.#inTurn(async () => {
+    return this.#inTurn(0, async () => {
       let client: PoolClient | undefined;
       try {
         client = await this.#pool.connect();
@@ -103,9 +107,9 @@ export class Database {
   }
 
   /** The pool itself would count the time in which a call waits for its turn as one in which nobody answers. */
-  async #inTurn<T>(work: () => Promise<T>): Promise<T> {
+  async #inTurn<T>(priority: number, work: () => Promise<T>): Promise<T> {
     if (this.#closing) throw databaseClosed(this.place);
-    return this.#turns.add(work);
+    return this.#turns.add(work, { priority });
   }
 
   #nameOf(text: string): string {

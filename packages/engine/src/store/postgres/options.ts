@@ -1,3 +1,4 @@
+import type { LeasedStores } from '../leases.ts';
 import type { SharedStores } from '../stores.ts';
 
 export interface PostgresOptions {
@@ -16,6 +17,11 @@ export interface PostgresOptions {
  * DATA_FORMAT_UNSUPPORTED for a schema of a newer version, OPTIONS_INVALID for a URL that is none.
  */
 export async function openPostgres(options: PostgresOptions): Promise<SharedStores> {
+  return openLeased(options);
+}
+
+/** `openPostgres` for processes that hold runs. */
+export async function openLeased(options: PostgresOptions): Promise<LeasedStores> {
   // Whoever keeps data in a folder does not load the client.
   const { openDatabaseStores } = await import('./open.ts');
   return openDatabaseStores(options);

@@ -2,12 +2,12 @@ import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core'
 import { sql } from 'kysely';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
 import { entryTwice, journalCorrupt, parseStored, unknownRun } from '../faults.ts';
-import { isEnded, readJournal, readTail, toRows } from '../journal.ts';
+import { readJournal, readTail, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
 import type { LocalRunStore, SavedRun } from '../stores.ts';
 import type { Database } from './database.ts';
 import { NOT_NULL, stateOf, UNIQUE } from './failure.ts';
-import { addLogs, insertEntries, numberOf } from './run-queries.ts';
+import { addLogs, insertEntries, insertRun, numberOf, projectionOf, rowOf } from './run-queries.ts';
 
 /** Runs in PostgreSQL. Each call is one statement, so it is done as a whole or not at all. */
 export class PostgresRunStore implements LocalRunStore {
@@ -18,33 +18,7 @@ export class PostgresRunStore implements LocalRunStore {
   }
 
   async create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> {
-    const { runId, workflowId, createdMs } = run;
-    const row = {
-      run_id: runId,
-      workflow_id: workflowId,
-      created_ms: createdMs,
-      header: JSON.stringify(run),
-      ...(record && projectionOf(record)),
-    };
-    const query = this.#database.build
-      .with('created', (db) =>
-        db
-          .insertInto('runs')
-          .values(row)
-          .onConflict((taken) => taken.column('run_id').doNothing())
-          .returning('number'),
-      )
-      .insertInto('journal')
-      .columns(['run', 'seq', 'entry'])
-      .expression((eb) =>
-        eb
-          .selectFrom('created')
-          .select([
-            'number',
-            sql<number>`${first.seq}::bigint`.as('seq'),
-            sql<string>`${JSON.stringify(first)}::text`.as('entry'),
-          ]),
-      );
+    const query = insertRun(this.#database.build, rowOf(run, record), first);
     return (await this.#database.run(query)).changed === 1;
   }
 
@@ -174,11 +148,6 @@ export class PostgresRunStore implements LocalRunStore {
     }
     return rows;
   }
-}
-
-function projectionOf(record: RunRecord) {
-  const { status, seq } = record;
-  return { status, ended: isEnded(status), record_seq: seq, record: JSON.stringify(record) };
 }
 
 function refusal(error: unknown, runId: string): unknown {

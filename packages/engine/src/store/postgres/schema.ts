@@ -1,5 +1,6 @@
 import type { RunRecord } from '@heddle/core';
 import type { Generated } from 'kysely';
+import type { ControlKind } from '../control.ts';
 
 /** The tables as queries see them; `number` and `position` are given by the database. */
 export interface Tables {
@@ -23,6 +24,25 @@ export interface Tables {
     status: RunRecord['status'] | null;
     record_seq: number | null;
     record: string | null;
+    /** The run that waits for this one. */
+    parent: string | null;
+    /** No run of the local runtime. */
+    elsewhere: Generated<boolean>;
+    /** Only a person can move it, and nobody holds it. */
+    resting: Generated<boolean>;
+    owner: string | null;
+    /** How often the run was taken. */
+    epoch: Generated<number>;
+  };
+  processes: { id: string; since: Date; expires: Date };
+  requests: {
+    position: Generated<number>;
+    id: string;
+    run_id: string;
+    kind: ControlKind;
+    payload: string;
+    created_ms: number;
+    outcome: string | null;
   };
   journal: { run: number; seq: number; entry: string };
   logs: { run: number; execution_order: number; log: string };
@@ -87,4 +107,44 @@ export const FORMAT_1 = `
     key text COLLATE "C" PRIMARY KEY,
     json text NOT NULL
   );
+`;
+
+/**
+ * Format 2: processes of the local runtime, what each of them holds, and what they ask of each other.
+ *
+ * A process is one row, and the time of all that it holds stands in it: it is renewed by one small update, however many
+ * runs there are. Runs name their process by a foreign key, so one that is removed has none from that moment on, in the
+ * same commit. The epoch is never lowered.
+ */
+export const FORMAT_2 = `
+  CREATE TABLE processes (
+    id uuid PRIMARY KEY,
+    since timestamptz NOT NULL,
+    expires timestamptz NOT NULL
+  ) WITH (fillfactor = 50);
+  ALTER TABLE runs
+    ADD COLUMN parent text COLLATE "C",
+    ADD COLUMN elsewhere boolean NOT NULL DEFAULT false,
+    ADD COLUMN resting boolean NOT NULL DEFAULT false,
+    ADD COLUMN owner uuid REFERENCES processes (id) ON DELETE SET NULL,
+    ADD COLUMN epoch bigint NOT NULL DEFAULT 0;
+  UPDATE runs
+    SET parent = known -> 'parent' ->> 'runId', elsewhere = known -> 'elsewhere' IS NOT NULL
+    FROM (
+      SELECT number AS of, regexp_replace(header, '\\\\u[0-9a-fA-F]{4}', '\\\\u0041', 'g')::json AS known FROM runs WHERE NOT ended
+    ) AS headers
+    WHERE number = of;
+  CREATE INDEX runs_held ON runs (owner) WHERE owner IS NOT NULL;
+  CREATE INDEX runs_free ON runs (created_ms, run_id)
+    WHERE owner IS NULL AND NOT ended AND NOT resting AND NOT elsewhere;
+  CREATE TABLE requests (
+    position bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    id uuid NOT NULL UNIQUE,
+    run_id text COLLATE "C" NOT NULL,
+    kind text NOT NULL,
+    payload text NOT NULL,
+    created_ms bigint NOT NULL,
+    outcome text
+  );
+  CREATE INDEX requests_open ON requests (position) WHERE outcome IS NULL;
 `;

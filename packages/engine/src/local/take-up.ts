@@ -1,0 +1,46 @@
+import { isHeldElsewhere } from '../store/leases.ts';
+import { awaitedChildren } from './children.ts';
+import type { ActiveRun } from './run.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
+
+type Parts = Pick<RuntimeParts, 'stores' | 'report'>;
+
+/** What moves runs. */
+interface Mover {
+  /** The run, when it has not ended. */
+  open(runId: string): Promise<ActiveRun | undefined>;
+  cancel(runId: string, reason: string): Promise<boolean>;
+  /** Says in the run's record what is in the way. */
+  stumble(runId: string, error: unknown): Promise<void>;
+}
+
+/** Takes up a run, and the children that it waits for; a child that no parent waits for is cancelled. Never rejects: what is in the way stands in its record. */
+export async function takeUp(mover: Mover, parts: Parts, runId: string): Promise<void> {
+  const { runs } = parts.stores;
+  try {
+    const header = await runs.header(runId);
+    if (header?.elsewhere) return;
+    if (header?.parent && !(await isAwaited(mover, runId, header.parent.runId))) {
+      await mover.cancel(runId, 'The parent run has ended.');
+      return;
+    }
+    const run = await mover.open(runId);
+    // A parent that stands still opens none of them itself.
+    for (const child of run ? awaitedChildren(run) : [])
+      if (await runs.header(child)) await takeUp(mover, parts, child);
+  } catch (error) {
+    if (isHeldElsewhere(error, runId)) return;
+    parts.report(error, runId);
+    await mover.stumble(runId, error);
+  }
+}
+
+/** True also when the parent cannot be read: that is said in its own turn. */
+async function isAwaited(mover: Mover, runId: string, parentId: string): Promise<boolean> {
+  try {
+    const parent = await mover.open(parentId);
+    return parent !== undefined && awaitedChildren(parent).includes(runId);
+  } catch {
+    return true;
+  }
+}

@@ -1,0 +1,62 @@
+import type { BlockLog, Entry, RunRecord } from '@heddle/core';
+import type { Compilable } from 'kysely';
+import { entryTwice } from '../faults.ts';
+import { toRows } from '../journal.ts';
+import { heldElsewhere } from '../leases.ts';
+import type { Lease } from '../leases.ts';
+import type { SavedRun } from '../stores.ts';
+import type { Database } from './database.ts';
+import { stateOf, UNIQUE } from './failure.ts';
+import { addEntries, addLogs, heldRun, saveHeld } from './run-queries.ts';
+import { PostgresRunStore } from './runs.ts';
+
+/**
+ * Runs as the holder of one of them writes it.
+ *
+ * A write begins with the row of the run, which it locks where the lease still stands: whoever takes the run changes that
+ * row, so one of the two comes first, and a write that comes second finds the lease gone and does nothing at all.
+ */
+export class HeldRunStore extends PostgresRunStore {
+  readonly #database: Database;
+  readonly #lease: Lease;
+
+  constructor(database: Database, lease: Lease) {
+    super(database);
+    this.#database = database;
+    this.#lease = lease;
+  }
+
+  /** The entries and what is saved with them, in one statement. */
+  override async append(_runId: string, entries: readonly Entry[], saved?: SavedRun): Promise<void> {
+    const rows = toRows(entries);
+    const held = this.#database.build.with('held', (db) => heldRun(db, this.#lease));
+    const written = held.with('written', (db) => addEntries(db, rows));
+    const query = saved
+      ? written
+          .with('saved', (db) => saveHeld(db, saved.record))
+          .with('added', (db) => addLogs(db, saved.logs))
+          .selectFrom('held')
+          .select('number')
+      : written.selectFrom('held').select('number');
+    await this.#write(query);
+  }
+
+  override async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
+    const query = this.#database.build
+      .with('held', (db) => heldRun(db, this.#lease))
+      .with('saved', (db) => saveHeld(db, record))
+      .with('added', (db) => addLogs(db, logs))
+      .selectFrom('held')
+      .select((eb) => eb.exists(eb.selectFrom('saved').select('number')).as('saved'));
+    return Boolean((await this.#write(query)).saved);
+  }
+
+  /** Throws RUN_ELSEWHERE where the lease has gone. */
+  async #write<Row>(query: Compilable<Row>): Promise<Row> {
+    const { runId } = this.#lease;
+    const twice = (error: unknown): unknown => (stateOf(error) === UNIQUE ? entryTwice(runId) : error);
+    const [row] = (await this.#database.run(query, twice)).rows;
+    if (!row) throw heldElsewhere(runId);
+    return row;
+  }
+}

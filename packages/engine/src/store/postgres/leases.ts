@@ -1,0 +1,137 @@
+import type { Entry, NewRun, RunRecord } from '@heddle/core';
+import { sql } from 'kysely';
+import type { QueryCreator } from 'kysely';
+import { ProcessRemoved } from '../leases.ts';
+import type { Lease, LeaseStore } from '../leases.ts';
+import type { LocalRunStore } from '../stores.ts';
+import type { Database } from './database.ts';
+import { FOREIGN_KEY, stateOf } from './failure.ts';
+import { HeldRunStore } from './held-runs.ts';
+import { insertRun, rowOf } from './run-queries.ts';
+import type { Tables } from './schema.ts';
+
+const FREE = sql<boolean>`owner IS NULL AND NOT ended AND NOT resting AND NOT elsewhere`;
+
+/** By the clock of the database, at the moment itself: a statement may have waited. */
+const NOW = sql<Date>`clock_timestamp()`;
+
+/** Leases in PostgreSQL. Each call is one statement. */
+export class PostgresLeaseStore implements LeaseStore {
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
+
+  async join(owner: string, leaseMs: number): Promise<void> {
+    const expires = timeIn(leaseMs);
+    const query = this.#database.build
+      .insertInto('processes')
+      .values({ id: owner, since: NOW, expires })
+      .onConflict((known) => known.column('id').doUpdateSet({ expires }));
+    await this.#database.run(query, undefined, { urgent: true });
+  }
+
+  async renew(owner: string, leaseMs: number): Promise<boolean> {
+    const query = this.#database.build
+      .updateTable('processes')
+      .set({ expires: timeIn(leaseMs) })
+      .where('id', '=', owner);
+    return (await this.#database.run(query, undefined, { urgent: true })).changed === 1;
+  }
+
+  async leave(owner: string): Promise<void> {
+    await this.#database.run(this.#database.build.deleteFrom('processes').where('id', '=', owner));
+  }
+
+  async bury(): Promise<void> {
+    await this.#database.run(this.#database.build.deleteFrom('processes').where('expires', '<=', NOW));
+  }
+
+  async claim(owner: string, most: number): Promise<Lease[]> {
+    const { build } = this.#database;
+    const query = build
+      .with('taken', (db) =>
+        db
+          .selectFrom('runs as r')
+          .select('r.number')
+          .where(FREE)
+          .where((eb) =>
+            eb.not(
+              eb.exists(
+                eb
+                  .selectFrom('runs as p')
+                  .select('p.number')
+                  .whereRef('p.run_id', '=', 'r.parent')
+                  .where('p.ended', '=', sql.lit(false)),
+              ),
+            ),
+          )
+          .orderBy('r.created_ms')
+          .orderBy('r.run_id')
+          .limit(share(db, most))
+          .forNoKeyUpdate()
+          .skipLocked(),
+      )
+      .updateTable('runs')
+      .from('taken')
+      .set((eb) => ({ owner, epoch: eb('epoch', '+', 1) }))
+      .whereRef('runs.number', '=', 'taken.number')
+      .returning(['runs.run_id as runId', 'runs.epoch as epoch']);
+    const { rows } = await this.#database.run(query, removed);
+    return rows.map((row) => ({ ...row, owner }));
+  }
+
+  async acquire(owner: string, runId: string): Promise<Lease | undefined> {
+    const query = this.#database.build
+      .updateTable('runs')
+      .set((eb) => ({ owner, epoch: eb('epoch', '+', 1), resting: false }))
+      .where('run_id', '=', runId)
+      .where('ended', '=', sql.lit(false))
+      .where('elsewhere', '=', sql.lit(false))
+      .where((eb) => eb.or([eb('owner', 'is', null), eb('owner', '=', owner)]))
+      .returning('epoch');
+    const [row] = (await this.#database.run(query, removed)).rows;
+    return row && { runId, owner, epoch: row.epoch };
+  }
+
+  async rest({ runId, owner, epoch }: Lease): Promise<void> {
+    const query = this.#database.build
+      .updateTable('runs')
+      .set({ owner: null, resting: true })
+      .where('run_id', '=', runId)
+      .where('owner', '=', owner)
+      .where('epoch', '=', epoch)
+      .where('ended', '=', sql.lit(false));
+    await this.#database.run(query);
+  }
+
+  async create(owner: string, run: NewRun, first: Entry, record: RunRecord): Promise<Lease | undefined> {
+    const query = insertRun(this.#database.build, { ...rowOf(run, record), owner, epoch: 1 }, first);
+    const { changed } = await this.#database.run(query, removed);
+    return changed === 1 ? { runId: run.runId, owner, epoch: 1 } : undefined;
+  }
+
+  writer(lease: Lease): LocalRunStore {
+    return new HeldRunStore(this.#database, lease);
+  }
+}
+
+/** How many free runs come to one process when all of them take some. */
+function share(db: QueryCreator<Tables>, most: number) {
+  const processes = db.selectFrom('processes').select((of) => of.fn.countAll<number>().as('count'));
+  const each = sql<number>`ceil(count(*)::numeric / greatest(1, ${processes}))`;
+  return db
+    .selectFrom('runs')
+    .select(sql<number>`greatest(1, least(${most}::bigint, ${each}))::bigint`.as('share'))
+    .where(FREE);
+}
+
+function timeIn(ms: number) {
+  return sql<Date>`clock_timestamp() + make_interval(secs => ${ms / 1000}::float8)`;
+}
+
+/** Only a process that is known may have runs. */
+function removed(error: unknown): unknown {
+  return stateOf(error) === FOREIGN_KEY ? new ProcessRemoved() : error;
+}

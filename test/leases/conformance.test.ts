@@ -1,0 +1,51 @@
+import { randomUUID } from 'node:crypto';
+import { createEngine } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
+import { beforeAll, describe, onTestFinished } from 'vitest';
+import { describeChildren } from '../conformance/runtime/children.ts';
+import { describePauses } from '../conformance/runtime/pauses.ts';
+import { describeRestart } from '../conformance/runtime/restart.ts';
+import { describeStarts } from '../conformance/runtime/starts.ts';
+import { describeRuntime } from '../conformance/runtime.ts';
+import { dose } from '../support/dose.ts';
+import type { RuntimeUnderTest, WhenDone } from '../conformance/runtime/suite.ts';
+import { openLeased } from '../../packages/engine/src/store/postgres/options.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+
+let url = '';
+
+/** Engines on one schema; each is a process as far as the others can tell. */
+function onPostgres(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
+  const schema = randomUUID();
+  const engines: Engine[] = [];
+  whenDone(async () => {
+    for (const engine of engines) await engine.close({ graceMs: 0 });
+  });
+  return {
+    open: async (options = {}) => {
+      const engine = await createEngine({ ...options, postgres: { url, schema, maxConnections: 3 } });
+      engines.push(engine);
+      return engine;
+    },
+    askForCancel: async (runId) => {
+      const stores = await openLeased({ url, schema });
+      await stores.requests.leave({ runId, kind: 'cancel', payload: {} });
+      await stores.close();
+    },
+  };
+}
+
+describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
+  beforeAll(async () => {
+    url = await postgresDatabase();
+  });
+
+  // What a runtime does with its stores is in these; the rest is the machine's, which other tests hold to the same.
+  if (dose(0, 1) === 1) describeRuntime('local, on PostgreSQL', onPostgres, { durable: true });
+  else {
+    describePauses(onPostgres);
+    describeChildren(onPostgres);
+    describeStarts(onPostgres);
+    describeRestart(onPostgres, false);
+  }
+});

@@ -1,0 +1,95 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import type { Json } from '@heddle/core';
+import type { RunDetail, RunResource } from '@heddle/engine';
+import { onTestFinished } from 'vitest';
+
+/** What a process is given. */
+export interface NodeOptions {
+  url: string;
+  schema: string;
+  leaseMs: number;
+  maxConnections?: number;
+  /** Address of the effect server. */
+  effects: string;
+}
+
+/** What a process is asked to do with its engine. */
+export interface Command {
+  id: number;
+  call: string;
+  runId?: string;
+  workflow?: string;
+  deployed?: Json;
+  input?: Json;
+  token?: string;
+}
+
+interface Said {
+  id?: number;
+  value?: unknown;
+  refused?: { code?: string; message: string };
+  error?: { code?: string; message: string };
+  ready?: true;
+}
+
+/** A process with an engine of its own. */
+export interface Node {
+  pid: number;
+  /** What went wrong in the background. */
+  errors: { code?: string; message: string }[];
+  call(call: 'getRun', command: Partial<Command>): Promise<RunDetail>;
+  call(call: 'execute' | 'result' | 'resume', command: Partial<Command>): Promise<RunResource>;
+  call(call: string, command?: Partial<Command>): Promise<unknown>;
+  /** Sends a signal; resolves once it is sent. */
+  signal(name: 'SIGSTOP' | 'SIGCONT'): void;
+  /** Ends it with SIGKILL; resolves once it is gone. */
+  kill(): Promise<void>;
+}
+
+const NODE = fileURLToPath(new URL('node.ts', import.meta.url));
+
+/** A process that is ready; killed when the test has finished. */
+export async function startNode(options: NodeOptions): Promise<Node> {
+  const child = spawn(process.execPath, ['--conditions=@heddle/source', NODE, JSON.stringify(options)], {
+    stdio: ['pipe', 'pipe', 'pipe'],
+  });
+  const exited = once(child, 'exit');
+  const kill = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await exited;
+  };
+  onTestFinished(kill);
+  child.stdin.on('error', () => undefined);
+  const errors: Node['errors'] = [];
+  let noise = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (noise += text));
+  const waiting = new Map<number, (said: Said) => void>();
+  const ready = Promise.withResolvers<void>();
+  child.once('exit', () => ready.reject(new Error(`The process has ended: ${noise}`)));
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    const said = JSON.parse(line) as Said;
+    if (said.ready) ready.resolve();
+    else if (said.error) errors.push(said.error);
+    else waiting.get(said.id ?? 0)?.(said);
+  });
+  let last = 0;
+  const call = async (name: string, command: Partial<Command> = {}): Promise<unknown> => {
+    const id = ++last;
+    const said = new Promise<Said>((resolve) => waiting.set(id, resolve));
+    child.stdin.write(`${JSON.stringify({ ...command, id, call: name })}\n`);
+    const { value, refused } = await said;
+    if (refused) throw Object.assign(new Error(refused.message), { code: refused.code });
+    return value;
+  };
+  await ready.promise;
+  return {
+    pid: child.pid as number,
+    errors,
+    call: call as Node['call'],
+    signal: (name) => void child.kill(name),
+    kill,
+  };
+}

@@ -1,0 +1,34 @@
+import { randomUUID } from 'node:crypto';
+import type { SharedStores } from '@heddle/engine/stores';
+import { onTestFinished } from 'vitest';
+import { openAt } from '../stores/postgres-stores.ts';
+import { startEffectServer } from '../temporal/chaos/effect-server.ts';
+import type { EffectServer } from '../temporal/chaos/effect-server.ts';
+import { startNode } from './processes.ts';
+import type { Node } from './processes.ts';
+
+/** A database schema, an effect server, and processes on both. */
+export interface Stage {
+  schema: string;
+  stores: SharedStores;
+  effects: EffectServer;
+  /** Another process. */
+  join(): Promise<Node>;
+}
+
+/** So short that a test sees one end. */
+export const LEASE_MS = 1500;
+
+/** A stage whose processes are gone when the test has finished. */
+export async function openStage(url: string, leaseMs = LEASE_MS): Promise<Stage> {
+  const schema = randomUUID();
+  const effects = await startEffectServer();
+  onTestFinished(() => effects.close());
+  const stores = await openAt({ url, schema, maxConnections: 2 });
+  return {
+    schema,
+    stores,
+    effects,
+    join: () => startNode({ url, schema, leaseMs, maxConnections: 4, effects: effects.url }),
+  };
+}

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import type { Lease, LeasedStores } from '../../packages/engine/src/store/leases.ts';
+import { openLeased } from '../../packages/engine/src/store/postgres/options.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { entry, log, newRun, record, started } from '../support/run-data.ts';
+import { rowsAt } from '../stores/postgres-stores.ts';
+
+let url = '';
+const LONG_MS = 600_000;
+
+interface Opened extends LeasedStores {
+  schema: string;
+}
+
+async function open(schema: string = randomUUID()): Promise<Opened> {
+  const stores = await openLeased({ url, schema, maxConnections: 4 });
+  onTestFinished(() => stores.close());
+  return { ...stores, schema };
+}
+
+/** Ids of processes that have joined. */
+async function joined({ leases }: LeasedStores, count: number, leaseMs = LONG_MS): Promise<string[]> {
+  const owners = Array.from({ length: count }, () => randomUUID());
+  for (const owner of owners) await leases.join(owner, leaseMs);
+  return owners;
+}
+
+async function created({ leases }: LeasedStores, owner: string, runId: string, more = {}): Promise<Lease> {
+  const lease = await leases.create(owner, newRun(runId, more), started(), record(runId));
+  if (!lease) throw new Error(`The id ${runId} is taken.`);
+  return lease;
+}
+
+const elsewhere = (runId: string) => ({ code: 'RUN_ELSEWHERE', details: { runId, held: true } });
+
+describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
+  beforeAll(async () => {
+    url = await postgresDatabase();
+  });
+
+  it('a run that was taken is written by who took it, and by nobody else any more', async () => {
+    const stores = await open();
+    const [one = '', two = ''] = await joined(stores, 2);
+    const { leases, runs } = stores;
+    const before = await created(stores, one, 'r');
+    const writer = leases.writer(before);
+    await writer.append('r', [entry(2)], { record: record('r', { seq: 2 }), logs: [log('r', 1)] });
+    expect(await leases.acquire(two, 'r')).toBeUndefined();
+    await leases.leave(one);
+    const after = await leases.acquire(two, 'r');
+    expect(after).toEqual({ runId: 'r', owner: two, epoch: 2 });
+    const known = [await runs.journal('r'), await runs.record('r'), await runs.logs('r')];
+
+    await expect(writer.append('r', [entry(3)])).rejects.toMatchObject(elsewhere('r'));
+    const late = { record: record('r', { seq: 9, status: 'failed' }), logs: [log('r', 2)] } as const;
+    await expect(writer.append('r', [entry(3)], late)).rejects.toMatchObject(elsewhere('r'));
+    await expect(writer.saveRecord(late.record, late.logs)).rejects.toMatchObject(elsewhere('r'));
+    await leases.rest(before);
+    expect([await runs.journal('r'), await runs.record('r'), await runs.logs('r')]).toEqual(known);
+    await leases.writer(after as Lease).append('r', [entry(3)]);
+    expect(await runs.journal('r')).toHaveLength(3);
+  });
+
+  it('a process that was removed writes nothing, before anybody has taken its runs', async () => {
+    const stores = await open();
+    const [one = ''] = await joined(stores, 1);
+    const lease = await created(stores, one, 'r');
+    await stores.leases.leave(one);
+    await expect(stores.leases.writer(lease).append('r', [entry(2)])).rejects.toMatchObject(elsewhere('r'));
+    await expect(created(stores, one, 'other')).rejects.toThrow('was not heard of for too long');
+    expect(await stores.runs.header('other')).toBeUndefined();
+    await expect(stores.leases.acquire(one, 'r')).rejects.toThrow('was not heard of for too long');
+    expect(await stores.leases.renew(one, LONG_MS)).toBe(false);
+  });
+
+  it('the same process that takes a run again writes it by the new lease alone', async () => {
+    const stores = await open();
+    const [one = ''] = await joined(stores, 1);
+    const first = await created(stores, one, 'r');
+    const again = (await stores.leases.acquire(one, 'r')) as Lease;
+    expect(again.epoch).toBe(2);
+    await expect(stores.leases.writer(first).append('r', [entry(2)])).rejects.toMatchObject(elsewhere('r'));
+    await stores.leases.writer(again).append('r', [entry(2)]);
+  });
+
+  it('a record that is older than the stored one changes nothing, and its entries are written all the same', async () => {
+    const stores = await open();
+    const [one = ''] = await joined(stores, 1);
+    const writer = stores.leases.writer(await created(stores, one, 'r'));
+    expect(await writer.saveRecord(record('r', { seq: 5 }), [])).toBe(true);
+    expect(await writer.saveRecord(record('r', { seq: 4 }), [log('r', 1)])).toBe(false);
+    await writer.append('r', [entry(2)], { record: record('r', { seq: 2 }), logs: [log('r', 1)] });
+    expect(await stores.runs.record('r')).toMatchObject({ seq: 5 });
+    expect(await stores.runs.logs('r')).toEqual([]);
+    expect(await stores.runs.journal('r')).toHaveLength(2);
+    await expect(writer.append('r', [entry(2)])).rejects.toThrow(/written twice/);
+  });
+
+  it('a run that has ended is held by nobody, and its last holder may still save it', async () => {
+    const stores = await open();
+    const [one = '', two = ''] = await joined(stores, 2);
+    const writer = stores.leases.writer(await created(stores, one, 'r'));
+    const ended = record('r', { seq: 2, status: 'completed' });
+    await writer.append('r', [entry(2)], { record: ended, logs: [] });
+    expect(await rowsAt(url, `SELECT owner FROM "${stores.schema}".runs`)).toEqual([{ owner: null }]);
+    expect(await writer.saveRecord(ended, [log('r', 1)])).toBe(true);
+    expect(await stores.leases.acquire(two, 'r')).toBeUndefined();
+    expect(await stores.leases.claim(two, 10)).toEqual([]);
+  });
+
+  it('processes whose time has passed by the clock of the database are removed, and only these', async () => {
+    const stores = await open();
+    const [dead = '', living = ''] = [...(await joined(stores, 1, 1)), ...(await joined(stores, 1))];
+    // The clock of the database has moved on from one statement to the next.
+    await rowsAt(url, 'SELECT pg_sleep(0.01)');
+    const [ours, theirs] = [await created(stores, dead, 'a'), await created(stores, living, 'b')];
+    await stores.leases.bury();
+    expect(await stores.leases.renew(living, LONG_MS)).toBe(true);
+    await stores.leases.writer(theirs).append('b', [entry(2)]);
+    await expect(stores.leases.writer(ours).append('a', [entry(2)])).rejects.toMatchObject(elsewhere('a'));
+    expect(await stores.leases.claim(living, 10)).toEqual([{ runId: 'a', owner: living, epoch: 2 }]);
+  });
+
+  it('free runs come to the processes in equal shares, oldest first, each to one', async () => {
+    const stores = await open();
+    const [gone = '', ...owners] = await joined(stores, 4);
+    for (let n = 0; n < 30; n++) await created(stores, gone, `r${n}`, { createdMs: 1000 + n });
+    await stores.leases.leave(gone);
+    const first = await stores.leases.claim(owners[0] ?? '', 100);
+    expect(first.map(({ runId }) => runId)).toEqual(Array.from({ length: 10 }, (_, n) => `r${n}`));
+    const rest = await Promise.all(
+      owners.flatMap((owner) => [stores.leases.claim(owner, 3), stores.leases.claim(owner, 3)]),
+    );
+    const taken = [...first, ...rest.flat()].map(({ runId }) => runId);
+    expect(new Set(taken).size).toBe(taken.length);
+    for (const some of rest) expect(some.length).toBeLessThanOrEqual(3);
+    for (let left = 1; left > 0;)
+      left = (await Promise.all(owners.map((owner) => stores.leases.claim(owner, 100)))).flat().length;
+    expect(await rowsAt(url, `SELECT 1 FROM "${stores.schema}".runs WHERE owner IS NULL`)).toEqual([]);
+  });
+
+  it('who rests, has ended, is elsewhere or belongs to a parent that has not ended is not free', async () => {
+    const stores = await open();
+    const [one = '', two = ''] = await joined(stores, 2);
+    const { leases } = stores;
+    await leases.rest(await created(stores, one, 'paused'));
+    await created(stores, one, 'parent');
+    const parent = { runId: 'parent', block: 'b', scope: [], depth: 1 };
+    await created(stores, one, 'child', { parent });
+    await created(stores, one, 'orphan', { parent: { ...parent, runId: 'gone' } });
+    await stores.runs.create(newRun('temporal', { elsewhere: true }), started(), record('temporal'));
+    await leases.leave(one);
+    const claimed = await leases.claim(two, 10);
+    expect(claimed.map(({ runId }) => runId).toSorted()).toEqual(['orphan', 'parent']);
+    expect(await leases.acquire(two, 'temporal')).toBeUndefined();
+    expect(await leases.acquire(two, 'paused')).toMatchObject({ epoch: 2 });
+    expect(await leases.acquire(two, 'child')).toMatchObject({ epoch: 2 });
+  });
+
+  it('of many that take a run at once one has it', async () => {
+    const stores = await open();
+    const owners = await joined(stores, 8);
+    await stores.leases.rest(await created(stores, owners[0] ?? '', 'r'));
+    const taken = await Promise.all(owners.map((owner) => stores.leases.acquire(owner, 'r')));
+    expect(taken.filter((lease) => lease !== undefined)).toHaveLength(1);
+    const ids = await Promise.all(
+      owners.map((owner) => stores.leases.create(owner, newRun('same'), started(), record('same'))),
+    );
+    expect(ids.filter((lease) => lease !== undefined)).toHaveLength(1);
+  });
+
+  it('a schema of format 1 is brought up to date with its runs', async () => {
+    const { schema, runs, close } = await open();
+    const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
+    await runs.create(newRun('remote', { elsewhere: true, mocks: { text: '\0' } }), started());
+    await runs.create(newRun('child', { parent }), started(), record('child'));
+    await runs.append('child', [entry(2)]);
+    await close();
+    await rowsAt(
+      url,
+      `SET search_path TO "${schema}";
+       DROP TABLE requests;
+       ALTER TABLE runs DROP COLUMN parent, DROP COLUMN elsewhere, DROP COLUMN resting, DROP COLUMN owner, DROP COLUMN epoch;
+       DROP TABLE processes;
+       UPDATE format SET format = 1`,
+    );
+    const upgraded = await open(schema);
+    const [one = ''] = await joined(upgraded, 1);
+    expect(await upgraded.runs.journal('child')).toHaveLength(2);
+    expect(await upgraded.leases.claim(one, 10)).toEqual([{ runId: 'child', owner: one, epoch: 1 }]);
+    expect(await rowsAt(url, `SELECT parent FROM "${schema}".runs WHERE run_id = 'child'`)).toEqual([
+      { parent: 'p' },
+    ]);
+    expect(await upgraded.leases.acquire(one, 'remote')).toBeUndefined();
+  });
+});
