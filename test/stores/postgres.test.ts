@@ -42,7 +42,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await first.runs.create(newRun('r'), started());
       await second.runs.append('r', [entry(2)]);
       expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
-      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 1 }]);
+      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 2 }]);
     });
 
     it('give one version to each plan when they deploy at once', async () => {

@@ -35,7 +35,7 @@ export interface EngineOptions {
    */
   mayCall?: (caller: string, callee: string) => Promise<boolean> | boolean;
   clock?: Clock;
-  /** Take up the open runs of the data folder at the start (default true). */
+  /** Take up the open runs of the data folder at the start, and of a database those that nobody has, whenever there are some (default true). */
   takeUp?: boolean;
   /** Called with what went wrong in the background and reached no caller. */
   onError?: (error: unknown, runId: string | undefined) => void;
