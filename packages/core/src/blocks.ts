@@ -13,7 +13,14 @@ export type {
   VariableConfig,
 } from './plan/plan.ts';
 export type { BlockTypeInfo } from './plan/types.ts';
-export type { BlockContext, BlockExecutor, BlockResult, Clock, ResumeContext } from './ports.ts';
+export type {
+  BlockContext,
+  BlockEmission,
+  BlockExecutor,
+  BlockResult,
+  Clock,
+  ResumeContext,
+} from './ports.ts';
 export { bindCode, bindExpression } from './refs/bind.ts';
 export { envNamesIn, referencesIn } from './refs/inventory.ts';
 export type { Lookup } from './refs/lookup.ts';

@@ -32,6 +32,17 @@ export interface BlockExecutor<Services = unknown> {
   resume?(context: ResumeContext): JsonObject;
 }
 
+/** What a block tells while it runs: text of its answer as it comes, and how it comes about. */
+export type BlockEmission =
+  | { type: 'text'; text: string }
+  /** The text so far was not the answer. */
+  | { type: 'reset' }
+  | { type: 'thinking'; text: string }
+  | { type: 'tool'; phase: 'start'; id: string; name: string }
+  | { type: 'tool'; phase: 'end'; id: string; name: string; status: 'success' | 'error' | 'cancelled' }
+  /** Something went wrong that does not end the block. */
+  | { type: 'error'; message: string };
+
 /** What an executor is given for one try of a block. */
 export interface BlockContext<Services = unknown> {
   runId: string;
@@ -53,6 +64,11 @@ export interface BlockContext<Services = unknown> {
   fields(): JsonObject;
   /** The output of the block that led here (the first source that ran), or {}. */
   sourceOutput(): JsonObject;
+  /**
+   * Tells whoever watches the run what the block is doing; it is kept nowhere, and another try tells it again. Secrets
+   * are redacted in each text by itself.
+   */
+  emit(emission: BlockEmission): void;
   clock: Clock;
   /** What the engine keeps for executors: sandbox, egress, children, variables, code bindings. */
   services: Services;

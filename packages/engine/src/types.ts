@@ -1,5 +1,6 @@
 import type { BlockLog, Diagnostic, Json, PausePoint, Plan, RunFailure, RunStatus } from '@heddle/core';
 import type { FileRecord } from '@heddle/core/files';
+import type { BlockEmission } from '@heddle/core/blocks';
 import type { Span } from '@heddle/core/run';
 
 /** What runs: the id or name of a deployed workflow, an exported workflow (JSON value), or a compiled plan. */
@@ -75,6 +76,16 @@ export type RunEvent =
       blockName: string;
       try: number;
       dueMs: number;
+    }
+  /** A block tells what it is doing. Kept nowhere: only who watches hears it, and only in the process that runs the block. */
+  | {
+      type: 'block:told';
+      runId: string;
+      atMs: number;
+      blockId: string;
+      blockName: string;
+      scope: number[];
+      emission: BlockEmission;
     }
   /** A turn of a loop or a branch of a parallel has opened; `count`: how many in all, when known. */
   | {

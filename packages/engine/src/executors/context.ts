@@ -1,5 +1,13 @@
 import { isJsonObject, resolveTemplate } from '@heddle/core/blocks';
-import type { BlockConfig, Clock, Json, JsonObject, Lookup, Region } from '@heddle/core/blocks';
+import type {
+  BlockConfig,
+  BlockEmission,
+  Clock,
+  Json,
+  JsonObject,
+  Lookup,
+  Region,
+} from '@heddle/core/blocks';
 import { jsonCopy } from '../json-copy.ts';
 import { withOwnLinks } from './pause-links.ts';
 import type { EngineContext, ExecutorServices } from './services.ts';
@@ -20,6 +28,8 @@ export interface ContextParts {
   lookup?: Lookup;
   /** Told of each field that is read, with its value. */
   onRead?(name: string, value: Json): void;
+  /** Told of what the block tells while it runs; absent: nobody hears it. */
+  emit?(emission: BlockEmission): void;
   /** Ids of the blocks whose edges into this one are live, in edge order; absent: any source that has run. */
   liveSources?: readonly string[];
 }
@@ -76,6 +86,10 @@ class BlockTry implements EngineContext {
       Object.fromEntries(
         Object.keys(this.block.params).map((name) => [name, this.read(name, 'native') ?? null]),
       );
+  }
+
+  get emit(): EngineContext['emit'] {
+    return (emission) => this.parts.emit?.(emission);
   }
 
   get sourceOutput(): EngineContext['sourceOutput'] {

@@ -1,4 +1,4 @@
-import type { BlockConfig, Clock, Json, JsonObject } from '@heddle/core/blocks';
+import type { BlockConfig, BlockEmission, Clock, Json, JsonObject } from '@heddle/core/blocks';
 import type { Command, Place } from '@heddle/core/run';
 import type { ContextParts } from '../executors/context.ts';
 import type { ExecutorServices } from '../executors/services.ts';
@@ -63,6 +63,10 @@ export class Attempt implements ContextParts {
   get liveSources(): readonly string[] {
     const source = this.lookup.liveSource();
     return source === undefined ? [] : [source];
+  }
+
+  emit(emission: BlockEmission): void {
+    if (!this.job.stopped) this.parts.emit?.(this.place, emission);
   }
 
   onRead(name: string, value: Json): void {

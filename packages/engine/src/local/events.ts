@@ -1,6 +1,8 @@
-import type { BlockLog, Json, PausePoint, RunFailure } from '@heddle/core';
-import type { Applied, Command, Entry, Notice, Replica, Rest, Stored } from '@heddle/core/run';
+import type { BlockLog, Clock, Json, PausePoint, RunFailure } from '@heddle/core';
+import type { Applied, Command, Entry, Notice, Place, Replica, Rest, Stored } from '@heddle/core/run';
+import type { BlockEmission } from '@heddle/core/blocks';
 import type { RunEvent } from '../types.ts';
+import type { Keeper } from './keeper.ts';
 import type { Values } from './values.ts';
 
 /** What happens in a run, before large values are fetched. */
@@ -57,6 +59,19 @@ function plain(event: RunEvent): RawEvent {
 
 function nameOf(replica: Replica, block: string): string {
   return replica.plan.blocks[block]?.name ?? block;
+}
+
+/** What a block tells while it runs, without secrets. */
+export function emissionEvent(
+  replica: Replica,
+  { clock, keeper }: { clock: Clock; keeper: Keeper },
+  [place, emission]: [Place, BlockEmission],
+): RawEvent {
+  const { block: blockId, scope } = place;
+  const blockName = nameOf(replica, blockId);
+  const open = keeper.json(emission, 'What a block tells') as BlockEmission;
+  const at = { runId: replica.runId, atMs: clock.now(), blockId, blockName, scope: [...scope] };
+  return plain({ type: 'block:told', ...at, emission: open });
 }
 
 /** The type of the event that a log in this state gives rise to. */

@@ -1,5 +1,5 @@
 import type { Clock } from '@heddle/core';
-import type { BlockConfig } from '@heddle/core/blocks';
+import type { BlockConfig, BlockEmission } from '@heddle/core/blocks';
 import type { EntryBody, Place, Replica } from '@heddle/core/run';
 import type { EngineExecutor, ExecutorServices } from '../executors/services.ts';
 import type { Job } from './job.ts';
@@ -23,6 +23,8 @@ export interface PerformerParts {
   /** Lets at most so many effects run at once. */
   gate<T>(work: () => Promise<T>, signal: AbortSignal): Promise<T>;
   post(body: EntryBody): void;
+  /** Passes on what a block tells while it runs; absent: nobody hears it. */
+  emit?(place: Place, emission: BlockEmission): void;
   /** What stands against the run, and is no failure of a block. */
   broken(error: unknown): void;
 }

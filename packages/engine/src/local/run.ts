@@ -3,7 +3,7 @@ import { key, Replica } from '@heddle/core/run';
 import type { Entry, EntryBody, Place, Rest } from '@heddle/core/run';
 import type { Fed } from './driver-parts.ts';
 import { Driver } from './driver.ts';
-import { eventsOf } from './events.ts';
+import { emissionEvent, eventsOf } from './events.ts';
 import type { RawEvent } from './events.ts';
 import { Listeners } from './listeners.ts';
 import { Pauses } from './pauses.ts';
@@ -12,8 +12,6 @@ import { recordOf } from './record.ts';
 import { journalDamaged, runLeft } from './run-errors.ts';
 import type { RunParts } from './run-parts.ts';
 import { Saver } from './saver.ts';
-
-const entryOf = ({ entry }: Fed): Entry => entry;
 
 /** A run that this process runs: its driver, its performer, its record, and who listens. */
 export class ActiveRun {
@@ -53,12 +51,13 @@ export class ActiveRun {
         this.driver.post(body);
         if (this.unheard.size > 0 && 'block' in body) this.heard(body as Place);
       },
+      emit: (...told) => this.listeners.curious && this.emit(emissionEvent(this.replica, parts, told)),
       broken: (error) => this.fail(error),
     });
     this.driver = new Driver({
       replica: this.replica,
       clock: parts.clock,
-      append: (batch) => parts.store.append(this.runId, batch.map(entryOf), this.saver.along(batch)),
+      append: (batch) => parts.store.append(this.runId, batch.map(({ entry }) => entry), this.saver.along(batch)),
       perform: (command) => {
         if (command.type === 'abort' && this.unheard.size > 0)
           this.heard(this.replica.index.placeOf(command.at));

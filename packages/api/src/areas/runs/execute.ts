@@ -14,7 +14,7 @@ import { expectWorkflow } from '../workflows/operations.ts';
 import { activeVersion } from '../workflows/views.ts';
 import { claim, modeOf, taken } from './claim.ts';
 import { MAX_INLINE_BYTES, withInlined } from './contents.ts';
-import { expectCombination, expectPresent, expectRunIdForm, isManual } from './rules.ts';
+import { agentEventsOf, expectCombination, expectPresent, expectRunIdForm, isManual } from './rules.ts';
 import * as schemas from './schemas.ts';
 import type { ExecuteBody } from './schemas.ts';
 import { blocksOf, resolveSelectors } from './selected.ts';
@@ -117,7 +117,8 @@ async function admitted(services: Services, from: Origin, call: Admitted): Promi
   const started = await startRun(services, from, body, { runId, ...timeout, signal: leaving.signal });
   if (leave) void started.result().then(leave, leave);
   const show = shownWith(services, body);
-  const streamed = { run: started, selected, show, abandon: leaving.abort, headers };
+  const agents = agentEventsOf(call.headers, body);
+  const streamed = { run: started, selected, agents, show, abandon: leaving.abort, headers };
   if (body.stream) return { raw: serverSentEvents(services, streamed) };
   if (call.wantsLines) return { raw: ndjson(services, streamed) };
   try {

@@ -6,7 +6,7 @@ import type { ExecuteBody } from './schemas.ts';
 
 /** Header by which a client says that it knows the events of agents. */
 const PROTOCOL_HEADER = 'x-heddle-stream-protocol';
-const AGENT_EVENTS = 'agent-events-v1';
+export const AGENT_EVENTS = 'agent-events-v1';
 
 /** What may not be combined, in the order in which it is told. */
 const RULES: readonly (readonly [
@@ -65,7 +65,15 @@ export function isManual({ run }: ExecuteBody): boolean {
   return run?.source === 'manual';
 }
 
-export function knowsAgentEvents(headers: Headers): boolean {
+/** What the client wants of the events of agents; undefined: it does not know them. */
+export function agentEventsOf(
+  headers: Headers,
+  { includeThinking, includeToolCalls }: ExecuteBody,
+): { thinking: boolean; tools: boolean } | undefined {
+  return knowsAgentEvents(headers) ? { thinking: includeThinking, tools: includeToolCalls } : undefined;
+}
+
+function knowsAgentEvents(headers: Headers): boolean {
   const named = (headers.get(PROTOCOL_HEADER) ?? '').toLowerCase().split(',');
   return named.some((name) => name.trim() === AGENT_EVENTS);
 }

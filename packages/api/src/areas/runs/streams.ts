@@ -2,8 +2,11 @@ import type { Json } from '@heddle/core';
 import type { RunHandle, RunResource } from '@heddle/engine';
 import { EVENT_STREAM, streamOf } from '../../http/stream.ts';
 import type { Services } from '../../services.ts';
+import { Answers } from './answers.ts';
+import type { AgentEvents } from './answers.ts';
 import { resultOf } from './views.ts';
-import { selectedValues, valueAt } from './selected.ts';
+import { AGENT_EVENTS } from './rules.ts';
+import { selectedValues } from './selected.ts';
 import type { Selected } from './selected.ts';
 import type { RunResult } from './schemas.ts';
 
@@ -13,6 +16,8 @@ export interface Streamed {
   selected: readonly Selected[] | undefined;
   /** A value as it is shown. */
   show: (value: Json) => Promise<Json>;
+  /** What of the events of agents is wanted; undefined: the client does not know them. */
+  agents: AgentEvents | undefined;
   /** Cancels the run: nobody reads any more. */
   abandon(): void;
   headers: { [name: string]: string };
@@ -68,26 +73,24 @@ export function serverSentEvents(services: Services, streamed: Streamed): Respon
       frame('[DONE]');
     },
   );
-  return new Response(body, { headers: { ...EVENT_STREAM, ...streamed.headers } });
+  const agreed = streamed.agents && { 'X-Heddle-Stream-Protocol': AGENT_EVENTS };
+  return new Response(body, { headers: { ...EVENT_STREAM, ...agreed, ...streamed.headers } });
 }
 
 /** Sends what was selected of each block that ends, and gives the selectors that were sent. */
 async function sendChunks(
-  { run, selected = [], show }: Streamed,
+  { run, selected = [], agents, show }: Streamed,
   frame: (value: unknown) => void,
-): Promise<Set<string>> {
-  const sent = new Set<string>();
-  if (selected.length === 0) return sent;
+): Promise<ReadonlySet<string>> {
+  const answers = new Answers({ selected, agents, show, frame });
+  if (selected.length === 0 && !agents) return answers.sent;
   for await (const event of run.events()) {
-    if (event.type !== 'block:completed') continue;
-    for (const { selector, blockId, path } of selected) {
-      const value = event.log.blockId === blockId ? valueAt(event.output, path) : undefined;
-      if (value === undefined) continue;
-      frame({ blockId, chunk: asText(await show(value)) });
-      sent.add(selector);
-    }
+    if (event.type === 'block:told') answers.told(event.blockId, event.emission);
+    else if (event.type === 'block:completed') await answers.completed(event.log.blockId, event.output);
+    else if (event.type === 'block:retrying') answers.dropped(event.blockId);
+    else if (event.type === 'block:failed') answers.dropped(event.log.blockId);
   }
-  return sent;
+  return answers.sent;
 }
 
 async function lastFrame(services: Services, streamed: Streamed, sent: ReadonlySet<string>): Promise<object> {
@@ -130,8 +133,4 @@ export async function finalResult(
   // Together: what is shown of files counts over both.
   const [output, blockOutputs] = (await show([resource.output, values])) as [Json, typeof values];
   return resultOf({ ...resource, output }, blockOutputs);
-}
-
-function asText(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }

@@ -1,0 +1,142 @@
+import { defineBlock } from '@heddle/engine';
+import type { BlockContext } from '@heddle/core/blocks';
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { testApi } from '../../../../../test/support/api.ts';
+import { block, workflow } from '../../../../../test/support/workflow.ts';
+
+type Act = (context: BlockContext) => { [field: string]: string | number } | Promise<never>;
+
+/** What the block does next time, as soon as somebody reads. */
+let act: Act = () => ({});
+let read = Promise.withResolvers<void>();
+
+const teller = defineBlock({
+  type: 'teller',
+  input: z.object({}),
+  async run(_fields, context) {
+    await read.promise;
+    return act(context);
+  },
+});
+
+const api = await testApi({
+  engineOptions: { blocks: [teller], env: { TOKEN: 'swordfish-1234' } },
+});
+const id = await api.deployed(workflow([block('Teller', 'teller')], ['Start -> Teller']));
+
+const KNOWS = { 'X-Heddle-Stream-Protocol': 'agent-events-v1' };
+
+/** The frames of a run in which the block does this, without the id of the block. */
+async function frames(
+  doing: Act,
+  body: object,
+  headers: { [name: string]: string } = KNOWS,
+): Promise<{ protocol: string | null; told: unknown[] }> {
+  act = doing;
+  read = Promise.withResolvers<void>();
+  const options = { headers, body: { stream: true, ...body } };
+  const response = await api.fetch('POST', `/api/v2/workflows/${id}/execute`, options);
+  read.resolve();
+  const told = (await response.text())
+    .trim()
+    .split('\n\n')
+    .map((frame) => JSON.parse(frame.replace(/^data: /, '')) as { blockId?: string })
+    .map(({ blockId, ...frame }) => (blockId === undefined ? frame : { ...frame, of: blockId.slice(0, 6) }));
+  return { protocol: response.headers.get('x-heddle-stream-protocol'), told: told.slice(0, -1) };
+}
+
+const of = 'Teller';
+const SELECTED = { selectedOutputs: ['Teller.content', 'Teller.count'] };
+
+function answering(...texts: string[]): Act {
+  return ({ emit }) => {
+    for (const text of texts) emit({ type: 'text', text });
+    return { content: texts.join(''), count: texts.length };
+  };
+}
+
+describe('a client that knows the events of agents', () => {
+  it('gets the text of a selected block as it comes, and once', async () => {
+    const { protocol, told } = await frames(answering('Good ', 'morning'), SELECTED);
+    expect(protocol).toBe('agent-events-v1');
+    expect(told).toEqual([
+      { of, chunk: 'Good ' },
+      { of, chunk: 'morning' },
+      { of, chunk: '2' },
+      { event: 'final', data: { success: true, output: {} } },
+    ]);
+  });
+
+  it('is told when text was no answer', async () => {
+    const { told } = await frames(({ emit }) => {
+      emit({ type: 'text', text: 'Let me see' });
+      emit({ type: 'reset' });
+      emit({ type: 'text', text: 'Nine' });
+      return { content: 'Ten', count: 1 };
+    }, SELECTED);
+    expect(told.slice(0, -1)).toEqual([
+      { of, chunk: 'Let me see' },
+      { of, event: 'chunk_reset' },
+      { of, chunk: 'Nine' },
+      { of, event: 'chunk_reset' },
+      { of, chunk: 'Ten' },
+      { of, chunk: '1' },
+    ]);
+  });
+
+  const busy: Act = ({ emit }) => {
+    emit({ type: 'thinking', text: 'Hm.' });
+    emit({ type: 'tool', phase: 'start', id: 't1', name: 'search' });
+    emit({ type: 'tool', phase: 'end', id: 't1', name: 'search', status: 'success' });
+    emit({ type: 'error', message: 'One source was silent' });
+    return { content: 'Done', count: 0 };
+  };
+  const thinking = { of, event: 'thinking', data: 'Hm.' };
+  const began = { of, event: 'tool', phase: 'start', id: 't1', name: 'search' };
+  const ended = { of, event: 'tool', phase: 'end', id: 't1', name: 'search', status: 'success' };
+  const silent = { of, event: 'stream_error', error: 'One source was silent' };
+
+  it.each([
+    [{ includeThinking: true, includeToolCalls: true }, [thinking, began, ended, silent]],
+    [{ includeThinking: true }, [thinking, silent]],
+    [{ includeToolCalls: true }, [began, ended, silent]],
+    [{}, [silent]],
+  ])('gets with %j what it wants to see of an agent', async (body, expected) => {
+    expect((await frames(busy, body)).told.slice(0, -1)).toEqual(expected);
+  });
+
+  it('is told that text of a block that fails counts no more', async () => {
+    const { told } = await frames(({ emit }) => {
+      emit({ type: 'text', text: 'Half an ans' });
+      return Promise.reject(new Error('The line is dead.'));
+    }, SELECTED);
+    expect(told).toMatchObject([
+      { chunk: 'Half an ans' },
+      { event: 'chunk_reset' },
+      { event: 'final', data: { success: false } },
+    ]);
+  });
+
+  it('sees no secrets', async () => {
+    const { told } = await frames(answering('It is swordfish-1234.'), SELECTED);
+    expect(JSON.stringify(told)).not.toContain('swordfish');
+  });
+});
+
+it('every other client gets what blocks have come to, when they end', async () => {
+  const { protocol, told } = await frames(
+    (context) => {
+      context.emit({ type: 'thinking', text: 'Hm.' });
+      context.emit({ type: 'error', message: 'silent' });
+      return answering('Good ', 'morning')(context);
+    },
+    SELECTED,
+    {},
+  );
+  expect(protocol).toBeNull();
+  expect(told.slice(0, -1)).toEqual([
+    { of, chunk: 'Good morning' },
+    { of, chunk: '2' },
+  ]);
+});
