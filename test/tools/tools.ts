@@ -49,6 +49,8 @@ export const TOOLS: Readonly<Record<string, Tool>> = {
   },
   // Not unpacked from packages: it has a hundred of them. Where it stands it is used, else its tests are skipped.
   chromium: { command: 'chromium', check: ['--version'], routes: [] },
+  // With all that it needs of its system; where it does not stand, the page of its calls is not run.
+  curl: { command: 'curl', check: ['--version'], routes: [] },
   schemathesis: {
     command: 'schemathesis',
     // Version 3 has no such option.

@@ -4,6 +4,7 @@ export type { Bucket, LimitKind, LimitState, Limiter } from './admission/limiter
 export { memoryConcurrency } from './admission/usage.ts';
 export type { Concurrency, RunDemand, Usage, UsageRefusal } from './admission/usage.ts';
 export type { KeyOwner, KeyShown } from './areas/keys/store.ts';
+export { keyAuthenticator } from './auth/key-authenticator.ts';
 export type { Authenticator, Credentials, Principal } from './auth/principal.ts';
 export { createApi } from './create.ts';
 export type { Api, ApiOptions, FunctionCall } from './create.ts';

@@ -1,0 +1,53 @@
+import { rmSync } from 'node:fs';
+import { onTestFinished, describe, expect, it } from 'vitest';
+import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { startHeddle } from '../support/heddle.ts';
+import { requireTool } from '../tools/fetch.ts';
+import { fencesOf, readPage } from './markdown.ts';
+import { folderOf, shell } from './shell.ts';
+
+const PAGE = 'docs/api-calls.md';
+const curl = requireTool('curl');
+const fences = fencesOf(PAGE, readPage(PAGE)).filter(({ marks }) => marks.has('call'));
+
+/** Refusals fail, and each call says where it stands when it does. */
+const PRELUDE = 'curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@" && echo; }';
+
+/** `METHOD /path` of each call that a text has. */
+function callsIn(text: string): string[] {
+  const joined = text.replaceAll('\\\n', ' ');
+  return [...joined.matchAll(/curl (-X (\w+) )?"\$BASE([^"?]+)[^"]*"([^|\n)]*)/g)].map(
+    ([, , method, path = '', others = '']) => `${method ?? (/ -d /.test(others) ? 'POST' : 'GET')} ${path}`,
+  );
+}
+
+/** Whether a call is one of this operation: a parameter stands for one part of the path. */
+function isOf({ method, path }: { method: string; path: string }, call: string): boolean {
+  return new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(call);
+}
+
+describe(PAGE, () => {
+  it('has every operation, and calls nothing else', () => {
+    const calls = fences.flatMap(({ text }) => callsIn(text));
+    expect(calls.length).toBeGreaterThan(ALL_OPERATIONS.length);
+    const missing = ALL_OPERATIONS.filter((operation) => !calls.some((call) => isOf(operation, call)));
+    expect(missing.map(({ id }) => id)).toEqual([]);
+    expect(calls.filter((call) => !ALL_OPERATIONS.some((operation) => isOf(operation, call)))).toEqual([]);
+  });
+
+  it.skipIf(!curl)('does what it says from its top to its end', { timeout: 180_000 }, async () => {
+    const server = startHeddle(['serve', '--port', '0', '--data', dataFolder(), '--json']);
+    const ready = JSON.parse(await server.line()) as { url: string; key: string; workspaceId: string };
+    const folder = folderOf(PAGE);
+    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+    const script = fences.map(({ at, text }) => `echo '${at}' >&2\n${text}`).join('\n');
+    const more = { BASE: ready.url, KEY: ready.key, WORKSPACE: ready.workspaceId };
+    const { exit, stdout, stderr } = await shell(`${PRELUDE}\n${script}`, folder, more);
+    expect(exit, `${stderr}\n${stdout.slice(-2000)}`).toBe(0);
+    expect(stderr.trim().split('\n')).toEqual(fences.map(({ at }) => at));
+    for (const said of ['"hello":"Ada"', '"[DONE]"', '"type":"heartbeat"', 'Hello', '"status":"paused"']) {
+      expect(stdout).toContain(said);
+    }
+  });
+});
