@@ -1,8 +1,10 @@
+import { createEngine } from '@heddle/engine';
+import type { Engine } from '@heddle/engine';
 import { Client, Connection } from '@temporalio/client';
 import { expect, it, onTestFinished } from 'vitest';
 import { Script, work } from '../support/scripted.ts';
 import { describeTemporal } from '../support/temporal.ts';
-import { fn, loop, workflow } from '../support/workflow.ts';
+import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { onServer } from './runtime.ts';
 
 describeTemporal('segments', (server) => {
@@ -53,5 +55,25 @@ describeTemporal('segments', (server) => {
     const run = await engine.start({ workflow: drawn });
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 50 } });
     expect(await activitiesOf(client, run.runId)).toEqual([]);
+  });
+
+  it('what is begun together has begun before what comes of the first goes on, as in one process', async () => {
+    const calc = { types: ['calc'], class: 'compute' as const, execute: () => ({ output: {} }) };
+    const drawn = workflow(
+      [block('H', 'human_in_the_loop'), ...['A', 'B', 'C'].map((name) => block(name, 'calc'))],
+      ['Start -> H -> A -> C', 'H -> B'],
+    );
+    const completed = async (engine: Engine): Promise<string[]> => {
+      const { runId } = await engine.execute({ workflow: drawn });
+      await engine.resume(runId);
+      const names: string[] = [];
+      for await (const event of engine.follow(runId))
+        if (event.type === 'block:completed') names.push(event.log.blockName);
+      return names;
+    };
+    const here = await createEngine({ blocks: [calc] });
+    onTestFinished(() => here.close());
+    const there = await onServer(server).open({ blocks: [calc] });
+    expect(await completed(there)).toEqual(await completed(here));
   });
 });

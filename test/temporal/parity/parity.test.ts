@@ -34,11 +34,12 @@ describeTemporal('parity with the local runtime', (server) => {
       });
       const settled = await Promise.allSettled(results.values());
       await pair.close();
-      const failed = settled.flatMap((one, index) =>
+      const different = settled.flatMap((one, index) =>
         one.status === 'rejected'
           ? [{ scenario: drawn[index] as Scenario, error: one.reason as unknown }]
           : [],
       );
+      const failed = [...different, ...(await pair.unreplayable())];
       if (failed.length > 0) throw smallest(failed);
       const compared = settled.filter((one) => one.status === 'fulfilled' && one.value);
       expect(compared.length).toBeGreaterThan(COUNT / 4);

@@ -104,7 +104,7 @@ export class Segment {
       if (cut.aborted || this.ended) resolve();
       else cut.addEventListener('abort', () => resolve(), { once: true });
     });
-    if (!cut.aborted) for (const command of this.left(owed)) if (!this.runs(command)) this.begin(command);
+    if (!cut.aborted) this.beginAll(this.left(owed));
     await Promise.race([stopped, this.performer.drained()]);
     if (this.fault) throw this.fault.error;
     const { entries, events, called: calls, logs } = this;
@@ -141,6 +141,13 @@ export class Segment {
     return this.own.has(key(this.replica.index.placeOf(at)));
   }
 
+  /** All of them begin before what comes of the first is taken in: as where a run is kept in one process. */
+  private beginAll(commands: readonly Owed[]): void {
+    this.taking = true;
+    for (const command of commands) if (!this.runs(command)) this.begin(command);
+    this.takeAll();
+  }
+
   private begin(command: Owed): void {
     this.own.add(key(this.replica.index.placeOf(command.at)));
     if (command.type === 'run' && command.dueMs !== undefined) {
@@ -152,7 +159,10 @@ export class Segment {
 
   private post(body: EntryBody): void {
     this.inbox.push(body);
-    if (this.taking) return;
+    if (!this.taking) this.takeAll();
+  }
+
+  private takeAll(): void {
     this.taking = true;
     try {
       for (let next; (next = this.inbox.shift());) this.take(next);
