@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { Definitions } from './definitions.ts';
 import { systemClock } from './clock.ts';
 import { environmentOf } from './environment.ts';
@@ -44,6 +45,7 @@ export function reportLoudly(error: unknown, runId: string | undefined): void {
 }
 
 function sandboxOptions({
+  data,
   egress,
   images,
   sandbox = {},
@@ -51,7 +53,11 @@ function sandboxOptions({
   const { maxProcesses, isolation, ...limits } = sandbox;
   return {
     limits,
-    ...(maxProcesses !== undefined && { maxProcesses, python: { maxProcesses } }),
+    ...(maxProcesses !== undefined && { maxProcesses }),
+    python: {
+      ...(maxProcesses !== undefined && { maxProcesses }),
+      ...(data !== undefined && { folder: join(data, 'sandbox') }),
+    },
     ...(isolation !== undefined && { isolation }),
     ...(egress && { egress }),
     ...(images && { images }),

@@ -58,7 +58,7 @@ export interface EgressOptions {
   ports?: readonly number[];
 }
 
-/** What code may use: times in milliseconds, memory in MiB, of one isolate. */
+/** What code may use: times in milliseconds, memory in MiB, of one isolate (64 by default) or of one Python interpreter (256). */
 export interface SandboxLimits {
   maxProcesses?: number;
   memoryMiB?: number;

@@ -9,6 +9,7 @@ const CODES: Readonly<Record<string, SandboxErrorCode>> = {
   compile: 'SYNTAX_ERROR',
   run: 'USER_ERROR',
   result: 'RESULT_NOT_SERIALIZABLE',
+  memory: 'OUT_OF_MEMORY',
   module: 'MODULE_NOT_IN_IMAGE',
   builtin: 'BUILTIN_NOT_AVAILABLE',
 };

@@ -8,7 +8,7 @@ export interface Limits {
   readonly wallMs: number;
   /** How long past `wallMs` a process may stay silent before it is killed, in milliseconds. */
   readonly killGraceMs: number;
-  /** Heap of the job's isolate, in MiB: 8 to 256. Python's interpreters have 256 MiB each, whatever is said here. */
+  /** Heap of the job's isolate, in MiB: 8 to 256. Of Python, the memory of its interpreter. */
   readonly memoryMiB: number;
   readonly codeChars: number;
   /** All values and globals of a job together. */
@@ -42,8 +42,8 @@ export const DEFAULT_LIMITS: Limits = {
   bridgeChars: 32 * 1024 * 1024,
 };
 
-/** What Python has beyond the defaults: its interpreter is some thirty times slower than V8 is at loops. */
-export const PYTHON_LIMITS: Partial<Limits> = { cpuMs: 30_000 };
+/** What Python has beyond the defaults: its interpreter is some thirty times slower than V8 is at loops, and begins with 30 MiB. */
+export const PYTHON_LIMITS = { cpuMs: 30_000, memoryMiB: 256 } as const satisfies Partial<Limits>;
 
 /** Time of expressions (conditions, loop guards), which are meant to be short, in milliseconds. */
 export const EXPRESSION_MS = 5_000;

@@ -56,6 +56,8 @@ export interface SandboxOptions {
     readonly minProcesses?: number;
     /** After so many jobs (500), milliseconds (600,000) or MiB of memory (420). */
     readonly recycle?: Recycle;
+    /** Where this host keeps the memory that its interpreters begin with, whose seed of string hashes no other host has; default: none of its own. */
+    readonly folder?: string;
   };
   /** Jobs with native images and shell scripts, each a tree of processes of its own. */
   readonly native?: {
@@ -117,10 +119,9 @@ export function resolveOptions(options: SandboxOptions) {
  * @throws SandboxError INVALID_OPTION.
  */
 export function resolvePythonOptions(options: SandboxOptions) {
-  const { recycle, ...own } = options.python ?? {};
-  const common = { ...options, minProcesses: 0, maxProcesses: availableParallelism(), ...own };
+  const { recycle, maxProcesses = availableParallelism(), minProcesses = 0 } = options.python ?? {};
   return {
-    ...resolveOptions(common),
+    ...resolveOptions({ ...options, maxProcesses, minProcesses }),
     // While Python waits for an answer its thread does nothing else, so nothing else is given to it.
     pipeline: 1,
     maxJobsPerProcess: 1,

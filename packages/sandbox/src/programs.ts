@@ -27,22 +27,43 @@ function addonPath(): string {
 const PYTHON = fileURLToPath(new URL('../dist/python-child.cjs', import.meta.url));
 const PYTHON_FILES = fileURLToPath(new URL('../dist/python', import.meta.url));
 
+/** A file whose text is another wherever a memory of the one would not do for the other. */
+export const PYTHON_STAMP = fileURLToPath(new URL('../dist/python/memory.stamp', import.meta.url));
+
 /** The memory of the interpreter, in pages of 64 KiB: 256 MiB. */
 const PYTHON_PAGES = 4_096;
 
 /** V8 sets 512 MiB aside for the code of the isolate, and as much for that of the program itself. */
 const PYTHON_DATA_MIB = 2_200;
 
-/** The program that runs Python, with the packages of an image where there is one; it needs V8's compiler, since the interpreter is WebAssembly. */
-export function pythonProgram(image: LoadedImage | null): Program {
+/**
+ * The program that runs Python, with the packages of an image where there is one; it needs V8's compiler, since the
+ * interpreter is WebAssembly. `own` is the file of a memory to begin with in place of the package's.
+ */
+export function pythonProgram(image: LoadedImage | null, own?: string): Program {
+  const site = image?.blobs['site.zip']?.path;
+  const memory = image?.blobs['memory.snap']?.path ?? own;
+  const task =
+    memory === undefined ? (site === undefined ? [] : ['site']) : [site === undefined ? 'own' : 'memory'];
+  return pythonTask(
+    task,
+    [site, memory].filter((file) => file !== undefined),
+  );
+}
+
+/** The program that makes such a memory. */
+export function pythonMemoryProgram(): Program {
+  return pythonTask(['make'], []);
+}
+
+function pythonTask(task: readonly string[], files: readonly string[]): Program {
   const addon = addonPath();
-  const files = existsSync(PYTHON_FILES) ? realpathSync(PYTHON_FILES) : PYTHON_FILES;
-  const packages = ['site.zip', 'memory.snap'].flatMap((name) => image?.blobs[name]?.path ?? []);
+  const folder = existsSync(PYTHON_FILES) ? realpathSync(PYTHON_FILES) : PYTHON_FILES;
   return {
     file: PYTHON,
-    args: [addon, files, ...(packages.length > 1 ? ['memory'] : packages.length > 0 ? ['site'] : [])],
-    readable: [addon, files],
-    files: packages,
+    args: [addon, folder, ...task],
+    readable: [addon, folder],
+    files,
     flags: ['--no-node-snapshot', `--wasm-max-mem-pages=${PYTHON_PAGES}`, '--max-old-space-size=256'],
     dataMiB: PYTHON_DATA_MIB,
     waits: true,

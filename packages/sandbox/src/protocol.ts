@@ -114,7 +114,8 @@ export type ModuleFault = 'module' | 'builtin';
 
 /** What the guest says about an error; every field is user data. */
 export interface GuestError {
-  readonly phase: 'compile' | 'run' | 'result' | ModuleFault;
+  /** `memory`: Python's own error that it has no more of it, which its code did not catch. */
+  readonly phase: 'compile' | 'run' | 'result' | 'memory' | ModuleFault;
   readonly index: number;
   readonly name: string;
   readonly message: string;

@@ -233,11 +233,11 @@ describe('errors of Python', () => {
 
   it('of memory say so, and the next job is served', async () => {
     expect(await failing('x = bytearray(10 ** 9)')).toMatchObject({
-      code: 'USER_ERROR',
+      code: 'OUT_OF_MEMORY',
       name: 'MemoryError',
     });
     expect(await failing('x = []\nwhile True: x.append(bytes(1000000))')).toMatchObject({
-      code: 'USER_ERROR',
+      code: 'OUT_OF_MEMORY',
       name: 'MemoryError',
       message: expect.stringContaining('memory') as string,
     });

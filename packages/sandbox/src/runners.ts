@@ -4,6 +4,7 @@ import type { LoadedImage } from './images/source.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { PYTHON_LIMITS, resolveLimits, type Limits } from './limits.ts';
 import { resolveOptions, resolvePythonOptions, type SandboxOptions } from './options.ts';
+import { OwnMemory } from './own-memory.ts';
 import type { Job } from './pool/job.ts';
 import type { PoolOptions } from './pool/options.ts';
 import { Pool } from './pool/pool.ts';
@@ -21,6 +22,13 @@ export interface Runner {
   readonly limits: Limits;
   /** Reads what processes get of an image. Throws SandboxError IMAGE_FAILED. */
   readonly load: (image: LoadedImage) => Promise<void>;
+  /** What it does besides running jobs. */
+  readonly background?: { close(): Promise<void> };
+}
+
+/** What runs the functions of a language in isolates. */
+interface IsolateRunner extends Runner {
+  readonly pool: Runner['pool'] & Pick<Pool, 'metrics'>;
 }
 
 const keyOfRun = (runId: string): string => `run/${runId}`;
@@ -55,10 +63,11 @@ export function createRunners(
   options: SandboxOptions,
   isolation: Isolation,
   call: PoolOptions['call'],
-): Record<Language, Runner> {
+): Record<Language, IsolateRunner> {
   const share = options.share ?? 'run';
   const common = { confinement: () => isolation.confinement, call };
   const limits = resolveLimits(options.limits);
+  const pythonLimits = resolveLimits(PYTHON_LIMITS, options.limits);
   const keyOfJavaScript = (job: Job): string =>
     share === 'run' ? keyOfRun(job.runId) : share === 'tenant' ? 'tenant' : '';
   const boots = new Boots();
@@ -70,11 +79,14 @@ export function createRunners(
     memoryMiB: limits.memoryMiB,
     keyOf: keyOfJavaScript,
   });
+  const folder = options.python?.folder;
+  const pythonOptions = { ...resolvePythonOptions(options), ...common };
+  const { memoryMiB } = pythonLimits;
+  const own = folder === undefined ? undefined : new OwnMemory({ ...pythonOptions, folder, memoryMiB });
   const python = new Pool({
-    ...resolvePythonOptions(options),
-    ...common,
-    program: pythonProgram,
-    memoryMiB: limits.memoryMiB,
+    ...pythonOptions,
+    program: (image) => pythonProgram(image, own?.path),
+    memoryMiB,
     keyOf: share === 'isolate' ? () => '' : keyOfPython(),
   });
   return {
@@ -82,8 +94,9 @@ export function createRunners(
     python: {
       pool: python,
       kind: 'python',
-      limits: resolveLimits(PYTHON_LIMITS, options.limits),
+      limits: pythonLimits,
       load: async () => undefined,
+      ...(own && { background: own }),
     },
   };
 }

@@ -9,6 +9,7 @@ import { expressionLimits, resolveLimits, type Limits } from './limits.ts';
 import { resolveOptions, type SandboxOptions } from './options.ts';
 import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
 import { Job, laneOf } from './pool/job.ts';
+import type { PoolMetrics } from './pool/meter.ts';
 import type { Lane } from './pool/slot.ts';
 import type { NativePoolOptions } from './native/native-pool.ts';
 import { createNativeRunners } from './native/runners.ts';
@@ -26,6 +27,8 @@ interface Counts {
 export interface SandboxStats extends Counts {
   /** Of the isolates by language, and of all that is native. */
   readonly languages: Readonly<Record<'javascript' | 'python' | 'native', Counts>>;
+  /** Of the processes of isolates: what was measured since the start. */
+  readonly metrics: Readonly<Record<'javascript' | 'python', PoolMetrics>>;
   /** Jobs ended, by `OK` or the code of their failure. */
   readonly totals: Readonly<Record<string, number>>;
   /** What the operating system does to the processes; null before the first job, which finds it out. */
@@ -146,7 +149,11 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       else if (isolation.refusal === null) runners[language].pool.warm(lane);
     },
     release: (runId) => releaseRun(runners, runId),
-    stats: () => statsOf(all, { totals: { ...totals }, isolation: isolation.level, share }),
+    stats: () => {
+      const { javascript, python } = runners;
+      const metrics = { javascript: javascript.pool.metrics, python: python.pool.metrics };
+      return statsOf(all, { metrics, totals: { ...totals }, isolation: isolation.level, share });
+    },
     async close() {
       await closeAll(all);
       await egress.close();
@@ -167,7 +174,8 @@ function wayOut(
 }
 
 async function closeAll({ javascript, python, native }: AllRunners): Promise<void> {
-  await Promise.all([javascript, python, native.shell].map(({ pool }) => pool.close()));
+  const close = ({ pool, background }: Runner) => Promise.all([pool.close(), background?.close()]);
+  await Promise.all([javascript, python, native.shell].map(close));
 }
 
 function outcomeOf(answer: Answer<string>): FunctionOutcome {
@@ -202,7 +210,7 @@ function settler(isolation: Isolation): (runner: Runner, lane: Lane) => Promise<
 
 function statsOf(
   { javascript, python, native }: AllRunners,
-  rest: Pick<SandboxStats, 'totals' | 'isolation' | 'share'>,
+  rest: Pick<SandboxStats, 'metrics' | 'totals' | 'isolation' | 'share'>,
 ): SandboxStats {
   const languages = {
     javascript: javascript.pool.counts,

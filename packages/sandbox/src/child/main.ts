@@ -9,9 +9,12 @@ import { serve } from './serve.ts';
 declare const GUEST_SOURCE: string;
 declare const require: (file: string) => { ivm: IsolatedVm };
 
-/** Run once in a context that is thrown away, so that the code behind these globals is in the snapshot compiled. */
+/**
+ * Run once in a context that is thrown away, so that the code behind these globals is in the snapshot compiled. What is
+ * large and seldom used is not: each isolate would pay for URL what a quarter of making it costs.
+ */
 const WARM_UP =
-  '__heddle(() => undefined)("run", "function", 0, 1, "return [URL, Buffer, Event, fetch, crypto]", 0)';
+  '__heddle(() => undefined)("run", "function", 0, 1, "return [Buffer, Event, fetch, crypto]", 0)';
 
 const vm = require(process.argv[2] as string).ivm;
 

@@ -1,14 +1,23 @@
+import { fstatSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
 import type { Isolate, Reference } from 'isolated-vm';
+import { readObject } from '../failure.ts';
 import { random, readMessage } from './bridge.ts';
+import { LIMIT_TEXT } from './limit-text.ts';
 import { type PythonCode, transferFile } from './python-code.ts';
 import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
 
-/** What the interpreter's memory is limited to by V8's flag `--wasm-max-mem-pages`, in MiB. */
+/** The most memory that an interpreter may have, in MiB: what the process begins with as V8's flag `--wasm-max-mem-pages`. */
 const WASM_MIB = 256;
+/** What an interpreter has in any case beyond the memory that it begins with. */
+const ROOM_MIB = 16;
+const PAGES_PER_MIB = 16;
 /** Heap of the isolate around it: files in memory, the interpreter's JavaScript, values on their way. */
 const ISOLATE_MIB = 192;
 const BOOT_MS = 30_000;
+/** Without a memory to begin with: a second of processor time, on a machine that has nothing else to do. */
+const FIRST_BOOT_MS = 240_000;
 
 /** Where an interpreter begins: files of the package, and the memory of one that has already started. */
 export interface Origin {
@@ -17,6 +26,15 @@ export interface Origin {
   readonly snapshot: string | number | null;
   /** The file of an image's packages. */
   readonly site: number | null;
+  /** Memory that the interpreter may grow to, in MiB; as much as there may be where nothing is said. */
+  readonly memoryMiB?: number;
+}
+
+/** The memory of an interpreter that is asked to have so much: enough to begin with, and no more than any may have. */
+export function memoryFor(askedMiB: number, snapshot: Origin['snapshot']): number {
+  if (snapshot === null) return WASM_MIB;
+  const { size } = typeof snapshot === 'string' ? statSync(snapshot) : fstatSync(snapshot);
+  return Math.min(WASM_MIB, Math.max(askedMiB, Math.ceil(size / 2 ** 20) + ROOM_MIB));
 }
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => unknown>;
@@ -24,7 +42,7 @@ type Enter = Reference<(...entry: (string | number | boolean)[]) => unknown>;
 /** A Python interpreter in a V8 isolate of its own. */
 export class Interpreter implements Realm {
   readonly isShared = true;
-  readonly memoryMiB = WASM_MIB;
+  readonly memoryMiB: number;
   post: Post = () => undefined;
   /** Whether a job was in it. */
   used = false;
@@ -33,6 +51,9 @@ export class Interpreter implements Realm {
   #interrupted = false;
 
   constructor(vm: IsolatedVm, origin: Origin, code: PythonCode) {
+    this.memoryMiB = origin.memoryMiB ?? WASM_MIB;
+    // Of all that grows from now on: there is one interpreter at a time.
+    setFlagsFromString(`--wasm-max-mem-pages=${this.memoryMiB * PAGES_PER_MIB}`);
     this.#isolate = new vm.Isolate({ memoryLimit: ISOLATE_MIB });
     const context = this.#isolate.createContextSync();
     code.compile(this.#isolate).runSync(context);
@@ -45,7 +66,7 @@ export class Interpreter implements Realm {
       origin.site === null ? null : transferFile(vm, origin.site),
     ];
     this.#enter = connect.applySync(undefined, [out, ...files], { result: { reference: true } }) as Enter;
-    this.#boot();
+    this.#boot(origin.snapshot === null ? FIRST_BOOT_MS : BOOT_MS);
   }
 
   get isGone(): boolean {
@@ -64,7 +85,9 @@ export class Interpreter implements Realm {
   }
 
   locate(json: string): string {
-    return json;
+    const error = json.includes('"memory"') ? readObject(json) : null;
+    if (error?.['phase'] !== 'memory') return json;
+    return JSON.stringify({ ...error, message: LIMIT_TEXT.OUT_OF_MEMORY(this.memoryMiB) });
   }
 
   /** The interpreter's memory, for those that begin with it. */
@@ -101,7 +124,7 @@ export class Interpreter implements Realm {
     if (!this.#isolate.isDisposed) this.#isolate.dispose();
   }
 
-  #boot(): void {
+  #boot(timeout: number): void {
     let answer = 'no answer';
     this.post = (text) => {
       const message = readMessage(text);
@@ -110,7 +133,7 @@ export class Interpreter implements Realm {
       else if (message?.kind === 'error' || message?.kind === 'log') answer = String(text);
       return undefined;
     };
-    this.#enter.applySync(undefined, ['boot'], { timeout: BOOT_MS });
+    this.#enter.applySync(undefined, ['boot'], { timeout });
     this.post = () => undefined;
     if (answer !== '') throw new Error(`The Python interpreter does not start: ${answer.slice(0, 1_000)}`);
   }
@@ -118,21 +141,28 @@ export class Interpreter implements Realm {
 
 /** The interpreters of one process: one at a time, since each takes a hundred megabytes. */
 export class Interpreters implements Realms {
-  readonly #make: () => Interpreter;
+  readonly #make: (memoryMiB: number) => Interpreter;
+  readonly #fit: (askedMiB: number) => number;
+  /** What the next interpreter has that is made ahead, in MiB. */
+  #nextMiB: number;
   #interpreter: Interpreter | null = null;
   #key = '';
   #busy = false;
 
-  constructor(make: () => Interpreter) {
-    this.#make = make;
+  /** `origin` is what they begin with, `memoryMiB` what is asked for by jobs that say nothing else. */
+  constructor(make: (origin: Origin) => Interpreter, origin: Origin, memoryMiB: number) {
+    this.#make = (ownMiB) => make({ ...origin, memoryMiB: ownMiB });
+    this.#fit = (askedMiB) => memoryFor(askedMiB, origin.snapshot);
+    this.#nextMiB = this.#fit(memoryMiB);
   }
 
   /** Without a key in one that nobody else gets. */
-  lease(_user: RealmUser, key: string): Interpreter {
+  lease(_user: RealmUser, key: string, askedMiB: number): Interpreter {
     const known = this.#interpreter;
-    const fits = known !== null && (!known.used || (key !== '' && key === this.#key));
+    this.#nextMiB = this.#fit(askedMiB);
+    const fits = known?.memoryMiB === this.#nextMiB && (!known.used || (key !== '' && key === this.#key));
     if (!fits) this.#drop();
-    this.#interpreter ??= this.#make();
+    this.#interpreter ??= this.#make(this.#nextMiB);
     this.#key = key;
     this.#busy = true;
     return this.#interpreter;
@@ -148,7 +178,7 @@ export class Interpreters implements Realms {
   }
 
   prepare(): void {
-    if (!this.#busy) this.#interpreter ??= this.#make();
+    if (!this.#busy) this.#interpreter ??= this.#make(this.#nextMiB);
   }
 
   #drop(): void {

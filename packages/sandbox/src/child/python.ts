@@ -10,8 +10,9 @@ import { serve } from './serve.ts';
 declare const require: (file: string) => { ivm: IsolatedVm };
 
 /**
- * The addon, the folder of the interpreter's files, and a task: `snapshot FILE` writes one, `site` serves an image whose packages
- * are the first of the open files, `memory` one whose memory is the second.
+ * The addon, the folder of the interpreter's files, and a task: `snapshot FILE` writes one and `make` sends it, `own` begins
+ * with the one that is the first of the open files, `site` serves an image whose packages are the first, `memory` one whose
+ * memory is the second.
  */
 const [addon, folder, task, file] = process.argv.slice(2) as [string, string, ...(string | undefined)[]];
 
@@ -22,16 +23,27 @@ const vm = require(addon).ivm;
 const code = new PythonCode(vm, folder);
 const make = (origin: Origin): Interpreter => new Interpreter(vm, origin, code);
 
-if (task === 'snapshot') {
+function makeSnapshot(): Uint8Array {
   const interpreter = make({ folder, snapshot: null, site: null });
-  writeFileSync(String(file), interpreter.makeSnapshot());
+  const snapshot = interpreter.makeSnapshot();
   interpreter.dispose();
+  return snapshot;
+}
+
+const SNAPSHOTS: Readonly<Record<string, number>> = { own: FILES_FD, memory: FILES_FD + 1 };
+const snapshot = SNAPSHOTS[task ?? ''] ?? join(folder, 'memory.snap');
+const origin = { folder, snapshot, site: task === 'site' || task === 'memory' ? FILES_FD : null };
+
+if (task === 'snapshot') writeFileSync(String(file), makeSnapshot());
+else if (task === 'make') {
+  serve(({ memoryMiB }) => ({
+    realms: new Interpreters(make, origin, memoryMiB),
+    snapshot: makeSnapshot(),
+  }));
 } else {
-  const snapshot = task === 'memory' ? FILES_FD + 1 : join(folder, 'memory.snap');
-  const origin = { folder, snapshot, site: task === undefined ? null : FILES_FD };
   serve(
-    () => {
-      const interpreters = new Interpreters(() => make(origin));
+    ({ memoryMiB }) => {
+      const interpreters = new Interpreters(make, origin, memoryMiB);
       interpreters.prepare();
       code.keep();
       return { realms: interpreters, snapshot: null };

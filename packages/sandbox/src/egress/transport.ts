@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import { Agent, ProxyAgent, request, type Dispatcher } from 'undici';
+import type * as UndiciModule from 'undici';
 import { EgressError } from './error.ts';
 import type { Pairs } from './headers.ts';
 import type { Allowance, Target } from './types.ts';
@@ -35,6 +35,9 @@ export interface Connection {
   readonly proxy?: string;
 }
 
+type Undici = typeof UndiciModule;
+type Dispatcher = UndiciModule.Dispatcher;
+
 const MAX_AGENTS = 64;
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   gzip: createGunzip,
@@ -54,8 +57,10 @@ export class Transport {
 
   async exchange(exchange: Exchange): Promise<Reply> {
     const { target, method, headers, body, signal } = exchange;
-    const response = await request(target.url, {
-      dispatcher: this.#agent(target),
+    // Loaded with the first request: that takes as long as all else of a sandbox.
+    const undici = await import('undici');
+    const response = await undici.request(target.url, {
+      dispatcher: this.#agent(target, undici),
       method: method as 'GET',
       headers: [...headers, ['accept-encoding', 'gzip, deflate, br']].flat(),
       body,
@@ -85,10 +90,10 @@ export class Transport {
     await Promise.all(agents.map((agent) => agent.destroy()));
   }
 
-  #agent({ url, addresses }: Target): Dispatcher {
+  #agent({ url, addresses }: Target, undici: Undici): Dispatcher {
     const key = `${url.origin} ${addresses.map(({ address }) => address).join(' ')}`;
     let agent = this.#agents.get(key);
-    if (agent === undefined) agent = agentFor(addresses, this.#connection);
+    if (agent === undefined) agent = agentFor(addresses, this.#connection, undici);
     else this.#agents.delete(key);
     this.#agents.set(key, agent);
     if (this.#agents.size > MAX_AGENTS) {
@@ -104,6 +109,7 @@ export class Transport {
 function agentFor(
   addresses: Target['addresses'],
   { ca, verify = true, client, proxy }: Connection,
+  { Agent, ProxyAgent }: Undici,
 ): Dispatcher {
   const tls = { ...(ca && { ca: [...ca] }), rejectUnauthorized: verify, ...client };
   if (proxy !== undefined)

@@ -21,6 +21,15 @@ describe('a process whose jobs come faster than it makes contexts', () => {
     expect(slot.late).toBe(0);
   });
 
+  it('whose jobs have isolates of their own gets a new one, unless there is one to take turns with', () => {
+    const [slot, helper] = [process({ late: LATE_JOBS }), process()];
+    expect(relieve([slot, process({ lane: 'u' })], slot, '')).toBe(true);
+    expect(slot.late).toBe(0);
+    slot.late = LATE_JOBS;
+    expect(relieve([slot, helper], slot, '')).toBe(false);
+    expect(helper.runs.size).toBe(0);
+  });
+
   it('gets a new one where all of its tenant help already', () => {
     const slot = late();
     expect(relieve([slot, process({ lane: 'u' }), process({ runs: new Set(['run']) })], slot, 'run')).toBe(

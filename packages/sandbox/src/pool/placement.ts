@@ -35,7 +35,8 @@ export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slo
     if (!takes(slot, job, options)) continue;
     const knows = slot.runs.has(key);
     const weight = 2 * slot.runnable - (knows ? 1 : 0);
-    const inTurn = weight === least && knows && slot.idleSinceMs < (best?.idleSinceMs ?? 0);
+    const isAsGood = weight === least && (knows || key === '');
+    const inTurn = isAsGood && slot.idleSinceMs < (best?.idleSinceMs ?? 0);
     if (weight < least || inTurn) [best, least] = [slot, weight];
   }
   return best;
@@ -48,14 +49,16 @@ type Helper = Pick<Slot, 'lane' | 'ready' | 'retiring' | 'runs'>;
 
 /**
  * Where the jobs of a run come faster than the process makes contexts for them, it takes turns with another of its lane
- * from now on: while one works, the other makes its next context. Returns whether one is to be started for that.
+ * from now on: while one works, the other makes its next context. Jobs with isolates of their own (an empty key) go to all
+ * processes of the lane in turn. Returns whether one is to be started for that.
  */
 export function relieve(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late'>, key: string): boolean {
-  if (slot.retiring || slot.late < LATE_JOBS || !slot.runs.has(key)) return false;
+  const serves = ({ runs }: Helper): boolean => key !== '' && runs.has(key);
+  if (slot.retiring || slot.late < LATE_JOBS || (key !== '' && !serves(slot))) return false;
   slot.late = 0;
   for (const other of slots) {
-    if (other.lane !== slot.lane || other.retiring || other.runs.has(key)) continue;
-    if (other.ready) other.runs.add(key);
+    if (other === slot || other.lane !== slot.lane || other.retiring || serves(other)) continue;
+    if (other.ready && key !== '') other.runs.add(key);
     return false;
   }
   return true;

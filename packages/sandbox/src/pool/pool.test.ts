@@ -44,6 +44,9 @@ describe('the pool', () => {
       queued: 0,
       running: 0,
       languages: expect.objectContaining({ javascript: none, python: none }) as unknown,
+      metrics: expect.objectContaining({
+        javascript: expect.objectContaining({ ended: {} }) as unknown,
+      }) as unknown,
       totals: {},
       isolation: null,
       share: 'run',

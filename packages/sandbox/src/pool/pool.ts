@@ -1,6 +1,7 @@
 import { failure } from '../outcome.ts';
 import type { HostCall, Report } from '../protocol.ts';
 import type { Ending, Job } from './job.ts';
+import { Meter, type PoolMetrics } from './meter.ts';
 import type { PoolOptions } from './options.ts';
 import { choose, isStuck, planGrowth, relieve, STUCK_MS } from './placement.ts';
 import { overdueFailure } from './overdue.ts';
@@ -11,7 +12,6 @@ import { isWorn } from './wear.ts';
 
 /** How long a process may take to obey a cancellation before it is killed. */
 const CANCEL_MS = 250;
-const MAX_FAILED_STARTS = 3;
 const QUEUE_CHECK_MS = 1_000;
 
 /** The child processes and the jobs on their way to them. */
@@ -20,7 +20,7 @@ export class Pool implements SlotEvents {
   readonly #queue = new FairQueue();
   readonly #slots = new Set<Slot>();
   readonly #starter: Starter;
-  #failedStarts = 0;
+  readonly #meter = new Meter();
   #stuckTimer: NodeJS.Timeout | undefined;
   #queueTimer: NodeJS.Timeout | undefined;
   #trimTimer: NodeJS.Timeout | undefined;
@@ -35,6 +35,10 @@ export class Pool implements SlotEvents {
   get counts(): { processes: number; queued: number; running: number } {
     const running = [...this.#slots].reduce((sum, slot) => sum + slot.jobs.size, 0);
     return { processes: this.#slots.size, queued: this.#queue.size, running };
+  }
+
+  get metrics(): PoolMetrics {
+    return this.#meter.metrics;
   }
 
   submit(job: Job): void {
@@ -57,7 +61,7 @@ export class Pool implements SlotEvents {
     const place = queued ? undefined : this.#find(job);
     if (place === undefined) return;
     const { slot, assignment } = place;
-    if (slot.occupant === assignment && !assignment.waiting) return slot.kill();
+    if (slot.occupant === assignment && !assignment.waiting) return slot.kill('cancelled');
     slot.cancel(assignment);
     slot.extend(assignment, CANCEL_MS);
   }
@@ -69,7 +73,7 @@ export class Pool implements SlotEvents {
   }
 
   /** Ends processes that were started before it was known how they have to be confined. */
-  readonly renew = (): void => this.#slots.forEach((slot) => slot.kill());
+  readonly renew = (): void => this.#slots.forEach((slot) => slot.kill('isolation'));
 
   release(key: string): void {
     for (const slot of this.#slots) slot.release(key);
@@ -80,24 +84,25 @@ export class Pool implements SlotEvents {
     clearInterval(this.#trimTimer);
     // Jobs that waited behind others must not have a process started for them any more.
     clearTimeout(this.#stuckTimer);
-    for (const tenant of this.#queue.tenants()) this.#failQueued(tenant, 'The sandbox was closed.');
+    this.#failQueued(this.#queue.all(), 'The sandbox was closed.');
     if (this.#slots.size === 0) return;
     const empty = new Promise<void>((resolve) => (this.#onEmpty = resolve));
     for (const slot of this.#slots) {
       for (const { job } of slot.jobs.values()) job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
-      slot.kill();
+      slot.kill('closed');
     }
     await empty;
   }
 
   ready(slot: Slot): void {
-    this.#failedStarts = 0;
-    this.#starter.keep(slot);
+    this.#starter.ready(slot);
+    this.#meter.started(slot.startedAtMs);
     this.#pump();
   }
 
   done(slot: Slot, assignment: Assignment, report: Extract<Report, { t: 'done' }>): void {
     slot.remove(assignment);
+    this.#meter.done(report);
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
     else assignment.job.end({ done: report } satisfies Ending);
     // Our guest's plumbing sends no such message, so something got hold of the bridge.
@@ -126,7 +131,7 @@ export class Pool implements SlotEvents {
       return slot.extend(assignment, assignment.job.limits.killGraceMs);
     }
     assignment.job.end({ failure: overdueFailure(assignment) });
-    slot.kill();
+    slot.kill('overdue');
   }
 
   malformed(slot: Slot): void {
@@ -134,12 +139,13 @@ export class Pool implements SlotEvents {
       'SANDBOX_PROTOCOL',
       'The sandbox process sent a malformed message; it was killed.',
     );
-    slot.kill();
+    slot.kill('malformed');
   }
 
   exit(slot: Slot, why: string): void {
     this.#slots.delete(slot);
-    const culprit = slot.killed ? undefined : slot.occupant;
+    this.#meter.ended(slot.killed ?? (slot.ready ? 'died' : 'failed'));
+    const culprit = slot.killed === undefined ? slot.occupant : undefined;
     for (const assignment of slot.jobs.values()) {
       if (assignment !== culprit)
         this.#retry(assignment.job, `The sandbox process ended because of another job (${why}).`);
@@ -150,7 +156,8 @@ export class Pool implements SlotEvents {
         );
       else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${why}).`);
     }
-    if (!slot.ready && !slot.killed) this.#startFailed(slot, why);
+    if (!slot.ready && slot.killed === undefined && this.#starter.isGivenUp(slot))
+      this.#failQueued(this.#queue.ofLane(slot), `Sandbox processes do not start (${why}).`);
     if (this.#slots.size === 0) {
       clearInterval(this.#trimTimer);
       this.#trimTimer = undefined;
@@ -168,6 +175,7 @@ export class Pool implements SlotEvents {
           const slot = this.#place(job);
           if (slot === undefined) continue;
           this.#queue.take(job);
+          this.#meter.queued(job.queuedAtMs);
           if (slot.runnable > 0) this.#watchStuck();
           slot.assign(job, this.#options.keyOf(job));
           placed = true;
@@ -213,7 +221,7 @@ export class Pool implements SlotEvents {
   /** Starts a process for the lane where there may be one more; whether one is on its way. */
   #grow(lane: Lane): boolean {
     const growth = planGrowth([...this.#slots], lane, this.#options.maxProcesses);
-    growth.stop?.kill();
+    growth.stop?.kill('room');
     if (growth.drain !== undefined) growth.drain.retiring = true;
     return growth.start ? this.#start(lane) : growth.started;
   }
@@ -223,25 +231,17 @@ export class Pool implements SlotEvents {
     try {
       this.#slots.add(this.#starter.start(lane, this));
     } catch (error) {
-      this.#failQueued(lane.tenant, (error as Error).message);
+      this.#failQueued(this.#queue.ofLane(lane), (error as Error).message);
       return false;
     }
     this.#trimTimer ??= setInterval(() => this.#trim(), this.#options.idleMs / 2).unref();
     return true;
   }
 
-  #startFailed({ tenant }: Lane, why: string): void {
-    if (++this.#failedStarts < MAX_FAILED_STARTS) return;
-    this.#failedStarts = 0;
-    this.#failQueued(tenant, `Sandbox processes do not start (${why}).`);
-  }
-
-  #failQueued(tenant: string, message: string): void {
-    for (let heads = this.#queue.heads(tenant); heads.length > 0; heads = this.#queue.heads(tenant)) {
-      for (const job of heads) {
-        this.#queue.remove(job);
-        job.fail('SANDBOX_UNAVAILABLE', message);
-      }
+  #failQueued(jobs: readonly Job[], message: string): void {
+    for (const job of jobs) {
+      this.#queue.remove(job);
+      job.fail('SANDBOX_UNAVAILABLE', message);
     }
   }
 
@@ -262,7 +262,7 @@ export class Pool implements SlotEvents {
 
   #recycle(slot: Slot): void {
     if (isWorn(slot, this.#options.recycle)) slot.retiring = true;
-    if (slot.retiring && slot.jobs.size === 0) slot.kill();
+    if (slot.retiring && slot.jobs.size === 0) slot.kill('replaced');
   }
 
   #watchStuck(): void {
@@ -291,7 +291,8 @@ export class Pool implements SlotEvents {
     const now = performance.now();
     for (const slot of [...this.#slots]) {
       if (this.#slots.size <= this.#options.minProcesses) return;
-      if (slot.ready && slot.jobs.size === 0 && now - slot.idleSinceMs >= this.#options.idleMs) slot.kill();
+      if (slot.ready && slot.jobs.size === 0 && now - slot.idleSinceMs >= this.#options.idleMs)
+        slot.kill('idle');
     }
   }
 }

@@ -39,6 +39,15 @@ export class FairQueue {
     return true;
   }
 
+  all(): Job[] {
+    return [...this.#tenants.values()].flatMap((lanes) => [...lanes.values()].flat());
+  }
+
+  /** The jobs of a lane. */
+  ofLane({ tenant, lane }: Pick<Job, 'tenant' | 'lane'>): Job[] {
+    return [...(this.#tenants.get(tenant)?.get(lane) ?? [])];
+  }
+
   /** Tenants with waiting jobs, the longest unserved first. */
   tenants(): string[] {
     return [...this.#tenants.keys()];
@@ -46,7 +55,7 @@ export class FairQueue {
 
   /** The jobs that have waited since before a time. */
   waitingSince(ms: number): Job[] {
-    return this.#all().filter((job) => job.queuedAtMs <= ms);
+    return this.all().filter((job) => job.queuedAtMs <= ms);
   }
 
   /** The first job of each of the tenant's lanes, the longest unserved lane first. */
@@ -65,10 +74,6 @@ export class FairQueue {
     if (rest === undefined) return;
     lanes.delete(job.lane);
     lanes.set(job.lane, rest);
-  }
-
-  #all(): Job[] {
-    return [...this.#tenants.values()].flatMap((lanes) => [...lanes.values()].flat());
   }
 
   #laneOf({ tenant, lane }: Job): Job[] {

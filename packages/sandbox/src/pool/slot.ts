@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { LoadedImage } from '../images/source.ts';
 import type { HostAnswer, HostCall, Order, Report } from '../protocol.ts';
+import type { EndReason } from './meter.ts';
 import { questionsOf, WAITED, type Question, type Questions } from './questions.ts';
 import { readReport } from './report.ts';
 import type { Job } from './job.ts';
@@ -41,8 +42,8 @@ export class Slot {
   ready = false;
   /** Takes no new job; it is stopped when its last one ends. */
   retiring = false;
-  /** Ends by our hand: no job inside is to blame. */
-  killed = false;
+  /** Why it ends by our hand: no job inside is to blame. */
+  killed: EndReason | undefined;
   dead = false;
   served = 0;
   /** Jobs in a row that came while their context was made. */
@@ -182,9 +183,9 @@ export class Slot {
     }
   }
 
-  kill(): void {
+  kill(why: EndReason): void {
     this.retiring = true;
-    this.killed = true;
+    this.killed ??= why;
     // The pool that closes waits for the last of these.
     this.#child.ref();
     this.#hold(true);
@@ -200,7 +201,7 @@ export class Slot {
   /** Whether this process keeps its host alive. */
   #hold(on: boolean): void {
     const channel = this.#child.channel as { ref(): void; unref(): void } | null | undefined;
-    if (on || this.killed) channel?.ref();
+    if (on || this.killed !== undefined) channel?.ref();
     else channel?.unref();
   }
 

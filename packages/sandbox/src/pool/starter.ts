@@ -11,11 +11,17 @@ export interface StarterOptions extends LaunchOptions {
   readonly bootOf?: (image: LoadedImage) => ImageBoot | undefined;
 }
 
+/** Starts of a lane that fail in a row, after which its jobs do not wait for another. */
+const MAX_FAILED_STARTS = 3;
+
 /** Starts the processes of a pool. */
 export class Starter {
   readonly #options: StarterOptions;
   /** What the first process of an image made for those after it, by the image's id. */
   readonly #snapshots = new Map<string, Uint8Array>();
+
+  /** Starts that failed in a row, by lane: an image that does not start says nothing about others. */
+  readonly #failed = new Map<string, number>();
 
   constructor(options: StarterOptions) {
     this.#options = options;
@@ -36,9 +42,19 @@ export class Starter {
     return slot;
   }
 
-  /** Keeps what a process made for those after it. */
-  keep({ image, snapshot }: Slot): void {
+  /** Takes note of a process that is ready, and keeps what it made for those after it. */
+  ready({ lane, image, snapshot }: Slot): void {
+    this.#failed.delete(lane);
     const id = image?.id ?? '';
     if (snapshot !== null && !this.#snapshots.has(id)) this.#snapshots.set(id, snapshot);
+  }
+
+  /** Takes note of a process that ended before it was ready; whether its lane is given up. */
+  isGivenUp({ lane }: Pick<Lane, 'lane'>): boolean {
+    const failed = (this.#failed.get(lane) ?? 0) + 1;
+    this.#failed.delete(lane);
+    if (failed >= MAX_FAILED_STARTS) return true;
+    this.#failed.set(lane, failed);
+    return false;
   }
 }

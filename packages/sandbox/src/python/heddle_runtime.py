@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import sys
+import traceback
 import types
 import warnings
 
@@ -153,7 +154,19 @@ def _close():
         _bridge.spoil()
 
 
+def _free(error):
+    """Lets go of what the block holds, so that there is memory to tell of the error with; nobody gets the interpreter after it."""
+    _bridge.spoil()
+    traceback.clear_frames(error.__traceback__)
+    main = sys.modules.get("__main__")
+    if type(main) is types.ModuleType:
+        vars(main).clear()
+
+
 def _fail(phase, error):
+    if phase != "compile" and issubclass(type(error), MemoryError):
+        phase = "memory"
+        _free(error)
     text = heddle_failure.describe(phase, error)
     _close()
     _bridge.fail(text)

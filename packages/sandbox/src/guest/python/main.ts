@@ -46,7 +46,9 @@ function run(args: Entry): void {
     runtime?.start(...(args.slice(2) as (string | number)[]));
   } catch (error) {
     send('Q');
-    sendError('run', -1, error);
+    // It had not even the memory to tell so itself.
+    const isShort = (error as { type?: unknown } | null)?.type === 'MemoryError';
+    sendError(isShort ? 'memory' : 'run', -1, error);
   }
 }
 

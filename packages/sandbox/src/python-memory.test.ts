@@ -1,0 +1,76 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { valueIn } from '../../../test/support/outcome.ts';
+import { createSandbox, type FunctionJob, type FunctionOutcome } from './index.ts';
+
+const sandbox = createSandbox({ python: { maxProcesses: 1 } });
+afterAll(() => sandbox.close());
+
+const run = (code: string, more: Partial<FunctionJob> = {}): Promise<FunctionOutcome> =>
+  sandbox.run({ runId: 'memory', language: 'python', code, ...more });
+
+const within = (memoryMiB: number): Partial<FunctionJob> => ({ limits: { memoryMiB } });
+
+/** How much there is to be had, in MiB, until it is used up. */
+const FILL = `
+held = []
+try:
+  while True: held.append(bytes(1024 * 1024))
+except MemoryError:
+  pass
+return len(held)`;
+
+describe('memoryMiB of Python', () => {
+  it('is what the interpreter may grow to, for each job', async () => {
+    const found: number[] = [];
+    for (const memoryMiB of [64, 128, 256, 64])
+      found.push(valueIn(await run(FILL, within(memoryMiB))) as number);
+    expect(found).toSatisfy(([small, middle, large, again]: [number, number, number, number]) => {
+      const [first, second] = [middle - small, large - middle];
+      return (
+        small > 16 &&
+        small <= 64 &&
+        first > 48 &&
+        first <= 80 &&
+        second > 112 &&
+        second <= 144 &&
+        again === small
+      );
+    });
+  });
+
+  it('leaves an interpreter enough to begin with', async () => {
+    expect(await run('return sum(range(10))', within(8))).toMatchObject({ ok: true, json: '45' });
+  });
+
+  it('ends the job with OUT_OF_MEMORY at the line that asked for more', async () => {
+    const code = 'held = []\ndef hold():\n  while True:\n    held.append(bytes(1024 * 1024))\n\nhold()';
+    expect(await run(code, within(96))).toMatchObject({
+      ok: false,
+      error: {
+        code: 'OUT_OF_MEMORY',
+        name: 'MemoryError',
+        message: 'The code needs more than its 96 MiB of memory.',
+        line: 4,
+        retryable: false,
+      },
+    });
+    expect(valueIn(await run('return 1'))).toBe(1);
+  });
+
+  it.each([
+    ['of many small values', 'held = []\nwhile True: held.append([len(held)] * 8)'],
+    [
+      'of a value that is awaited',
+      'import asyncio\nasync def f():\n  return [bytes(2**20) for _ in range(300)]\nreturn len(await f())',
+    ],
+    ['of a result', 'text = "x" * (30 * 2**20)\nreturn [text] * 8'],
+    [
+      "that other code in the interpreter's isolate takes",
+      'import js\njs.eval("new WebAssembly.Memory({ initial: 2048 })")',
+    ],
+  ])('holds for memory %s', async (_what, code) => {
+    const outcome = await run(code, within(64));
+    expect(outcome).toMatchObject({ ok: false });
+    expect(valueIn(await run('return 1'))).toBe(1);
+  });
+});
