@@ -5,9 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { getRequestListener } from '@hono/node-server';
+import type { Json } from '@heddle/core';
+import { filesIn } from '@heddle/core/files';
 import { afterAll, describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
 import type { TestApi } from '../support/api.ts';
+import { ECHO, FILE } from '../support/api-files.ts';
 import { APPROVAL, GREETING } from '../support/api-workflows.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
 import { dataFolder } from '../support/data-folder.ts';
@@ -50,16 +53,20 @@ async function listening({ api }: TestApi): Promise<{ url: string; statuses: Map
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, statuses };
 }
 
-/** Ids that half of the calls are about: a workflow that ends, one that waits, and a run of each. */
+/** Ids that half of the calls are about: workflows that end, wait and have files, and a run of each. */
 async function somethingThere(api: TestApi): Promise<string> {
-  const workflows = [await api.deployed(GREETING), await api.deployed(APPROVAL)];
+  const workflows = [await api.deployed(GREETING), await api.deployed(APPROVAL), await api.deployed(ECHO)];
+  const body = { input: { doc: FILE } };
   const runs = await Promise.all(
-    workflows.map((id) => api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} })),
+    workflows.map((id) =>
+      api.call<ShownRun & { output: Json }>('POST', `/api/v2/workflows/${id}/execute`, { body }),
+    ),
   );
   return [
     '[parameters]',
     `"path.workflowId" = ${JSON.stringify(workflows)}`,
     `"path.runId" = ${JSON.stringify(runs.map(({ data }) => data.runId))}`,
+    `"path.fileId" = ${JSON.stringify(runs.flatMap(({ data }) => filesIn(data.output).map(({ id }) => id)))}`,
     `"query.workspaceId" = ${JSON.stringify(api.workspaceId)}`,
   ].join('\n');
 }

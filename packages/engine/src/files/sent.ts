@@ -11,7 +11,7 @@ export interface SentFile {
   name: string;
   /** A data URL, or the address. */
   data: string;
-  /** Media type, as the caller has it. */
+  /** Media type of what stands at the address, as the caller has it. */
   mime: string | undefined;
 }
 
@@ -31,14 +31,14 @@ const DATA_URL = /^data:([^,]{0,200});base64,/i;
 export class FileRefusal extends Error {}
 
 /** The file that a data URL holds. Throws FileRefusal. */
-export function readDataUrl({ name, data, mime }: SentFile): NewFile {
+export function readDataUrl({ name, data }: SentFile): NewFile {
   const [head, type] = DATA_URL.exec(data) ?? [];
   if (head === undefined) {
     throw new FileRefusal('its data are no data URL: send data:<media type>;base64,<content>');
   }
   const digits = withoutPadding(data.slice(head.length));
   if (!BASE64.test(digits) || digits.length % 4 === 1) throw new FileRefusal('its content is no Base64');
-  const file = { name, type: mime ?? type, base64: digits.padEnd(Math.ceil(digits.length / 4) * 4, '=') };
+  const file = { name, type, base64: digits.padEnd(Math.ceil(digits.length / 4) * 4, '=') };
   if (Buffer.byteLength(file.base64, 'base64') > MAX_FILE_BYTES) throw tooLarge();
   return file;
 }
