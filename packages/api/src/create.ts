@@ -79,6 +79,8 @@ export interface Api {
 
 const DEFAULT_CAPACITY = 500;
 const HEARTBEAT_MS = 15_000;
+/** How often what others have accepted is looked for, and how long it must have waited. */
+const TAKE_OVER_MS = 5000;
 
 /** The API of `engine` over `store`. Runs that were accepted and not started are taken up. */
 export async function createApi(options: ApiOptions): Promise<Api> {
@@ -91,12 +93,23 @@ export async function createApi(options: ApiOptions): Promise<Api> {
   app.get('/docs', () => referencePage());
   app.get('/docs/:asset', async (c) => (await referenceAsset(c.req.param('asset'))) ?? c.notFound());
   await services.queue.takeUp();
+  const stop = takeOver(services);
   return {
     fetch: async (request) => app.fetch(request),
     operations: functionsOf(services, origin ?? ''),
     openApi: (at) => openApiDocument(ALL_OPERATIONS, at),
-    close: () => services.queue.close(),
+    close: () => {
+      stop();
+      return services.queue.close();
+    },
   };
+}
+
+/** Starts, again and again, what other processes have accepted and do not come to: they may have died. */
+function takeOver({ queue, every, now, report }: Services): () => void {
+  return every(TAKE_OVER_MS, () => {
+    queue.takeUp(new Date(now() - TAKE_OVER_MS).toISOString()).catch(report);
+  });
 }
 
 function servicesOf(options: ApiOptions): Services {

@@ -65,12 +65,14 @@ async function cancel(
   io: Io,
   view: LiveView | undefined,
   handle: RunHandle,
-  { data, runtime }: DriveOptions,
+  { data, postgres, runtime }: DriveOptions,
 ): Promise<void> {
   const style = styleFor(io.stderr);
   try {
     const ask = { runId: handle.runId, kind: 'cancel', payload: { reason: REASON } } as const;
-    if (runtime !== 'temporal') await withVisitor(data, (visitor) => visitor.leave(ask));
+    // In a database it is recorded at once, or asked of who has the run.
+    if (runtime !== 'temporal' && postgres === undefined)
+      await withVisitor(data, (visitor) => visitor.leave(ask));
     view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
     await handle.cancel(REASON);
   } catch (error) {

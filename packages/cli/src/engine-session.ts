@@ -8,20 +8,25 @@ import { safe, styleFor } from './render/style.ts';
 /** What an engine of the command line is opened with. */
 export interface SessionOptions extends PlaceOptions {
   env: { [name: string]: string };
-  /** Of the local runtime: go on with the open runs of the folder. */
+  /** Of the local runtime: go on with the open runs of the folder, or with those in the database that nobody has. */
   takeUp: boolean;
   /** The level below which no code runs. */
   isolation?: IsolationLevel;
   mayCall?: NonNullable<EngineOptions['mayCall']>;
 }
 
-/** An engine on the data folder, or on Temporal. Throws DATA_LOCKED, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
+/** An engine on the data folder, on a database, or on Temporal. Throws DATA_LOCKED, DATA_UNREACHABLE, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
 export async function openEngine(io: Io, options: SessionOptions): Promise<Engine> {
-  const { data, env, takeUp, mayCall, isolation: minimum } = options;
+  const { env, mayCall, isolation: minimum } = options;
   const sandbox = minimum === undefined ? {} : { isolation: { minimum } };
-  const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : { data, takeUp };
+  const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : hereOf(options);
   const { createEngine } = await import('@heddle/engine');
   return createEngine({ ...where, env, sandbox, onError: reporter(io), ...(mayCall && { mayCall }) });
+}
+
+/** This process, over its folder or among those that share a database. */
+function hereOf({ data, postgres, takeUp }: SessionOptions): Partial<EngineOptions> {
+  return postgres === undefined ? { data, takeUp } : { postgres: { url: postgres }, takeUp };
 }
 
 /** Opens an engine, hands it to `use`, and closes it whatever happens. Throws what `openEngine` throws. */

@@ -23,13 +23,12 @@ export interface PlaceOptions extends StoreOptions {
 /** True when the options say that runs run on Temporal. Throws a usage error for options that mean nothing elsewhere. */
 export function isOnTemporal(options: PlaceOptions): boolean {
   if (options.runtime === 'temporal') return true;
-  const { address, namespace, queue, checkpoint, postgres, worker } = options;
+  const { address, namespace, queue, checkpoint, worker } = options;
   const given = {
     address,
     namespace,
     queue,
     checkpoint,
-    postgres,
     'no-worker': worker === false ? '' : undefined,
   };
   const [stranger] = Object.entries(given).filter(([, value]) => value !== undefined);

@@ -13,8 +13,8 @@ export function declareServe(program: Command, io: Io, done: Done): void {
     .summary('Serve the HTTP interface.')
     .description(
       'Serves the HTTP interface, and runs what is started through it, until SIGTERM or Ctrl-C: then it takes no more ' +
-        'requests, and blocks that run may finish. Runs that have not ended go on at the next start. The first start ' +
-        'makes a workspace and a key, which is shown this once.',
+        'requests, and blocks that run may finish. Runs that have not ended go on at the next start, or with --postgres in the other ' +
+        'processes that serve the same database. The first start makes a workspace and a key, which is shown this once.',
     );
   for (const option of [
     new Option('--port <number>', 'port to listen on; 0: any').default(7373).argParser(port),

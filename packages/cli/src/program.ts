@@ -88,8 +88,8 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
     .command('run')
     .summary('Run a workflow and print its output.')
     .description(
-      'Runs a workflow. Its output is printed on stdout, what happens meanwhile on stderr. On Temporal it is recorded ' +
-        'where a local run is, in --data, which processes share then, or in --postgres.',
+      'Runs a workflow. Its output is printed on stdout, what happens meanwhile on stderr. It is recorded in ' +
+        '--data, which processes share for runs on Temporal, or in --postgres.',
     )
     .argument('<file>', 'an exported workflow (JSON)');
   for (const option of runOptions(

@@ -33,9 +33,10 @@ const DEFINITIONS = {
   ],
   data: () => [new Option('--data <dir>', 'folder in which runs are kept').default('./.heddle')],
   postgres: () => [
-    new Option('--postgres <url>', 'PostgreSQL database in which runs on Temporal are kept').conflicts(
-      'data',
-    ),
+    new Option(
+      '--postgres <url>',
+      'PostgreSQL database in which runs are kept, for processes that share them',
+    ).conflicts('data'),
   ],
   runtime: () => [
     new Option('--runtime <name>', 'where runs run: in this process, or on a Temporal server')

@@ -45,7 +45,8 @@ export async function resumeRun(io: Io, given: string, options: ResumeOptions): 
   });
   const sinceMs = Date.now();
   const go = (): Promise<number> =>
-    withEngine(io, { ...options, env, takeUp: true }, async (engine) => {
+    // In a database the other runs are for who stays.
+    withEngine(io, { ...options, env, takeUp: options.postgres === undefined }, async (engine) => {
       const handle = await goOn(engine, request, options.select);
       return drive(io, engine, handle, {
         ...options,

@@ -31,8 +31,8 @@ function storeWords({ data, postgres }: StoreOptions): string[] {
 /** Options that name where runs run; what comes from the environment is left to it. */
 export function runtimeWords(options: PlaceOptions): string[] {
   const { runtime, address, namespace, queue, worker, postgres } = options;
-  // Runs in a database are runs on Temporal, whatever a command that only reads them was told.
-  if (runtime !== 'temporal' && postgres === undefined) return [];
+  // A command that only reads a database was told of no runtime, and is told here how to say which.
+  if (runtime === 'local' || (runtime === undefined && postgres === undefined)) return [];
   return [
     '--runtime',
     'temporal',

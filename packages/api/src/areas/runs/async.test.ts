@@ -47,6 +47,33 @@ describe('an asynchronous run', () => {
     });
   });
 
+  it('that another process has accepted and does not come to is started by this one in time, and once', async () => {
+    const id = await api.deployed(GREETING);
+    const beats: (() => void)[] = [];
+    const { engine, store } = api;
+    let lateMs = 0;
+    await testApi({
+      engine,
+      store,
+      now: () => Date.now() + lateMs,
+      every: (_ms, beat) => {
+        beats.push(beat);
+        return () => undefined;
+      },
+    });
+    const runId = crypto.randomUUID();
+    const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
+    await store.claims.claim({ run_id: runId, ...about, trigger: 'api', mode: 'async' });
+    await store.claims.enqueue(runId, { input: { name: 'Eve' }, version: 1 });
+    const path = `/api/v2/workflows/${id}/runs/${runId}`;
+    expect(await store.claims.waiting(new Date(Date.now() - 5000).toISOString())).toEqual([]);
+    lateMs = 3_600_000;
+    for (let times = 0; times < 3; times++) for (const beat of beats) beat();
+    await untilStatus(api, path, 'completed');
+    expect((await store.claims.find(runId))?.waiting).toBeNull();
+    expect(api.faults).toEqual([]);
+  });
+
   it('is cancelled before it is started', async () => {
     const id = await api.deployed(GREETING);
     const runId = crypto.randomUUID();

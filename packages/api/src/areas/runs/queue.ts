@@ -21,6 +21,8 @@ export class RunQueue {
   readonly #claims: ClaimStore;
   readonly #report: (error: unknown) => void;
   readonly #starts = new PQueue({ concurrency: AT_ONCE });
+  /** Ids of the runs whose turn has not come. */
+  readonly #submitted = new Set<string>();
   #closed = false;
 
   constructor(parts: { engine: Engine; claims: ClaimStore; report: (error: unknown) => void }) {
@@ -29,14 +31,23 @@ export class RunQueue {
     this.#report = parts.report;
   }
 
-  /** Starts what was accepted before and not started. */
-  async takeUp(): Promise<void> {
-    for (const accepted of await this.#claims.waiting()) this.submit(accepted);
+  /**
+   * Starts what was accepted before that time, by any process, and not started. Several processes may try: the engine
+   * starts a run once.
+   */
+  async takeUp(before?: string): Promise<void> {
+    if (this.#closed) return;
+    for (const accepted of await this.#claims.waiting(before))
+      if (!this.#submitted.has(accepted.runId)) this.submit(accepted);
   }
 
   /** Starts the run when its turn has come. */
   submit(accepted: Accepted): void {
-    this.#starts.add(() => this.#start(accepted)).catch(this.#report);
+    this.#submitted.add(accepted.runId);
+    this.#starts
+      .add(() => this.#start(accepted))
+      .catch(this.#report)
+      .finally(() => this.#submitted.delete(accepted.runId));
   }
 
   /** Starts nothing more; what was not started is at the next start. */

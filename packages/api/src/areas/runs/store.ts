@@ -85,12 +85,13 @@ export class ClaimStore {
     return new Map(rows.map((row) => [row.run_id, row]));
   }
 
-  /** Accepted runs that were not started yet, oldest first. */
-  async waiting(): Promise<{ runId: string; workflowId: string; waiting: Waiting }[]> {
+  /** Accepted runs that were not started yet, oldest first: those of before that time, or all. */
+  async waiting(before?: string): Promise<{ runId: string; workflowId: string; waiting: Waiting }[]> {
     const rows = await this.#db
       .selectFrom('claims')
       .select(['run_id', 'workflow_id', 'waiting'])
       .where('waiting', 'is not', null)
+      .$if(before !== undefined, (of) => of.where('created_at', '<', before as string))
       .orderBy('created_at')
       .execute();
     return rows.map((row) => ({

@@ -107,6 +107,12 @@ export class WorkflowStore {
     for (let tries = 1; ; tries += 1) {
       try {
         return await this.#db.transaction().execute(async (db) => {
+          // Whoever has the row comes first: those who deploy at once in other processes wait for it.
+          await db
+            .updateTable('workflows')
+            .set((of) => ({ active_version: of.ref('active_version') }))
+            .where('id', '=', version.workflow_id)
+            .execute();
           const last = await db
             .selectFrom('workflow_versions')
             .select((of) => of.fn.max('version').as('number'))

@@ -1,0 +1,155 @@
+import { beforeAll, describe, expect, it } from 'vitest';
+import { draftOf } from '../support/api.ts';
+import { startHeddle } from '../support/heddle.ts';
+import type { Started } from '../support/heddle.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import type { Json } from '@heddle/core';
+
+interface Server {
+  process: Started;
+  url: string;
+  workspaceId: string;
+  key: string;
+}
+
+interface Answer {
+  status: number;
+  // What the test takes it to be.
+  data: Record<string, Json> & { id: string; status: string };
+  runId: string;
+}
+
+const SECRET = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
+const TIMEOUT = { timeout: 60_000, interval: 100 };
+
+let url = '';
+
+/** A process that serves the database. */
+async function served(first?: Server): Promise<Server> {
+  const args = ['serve', '--port', '0', '--postgres', url, '--json', '--grace', '5'];
+  const process = startHeddle(args, { env: SECRET });
+  const ready = JSON.parse(await process.line()) as Server;
+  return { ...first, ...ready, process };
+}
+
+async function call(
+  { url: base, key }: Server,
+  method: string,
+  path: string,
+  given: { body?: Json; headers?: { [name: string]: string } } = {},
+): Promise<Answer> {
+  const response = await fetch(`${base}/api/v2${path}`, {
+    method,
+    headers: { 'X-API-Key': key, 'Content-Type': 'application/json', ...given.headers },
+    ...(given.body !== undefined && { body: JSON.stringify(given.body) }),
+  });
+  const { data } = (await response.json()) as Answer;
+  return { status: response.status, data, runId: response.headers.get('x-run-id') ?? '' };
+}
+
+async function deployed(server: Server, name: string, drawn: Json): Promise<string> {
+  const { workspaceId } = server;
+  const made = await call(server, 'POST', '/workflows', { body: { workspaceId, name } });
+  const path = `/workflows/${made.data.id}`;
+  await call(server, 'PUT', `${path}/state`, { body: draftOf(drawn) });
+  expect(await call(server, 'POST', `${path}/deploy`)).toMatchObject({ status: 200 });
+  return path;
+}
+
+const wait = (name: string, seconds: number) =>
+  block(name, 'wait', { timeValue: String(seconds), timeUnit: 'seconds' });
+const ASK = workflow([block('Ask', 'human_in_the_loop')], ['Start -> Ask']);
+
+describe.skipIf(!hasPostgres)('heddle serve, several processes on PostgreSQL', { timeout: 180_000 }, () => {
+  beforeAll(async () => {
+    url = await postgresDatabase();
+  });
+
+  it('agree on ids of runs, versions and answers, and go on with each other’s runs', async () => {
+    const one = await served();
+    expect(one.key).toMatch(/^sk-heddle-/);
+    const two = await served(one);
+    expect(two.key).toBe(one.key);
+    const both = (n: number): Server => (n % 2 === 0 ? one : two);
+
+    // A hundred starts with one id, fifty in each process.
+    const path = await deployed(one, 'Claim', workflow([fn('F', 'return 1')], ['Start -> F']));
+    const claims = await Promise.all(
+      Array.from({ length: 100 }, (_, n) =>
+        call(both(n), 'POST', `${path}/execute`, { headers: { 'X-Run-Id': 'the-only-one' }, body: {} }),
+      ),
+    );
+    expect(claims.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(claims.filter(({ status }) => status === 409)).toHaveLength(99);
+
+    // Versions have no gap and no double, and one of them is live.
+    const versions = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => call(both(n), 'POST', `${path}/deploy`)),
+    );
+    const numbers = versions.map(({ data }) => Number(data['version']));
+    expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 12 }, (_, n) => n + 2));
+    await Promise.all([3, 5, 7, 9].map((v) => call(both(v >> 1), 'POST', `${path}/versions/${v}/activate`)));
+    const listed = await call(two, 'GET', `${path}/versions?limit=100`);
+    const live = (listed.data as unknown as { isActive: boolean; version: number }[]).filter(
+      (v) => v.isActive,
+    );
+    expect(live).toHaveLength(1);
+    expect([3, 5, 7, 9]).toContain(live[0]?.version);
+
+    // Two answers to one pause, one in each process: the first one counts, and both are told what came of it.
+    const asking = await deployed(one, 'Ask', ASK);
+    for (let round = 0; round < 4; round++) {
+      const { runId } = await call(both(round), 'POST', `${asking}/execute`, { body: {} });
+      const run = await call(one, 'GET', `${asking}/runs/${runId}`);
+      const { contextId } = run.data['paused'] as { contextId: string };
+      const answers = await Promise.all(
+        [one, two].map((server, n) =>
+          call(server, 'POST', `${asking}/runs/${runId}/resume`, { body: { contextId, input: { n } } }),
+        ),
+      );
+      expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+      expect(answers[0]?.data['output']).toEqual(answers[1]?.data['output']);
+      expect(answers[0]?.data).toMatchObject({ status: 'completed' });
+    }
+
+    // A cancel in one process reaches a run of the other.
+    const slow = await deployed(one, 'Slow', workflow([wait('T', 3600)], ['Start -> T']));
+    const started = await call(one, 'POST', `${slow}/execute`, { body: { async: true } });
+    await expect
+      .poll(async () => (await call(two, 'GET', `${slow}/runs/${started.runId}`)).data.status, TIMEOUT)
+      .toBe('paused');
+    expect(await call(two, 'POST', `${slow}/runs/${started.runId}/cancel`)).toMatchObject({ status: 200 });
+    expect((await call(one, 'GET', `${slow}/runs/${started.runId}`)).data).toMatchObject({
+      status: 'cancelled',
+    });
+
+    // One is killed with runs that wait; the other one ends them.
+    const waits = await deployed(
+      one,
+      'Wait',
+      workflow([wait('T', 4), fn('F', 'return 7')], ['Start -> T -> F']),
+    );
+    const accepted = await Promise.all(
+      Array.from({ length: 6 }, () => call(one, 'POST', `${waits}/execute`, { body: { async: true } })),
+    );
+    expect(accepted.map(({ status }) => status)).toEqual(accepted.map(() => 202));
+    one.process.child.kill('SIGKILL');
+    for (const { runId } of accepted)
+      await expect
+        .poll(async () => (await call(two, 'GET', `${waits}/runs/${runId}?includeOutput=true`)).data, TIMEOUT)
+        .toMatchObject({ status: 'completed', output: { result: 7 } });
+
+    // An orderly end hands over what waits, and a caller who waits is told to come again.
+    const three = await served(one);
+    const left = await call(two, 'POST', `${waits}/execute`, { body: { async: true } });
+    expect(left.status).toBe(202);
+    two.process.child.kill('SIGTERM');
+    expect(await two.process.ended).toMatchObject({ exit: 0 });
+    await expect
+      .poll(async () => (await call(three, 'GET', `${waits}/runs/${left.runId}`)).data.status, TIMEOUT)
+      .toBe('completed');
+    three.process.child.kill('SIGTERM');
+    expect(await three.process.ended).toMatchObject({ exit: 0 });
+  });
+});
