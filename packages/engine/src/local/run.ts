@@ -57,7 +57,12 @@ export class ActiveRun {
     this.driver = new Driver({
       replica: this.replica,
       clock: parts.clock,
-      append: (batch) => parts.store.append(this.runId, batch.map(({ entry }) => entry), this.saver.along(batch)),
+      append: (batch) =>
+        parts.store.append(
+          this.runId,
+          batch.map(({ entry }) => entry),
+          this.saver.along(batch),
+        ),
       perform: (command) => {
         if (command.type === 'abort' && this.unheard.size > 0)
           this.heard(this.replica.index.placeOf(command.at));
