@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
 import { chromium } from 'playwright-core';
-import { afterAll, describe, expect, it } from 'vitest';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { testApi } from '../support/api.ts';
 import { requireTool } from '../tools/fetch.ts';
 
@@ -24,37 +25,63 @@ async function described(): Promise<string[]> {
   );
 }
 
+/** The page in a window of this size, and what went wrong in it. */
+async function opened(started: Browser, viewport: { width: number; height: number }) {
+  const page = await started.newPage({ viewport });
+  const asked: string[] = [];
+  const faults: string[] = [];
+  page.on('request', (request) => asked.push(request.url()));
+  page.on('pageerror', (error) => faults.push(error.message));
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
+  await page.goto(`${origin}/docs`);
+  await page.waitForSelector('.opblock');
+  return { page, asked, faults };
+}
+
 describe.skipIf(!browser)('the page at /docs', { timeout: 120_000 }, () => {
-  it('lists every operation, and asks nobody outside for anything', async () => {
-    const started = await chromium.launch({
+  let started: Browser;
+
+  beforeAll(async () => {
+    started = await chromium.launch({
       executablePath: browser?.path ?? '',
       args: ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage'],
     });
-    try {
-      const page = await started.newPage();
-      const asked: string[] = [];
-      const faults: string[] = [];
-      page.on('request', (request) => asked.push(request.url()));
-      page.on('pageerror', (error) => faults.push(error.message));
-      page.on('console', (message) => message.type() === 'error' && faults.push(message.text()));
-      await page.goto(`${origin}/docs`);
-      await page.waitForSelector('.opblock');
-      const shown = await page.locator('.opblock-summary').evaluateAll((all) =>
-        all.map((one) => {
-          const text = (selector: string): string => one.querySelector(selector)?.textContent ?? '';
-          const path = text('.opblock-summary-path').replaceAll('\u200b', '');
-          return `${text('.opblock-summary-method').toLowerCase()} ${path}`;
-        }),
-      );
-      expect(shown.length).toBeGreaterThan(16);
-      expect(shown.toSorted()).toEqual((await described()).toSorted());
-      await page.locator('.opblock-summary').first().click();
-      await page.waitForSelector('.opblock-body');
-      expect(asked.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
-      expect(asked).toContain(`${origin}/openapi.json`);
-      expect(faults).toEqual([]);
-    } finally {
-      await started.close();
+  }, 120_000);
+
+  afterAll(() => started.close());
+
+  it('lists every operation, and asks nobody outside for anything', async () => {
+    const { page, asked, faults } = await opened(started, { width: 1280, height: 900 });
+    const shown = await page.locator('.opblock-summary').evaluateAll((all) =>
+      all.map((one) => {
+        const text = (selector: string): string => one.querySelector(selector)?.textContent ?? '';
+        const path = text('.opblock-summary-path').replaceAll('\u200b', '');
+        return `${text('.opblock-summary-method').toLowerCase()} ${path}`;
+      }),
+    );
+    expect(shown.length).toBeGreaterThan(16);
+    expect(shown.toSorted()).toEqual((await described()).toSorted());
+    await page.locator('.opblock-summary').first().click();
+    await page.waitForSelector('.opblock-body');
+    expect(asked.filter((url) => !url.startsWith(`${origin}/`) && !url.startsWith('data:'))).toEqual([]);
+    expect(asked).toContain(`${origin}/openapi.json`);
+    expect(faults).toEqual([]);
+  });
+
+  it('fits into the window of a phone, closed and with every kind of operation opened', async () => {
+    const { page, faults } = await opened(started, { width: 390, height: 844 });
+    const width = (): Promise<number> => page.locator('html').evaluate(({ scrollWidth }) => scrollWidth);
+    expect(await width()).toBe(390);
+    for (const path of ['/api/v2/workflows/{workflowId}/execute', '/api/v2/workflows/{workflowId}/state']) {
+      const summary = page.locator(`.opblock-summary:has([data-path="${path}"])`).last();
+      await summary.click();
     }
+    await expect.poll(() => page.locator('.opblock-body .response').count()).toBeGreaterThan(12);
+    expect(await width()).toBe(390);
+    const texts = await page
+      .locator('.opblock-body .response-col_description')
+      .evaluateAll((cells) => cells.map((cell) => cell.getBoundingClientRect().width));
+    expect(Math.min(...texts)).toBeGreaterThan(200);
+    expect(faults).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 const TYPES = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'swagger-ui.css': 'text/css; charset=utf-8',
+  'own.css': 'text/css; charset=utf-8',
   'start.js': 'text/javascript; charset=utf-8',
 } as const;
 
@@ -16,6 +17,7 @@ const PAGE = `<!doctype html>
 <title>Heddle API</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="docs/swagger-ui.css">
+<link rel="stylesheet" href="docs/own.css">
 </head>
 <body>
 <div id="reference"></div>
@@ -35,6 +37,25 @@ const START = `SwaggerUIBundle({
 });
 `;
 
+// No edges around the page, no column of links, of which there are none; on a phone as much room for what is said.
+const STYLE = `body { margin: 0; }
+.swagger-ui .info { margin: 24px 0; }
+.swagger-ui .scheme-container { padding: 16px 0; }
+.swagger-ui .response-col_links { display: none; }
+@media (max-width: 640px) {
+  .swagger-ui .wrapper { padding: 0 8px; }
+  .swagger-ui .info .title { font-size: 26px; }
+  .swagger-ui .opblock .opblock-summary-method { min-width: 56px; padding: 6px 0; }
+  .swagger-ui .opblock .opblock-section-header, .swagger-ui .table-container, .swagger-ui .responses-inner,
+  .swagger-ui .opblock-description-wrapper { padding: 8px; }
+  .swagger-ui .response-col_status { min-width: 44px; }
+  .swagger-ui .parameters-col_name { width: auto; }
+  .swagger-ui .parameters-col_description input, .swagger-ui select { max-width: 100%; }
+}
+`;
+
+const OWN: { readonly [asset: string]: string } = { 'own.css': STYLE, 'start.js': START };
+
 /** The page may ask for nothing but what is served beside it. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
@@ -52,7 +73,7 @@ export function referencePage(): Response {
 export async function referenceAsset(name: string): Promise<Response | undefined> {
   if (!Object.hasOwn(TYPES, name)) return undefined;
   const asset = name as Asset;
-  const text = asset === 'start.js' ? START : await readFile(new URL(asset, FOLDER), 'utf8');
+  const text = OWN[asset] ?? (await readFile(new URL(asset, FOLDER), 'utf8'));
   return answer(text, TYPES[asset]);
 }
 
