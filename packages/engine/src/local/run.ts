@@ -182,8 +182,8 @@ export class ActiveRun {
 
   /** True when the run can be put away until somebody asks for it. */
   idle(): boolean {
-    const quiet = this.performer.idle && !this.driver.busy && !this.pauses.busy;
-    return quiet && this.listeners.empty && this.lastRest === 'human' && this.suspended === undefined;
+    const quiet = this.performer.idle && !this.driver.busy && !this.pauses.busy && this.listeners.empty;
+    return quiet && this.lastRest === 'human' && this.suspended === undefined;
   }
 
   /** The record as it is now; never ahead of the journal. */
