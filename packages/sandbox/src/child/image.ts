@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import type { CachedDataResult, Context, Isolate, Reference, Script } from 'isolated-vm';
+import { flatten } from '../images/flat-report.ts';
 import type { ImageOrder, ImageReport, ModuleFailure } from '../images/javascript/order.ts';
 import { hash, random, readMessage } from './bridge.ts';
 import { CONTEXT_FLAGS } from './context-flags.ts';
@@ -175,7 +176,7 @@ function make(order: ImageOrder): ImageReport {
   const alone = loadAlone(order);
   const isPure = alone.failed.length === 0 && !alone.touched;
   if (isPure && order.snapshot) {
-    process.send?.({ t: 'snapshot' } satisfies ImageReport);
+    process.send?.(flatten({ t: 'snapshot' } satisfies ImageReport));
     const snapshot = vm.Isolate.createSnapshot([{ code: GUEST }, { code: order.code }], WARM_UP).copy();
     for (const flag of CONTEXT_FLAGS) setFlagsFromString(flag);
     if (works(snapshot, order))
@@ -200,6 +201,6 @@ process.on('message', (order: ImageOrder) => {
       report = { t: 'failed', modules: [{ module: '', builtin: false, message, stack: String(stack) }] };
     }
   }
-  process.send?.(report, () => process.disconnect());
+  process.send?.(flatten(report), () => process.disconnect());
 });
 process.on('disconnect', () => process.exit(0));

@@ -1,3 +1,4 @@
+import { flatten } from '../images/flat-report.ts';
 import compileSource from '../images/python/build/compile.py';
 import loadSource from '../images/python/build/load.py';
 import type { PythonModuleFailure, PythonOrder, PythonReport } from '../images/python/build/order.ts';
@@ -86,6 +87,6 @@ function work(order: PythonOrder): PythonReport {
 }
 
 process.on('message', (order: PythonOrder) => {
-  process.send?.(work(order), () => process.disconnect());
+  process.send?.(flatten(work(order)), () => process.disconnect());
 });
 process.on('disconnect', () => process.exit(0));

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { IsolationOptions } from '../../isolation/options.ts';
 import { javascriptProgram } from '../../programs.ts';
+import { readReport } from '../flat-report.ts';
 import { Workers } from '../workers.ts';
 import type { ImageOrder, ImageReport } from './order.ts';
 
@@ -38,9 +39,9 @@ export class Maker {
       deadlineMs: DEADLINE_MS,
       signal,
       heard: (message) => {
-        const report = message as ImageReport;
-        if (report.t === 'snapshot') inSnapshot = true;
-        else ended ??= report;
+        const report = readReport(message) as ImageReport | null;
+        if (report?.t === 'snapshot') inSnapshot = true;
+        else ended ??= report ?? { t: 'died', inSnapshot };
       },
       late: () => (ended = { t: 'limit', limit: 'time' }),
     });

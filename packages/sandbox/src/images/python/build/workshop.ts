@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import type { IsolationOptions } from '../../../isolation/options.ts';
 import { pythonProgram } from '../../../programs.ts';
+import { readReport } from '../../flat-report.ts';
 import { Workers } from '../../workers.ts';
 import type { PythonOrder, PythonReport } from './order.ts';
 
@@ -28,7 +29,7 @@ export class Workshop {
     await this.#workers.run(program, order, {
       deadlineMs: DEADLINE_MS,
       signal,
-      heard: (message) => (ended ??= message as PythonReport),
+      heard: (message) => (ended ??= (readReport(message) as PythonReport | null) ?? undefined),
       late: () => (ended ??= { t: 'limit', limit: 'time' }),
     });
     return ended ?? { t: 'limit', limit: 'memory' };
