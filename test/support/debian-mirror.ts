@@ -20,6 +20,8 @@ export interface DebianMirror {
   readonly url: string;
   /** Paths that were asked for. */
   readonly asked: readonly string[];
+  /** What it has, by path; may be changed. */
+  readonly routes: Map<string, Buffer | number>;
 }
 
 function member(name: string, bytes: Buffer): Buffer {
@@ -90,5 +92,5 @@ export async function debianMirror(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked, routes };
 }

@@ -9,6 +9,7 @@ import { imageKey, lockHash } from './keys.ts';
 import { BuildLog, secretsOf } from './log.ts';
 import type { Manifest } from './manifest.ts';
 import type { ImageBlob } from './source.ts';
+import { sizeOf } from './tree.ts';
 
 /** What is built, by whom. */
 export interface Order {
@@ -26,6 +27,10 @@ export interface Workshop {
   readonly fetcher: Fetcher;
   readonly registries: Registries;
   readonly now: () => number;
+  /** Of an image: all its files together. */
+  readonly maxImageMiB: number;
+  /** As in the context of a build. */
+  readonly largest: (name: string, value: number) => number | null;
 }
 
 export interface Built {
@@ -40,21 +45,30 @@ export interface BuildFailure {
   readonly detail: string;
 }
 
-const LARGEST_BYTES = 1024 * 2 ** 20;
-
-async function publish(order: Order, lock: Lock, assembled: Assembled, blobs: Blobs): Promise<Manifest> {
-  const taken: Record<string, { sha256: string; size: number }> = {};
+/** Throws ImageError image_too_large, before anything goes into the store. */
+async function checkSize(paths: readonly string[], maxImageMiB: number): Promise<void> {
   let bytes = 0;
+  for (const path of paths) bytes += await sizeOf(path);
+  if (bytes > maxImageMiB * 2 ** 20)
+    throw new ImageError(
+      'image_too_large',
+      `The image has ${Math.ceil(bytes / 2 ** 20)} MiB; ${maxImageMiB} are allowed.`,
+    );
+}
+
+async function publish(
+  order: Order,
+  lock: Lock,
+  assembled: Assembled,
+  workshop: Workshop,
+): Promise<Manifest> {
+  const { blobs, maxImageMiB } = workshop;
+  await checkSize(Object.values(assembled.blobs), maxImageMiB);
+  const taken: Record<string, { sha256: string; size: number }> = {};
   for (const [name, path] of Object.entries(assembled.blobs)) {
     const { sha256, size } = await blobs.take(path);
     taken[name] = { sha256, size };
-    bytes += size;
   }
-  if (bytes > LARGEST_BYTES)
-    throw new ImageError(
-      'image_too_large',
-      `The image has ${Math.ceil(bytes / 2 ** 20)} MiB; 1024 are allowed.`,
-    );
   const hash = lockHash(lock);
   return {
     format: 1,
@@ -106,13 +120,15 @@ export async function buildImage(
   signal: AbortSignal,
   progress: (step: string) => void,
 ): Promise<Built | BuildFailure> {
-  const { blobs, fetcher, registries, now } = workshop;
+  const { blobs, fetcher, registries, now, largest } = workshop;
   const workFolder = join(workshop.folder, 'work', `${now()}-${randomUUID()}`);
   const log = new BuildLog(secretsOf(registries), [workFolder, workshop.folder]);
   const context: BuildContext = {
     workFolder,
     registries,
     signal,
+    now,
+    largest,
     log: (line) => log.add(line),
     progress,
     fetchVerified: (url, digest, options) =>
@@ -129,7 +145,7 @@ export async function buildImage(
     const assembled = await order.builder.assemble(lock, order.spec, context);
     signal.throwIfAborted();
     progress('publishing');
-    return { manifest: await publish(order, lock, assembled, blobs), lock };
+    return { manifest: await publish(order, lock, assembled, workshop), lock };
   } catch (error) {
     return explain(error, signal, log);
   } finally {

@@ -61,6 +61,8 @@ export interface Registries {
     readonly security?: string;
     /** A file of keys by one of which the archives have to be signed. */
     readonly keyring?: string;
+    /** Whether the mirror is one of another day: its release files may have expired, and be older than others seen before. */
+    readonly snapshot?: boolean;
   };
 }
 
@@ -79,6 +81,13 @@ export interface BuildContext {
   readonly signal: AbortSignal;
   /** Adds a line to the log, whose end becomes `errorDetail`; tokens and paths are removed by the core. */
   log(line: string): void;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  /**
+   * The largest number that builds in this folder have noted under the name, and notes this one where it is larger; null where
+   * none was.
+   */
+  largest(name: string, value: number): number | null;
   /** Tells who waits what is being done: a short sentence. */
   progress(step: string): void;
   /**

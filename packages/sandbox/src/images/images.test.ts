@@ -1,4 +1,4 @@
-import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../../test/support/images.ts';
@@ -99,6 +99,31 @@ describe('a build', () => {
     expect(none).toMatchObject({
       errorCode: 'provider_error',
       errorMessage: expect.stringContaining('javascript') as string,
+    });
+  });
+
+  it.each([
+    ['javascript', SPEC],
+    ['python', { language: 'python', dependencies: ['alpha'] }],
+    ['native', { language: 'python', systemPackages: ['jq'] }],
+  ] as const)('of more than is allowed fails, and leaves nothing: %s', async (kind, spec) => {
+    const folder = imageFolder();
+    const large = fakeBuilder({
+      async assemble(_lock, _spec, { workFolder }) {
+        const root = join(workFolder, 'root');
+        mkdirSync(join(root, 'inner'), { recursive: true });
+        for (const name of ['a', 'inner/b']) writeFileSync(join(root, name), Buffer.alloc(600 * 1024));
+        return { blobs: { rootfs: root }, features: { modules: [] }, warnings: [], tools: {} };
+      },
+    });
+    const failed = await openImages({ [kind]: large }, { folder, maxImageMiB: 1 }).build(spec);
+    expect(failed).toMatchObject({
+      errorCode: 'image_too_large',
+      errorMessage: 'The image has 2 MiB; 1 are allowed.',
+    });
+    expect(readdirSync(join(folder, 'blobs'))).toEqual([]);
+    expect(await openImages({ [kind]: large }, { maxImageMiB: 2 }).build(spec)).toMatchObject({
+      state: 'ready',
     });
   });
 

@@ -23,6 +23,8 @@ export interface ImagesOptions {
   readonly registries?: Registries;
   /** A build that takes longer fails, in milliseconds; default 15 minutes. */
   readonly buildTimeoutMs?: number;
+  /** An image whose files have more together fails with `image_too_large`, in MiB; default 1,024. */
+  readonly maxImageMiB?: number;
   /** How long after a failure a run may start the build again, in milliseconds; default 10 minutes. `build` may at once. */
   readonly retryAfterMs?: number;
   readonly clock?: ImageClock;
@@ -76,6 +78,9 @@ const systemClock: ImageClock = {
   sleep: (ms, signal) => sleep(ms, undefined, { signal }),
 };
 
+/** All files of an image together, in MiB. */
+const DEFAULT_IMAGE_MIB = 1_024;
+
 /** Characters of an id that tell it from others. */
 const SHORTEST_ID = 7;
 
@@ -108,6 +113,8 @@ class ImageStore implements Images {
       blobs: this.#blobs,
       fetcher: this.#fetcher,
       now: () => clock.now(),
+      maxImageMiB: options.maxImageMiB ?? DEFAULT_IMAGE_MIB,
+      largest: (name: string, value: number) => this.#records.largest(name, value),
     };
     const timeoutMs = options.buildTimeoutMs ?? 900_000;
     this.#builds = new Builds({

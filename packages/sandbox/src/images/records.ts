@@ -45,6 +45,9 @@ CREATE INDEX IF NOT EXISTS blobs_by_source ON blobs (source);
 PRAGMA user_version = 1;
 `;
 
+/** What came later and earlier versions do without. */
+const ADDED = `CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;`;
+
 const FORMAT = 1;
 
 /** The index of a folder of images: one database that processes share. */
@@ -61,6 +64,7 @@ export class Records {
       throw new Error(`The index ${file} has format ${version}, which a later version of Heddle wrote.`);
     }
     if (version < FORMAT) this.atomically(() => this.#db.exec(SCHEMA));
+    this.#db.exec(ADDED);
   }
 
   one(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined {
@@ -91,6 +95,21 @@ export class Records {
 
   close(): void {
     this.#db.close();
+  }
+
+  /** The largest number under a name so far, or null; keeps this one where it is larger. */
+  largest(name: string, value: number): number | null {
+    return this.atomically(() => {
+      const before = this.one('SELECT value FROM marks WHERE name = ?', name)?.['value'] as
+        | number
+        | undefined;
+      this.change(
+        'INSERT INTO marks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)',
+        name,
+        value,
+      );
+      return before ?? null;
+    });
   }
 
   spec(specHash: string): SpecRow | undefined {

@@ -46,3 +46,15 @@ export async function digestTree(root: string): Promise<{ sha256: string; size: 
   }
   return { sha256: hash.digest('hex'), size };
 }
+
+/** The bytes of a file, or of all files in a folder; links are not followed. */
+export async function sizeOf(path: string): Promise<number> {
+  const stat = await lstat(path);
+  if (!stat.isDirectory()) return stat.size;
+  let bytes = 0;
+  for await (const inner of entries(path)) {
+    const each = await lstat(join(path, inner));
+    if (each.isFile()) bytes += each.size;
+  }
+  return bytes;
+}

@@ -22,19 +22,16 @@ interface Setting {
   readonly npm?: Readonly<Record<string, string>>;
   readonly folder?: string;
   readonly buildTimeoutMs?: number;
+  readonly maxImageMiB?: number;
 }
 
-function imagesOf(
-  registry: NpmRegistry,
-  { builder = {}, npm: more = {}, folder, buildTimeoutMs }: Setting = {},
-) {
+function imagesOf(registry: NpmRegistry, { builder = {}, npm: more = {}, ...rest }: Setting = {}) {
   const settings = { registry: registry.url, 'fetch-retries': '0', ...more };
   return openImages(
     { javascript: javascriptBuilder({ npm, isolation, ...builder }) },
     {
       registries: { npm: settings },
-      ...(folder === undefined ? {} : { folder }),
-      ...(buildTimeoutMs === undefined ? {} : { buildTimeoutMs }),
+      ...rest,
     },
   );
 }
@@ -260,6 +257,11 @@ describe('a build of npm packages fails with', () => {
       'image_too_large',
       /20 files/,
     );
+  });
+
+  it('image_too_large for more than the images of the folder may have', async () => {
+    const large = pkg('large', `exports.text = ${JSON.stringify('x'.repeat(2 * 2 ** 20))};`);
+    await expectFailure(build([large], ['large'], { maxImageMiB: 1 }), 'image_too_large', /1 are allowed/);
   });
 
   it('build_timeout where a registry never answers', async () => {

@@ -25,7 +25,14 @@ function contextOf(npm: NpmSettings, workFolder: string, signal = new AbortContr
   const lines: string[] = [];
   const unused = () => Promise.reject(new Error('not used'));
   const context: BuildContext = {
-    ...{ workFolder, signal, registries: { npm }, progress: () => undefined },
+    ...{
+      workFolder,
+      signal,
+      registries: { npm },
+      progress: () => undefined,
+      now: Date.now,
+      largest: () => null,
+    },
     log: (line) => void lines.push(line),
     ...{ fetchVerified: unused, kept: unused, fetchPage: unused },
   };

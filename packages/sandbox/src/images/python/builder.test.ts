@@ -17,9 +17,8 @@ import { pythonBuilder } from './builder.ts';
 async function build(
   dependencies: readonly string[],
   python: NonNullable<Registries['python']>,
-  buildTimeoutMs?: number,
+  options: { readonly buildTimeoutMs?: number; readonly maxImageMiB?: number } = {},
 ): Promise<ImageRecord> {
-  const options = buildTimeoutMs === undefined ? {} : { buildTimeoutMs };
   const images = openImages({ python: pythonBuilder() }, { registries: { python }, ...options });
   return images.build({ language: 'python', dependencies });
 }
@@ -202,10 +201,19 @@ describe('builds that fail', { timeout: 120_000 }, () => {
     );
   });
 
+  it('image_too_large for more than the images of the folder may have', async () => {
+    const index = await pythonIndex([{ name: 'alpha' }]);
+    expectFailure(
+      await build(['alpha'], { index: index.url }, { maxImageMiB: 1 }),
+      'image_too_large',
+      /1 are allowed/,
+    );
+  });
+
   it('build_timeout: an index that does not answer', async () => {
     const index = await pythonIndex([]);
     index.answer = () => true;
-    expectFailure(await build(['alpha'], { index: index.url }, 50), 'build_timeout', /./);
+    expectFailure(await build(['alpha'], { index: index.url }, { buildTimeoutMs: 50 }), 'build_timeout', /./);
   });
 
   it('invalid_specifier: what is no requirement is refused before a build', async () => {

@@ -45,6 +45,11 @@ export class TreeWriter {
     return path;
   }
 
+  /** Counts what an archive has and the tree does without: it is unpacked all the same. */
+  skip(size: number): void {
+    this.#count(size);
+  }
+
   async folder(path: string): Promise<void> {
     this.#count();
     await this.#folders(path);

@@ -14,6 +14,7 @@ export async function untar(source: Readable, writer: TreeWriter, folder: string
     if (type === 'file') await writer.file(place, entry as unknown as Readable, { mode, size });
     else if (type === 'symlink') await writer.link(place, entry.header.linkname ?? '');
     else if (type === 'directory' && path !== '') await writer.folder(place);
+    else writer.skip(size);
     entry.resume();
   }
 }

@@ -39,6 +39,19 @@ describe('the archives of a host', () => {
     });
   });
 
+  it.each([
+    ['sources.list', 'deb [check-valid-until=no] https://snapshot.test/debian bookworm main\n'],
+    [
+      'sources.list.d/a.sources',
+      'Types: deb\nURIs: https://snapshot.test/debian\nSuites: bookworm\nComponents: main\nCheck-Valid-Until: no\n',
+    ],
+  ])('are a snapshot where apt is told that they may have expired: %s', (name, text) => {
+    const settings = readAptSettings(apt({ [name]: text }));
+    expect(settings).toMatchObject({ snapshot: true });
+    expect(archivesOf(settings).map(({ isSnapshot }) => isSnapshot)).toEqual([true]);
+    expect(archivesOf().map(({ isSnapshot }) => isSnapshot)).toEqual([false, false]);
+  });
+
   it('are none on a host that is not of Debian', () => {
     expect(
       readAptSettings(apt({ 'sources.list': 'deb https://archive.test/ubuntu noble main\n' })),

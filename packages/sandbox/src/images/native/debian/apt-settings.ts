@@ -8,6 +8,8 @@ interface Listed {
   readonly url: string;
   readonly suite: string;
   readonly keyring: string | null;
+  /** Whether apt is told that its release files may have expired. */
+  readonly snapshot: boolean;
 }
 
 const words = (text: string | undefined): string[] => (text ?? '').split(/\s+/).filter((word) => word !== '');
@@ -19,8 +21,9 @@ function readSources(text: string): Listed[] {
     if (!words(fields.get('types')).includes('deb') || fields.get('enabled') === 'no') return [];
     const signedBy = fields.get('signed-by');
     const keyring = signedBy?.startsWith('/') === true ? signedBy : debianKeyring();
+    const snapshot = fields.get('check-valid-until') === 'no';
     return words(fields.get('uris')).flatMap((url) =>
-      words(fields.get('suites')).map((suite) => ({ url, suite, keyring })),
+      words(fields.get('suites')).map((suite) => ({ url, suite, keyring, snapshot })),
     );
   });
 }
@@ -32,7 +35,8 @@ function readList(text: string): Listed[] {
     if (match === null) return [];
     const [, options = '', url = '', suite = ''] = match;
     const keyring = /\bsigned-by=(\/\S+)/.exec(options)?.[1] ?? debianKeyring();
-    return [{ url, suite, keyring }];
+    const snapshot = /\bcheck-valid-until=no\b/.test(options);
+    return [{ url, suite, keyring, snapshot }];
   });
 }
 
@@ -57,6 +61,7 @@ export function readAptSettings(folder = '/etc/apt'): DebianSettings | undefined
     mirror: main.url,
     suite: main.suite,
     ...(patches !== undefined && { security: patches.url }),
+    ...(main.snapshot && { snapshot: true }),
     ...(main.keyring !== null && existsSync(main.keyring) && { keyring: main.keyring }),
   };
 }

@@ -11,6 +11,8 @@ export interface Archive {
   readonly keyring: string | null;
   /** Whether an archive without a signature is refused. */
   readonly mustBeSigned: boolean;
+  /** Whether it is one of another day, and so is its release file. */
+  readonly isSnapshot: boolean;
 }
 
 /** Settings of the Debian archives. */
@@ -36,13 +38,20 @@ const slashed = (url: string): string => (url.endsWith('/') ? url : `${url}/`);
  * Where the system packages of images come from: the mirror that is configured, else Debian's own with its security archive. A
  * mirror that is configured without keys is taken without a signature too; Debian's own is not, where the host has the keys.
  */
-export function archivesOf({ mirror, security, suite = SUITE, keyring }: DebianSettings = {}): Archive[] {
+export function archivesOf({
+  mirror,
+  security,
+  suite = SUITE,
+  keyring,
+  snapshot = false,
+}: DebianSettings = {}): Archive[] {
   const keys = keyring ?? debianKeyring();
   const isOurs = mirror === undefined;
   const common = {
     components: ['main'],
     keyring: keys,
     mustBeSigned: keyring !== undefined || (isOurs && keys !== null),
+    isSnapshot: snapshot,
   };
   const main = { ...common, root: slashed(mirror ?? MIRROR), suite };
   const patches = security ?? (isOurs ? SECURITY : undefined);

@@ -39,7 +39,8 @@ export async function verifySigned(
   await writeFile(file, bytes);
   const { code, stdout, stderr } = await run(gpgv, ['--keyring', keyring, '--output', '-', file], signal);
   if (code === 0) return { text: stdout };
-  const said = stderr.split('\n').find((line) => line.startsWith(ENDING) && /signature|key/i.test(line));
+  // The last one is the verdict; those before it say when and by whom.
+  const said = stderr.split('\n').findLast((line) => line.startsWith(ENDING) && /signature|key/i.test(line));
   throw new ImageError(
     'integrity_error',
     `The archive ${name} is not signed by a key of Debian: ${said?.slice(ENDING.length) ?? `gpgv ended with ${code}`}.`,

@@ -92,6 +92,21 @@ describe('a package that is unpacked', () => {
   });
 
   it.each([
+    ['files', [{ path: './usr/a', content: 'x'.repeat(2_000) }]],
+    ['files that are left out', [{ path: './usr/share/man/a', content: 'x'.repeat(2_000) }]],
+    ['names', Array.from({ length: 20 }, (_, at) => ({ path: `./usr/${at}`, content: '' }))],
+  ])('is refused where it unpacks to more %s than an image may have', async (_what, files) => {
+    const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const path = join(home, 'a.deb');
+    writeFileSync(path, debOf({ files }));
+    const limits = { files: 10, bytes: 1_000 };
+    await expect(unpackDeb(path, join(home, 'out'), 'The package', limits)).rejects.toMatchObject({
+      code: 'image_too_large',
+    });
+  });
+
+  it.each([
     ['no archive', Buffer.from('hello')],
     ['cut short', Buffer.from('!<arch>\ndata.tar.gz     0           0     0     100644  999999    `\nxx')],
   ])('is refused where it is %s', async (_what, served) => {

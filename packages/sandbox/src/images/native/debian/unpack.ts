@@ -4,7 +4,7 @@ import { extract, type Header } from 'tar-stream';
 import { ImageError, isImageError } from '../../error.ts';
 import { readAr } from '../archive/ar.ts';
 import { packingOf, unpacked } from '../archive/decompress.ts';
-import { TreeWriter } from '../archive/tree-writer.ts';
+import { TreeWriter, type TreeLimits } from '../archive/tree-writer.ts';
 import { MOST } from '../limits.ts';
 
 /** Folders at the root that are links to those in /usr (the merged /usr of Debian since 12). */
@@ -26,7 +26,7 @@ async function write(writer: TreeWriter, header: Header, content: Readable): Pro
   // The links of the merged /usr themselves are made once, for all.
   if (MERGED_FOLDERS.includes(name.replace(/^\.?\/|\/$/g, ''))) return;
   const path = placeOf(writer.path(name));
-  if (path === null) return;
+  if (path === null) return writer.skip(size);
   const target = header.linkname ?? '';
   if (type === 'directory') return writer.folder(path);
   if (type === 'file' || type === 'contiguous-file') return writer.file(path, content, { mode, size });
@@ -42,13 +42,18 @@ async function write(writer: TreeWriter, header: Header, content: Readable): Pro
  * @throws ImageError integrity_error for what is no package, unsupported_package for what leads out of the folder,
  * image_too_large.
  */
-export async function unpackDeb(path: string, folder: string, name: string): Promise<void> {
+export async function unpackDeb(
+  path: string,
+  folder: string,
+  name: string,
+  limits: TreeLimits = MOST,
+): Promise<void> {
   const members = readAr(await readFile(path));
   const data = members?.find((member) => /^data\.tar(?:\.|$)/.test(member.name));
   const packing = data === undefined ? null : packingOf(data.name.slice('data.tar'.length));
   if (data === undefined || packing === null)
     throw new ImageError('integrity_error', `${name} is no Debian package that can be read.`);
-  const writer = new TreeWriter(folder, MOST, name);
+  const writer = new TreeWriter(folder, limits, name);
   const tar = extract();
   const source = unpacked(data.bytes, packing);
   source.on('error', (error) => tar.destroy(error));

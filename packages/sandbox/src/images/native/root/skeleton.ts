@@ -36,6 +36,8 @@ const NAMES: readonly (readonly [path: string, target: string])[] = [
   ['usr/bin/awk', 'mawk'],
   ['usr/bin/which', 'which.debianutils'],
   ['usr/bin/python', 'python3'],
+  ['usr/bin/cc', 'gcc'],
+  ['usr/bin/c++', 'g++'],
 ];
 
 /** Writes a file in one of FOLDERS; never into what is there, which is the store's. */

@@ -1,0 +1,34 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { onTestFinished } from 'vitest';
+
+/** Whether texts can be signed and signatures be checked on this machine. */
+export const hasPgp = ['gpg', 'gpgv'].every((name) => spawnSync(name, ['--version']).status === 0);
+
+/** A key of its own, gone after the test. */
+export interface Signer {
+  /** The file of its public half. */
+  readonly keyring: string;
+  /** The text, clearsigned. */
+  sign(text: string): Buffer;
+}
+
+export function signer(name: string): Signer {
+  // Short: the agent's socket stands in it.
+  const home = mkdtempSync(join(tmpdir(), 'pgp-'));
+  const gpg = (args: readonly string[], input = ''): Buffer =>
+    execFileSync('gpg', ['--homedir', home, '--batch', '--quiet', '--passphrase', '', ...args], {
+      input,
+      stdio: ['pipe', 'pipe', 'ignore'],
+    });
+  onTestFinished(() => {
+    spawnSync('gpgconf', ['--homedir', home, '--kill', 'all']);
+    rmSync(home, { recursive: true, force: true });
+  });
+  gpg(['--pinentry-mode', 'loopback', '--quick-generate-key', name, 'ed25519', 'sign', 'never']);
+  const keyring = join(home, 'public.gpg');
+  writeFileSync(keyring, gpg(['--export', name]));
+  return { keyring, sign: (text) => gpg(['--pinentry-mode', 'loopback', '--clearsign'], text) };
+}
