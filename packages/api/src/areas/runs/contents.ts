@@ -11,21 +11,23 @@ export const MAX_INLINE_BYTES = 16 * 1024 * 1024;
 type Reads = Pick<Engine, 'readFile'>;
 
 /**
- * The value with `base64` in the records of its files, as far as they may be shown: none over `maxBytes`, and not more
- * than 16 MiB in all. The others are there to be downloaded.
+ * A function that gives values with `base64` in the records of their files, as far as an answer may show them: none over
+ * `maxBytes`, and of all values not more than 16 MiB. The others are there to be downloaded.
  */
-export async function withInlined(engine: Reads, value: Json, maxBytes: number): Promise<Json> {
-  const contents = new Map<string, string>();
+export function inliner(engine: Reads, maxBytes: number): (value: Json) => Promise<Json> {
   let left = MAX_INLINE_BYTES;
-  for (const file of filesIn(value)) {
-    const most = Math.min(maxBytes, left);
-    const content = file.size > most ? undefined : await engine.readFile(file);
-    const bytes = content === undefined ? 0 : Buffer.byteLength(content, 'base64');
-    if (content === undefined || bytes > most) continue;
-    left -= bytes;
-    contents.set(file.key, content);
-  }
-  return withContents(value, contents);
+  return async (value) => {
+    const contents = new Map<string, string>();
+    for (const file of filesIn(value)) {
+      const most = Math.min(maxBytes, left);
+      const content = file.size > most ? undefined : await engine.readFile(file);
+      const bytes = content === undefined ? 0 : Buffer.byteLength(content, 'base64');
+      if (content === undefined || bytes > most) continue;
+      left -= bytes;
+      contents.set(file.key, content);
+    }
+    return withContents(value, contents);
+  };
 }
 
 /** Where a file of a run is downloaded. */

@@ -13,7 +13,7 @@ import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { activeVersion } from '../workflows/views.ts';
 import { claim, modeOf, taken } from './claim.ts';
-import { MAX_INLINE_BYTES, withInlined } from './contents.ts';
+import { MAX_INLINE_BYTES, inliner } from './contents.ts';
 import { agentEventsOf, expectCombination, expectPresent, expectRunIdForm, isManual } from './rules.ts';
 import * as schemas from './schemas.ts';
 import type { ExecuteBody } from './schemas.ts';
@@ -170,7 +170,7 @@ function shownWith(
   { includeFileBase64, base64MaxBytes }: ExecuteBody,
 ): Streamed['show'] {
   if (includeFileBase64 === false) return (value) => Promise.resolve(value);
-  return (value) => withInlined(engine, value, base64MaxBytes ?? MAX_INLINE_BYTES);
+  return inliner(engine, base64MaxBytes ?? MAX_INLINE_BYTES);
 }
 
 function selectionOf(

@@ -211,6 +211,17 @@ describe('files of an output', () => {
     );
   });
 
+  it('are at most 16 MiB in a stream, over its chunks and what is left of them', async () => {
+    const selectedOutputs = ['Start.doc.0', 'Start.doc.1'];
+    const input = { doc: [far('a', 9 * MiB), far('b', 9 * MiB)] };
+    const streamed = await api.fetch('POST', `${path}/execute`, {
+      body: { stream: true, input, selectedOutputs },
+    });
+    const text = await streamed.text();
+    expect(text.split('sha256:')).toHaveLength(3);
+    expect(text.split('base64')).toHaveLength(2);
+  });
+
   it('are at most 16 MiB in an answer; a run that is read says where the others are', async () => {
     const { data } = await run({ input: { doc: [far('a', 9 * MiB), far('b', 9 * MiB), FILE] } });
     const shown = (data.output.data as { doc: { base64?: string }[] }).doc;
