@@ -13,6 +13,8 @@ import { journalDamaged, runLeft } from './run-errors.ts';
 import type { RunParts } from './run-parts.ts';
 import { Saver } from './saver.ts';
 
+const entryOf = ({ entry }: Fed): Entry => entry;
+
 /** A run that this process runs: its driver, its performer, its record, and who listens. */
 export class ActiveRun {
   readonly header: NewRun;
@@ -57,12 +59,7 @@ export class ActiveRun {
     this.driver = new Driver({
       replica: this.replica,
       clock: parts.clock,
-      append: (batch) =>
-        parts.store.append(
-          this.runId,
-          batch.map(({ entry }) => entry),
-          this.saver.along(batch),
-        ),
+      append: (batch) => parts.store.append(this.runId, batch.map(entryOf), this.saver.along(batch)),
       perform: (command) => {
         if (command.type === 'abort' && this.unheard.size > 0)
           this.heard(this.replica.index.placeOf(command.at));

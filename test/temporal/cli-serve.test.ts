@@ -1,0 +1,105 @@
+import { expect, it } from 'vitest';
+import { draftOf } from '../support/api.ts';
+import { startHeddle } from '../support/heddle.ts';
+import type { Started } from '../support/heddle.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { ON_TEMPORAL, placeOn } from './cli.ts';
+
+interface Served {
+  process: Started;
+  call(method: string, path: string, body?: object): Promise<{ status: number; runId: string; data: Shown }>;
+  workspaceId: string;
+  key: string;
+}
+
+interface Shown {
+  id: string;
+  status: string;
+  output: unknown;
+  paused: { contextId: string };
+}
+
+const SECRET = { HEDDLE_API_SECRET: 'a secret of at least thirty-two characters' };
+const DRAWN = workflow(
+  [
+    block('T', 'wait', { timeValue: '2', timeUnit: 'seconds' }),
+    block('H', 'human_in_the_loop'),
+    fn('F', 'return <h.n> + 1'),
+  ],
+  ['Start -> T -> H -> F'],
+);
+
+/** A process that serves runs on the server; `before`: one of which it has the records. */
+async function serve(server: readonly string[], place: readonly string[], before?: Served): Promise<Served> {
+  const args = ['serve', '--port', '0', '--json', '--grace', '5', ...ON_TEMPORAL, ...server, ...place];
+  const process = startHeddle(args, { env: SECRET });
+  const ready = JSON.parse(await process.line()) as { url: string; workspaceId: string; key: string };
+  const { url, workspaceId, key } = { ...before, ...ready };
+  return {
+    process,
+    workspaceId,
+    key,
+    call: async (method, path, body) => {
+      const response = await fetch(`${url}/api/v2${path}`, {
+        method,
+        headers: { 'X-API-Key': key, 'Content-Type': 'application/json' },
+        ...(body && { body: JSON.stringify(body) }),
+      });
+      const { data } = (await response.json()) as { data: Shown };
+      return { status: response.status, data, runId: response.headers.get('x-run-id') ?? '' };
+    },
+  };
+}
+
+/** A run that was accepted by one process, which is killed, is gone on with, answered and ended in another one. */
+async function outlives(server: readonly string[], place: readonly string[]): Promise<void> {
+  const first = await serve(server, place);
+  const { workspaceId } = first;
+  const made = await first.call('POST', '/workflows', { workspaceId, name: 'Ask' });
+  const path = `/workflows/${made.data.id}`;
+  await first.call('PUT', `${path}/state`, draftOf(DRAWN));
+  expect(await first.call('POST', `${path}/deploy`)).toMatchObject({ status: 200 });
+  const { status, runId } = await first.call('POST', `${path}/execute`, { async: true });
+  expect(status).toBe(202);
+  const at = `${path}/runs/${runId}`;
+  await expect
+    .poll(async () => (await first.call('GET', at)).data.status, { timeout: 30_000, interval: 100 })
+    .toBe('paused');
+  first.process.child.kill('SIGKILL');
+  await first.process.ended;
+
+  const second = await serve(server, place, first);
+  const paused = async () => (await second.call('GET', at)).data.paused;
+  await expect.poll(paused, { timeout: 60_000, interval: 100 }).toMatchObject({ pauseKind: 'human' });
+  const { contextId } = await paused();
+  expect(await second.call('POST', `${at}/resume`, { contextId, input: { n: 41 } })).toMatchObject({
+    status: 202,
+  });
+  await expect
+    .poll(async () => (await second.call('GET', `${at}?includeOutput=true`)).data, {
+      timeout: 60_000,
+      interval: 100,
+    })
+    .toMatchObject({ status: 'completed', output: { result: 42 } });
+  second.process.child.kill('SIGTERM');
+  expect(await second.process.ended).toMatchObject({ exit: 0 });
+}
+
+describeTemporal('heddle serve --runtime temporal', (server) => {
+  const flow = { blocks: {}, edges: [] };
+
+  it('goes on with its runs after a kill, their records in a folder', { timeout: 240_000 }, async () => {
+    await outlives(placeOn(server, flow).server, ['--data', dataFolder()]);
+  });
+
+  it.skipIf(!hasPostgres)(
+    'goes on with its runs after a kill, their records in PostgreSQL',
+    { timeout: 240_000 },
+    async () => {
+      await outlives(placeOn(server, flow).server, ['--postgres', await postgresDatabase()]);
+    },
+  );
+});
