@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { runOptions } from './run-options.ts';
+import { runOptions, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -105,11 +105,6 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
     const { rerun } = await import('./commands/runs-rerun.ts');
     done(await rerun(io, { run, file }, options));
   });
-}
-
-function withOptions(command: Command, options: readonly Option[]): Command {
-  for (const option of options) command.addOption(option);
-  return command;
 }
 
 function statusOption(): Option {

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
+import { withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -80,14 +81,11 @@ function declareDoctor(sandbox: Command, io: Io, done: Done): void {
       'Shows how far this host confines code: each check with its result and what to do, versions, and limits. ' +
         'Processes are really started that try to break out. Exits with 0 where the minimum is met, else with 1.',
     );
-  for (const option of [
+  withOptions(command, [
     new Option('--minimum <level>', 'the level that has to be reached').choices(LEVELS).default('standard'),
     new Option('--bubblewrap <file>', 'bubblewrap, where it is not with the programs of the system'),
     new Option('--json', 'print {"data": report} and nothing else').default(false),
-  ]) {
-    command.addOption(option);
-  }
-  command.action(async (options) => {
+  ]).action(async (options) => {
     const { doctor } = await import('./sandbox/doctor.ts');
     done(await doctor(io, options));
   });

@@ -2,7 +2,7 @@ import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
 import { graceOption } from './program-temporal.ts';
-import { runOptions } from './run-options.ts';
+import { runOptions, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -16,17 +16,14 @@ export function declareServe(program: Command, io: Io, done: Done): void {
         'requests, and blocks that run may finish. Runs that have not ended go on at the next start, or with --postgres in the other ' +
         'processes that serve the same database. The first start makes a workspace and a key, which is shown this once.',
     );
-  for (const option of [
+  withOptions(serve, [
     new Option('--port <number>', 'port to listen on; 0: any').default(7373).argParser(port),
     new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
     new Option('--origin <url>', 'how callers reach it, for addresses in answers: else what they asked for'),
     ...runOptions('data', 'env', 'compat', 'isolation', 'runtime', 'server', 'postgres'),
     graceOption(),
     new Option('--json', 'say on stdout that it is ready as one line of JSON').default(false),
-  ]) {
-    serve.addOption(option);
-  }
-  serve.action(async (options) => {
+  ]).action(async (options) => {
     const { serve: run } = await import('./commands/serve.ts');
     done(await run(io, options));
   });

@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { runOptions } from './run-options.ts';
+import { runOptions, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -21,7 +21,7 @@ function declareWorker(program: Command, io: Io, done: Done): void {
       'Runs what is started on Temporal, until SIGTERM or Ctrl-C: then it begins nothing new, and blocks that run may ' +
         'finish. A second signal ends it at once. All processes of a deployment name the same queue and the same records.',
     );
-  for (const option of [
+  withOptions(command, [
     ...runOptions('server', 'data', 'postgres', 'env', 'isolation'),
     new Option('--roles <list>', `what it takes on, with commas: ${ROLES.join(', ')}; else all`).argParser(
       roles,
@@ -36,10 +36,7 @@ function declareWorker(program: Command, io: Io, done: Done): void {
     ).argParser(listenAt),
     graceOption(),
     new Option('--json', 'say on stdout that it is ready as one line of JSON').default(false),
-  ]) {
-    command.addOption(option);
-  }
-  command.action(async (options) => {
+  ]).action(async (options) => {
     const { worker } = await import('./commands/worker.ts');
     done(await worker(io, options));
   });
@@ -55,17 +52,14 @@ function declareDev(program: Command, io: Io, done: Done): void {
         'through TEMPORAL_CLI, on PATH or in a cache; else it is built with Go or downloaded.',
     );
   const [, namespace, queue] = runOptions('server') as [Option, Option, Option];
-  for (const option of [
+  withOptions(command, [
     new Option('--port <number>', 'of the server').argParser(port).default(7233),
     namespace,
     queue,
     ...runOptions('data', 'env', 'isolation'),
     graceOption(),
     new Option('--json', 'say on stdout where things are as one line of JSON').default(false),
-  ]) {
-    command.addOption(option);
-  }
-  command.action(async (options) => {
+  ]).action(async (options) => {
     const { dev } = await import('./commands/dev.ts');
     done(await dev(io, options));
   });

@@ -6,7 +6,7 @@ import { declareRuns } from './program-runs.ts';
 import { declareServe } from './program-serve.ts';
 import { declareTemporal } from './program-temporal.ts';
 import { declareSandbox } from './program-sandbox.ts';
-import { runOptions } from './run-options.ts';
+import { runOptions, withOptions } from './run-options.ts';
 import { styleFor } from './render/style.ts';
 
 const EXAMPLES = `
@@ -92,25 +92,25 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
         '--data, which processes share for runs on Temporal, or in --postgres.',
     )
     .argument('<file>', 'an exported workflow (JSON)');
-  for (const option of runOptions(
-    'input',
-    'env',
-    'mocks',
-    'workflows',
-    'data',
-    'compat',
-    'json',
-    'select',
-    'timeout',
-    'isolation',
-    'runtime',
-    'server',
-    'worker',
-    'postgres',
-  )) {
-    command.addOption(option);
-  }
-  command.action(async (file: string, options) => {
+  withOptions(
+    command,
+    runOptions(
+      'input',
+      'env',
+      'mocks',
+      'workflows',
+      'data',
+      'compat',
+      'json',
+      'select',
+      'timeout',
+      'isolation',
+      'runtime',
+      'server',
+      'worker',
+      'postgres',
+    ),
+  ).action(async (file: string, options) => {
     const { run } = await import('./commands/run.ts');
     done(await run(io, file, options));
   });

@@ -1,4 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander';
+import type { Command } from 'commander';
 import type { IsolationLevel } from '@heddle/sandbox';
 import type { PlaceOptions } from './place.ts';
 
@@ -83,6 +84,12 @@ const DEFINITIONS = {
 /** Fresh options of the named groups, in this order. */
 export function runOptions(...groups: (keyof typeof DEFINITIONS)[]): Option[] {
   return groups.flatMap((group) => DEFINITIONS[group]());
+}
+
+/** The command, with the options. */
+export function withOptions(command: Command, options: readonly Option[]): Command {
+  for (const option of options) command.addOption(option);
+  return command;
 }
 
 /** An option that may stand several times; what it was given is collected. */
