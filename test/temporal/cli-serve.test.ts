@@ -54,8 +54,8 @@ async function serve(server: readonly string[], place: readonly string[], before
   };
 }
 
-/** A run that was accepted by one process, which is killed, is gone on with, answered and ended in another one. */
-async function outlives(server: readonly string[], place: readonly string[]): Promise<void> {
+/** A run that one process has accepted, which is killed, is gone on with and answered in another one: the run as it ends there. */
+async function outlived(server: readonly string[], place: readonly string[]): Promise<Shown> {
   const first = await serve(server, place);
   const { workspaceId } = first;
   const made = await first.call('POST', '/workflows', { workspaceId, name: 'Ask' });
@@ -78,28 +78,28 @@ async function outlives(server: readonly string[], place: readonly string[]): Pr
   expect(await second.call('POST', `${at}/resume`, { contextId, input: { n: 41 } })).toMatchObject({
     status: 202,
   });
-  await expect
-    .poll(async () => (await second.call('GET', `${at}?includeOutput=true`)).data, {
-      timeout: 60_000,
-      interval: 100,
-    })
-    .toMatchObject({ status: 'completed', output: { result: 42 } });
+  const ended = async () => (await second.call('GET', `${at}?includeOutput=true`)).data;
+  await expect.poll(async () => (await ended()).status, { timeout: 60_000, interval: 100 }).toBe('completed');
+  const run = await ended();
   second.process.child.kill('SIGTERM');
   expect(await second.process.ended).toMatchObject({ exit: 0 });
+  return run;
 }
 
 describeTemporal('heddle serve --runtime temporal', (server) => {
   const flow = { blocks: {}, edges: [] };
 
   it('goes on with its runs after a kill, their records in a folder', { timeout: 240_000 }, async () => {
-    await outlives(placeOn(server, flow).server, ['--data', dataFolder()]);
+    const run = await outlived(placeOn(server, flow).server, ['--data', dataFolder()]);
+    expect(run).toMatchObject({ output: { result: 42 } });
   });
 
   it.skipIf(!hasPostgres)(
     'goes on with its runs after a kill, their records in PostgreSQL',
     { timeout: 240_000 },
     async () => {
-      await outlives(placeOn(server, flow).server, ['--postgres', await postgresDatabase()]);
+      const run = await outlived(placeOn(server, flow).server, ['--postgres', await postgresDatabase()]);
+      expect(run).toMatchObject({ output: { result: 42 } });
     },
   );
 });
