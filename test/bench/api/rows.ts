@@ -141,6 +141,7 @@ function refused(what: string, place: Place): ApiRow {
         target: `≤ ${REFUSAL_TIMES}× the floor`,
         met: ({ ratioToFloor }) => atMost(ratioToFloor, REFUSAL_TIMES),
       },
+      { ...beside, peers: [], name: `${name}: processor time`, unit: 'ms', figure: 'cpuMs' },
     ],
   };
 }
