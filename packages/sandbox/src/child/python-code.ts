@@ -1,7 +1,9 @@
 import { fstatSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ExternalCopy, Isolate, Script } from 'isolated-vm';
+import type { CachedDataResult, ExternalCopy, Isolate, Script } from 'isolated-vm';
 import type { IsolatedVm } from './realms.ts';
+
+const FILENAME = 'heddle-python.js';
 
 /** Heap of the isolate that keeps code; nothing runs in it. */
 const KEEPER_MIB = 64;
@@ -44,11 +46,22 @@ export class PythonCode {
   /** The guest's script in an isolate. */
   compile(isolate: Isolate): Script {
     const cached = this.#cached;
-    const options = cached === undefined ? { produceCachedData: true } : { cachedData: cached };
-    const script = isolate.compileScriptSync(this.#text, { filename: 'heddle-python.js', ...options });
-    if (cached === undefined)
-      this.#cached = (script as { cachedData?: ExternalCopy<ArrayBuffer> }).cachedData;
-    return script;
+    return isolate.compileScriptSync(this.#text, {
+      filename: FILENAME,
+      ...(cached !== undefined && { cachedData: cached }),
+    });
+  }
+
+  /**
+   * Takes what V8 compiled in an isolate in which an interpreter has started: equal text is the same script to it, and by
+   * then every function has been compiled that a start calls.
+   */
+  learn(isolate: Isolate): void {
+    if (this.#cached !== undefined) return;
+    const options = { filename: FILENAME, produceCachedData: true };
+    const script = isolate.compileScriptSync(this.#text, options) as Script & CachedDataResult;
+    this.#cached = script.cachedData;
+    script.release();
   }
 
   /** Keeps the compiled interpreter; to be called while one is there. */

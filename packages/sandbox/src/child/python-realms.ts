@@ -39,6 +39,17 @@ export function memoryFor(askedMiB: number, snapshot: Origin['snapshot']): numbe
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => unknown>;
 
+/** Of all memory of WebAssembly that grows from now on: there is one interpreter at a time. */
+function limitMemory(mib: number): void {
+  setFlagsFromString(`--wasm-max-mem-pages=${mib * PAGES_PER_MIB}`);
+}
+
+/** V8 takes code that it kept under the same flags only, among which the limit is. */
+function underFlagsOfCode<T>(act: () => T): T {
+  limitMemory(WASM_MIB);
+  return act();
+}
+
 /** A Python interpreter in a V8 isolate of its own. */
 export class Interpreter implements Realm {
   readonly isShared = true;
@@ -52,11 +63,10 @@ export class Interpreter implements Realm {
 
   constructor(vm: IsolatedVm, origin: Origin, code: PythonCode) {
     this.memoryMiB = origin.memoryMiB ?? WASM_MIB;
-    // Of all that grows from now on: there is one interpreter at a time.
-    setFlagsFromString(`--wasm-max-mem-pages=${this.memoryMiB * PAGES_PER_MIB}`);
     this.#isolate = new vm.Isolate({ memoryLimit: ISOLATE_MIB });
     const context = this.#isolate.createContextSync();
-    code.compile(this.#isolate).runSync(context);
+    underFlagsOfCode(() => code.compile(this.#isolate)).runSync(context);
+    limitMemory(this.memoryMiB);
     const connect = context.global.getSync('__heddle', { reference: true });
     const out = new vm.Callback((message: unknown) => this.post(message));
     const files = [
@@ -67,6 +77,8 @@ export class Interpreter implements Realm {
     ];
     this.#enter = connect.applySync(undefined, [out, ...files], { result: { reference: true } }) as Enter;
     this.#boot(origin.snapshot === null ? FIRST_BOOT_MS : BOOT_MS);
+    if (origin.snapshot !== null) underFlagsOfCode(() => code.learn(this.#isolate));
+    limitMemory(this.memoryMiB);
   }
 
   get isGone(): boolean {
