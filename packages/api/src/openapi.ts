@@ -79,7 +79,7 @@ function successes(operation: AnyOperation): Doc {
     const enveloped = page ? pageSchema(data) : wrapped({ data }, ['data']);
     const body = operation.legacy ? data : enveloped;
     const others =
-      index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
+      index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: streamSchema(type) }]) : [];
     const more = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
     const content = { [JSON_TYPE]: { schema: body }, ...Object.fromEntries(others) };
     return [String(status), { description: `${description}.${more}`, content }];
@@ -94,9 +94,14 @@ function downloads({ download }: AnyOperation): Doc {
   return { '200': { description: `${download}.`, content } };
 }
 
+/** Readers of events take them one by one, in whatever form they like; other streams are text. */
+function streamSchema(type: string): Doc {
+  return type === 'text/event-stream' ? { description: 'Server-sent events' } : { type: 'string' };
+}
+
 /** A success that has no form but a stream. */
 function streamed(streams: NonNullable<AnyOperation['streams']>): Doc {
-  const content = streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]);
+  const content = streams.map(({ type }): [string, Doc] => [type, { schema: streamSchema(type) }]);
   const description = streams.map((stream) => `${stream.description}.`).join(' ');
   return { description, content: Object.fromEntries(content) };
 }

@@ -12,16 +12,16 @@ export interface SessionOptions extends PlaceOptions {
   takeUp: boolean;
   /** The level below which no code runs. */
   isolation?: IsolationLevel;
-  mayCall?: NonNullable<EngineOptions['mayCall']>;
+  callee?: NonNullable<EngineOptions['callee']>;
 }
 
 /** An engine on the data folder, on a database, or on Temporal. Throws DATA_LOCKED, DATA_UNREACHABLE, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
 export async function openEngine(io: Io, options: SessionOptions): Promise<Engine> {
-  const { env, mayCall, isolation: minimum } = options;
+  const { env, callee, isolation: minimum } = options;
   const sandbox = minimum === undefined ? {} : { isolation: { minimum } };
   const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : hereOf(options);
   const { createEngine } = await import('@heddle/engine');
-  return createEngine({ ...where, env, sandbox, onError: reporter(io), ...(mayCall && { mayCall }) });
+  return createEngine({ ...where, env, sandbox, onError: reporter(io), ...(callee && { callee }) });
 }
 
 /** This process, over its folder or among those that share a database. */

@@ -34,7 +34,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     egress: outlet(options),
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
-    mayCall: options.mayCall ?? (() => true),
+    callee: options.callee ?? ((_caller, reference) => reference),
     report,
   };
 }

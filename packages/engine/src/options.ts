@@ -30,10 +30,10 @@ export interface EngineOptions {
   /** Where the packages come from that function blocks import: opened by the `sandboxId` of a block. */
   images?: ImageSource;
   /**
-   * Whether a workflow may run another one as its child, both by their ids; one that it may not is as if it were not
-   * there. Default: every deployed one.
+   * The id of the workflow that another one, `caller` by its id, means by an id or a name when it runs a child; undefined:
+   * there is none that it may run. Default: the deployed one with this id or name.
    */
-  mayCall?: (caller: string, callee: string) => Promise<boolean> | boolean;
+  callee?: (caller: string, reference: string) => Promise<string | undefined> | string | undefined;
   clock?: Clock;
   /** Take up the open runs of the data folder at the start, and of a database those that nobody has, whenever there are some (default true). */
   takeUp?: boolean;

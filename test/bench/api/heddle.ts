@@ -13,8 +13,9 @@ export async function open(folder: string | undefined): Promise<Side> {
   const data = folder === undefined ? {} : { data: folder };
   const store = await openApiStore(data);
   const { workflows, workspaces, keys } = store;
-  const mayCall = (caller: string, callee: string): Promise<boolean> => workflows.mayCall(caller, callee);
-  const engine = await createEngine({ ...data, blocks: BLOCKS, mayCall });
+  const callee = (caller: string, reference: string): Promise<string | undefined> =>
+    workflows.callee(caller, reference);
+  const engine = await createEngine({ ...data, blocks: BLOCKS, callee });
   const api = await createApi({ engine, store, capacity: CAPACITY });
   const userId = await workspaces.createUser({ email: 'ada@example.com', name: 'Ada' });
   const workspaceId = await workspaces.createWorkspace('Looms', userId);

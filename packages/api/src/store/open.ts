@@ -29,6 +29,12 @@ export interface ApiStore {
   close(): Promise<void>;
 }
 
+/** Which workflows may run which: all that a process needs that only runs them. */
+export interface Callees {
+  callee(caller: string, reference: string): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
 const SHORTEST_SECRET = 32;
 
 /** Opens the store, and makes or migrates its tables. */
@@ -41,6 +47,16 @@ export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiSt
     workflows: new WorkflowStore(db),
     claims: new ClaimStore(db),
     audit: new AuditStore(db),
+    close: () => db.destroy(),
+  };
+}
+
+/** Opens of the records what workers need, for which there is no secret; makes or migrates the tables. */
+export async function openCallees(options: Omit<ApiStoreOptions, 'secret'>): Promise<Callees> {
+  const db = await openDatabase(placeOf(options));
+  const workflows = new WorkflowStore(db);
+  return {
+    callee: (caller, reference) => workflows.callee(caller, reference),
     close: () => db.destroy(),
   };
 }

@@ -43,8 +43,9 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   let engine: Engine | undefined;
   try {
     const { workflows } = store;
-    const mayCall = (caller: string, callee: string): Promise<boolean> => workflows.mayCall(caller, callee);
-    engine = await openEngine(io, { ...options, env, takeUp: true, mayCall });
+    const callee = (caller: string, reference: string): Promise<string | undefined> =>
+      workflows.callee(caller, reference);
+    engine = await openEngine(io, { ...options, env, takeUp: true, callee });
     const first = await firstOf(store);
     const { createApi } = await import('@heddle/api');
     const { compat, origin, host, port } = options;

@@ -6,6 +6,7 @@ import { storeName } from '../place.ts';
 import type { PlaceOptions } from '../place.ts';
 import type { RunOptions } from '../run-options.ts';
 import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
+import { lazyCallees } from '../serve/api-store.ts';
 import { startStaff } from '../temporal/staff.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
@@ -24,11 +25,19 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const environment = readEnv();
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
-  const staff = await startStaff(io, { ...options, server, queue, env, ...(build && { version: build }) });
-  return untilStopped(io, staff, {
-    ready: () => say(io, staff, { ...options, ...server, queue }),
-    drainMs: grace * 1000,
-  });
+  const version = build && { version: build };
+  // Workflows of one workspace of the HTTP interface run none of another: here is where their blocks run.
+  const callees = lazyCallees(options);
+  try {
+    const callee = (caller: string, reference: string) => callees.callee(caller, reference);
+    const staff = await startStaff(io, { ...options, server, queue, env, callee, ...version });
+    return await untilStopped(io, staff, {
+      ready: () => say(io, staff, { ...options, ...server, queue }),
+      drainMs: grace * 1000,
+    });
+  } finally {
+    await callees.close();
+  }
 }
 
 type Served = WorkerOptions & { address: string; namespace: string; queue: string };

@@ -1,4 +1,4 @@
-import type { ApiStore } from '@heddle/api';
+import type { ApiStore, Callees } from '@heddle/api';
 import { readEnv } from '../env.ts';
 import type { StoreOptions } from '../place.ts';
 import { UsageError } from '../usage-error.ts';
@@ -19,6 +19,28 @@ export async function openRecords({ data, postgres }: StoreOptions): Promise<Api
     );
   }
   return openApiStore({ postgres: { url: postgres }, secret });
+}
+
+/** Which workflows of the HTTP interface may run which; its records are opened when that is first asked. */
+export function lazyCallees({ data, postgres }: StoreOptions): Callees {
+  let opening: Promise<Callees> | undefined;
+  const open = async (): Promise<Callees> => {
+    const { openCallees } = await import('@heddle/api');
+    return openCallees(postgres === undefined ? { data } : { postgres: { url: postgres } });
+  };
+  return {
+    async callee(caller, reference) {
+      opening ??= open().catch((error: unknown) => {
+        opening = undefined;
+        throw error;
+      });
+      const callees = await opening;
+      return callees.callee(caller, reference);
+    },
+    async close() {
+      await (await opening)?.close();
+    },
+  };
 }
 
 /** Hands the records to `use`, and closes them whatever happens. */

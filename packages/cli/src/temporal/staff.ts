@@ -1,5 +1,12 @@
 import type { IsolationLevel } from '@heddle/sandbox';
-import type { DeploymentOptions, HeddleWorker, Role, ServerOptions, WorkerTuning } from '@heddle/temporal';
+import type {
+  DeploymentOptions,
+  HeddleWorker,
+  Role,
+  ServerOptions,
+  WorkerOptions,
+  WorkerTuning,
+} from '@heddle/temporal';
 import { reporter } from '../engine-session.ts';
 import type { Io } from '../io.ts';
 import { storesOf } from '../place.ts';
@@ -19,12 +26,14 @@ export interface StaffOptions extends StoreOptions {
   health?: { host: string; port: number } | undefined;
   /** The level below which no code runs. */
   isolation?: IsolationLevel | undefined;
+  /** Which workflows may run which; default: all. */
+  callee?: WorkerOptions['callee'];
 }
 
 /** The worker of this process, once it asks for work. Throws RUNTIME_UNREACHABLE, DATA_LOCKED, OPTIONS_INVALID, ISOLATION_TOO_LOW and what the stores throw. */
 export async function startStaff(
   io: Io,
-  { server, checkpoint, env, roles, version, health, isolation, ...place }: StaffOptions,
+  { server, checkpoint, env, roles, version, health, isolation, callee, ...place }: StaffOptions,
 ): Promise<HeddleWorker> {
   const { createWorker } = await import('@heddle/temporal');
   return createWorker({
@@ -34,6 +43,7 @@ export async function startStaff(
     env,
     ...(checkpoint && { checkpoint }),
     tuning: { ...(roles && { roles }), ...(version && { version }) },
+    ...(callee && { callee }),
     ...(health && { http: health }),
     ...(isolation && { sandbox: { isolation: { minimum: isolation } } }),
     onError: reporter(io),

@@ -102,10 +102,10 @@ function servicesOf({ parts, run, place, reader, job, facts }: ServiceParts): Ex
     run: facts,
     target: (port) => targetOf(regionAt(run.plan.skeleton, address()), address().at(-1) as number, port),
     findChild: async (reference) => {
-      const found = await parts.definitions.find(reference);
+      const meant = await parts.callee(run.plan.workflow.id, reference);
+      const found = meant === undefined ? undefined : await parts.definitions.find(meant);
       if (!found) return undefined;
       const { id, name } = found.plan.workflow;
-      if (!(await parts.mayCall(run.plan.workflow.id, id))) return undefined;
       return { workflowId: id, name, inputs: declaredInputs(found.plan) };
     },
     child: (request) => run.child(request, place, job),

@@ -21,7 +21,7 @@ export interface RuntimeParts {
   egress(): Promise<Outlet>;
   concurrency: { engine: number; run: number };
   definitions: Definitions;
-  /** Whether one workflow may run the other as its child, by their ids. */
-  mayCall(caller: string, callee: string): Promise<boolean> | boolean;
+  /** The id of the workflow that a run's block may mean; undefined: none. */
+  callee: (this: void, caller: string, reference: string) => Promise<string | undefined> | string | undefined;
   report(error: unknown, runId: string | undefined): void;
 }

@@ -1,13 +1,17 @@
+import type { Json } from '@heddle/core';
 import { createEngine } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import type { TestApi } from '../../../../../test/support/api.ts';
-import { GREETING } from '../../../../../test/support/api-workflows.ts';
+import { APPROVAL, GREETING } from '../../../../../test/support/api-workflows.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
+import { draftOf } from '../../../../../test/support/draft.ts';
 import { openApiStore } from '../../store/open.ts';
 
 const store = await openApiStore();
-const engine = await createEngine({ mayCall: (caller, callee) => store.workflows.mayCall(caller, callee) });
+const engine = await createEngine({
+  callee: (caller, reference) => store.workflows.callee(caller, reference),
+});
 const mine = await testApi({ store, engine });
 const theirs = await testApi({ store, engine });
 
@@ -19,6 +23,14 @@ async function calling(api: TestApi, reference: string): Promise<unknown> {
   return (await api.call('POST', `/api/v2/workflows/${caller}/execute`, { body: {} })).data;
 }
 
+async function deployedAs(api: TestApi, name: string, exported: Json): Promise<void> {
+  const body = { workspaceId: api.workspaceId, name };
+  const made = await api.call<{ id: string }>('POST', '/api/v2/workflows', { body });
+  const at = `/api/v2/workflows/${made.data.id}`;
+  await api.call('PUT', `${at}/state`, { body: draftOf(exported) });
+  expect((await api.call('POST', `${at}/deploy`)).status).toBe(200);
+}
+
 const NOT_THERE = {
   status: 'failed',
   error: { code: 'CHILD_WORKFLOW_FAILED', details: { reason: 'CHILD_NOT_FOUND' } },
@@ -28,6 +40,14 @@ describe('a workflow that runs another one', () => {
   it('finds those of its workspace', async () => {
     const child = await mine.deployed(GREETING);
     expect(await calling(mine, child)).toMatchObject({ status: 'completed', output: { success: true } });
+  });
+
+  it('means by a name the one of its own workspace, whatever others call theirs', async () => {
+    const name = 'Greeting of both';
+    await deployedAs(mine, name, GREETING);
+    await deployedAs(theirs, name, APPROVAL);
+    expect(await calling(mine, name)).toMatchObject({ status: 'completed', output: { success: true } });
+    expect(await calling(theirs, name)).toMatchObject({ status: 'paused' });
   });
 
   it('does not find those of another workspace, by id or name', async () => {

@@ -31,19 +31,24 @@ export class WorkflowStore {
     return (await this.#byId(id))[0];
   }
 
-  /** Whether a workflow may run another one: of its own workspace, and live. For the engine's `mayCall`. */
-  async mayCall(caller: string, callee: string): Promise<boolean> {
+  /**
+   * The id of the workflow that another one means by an id or a name: live, and of its own workspace; undefined: there is
+   * none. For the engine's `callee`. One that is none of this service means whatever the engine has that is none either.
+   */
+  async callee(caller: string, reference: string): Promise<string | undefined> {
+    const from = await this.find(caller);
+    if (!from) return (await this.find(reference)) ? undefined : reference;
     const rows = await this.#db
       .selectFrom('workflows')
-      .select(['id', 'workspace_id', 'active_version', 'archived_at'])
-      .where('id', 'in', [caller, callee])
+      .select('id')
+      .where('workspace_id', '=', from.workspace_id)
+      .where('active_version', 'is not', null)
+      .where('archived_at', 'is', null)
+      .where((or) => or.or([or('id', '=', reference), or('name', '=', reference)]))
+      .orderBy('deployed_at', 'desc')
       .execute();
-    const from = rows.find(({ id }) => id === caller);
-    const to = rows.find(({ id }) => id === callee);
-    // Neither is of this service: whoever deployed them has said enough.
-    if (!from && !to) return true;
-    const live = to !== undefined && to.active_version !== null && to.archived_at === null;
-    return live && from?.workspace_id === to.workspace_id;
+    // As everywhere, an id counts before a name; of several folders' names the one that was deployed last.
+    return (rows.find(({ id }) => id === reference) ?? rows[0])?.id;
   }
 
   /** False when the folder has a workflow of this name already. */

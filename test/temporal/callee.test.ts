@@ -1,0 +1,31 @@
+import { openApiStore, openCallees } from '@heddle/api';
+import { expect, it, onTestFinished } from 'vitest';
+import { testApi } from '../support/api.ts';
+import type { ShownRun } from '../support/api-workflows.ts';
+import { GREETING } from '../support/api-workflows.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { placeOn } from './worker-place.ts';
+
+describeTemporal('workers that know the workspaces', (server) => {
+  it('run as children only workflows of their parent’s workspace', async () => {
+    const place = placeOn(server);
+    const store = await openApiStore({ data: place.data });
+    const engine = await place.engine();
+    const mine = await testApi({ engine, store });
+    const theirs = await testApi({ engine, store });
+    const callees = await openCallees({ data: place.data });
+    onTestFinished(() => callees.close());
+    await place.worker({ callee: callees.callee });
+    const called = async (child: string) => {
+      const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
+      const id = await mine.deployed(call);
+      return (await mine.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).data;
+    };
+    expect(await called(await mine.deployed(GREETING))).toMatchObject({ status: 'completed' });
+    expect(await called(await theirs.deployed(GREETING))).toMatchObject({
+      status: 'failed',
+      error: { code: 'CHILD_WORKFLOW_FAILED', details: { reason: 'CHILD_NOT_FOUND' } },
+    });
+  });
+});
