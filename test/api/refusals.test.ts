@@ -1,0 +1,181 @@
+import { describe, expect, it } from 'vitest';
+import { STATUS_CODES } from '../../packages/api/src/errors.ts';
+import type { ErrorStatus } from '../../packages/api/src/errors.ts';
+import { MAX_BODY_BYTES } from '../../packages/api/src/http/parse.ts';
+import type { AnyOperation } from '../../packages/api/src/operation.ts';
+import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
+import { errorIn } from '../support/api.ts';
+import type { Answer, CallOptions } from '../support/api.ts';
+import { APPROVAL } from '../support/api-workflows.ts';
+import type { ShownRun } from '../support/api-workflows.ts';
+import { recordingApi } from '../support/recorded.ts';
+import { acceptedCalls } from './accepted.ts';
+import type { Right } from './accepted.ts';
+
+const api = await recordingApi();
+const calls = await acceptedCalls(api);
+const elsewhere = await recordingApi({ engine: api.engine, store: api.store });
+const stranger = elsewhere.key;
+
+function rightCall({ method, path }: AnyOperation): Right {
+  const call = calls[`${method} ${path}`];
+  if (!call) throw new Error(`Nothing is said of how ${method} ${path} is called.`);
+  return call;
+}
+
+function pathOf({ path }: AnyOperation, values: Right['path'], query: string): string {
+  return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(values[name] ?? '')) + query;
+}
+
+interface Change {
+  path?: Right['path'];
+  /** In place of the query; with its question mark. */
+  query?: string;
+  options?: CallOptions;
+}
+
+/** The accepted call of the operation, but for what is changed. */
+function send(operation: AnyOperation, change: Change = {}): Promise<Answer<unknown>> {
+  const right = rightCall(operation);
+  const usual = new URLSearchParams(right.query).toString();
+  const query = change.query ?? (usual === '' ? '' : `?${usual}`);
+  const path = pathOf(operation, { ...right.path, ...change.path }, query);
+  return api.call(operation.method, path, { body: right.body, ...change.options });
+}
+
+/** The envelope and the code of the status, and nothing recorded. */
+async function expectRefused(
+  operation: Pick<AnyOperation, 'legacy'>,
+  status: ErrorStatus,
+  answering: () => Promise<Answer<unknown>>,
+): Promise<ReturnType<typeof errorIn>> {
+  const before = await settledRows();
+  const answer = await answering();
+  expect(api.rows()).toEqual(before);
+  const error = errorIn(answer.body);
+  const code = operation.legacy ? undefined : STATUS_CODES[status];
+  expect({ status: answer.status, code: error.code }).toEqual({ status, code });
+  expect(error.message).toMatch(/./);
+  const known = operation.legacy ? ['details', 'error'] : ['error'];
+  expect(known).toEqual(expect.arrayContaining(Object.keys(answer.body as object)));
+  expect(['code', 'message', 'details']).toEqual(expect.arrayContaining(Object.keys(error)));
+  expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8');
+  return error;
+}
+
+/** What runs that rest have still to write is written. */
+async function settledRows(): Promise<ReturnType<typeof api.rows>> {
+  let last = '';
+  const isSettled = (): boolean => last === (last = JSON.stringify(api.rows()));
+  await expect.poll(isSettled, { interval: 20 }).toBe(true);
+  return api.rows();
+}
+
+const TABLE = ALL_OPERATIONS.map(
+  (operation) => [`${operation.method} ${operation.path}`, operation] as const,
+);
+/** The body is the input of a run, whatever it is. */
+const OPEN_BODIES = new Set(['executeWorkflow', 'resumeExecution']);
+
+describe.each(TABLE)('%s records nothing when it refuses', (_title, operation) => {
+  const { body, bodyOptional, query, params, resource, id } = operation;
+  const refused = (status: ErrorStatus, change: Change) =>
+    expectRefused(operation, status, () => send(operation, change));
+
+  it('query keys that are undeclared, empty or doubled', async () => {
+    await refused(400, { query: '?colour=red' });
+    for (const name of ['colour', ...Object.keys(query.shape)]) {
+      expect(await refused(400, { query: `?${name}=` })).toMatchObject({
+        message: `${name} must not be empty`,
+        details: [{ code: 'custom', path: [name] }],
+      });
+      if (operation.repeatable?.includes(name)) continue;
+      expect(await refused(400, { query: `?${name}=a&${name}=a` })).toMatchObject({
+        message: `${name} must be sent once`,
+      });
+    }
+  });
+
+  if (Object.keys(params.shape).length > 0)
+    it('ids of nothing', async () => {
+      for (const name of Object.keys(params.shape)) {
+        const nothing = name === 'version' ? '999999' : 'nothing';
+        expect((await refused(404, { path: { [name]: nothing } })).message).toMatch(/not found/);
+      }
+    });
+
+  if (resource !== 'none' || id === 'getJob')
+    it('callers of other workspaces', async () => {
+      expect((await refused(404, { options: { key: stranger } })).message).toMatch(/not found/);
+    });
+
+  it('callers without a credential, or with one that is none', async () => {
+    expect((await refused(401, { options: { key: null } })).message).toMatch(/required|Unauthorized/);
+    const guessed = await refused(401, { options: { key: 'sk-heddle-guess' } });
+    expect(guessed.message).toBe('Invalid API key');
+  });
+
+  if (body !== undefined)
+    it('bodies that are broken, of another type or too large', async () => {
+      const broken = await refused(400, { options: { raw: '{"a": ' } });
+      expect(broken).toMatchObject({ message: 'Request body must be valid JSON' });
+      const headers = { 'Content-Type': 'application/xml' };
+      const foreign = await refused(415, { options: { raw: '<a/>', headers } });
+      expect(foreign).toMatchObject({ message: 'Request body must be sent as application/json' });
+      const large = { raw: JSON.stringify({ a: 'x'.repeat(MAX_BODY_BYTES) }) };
+      expect(await refused(413, { options: large })).toMatchObject({ message: 'Request body is too large' });
+      if (!bodyOptional) await refused(400, { options: { raw: '', body: undefined } });
+      for (const raw of ['[]', 'null', '7']) await refused(400, { options: { raw } });
+    });
+
+  if (body !== undefined && !OPEN_BODIES.has(id))
+    it('fields that are not declared', async () => {
+      const more = { ...rightCall(operation).body, colour: 'red' };
+      expect(await refused(400, { options: { body: more } })).toMatchObject({
+        details: [{ code: 'unrecognized_keys', keys: ['colour'], path: [] }],
+      });
+    });
+
+  if (body === undefined && operation.method !== 'GET')
+    it('bodies where it takes none', async () => {
+      expect(await refused(400, { options: { body: { colour: 'red' } } })).toMatchObject({
+        details: [{ code: 'unrecognized_keys', keys: ['colour'] }],
+      });
+    });
+});
+
+describe('an answer to a pause records nothing when it is refused', () => {
+  async function paused() {
+    const id = await api.deployed(APPROVAL);
+    const { data } = await api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    const at = `/api/v2/workflows/${id}/runs/${data.runId}`;
+    const shown = await api.call<ShownRun>('GET', at);
+    const answer = (body: object) => () => api.call('POST', `${at}/resume`, { body });
+    return { at, answer, contextId: shown.data.paused?.contextId ?? '' };
+  }
+
+  it('for a wrong token, an answer of another shape, and a run that has ended', async () => {
+    const { at, answer, contextId } = await paused();
+    const wrong = await expectRefused({}, 404, answer({ contextId: 'wrong', input: { ok: true } }));
+    expect(wrong.message).toBe('Pause point not found');
+    await expectRefused({}, 400, answer({ contextId, input: { ok: 'perhaps' } }));
+    await expectRefused({}, 400, answer({ contextId, input: { ok: true }, colour: 'red' }));
+    await expectRefused({}, 400, answer({ input: { ok: true } }));
+    await expectRefused({}, 400, answer({ contextId: '' }));
+    expect(await api.call('GET', at)).toMatchObject({ data: { status: 'paused' } });
+    await api.call('POST', `${at}/cancel`);
+    const error = await expectRefused({}, 409, answer({ contextId, input: { ok: true } }));
+    expect(error.message).toMatch(/./);
+  });
+});
+
+// Last: they change what the others are about.
+describe.each(TABLE)('%s', (_title, operation) => {
+  it('is accepted as it is called above', async () => {
+    const answer = await send(operation);
+    expect([answer.status, answer.body]).toEqual([
+      expect.toSatisfy((status: number) => status < 300),
+      answer.body,
+    ]);
+  });
+});
