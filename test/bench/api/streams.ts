@@ -22,8 +22,8 @@ interface Open {
   ended: Promise<string>;
 }
 
-/** Heddle says every quarter of a minute that a stream is alive; nothing here takes so long. */
-const PATIENCE_MS = 12_000;
+/** A stream that says nothing for so long says nothing any more. */
+const PATIENCE_MS = 60_000;
 
 const BODY = JSON.stringify({ stream: true, selectedOutputs: ['S1.n'], input: {} });
 
