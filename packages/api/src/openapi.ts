@@ -84,14 +84,7 @@ function successes(operation: AnyOperation): Doc {
     const content = { [JSON_TYPE]: { schema: body }, ...Object.fromEntries(others) };
     return [String(status), { description: `${description}.${more}`, content }];
   });
-  return { ...Object.fromEntries(shown), ...downloads(operation) };
-}
-
-/** Bytes of any media type. */
-function downloads({ download }: AnyOperation): Doc {
-  if (download === undefined) return {};
-  const content = { '*/*': { schema: { type: 'string', format: 'binary' } } };
-  return { '200': { description: `${download}.`, content } };
+  return Object.fromEntries(shown);
 }
 
 /** Readers of events take them one by one, in whatever form they like; other streams are text. */

@@ -60,8 +60,6 @@ export interface Operation<
   success: { status: number; schema: z.ZodType; page?: true; description: string }[];
   /** Successes that are no JSON: media type and what is in it. */
   streams?: { type: string; description: string }[];
-  /** The success of an operation that answers with bytes: what they are. */
-  download?: string;
   errors: readonly ErrorStatus[];
   /** It runs a workflow: the chain of calls is looked at, and it takes a ticket until the call is over. */
   executes?: true;

@@ -23,7 +23,7 @@ export const downloadRunFile = defineOperation({
   params: schemas.runFilePath,
   query: noQuery,
   success: [],
-  download: 'The content of the file, as an attachment of its media type',
+  streams: [{ type: '*/*', description: 'The content of the file, as an attachment of its media type' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, principal, head }, workflow) {
     const row = expectWorkflow(workflow);
