@@ -97,6 +97,22 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await expect(writer.append('r', [entry(2)])).rejects.toThrow(/written twice/);
   });
 
+  it('writes of one run are done in the order of the calls: no record overtakes the one before it, with its logs', async () => {
+    const stores = await open();
+    const [one = ''] = await joined(stores, 1);
+    const writer = stores.leases.writer(await created(stores, one, 'r'));
+    const calls: unknown[] = [];
+    for (let seq = 2; seq < 100; seq += 2) {
+      calls.push(writer.append('r', [entry(seq), entry(seq + 1)]));
+      calls.push(writer.saveRecord(record('r', { seq }), [log('r', seq)]));
+      const last = { record: record('r', { seq: seq + 1 }), logs: [log('r', seq + 1)] };
+      calls.push(writer.append('r', [], last));
+    }
+    expect(await Promise.all(calls)).not.toContain(false);
+    const orders = (await stores.runs.logs('r')).map(({ executionOrder }) => executionOrder);
+    expect(orders).toEqual(Array.from({ length: 98 }, (_, n) => n + 2));
+  });
+
   it('a run that has ended is held by nobody, and its last holder may still save it', async () => {
     const stores = await open();
     const [one = '', two = ''] = await joined(stores, 2);

@@ -15,10 +15,14 @@ import { PostgresRunStore } from './runs.ts';
  *
  * A write begins with the row of the run, which it locks where the lease still stands: whoever takes the run changes that
  * row, so one of the two comes first, and a write that comes second finds the lease gone and does nothing at all.
+ *
+ * Writes are done in the order of the calls, one at a time: on several connections a record could overtake the one before
+ * it, whose logs would then be refused with it. They would wait for each other at the row anyway.
  */
 export class HeldRunStore extends PostgresRunStore {
   readonly #database: Database;
   readonly #lease: Lease;
+  #last: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database, lease: Lease) {
     super(database);
@@ -52,7 +56,14 @@ export class HeldRunStore extends PostgresRunStore {
   }
 
   /** Throws RUN_ELSEWHERE where the lease has gone. */
-  async #write<Row>(query: Compilable<Row>): Promise<Row> {
+  #write<Row>(query: Compilable<Row>): Promise<Row> {
+    const writing = this.#last.then(() => this.#writeNow(query));
+    // Whoever asked for it is told; the next write has a fate of its own.
+    this.#last = writing.catch(() => undefined);
+    return writing;
+  }
+
+  async #writeNow<Row>(query: Compilable<Row>): Promise<Row> {
     const { runId } = this.#lease;
     const twice = (error: unknown): unknown => (stateOf(error) === UNIQUE ? entryTwice(runId) : error);
     const [row] = (await this.#database.run(query, twice)).rows;
