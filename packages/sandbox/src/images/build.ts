@@ -45,6 +45,8 @@ export interface BuildFailure {
   readonly detail: string;
 }
 
+const SQLITE_FULL = 13;
+
 /** Throws ImageError image_too_large, before anything goes into the store. */
 async function checkSize(paths: readonly string[], maxImageMiB: number): Promise<void> {
   let bytes = 0;
@@ -97,11 +99,23 @@ async function keep(
   return blobs.take(folder, name);
 }
 
+/** Whether there was no room for a file, or for a row of the index. */
+function isFull(error: unknown): boolean {
+  const { code, errcode } = (error ?? {}) as { code?: string; errcode?: number };
+  return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL;
+}
+
 /** The failure in words that can be shown: no tokens, no paths. */
 function explain(error: unknown, signal: AbortSignal, log: BuildLog): BuildFailure {
   const detail = log.tail();
   const reason: unknown = signal.aborted ? signal.reason : error;
   if (isImageError(reason)) return { code: reason.code, message: log.redact(reason.message), detail };
+  if (isFull(reason))
+    return {
+      code: 'provider_error',
+      message: 'The disk that images are kept on is full; make room on it and build again.',
+      detail,
+    };
   const said = reason instanceof Error ? reason.message : String(reason);
   return {
     code: 'provider_error',

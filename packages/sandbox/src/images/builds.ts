@@ -95,7 +95,7 @@ export class Builds {
     lock: Lock | null,
     progress: (step: string) => void,
   ): Promise<void> {
-    const { records, clock, timeoutMs } = this.#options;
+    const { records, timeoutMs } = this.#options;
     const lost = new AbortController();
     const deadline = new AbortController();
     const minutes = Math.ceil(timeoutMs / 60_000);
@@ -104,7 +104,7 @@ export class Builds {
       timeoutMs,
     );
     const heart = setInterval(() => {
-      if (!beat(records, claim, clock.now()))
+      if (!this.#isOwner(claim))
         lost.abort(new ImageError('provider_error', 'another process took the build over'));
     }, BEAT_MS);
     try {
@@ -112,9 +112,32 @@ export class Builds {
       const { result, by } = await this.#attempt(claim, { runtime, lock, signal, progress });
       if (this.#closing.signal.aborted && 'code' in result) giveUp(records, claim);
       else if (!lost.signal.aborted) this.#record(claim, result, by);
+    } catch (error) {
+      // What cannot be recorded has not been: others need not wait until the claim is over.
+      this.#letGo(claim);
+      throw error;
     } finally {
       clearTimeout(timer);
       clearInterval(heart);
+    }
+  }
+
+  #letGo(claim: Claim): void {
+    try {
+      giveUp(this.#options.records, claim);
+    } catch {
+      // The index cannot be written at all; the claim ends by itself.
+    }
+  }
+
+  /** Tells that the build is alive; whether it is still this process' one. */
+  #isOwner(claim: Claim): boolean {
+    const { records, clock } = this.#options;
+    try {
+      return beat(records, claim, clock.now());
+    } catch {
+      // A full disk, or an index that is busy for long: the claim outlives some beats, and the next one may come through.
+      return true;
     }
   }
 
@@ -153,6 +176,8 @@ export class Builds {
     const { records, clock } = this.#options;
     const nowMs = clock.now();
     records.atomically(() => {
+      // Nothing of a build that another process took over meanwhile: its lock is not that of the other's image.
+      if (!beat(records, claim, nowMs)) return false;
       if ('code' in result) return settle(records, claim, { imageId: null, error: result }, nowMs);
       const { manifest, lock } = result;
       records.change(

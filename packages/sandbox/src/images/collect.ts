@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs';
-import { readdir, rm } from 'node:fs/promises';
+import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Blobs } from './blobs.ts';
 import type { Manifest } from './manifest.ts';
@@ -52,6 +52,24 @@ function collectBlobs(records: Records, blobs: Blobs, nowMs: number): number {
   return removed;
 }
 
+/** Removes files that stand in the store and in no row: their process died between the two. */
+async function collectStrays(folder: string, records: Records, nowMs: number): Promise<number> {
+  const home = join(folder, 'blobs');
+  let removed = 0;
+  for (const shelf of await readdir(home)) {
+    for (const sha256 of await readdir(join(home, shelf))) {
+      if (records.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) !== undefined) continue;
+      const path = join(home, shelf, sha256);
+      const stat = await lstat(path).catch(() => null);
+      // When it came here: what is in it may be older.
+      if (stat === null || stat.ctimeMs > nowMs - GRACE_MS) continue;
+      await rm(path, { recursive: true, force: true });
+      removed++;
+    }
+  }
+  return removed;
+}
+
 /** Removes the folders of builds that died. */
 async function collectWork(folder: string, nowMs: number): Promise<void> {
   const work = join(folder, 'work');
@@ -74,5 +92,6 @@ export async function collect(
     blobs: collectBlobs(records, blobs, nowMs),
   }));
   await collectWork(folder, nowMs);
-  return collected;
+  const strays = await collectStrays(folder, records, nowMs);
+  return { ...collected, blobs: collected.blobs + strays };
 }

@@ -165,19 +165,7 @@ class ImageStore implements Images {
         throw new SandboxError('IMAGE_NOT_FOUND', `There is no image "${id}".`);
       return this.#shelf.load(manifest, id);
     }
-    const row = await this.#upToDate(hash);
-    if (row?.state === 'failed')
-      throw new SandboxError(
-        'IMAGE_FAILED',
-        `The image "${id}" could not be built (${row.errorCode}): ${row.errorMessage}`,
-      );
-    const manifest = readManifest(this.#records, row?.imageId ?? null);
-    if (row === undefined || manifest === null)
-      throw new SandboxError(
-        'IMAGE_NOT_READY',
-        `The image "${id}" is ${row?.state ?? 'pending'}: its build has not ended.`,
-      );
-    return this.#shelf.loadFor(row, manifest, id);
+    return this.#openSpec(hash, id);
   }
 
   remove(id: string): boolean {
@@ -213,6 +201,24 @@ class ImageStore implements Images {
     return like.length === 1 ? (like[0] as { spec_hash: string }).spec_hash : null;
   }
 
+  /** The image of a spec, made again where its runtime changed. */
+  async #openSpec(hash: string, id: string): Promise<LoadedImage> {
+    const row = await this.#upToDate(hash);
+    // An image that could not be made anew is still the one that it was.
+    if (row?.state === 'failed' && row.imageId === null)
+      throw new SandboxError(
+        'IMAGE_FAILED',
+        `The image "${id}" could not be built (${row.errorCode}): ${row.errorMessage}`,
+      );
+    const manifest = readManifest(this.#records, row?.imageId ?? null);
+    if (row === undefined || manifest === null)
+      throw new SandboxError(
+        'IMAGE_NOT_READY',
+        `The image "${id}" is ${row?.state ?? 'pending'}: its build has not ended.`,
+      );
+    return this.#shelf.loadFor(row, manifest, id);
+  }
+
   async #row(hash: string): Promise<BuildRow | undefined> {
     const spec = this.#records.spec(hash);
     return spec === undefined ? undefined : this.#records.build(hash, (await this.#runtimes.for(spec)).key);
@@ -228,7 +234,9 @@ class ImageStore implements Images {
     const isDue =
       row === undefined
         ? this.#records.spec(hash)?.lock != null
-        : row.state === 'failed' && (row.failedAtMs ?? 0) + this.#retryAfterMs <= this.#clock.now();
+        : row.state === 'failed' &&
+          row.imageId === null &&
+          (row.failedAtMs ?? 0) + this.#retryAfterMs <= this.#clock.now();
     if (!isDue) return row;
     await this.#builds.build(hash, { refresh: false, progress: () => undefined });
     return this.#row(hash);

@@ -8,7 +8,7 @@ import { sha256 } from '../keys.ts';
 import type { IsolationOptions } from '../../isolation/options.ts';
 import { DEFAULT_LIMITS } from '../../limits.ts';
 import { bundle, BUNDLE_REVISION, SHIMS_FILE, type Bundle, type ImageModule } from './bundle.ts';
-import { readLockfile, type ScriptedPackage } from './lockfile.ts';
+import { readLockfile, readNpmLock, type NpmLock, type ScriptedPackage } from './lockfile.ts';
 import { Maker, MAKER_FILE } from './make.ts';
 import { findNpm } from './npm-settings.ts';
 import { Npm } from './npm.ts';
@@ -30,12 +30,6 @@ export interface JavaScriptBuilderOptions {
   };
 }
 
-/** What the lock of a JavaScript image keeps. */
-interface LockData {
-  readonly packageJson: string;
-  readonly lockfile: string;
-}
-
 const MOST_BUNDLE_CHARS = 20 * 2 ** 20;
 const MOST_SNAPSHOT_BYTES = 64 * 2 ** 20;
 
@@ -51,7 +45,7 @@ function packageJson(spec: ImageSpec): string {
 }
 
 /** Writes the project that npm works in. */
-async function project(context: BuildContext, data: Partial<LockData>): Promise<string> {
+async function project(context: BuildContext, data: Partial<NpmLock>): Promise<string> {
   const folder = join(context.workFolder, 'project');
   await mkdir(folder, { recursive: true });
   if (data.packageJson !== undefined) await writeFile(join(folder, 'package.json'), data.packageJson);
@@ -141,12 +135,12 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       const lockfile = await readFile(join(folder, 'package-lock.json'), 'utf8');
       return {
         entries: readLockfile(lockfile).entries,
-        data: { packageJson: text, lockfile } satisfies LockData,
+        data: { packageJson: text, lockfile } satisfies NpmLock,
       };
     },
 
     async assemble(lock, spec, context): Promise<Assembled> {
-      const data = lock.data as LockData;
+      const data = readNpmLock(lock.data);
       const { scripted } = readLockfile(data.lockfile);
       const names = scripted.map(({ name }) => name);
       const folder = await project(context, data);

@@ -11,6 +11,22 @@ interface Installed {
   readonly optional?: boolean;
 }
 
+/** What npm needs to install the same again. */
+export interface NpmLock {
+  readonly packageJson: string;
+  readonly lockfile: string;
+}
+
+/** Npm's lock, read again from a record of it. Throws ImageError integrity_error. */
+export function readNpmLock(value: unknown): NpmLock {
+  const { packageJson, lockfile } = (value ?? {}) as Partial<NpmLock>;
+  if (typeof packageJson === 'string' && typeof lockfile === 'string') return { packageJson, lockfile };
+  throw new ImageError(
+    'integrity_error',
+    'The lock of the image cannot be read. Build the image anew (--refresh).',
+  );
+}
+
 /** npm's lockfile as far as it is read here. */
 interface Lockfile {
   readonly packages?: Readonly<Record<string, Installed>>;

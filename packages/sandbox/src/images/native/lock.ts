@@ -1,6 +1,6 @@
 import { ImageError } from '../error.ts';
 import type { PythonLockData } from '../python/lock.ts';
-import type { NpmLock } from './npm-project.ts';
+import type { NpmLock } from '../javascript/lockfile.ts';
 
 /** One .deb of a lock. */
 export interface LockedDeb {

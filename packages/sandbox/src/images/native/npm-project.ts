@@ -2,16 +2,9 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import type { BuildContext, LockEntry } from '../builder.ts';
-import { ImageError } from '../error.ts';
-import { readLockfile, type ScriptedPackage } from '../javascript/lockfile.ts';
+import { readLockfile, type NpmLock, type ScriptedPackage } from '../javascript/lockfile.ts';
 import type { Npm } from '../javascript/npm.ts';
 import { checkInstalled } from '../javascript/size.ts';
-
-/** What npm needs to install the same again. */
-export interface NpmLock {
-  readonly packageJson: string;
-  readonly lockfile: string;
-}
 
 async function project(files: Partial<NpmLock>, context: BuildContext): Promise<string> {
   const folder = join(context.workFolder, `npm-${randomUUID()}`);
@@ -46,11 +39,4 @@ export async function installNpm(
   const modules = join(folder, 'node_modules');
   await checkInstalled(modules, npm.most);
   return { folder: modules, scripted };
-}
-
-/** Npm's lock, read again from a record of it. */
-export function readNpmLock(value: unknown): NpmLock {
-  const { packageJson, lockfile } = (value ?? {}) as Partial<NpmLock>;
-  if (typeof packageJson === 'string' && typeof lockfile === 'string') return { packageJson, lockfile };
-  throw new ImageError('integrity_error', 'The lock of the image cannot be read. Build the image anew.');
 }
