@@ -28,7 +28,7 @@ const PLACES = { project: `${INSIDE.work}/project`, home: `${INSIDE.work}/home` 
 const HOOK = 'registry.cjs';
 
 /** One run of npm. */
-export interface NpmRun {
+interface NpmRun {
   /** The file npm-cli.js. */
   readonly program: string;
   readonly args: readonly string[];
@@ -44,7 +44,7 @@ export interface NpmRun {
 }
 
 /** How npm ended. */
-export interface NpmEnd {
+interface NpmEnd {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;

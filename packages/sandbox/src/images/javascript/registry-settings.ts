@@ -11,7 +11,7 @@ const USUAL = 'https://registry.npmjs.org/';
 const INNER = /^(?:registry|@[^:]+:registry|fetch-retries|fetch-retry-[a-z]+|fetch-timeout)$/;
 
 /** What npm needs for one place, outside of npm. */
-export interface Credentials {
+interface Credentials {
   /** The header that names us. */
   readonly authorization: string | null;
   readonly client: { readonly cert: string; readonly key: string } | null;

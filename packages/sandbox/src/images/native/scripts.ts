@@ -24,7 +24,7 @@ const NPM = '/run/heddle/npm';
 const HEADERS = '/run/heddle/headers';
 
 /** Where packages are, and what their scripts run with. */
-export interface ScriptPlace {
+interface ScriptPlace {
   /** The root file system that is being built. */
   readonly root: string;
   /** The folder above `node_modules`, below the root. */
