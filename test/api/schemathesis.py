@@ -22,6 +22,16 @@ def map_body(context, body):
 
 
 @schemathesis.hook
+def before_load_schema(context, raw_schema):
+    """A stream of events is a text to those who generate clients, but is looked at event by event here."""
+    for methods in raw_schema["paths"].values():
+        for operation in methods.values():
+            for response in operation["responses"].values():
+                if "text/event-stream" in response.get("content", {}):
+                    response["content"]["text/event-stream"] = {}
+
+
+@schemathesis.hook
 def before_call(context, case, kwargs):
     method = case.operation.method.upper()
     right = CALLS.get(f"{method} {case.operation.path}")

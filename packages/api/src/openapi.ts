@@ -79,7 +79,7 @@ function successes(operation: AnyOperation): Doc {
     const enveloped = page ? pageSchema(data) : wrapped({ data }, ['data']);
     const body = operation.legacy ? data : enveloped;
     const others =
-      index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: streamSchema(type) }]) : [];
+      index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
     const more = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
     const content = { [JSON_TYPE]: { schema: body }, ...Object.fromEntries(others) };
     return [String(status), { description: `${description}.${more}`, content }];
@@ -87,14 +87,9 @@ function successes(operation: AnyOperation): Doc {
   return Object.fromEntries(shown);
 }
 
-/** Readers of events take them one by one, in whatever form they like; other streams are text. */
-function streamSchema(type: string): Doc {
-  return type === 'text/event-stream' ? { description: 'Server-sent events' } : { type: 'string' };
-}
-
 /** A success that has no form but a stream. */
 function streamed(streams: NonNullable<AnyOperation['streams']>): Doc {
-  const content = streams.map(({ type }): [string, Doc] => [type, { schema: streamSchema(type) }]);
+  const content = streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]);
   const description = streams.map((stream) => `${stream.description}.`).join(' ');
   return { description, content: Object.fromEntries(content) };
 }
@@ -143,7 +138,7 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Doc {
   return plain;
 }
 
-/** A time's format says it; its pattern is as long as a page. */
+/** A time's format says nearly all, and its pattern is as long as a page; that it is in UTC is said by a short one. */
 function withoutPattern({ jsonSchema }: { jsonSchema: { format?: string; pattern?: string } }): void {
-  if (jsonSchema.format === 'date-time') delete jsonSchema.pattern;
+  if (jsonSchema.format === 'date-time') jsonSchema.pattern = 'Z$';
 }

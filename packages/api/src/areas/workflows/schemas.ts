@@ -24,6 +24,7 @@ export const createBody = z.strictObject({
   workspaceId,
   name: z
     .string({ error: (issue) => (issue.input === undefined ? 'name is required' : 'name must be a string') })
+    .regex(/\S/, 'name is required')
     .trim()
     .min(1, 'name is required')
     .max(255),
@@ -96,7 +97,8 @@ export const graphBody = z.strictObject({
     .refine(
       (blocks) => Object.keys(blocks).length <= MOST_BLOCKS,
       `A draft has at most ${MOST_BLOCKS} blocks`,
-    ),
+    )
+    .meta({ maxProperties: MOST_BLOCKS }),
   edges: z.array(edge).max(MOST_EDGES),
   loops: json.optional(),
   parallels: json.optional(),

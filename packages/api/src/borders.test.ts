@@ -1,0 +1,118 @@
+import { describe, expect, it } from 'vitest';
+import * as z from 'zod';
+import { openApiDocument } from './openapi.ts';
+import type { AnyOperation } from './operation.ts';
+import { ALL_OPERATIONS } from './table.ts';
+
+interface Declared {
+  type?: string | string[];
+  properties?: { [name: string]: Declared };
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  maxItems?: number;
+  enum?: unknown[];
+  format?: string;
+}
+
+interface Parameter {
+  name: string;
+  in: string;
+  schema: Declared;
+}
+
+interface Doc {
+  paths: {
+    [path: string]: {
+      [method: string]: {
+        parameters: Parameter[];
+        requestBody?: { content: { [type: string]: { schema: Declared } } };
+      };
+    };
+  };
+}
+
+const { paths } = openApiDocument(ALL_OPERATIONS, 'https://heddle.test') as unknown as Doc;
+
+/** What a body cannot do without. */
+const LEAST: { [id: string]: object } = {
+  createWorkflowV2: { workspaceId: 'w', name: 'n' },
+  replaceWorkflowState: { blocks: {}, edges: [] },
+  updateWorkflowPublicApi: { isPublicApi: true },
+  resumeWorkflowRunV2: { contextId: 'c' },
+};
+
+/** Of each type something, and whatever stands at the borders that are declared. */
+function valuesFor({ minLength, maxLength, minimum, maximum, maxItems, ...more }: Declared): unknown[] {
+  const lengths = [0, 1, minLength, maxLength, maxLength === undefined ? undefined : maxLength + 1];
+  const texts = lengths
+    .filter((each) => each !== undefined && each <= 60_000)
+    .map((each) => 'x'.repeat(each ?? 0));
+  const numbers = [minimum, maximum].flatMap((each) =>
+    each === undefined ? [] : [each - 1, each, each + 1],
+  );
+  const lists = maxItems === undefined || maxItems > 1000 ? [] : [maxItems, maxItems + 1];
+  const times = ['2026-01-31T12:00:00Z', '2026-01-31T12:00:00+02:00', '2026-02-31T12:00:00Z', '2026-01-31'];
+  return [
+    ...[null, true, 0, 7, 1.5, -1, {}, [], [1], ['a'], ' ', 'text', { a: 1 }],
+    ...texts,
+    ...numbers,
+    ...lists.map((length) => Array.from({ length }, () => 'a')),
+    ...(more.enum ?? []),
+    ...(more.format === 'date-time' ? times : []),
+  ];
+}
+
+/** Values about which what is declared and what is read do not agree. */
+function disagreements(declared: Declared, read: z.ZodType, least: object): string[] {
+  const schema = z.fromJSONSchema(declared as never);
+  const found: string[] = [];
+  for (const [name, property] of Object.entries(declared.properties ?? {}))
+    for (const value of valuesFor(property)) {
+      const sent = { ...least, [name]: value };
+      const [says, does] = [schema.safeParse(sent).success, read.safeParse(sent).success];
+      if (says !== does)
+        found.push(`${name} = ${JSON.stringify(value).slice(0, 60)}: declared ${says}, read ${does}`);
+    }
+  return found;
+}
+
+function documented({ path, method }: AnyOperation) {
+  const operation = paths[path]?.[method.toLowerCase()];
+  if (!operation) throw new Error(`${method} ${path} is not in the document.`);
+  return operation;
+}
+
+const WITH_BODIES = ALL_OPERATIONS.filter(({ body }) => body !== undefined);
+
+describe('what the document declares is what is read, at every border', () => {
+  it.each(WITH_BODIES.map((operation) => [operation.id, operation] as const))(
+    'of the body of %s',
+    (id, operation) => {
+      const declared = documented(operation).requestBody?.content['application/json']?.schema ?? {};
+      expect(disagreements(declared, operation.body as z.ZodType, LEAST[id] ?? {})).toEqual([]);
+    },
+  );
+
+  it.each(ALL_OPERATIONS.map((operation) => [operation.id, operation] as const))(
+    'of path and query of %s',
+    (_id, operation) => {
+      for (const place of ['path', 'query'] as const) {
+        const read = place === 'path' ? operation.params : operation.query;
+        for (const { name, in: at, schema } of documented(operation).parameters) {
+          const field = at === place ? (read.shape[name] as z.ZodType | undefined) : undefined;
+          if (!field) continue;
+          const one = { type: 'object', properties: { [name]: schema } };
+          expect(disagreements(one, z.object({ [name]: field }), {})).toEqual([]);
+        }
+      }
+    },
+  );
+
+  it('of times, which are in UTC', () => {
+    const { parameters } = paths['/api/v2/workflows/{workflowId}/runs']?.['get'] ?? { parameters: [] };
+    const start = parameters.find(({ name }) => name === 'startDate');
+    expect(start?.schema).toMatchObject({ type: 'string', format: 'date-time', pattern: 'Z$' });
+  });
+});
