@@ -1,4 +1,5 @@
 import { createSandbox, type FunctionOutcome, type Sandbox } from '@heddle/sandbox';
+import type { ImageSource, LoadedImage } from '@heddle/sandbox/images';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { levels } from './levels.ts';
 import { livingOf, processesOf } from './processes.ts';
@@ -84,6 +85,13 @@ const STATES: readonly State[] = [
     reached: running,
     dies: true,
   },
+  {
+    name: 'while its interpreter boots',
+    language: 'python',
+    code: 'return 1',
+    reached: (sandbox) => sandbox.stats().processes > 0,
+    dies: false,
+  },
   { name: 'in a loop of Python', language: 'python', code: PYTHON_LOOP, reached: running, dies: true },
   {
     name: 'while Python sleeps',
@@ -141,6 +149,50 @@ describe.each(levels)('a job that is cancelled, isolation $name', ({ options }) 
     // In every state nothing is left of the sandbox when it is closed, also not by another parent.
     await until(() => livingOf(before).length === 0);
     expect(livingOf(before)).toEqual([]);
+  });
+
+  it('while its image is opened ends at once, whatever becomes of the image', async () => {
+    const opened = Promise.withResolvers<LoadedImage>();
+    const asked = Promise.withResolvers<void>();
+    const images: ImageSource = {
+      open: () => {
+        asked.resolve();
+        return opened.promise;
+      },
+    };
+    const sandbox = createSandbox({ ...options, images });
+    onTestFinished(() => sandbox.close());
+    const stop = new AbortController();
+    const job = sandbox.run({ runId: 'r', code: 'return 1', image: 'late', signal: stop.signal });
+    await asked.promise;
+    stop.abort();
+    expect(await job).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
+    opened.reject(new Error('nobody waits for this'));
+    expect(sandbox.stats()).toMatchObject({ processes: 0, queued: 0, totals: { CANCELLED: 1 } });
+  });
+
+  it.each([
+    ['JavaScript', 'javascript' as const],
+    ['Python', 'python' as const],
+  ])('while a large result of %s is on its way is finished or cancelled', async (_name, language) => {
+    const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 } });
+    onTestFinished(() => sandbox.close());
+    const code = language === 'python' ? 'return "x" * 3_000_000' : 'return "x".repeat(3_000_000)';
+    await sandbox.run({ runId: 'r', language, code });
+    for (let round = 0; round < 8; round++) {
+      const stop = new AbortController();
+      const job = sandbox.run({ runId: 'r', language, code, signal: stop.signal });
+      for (let turn = 0; turn < round * 4; turn++) await new Promise((resolve) => setImmediate(resolve));
+      stop.abort();
+      const outcome = await job;
+      expect(outcome.ok ? outcome.json.length : outcome.error.code).toSatisfy(
+        (end) => end === 3_000_002 || end === 'CANCELLED',
+      );
+    }
+    expect(await sandbox.run({ runId: 'r', language, code: 'return 1' })).toMatchObject({
+      ok: true,
+      json: '1',
+    });
   });
 
   it('as it finishes is finished or cancelled, and nothing else', async () => {

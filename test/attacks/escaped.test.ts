@@ -89,7 +89,7 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
   [
     'a result that goes deeper than anything that reads it',
     'send(done(job, { text: "[".repeat(2e6) + "]".repeat(2e6) }))',
-    'RESULT_NOT_SERIALIZABLE',
+    'RESULT_TOO_LARGE',
   ],
   [
     'an error whose place is nowhere',

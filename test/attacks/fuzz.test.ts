@@ -60,6 +60,51 @@ const HOSTILE = `${COLLECT}
   }
   return called > 50`;
 
+/** Python whose depth is in the interpreter itself, where nothing counts it. */
+const DEEP_PYTHON: Readonly<Record<string, string>> = {
+  repr: 'repr(deep())',
+  'repr of objects': 'class A:\n  def __repr__(self): return repr(self)\nrepr(A())',
+  comparison: 'deep() == deep()',
+  hash: 'a = ()\nfor i in range(N): a = (a,)\nhash(a)',
+  'json, written': 'json.dumps(deep())',
+  'json, read': 'json.loads("[" * N)',
+  'pickle, written': 'import pickle\npickle.dumps(deep())',
+  'pickle, read': 'import pickle\npickle.loads(b"(" * N + b"t" * N + b".")',
+  marshal: 'import marshal\nmarshal.dumps(deep())',
+  copies: 'import copy\ncopy.deepcopy(deep())',
+  'a pattern of groups': 'import re\nre.compile("(" * N + ")" * N)',
+  'a pattern of repeats': 'import re\nre.match("(?:" * 5000 + "a" + ")*" * 5000, "a" * 999)',
+  'a pattern that calls back': 'import re\ndef f(m): return re.sub("a", f, "a")\nre.sub("a", f, "a")',
+  'code in brackets': 'compile("(" * N + ")" * N, "x", "eval")',
+  'code with signs': 'eval("-" * N + "1")',
+  'code with attributes': 'compile("a" + ".b" * N, "x", "eval")',
+  literals: 'import ast\nast.literal_eval("[" * N + "]" * N)',
+  attributes: 'class A:\n  def __getattr__(self, n): return getattr(self, n + "x")\nA().a',
+  calls: 'import functools\nf = print\nfor i in range(N): f = functools.partial(f)\nf()',
+  iterators: 'it = iter([])\nfor i in range(N): it = map(None, it)\nnext(it)',
+  generators: 'def g(n): yield from g(n + 1)\nnext(g(0))',
+  types: 'isinstance(1, tupled())',
+  classes: 'c = object\nfor i in range(5000): c = type("C", (c,), {})\nc()',
+  errors: 'e = None\nfor i in range(N):\n  n = ValueError(i); n.__cause__ = e; e = n\nraise e',
+  destructors: 'a = deep()\ndel a',
+  'methods of the end': 'class A:\n  def __del__(self): A()\nA()',
+  formats: 'class A:\n  def __format__(self, s): return format(self, s)\nformat(A())',
+  sorting: 'class A:\n  def __lt__(self, o): return sorted([A(), A()]) and True\nsorted([A(), A()])',
+  'text of xml': 'import xml.etree.ElementTree as E\nE.fromstring("<a>" * N + "</a>" * N)',
+};
+
+const PYTHON_PRELUDE = `import json, sys
+N = DEPTH
+def deep():
+  a = []
+  for i in range(N): a = [a]
+  return a
+def tupled():
+  a = int
+  for i in range(N): a = (a,)
+  return a
+`;
+
 const filled = (code: string, values: Readonly<Record<string, number>>): string =>
   Object.entries(values).reduce((text, [name, value]) => text.replaceAll(name, String(value)), code);
 
@@ -97,3 +142,33 @@ describe.each(levels)('every built-in, isolation $name', ({ options }) => {
     expect(Object.keys(sandbox.stats().totals)).not.toContain('SANDBOX_PROTOCOL');
   });
 });
+
+// An interpreter for each takes its time: by default those that count their depth, in the full run also without the count.
+const LIMITED = [false, true].slice(0, dose(1, 2));
+const PYTHON_LIMITS = { cpuMs: dose(1_500, 8_000), wallMs: 20_000 };
+const PRELUDE = filled(PYTHON_PRELUDE, { DEPTH: dose(20_000, 200_000) });
+
+describe.each(levels.slice(0, dose(1, levels.length)))(
+  'Python at the end of its stack, isolation $name',
+  ({ options }) => {
+    it.each(LIMITED)(
+      'and without its count (%s) ends its own job at most',
+      { timeout: 600_000 },
+      async (endless) => {
+        const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });
+        onTestFinished(() => sandbox.close());
+        const ends: Record<string, string> = {};
+        for (const [what, code] of Object.entries(DEEP_PYTHON)) {
+          const all = `${PRELUDE}${endless ? 'sys.setrecursionlimit(10 ** 9)\n' : ''}${code}`;
+          const job = { runId: 'deep', language: 'python' as const, limits: PYTHON_LIMITS };
+          const outcome = await sandbox.run({ ...job, code: all });
+          ends[what] = outcome.ok ? 'OK' : outcome.error.code;
+        }
+        const next = await sandbox.run({ runId: 'next', language: 'python', code: 'return 1' });
+        expect(next).toMatchObject({ ok: true, json: '1' });
+        const allowed = new Set(['OK', 'USER_ERROR', 'SYNTAX_ERROR', 'TIMEOUT_CPU', 'OUT_OF_MEMORY']);
+        expect(Object.entries(ends).filter(([, end]) => !allowed.has(end))).toEqual([]);
+      },
+    );
+  },
+);

@@ -20,7 +20,7 @@ import { packages } from './javascript/packages.ts';
 import { levels, type Level } from './levels.ts';
 import { livingOf, processesOf } from './processes.ts';
 import { pythonPackages } from './python/packages.ts';
-import { testAttacks, useArena } from './suite.ts';
+import { sampleOf, testAttacks, useArena } from './suite.ts';
 
 const WAIT_MS = 180_000;
 const highest = levels.at(-1) as Level;
@@ -40,10 +40,9 @@ const images: ImageSource = { open: (id) => hostile.open(id) };
 
 testAttacks(packages, { sandbox: { images } });
 // An interpreter for each attack takes its time, and what these try ends before the operating system is asked.
-testAttacks(pythonPackages, {
-  sandbox: { images, python: { maxProcesses: 1 } },
-  at: levels.slice(0, dose(1, levels.length)),
-});
+const sandbox = { images, python: { maxProcesses: 1 } };
+testAttacks(pythonPackages, { sandbox, at: levels.slice(0, 1) });
+testAttacks(sampleOf(pythonPackages, dose(4, 1)), { sandbox, at: levels.slice(1) });
 
 describe('a build of hostile packages', () => {
   const holder = useArena(highest);

@@ -4,11 +4,13 @@ import { pythonBridge } from './python/bridge.ts';
 import { pythonExhaustion } from './python/exhaustion.ts';
 import { pythonHost } from './python/host.ts';
 import { pythonLeaks } from './python/leaks.ts';
-import { testAttacks } from './suite.ts';
+import { sampleOf, testAttacks } from './suite.ts';
 
 const sandbox = { python: { maxProcesses: 1 } };
 
 testAttacks(pythonHost, { sandbox });
 // An interpreter for each attack takes its time, and what these try ends before the operating system is asked.
-const at = levels.slice(0, dose(1, levels.length));
-for (const group of [pythonExhaustion, pythonLeaks, pythonBridge]) testAttacks(group, { sandbox, at });
+for (const group of [pythonExhaustion, pythonLeaks, pythonBridge]) {
+  testAttacks(group, { sandbox, at: levels.slice(0, 1) });
+  testAttacks(sampleOf(group, dose(4, 1)), { sandbox, at: levels.slice(1) });
+}

@@ -2,33 +2,8 @@ import { createSandbox, type FunctionJob, type Sandbox } from '@heddle/sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { functionExecutor } from '../../packages/engine/src/executors/function.ts';
 import { contextOf, type Scene } from '../support/block.ts';
+import { HOSTILE_TEXTS } from './hostile-texts.ts';
 import { levels } from './levels.ts';
-
-/** Values that would be code, or end the text around them, if they were put into it. */
-const SECRETS: readonly string[] = [
-  'it\'s "quoted"',
-  '`${globalThis.pwned = 1}`',
-  '${globalThis.pwned = 1}',
-  '"; globalThis.pwned = 1; "',
-  "'; globalThis.pwned = 1; '",
-  '*/ globalThis.pwned = 1; /*',
-  '//\nglobalThis.pwned = 1\n//',
-  '\\',
-  '\\"',
-  "\\'\\`\\${",
-  '\r\n\u2028globalThis.pwned = 1\u2029',
-  '"""\nglobals()["pwned"] = 1\n"""',
-  "'''\nglobals()['pwned'] = 1\n'''",
-  '{globals().__setitem__("pwned", 1)}',
-  '%s %(pwned)s {0} {pwned}',
-  '\0\ufeff\u202e😀',
-  '{{K}} <p.result.s> $& $1 $$ __heddle_0',
-  '</script><!-- -->',
-  '__proto__',
-  'null',
-  'true',
-  '1e999',
-];
 
 const JAVASCRIPT =
   'return [{{K}}, "{{K}}", `{{K}}`, environmentVariables.K, <p.result.s>, typeof globalThis.pwned, typeof pwned] // {{K}} <p.result.s>';
@@ -67,7 +42,7 @@ describe.each(levels)('secrets with hostile values, isolation $name', ({ options
     return output.result;
   }
 
-  it.each(SECRETS)('%j is a value of JavaScript, and never its text', async (secret) => {
+  it.each(HOSTILE_TEXTS)('%j is a value of JavaScript, and never its text', async (secret) => {
     expect(await result(secret, 'javascript', JAVASCRIPT)).toEqual([
       secret,
       secret,
@@ -81,7 +56,7 @@ describe.each(levels)('secrets with hostile values, isolation $name', ({ options
   });
 
   it('are values of Python, and never its text', { timeout: 120_000 }, async () => {
-    for (const secret of SECRETS) {
+    for (const secret of HOSTILE_TEXTS) {
       expect(await result(secret, 'python', PYTHON)).toEqual([secret, secret, secret, secret, secret, false]);
       if (secret.length > 4) expect(jobs.at(-1)?.code).not.toContain(secret);
     }

@@ -117,6 +117,11 @@ export function useArena(level: Level, options: SuiteOptions = {}): { readonly a
   return holder;
 }
 
+/** Every so many attacks of a group, from its first. */
+export function sampleOf(group: AttackGroup, every: number): AttackGroup {
+  return { ...group, attacks: group.attacks.filter((_, at) => at % every === 0) };
+}
+
 /** A test for each attack of a group, on every level of isolation that this machine has. */
 export function testAttacks(group: AttackGroup, options: SuiteOptions = {}): void {
   const { language, attacks } = group;

@@ -71,6 +71,8 @@ export interface NativeBench {
   readonly python: string | undefined;
   readonly javascript: string | undefined;
   readonly numpy: string | undefined;
+  readonly images: Images | undefined;
+  readonly isolation: NonNullable<SandboxOptions['isolation']>;
   sandboxOf(more?: SandboxOptions): Sandbox;
   /** How a job ends in the image of its language, in bash where it names none. */
   run(job: Part, where?: Sandbox): Promise<FunctionOutcome>;
@@ -87,10 +89,9 @@ export async function nativeBench(): Promise<NativeBench> {
   const python = await imageOf({ language: 'python', systemPackages: ['jq', 'curl'] });
   const javascript = await imageOf({ language: 'javascript', systemPackages: ['jq'] });
   const numpy = await imageOf({ language: 'python', dependencies: ['numpy'] });
-  const sandboxOf = (more: SandboxOptions = {}): Sandbox => {
-    const isolation = { level: 'strict', ...(path !== undefined && { bubblewrap: path }) } as const;
-    return createSandbox({ isolation, maxProcesses: 2, ...(images && { images }), ...more });
-  };
+  const isolation = { level: 'strict', ...(path !== undefined && { bubblewrap: path }) } as const;
+  const sandboxOf = (more: SandboxOptions = {}): Sandbox =>
+    createSandbox({ isolation, maxProcesses: 2, ...(images && { images }), ...more });
   const sandbox = sandboxOf();
   const run = async (job: Part, where = sandbox): Promise<FunctionOutcome> => {
     const { language = 'shell' } = job;
@@ -98,7 +99,7 @@ export async function nativeBench(): Promise<NativeBench> {
     return where.run({ runId: 'r', image, ...job, language });
   };
   return {
-    ...{ python, javascript, numpy, sandboxOf, run },
+    ...{ python, javascript, numpy, images, isolation, sandboxOf, run },
     async valueOf(job, where) {
       const outcome = await run(job, where);
       if (!outcome.ok) throw new Error(`${outcome.error.code}: ${outcome.error.message}\n${outcome.stdout}`);

@@ -1,8 +1,8 @@
 import { endFailure, guestFailure, readObject } from './failure.ts';
-import { isNestedDeeper, MOST_LEVELS } from './nesting.ts';
 import { failure, type SandboxFailure, type Usage } from './outcome.ts';
 import type { Ending, Job } from './pool/job.ts';
 import type { Report } from './protocol.ts';
+import { excessOf } from './structure.ts';
 
 type Done = Extract<Report, { t: 'done' }>;
 
@@ -63,8 +63,9 @@ export function readEnding<T>(ending: Ending, job: Job, read: (text: string) => 
     return { ok: false, error, index, usage };
   }
   if (code !== 'OK') return { ok: false, error: endFailure(code, text), index: -1, usage };
-  if (isNestedDeeper(text, MOST_LEVELS)) {
-    const error = failure('RESULT_NOT_SERIALIZABLE', `The result has more than ${MOST_LEVELS} levels.`);
+  const excess = excessOf(text);
+  if (excess !== null) {
+    const error = failure('RESULT_TOO_LARGE', `The result has ${excess}.`);
     return { ok: false, error, index: -1, usage };
   }
   const value = read(text);

@@ -1,3 +1,4 @@
+import { unlessAborted } from './egress/unless-aborted.ts';
 import { isSandboxError } from './error.ts';
 import type { LoadedImage } from './images/source.ts';
 import type { FunctionJob } from './job.ts';
@@ -60,10 +61,17 @@ export async function placeJob(
     return isShell ? refuse('IMAGE_NOT_FOUND', NO_IMAGE) : { runner, image: null, refusal: null };
   if (images === undefined)
     return refuse('IMAGE_NOT_FOUND', `The code needs the image ${id}, and this sandbox has no images.`);
+  const opening = images.open(id).then((image) => placeImage(image, job, runners));
   try {
-    return await placeImage(await images.open(id), job, runners);
+    return await (job.signal === undefined ? opening : unlessAborted(opening, job.signal));
   } catch (error) {
-    if (!isSandboxError(error)) throw error;
-    return refuse(error.code as SandboxErrorCode, error.message);
+    return { runner, image: null, refusal: faultOf(error, job) };
   }
+}
+
+/** Why there is no image for a job. Throws what is no fault of an image. */
+function faultOf(error: unknown, { signal }: FunctionJob): SandboxFailure {
+  if (signal?.aborted === true) return failure('CANCELLED', 'The job was cancelled.');
+  if (!isSandboxError(error)) throw error;
+  return failure(error.code as SandboxErrorCode, error.message);
 }

@@ -130,7 +130,9 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const { runner, image, refusal } = await placeJob(job, options, all);
       const limits = resolveLimits(runner.limits, job.limits);
       const args = refusal ?? flattenFunction(job, limits);
-      const request = { job, mode: 'function', limits, args, image, read: readFunction } as const;
+      // The result of a script is JSON by whoever read its output.
+      const read = job.language === 'shell' ? (text: string) => text : readFunction;
+      const request = { job, mode: 'function', limits, args, image, read } as const;
       return outcomeOf(await execute(runner, request));
     },
     async evaluate(job) {

@@ -103,5 +103,69 @@ except BaseException as e:
   return "refused"`,
       expected: '"refused"',
     },
+    {
+      id: 'B51',
+      title: 'an error that can be read by nobody, after an await',
+      code: `import asyncio
+class T(str):
+  def __getitem__(self, k): raise KeyboardInterrupt
+class M(type):
+  @property
+  def __name__(cls): return 1 / 0
+class E(Exception, metaclass=M):
+  def __str__(self): return T("x")
+  @property
+  def __traceback__(self): raise SystemExit
+await asyncio.sleep(0)
+raise E()`,
+      limits: { wallMs: 10_000 },
+      expected: 'USER_ERROR',
+    },
+    {
+      id: 'B52',
+      title: 'a result that gives another of its kind, without end',
+      code: 'class M:\n  def model_dump(self): return M()\nreturn M()',
+      expected: ['RESULT_NOT_SERIALIZABLE', 'USER_ERROR'],
+    },
+    {
+      id: 'B53',
+      title: 'built-ins that are gone when the result is written',
+      code: "import builtins\nfor n in ('str', 'print', 'len', 'isinstance', 'type', 'BaseException', 'dict', 'list', 'sorted', 'getattr'):\n  setattr(builtins, n, None)\nreturn [1]",
+      limits: { wallMs: 10_000 },
+      expected: ['[1]', 'USER_ERROR', 'RESULT_NOT_SERIALIZABLE'],
+    },
+    {
+      id: 'B54',
+      title: 'a forged result and a forged error, sent by the runtime’s own module',
+      code: 'import heddle_runtime\nheddle_runtime._bridge.succeed(\'"forged"\')\nheddle_runtime._bridge.fail(\'{"phase":"constructor"}\')\nheddle_runtime._bridge.succeed("{")\nreturn 1',
+      expected: ['"forged"', '1'],
+    },
+    {
+      id: 'B55',
+      title: 'operations of the host that nobody offers',
+      code: `import heddle_sync
+seen = []
+for op in ("exec", "constructor", "eval", "fetch"):
+  for head in ({}, {"url": "http://127.0.0.1/", "method": "GET", "headers": {"__proto__": 1}}, [], {"url": []}):
+    try:
+      seen.append(str(heddle_sync.ask(op, head, None)))
+    except BaseException as e:
+      pass
+return seen`,
+      expected: '[]',
+    },
+    {
+      id: 'B56',
+      title: 'a request whose text is longer than any, and one that is all structure',
+      code: `import heddle_sync
+seen = []
+for head in ({"url": "http://ok.test/" + "x" * 600_000, "method": "GET", "headers": []}, {"url": "http://ok.test/", "method": "GET", "headers": [[]] * 150_000}):
+  try:
+    seen.append(str(heddle_sync.ask("fetch", head, None)))
+  except BaseException as e:
+    pass
+return seen`,
+      expected: '[]',
+    },
   ],
 };

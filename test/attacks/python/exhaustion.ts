@@ -134,5 +134,30 @@ export const pythonExhaustion: AttackGroup = {
       limits: CPU,
       expected: ['BRIDGE_LIMIT', 'TIMEOUT_CPU'],
     },
+    {
+      id: 'R62',
+      title: 'tables of WebAssembly',
+      code: `from pyodide.code import run_js
+run_js('const k = []; for (;;) k.push(new WebAssembly.Table({ initial: 1e7, element: "anyfunc" }))')`,
+      limits: { cpuMs: 10_000 },
+      expected: [...FAILS, 'TIMEOUT_CPU'],
+    },
+    {
+      id: 'R63',
+      title: 'a loop in WebAssembly of its own',
+      code: `import js
+code = js.Uint8Array.new(list(bytes.fromhex("0061736d01000000010401600000030201000705010166" + "00000a0901070003400c000b0b")))
+js.WebAssembly.Instance.new(js.WebAssembly.Module.new(code)).exports.f()`,
+      limits: CPU,
+      expected: 'TIMEOUT_CPU',
+    },
+    {
+      id: 'R64',
+      title: 'shared memory that can grow, by the way of WebAssembly',
+      code: `from pyodide.code import run_js
+run_js('const S = new WebAssembly.Memory({ initial: 1, maximum: 1, shared: true }).buffer.constructor; const k = []; for (;;) { const s = new S(8, { maxByteLength: 2 ** 30 }); s.grow(2 ** 30); new Uint8Array(s).fill(1); k.push(s) }')`,
+      limits: { cpuMs: 10_000 },
+      expected: [...FAILS, 'TIMEOUT_CPU'],
+    },
   ],
 };

@@ -205,5 +205,34 @@ export const pythonHost: AttackGroup = {
       limits: { cpuMs: 2_000, wallMs: 4_000 },
       expected: ['"alive"', 'USER_ERROR', 'SANDBOX_CRASHED', 'TIMEOUT_CPU', 'TIMEOUT_WALL'],
     },
+    {
+      id: 'H52',
+      title: 'a compiled module of its own making',
+      code: attempt(
+        "open('/tmp/own.so', 'wb').write(bytes.fromhex('0061736d01000000') + b'x' * 64)\nspec = importlib.util.spec_from_loader('own', importlib.machinery.ExtensionFileLoader('own', '/tmp/own.so'))\nimportlib.util.module_from_spec(spec)\nreturn 'LOADED'",
+        'import importlib.machinery, importlib.util',
+      ),
+      expected: ['"refused"', 'USER_ERROR', 'SANDBOX_CRASHED'],
+    },
+    {
+      id: 'H53',
+      title: 'constructors behind the parts of the interpreter that JavaScript sees',
+      code: `import js, pyodide_js
+from pyodide.ffi import create_proxy, to_js
+out = []
+for make in (lambda: pyodide_js._module, lambda: pyodide_js._api, lambda: pyodide_js.FS, lambda: pyodide_js.globals, lambda: create_proxy(print), lambda: to_js([print]), lambda: js.Promise.new(lambda a, b: a(1)), lambda: js.eval('(async function* () {})'), lambda: js.Reflect.construct):
+  try:
+    out.append(make().constructor.constructor('return typeof require + typeof process + typeof globalThis.process')())
+  except BaseException as e:
+    out.append('x')
+return [x for x in out if x not in ('x', 'undefinedundefinedundefined')]`,
+      expected: '[]',
+    },
+    {
+      id: 'H54',
+      title: 'stacks that are switched, and shared memory, by WebAssembly',
+      code: "from pyodide.code import run_js\nreturn run_js('typeof WebAssembly.Suspending + typeof WebAssembly.promising + typeof SharedArrayBuffer + typeof Atomics')",
+      expected: '"undefinedundefinedundefinedundefined"',
+    },
   ],
 };

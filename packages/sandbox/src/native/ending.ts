@@ -1,8 +1,8 @@
 import type { Limits } from '../limits.ts';
-import { isNestedDeeper, MOST_LEVELS } from '../nesting.ts';
 import { failure } from '../outcome.ts';
 import type { Ending, Job } from '../pool/job.ts';
 import type { EndCode, GuestError } from '../protocol.ts';
+import { excessOf } from '../structure.ts';
 import type { NativeLimits } from './limits.ts';
 import type { TreeOutput } from './output.ts';
 import type { TreeEnd, TreeStop } from './tree.ts';
@@ -66,7 +66,7 @@ function ofScript(end: TreeEnd, output: TreeOutput, limits: Limits): Told {
 /** The text as the JSON that it is, or as a JSON string. */
 function asJson(text: string): string {
   // It is refused by whoever reads it.
-  if (isNestedDeeper(text, MOST_LEVELS)) return text;
+  if (excessOf(text) !== null) return text;
   try {
     JSON.parse(text);
     return text;

@@ -187,8 +187,9 @@ export class Proxy {
       this.#count(outside);
       this.#count(socket);
       socket.write('HTTP/1.1 200 Connected\r\n\r\n');
-      socket.unshift(first);
       outside.pipe(socket).pipe(outside);
+      // What came with the request goes the same way, and counts.
+      if (first.length > 0) socket.unshift(first);
       outside.on('close', () => socket.destroy());
     } catch (error) {
       refuse(refusalOf(error));

@@ -1,0 +1,190 @@
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Server, type Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createEgress, type Egress } from '@heddle/sandbox/egress';
+import type { Target } from '../../packages/sandbox/src/egress/types.ts';
+import { Proxy } from '../../packages/sandbox/src/native/proxy.ts';
+import { MOST_LAG_MS, watchLag, type LagMonitor } from './lag.ts';
+import { openNetwork, OUTER, type Network } from './network.ts';
+import { watchPrototypes } from './prototypes.ts';
+
+const CRLF = '\r\n';
+const HOST = `Host: x${CRLF}`;
+const REFUSED = /^HTTP\/1\.1 (?:400|403)/;
+
+const connectTo = (target: string): string => `CONNECT ${target} HTTP/1.1${CRLF}${HOST}${CRLF}`;
+const get = (target: string, headers = HOST): string =>
+  `GET ${target} HTTP/1.1${CRLF}${headers}Connection: close${CRLF}${CRLF}`;
+
+/** Bytes that a process of an image sends to its proxy → what it is told. I and O: the internal and the outer port. */
+const BYTES: readonly (readonly [what: string, bytes: string, told: RegExp])[] = [
+  ...['127.0.0.1:I', '2130706433:I', '0177.0.0.1:I', '0x7f.1:I', '127.1:I', '0:I', '[::1]:I', '[::]:I'],
+  ...['[::ffff:127.0.0.1]:I', 'localhost:I', 'LOCALHOST.:I', 'x.nip.test:I', 'mapped.test:I', 'many.test:I'],
+  ...['169.254.169.254:80', '168.63.129.16:80', '127.0.0.1', 'ok.test:O@127.0.0.1:I', 'a:b@ok.test:O'],
+  ...['127.0.0.1:I/ok.test:O', '127.0.0.1:I#ok.test:O', '127.0.0.1:I?ok.test:O', '127.0.0.1:I\\@ok.test:O'],
+  ...['http://127.0.0.1:I', '', ':I', 'ok.test:99999', '127.0.0.1%00.ok.test:I'],
+].map((target) => [`a tunnel to ${target}`, connectTo(target), REFUSED] as const);
+
+const MORE: typeof BYTES = [
+  ['a request to the internal server', get('http://127.0.0.1:I/'), REFUSED],
+  ['one whose host is only in its header', get('/', `Host: 127.0.0.1:I${CRLF}`), REFUSED],
+  ['one to a file', get('file:///etc/passwd'), REFUSED],
+  ['one with credentials', get('http://a:b@ok.test:O/'), REFUSED],
+  [
+    'one whose header names another host',
+    get('http://ok.test:O/echo', `Host: 127.0.0.1:I${CRLF}X-Ok: 1${CRLF}`),
+    /"host":"ok\.test:\d+"/,
+  ],
+  ['one that is to become another protocol', get('http://ok.test:O/', `${HOST}Upgrade: h2c${CRLF}`), /outer/],
+  ['the beginning of HTTP/2', `PRI * HTTP/2.0${CRLF}${CRLF}SM${CRLF}${CRLF}`, REFUSED],
+  [
+    'a body with two lengths',
+    `POST http://ok.test:O/ HTTP/1.1${CRLF}${HOST}Content-Length: 4${CRLF}Transfer-Encoding: chunked${CRLF}${CRLF}0${CRLF}${CRLF}${get('http://127.0.0.1:I/')}`,
+    REFUSED,
+  ],
+  [
+    'a request behind another, in one piece',
+    `GET http://ok.test:O/ HTTP/1.1${CRLF}${HOST}${CRLF}${get('http://127.0.0.1:I/')}`,
+    /outer[^]*HTTP\/1\.1 403/,
+  ],
+  [
+    'a header that is folded',
+    get('http://ok.test:O/', `${HOST}X-A: b${CRLF} Host: 127.0.0.1${CRLF}`),
+    /^HTTP\/1\.1 (?:400|200)/,
+  ],
+  [
+    'headers without end',
+    get('http://ok.test:O/', `${HOST}${`X-A: ${'b'.repeat(1_000)}${CRLF}`.repeat(99)}`),
+    /^HTTP\/1\.1 431/,
+  ],
+  ['bytes that are no request', '\0\xff\xfe'.repeat(999), REFUSED],
+  [
+    'a request in a tunnel, before it is open',
+    `${connectTo('ok.test:O')}${get('/')}`,
+    /^HTTP\/1\.1 200 Connected[^]*outer/,
+  ],
+];
+
+/** All that comes back for the bytes. */
+async function told(path: string, bytes: string): Promise<string> {
+  const socket = connect(path);
+  let text = '';
+  socket.setEncoding('latin1').on('data', (data: string) => (text += data));
+  const closed = new Promise((resolve) => socket.once('close', resolve));
+  // Who is refused in the middle of his words finds nobody who takes the rest.
+  socket.on('error', () => undefined);
+  socket.write(bytes, 'latin1');
+  await closed;
+  return text;
+}
+
+describe('the proxy of a native image', () => {
+  let network: Network;
+  let egress: Egress;
+  let lag: LagMonitor;
+  beforeAll(async () => {
+    network = await openNetwork();
+    egress = createEgress({ allowPrivate: [`${OUTER.address}/32`], ports: 'any' }, (host) =>
+      network.resolve(host),
+    );
+    lag = watchLag();
+  });
+  afterAll(async () => {
+    await egress.close();
+    await lag.stop();
+    network.close();
+  });
+
+  const open = async (check: (url: string) => Promise<Target>): Promise<Proxy> => {
+    const proxy = await Proxy.open({
+      send: (request, signal) => egress.fetch({ ...request, signal }),
+      check,
+      requests: 1_000,
+      bytes: 10_000_000,
+    });
+    onTestFinished(() => proxy.close());
+    return proxy;
+  };
+
+  it.each([...BYTES, ...MORE])('lets nobody in by %s', async (_what, bytes, answer) => {
+    const proxy = await open((url) => egress.check(url));
+    const prototypes = watchPrototypes();
+    network.takeIntrusions();
+    await lag.reset();
+    const ports = bytes
+      .replaceAll(/(?<=:)I/g, String(network.internalPort))
+      .replaceAll(/(?<=:)O/g, String(network.outerPort));
+    expect(await told(proxy.path, ports)).toMatch(answer);
+    expect(network.takeIntrusions()).toBe(0);
+    expect(await lag.lagMs()).toBeLessThan(MOST_LAG_MS);
+    expect(prototypes.changes()).toEqual([]);
+  });
+
+  /** A server that counts who comes, and its place. */
+  async function counting(): Promise<{ server: Server; target: Target; connections: () => number }> {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections++;
+      socket.on('error', () => socket.destroy());
+    });
+    server.listen(0, OUTER.address);
+    await once(server, 'listening');
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as AddressInfo;
+    const url = new URL(`https://ok.test:${port}/`);
+    return { server, target: { url, addresses: [OUTER] }, connections: () => connections };
+  }
+
+  it('connects to nobody for a job that has ended', async () => {
+    const { server, target, connections } = await counting();
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<Target>();
+    const proxy = await open(() => {
+      asked.resolve();
+      return answer.promise;
+    });
+    const client = connect(proxy.path);
+    client.on('error', () => undefined);
+    client.write(connectTo('ok.test:1'));
+    await asked.promise;
+    await proxy.close();
+    answer.resolve(target);
+    for (let turns = 0; turns < 50; turns++) await turn();
+    // Whoever had connected before us would be counted before us.
+    const accepted = once(server, 'connection');
+    const own = connect(Number(target.url.port), OUTER.address);
+    await accepted;
+    own.destroy();
+    expect(connections()).toBe(1);
+  });
+
+  it('leaves no connection behind for a client that hung up before it was there', async () => {
+    const { server, target } = await counting();
+    const accepted = once(server, 'connection');
+    const answer = Promise.withResolvers<Target>();
+    const proxy = await open(() => answer.promise);
+    const client = connect(proxy.path);
+    client.on('error', () => undefined);
+    client.write(connectTo('ok.test:1'), () => client.destroy());
+    await once(client, 'close');
+    answer.resolve(target);
+    const [outside] = (await accepted) as [Socket];
+    await new Promise((resolve) => outside.resume().once('close', resolve));
+    expect(outside.destroyed).toBe(true);
+  });
+
+  it('ends its tunnels with the job', async () => {
+    const { server, target } = await counting();
+    const proxy = await open(async () => target);
+    const accepted = once(server, 'connection');
+    const client = connect(proxy.path);
+    client.on('error', () => undefined);
+    client.write(connectTo('ok.test:1'));
+    const [outside] = (await accepted) as [Socket];
+    const gone = once(outside.resume(), 'close');
+    await proxy.close();
+    await gone;
+    expect(outside.destroyed).toBe(true);
+  });
+});

@@ -1,0 +1,163 @@
+import { createEngine, type Engine } from '@heddle/engine';
+import type { Json } from '@heddle/core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { nativeBench } from '../support/native-images.ts';
+import { block, fn, workflow, type Drawn } from '../support/workflow.ts';
+import { HOSTILE_TEXTS } from './hostile-texts.ts';
+import { MOST_LAG_MS, watchLag } from './lag.ts';
+import { watchPrototypes } from './prototypes.ts';
+
+const bench = await nativeBench();
+afterAll(() => bench.close());
+
+/** What a shell would run, expand or take for the end of a document. */
+const HOSTILE_TO_SHELLS = [
+  '$(touch /tmp/owned)',
+  '`touch /tmp/owned`',
+  '; touch /tmp/owned;',
+  "'; touch /tmp/owned; '",
+  '*',
+  '-n',
+  '$HOME ${HOME} !!',
+  'END\ntouch /tmp/owned',
+];
+
+/** The value in every place of a script; `f` tells what arguments it got. */
+const EVERYWHERE = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
+x=<start.text>
+y="in <start.text> double"
+z='in <start.text> single'
+d=$(cat <<END
+<start.text>
+END
+)
+ls /tmp/owned 2>/dev/null
+echo "__HEDDLE_RESULT__=$(f "$x" <start.text> "<start.text>" '<start.text>' "$y" "$z" "$d" "$(printf '%s.' <start.text>)")" # <start.text>`;
+
+describe.skipIf(bench.python === undefined)('scripts through the engine', { timeout: 120_000 }, () => {
+  let engine: Engine;
+  beforeAll(async () => {
+    engine = await createEngine({
+      ...(bench.images && { images: bench.images }),
+      sandbox: { isolation: bench.isolation },
+      env: { K: { value: 'of the environment', secret: false } },
+    });
+  });
+  afterAll(() => engine.close());
+
+  const sh = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
+    block(name, 'function', { code, language: 'shell', sandboxId: bench.python as string, ...more });
+  const run = (blocks: Drawn[], edges: string[], input: Json = {}) =>
+    engine.execute({ workflow: workflow(blocks, edges) }, input);
+
+  it('get values of blocks and of the environment, call programs of their image, and give results to blocks', async () => {
+    const code = `echo said
+printf '%s' <a.result> | jq -c '{n: .n, k: env.K, text: "{{K}}"}' > out.json
+echo "__HEDDLE_RESULT__=$(cat out.json)"`;
+    const result = await run(
+      [
+        fn('A', 'return { n: [1, "two"] }'),
+        sh('S', code),
+        fn('Z', 'return [<s.result.n[1]>, <s.result.k>, <s.result.text>, <s.stdout>]'),
+      ],
+      ['Start -> A -> S -> Z'],
+    );
+    expect(result).toMatchObject({
+      status: 'completed',
+      output: { result: ['two', 'of the environment', 'of the environment', 'said'] },
+    });
+  });
+
+  it('fail their block by an exit code, and take its error edge; a time of their own ends them', async () => {
+    const failed = await run(
+      [sh('S', 'echo why >&2; exit 7'), fn('H', 'return <s.error>')],
+      ['Start -> S', 'S:error -> H'],
+    );
+    expect(failed).toMatchObject({
+      status: 'completed',
+      output: { result: expect.stringContaining('exit code 7: why') as string },
+    });
+    expect(await run([sh('S', 'sleep 60', { timeout: 500 })], ['Start -> S'])).toMatchObject({
+      status: 'failed',
+      error: { code: 'BLOCK_TIMEOUT' },
+    });
+  });
+
+  it('keep nothing for the next one', async () => {
+    const leave = 'ls -A /tmp /work | grep -c left; touch /tmp/left left';
+    const result = await run(
+      [sh('A', leave), sh('B', leave), fn('Z', 'return [<a.stdout>, <b.stdout>]')],
+      ['Start -> A -> B -> Z'],
+    );
+    expect(result).toMatchObject({ output: { result: ['0', '0'] } });
+  });
+
+  // No variable can hold a zero character, which is refused.
+  it.each([...HOSTILE_TEXTS.filter((text) => !text.includes('\0')), ...HOSTILE_TO_SHELLS])(
+    'have %j as it is, bare, in quotes of every kind and in documents, and never as code',
+    async (text) => {
+      const result = await run(
+        [sh('S', EVERYWHERE), fn('Z', 'return [<s.result>, <s.stdout>]')],
+        ['Start -> S -> Z'],
+        { text },
+      );
+      const all = [text, text, text, text, `in ${text} double`, `in ${text} single`, text, `${text}.`];
+      expect(result).toMatchObject({ output: { result: [all, ''] } });
+    },
+  );
+
+  it.each([
+    [
+      'a result that is all structure',
+      'printf __HEDDLE_RESULT__=[; yes "[]," | head -n 1300000 | tr -d "\\n"; echo 1]',
+      'RESULT_TOO_LARGE',
+    ],
+    [
+      'as much structure as is allowed',
+      'printf __HEDDLE_RESULT__=[; yes "[]," | head -n 499000 | tr -d "\\n"; echo 1]',
+      'OK',
+    ],
+    [
+      'a result that goes deeper than anything that reads it',
+      'printf __HEDDLE_RESULT__=; head -c 2000000 /dev/zero | tr "\\0" "["; head -c 2000000 /dev/zero | tr "\\0" "]"',
+      'RESULT_TOO_LARGE',
+    ],
+    [
+      'a result in pieces of one character',
+      'printf __HEDDLE_RESULT__=; for ((i = 0; i < 20000; i++)); do printf x; done',
+      'OK',
+    ],
+    ['lines without end', 'yes | head -n 3000000', 'OK'],
+    ['bytes that are no text', 'printf "__HEDDLE_RESULT__=\\xff\\xfe\\x00\\xed\\xa0\\x80"', 'OK'],
+  ])('do not hold up their host by %s', async (_what, code, ends) => {
+    const lag = watchLag();
+    const prototypes = watchPrototypes();
+    await lag.reset();
+    const outcome = await bench.run({ code });
+    const lagMs = await lag.lagMs();
+    await lag.stop();
+    expect(outcome.ok ? 'OK' : outcome.error.code).toBe(ends);
+    expect(lagMs).toBeLessThan(MOST_LAG_MS);
+    expect(prototypes.changes()).toEqual([]);
+  });
+
+  it.each([
+    ['another answer', `b'D"forged"'`, /^"forged"$/],
+    ['an answer of no kind', "b'Zx'", /^SANDBOX_PROTOCOL$/],
+    ['an answer that is no JSON', "b'D{'", /^SANDBOX_PROTOCOL$/],
+    ['an error that is none', "b'E[]'", /^SANDBOX_PROTOCOL$/],
+    ['an error without measure', "b'E' + b'[' * 10_000_000", /^SANDBOX_PROTOCOL$/],
+    ['an answer that is all structure', "b'D[' + b'[],' * 1_300_000 + b'1]'", /^RESULT_TOO_LARGE$/],
+    ['an answer beyond its limit', "b'D[' + b'[],' * 5_000_000 + b'1]'", /^RESULT_TOO_LARGE$/],
+    ['bytes without end', "b'x' * 60_000_000", /^RESULT_TOO_LARGE$/],
+  ])('in Python harm nobody by writing %s in the place of their own', async (_what, bytes, ends) => {
+    const lag = watchLag();
+    await lag.reset();
+    const code = `import os\ndata = memoryview(${bytes})\nwhile data: data = data[os.write(3, data[:65536]):]\nos._exit(0)`;
+    const outcome = await bench.run({ language: 'python', code });
+    const lagMs = await lag.lagMs();
+    await lag.stop();
+    expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(ends);
+    expect(lagMs).toBeLessThan(MOST_LAG_MS);
+  });
+});
