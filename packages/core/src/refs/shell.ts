@@ -19,8 +19,9 @@ const DOCUMENT = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([A-Za-z_][\w.-]*))/
 /**
  * Binds the references and placeholders in a script for bash, in one pass over its characters.
  *
- * A site becomes the expansion of a variable, quoted as its surroundings ask for, so that no value is ever read as code. In
- * single quotes these are left for it. Comments and here-documents with a quoted word stay as they are. No line is added or lost.
+ * A site becomes the expansion of a variable, quoted as its surroundings ask for, so that no value is read as code; but in
+ * arithmetic, where bash itself evaluates what a variable holds, and no quotes help. In single quotes these are left for
+ * it. Comments and here-documents with a quoted word stay as they are. No line is added or lost.
  */
 export function scanShell(finder: SiteFinder, weaver: Weaver): void {
   new ShellScanner(finder, weaver).scan();
