@@ -5,16 +5,17 @@ import type { Position, SegmentRequest, Timed } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { Pulse } from '../../packages/engine/src/segment/pulse.ts';
 import { Script, work } from '../support/scripted.ts';
 import { workflow } from '../support/workflow.ts';
 
 const START: Position = { seq: 1, tip: 'start', unwritten: [] };
 
 /** A worker of a runtime that keeps runs elsewhere, over stores that it shares with others. */
-function worker(script: Script, stores: SharedStores = openStores()) {
+function worker(script: Script, stores: SharedStores = openStores(), pulse?: Pulse) {
   const host = createHost(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
   onTestFinished(() => host.close());
-  const segments = new Segments(host.parts);
+  const segments = new Segments(host.parts, pulse);
   const remote = new RemoteRuns(host.parts);
   return {
     stores,
@@ -90,6 +91,28 @@ describe('segments', () => {
     expect(entries).toHaveLength(4);
     leaving.abort();
     await running;
+  });
+
+  it('a worker that has stood still writes nothing more: others have gone on meanwhile', async () => {
+    let nowMs = 0;
+    const script = new Script();
+    const frozen = worker(script, openStores(), new Pulse(() => nowMs));
+    const { runId, owed } = await frozen.record(['A'], ['Start -> A']);
+    const running = frozen.run({ runId, owed, alone: true });
+    const call = await script.called('A');
+    nowMs = 60_000;
+    const other = new Script({}, () => ({ output: { by: 'the other' } }));
+    expect(await worker(other, frozen.stores).run({ runId, owed, alone: true })).toMatchObject({
+      written: true,
+    });
+    const written = await frozen.stores.runs.journal(runId);
+    call.done({ by: 'the frozen one' });
+    await expect(running).rejects.toMatchObject({ code: 'RUN_ELSEWHERE' });
+    expect(await frozen.stores.runs.journal(runId)).toEqual(written);
+    expect(await frozen.stores.runs.record(runId)).toMatchObject({
+      status: 'completed',
+      suspended: undefined,
+    });
   });
 
   it('a pause that is reached again, because its answer was lost on its way, has the token that people know', async () => {

@@ -5,8 +5,9 @@ import { recordOf } from '../local/record.ts';
 import { journalDamaged, runNotFound } from '../local/run-errors.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import type { OrderItem, Position, Timed } from './position.ts';
+import type { Pulse } from './pulse.ts';
 
-type Parts = Pick<RuntimeParts, 'stores' | 'values' | 'definitions'>;
+export type FollowerParts = Pick<RuntimeParts, 'stores' | 'values' | 'definitions'> & { pulse: Pulse };
 
 /**
  * A run as this process knows it, while another place says what happens in it and in which order: a replica, brought
@@ -20,12 +21,12 @@ export class Follower {
   private tip = 'start';
   /** The replica holds entries whose place in the journal is not certain. */
   private guessed = false;
-  private readonly parts: Parts;
+  private readonly parts: FollowerParts;
   /** Logs that have changed and were not saved. */
   private logs = new Map<number, BlockLog>();
   private dirty = true;
 
-  private constructor(parts: Parts, header: NewRun, plan: Plan) {
+  private constructor(parts: FollowerParts, header: NewRun, plan: Plan) {
     this.parts = parts;
     this.header = header;
     this.plan = plan;
@@ -33,13 +34,13 @@ export class Follower {
   }
 
   /** The run as it was recorded. Throws RUN_NOT_FOUND, PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
-  static async of(parts: Parts, runId: string): Promise<Follower> {
+  static async of(parts: FollowerParts, runId: string): Promise<Follower> {
     const header = await parts.stores.runs.header(runId);
     if (!header) throw runNotFound(runId);
     return new Follower(parts, header, await parts.definitions.plan(header.planHash));
   }
 
-  /** Writes what is not written yet, and brings the replica to `position`. Throws JOURNAL_CORRUPT, VALUE_MISSING, and faults of the stores. */
+  /** Writes what is not written yet, and brings the replica to `position`. Throws JOURNAL_CORRUPT, VALUE_MISSING, RUN_ELSEWHERE, and faults of the stores. */
   async catchUp({ seq, tip, unwritten }: Position): Promise<void> {
     const { runs } = this.parts.stores;
     const { runId } = this.header;
@@ -61,7 +62,7 @@ export class Follower {
   /** Writes what is not written yet; the replica stays where it is. */
   async write({ unwritten }: Pick<Position, 'unwritten'>): Promise<Entry[]> {
     const entries = await this.entriesOf(unwritten);
-    if (entries.length > 0) await this.parts.stores.runs.upsert(this.header.runId, entries);
+    if (entries.length > 0) await this.upsert(entries);
     return entries;
   }
 
@@ -115,7 +116,7 @@ export class Follower {
   async close(entries: readonly Timed[]): Promise<void> {
     const first = this.replica.seq - entries.length + 1;
     const numbered = entries.map((body, index): Entry => ({ ...body, seq: first + index }));
-    await this.parts.stores.runs.upsert(this.header.runId, numbered);
+    await this.upsert(numbered);
     await this.save();
   }
 
@@ -126,6 +127,7 @@ export class Follower {
     const record = recordOf(this.replica, this.header, suspended);
     this.dirty = suspended !== undefined;
     const changed = logs.map(([, log]) => log);
+    this.parts.pulse.expectBeating(record.runId);
     // Refused: a lost process has told of more than has come of it, and what it said of the logs may be wrong.
     if (!(await this.parts.stores.runs.saveRecord(record, changed))) return;
     for (const [order, log] of logs) if (this.logs.get(order) === log) this.logs.delete(order);
@@ -135,6 +137,12 @@ export class Follower {
   forgetLogs(): void {
     this.logs.clear();
     this.dirty = false;
+  }
+
+  private async upsert(entries: readonly Entry[]): Promise<void> {
+    const { runId } = this.header;
+    this.parts.pulse.expectBeating(runId);
+    await this.parts.stores.runs.upsert(runId, entries);
   }
 
   private async entriesOf(items: readonly OrderItem[]): Promise<Entry[]> {

@@ -1,5 +1,5 @@
-import type { RuntimeParts } from '../local/runtime-parts.ts';
 import { Follower } from './follower.ts';
+import type { FollowerParts } from './follower.ts';
 import type { Position } from './position.ts';
 
 /** Replicas that a process keeps at hand, those used last. */
@@ -12,13 +12,13 @@ const KEPT_OF_RUN = 3;
 
 /** The runs that this process follows. */
 export class Followers {
-  private readonly parts: RuntimeParts;
+  private readonly parts: FollowerParts;
   /** Those that nobody changes, least recently used first. */
   private readonly idle = new Set<Follower>();
   private readonly byRun = new Map<string, Set<Follower>>();
   private readonly catching = new Map<string, Promise<void>>();
 
-  constructor(parts: RuntimeParts) {
+  constructor(parts: FollowerParts) {
     this.parts = parts;
   }
 

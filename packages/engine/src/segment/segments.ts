@@ -11,6 +11,7 @@ import type { Follower } from './follower.ts';
 import { Followers } from './followers.ts';
 import { Parked } from './parked.ts';
 import type { Position, Timed } from './position.ts';
+import { Pulse } from './pulse.ts';
 import { Segment } from './segment.ts';
 import type { Happening, Owed } from './segment.ts';
 
@@ -44,10 +45,12 @@ export class Segments {
   private readonly calls: Calls;
   private readonly parked = new Parked();
   private readonly queue: PQueue;
+  private readonly pulse: Pulse;
 
-  constructor(parts: RuntimeParts) {
+  constructor(parts: RuntimeParts, pulse = new Pulse()) {
     this.parts = parts;
-    this.followers = new Followers(parts);
+    this.pulse = pulse;
+    this.followers = new Followers({ ...parts, pulse });
     this.calls = new Calls(parts);
     this.queue = new PQueue({ concurrency: parts.concurrency.engine });
   }
@@ -57,17 +60,20 @@ export class Segments {
    * the run has ended, and all of it is in the store.
    *
    * Throws what keeps the run from going on, after the run's record says so: ENV_MISSING, VALUE_MISSING, JOURNAL_CORRUPT,
-   * PLAN_FORMAT_UNSUPPORTED, faults of the stores.
+   * PLAN_FORMAT_UNSUPPORTED, faults of the stores. Throws RUN_ELSEWHERE where this process has stood still: then nothing
+   * more of it is written.
    */
   async run(request: SegmentRequest): Promise<Ran> {
-    try {
-      return await this.attempt(request);
-    } catch (error) {
-      const cause = causeOf(error);
-      this.followers.drop(request.runId);
-      await this.suspend(request.runId, cause);
-      throw cause;
-    }
+    return this.pulse.during(async () => {
+      try {
+        return await this.attempt(request);
+      } catch (error) {
+        const cause = causeOf(error);
+        this.followers.drop(request.runId);
+        await this.suspend(request.runId, cause);
+        throw cause;
+      }
+    });
   }
 
   private async attempt(request: SegmentRequest): Promise<Ran> {
@@ -130,9 +136,11 @@ export class Segments {
 
   /** Writes the journal, the record and the logs up to `position`. `fault`: why the run cannot go on. */
   async settle(runId: string, position: Position, fault?: string): Promise<void> {
-    const follower = await this.followers.look(runId, position);
-    if (fault !== undefined) await follower.save(fault);
-    if (follower.replica.rest() === 'ended') this.release(runId);
+    return this.pulse.during(async () => {
+      const follower = await this.followers.look(runId, position);
+      if (fault !== undefined) await follower.save(fault);
+      if (follower.replica.rest() === 'ended') this.release(runId);
+    });
   }
 
   private release(runId: string): void {
@@ -142,6 +150,7 @@ export class Segments {
 
   private async suspend(runId: string, why: unknown): Promise<void> {
     this.parts.report(why, runId);
+    if (this.pulse.missed) return;
     try {
       await recordSuspension(this.parts, runId, why instanceof Error ? why.message : String(why));
     } catch {
