@@ -1,5 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { CONTENDERS } from './contenders.ts';
+import { reasonOf } from './served.ts';
 import type { Prepared, Reply, Request, Timed, WorkloadName } from './workload.ts';
 
 /** Pieces that a sample is cut into: the median of their means is the sample, so that one hiccup does not make it. */
@@ -58,9 +59,4 @@ export function medianOf(values: readonly number[]): number {
   const middle = sorted.length / 2;
   if (!Number.isInteger(middle)) return sorted[Math.floor(middle)] as number;
   return ((sorted[middle - 1] as number) + (sorted[middle] as number)) / 2;
-}
-
-function reasonOf(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
-  return text.split('\n', 1)[0] as string;
 }

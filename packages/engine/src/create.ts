@@ -68,7 +68,8 @@ export async function createEngineOn(
   const parts = partsOf(stores, registry, options);
   const { values, clock, definitions, code } = parts;
   const runtime = new Runtime(parts, soleTenure(stores.runs));
-  const stopControl = serveControl({ stores, runtime, registry, values, clock }, takeUp);
+  const local = { stores, values, clock, registry, definitions, runtime };
+  const stopControl = serveControl(local, takeUp);
   const close = async (graceMs: number): Promise<void> => {
     await stopControl();
     const grace = within(clock, graceMs);
@@ -83,14 +84,9 @@ export async function createEngineOn(
     await close(0);
     throw error;
   }
-  const local = new LocalRuntime({ stores, values, clock, registry, definitions, runtime });
   return new HeddleEngine({
-    stores,
-    values,
-    clock,
-    registry,
-    definitions,
-    runtime: local,
+    ...local,
+    runtime: new LocalRuntime(local),
     outlet: outlet(options, MAX_FILE_BYTES),
     close,
   });

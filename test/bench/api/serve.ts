@@ -3,6 +3,7 @@ import type { Listening } from '../../../packages/cli/src/serve/listen.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { cpuMs, serve } from '../served.ts';
 import { openGate, steps, untilSteps } from './blocks.ts';
 import type { Opened, Place, Reply, Request_, Side, SideName } from './side.ts';
 
@@ -48,12 +49,6 @@ async function answer(request: Request_): Promise<Reply> {
   return 'done';
 }
 
-/** Processor time of the process so far, its threads among it. */
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
 /** Memory in use: what is garbage already is no memory of anybody's. */
 function liveKb(): number {
   globalThis.gc?.();
@@ -62,18 +57,4 @@ function liveKb(): number {
   return (heapUsed + external) / 1024;
 }
 
-function serve(): void {
-  const failed = (error: unknown): void => {
-    const text = error instanceof Error ? error.message : String(error);
-    process.send?.({ failed: text.split('\n', 1)[0] as string } satisfies Reply);
-  };
-  process.on('uncaughtException', failed);
-  process.on('disconnect', () => process.exit(1));
-  process.on('message', (request: Request_) => {
-    answer(request).then((reply) => {
-      process.send?.(reply, () => request === 'close' && process.exit(0));
-    }, failed);
-  });
-}
-
-serve();
+serve(answer);

@@ -1,4 +1,5 @@
 import { performance } from 'node:perf_hooks';
+import { cpuMs, serve } from '../served.ts';
 import type { Job, Place, Side } from './side.ts';
 
 /** What the bench asks of a process, and what that answers. */
@@ -36,12 +37,6 @@ async function answer(request: Request): Promise<Reply> {
   return repeated('job' in request ? request.runs : request.pauses, request.inFlight, one);
 }
 
-/** CPU time of the process so far. */
-function cpuMs(): number {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-}
-
 function memoryMb(): number {
   // What is garbage already is no memory of runs.
   globalThis.gc?.();
@@ -70,18 +65,4 @@ async function repeated(
   return { runsMs, tookMs: performance.now() - from };
 }
 
-function serve(): void {
-  const failed = (error: unknown): void => {
-    const text = error instanceof Error ? error.message : String(error);
-    process.send?.({ failed: text.split('\n', 1)[0] as string } satisfies Reply);
-  };
-  process.on('uncaughtException', failed);
-  process.on('disconnect', () => process.exit(1));
-  process.on('message', (request: Request) => {
-    answer(request).then((reply) => {
-      process.send?.(reply, () => request === 'close' && process.exit(0));
-    }, failed);
-  });
-}
-
-serve();
+serve(answer);

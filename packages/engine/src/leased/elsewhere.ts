@@ -6,7 +6,7 @@ import { latestRecord } from '../local/stored-record.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import type { LiveRun } from '../runtime-port.ts';
 import type { ControlAsk, ControlOutcome } from '../store/control.ts';
-import { isEnded } from '../store/journal.ts';
+import { isAtRest, isEnded } from '../store/journal.ts';
 import { isHeldElsewhere } from '../store/leases.ts';
 import type { RequestStore } from '../store/leases.ts';
 import type { RunEvent } from '../types.ts';
@@ -122,11 +122,6 @@ export class Elsewhere {
       });
     }
   }
-}
-
-/** True when nothing moves the run but a person, or nothing at all. */
-function isAtRest(record: RunRecord): boolean {
-  return isEnded(record.status) || record.suspended !== undefined || record.pauseKind === 'human';
 }
 
 /** The number that the outcome of a resume has. */

@@ -9,7 +9,7 @@ export type { OrderItem, Position, Timed } from './position.ts';
 export { RemoteRuns } from './remote-runs.ts';
 export type { Recorded } from './recording.ts';
 export type { Answer } from './remote-runs.ts';
-export { isEnded } from '../store/journal.ts';
+export { isAtRest, isEnded } from '../store/journal.ts';
 export { pointClosed, runIdTaken, runNotFound } from '../local/run-errors.ts';
 export type { RunRequest } from '../local/starting.ts';
 export type { RuntimeParts } from '../local/runtime-parts.ts';

@@ -1,4 +1,4 @@
-import type { Entry } from '@heddle/core';
+import type { Entry, RunRecord } from '@heddle/core';
 import { journalCorrupt } from './faults.ts';
 
 /** One entry as a store holds it. */
@@ -67,4 +67,9 @@ const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled'])
 /** True for the status of a run that has ended for good. */
 export function isEnded(status: string): boolean {
   return ENDED.has(status);
+}
+
+/** True when nothing moves the run but a person, or nothing at all. */
+export function isAtRest(record: RunRecord): boolean {
+  return isEnded(record.status) || record.suspended !== undefined || record.pauseKind === 'human';
 }

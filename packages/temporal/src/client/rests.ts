@@ -1,14 +1,9 @@
 import type { RunRecord } from '@heddle/core';
-import { isEnded } from '@heddle/engine/runtime';
+import { isAtRest, isEnded } from '@heddle/engine/runtime';
 
 /** A record is looked at again after this long at first, twice as long each time, and this long at most. */
 const FIRST_MS = 10;
 const MOST_MS = 1000;
-
-/** True when nothing moves the run but a person, or nothing at all. */
-export function isAtRest(record: RunRecord): boolean {
-  return isEnded(record.status) || record.suspended !== undefined || record.pauseKind === 'human';
-}
 
 /** Waits for runs that other processes run, by looking at the records that these have written, with the logs. */
 export class Rests {

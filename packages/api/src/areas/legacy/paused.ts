@@ -57,13 +57,10 @@ export const getPausedExecution = defineOperation({
 });
 
 export const getPausedExecutionByResumePath = defineOperation({
-  ...SHARED,
+  ...getPausedExecution,
   id: 'getPausedExecutionByResumePath',
   path: '/api/resume/{workflowId}/{executionId}',
   summary: 'Get the pause points of an execution, at the address of its answers',
-  params: executionPath,
-  success: [{ status: 200, schema: schemas.pausedExecution, description: 'What it waits for' }],
-  handle: (services, call, workflow) => getPausedExecution.handle(services, call, workflow),
 });
 
 export const getPauseContext = defineOperation({

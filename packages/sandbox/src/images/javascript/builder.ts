@@ -1,19 +1,20 @@
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Assembled, BuildContext, ImageBuilder, ImageSpec, Lock } from '../builder.ts';
 import { ImageError, isImageError } from '../error.ts';
-import { dependencyName, npmRange } from '../grammar.ts';
+import { dependencyName } from '../grammar.ts';
 import { sha256 } from '../keys.ts';
 import type { IsolationOptions } from '../../isolation/options.ts';
 import { DEFAULT_LIMITS } from '../../limits.ts';
 import { bundle, BUNDLE_REVISION, SHIMS_FILE, type Bundle, type ImageModule } from './bundle.ts';
-import { readLockfile, readNpmLock, type NpmLock, type ScriptedPackage } from './lockfile.ts';
+import { readNpmLock, type ScriptedPackage } from './lockfile.ts';
 import { Maker, MAKER_FILE } from './make.ts';
 import { findNpm } from './npm-settings.ts';
+import { installNpm, lockNpm, npmDependencies } from './npm-project.ts';
 import { Npm } from './npm.ts';
 import type { ImageReport, ModuleFailure } from './order.ts';
-import { checkInstalled, MOST } from './size.ts';
+import { MOST } from './size.ts';
 import { subpathsOf } from './subpaths.ts';
 
 export interface JavaScriptBuilderOptions {
@@ -32,26 +33,6 @@ export interface JavaScriptBuilderOptions {
 
 const MOST_BUNDLE_CHARS = 20 * 2 ** 20;
 const MOST_SNAPSHOT_BYTES = 64 * 2 ** 20;
-
-function packageJson(spec: ImageSpec): string {
-  const dependencies: Record<string, string> = {};
-  for (const entry of spec.dependencies) {
-    const name = dependencyName(entry, 'javascript');
-    if (Object.hasOwn(dependencies, name))
-      throw new ImageError('resolution_conflict', `The package ${name} is asked for in two versions.`);
-    dependencies[name] = npmRange(entry);
-  }
-  return JSON.stringify({ name: 'image', version: '0.0.0', private: true, dependencies });
-}
-
-/** Writes the project that npm works in. */
-async function project(context: BuildContext, data: Partial<NpmLock>): Promise<string> {
-  const folder = join(context.workFolder, 'project');
-  await mkdir(folder, { recursive: true });
-  if (data.packageJson !== undefined) await writeFile(join(folder, 'package.json'), data.packageJson);
-  if (data.lockfile !== undefined) await writeFile(join(folder, 'package-lock.json'), data.lockfile);
-  return folder;
-}
 
 /** The error of modules that could not be loaded. */
 function loadFailure(
@@ -129,24 +110,15 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
     },
 
     async resolve(spec, context): Promise<Lock> {
-      const text = packageJson(spec);
-      const folder = await project(context, { packageJson: text });
-      await npm.run(['install', '--package-lock-only'], folder, context);
-      const lockfile = await readFile(join(folder, 'package-lock.json'), 'utf8');
-      return {
-        entries: readLockfile(lockfile).entries,
-        data: { packageJson: text, lockfile } satisfies NpmLock,
-      };
+      const { lock, entries } = await lockNpm(npm, npmDependencies(spec), context);
+      return { entries, data: lock };
     },
 
     async assemble(lock, spec, context): Promise<Assembled> {
       const data = readNpmLock(lock.data);
-      const { scripted } = readLockfile(data.lockfile);
-      const names = scripted.map(({ name }) => name);
-      const folder = await project(context, data);
       context.progress('installing');
-      await npm.run(['ci'], folder, context);
-      await checkInstalled(join(folder, 'node_modules'), npm.most);
+      const { folder, scripted } = await installNpm(npm, data, context);
+      const names = scripted.map(({ name }) => name);
       context.progress('bundling');
       const made = await bundleAll(folder, await modulesOf(spec, folder), context).catch((error: unknown) => {
         throw withScripts(error, scripted);

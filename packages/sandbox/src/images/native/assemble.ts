@@ -11,7 +11,7 @@ import { unpackDeb } from './debian/unpack.ts';
 import { LARGEST_PACKAGE_BYTES, MOST } from './limits.ts';
 import type { LockedDeb, NativeLockData } from './lock.ts';
 import { readNpmLock } from '../javascript/lockfile.ts';
-import { installNpm } from './npm-project.ts';
+import { installNpm } from '../javascript/npm-project.ts';
 import { runScripts } from './scripts.ts';
 import { readWheels } from './python/lock.ts';
 import { compilePython } from './python/compile.ts';
@@ -69,9 +69,9 @@ async function layNpm(
 ): Promise<Laid> {
   if (data.npm === null) return NOTHING;
   context.progress('installing');
-  const { folder, scripted } = await installNpm(npm, readNpmLock(data.npm), context);
+  const { modules, scripted } = await installNpm(npm, readNpmLock(data.npm), context);
   await mkdir(join(root, HOME), { recursive: true });
-  await rename(folder, join(root, HOME, 'node_modules'));
+  await rename(modules, join(root, HOME, 'node_modules'));
   const warnings = await runScripts(scripted, { root, place: HOME, npm, checker }, context);
   const names = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
   return {

@@ -6,7 +6,6 @@ import { NativeHost } from '../../native/host.ts';
 import { BOOT_FILES } from '../../native/jail.ts';
 import type { BuildContext, ImageBuilder, ImageSpec, Lock, LockEntry } from '../builder.ts';
 import { ImageError } from '../error.ts';
-import { dependencyName, npmRange } from '../grammar.ts';
 import { Npm } from '../javascript/npm.ts';
 import { findNpm } from '../javascript/npm-settings.ts';
 import type { PythonLockData } from '../python/lock.ts';
@@ -19,7 +18,7 @@ import { closureOf, wantedOf } from './debian/closure.ts';
 import { MOST } from './limits.ts';
 import { readNativeLock, type LockedTool, type NativeLockData } from './lock.ts';
 import type { NpmLock } from '../javascript/lockfile.ts';
-import { lockNpm } from './npm-project.ts';
+import { lockNpm, npmDependencies } from '../javascript/npm-project.ts';
 import { lockWheels } from './python/lock.ts';
 import { ASSUMED, basePackages } from './root/base.ts';
 import { checksumOf, lockTool, recipeOf } from './tools/lock-tools.ts';
@@ -42,12 +41,6 @@ async function digestOfBoot(): Promise<string> {
   for (const name of (await readdir(BOOT_FILES)).sort())
     hash.update(name).update(await readFile(join(BOOT_FILES, name)));
   return hash.digest('hex');
-}
-
-function npmDependencies(spec: ImageSpec): Record<string, string> {
-  return Object.fromEntries(
-    spec.dependencies.map((entry) => [dependencyName(entry, 'javascript'), npmRange(entry)]),
-  );
 }
 
 interface Locked {

@@ -12,7 +12,7 @@ import { untar } from '../archive/untar.ts';
 import { LARGEST_PACKAGE_BYTES, MOST } from '../limits.ts';
 import type { LockedTool } from '../lock.ts';
 import { readNpmLock } from '../../javascript/lockfile.ts';
-import { installNpm } from '../npm-project.ts';
+import { installNpm } from '../../javascript/npm-project.ts';
 import type { Checker } from '../check.ts';
 import { runScripts } from '../scripts.ts';
 import { readWheels } from '../python/lock.ts';
@@ -97,8 +97,8 @@ export async function installTool(
   const home = `${HOME}/tools/${id}`;
   await mkdir(join(root, home), { recursive: true });
   if (install.from === 'npm') {
-    const { folder, scripted } = await installNpm(npm, readNpmLock(tool.npm), context);
-    await rename(folder, join(root, home, 'node_modules'));
+    const { modules, scripted } = await installNpm(npm, readNpmLock(tool.npm), context);
+    await rename(modules, join(root, home, 'node_modules'));
     const warnings = await runScripts(scripted, { root, place: home, npm, checker }, context);
     for (const name of install.programs) {
       const target = join(root, home, 'node_modules', '.bin', name);

@@ -4,7 +4,7 @@ import type { Npm } from '../../javascript/npm.ts';
 import type { PythonLockData } from '../../python/lock.ts';
 import type { DebianPackage } from '../debian/catalogue.ts';
 import type { LockedTool } from '../lock.ts';
-import { lockNpm } from '../npm-project.ts';
+import { lockNpm } from '../../javascript/npm-project.ts';
 import { lockWheels } from '../python/lock.ts';
 import type { Recipe } from './recipe.ts';
 import { RECIPES } from './recipes.ts';

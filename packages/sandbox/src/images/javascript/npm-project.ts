@@ -1,10 +1,24 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
-import type { BuildContext, LockEntry } from '../builder.ts';
-import { readLockfile, type NpmLock, type ScriptedPackage } from '../javascript/lockfile.ts';
-import type { Npm } from '../javascript/npm.ts';
-import { checkInstalled } from '../javascript/size.ts';
+import type { BuildContext, ImageSpec, LockEntry } from '../builder.ts';
+import { ImageError } from '../error.ts';
+import { dependencyName, npmRange } from '../grammar.ts';
+import { readLockfile, type NpmLock, type ScriptedPackage } from './lockfile.ts';
+import type { Npm } from './npm.ts';
+import { checkInstalled } from './size.ts';
+
+/** The packages that a spec asks for: name → range. Throws resolution_conflict for one that is asked for twice. */
+export function npmDependencies(spec: ImageSpec): Record<string, string> {
+  const dependencies: Record<string, string> = {};
+  for (const entry of spec.dependencies) {
+    const name = dependencyName(entry, 'javascript');
+    if (Object.hasOwn(dependencies, name))
+      throw new ImageError('resolution_conflict', `The package ${name} is asked for in two versions.`);
+    dependencies[name] = npmRange(entry);
+  }
+  return dependencies;
+}
 
 async function project(files: Partial<NpmLock>, context: BuildContext): Promise<string> {
   const folder = join(context.workFolder, `npm-${randomUUID()}`);
@@ -27,16 +41,16 @@ export async function lockNpm(
   return { lock: { packageJson, lockfile }, entries: readLockfile(lockfile).entries };
 }
 
-/** The folder `node_modules` of a lock, installed without scripts, and the packages that have some. */
+/** The packages of a lock, installed without scripts: their project, its folder `node_modules`, and those that have scripts. */
 export async function installNpm(
   npm: Npm,
   lock: NpmLock,
   context: BuildContext,
-): Promise<{ folder: string; scripted: readonly ScriptedPackage[] }> {
+): Promise<{ folder: string; modules: string; scripted: readonly ScriptedPackage[] }> {
   const { scripted } = readLockfile(lock.lockfile);
   const folder = await project(lock, context);
   await npm.run(['ci'], folder, context);
   const modules = join(folder, 'node_modules');
   await checkInstalled(modules, npm.most);
-  return { folder: modules, scripted };
+  return { folder, modules, scripted };
 }
