@@ -17,11 +17,11 @@ async function flush(path: string): Promise<void> {
   }
 }
 
-/** What changes with a file: null where there is none. Of a folder nothing is told. */
+/** What changes with a file, or when a folder is another one: null where there is none. What is in a folder is not looked at. */
 async function stampOf(path: string): Promise<string | null> {
   try {
     const stat = await lstat(path, { bigint: true });
-    return stat.isDirectory() ? '' : `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+    return `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     return null;
@@ -81,8 +81,10 @@ export class Blobs {
     if (row === undefined) return null;
     const sha256 = row['sha256'] as string;
     const target = this.path(sha256);
+    // First it is kept from a collection, then looked at: no other order finds what is still there when it is used.
+    const sql = 'UPDATE blobs SET added_at = ? WHERE sha256 = ?';
+    if (this.#records.change(sql, this.#now(), sha256) === 0) return null;
     if (!existsSync(target) || !(await this.#isSound(target, sha256))) return null;
-    this.#records.change('UPDATE blobs SET added_at = ? WHERE sha256 = ?', this.#now(), sha256);
     return { path: target, sha256, size: (await lstat(target)).size };
   }
 

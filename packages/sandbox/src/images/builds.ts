@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { BEAT_MS, beat, giveUp, isTaken, settle, take, type Claim } from './claim.ts';
+import { BEAT_MS, beat, forget, giveUp, isTaken, settle, take, type Claim } from './claim.ts';
 import { buildImage, type Built, type BuildFailure, type Workshop } from './build.ts';
 import type { Lock } from './builder.ts';
 import { ImageError } from './error.ts';
@@ -178,6 +178,8 @@ export class Builds {
     records.atomically(() => {
       // Nothing of a build that another process took over meanwhile: its lock is not that of the other's image.
       if (!beat(records, claim, nowMs)) return false;
+      // Nor of a spec that was removed meanwhile.
+      if (records.spec(claim.specHash) === undefined) return forget(records, claim);
       if ('code' in result) return settle(records, claim, { imageId: null, error: result }, nowMs);
       const { manifest, lock } = result;
       records.change(

@@ -64,6 +64,11 @@ export function giveUp(records: Records, { specHash, runtimeKey, owner }: Claim)
   );
 }
 
+/** Ends a build of which nothing is kept. Whether it was still its owner's. */
+export function forget(records: Records, { specHash, runtimeKey, owner }: Claim): boolean {
+  return records.change(`DELETE FROM builds WHERE ${MINE}`, specHash, runtimeKey, owner) > 0;
+}
+
 /** Whether somebody who is alive has the build. */
 export function isTaken(records: Records, specHash: string, runtimeKey: string, nowMs: number): boolean {
   const row = records.one(

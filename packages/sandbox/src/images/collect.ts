@@ -1,4 +1,5 @@
-import { rmSync } from 'node:fs';
+import { randomUUID } from 'node:crypto';
+import { existsSync, renameSync } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Blobs } from './blobs.ts';
@@ -35,35 +36,60 @@ function collectImages(records: Records, runtimeKeys: readonly string[], nowMs: 
   return records.change('DELETE FROM images WHERE unused_since <= ?', nowMs - GRACE_MS);
 }
 
-/** Removes files that no image has, a day after they came. */
-function collectBlobs(records: Records, blobs: Blobs, nowMs: number): number {
+interface Store {
+  readonly folder: string;
+  readonly records: Records;
+  readonly blobs: Blobs;
+}
+
+/**
+ * Takes a file or folder out of the store, to be removed once the index is free again: the root of an image takes its time.
+ * Should the process die before, it goes with the folders of dead builds.
+ */
+function discard({ folder }: Store, path: string, nowMs: number): string {
+  const to = join(folder, 'work', `${nowMs}-${randomUUID()}`);
+  renameSync(path, to);
+  return to;
+}
+
+/** Takes out files that no image has, a day after they came: where they are now. */
+function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; readonly discarded: string[] } {
+  const { records, blobs } = store;
   const marked = new Set<string>();
   for (const row of records.all('SELECT manifest FROM images')) {
     const { blobs: named } = JSON.parse(row['manifest'] as string) as Manifest;
     for (const { sha256 } of Object.values(named)) marked.add(sha256);
   }
+  const discarded: string[] = [];
   let removed = 0;
   for (const row of records.all('SELECT sha256 FROM blobs WHERE added_at <= ?', nowMs - GRACE_MS)) {
     const sha256 = row['sha256'] as string;
     if (marked.has(sha256)) continue;
-    rmSync(blobs.path(sha256), { recursive: true, force: true });
+    if (existsSync(blobs.path(sha256))) discarded.push(discard(store, blobs.path(sha256), nowMs));
     removed += records.change('DELETE FROM blobs WHERE sha256 = ?', sha256);
   }
-  return removed;
+  return { blobs: removed, discarded };
 }
 
 /** Removes files that stand in the store and in no row: their process died between the two. */
-async function collectStrays(folder: string, records: Records, nowMs: number): Promise<number> {
+async function collectStrays(store: Store, nowMs: number): Promise<number> {
+  const { folder, records } = store;
   const home = join(folder, 'blobs');
   let removed = 0;
   for (const shelf of await readdir(home)) {
     for (const sha256 of await readdir(join(home, shelf))) {
-      if (records.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) !== undefined) continue;
       const path = join(home, shelf, sha256);
       const stat = await lstat(path).catch(() => null);
       // When it came here: what is in it may be older.
       if (stat === null || stat.ctimeMs > nowMs - GRACE_MS) continue;
-      await rm(path, { recursive: true, force: true });
+      // A build may have the same to store at this moment, and finds it there or not.
+      const discarded = records.atomically(() =>
+        records.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) === undefined
+          ? discard(store, path, nowMs)
+          : null,
+      );
+      if (discarded === null) continue;
+      await rm(discarded, { recursive: true, force: true });
       removed++;
     }
   }
@@ -81,17 +107,18 @@ async function collectWork(folder: string, nowMs: number): Promise<void> {
 
 /** Mark and sweep: what specs and leases name stays, the rest goes after a day. */
 export async function collect(
-  store: { readonly folder: string; readonly records: Records; readonly blobs: Blobs },
+  store: Store,
   runtimeKeys: readonly string[],
   nowMs: number,
 ): Promise<Collected> {
-  const { folder, records, blobs } = store;
-  // One transaction with the removal of files: a build that publishes meanwhile waits and then sees what is gone.
-  const collected = records.atomically(() => ({
+  const { folder, records } = store;
+  // One transaction with what leaves the store: a build that publishes meanwhile waits and then sees what is gone.
+  const { images, blobs, discarded } = records.atomically(() => ({
     images: collectImages(records, runtimeKeys, nowMs),
-    blobs: collectBlobs(records, blobs, nowMs),
+    ...collectBlobs(store, nowMs),
   }));
+  for (const path of discarded) await rm(path, { recursive: true, force: true });
   await collectWork(folder, nowMs);
-  const strays = await collectStrays(folder, records, nowMs);
-  return { ...collected, blobs: collected.blobs + strays };
+  const strays = await collectStrays(store, nowMs);
+  return { images, blobs: blobs + strays };
 }

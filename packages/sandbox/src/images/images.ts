@@ -8,6 +8,8 @@ import { Builds, type ImageClock } from './builds.ts';
 import { collect, type Collected } from './collect.ts';
 import { Fetcher } from './fetcher.ts';
 import { specHash } from './keys.ts';
+import { isTaken } from './claim.ts';
+import type { Manifest } from './manifest.ts';
 import { describeRecord, readManifest, type ImageRecord } from './record.ts';
 import { Records, type BuildRow } from './records.ts';
 import { Runtimes } from './runtimes.ts';
@@ -43,7 +45,7 @@ export interface BuildOptions {
 export interface Images extends ImageSource {
   /**
    * The record of the spec once it is built, or failed: a failed build is data.
-   * @throws SandboxError INVALID_OPTION with `issues` for a spec that is none.
+   * @throws SandboxError INVALID_OPTION with `issues` for a spec that is none, IMAGE_NOT_FOUND where it was removed meanwhile.
    */
   build(spec: unknown, options?: BuildOptions): Promise<ImageRecord>;
   /** The record with the name, the id, or an unambiguous beginning of it. */
@@ -144,7 +146,10 @@ class ImageStore implements Images {
     }
     const refresh = options.refresh ?? false;
     await this.#builds.build(hash, { refresh, progress: options.onProgress ?? (() => undefined) });
-    return (await this.#describe(hash)) as ImageRecord;
+    const record = await this.#describe(hash);
+    if (record !== null) return record;
+    const what = `The image ${options.name ?? hash}`;
+    throw new SandboxError('IMAGE_NOT_FOUND', `${what} was removed while it was being built.`);
   }
 
   async get(id: string): Promise<ImageRecord | null> {
@@ -160,9 +165,10 @@ class ImageStore implements Images {
   async open(id: string): Promise<LoadedImage> {
     const hash = this.#specOf(id);
     if (hash === null) {
-      const manifest = readManifest(this.#records, id);
-      if (manifest === null || !(await this.#runtimes.keys()).includes(manifest.runtimeKey))
-        throw new SandboxError('IMAGE_NOT_FOUND', `There is no image "${id}".`);
+      const key = readManifest(this.#records, id)?.runtimeKey;
+      const fits = key !== undefined && (await this.#runtimes.keys()).includes(key);
+      const manifest = fits ? this.#shelf.take(id) : null;
+      if (manifest === null) throw new SandboxError('IMAGE_NOT_FOUND', `There is no image "${id}".`);
       return this.#shelf.load(manifest, id);
     }
     return this.#openSpec(hash, id);
@@ -174,6 +180,8 @@ class ImageStore implements Images {
       const hash = this.#specOf(id);
       if (hash === null) return false;
       this.#records.change('DELETE FROM names WHERE spec_hash = ?', hash);
+      // Its lock goes with it: whoever asks for the same again gets an image that can be made anew. Who builds it ends that.
+      this.#records.change('DELETE FROM builds WHERE spec_hash = ? AND claim IS NULL', hash);
       return this.#records.change('DELETE FROM specs WHERE spec_hash = ?', hash) > 0;
     });
   }
@@ -203,20 +211,27 @@ class ImageStore implements Images {
 
   /** The image of a spec, made again where its runtime changed. */
   async #openSpec(hash: string, id: string): Promise<LoadedImage> {
-    const row = await this.#upToDate(hash);
+    const first = await this.#taken(hash);
+    // Collected by a process for which its runtime is no more, before it was taken.
+    const isGone = first.manifest === null && first.row?.imageId != null;
+    const { row, manifest } = isGone ? await this.#taken(hash) : first;
     // An image that could not be made anew is still the one that it was.
     if (row?.state === 'failed' && row.imageId === null)
       throw new SandboxError(
         'IMAGE_FAILED',
         `The image "${id}" could not be built (${row.errorCode}): ${row.errorMessage}`,
       );
-    const manifest = readManifest(this.#records, row?.imageId ?? null);
     if (row === undefined || manifest === null)
       throw new SandboxError(
         'IMAGE_NOT_READY',
         `The image "${id}" is ${row?.state ?? 'pending'}: its build has not ended.`,
       );
     return this.#shelf.loadFor(row, manifest, id);
+  }
+
+  async #taken(hash: string): Promise<{ row: BuildRow | undefined; manifest: Manifest | null }> {
+    const row = await this.#upToDate(hash);
+    return { row, manifest: this.#shelf.take(row?.imageId ?? null) };
   }
 
   async #row(hash: string): Promise<BuildRow | undefined> {
@@ -228,18 +243,24 @@ class ImageStore implements Images {
     return describeRecord(this.#records, hash, await this.#row(hash));
   }
 
-  /** How the build stands, after another one where the runtime changed or the failure is long ago. */
+  /** How the build stands, after another one where there has to be one. */
   async #upToDate(hash: string): Promise<BuildRow | undefined> {
     const row = await this.#row(hash);
-    const isDue =
-      row === undefined
-        ? this.#records.spec(hash)?.lock != null
-        : row.state === 'failed' &&
-          row.imageId === null &&
-          (row.failedAtMs ?? 0) + this.#retryAfterMs <= this.#clock.now();
-    if (!isDue) return row;
+    if (!this.#isDue(hash, row)) return row;
     await this.#builds.build(hash, { refresh: false, progress: () => undefined });
     return this.#row(hash);
+  }
+
+  /**
+   * Whether a run builds the image, or waits for whoever does: where there was one before, where the failure is long ago, and
+   * where nobody who is alive builds it. The first build of an image is not waited for.
+   */
+  #isDue(hash: string, row: BuildRow | undefined): boolean {
+    if (row !== undefined && (row.imageId !== null || row.state === 'ready')) return false;
+    const nowMs = this.#clock.now();
+    if (row?.state === 'failed') return (row.failedAtMs ?? 0) + this.#retryAfterMs <= nowMs;
+    if (this.#records.spec(hash)?.lock != null) return true;
+    return row === undefined || !isTaken(this.#records, hash, row.runtimeKey, nowMs);
   }
 }
 

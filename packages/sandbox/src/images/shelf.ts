@@ -3,6 +3,7 @@ import { SandboxError } from '../error.ts';
 import type { Blobs } from './blobs.ts';
 import { isImageError } from './error.ts';
 import type { Manifest } from './manifest.ts';
+import { readManifest } from './record.ts';
 import type { BuildRow, Records } from './records.ts';
 import type { ImageBlob, LoadedImage } from './source.ts';
 
@@ -24,6 +25,29 @@ export class Shelf {
     this.#now = now;
   }
 
+  /**
+   * The manifest of an image, which is not collected from here on; null where there is none. In one step: a collection comes
+   * before or after.
+   */
+  take(imageId: string | null): Manifest | null {
+    const nowMs = this.#now();
+    if (imageId === null || (this.#leased.get(imageId) ?? -Infinity) + LEASE_AGAIN_MS > nowMs)
+      return readManifest(this.#records, imageId);
+    return this.#records.atomically(() => {
+      const manifest = readManifest(this.#records, imageId);
+      if (manifest === null) return null;
+      this.#records.change(
+        'INSERT INTO leases (image_id, holder, until) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET until = excluded.until',
+        imageId,
+        this.#holder,
+        nowMs + LEASE_MS,
+      );
+      this.#records.change('UPDATE builds SET used_at = ? WHERE image_id = ?', nowMs, imageId);
+      this.#leased.set(imageId, nowMs);
+      return manifest;
+    });
+  }
+
   /** The image of a build; where a file of it is not what it was, the build is marked as failed. */
   async loadFor(row: BuildRow, manifest: Manifest, id: string): Promise<LoadedImage> {
     try {
@@ -42,9 +66,8 @@ export class Shelf {
     }
   }
 
-  /** The image with its files checked. Throws SandboxError IMAGE_FAILED, naming the file that is broken. */
+  /** The image of a manifest that was taken, its files checked. Throws SandboxError IMAGE_FAILED, naming the file that is broken. */
   async load(manifest: Manifest, id: string): Promise<LoadedImage> {
-    this.#lease(manifest.id);
     const blobs: Record<string, ImageBlob> = {};
     for (const [name, { sha256, size }] of Object.entries(manifest.blobs)) {
       const blob = { path: this.#blobs.path(sha256), sha256, size };
@@ -58,18 +81,5 @@ export class Shelf {
     }
     const { language, runtime, features } = manifest;
     return { id: manifest.id, language, runtime, blobs, features };
-  }
-
-  #lease(imageId: string): void {
-    const nowMs = this.#now();
-    if ((this.#leased.get(imageId) ?? -Infinity) + LEASE_AGAIN_MS > nowMs) return;
-    this.#leased.set(imageId, nowMs);
-    this.#records.change(
-      'INSERT INTO leases (image_id, holder, until) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET until = excluded.until',
-      imageId,
-      this.#holder,
-      nowMs + LEASE_MS,
-    );
-    this.#records.change('UPDATE builds SET used_at = ? WHERE image_id = ?', nowMs, imageId);
   }
 }

@@ -1,6 +1,8 @@
+import { rmSync } from 'node:fs';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openImages } from '../../../../../test/support/images.ts';
 import { npmRegistry, type FixturePackage } from '../../../../../test/support/npm-registry.ts';
+import type { EgressResponse } from '../../egress/types.ts';
 import { createSandbox, type FunctionOutcome } from '../../index.ts';
 import { javascriptBuilder } from './builder.ts';
 import { findNpm } from './npm-settings.ts';
@@ -158,6 +160,24 @@ describe('code with an image', () => {
       'const a = "import x from \'y\'"; /* import(z) */ // import q from "q"\n' +
       'const r = /import("x")/; return [a, `import ${"(b)"}`, r.source, { import: 1 }.import];';
     expect(await value(run(code))).toEqual(["import x from 'y'", 'import (b)', 'import("x")', 1]);
+  });
+
+  it('runs on while its image is removed and its files are deleted, and is not found by the next', async () => {
+    const { images } = await runner(['common']);
+    const { blobs } = await images.open('tools');
+    const fetch = async (): Promise<EgressResponse> => {
+      expect(images.remove('tools')).toBe(true);
+      expect(images.remove((await images.list())[0]!.id)).toBe(true);
+      for (const { path } of Object.values(blobs)) rmSync(path);
+      return { url: '', status: 200, statusText: '', headers: [], redirected: false, body: new Uint8Array() };
+    };
+    const sandbox = createSandbox({ images, maxProcesses: 1, fetch });
+    onTestFinished(() => sandbox.close());
+    const code =
+      "const c = require('common'); await fetch('http://x.test/'); return [c.next(), require('common/extra').extra()]";
+    expect(await value(sandbox.run({ runId: 'run', code, image: 'tools' }))).toEqual([1, 2]);
+    const next = sandbox.run({ runId: 'run', code: 'return 1', image: 'tools' });
+    expect(await failure(next)).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
   });
 
   it('gets the time and chance of its own run from packages that ask for them while they load', async () => {
