@@ -1,3 +1,4 @@
+import { checkControlGroup } from '@heddle/sandbox';
 import { describe, expect, it } from 'vitest';
 import { bubblewrap } from '../support/bubblewrap.ts';
 import { heddle } from '../support/heddle.ts';
@@ -14,6 +15,7 @@ describe('heddle sandbox doctor', () => {
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
     expect(stdout).toMatch(/^✓ Code is confined at the level strict; the minimum is strict\.$/m);
     expect(stdout).toMatch(/^✓ A process that tried to break out was refused everything$/m);
+    for (const { found } of checkControlGroup()) expect(stdout).toContain(found);
     expect(stdout).toMatch(/^ {2}isolatedVm +\d+\.\d+\.\d+$/m);
     expect(stdout).toMatch(/^ {2}wallMs +60,000$/m);
     expect(stdout).toMatch(/^ {2}files +256$/m);

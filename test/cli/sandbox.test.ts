@@ -1,25 +1,9 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { dataFolder } from '../support/data-folder.ts';
-import { heddle, type Ended } from '../support/heddle.ts';
-import { npmRegistry } from '../support/npm-registry.ts';
-
-const GREETER = { name: 'greeter', files: { 'index.js': 'exports.greet = (name) => `Hello ${name}!`;' } };
-const SPEC = { name: 'greetings', language: 'javascript', dependencies: ['greeter@^1'] };
-
-/** A folder with files, and the command line in it, whose registry is the test's own. */
-async function place(files: Readonly<Record<string, string>>) {
-  const cwd = dataFolder();
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
-  const { url } = await npmRegistry([GREETER]);
-  const env = { npm_config_registry: url, npm_config_fetch_retries: '0' };
-  return (...args: string[]): Promise<Ended> => heddle(['sandbox', ...args], { cwd, env });
-}
+import { placeWith, SPEC } from './sandbox-place.ts';
 
 describe('heddle sandbox run', () => {
   it('prints the value of a file on stdout, and its output on stderr', async () => {
-    const sandbox = await place({ 'a.js': 'console.log("working"); return { twice: input.n * 2 };' });
+    const { sandbox } = await placeWith({ 'a.js': 'console.log("working"); return { twice: input.n * 2 };' });
     expect(await sandbox('run', 'a.js', '--input', '{"n": 4}')).toMatchObject({
       exit: 0,
       stdout: '{\n  "twice": 8\n}\n',
@@ -28,7 +12,7 @@ describe('heddle sandbox run', () => {
   });
 
   it('prints JSON for programs, of values and of failures', async () => {
-    const sandbox = await place({
+    const { sandbox } = await placeWith({
       'a.js': 'console.log("one"); console.log("two"); return [input];',
       'b.js': 'console.log("before");\nthrow new TypeError("no luck");',
       'c.js': 'for (;;);',
@@ -53,7 +37,7 @@ describe('heddle sandbox run', () => {
   });
 
   it('refuses files and options that mean nothing', async () => {
-    const sandbox = await place({ 'a.rb': '', 'a.js': '' });
+    const { sandbox } = await placeWith({ 'a.rb': '', 'a.js': '' });
     expect(await sandbox('run', 'a.rb')).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('.js, .py or .sh') as string,
@@ -65,14 +49,14 @@ describe('heddle sandbox run', () => {
 
 describe('heddle sandbox build', () => {
   it('builds an image that runs find by its spec, its name and its id', async () => {
-    const sandbox = await place({
+    const { sandbox } = await placeWith({
       'spec.json': JSON.stringify(SPEC),
       'a.js': 'import { greet } from "greeter";\nreturn greet(input);',
     });
     const built = await sandbox('build', 'spec.json');
     expect(built).toMatchObject({ exit: 0, stderr: expect.stringContaining('resolving') as string });
     expect(built.stdout).toMatch(
-      /^✓ greetings {2}javascript, isolate, 1 package, .*\n {2}[0-9a-f]{64}\n {2}greeter 1\.0\.0\n$/,
+      /^✓ greetings {2}javascript, isolate, 1 package, \d+\.\d MiB, built in .*\n {2}[0-9a-f]{64}\n {2}greeter 1\.0\.0\n$/,
     );
     const listed = JSON.parse((await sandbox('list', '--json')).stdout) as { data: { id: string }[] };
     expect(listed.data).toMatchObject([
@@ -87,7 +71,7 @@ describe('heddle sandbox build', () => {
 
   it('says why a build failed, and exits with 1', async () => {
     const spec = { ...SPEC, dependencies: ['ghost'] };
-    const sandbox = await place({ 'spec.json': JSON.stringify(spec), 'a.js': 'return 1' });
+    const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(spec), 'a.js': 'return 1' });
     const built = await sandbox('build', 'spec.json', '--json');
     expect(built.exit).toBe(1);
     expect(JSON.parse(built.stdout)).toMatchObject({
@@ -99,7 +83,7 @@ describe('heddle sandbox build', () => {
 
   it('lists everything that is wrong with a spec, and exits with 2', async () => {
     const spec = { language: 'javascript', dependencies: ['fine', '--flag', 'https://example.com/x'] };
-    const sandbox = await place({ 'spec.json': JSON.stringify(spec) });
+    const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(spec) });
     const { exit, stderr } = await sandbox('build', 'spec.json');
     expect(exit).toBe(2);
     expect(stderr).toMatch(/dependencies\[1\] "--flag".*\n.*dependencies\[2\] "https:/);

@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { Writable } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../../../test/support/data-folder.ts';
 import { keptIo } from '../../../test/support/io.ts';
@@ -12,6 +13,13 @@ interface Said {
   exit: number;
   stdout: string;
   stderr: string;
+}
+
+/** As on a full disk. */
+class Full extends Writable {
+  override _write(_chunk: unknown, _encoding: string, done: (error: Error) => void): void {
+    done(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }));
+  }
 }
 
 async function heddle(...argv: string[]): Promise<Said> {
@@ -220,5 +228,18 @@ describe('heddle plan', () => {
     expect(JSON.parse((await heddle('plan', '--json', file)).stderr)).toMatchObject({
       error: { code: 'WORKFLOW_INVALID' },
     });
+  });
+});
+
+describe('output that cannot be written', () => {
+  it('is said, and is a failure', async () => {
+    const before = process.exitCode;
+    const io = { ...keptIo(), stdout: new Full() };
+    const exit = await main(['plan', fileOf(BRANCHES)], io);
+    await expect
+      .poll(() => io.stderr.text)
+      .toBe('heddle: the output cannot be written: ENOSPC: no space left on device, write\n');
+    expect([exit, process.exitCode]).toContain(1);
+    process.exitCode = before;
   });
 });

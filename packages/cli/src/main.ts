@@ -7,14 +7,19 @@ import { reportError } from './report-error.ts';
 
 /** The exit code of the command line `argv` (without node and script). Never throws. */
 export async function main(argv: readonly string[], io: Io = processIo()): Promise<number> {
-  quietPipes(io);
   let exit: number = EXIT.completed;
+  let isWritten = true;
+  watchPipes(io, () => {
+    isWritten = false;
+    // The fault may come to light when all is done.
+    process.exitCode = EXIT.failed;
+  });
   const program = buildProgram(io, (code) => {
     exit = code;
   });
   try {
     await program.parseAsync(argv, { from: 'user' });
-    return exit;
+    return isWritten ? exit : EXIT.failed;
   } catch (error) {
     // Commander has written what it has to say; help and version are no errors.
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.invalid;
@@ -22,11 +27,13 @@ export async function main(argv: readonly string[], io: Io = processIo()): Promi
   }
 }
 
-/** Whoever reads our output may stop early (`heddle plan F | head`); that is no fault to report. */
-function quietPipes({ stdout, stderr }: Io): void {
-  for (const stream of [stdout, stderr]) {
-    stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error;
-    });
-  }
+/** Whoever reads our output may stop early (`heddle plan F | head`); that is no fault to report. A full disk is one. */
+function watchPipes({ stdout, stderr }: Io, failed: () => void): void {
+  stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') return;
+    failed();
+    stderr.write(`heddle: the output cannot be written: ${message}\n`);
+  });
+  // Nobody is left to be told.
+  stderr.on('error', () => undefined);
 }

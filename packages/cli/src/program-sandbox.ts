@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { withOptions } from './run-options.ts';
+import { runOptions, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -19,58 +19,61 @@ export function declareSandbox(program: Command, io: Io, done: Done): void {
   declareDoctor(sandbox, io, done);
 }
 
-const imagesOption = (): Option =>
-  new Option('--images <dir>', 'folder in which images are kept').default('./.heddle/images');
-
 function declareBuild(sandbox: Command, io: Io, done: Done): void {
-  sandbox
+  const command = sandbox
     .command('build')
     .summary('Build an image of packages.')
     .description(
       'Builds an image of packages from a spec, such as {"language": "javascript", "dependencies": ["zod@^4"]}. ' +
         'Equal specs are one image. Exits with 0 where it is ready, with 1 where the build failed.',
     )
-    .argument('<file>', 'a spec (JSON)')
-    .option('--refresh', 'resolve ranges anew, though there is an image', false)
-    .addOption(imagesOption())
-    .option('--json', 'print {"data": image} and no progress', false)
-    .action(async (file: string, options: { images: string; refresh: boolean; json: boolean }) => {
-      const { build } = await import('./sandbox/build.ts');
-      done(await build(io, file, options));
-    });
+    .argument('<file>', 'a spec (JSON)');
+  withOptions(command, [
+    new Option('--refresh', 'resolve ranges anew, though there is an image').default(false),
+    ...runOptions('images', 'isolation', 'bubblewrap'),
+    new Option('--json', 'print {"data": image} and no progress').default(false),
+  ]).action(async (file: string, options) => {
+    const { build } = await import('./sandbox/build.ts');
+    done(await build(io, file, options));
+  });
 }
 
 function declareList(sandbox: Command, io: Io, done: Done): void {
-  sandbox
+  const command = sandbox
     .command('list')
     .summary('List the images.')
-    .description('Lists the images: what they have, and how their builds stand.')
-    .addOption(imagesOption())
-    .option('--json', 'print {"data": [image, …]} and nothing else', false)
-    .action(async (options: { images: string; json: boolean }) => {
-      const { list } = await import('./sandbox/list.ts');
-      done(await list(io, options));
-    });
+    .description('Lists the images: what they have, and how their builds stand.');
+  withOptions(command, [
+    ...runOptions('images'),
+    new Option('--json', 'print {"data": [image, …]} and nothing else').default(false),
+  ]).action(async (options) => {
+    const { list } = await import('./sandbox/list.ts');
+    done(await list(io, options));
+  });
 }
 
 function declareRun(sandbox: Command, io: Io, done: Done): void {
-  sandbox
+  const command = sandbox
     .command('run')
     .summary('Run a file in the sandbox.')
     .description(
       'Runs a file in the sandbox, as the body of a function block, and prints the value that it returns. ' +
         'The input is the global `input`. Exits with 0 where there is a value, with 1 where the code failed.',
     )
-    .argument('<file>', 'code that ends in .js, .py or .sh')
-    .option('--image <file|id>', 'the image to run with: a spec, which is built first, or a name or id')
-    .option('--input <json>', "the input: JSON, '@file' or '-' for stdin")
-    .option('--timeout <ms>', 'how long the code may take, in milliseconds')
-    .addOption(imagesOption())
-    .option('--json', 'print {"ok": …, "value": … or "error": …, "logs": […], "durationMs": …}', false)
-    .action(async (file: string, options) => {
-      const { run } = await import('./sandbox/run.ts');
-      done(await run(io, file, options));
-    });
+    .argument('<file>', 'code that ends in .js, .py or .sh');
+  withOptions(command, [
+    new Option('--image <file|id>', 'the image to run with: a spec, which is built first, or a name or id'),
+    ...runOptions('input'),
+    new Option('--timeout <ms>', 'how long the code may take, in milliseconds'),
+    ...runOptions('images', 'isolation', 'bubblewrap'),
+    new Option(
+      '--json',
+      'print {"ok": …, "value": … or "error": …, "logs": […], "durationMs": …}, whatever happens',
+    ).default(false),
+  ]).action(async (file: string, options) => {
+    const { run } = await import('./sandbox/run.ts');
+    done(await run(io, file, options));
+  });
 }
 
 function declareDoctor(sandbox: Command, io: Io, done: Done): void {
@@ -83,7 +86,7 @@ function declareDoctor(sandbox: Command, io: Io, done: Done): void {
     );
   withOptions(command, [
     new Option('--minimum <level>', 'the level that has to be reached').choices(LEVELS).default('standard'),
-    new Option('--bubblewrap <file>', 'bubblewrap, where it is not with the programs of the system'),
+    ...runOptions('bubblewrap'),
     new Option('--json', 'print {"data": report} and nothing else').default(false),
   ]).action(async (options) => {
     const { doctor } = await import('./sandbox/doctor.ts');

@@ -63,6 +63,10 @@ const DEFINITIONS = {
       'strict',
     ]),
   ],
+  bubblewrap: () => [
+    new Option('--bubblewrap <file>', 'bubblewrap, where it is not with the programs of the system'),
+  ],
+  images: () => [new Option('--images <dir>', 'folder in which images are kept').default('./.heddle/images')],
   compat: () => [
     new Option('--compat', 'read unknown references and edges as older engines do, with warnings').default(
       false,

@@ -8,7 +8,8 @@ export type SandboxFaultCode =
   /** Sources of images say so of the image that a job names; the sandbox makes failures of the job of them. */
   | 'IMAGE_NOT_FOUND'
   | 'IMAGE_NOT_READY'
-  | 'IMAGE_FAILED';
+  | 'IMAGE_FAILED'
+  | 'IMAGES_CLOSED';
 
 const BRAND = Symbol.for('heddle.SandboxError');
 

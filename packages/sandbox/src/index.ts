@@ -14,6 +14,7 @@ export { probeIsolation } from './isolation/isolation.ts';
 export type { IsolationLevel } from './isolation/level.ts';
 export type { IsolationOptions } from './isolation/options.ts';
 export type { IsolationCheck, IsolationReport } from './isolation/report.ts';
+export { checkControlGroup } from './isolation/control-group.ts';
 export { DEFAULT_RLIMITS } from './isolation/rlimits.ts';
 export { sandboxVersions, type SandboxVersions } from './versions.ts';
 export { isSandboxError, SandboxError, type SandboxFaultCode } from './error.ts';

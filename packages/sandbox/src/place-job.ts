@@ -26,11 +26,18 @@ async function placeNative(runner: Runner, image: LoadedImage, { native }: AllRu
   return { runner, image, refusal: why === null ? null : failure('SANDBOX_UNAVAILABLE', why) };
 }
 
-async function placeImage(
+/** Why an image is none for the code, by the name that the job has for it. */
+function mismatch(
   image: LoadedImage,
-  { language = 'javascript' }: FunctionJob,
-  runners: AllRunners,
-): Promise<JobPlace> {
+  { image: id = image.id, language = 'javascript' }: FunctionJob,
+): string {
+  if (language === 'shell' && image.runtime === 'isolate')
+    return `The image "${id}" has packages for the isolate, where no shell runs: name one that has system packages or command-line tools.`;
+  return `The image "${id}" has packages for ${image.language}, and this code is ${language}.`;
+}
+
+async function placeImage(image: LoadedImage, job: FunctionJob, runners: AllRunners): Promise<JobPlace> {
+  const { language = 'javascript' } = job;
   if (image.runtime === 'native' && (language === 'shell' || language === image.language))
     return placeNative(runners.native[language], image, runners);
   const runner = language === 'shell' ? runners.native.shell : runners[language];
@@ -38,8 +45,7 @@ async function placeImage(
     await runner.load(image);
     return { runner, image, refusal: null };
   }
-  const made = `The image ${image.id} is made for ${image.language} (${image.runtime}), not for this code.`;
-  return { runner, image: null, refusal: failure('IMAGE_FAILED', made) };
+  return { runner, image: null, refusal: failure('IMAGE_FAILED', mismatch(image, job)) };
 }
 
 /** What runs a job: by its language and its image. An image that cannot be had is the job's failure. */

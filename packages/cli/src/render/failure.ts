@@ -1,6 +1,7 @@
 import type { Json, Plan } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { RunResource } from '@heddle/engine';
+import { codeFrame } from './code-frame.ts';
 import { runsCommand } from './commands.ts';
 import type { CommandContext } from './commands.ts';
 import { shellQuote } from './format.ts';
@@ -47,22 +48,6 @@ function turnText(details: { [key: string]: Json }, { plan, style }: FailureCont
     return `${safeLine(container?.name ?? '')} ${Number(turn) + 1}`;
   });
   return style.dim(`  in ${turns.join(' › ')}`);
-}
-
-/** The line at fault with its neighbours, as they were authored. */
-function codeFrame(authored: string | undefined, line: Json | undefined, style: Style): string[] {
-  if (authored === undefined || typeof line !== 'number') return [];
-  const lines = authored.split(/\r\n|\r|\n/);
-  if (line < 1 || line > lines.length) return [];
-  const from = Math.max(1, line - 2);
-  const to = Math.min(lines.length, line + 1);
-  const width = String(to).length;
-  const frame: string[] = [''];
-  for (let number = from; number <= to; number++) {
-    const text = `${String(number).padStart(width)} │ ${safe(lines[number - 1] ?? '')}`;
-    frame.push(number === line ? `  ${style.red('▸')} ${text}` : `    ${style.dim(text)}`);
-  }
-  return frame;
 }
 
 function hints(

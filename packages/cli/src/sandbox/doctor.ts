@@ -1,4 +1,10 @@
-import { DEFAULT_LIMITS, DEFAULT_RLIMITS, probeIsolation, sandboxVersions } from '@heddle/sandbox';
+import {
+  checkControlGroup,
+  DEFAULT_LIMITS,
+  DEFAULT_RLIMITS,
+  probeIsolation,
+  sandboxVersions,
+} from '@heddle/sandbox';
 import type { IsolationLevel } from '@heddle/sandbox';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
@@ -17,6 +23,7 @@ export async function doctor(io: Io, { minimum, bubblewrap, json }: DoctorOption
   const report = await probeIsolation({ minimum, ...(bubblewrap !== undefined && { bubblewrap }) });
   const diagnosis: Diagnosis = {
     ...report,
+    checks: [...report.checks, ...checkControlGroup()],
     minimum,
     met: report.reasons[minimum] === undefined,
     versions: sandboxVersions(),

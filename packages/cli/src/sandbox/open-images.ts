@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { join } from 'node:path';
+import type { IsolationLevel, IsolationOptions } from '@heddle/sandbox';
 import {
   createImages,
   findNpm,
@@ -11,27 +14,63 @@ import {
 } from '@heddle/sandbox/images';
 import type { Images } from '@heddle/sandbox/images';
 import { readEnv } from '../env.ts';
+import { onInterrupt } from '../interrupt.ts';
+import { UsageError } from '../usage-error.ts';
 
-/** Hands the images of a folder to `use`, and closes them whatever happens. Registries are those of the ordinary clients. */
-export async function withImages<T>(folder: string, use: (images: Images) => Promise<T>): Promise<T> {
+/** Where images are, and how far what is done with them has to be confined. */
+export interface ImagesPlace {
+  images: string;
+  isolation?: IsolationLevel;
+  bubblewrap?: string;
+}
+
+/** Whether a folder has images at all. */
+export const hasImages = (folder: string): boolean => existsSync(join(folder, 'images.db'));
+
+/** The options of the sandbox that a place stands for. */
+export function isolationOf({ isolation, bubblewrap }: ImagesPlace): { isolation?: IsolationOptions } {
+  const asked = {
+    ...(isolation !== undefined && { minimum: isolation }),
+    ...(bubblewrap !== undefined && { bubblewrap }),
+  };
+  return Object.keys(asked).length === 0 ? {} : { isolation: asked };
+}
+
+function open(place: ImagesPlace): Images {
   const env = readEnv();
   const home = homedir();
   const npm = readNpmSettings({ env: env.all, cwd: process.cwd(), home });
   const python = readPipSettings({ env: env.all, home });
   const debian = readAptSettings();
   const program = findNpm(env.value('PATH'));
-  const images = createImages({
-    folder,
-    registries: { npm, python, ...(debian !== undefined && { debian }) },
-    builders: {
-      javascript: javascriptBuilder({ npm: program }),
-      python: pythonBuilder(),
-      native: nativeBuilder({ npm: program }),
-    },
-  });
+  const isolation = isolationOf(place);
+  const builders = {
+    javascript: javascriptBuilder({ npm: program, ...isolation }),
+    python: pythonBuilder(isolation),
+    native: nativeBuilder({ npm: program, ...isolation }),
+  };
+  const registries = { npm, python, ...(debian !== undefined && { debian }) };
+  try {
+    return createImages({ folder: place.images, registries, builders });
+  } catch (error) {
+    throw new UsageError(
+      `Images cannot be kept in ${place.images}: ${(error as Error).message}.`,
+      'Name a folder that you may write to: --images DIR.',
+    );
+  }
+}
+
+/**
+ * Hands the images of a folder to `use`, and closes them whatever happens; Ctrl-C breaks builds off. Registries are those
+ * of the ordinary clients.
+ */
+export async function withImages<T>(place: ImagesPlace, use: (images: Images) => Promise<T>): Promise<T> {
+  const images = open(place);
+  const stop = onInterrupt(() => void images.close(), undefined, ['SIGINT', 'SIGTERM']);
   try {
     return await use(images);
   } finally {
     await images.close();
+    stop();
   }
 }

@@ -1,23 +1,23 @@
 import { extname } from 'node:path';
-import { existsSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { createSandbox, type FunctionJob, type FunctionOutcome } from '@heddle/sandbox';
 import type { Images } from '@heddle/sandbox/images';
 import { EXIT } from '../exit-code.ts';
 import { jsonSource, readInput } from '../input/json-source.ts';
 import { onInterrupt } from '../interrupt.ts';
 import type { Io } from '../io.ts';
-import { safe, styleFor } from '../render/style.ts';
+import { styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
-import { withImages } from './open-images.ts';
-import { recordLines } from './record-lines.ts';
+import { isolationOf, withImages, type ImagesPlace } from './open-images.ts';
+import { outcomeJson, outcomeLines } from './outcome-lines.ts';
+import { madeLines } from './record-lines.ts';
 import { buildFile } from './spec-file.ts';
 
-export interface RunOptions {
+export interface RunOptions extends ImagesPlace {
   image?: string;
   input?: string;
   /** In milliseconds. */
   timeout?: string;
-  images: string;
   json: boolean;
 }
 
@@ -28,6 +28,16 @@ const LANGUAGES: Readonly<Record<string, Language>> = {
   '.mjs': 'javascript',
   '.py': 'python',
   '.sh': 'shell',
+};
+
+const MOST_MS = 3_600_000;
+
+const CANCELLED: FunctionOutcome = {
+  ok: false,
+  error: { code: 'CANCELLED', name: 'SandboxError', message: 'The job was cancelled.', retryable: false },
+  stdout: '',
+  cpuMs: 0,
+  wallMs: 0,
 };
 
 function languageOf(file: string): Language {
@@ -43,75 +53,89 @@ function languageOf(file: string): Language {
 function limitsOf(timeout: string | undefined): Pick<FunctionJob, 'limits'> {
   if (timeout === undefined) return {};
   const ms = Number(timeout);
-  if (!Number.isInteger(ms) || ms < 1 || ms > 3_600_000)
-    throw new UsageError(`--timeout is ${timeout}.`, 'Give whole milliseconds, from 1 to 3600000.');
+  if (timeout.trim() === '' || !Number.isInteger(ms) || ms < 1 || ms > MOST_MS)
+    throw new UsageError(`--timeout is "${timeout}".`, `Give whole milliseconds, from 1 to ${MOST_MS}.`);
   return { limits: { wallMs: ms, cpuMs: ms } };
 }
 
-/** The id of the image to run with: that of a spec file, which is built first, or the one that was given. */
-async function imageOf(io: Io, images: Images, { image, json }: RunOptions): Promise<string | undefined> {
-  if (image === undefined || !existsSync(image)) return image;
-  const record = await buildFile(io, images, image, { refresh: false, quiet: json });
-  if (record.state !== 'ready' && !json) {
-    io.stderr.write(`${recordLines(record, styleFor(io.stderr)).join('\n')}\n`);
-  }
-  return record.id;
+/** Whether `--image` names a file; throws where it can be nothing else, and there is none. */
+function isFile(image: string): boolean {
+  if (statSync(image, { throwIfNoEntry: false })?.isFile() === true) return true;
+  if (/[/\\]|\.json$/i.test(image))
+    throw new UsageError(
+      `There is no file ${image}.`,
+      '--image takes a file with a spec, or the name or id of an image: heddle sandbox list.',
+    );
+  return false;
 }
 
-function show(io: Io, outcome: FunctionOutcome, { json }: RunOptions): void {
-  const logs = outcome.stdout === '' ? [] : outcome.stdout.split('\n');
-  const durationMs = Math.round(outcome.wallMs);
-  if (json) {
-    const said = outcome.ok
-      ? { ok: true, value: JSON.parse(outcome.json) as unknown, logs, durationMs }
-      : { ok: false, error: errorOf(outcome.error), logs, durationMs };
-    io.stdout.write(`${JSON.stringify(said)}\n`);
-    return;
-  }
-  const style = styleFor(io.stderr);
-  for (const line of logs) io.stderr.write(`${safe(line)}\n`);
-  if (outcome.ok) io.stdout.write(`${JSON.stringify(JSON.parse(outcome.json), null, 2)}\n`);
-  else {
-    const { code, name, message, line } = outcome.error;
-    const type = name === 'Error' || name === 'SandboxError' ? '' : `${name}: `;
-    const at = line === undefined ? '' : ` (line ${line})`;
-    io.stderr.write(`${style.red('✗')} ${style.bold(code)} ${safe(`${type}${message}`)}${at}\n`);
-  }
+/** The id of the image to run with, or how a spec file that was to be built first came to nothing. */
+async function imageOf(
+  io: Io,
+  images: Images,
+  { image = '', json }: RunOptions,
+): Promise<{ id: string } | { ended: FunctionOutcome | null }> {
+  if (!isFile(image)) return { id: image };
+  const made = await buildFile(io, images, image, { refresh: false, quiet: json });
+  if (made === null) return { ended: CANCELLED };
+  if (made.record.state === 'ready' || json) return { id: made.record.id };
+  io.stderr.write(`${madeLines(made, styleFor(io.stderr)).join('\n')}\n`);
+  return { ended: null };
 }
 
-function errorOf({ code, message, line }: Extract<FunctionOutcome, { ok: false }>['error']) {
-  return { code, message, ...(line === undefined ? {} : { line }) };
+/** Runs the job in a sandbox of its own; with its image, where it names one. Null: what there is to say has been said. */
+async function outcomeOf(io: Io, job: FunctionJob, options: RunOptions): Promise<FunctionOutcome | null> {
+  const only = { maxProcesses: 1, ...isolationOf(options) };
+  if (options.image === undefined) return runIn(only, job);
+  return withImages(options, async (images) => {
+    const image = await imageOf(io, images, options);
+    return 'ended' in image ? image.ended : runIn({ ...only, images }, { ...job, image: image.id });
+  });
+}
+
+async function runIn(
+  options: Parameters<typeof createSandbox>[0],
+  job: FunctionJob,
+): Promise<FunctionOutcome> {
+  const sandbox = createSandbox(options);
+  try {
+    return await sandbox.run(job);
+  } finally {
+    await sandbox.close();
+  }
 }
 
 /** Runs a file in the sandbox and prints its value; 0 when it gave one, 1 when it failed. */
-export async function run(io: Io, file: string, options: RunOptions): Promise<number> {
+async function runFile(io: Io, file: string, options: RunOptions): Promise<number> {
   const language = languageOf(file);
-  const text = await readInput(file, 'FILE');
+  const text = (await readInput(file, 'FILE')).replace(/^\uFEFF/, '');
   const input = options.input === undefined ? null : await jsonSource(io, '--input', options.input);
   const limits = limitsOf(options.timeout);
   const cancel = new AbortController();
-  const stop = onInterrupt(() => cancel.abort());
+  const stop = onInterrupt(() => cancel.abort(), undefined, ['SIGINT', 'SIGTERM']);
   try {
-    const outcome = await withImages(options.images, async (images) => {
-      const image = await imageOf(io, images, options);
-      const sandbox = createSandbox({ images, maxProcesses: 1 });
-      try {
-        return await sandbox.run({
-          runId: 'run',
-          language,
-          code: text,
-          globals: { input: JSON.stringify(input) },
-          ...limits,
-          ...(image === undefined ? {} : { image }),
-          signal: cancel.signal,
-        });
-      } finally {
-        await sandbox.close();
-      }
-    });
-    show(io, outcome, options);
+    const globals = { input: JSON.stringify(input) };
+    const job = { runId: 'run', language, code: text, globals, ...limits, signal: cancel.signal };
+    const outcome = await outcomeOf(io, job, options);
+    if (outcome === null) return EXIT.failed;
+    if (options.json) io.stdout.write(outcomeJson(outcome));
+    else outcomeLines(outcome, { text, language, image: options.image }, io);
     return outcome.ok ? EXIT.completed : EXIT.failed;
   } finally {
     stop();
+  }
+}
+
+/** As `runFile`; with `--json` there is one document on stdout whatever happens, and the exit code 0 or 1. */
+export async function run(io: Io, file: string, options: RunOptions): Promise<number> {
+  try {
+    return await runFile(io, file, options);
+  } catch (error) {
+    if (!options.json || !(error instanceof UsageError)) throw error;
+    const message = [error.message, error.hint].filter((part) => part !== undefined).join(' ');
+    io.stdout.write(
+      `${JSON.stringify({ ok: false, error: { code: 'USAGE', message }, logs: [], durationMs: 0 })}\n`,
+    );
+    return EXIT.failed;
   }
 }

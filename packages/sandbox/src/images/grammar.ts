@@ -1,7 +1,7 @@
 import { CLI_TOOLS } from './cli-tools.ts';
 
 /** Why an entry is refused, in order: the first that applies is told. */
-type Rule = readonly [refused: (entry: string) => boolean, reason: string];
+type Rule = readonly [refused: (entry: string) => boolean, reason: string | ((entry: string) => string)];
 
 const SHELL = /[;&|`$(){}"'\\]/;
 const PYTHON =
@@ -27,6 +27,14 @@ const DEPENDENCY: readonly Rule[] = [
   [(entry) => SHELL.test(entry), 'it contains a character that no package name has'],
   [(entry) => /^[./~]/.test(entry), 'it is a path; name a package of the registry'],
 ];
+
+/** A tool is meant by its whole id; who gives the name of one is told the id. */
+function notInCatalogue(entry: string): string {
+  const [name = ''] = entry.toLowerCase().split('@');
+  const meant = CLI_TOOLS.find((id) => id.startsWith(`${name}@`));
+  const said = 'it is not in the catalogue of command-line tools';
+  return meant === undefined ? said : `${said}; the id is ${meant}`;
+}
 
 const RULES = {
   javascript: [
@@ -63,12 +71,7 @@ const RULES = {
       'it ends like an instruction to remove or install',
     ] as const,
   ],
-  cliTools: [
-    [
-      (entry: string) => !(CLI_TOOLS as readonly string[]).includes(entry),
-      'it is not in the catalogue of command-line tools',
-    ] as const,
-  ],
+  cliTools: [[(entry: string) => !(CLI_TOOLS as readonly string[]).includes(entry), notInCatalogue] as const],
 } satisfies Record<string, readonly Rule[]>;
 
 /** What an entry is one of. */
@@ -77,7 +80,8 @@ export type Grammar = keyof typeof RULES;
 /** Why the entry is refused, or null. */
 export function refusal(entry: string, grammar: Grammar): string | null {
   const rules: readonly Rule[] = RULES[grammar];
-  return rules.find(([refused]) => refused(entry))?.[1] ?? null;
+  const reason = rules.find(([refused]) => refused(entry))?.[1] ?? null;
+  return typeof reason === 'function' ? reason(entry) : reason;
 }
 
 /** The name in a dependency, without range and extras; of npm with its scope. */

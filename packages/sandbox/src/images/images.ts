@@ -45,7 +45,8 @@ export interface BuildOptions {
 export interface Images extends ImageSource {
   /**
    * The record of the spec once it is built, or failed: a failed build is data.
-   * @throws SandboxError INVALID_OPTION with `issues` for a spec that is none, IMAGE_NOT_FOUND where it was removed meanwhile.
+   * @throws SandboxError INVALID_OPTION with `issues` for a spec that is none, IMAGE_NOT_FOUND when the spec is removed and
+   * IMAGES_CLOSED when the images are closed before the build has ended.
    */
   build(spec: unknown, options?: BuildOptions): Promise<ImageRecord>;
   /** The record with the name, the id, or an unambiguous beginning of it. */
@@ -55,7 +56,7 @@ export interface Images extends ImageSource {
   remove(id: string): boolean;
   /** Removes what no spec and no run has named for a day. */
   collect(): Promise<Collected>;
-  /** Breaks off the builds of this process and closes the index. */
+  /** Breaks off the builds of this process, which can be begun again at once, and closes the index. */
   close(): Promise<void>;
 }
 
@@ -96,6 +97,7 @@ class ImageStore implements Images {
   readonly #shelf: Shelf;
   readonly #clock: ImageClock;
   readonly #retryAfterMs: number;
+  #closed: Promise<void> | undefined;
 
   constructor(options: ImagesOptions) {
     const { registries = {}, clock = systemClock } = options;
@@ -145,7 +147,13 @@ class ImageStore implements Images {
       this.#records.change(sql, options.name, hash);
     }
     const refresh = options.refresh ?? false;
-    await this.#builds.build(hash, { refresh, progress: options.onProgress ?? (() => undefined) });
+    try {
+      await this.#builds.build(hash, { refresh, progress: options.onProgress ?? (() => undefined) });
+    } catch (error) {
+      if (this.#closed === undefined) throw error;
+    }
+    if (this.#closed !== undefined)
+      throw new SandboxError('IMAGES_CLOSED', 'The images were closed before the build had ended.');
     const record = await this.#describe(hash);
     if (record !== null) return record;
     const what = `The image ${options.name ?? hash}`;
@@ -191,7 +199,12 @@ class ImageStore implements Images {
     return collect(store, await this.#runtimes.keys(), this.#clock.now());
   }
 
-  async close(): Promise<void> {
+  close(): Promise<void> {
+    this.#closed ??= this.#end();
+    return this.#closed;
+  }
+
+  async #end(): Promise<void> {
     await this.#builds.close();
     await this.#fetcher.close();
     this.#records.close();

@@ -88,6 +88,12 @@ describe('a spec', () => {
       issues: [{ line: 2, reason: 'it is named twice' }],
     });
     expect(tools('jq@1')).toMatchObject({ issues: [{ line: 1 }] });
+    expect(tools('Kubectl', 'kubectl@1')).toMatchObject({
+      issues: [1, 2].map((line) => ({
+        line,
+        reason: expect.stringMatching(/; the id is kubectl@\d/) as string,
+      })),
+    });
     expect(tools(...CLI_TOOLS.slice(0, 11))).toMatchObject({ issues: [{ line: 11 }] });
   });
 

@@ -1,0 +1,65 @@
+import type { FunctionJob, FunctionOutcome } from '@heddle/sandbox';
+import type { Io } from '../io.ts';
+import { codeFrame } from '../render/code-frame.ts';
+import { safe, styleFor } from '../render/style.ts';
+
+/** What was run. */
+export interface RanCode {
+  text: string;
+  language: NonNullable<FunctionJob['language']>;
+  image: string | undefined;
+}
+
+type Failure = Extract<FunctionOutcome, { ok: false }>['error'];
+
+const logsOf = ({ stdout }: FunctionOutcome): string[] => (stdout === '' ? [] : stdout.split('\n'));
+
+/** The outcome as one line of JSON. */
+export function outcomeJson(outcome: FunctionOutcome): string {
+  const rest = { logs: logsOf(outcome), durationMs: Math.round(outcome.wallMs) };
+  const said = outcome.ok
+    ? { ok: true, value: JSON.parse(outcome.json) as unknown, ...rest }
+    : { ok: false, error: errorOf(outcome.error), ...rest };
+  return `${JSON.stringify(said)}\n`;
+}
+
+function errorOf({ code, message, line }: Failure) {
+  return { code, message, ...(line === undefined ? {} : { line }) };
+}
+
+const MORE_TIME = 'Give it more with --timeout MS.';
+const LIST = 'The images that there are: heddle sandbox list';
+
+/** What can be done about a failure from here. */
+const HINTS: Readonly<Record<string, (ran: RanCode) => string | undefined>> = {
+  MODULE_NOT_IN_IMAGE: ({ language, image }) =>
+    image === undefined
+      ? `Run it with an image that has the package: --image SPEC.json, such as {"language": "${language}", "dependencies": ["…"]}`
+      : undefined,
+  IMAGE_NOT_FOUND: ({ image }) => (image === undefined ? undefined : LIST),
+  IMAGE_NOT_READY: () => LIST,
+  SANDBOX_UNAVAILABLE: () => 'What this host has and lacks: heddle sandbox doctor',
+  TIMEOUT_CPU: () => MORE_TIME,
+  TIMEOUT_WALL: () => MORE_TIME,
+};
+
+/** Writes the outcome for a person: the value on stdout, everything else on stderr. */
+export function outcomeLines(outcome: FunctionOutcome, ran: RanCode, io: Io): void {
+  for (const line of logsOf(outcome)) io.stderr.write(`${safe(line)}\n`);
+  if (outcome.ok) {
+    io.stdout.write(`${JSON.stringify(JSON.parse(outcome.json), null, 2)}\n`);
+    return;
+  }
+  const style = styleFor(io.stderr);
+  const { code, name, message, line } = outcome.error;
+  const type = name === 'Error' || name === 'SandboxError' ? '' : `${name}: `;
+  const at = line === undefined ? '' : ` (line ${line})`;
+  const frame = codeFrame(ran.text, line, style);
+  const hint = HINTS[code]?.(ran);
+  const lines = [
+    `${style.red('✗')} ${style.bold(code)} ${safe(`${type}${message}`)}${at}`,
+    ...(frame.length === 0 ? [] : [...frame, '']),
+    ...(hint === undefined ? [] : [`${style.cyan('→')} ${hint}`]),
+  ];
+  io.stderr.write(`${lines.join('\n')}\n`);
+}

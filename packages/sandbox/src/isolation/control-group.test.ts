@@ -1,0 +1,146 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { checkControlGroup, readControlGroup } from './control-group.ts';
+
+const GIB = 2 ** 30;
+const MACHINE = 64 * GIB;
+const UNLIMITED = '9223372036854771712';
+
+/** A root folder with these files. */
+function rootWith(files: Readonly<Record<string, string>>): string {
+  const root = dataFolder();
+  for (const [name, text] of Object.entries(files)) {
+    const file = join(root, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, `${text}\n`);
+  }
+  return root;
+}
+
+const V2 = '30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw,nsdelegate';
+const TMPFS = '25 23 0:22 / /sys/fs/cgroup ro - tmpfs tmpfs ro,mode=755';
+
+function v1(mountRoot: string): string {
+  const mounts = ['memory', 'pids', 'cpu,cpuacct'].map(
+    (names, at) =>
+      `${31 + at} 25 0:${27 + at} ${mountRoot} /sys/fs/cgroup/${names} ro - cgroup cgroup rw,${names}`,
+  );
+  return [TMPFS, ...mounts].join('\n');
+}
+
+const read = (files: Readonly<Record<string, string>>) => readControlGroup(rootWith(files), MACHINE);
+
+describe('the control group of the host', () => {
+  it('is found in a container, whose group is the root of what it sees', () => {
+    const group = read({
+      'proc/self/mountinfo': V2,
+      'proc/self/cgroup': '0::/',
+      'sys/fs/cgroup/memory.max': String(2 * GIB),
+      'sys/fs/cgroup/pids.max': '2048',
+      'sys/fs/cgroup/memory.oom.group': '0',
+    });
+    expect(group).toEqual({ memoryBytes: 2 * GIB, processes: 2048, endsTogether: false });
+  });
+
+  it('is bound by the least of the groups around it', () => {
+    const group = read({
+      'proc/self/mountinfo': V2,
+      'proc/self/cgroup': '0::/system.slice/heddle.service/engine',
+      'sys/fs/cgroup/system.slice/memory.max': String(8 * GIB),
+      'sys/fs/cgroup/system.slice/heddle.service/memory.max': String(4 * GIB),
+      'sys/fs/cgroup/system.slice/heddle.service/memory.oom.group': '1',
+      'sys/fs/cgroup/system.slice/heddle.service/engine/memory.max': 'max',
+      'sys/fs/cgroup/system.slice/pids.max': '512',
+      'sys/fs/cgroup/system.slice/heddle.service/pids.max': 'max',
+    });
+    expect(group).toEqual({ memoryBytes: 4 * GIB, processes: 512, endsTogether: true });
+  });
+
+  it('has no limits where none are set, or one is above what the machine has', () => {
+    const none = read({
+      'proc/self/mountinfo': V2,
+      'proc/self/cgroup': '0::/user.slice',
+      'sys/fs/cgroup/user.slice/memory.max': String(MACHINE),
+      'sys/fs/cgroup/user.slice/pids.max': 'max',
+    });
+    expect(none).toEqual({ memoryBytes: null, processes: null, endsTogether: false });
+    const first = read({
+      'proc/self/mountinfo': v1('/'),
+      'proc/self/cgroup': '4:memory:/a\n3:pids:/\n0::/',
+      'sys/fs/cgroup/memory/a/memory.limit_in_bytes': UNLIMITED,
+    });
+    expect(first).toEqual({ memoryBytes: null, processes: null, endsTogether: false });
+  });
+
+  it('of version 1 is read from the hierarchy of each controller', () => {
+    const group = read({
+      'proc/self/mountinfo': `${v1('/')}\n40 25 0:40 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw`,
+      'proc/self/cgroup': '5:pids:/b\n4:memory:/a/c\n2:cpu,cpuacct:/\n0::/unified',
+      'sys/fs/cgroup/memory/a/memory.limit_in_bytes': String(3 * GIB),
+      'sys/fs/cgroup/memory/a/c/memory.limit_in_bytes': UNLIMITED,
+      'sys/fs/cgroup/pids/b/pids.max': '99',
+    });
+    expect(group).toEqual({ memoryBytes: 3 * GIB, processes: 99, endsTogether: false });
+  });
+
+  it('of version 1 is found in a container that sees its path from outside', () => {
+    const group = read({
+      'proc/self/mountinfo': v1('/docker/4f2'),
+      'proc/self/cgroup': '5:pids:/docker/4f2\n4:memory:/docker/4f2/inner',
+      'sys/fs/cgroup/memory/memory.limit_in_bytes': String(3 * GIB),
+      'sys/fs/cgroup/memory/inner/memory.limit_in_bytes': String(GIB),
+      'sys/fs/cgroup/pids/pids.max': '77',
+    });
+    expect(group).toEqual({ memoryBytes: GIB, processes: 77, endsTogether: false });
+  });
+
+  it('is unknown where there are none, or nothing can be read', () => {
+    expect(read({ 'proc/self/mountinfo': '', 'proc/self/cgroup': '' })).toBeNull();
+    expect(read({})).toBeNull();
+    expect(read({ 'proc/self/mountinfo': V2 })).toBeNull();
+    expect(checkControlGroup(null)).toEqual([]);
+  });
+});
+
+describe('the checks of the control group', () => {
+  it('say what it allows', () => {
+    expect(checkControlGroup({ memoryBytes: 8 * GIB, processes: 2048, endsTogether: false })).toEqual([
+      { name: 'cgroup memory', result: 'ok', found: 'All processes together may have 8.0 GiB of memory' },
+      { name: 'cgroup pids', result: 'ok', found: 'There may be 2,048 processes and threads together' },
+    ]);
+  });
+
+  it.each([
+    [
+      'no limit',
+      { memoryBytes: null, processes: null },
+      [/^Nothing limits the memory/, /^Nothing limits the number/],
+    ],
+    [
+      'too little',
+      { memoryBytes: GIB / 4, processes: 64 },
+      [/256 MiB of memory, which is little$/, /64 .*, which is little$/],
+    ],
+  ])('say what to do about %s, and fail nothing', (_, group, found) => {
+    const checks = checkControlGroup({ ...group, endsTogether: false });
+    expect(checks).toEqual(
+      found.map((text) => ({
+        name: expect.any(String) as string,
+        result: 'off',
+        found: expect.stringMatching(text) as string,
+        remedy: expect.any(String) as string,
+      })),
+    );
+  });
+
+  it('say that a process which takes too much would take the host along', () => {
+    const [memory] = checkControlGroup({ memoryBytes: 4 * GIB, processes: 512, endsTogether: true });
+    expect(memory).toMatchObject({
+      result: 'off',
+      found: expect.stringContaining('4.0 GiB of memory, and where it runs out the host is ended') as string,
+      remedy: expect.stringContaining('OOMPolicy=continue') as string,
+    });
+  });
+});

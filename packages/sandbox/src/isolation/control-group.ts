@@ -1,0 +1,157 @@
+import { readFileSync } from 'node:fs';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { IsolationCheck } from './report.ts';
+
+/** What bounds the host's process and all that it starts, together; null: nothing. */
+export interface ControlGroup {
+  readonly memoryBytes: number | null;
+  readonly processes: number | null;
+  /** Whether the kernel ends everything in it at once, the host too, where memory runs out. */
+  readonly endsTogether: boolean;
+}
+
+/** Where a controller's files of this process are: its own group first, then those around it. */
+interface Hierarchy {
+  readonly version: 1 | 2;
+  readonly folders: readonly string[];
+}
+
+interface Mount {
+  readonly root: string;
+  readonly point: string;
+  readonly type: string;
+  readonly controllers: readonly string[];
+}
+
+const MIB = 2 ** 20;
+const GIB = 2 ** 30;
+/** Too little for the host, a process of code and a build beside each other. */
+const LITTLE_BYTES = GIB;
+const FEW_PROCESSES = 256;
+
+const FILES = {
+  memory: { 1: 'memory.limit_in_bytes', 2: 'memory.max' },
+  pids: { 1: 'pids.max', 2: 'pids.max' },
+} as const;
+
+function read(file: string): string | null {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return null;
+  }
+}
+
+/** A line of mountinfo: `id parent device root point options … - type source super-options`. */
+function mountOf(line: string): Mount | null {
+  const [before = '', after = ''] = line.split(' - ');
+  const [, , , root, point] = before.split(' ');
+  const [type = '', , options = ''] = after.split(' ');
+  if (root === undefined || point === undefined || !type.startsWith('cgroup')) return null;
+  return { root, point, type, controllers: options.split(',') };
+}
+
+/** The group's path below the mount; a path from outside of a container's view leads to what is mounted. */
+function pathBelow({ root }: Mount, path: string): string {
+  if (root === '/') return path.startsWith('/..') ? '/' : path;
+  return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : '/';
+}
+
+function hierarchyOf(controller: keyof typeof FILES, from: string): Hierarchy | null {
+  const mounts = (read(join(from, 'proc/self/mountinfo')) ?? '').split('\n').map(mountOf);
+  const groups = (read(join(from, 'proc/self/cgroup')) ?? '').split('\n').map((line) => line.split(':'));
+  const first = mounts.find((mount) => mount?.type === 'cgroup' && mount.controllers.includes(controller));
+  const mount = first ?? mounts.find((each) => each?.type === 'cgroup2') ?? null;
+  if (mount === null) return null;
+  const version = mount === first ? 1 : 2;
+  const group = groups.find(([id, names = '']) =>
+    version === 1 ? names.split(',').includes(controller) : id === '0' && names === '',
+  );
+  if (group === undefined) return null;
+  const parts = pathBelow(mount, group.slice(2).join(':')).split('/').filter(Boolean);
+  const folders = [...parts, ''].map((_, index) =>
+    join(from, mount.point, ...parts.slice(0, parts.length - index)),
+  );
+  return { version, folders };
+}
+
+/** The least of what the groups around the process allow; a limit that is above all there could be is none. */
+function leastOf(controller: keyof typeof FILES, from: string, most: number): number | null {
+  const hierarchy = hierarchyOf(controller, from);
+  const limits = (hierarchy?.folders ?? [])
+    .map((folder) => Number.parseInt(read(join(folder, FILES[controller][hierarchy!.version])) ?? '', 10))
+    .filter((limit) => limit < most);
+  return limits.length === 0 ? null : Math.min(...limits);
+}
+
+/** What bounds this process and all that it starts; null where the system has no control groups that can be read. */
+export function readControlGroup(from = '/', machineBytes = totalmem()): ControlGroup | null {
+  const memory = hierarchyOf('memory', from);
+  const pids = hierarchyOf('pids', from);
+  if (memory === null && pids === null) return null;
+  const endsTogether =
+    memory?.version === 2 && memory.folders.some((each) => read(join(each, 'memory.oom.group')) === '1');
+  return {
+    memoryBytes: leastOf('memory', from, machineBytes),
+    processes: leastOf('pids', from, Number.MAX_SAFE_INTEGER),
+    endsTogether,
+  };
+}
+
+const sizeOf = (bytes: number): string =>
+  bytes < GIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / GIB).toFixed(1)} GiB`;
+
+function checkMemory({ memoryBytes, endsTogether }: ControlGroup): IsolationCheck {
+  const name = 'cgroup memory';
+  if (memoryBytes === null)
+    return {
+      name,
+      result: 'off',
+      found: 'Nothing limits the memory of all processes together',
+      remedy: 'give the container or the unit a limit (docs/sandbox.md, "Control groups")',
+    };
+  const found = `All processes together may have ${sizeOf(memoryBytes)} of memory`;
+  if (endsTogether)
+    return {
+      name,
+      result: 'off',
+      found: `${found}, and where it runs out the host is ended with them`,
+      remedy:
+        'switch memory.oom.group off: OOMPolicy=continue of the unit, singleProcessOOMKill of the kubelet',
+    };
+  if (memoryBytes >= LITTLE_BYTES) return { name, result: 'ok', found };
+  return {
+    name,
+    result: 'off',
+    found: `${found}, which is little`,
+    remedy: `give them ${sizeOf(LITTLE_BYTES)} or more: Python takes 200 MiB for each process, a build of an image up to 2 GiB`,
+  };
+}
+
+function checkProcesses({ processes }: ControlGroup): IsolationCheck {
+  const name = 'cgroup pids';
+  if (processes === null)
+    return {
+      name,
+      result: 'off',
+      found: 'Nothing limits the number of all processes and threads together',
+      remedy: 'give the container or the unit a limit (docs/sandbox.md, "Control groups")',
+    };
+  const found = `There may be ${processes.toLocaleString('en-US')} processes and threads together`;
+  if (processes >= FEW_PROCESSES) return { name, result: 'ok', found };
+  return {
+    name,
+    result: 'off',
+    found: `${found}, which is little`,
+    remedy: `allow ${FEW_PROCESSES} or more: a process of code may have 64`,
+  };
+}
+
+/**
+ * What bounds all processes together, as checks. None of them decides on a level: each process has limits of its own, and
+ * these are the machine's last word. Empty where there are no control groups.
+ */
+export function checkControlGroup(group = readControlGroup()): IsolationCheck[] {
+  return group === null ? [] : [checkMemory(group), checkProcesses(group)];
+}

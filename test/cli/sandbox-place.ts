@@ -1,0 +1,33 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle, type Ended, type Started } from '../support/heddle.ts';
+import { npmRegistry, type NpmRegistry } from '../support/npm-registry.ts';
+
+const GREETER = { name: 'greeter', files: { 'index.js': 'exports.greet = (name) => `Hello ${name}!`;' } };
+
+export const SPEC = { name: 'greetings', language: 'javascript', dependencies: ['greeter@^1'] };
+
+/** `heddle sandbox` in a folder of its own. */
+export interface Place {
+  cwd: string;
+  registry: NpmRegistry;
+  /** Runs it to its end. */
+  sandbox(...args: string[]): Promise<Ended>;
+  /** Starts it. */
+  begin(...args: string[]): Started;
+}
+
+/** A folder with files, and the command line in it, whose registry is the test's own. */
+export async function placeWith(files: Readonly<Record<string, string>>): Promise<Place> {
+  const cwd = dataFolder();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(cwd, name), text);
+  const registry = await npmRegistry([GREETER]);
+  const options = { cwd, env: { npm_config_registry: registry.url, npm_config_fetch_retries: '0' } };
+  return {
+    cwd,
+    registry,
+    sandbox: (...args) => heddle(['sandbox', ...args], options),
+    begin: (...args) => startHeddle(['sandbox', ...args], options),
+  };
+}

@@ -1,0 +1,207 @@
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { placeWith, SPEC } from './sandbox-place.ts';
+
+const isLinux = process.platform === 'linux';
+
+describe('heddle sandbox run, for a person,', () => {
+  it('shows the line at fault with its neighbours', async () => {
+    const { sandbox } = await placeWith({ 'a.js': 'const row = null;\nconst { id } = row;\nreturn id;' });
+    const { exit, stdout, stderr } = await sandbox('run', 'a.js');
+    expect([exit, stdout]).toEqual([1, '']);
+    expect(stderr).toMatch(
+      /^✗ USER_ERROR TypeError: .* \(line 2\)\n\n {4}1 │ const row = null;\n {2}▸ 2 │ const \{ id \}/,
+    );
+  });
+
+  it.each([
+    [
+      'a module that it has not',
+      ['a.js'],
+      /MODULE_NOT_IN_IMAGE[^→]*→ .*--image SPEC\.json, such as \{"language": "javascript"/,
+    ],
+    [
+      'an image that there is not',
+      ['b.js', '--image', 'none'],
+      /IMAGE_NOT_FOUND[^→]*→ .*heddle sandbox list/,
+    ],
+    [
+      'an image that only a file can be',
+      ['b.js', '--image', 'none.json'],
+      /There is no file none\.json\.\n→ --image takes/,
+    ],
+    ['too little time', ['c.js', '--timeout', '50'], /TIMEOUT_CPU[^→]*→ .*--timeout MS/],
+    ['no time', ['b.js', '--timeout', '0'], /--timeout is "0"\.\n→ Give whole milliseconds/],
+    ['a time that is none', ['b.js', '--timeout', ''], /--timeout is ""\./],
+  ])('says what to do about %s', async (_, args, said) => {
+    const { sandbox } = await placeWith({
+      'a.js': 'import { greet } from "greeter";',
+      'b.js': 'return 1',
+      'c.js': 'for (;;);',
+    });
+    const { stdout, stderr } = await sandbox('run', ...args);
+    expect(stdout).toBe('');
+    expect(stderr).toMatch(said);
+  });
+
+  it('leaves nothing behind, and needs no folder for images, where the code names none', async () => {
+    const { cwd, sandbox } = await placeWith({ 'a.js': 'return 1' });
+    expect(await sandbox('run', 'a.js', '--images', 'a.js/images')).toMatchObject({ exit: 0, stderr: '' });
+    expect(await sandbox('list')).toMatchObject({
+      exit: 0,
+      stdout: 'There are no images in ./.heddle/images.\n',
+    });
+    expect(existsSync(join(cwd, '.heddle'))).toBe(false);
+  });
+
+  it('does not take a folder for an image of its name, and says whose packages an image has', async () => {
+    const { cwd, sandbox } = await placeWith({
+      'spec.json': JSON.stringify(SPEC),
+      'a.js': 'import { greet } from "greeter";\nreturn greet(input);',
+      'a.py': 'return 1',
+      'a.sh': 'echo 1',
+    });
+    mkdirSync(join(cwd, 'greetings'));
+    await sandbox('build', 'spec.json');
+    const greeted = await sandbox('run', 'a.js', '--image', 'greetings', '-i', '"you"');
+    expect(greeted).toMatchObject({ exit: 0, stdout: '"Hello you!"\n' });
+    expect((await sandbox('run', 'a.py', '--image', 'greetings')).stderr).toContain(
+      'IMAGE_FAILED The image "greetings" has packages for javascript, and this code is python.',
+    );
+    expect((await sandbox('run', 'a.sh', '--image', 'greetings')).stderr).toContain(
+      'The image "greetings" has packages for the isolate, where no shell runs',
+    );
+  });
+
+  it.runIf(isLinux)('runs nothing below the isolation that is asked for', async () => {
+    const { sandbox } = await placeWith({ 'a.js': 'return 1', 'spec.json': JSON.stringify(SPEC) });
+    const strict = ['--isolation', 'strict', '--bubblewrap', '/nowhere/bwrap'];
+    const ran = await sandbox('run', 'a.js', ...strict);
+    expect([ran.exit, ran.stdout]).toEqual([1, '']);
+    expect(ran.stderr).toMatch(/SANDBOX_UNAVAILABLE .*strict is the minimum.*\n→ .*heddle sandbox doctor/);
+    const built = await sandbox('build', 'spec.json', ...strict);
+    expect(built.exit).toBe(1);
+    expect(built.stdout).toMatch(/^✗ greetings {2}failed: provider_error\n.*strict is the minimum/);
+  });
+});
+
+describe('heddle sandbox run --json', () => {
+  it.each([
+    ['a file that is not there', ['none.js'], 'There is no file none.js.'],
+    ['a file of another kind', ['a.rb'], 'a.rb is neither JavaScript, Python nor a script.'],
+    ['a time that is none', ['a.js', '--timeout', 'soon'], '--timeout is "soon".'],
+    ['an input that is no JSON', ['a.js', '--input', 'soon'], 'The value of --input is not JSON'],
+    ['a spec that is none', ['a.js', '--image', 'spec.json'], 'The file spec.json is no spec of an image.'],
+    [
+      'a folder that cannot be one',
+      ['a.js', '--image', 'x', '--images', 'a.js/x'],
+      'Images cannot be kept in a.js/x',
+    ],
+  ])('says in one document what is wrong with %s, and exits with 1', async (_, args, said) => {
+    const { sandbox } = await placeWith({
+      'a.js': 'return 1',
+      'a.rb': '',
+      'spec.json': '{"language": "python"}',
+    });
+    const { exit, stdout, stderr } = await sandbox('run', ...args, '--json');
+    expect([exit, stderr]).toEqual([1, '']);
+    expect(JSON.parse(stdout)).toEqual({
+      ok: false,
+      error: { code: 'USAGE', message: expect.stringContaining(said) as string },
+      logs: [],
+      durationMs: 0,
+    });
+  });
+});
+
+describe('heddle sandbox build', () => {
+  it.each([
+    [
+      'a field that nobody reads',
+      { ...SPEC, dependancies: [] },
+      'dependancies: there is no such field; those of a spec are name, language,',
+    ],
+    ['a name that is none', { ...SPEC, name: 5 }, 'name: it is no text'],
+    ['a list in place of a spec', [SPEC], 'it is no JSON object'],
+    [
+      'a tool by its name alone',
+      { language: 'python', cliTools: ['kubectl'] },
+      'cliTools[0] "kubectl": it is not in the catalogue of command-line tools; the id is kubectl@',
+    ],
+    [
+      'a requirement, with an example of the language',
+      { language: 'python', dependencies: ['a=1'] },
+      'A spec is such as {"language": "python"',
+    ],
+  ])('refuses %s', async (_, spec, said) => {
+    const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(spec) });
+    const { exit, stdout, stderr } = await sandbox('build', 'spec.json');
+    expect([exit, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(said);
+  });
+
+  it('tells whether the image was there', async () => {
+    const { sandbox } = await placeWith({ 'spec.json': JSON.stringify(SPEC) });
+    expect((await sandbox('build', 'spec.json')).stdout).toMatch(/, built in \d/);
+    expect(await sandbox('build', 'spec.json')).toMatchObject({
+      stdout: expect.stringMatching(/, was there\n/) as string,
+      stderr: '',
+    });
+  });
+
+  it('that fails is listed with what it asked for, and under it the reason', async () => {
+    const { sandbox } = await placeWith({
+      'spec.json': JSON.stringify({ ...SPEC, dependencies: ['ghost'] }),
+    });
+    await sandbox('build', 'spec.json');
+    expect((await sandbox('list')).stdout).toMatch(
+      /\n[0-9a-f]{12} {2}greetings {2}failed +javascript +- +ghost\n {14}package_not_found: .*ghost/,
+    );
+  });
+});
+
+describe('Ctrl-C', () => {
+  it('breaks a build off: nothing of it is left, and it can be begun again at once', async () => {
+    const { cwd, registry, sandbox, begin } = await placeWith({ 'spec.json': JSON.stringify(SPEC) });
+    const { answer } = registry;
+    const asked = new Promise<void>((resolve) => {
+      registry.answer = () => {
+        resolve();
+        return true;
+      };
+    });
+    const build = begin('build', 'spec.json');
+    await asked;
+    build.child.kill('SIGINT');
+    const { exit, stdout, stderr } = await build.ended;
+    expect({ exit, stdout, stderr }).toEqual({
+      exit: 1,
+      stdout: '',
+      stderr: 'resolving …\n○ Cancelled: nothing was built.\n',
+    });
+    expect((await sandbox('list')).stdout).toMatch(/greetings {2}pending/);
+    expect(readdirSync(join(cwd, '.heddle/images/work'))).toEqual([]);
+    registry.answer = answer;
+    expect((await sandbox('build', 'spec.json')).exit).toBe(0);
+  });
+
+  it('ends a run while its image is built, and with --json still gives the outcome', async () => {
+    const { registry, begin } = await placeWith({
+      'spec.json': JSON.stringify(SPEC),
+      'b.js': 'return 1',
+    });
+    const asked = new Promise<void>((resolve) => {
+      registry.answer = () => {
+        resolve();
+        return true;
+      };
+    });
+    const building = begin('run', 'b.js', '--image', 'spec.json', '--json');
+    await asked;
+    building.child.kill('SIGINT');
+    const broken = await building.ended;
+    expect(broken).toMatchObject({ exit: 1, stderr: '' });
+    expect(JSON.parse(broken.stdout)).toMatchObject({ ok: false, error: { code: 'CANCELLED' } });
+  });
+});
