@@ -79,8 +79,10 @@ function hierarchyOf(controller: keyof typeof FILES, from: string): Hierarchy | 
 /** The least of what the groups around the process allow; a limit that is above all there could be is none. */
 function leastOf(controller: keyof typeof FILES, from: string, most: number): number | null {
   const hierarchy = hierarchyOf(controller, from);
-  const limits = (hierarchy?.folders ?? [])
-    .map((folder) => Number.parseInt(read(join(folder, FILES[controller][hierarchy!.version])) ?? '', 10))
+  if (hierarchy === null) return null;
+  const file = FILES[controller][hierarchy.version];
+  const limits = hierarchy.folders
+    .map((folder) => Number.parseInt(read(join(folder, file)) ?? '', 10))
     .filter((limit) => limit < most);
   return limits.length === 0 ? null : Math.min(...limits);
 }
