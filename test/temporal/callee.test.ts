@@ -1,4 +1,4 @@
-import { openApiStore, openCallees } from '@heddle/api';
+import { openApiStore, openBelongings } from '@heddle/api';
 import { expect, it, onTestFinished } from 'vitest';
 import { testApi } from '../support/api.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
@@ -14,7 +14,7 @@ describeTemporal('workers that know the workspaces', (server) => {
     const engine = await place.engine();
     const mine = await testApi({ engine, store });
     const theirs = await testApi({ engine, store });
-    const callees = await openCallees({ data: place.data });
+    const callees = await openBelongings({ data: place.data });
     onTestFinished(() => callees.close());
     await place.worker({ callee: callees.callee });
     const called = async (child: string) => {

@@ -14,5 +14,5 @@ export type { ApiDetailCode, ApiErrorCode } from './errors.ts';
 export type { Role, Scope } from './auth/roles.ts';
 export type { Reply } from './operation.ts';
 export type { ExecutionPolicy } from './services.ts';
-export { openApiStore, openCallees } from './store/open.ts';
-export type { ApiStore, ApiStoreOptions, Callees } from './store/open.ts';
+export { openApiStore, openBelongings } from './store/open.ts';
+export type { ApiStore, ApiStoreOptions, Belongings } from './store/open.ts';

@@ -12,16 +12,17 @@ export interface SessionOptions extends PlaceOptions {
   takeUp: boolean;
   /** The level below which no code runs. */
   isolation?: IsolationLevel;
-  callee?: NonNullable<EngineOptions['callee']>;
+  /** Which workflows may run which, and whose they are; default: all, and one tenant's. */
+  belongings?: Required<Pick<EngineOptions, 'callee' | 'tenant'>>;
 }
 
 /** An engine on the data folder, on a database, or on Temporal. Throws DATA_LOCKED, DATA_UNREACHABLE, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
 export async function openEngine(io: Io, options: SessionOptions): Promise<Engine> {
-  const { env, callee, isolation: minimum } = options;
+  const { env, belongings = {}, isolation: minimum } = options;
   const sandbox = minimum === undefined ? {} : { isolation: { minimum } };
   const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : hereOf(options);
   const { createEngine } = await import('@heddle/engine');
-  return createEngine({ ...where, env, sandbox, onError: reporter(io), ...(callee && { callee }) });
+  return createEngine({ ...where, env, sandbox, onError: reporter(io), ...belongings });
 }
 
 /** This process, over its folder or among those that share a database. */

@@ -35,6 +35,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
     callee: options.callee ?? ((_caller, reference) => reference),
+    tenant: options.tenant ?? (() => undefined),
     report,
   };
 }

@@ -34,6 +34,11 @@ export interface EngineOptions {
    * there is none that it may run. Default: the deployed one with this id or name.
    */
   callee?: (caller: string, reference: string) => Promise<string | undefined> | string | undefined;
+  /**
+   * Whose workflow this is, by its id: code of different tenants never shares a process, and they take turns. Undefined, and
+   * the default: all belong to one.
+   */
+  tenant?: (workflowId: string) => Promise<string | undefined> | string | undefined;
   clock?: Clock;
   /** Take up the open runs of the data folder at the start, and of a database those that nobody has, whenever there are some (default true). */
   takeUp?: boolean;

@@ -61,7 +61,7 @@ export class OwnMemory {
     const slot = this.#starter.start(LANE, {
       ready: (ready: Slot) => {
         memory = ready.snapshot;
-        ready.kill('replaced');
+        ready.kill('finished');
       },
       exit: (_slot, why) => (memory === null ? fail(why) : ended.resolve()),
       malformed: (bad: Slot) => bad.kill('malformed'),

@@ -1,5 +1,6 @@
 import { unlessAborted } from './egress/unless-aborted.ts';
 import { isSandboxError } from './error.ts';
+import { tellHost } from './host-fault.ts';
 import type { LoadedImage } from './images/source.ts';
 import type { FunctionJob } from './job.ts';
 import type { NativeRunners } from './native/runners.ts';
@@ -71,13 +72,16 @@ export async function placeJob(
   try {
     return await (job.signal === undefined ? opening : unlessAborted(opening, job.signal));
   } catch (error) {
-    return { runner, image: null, refusal: faultOf(error, job) };
+    return { runner, image: null, refusal: faultOf(error, job, id) };
   }
 }
 
-/** Why there is no image for a job. Throws what is no fault of an image. */
-function faultOf(error: unknown, { signal }: FunctionJob): SandboxFailure {
+/** Why there is no image for a job. What the source of images did not expect goes to the host: it names files, and addresses. */
+function faultOf(error: unknown, { signal }: FunctionJob, id: string): SandboxFailure {
   if (signal?.aborted === true) return failure('CANCELLED', 'The job was cancelled.');
-  if (!isSandboxError(error)) throw error;
-  return failure(error.code as SandboxErrorCode, error.message);
+  if (isSandboxError(error)) return failure(error.code as SandboxErrorCode, error.message);
+  tellHost(
+    `The image "${id}" could not be opened: ${error instanceof Error ? error.message : String(error)}`,
+  );
+  return failure('SANDBOX_UNAVAILABLE', `The image "${id}" could not be opened; the host was told why.`);
 }

@@ -214,7 +214,7 @@ return [hasattr(js, "process"), hasattr(js, "require"), hasattr(js, "read"), os.
 describe('the pool of Python', () => {
   it('has a process ready once it is told to warm up', async () => {
     const sandbox = sandboxOf();
-    sandbox.warm('python');
+    await sandbox.warm({ language: 'python' });
     await expect.poll(() => sandbox.stats().languages.python.processes).toBe(1);
     expect(sandbox.stats().languages.javascript.processes).toBe(0);
     expect(await value('return 1', {}, sandbox)).toBe(1);

@@ -16,7 +16,10 @@ export type Language = 'javascript' | 'python';
 
 /** What runs the functions of one language. */
 export interface Runner {
-  readonly pool: Pick<Pool, 'submit' | 'cancel' | 'counts' | 'close' | 'warm' | 'renew' | 'release'>;
+  readonly pool: Pick<
+    Pool,
+    'submit' | 'cancel' | 'counts' | 'close' | 'warm' | 'renew' | 'release' | 'metrics'
+  >;
   readonly kind: UnitKind;
   /** Of jobs that say nothing else. */
   readonly limits: Limits;
@@ -24,11 +27,6 @@ export interface Runner {
   readonly load: (image: LoadedImage) => Promise<void>;
   /** What it does besides running jobs. */
   readonly background?: { close(): Promise<void> };
-}
-
-/** What runs the functions of a language in isolates. */
-interface IsolateRunner extends Runner {
-  readonly pool: Runner['pool'] & Pick<Pool, 'metrics'>;
 }
 
 const keyOfRun = (runId: string): string => `run/${runId}`;
@@ -63,7 +61,7 @@ export function createRunners(
   options: SandboxOptions,
   isolation: Isolation,
   call: PoolOptions['call'],
-): Record<Language, IsolateRunner> {
+): Record<Language, Runner> {
   const share = options.share ?? 'run';
   const common = { confinement: () => isolation.confinement, call };
   const limits = resolveLimits(options.limits);

@@ -27,8 +27,8 @@ interface Counts {
 export interface SandboxStats extends Counts {
   /** Of the isolates by language, and of all that is native. */
   readonly languages: Readonly<Record<'javascript' | 'python' | 'native', Counts>>;
-  /** Of the processes of isolates: what was measured since the start. */
-  readonly metrics: Readonly<Record<'javascript' | 'python', PoolMetrics>>;
+  /** What was measured since the start. */
+  readonly metrics: Readonly<Record<'javascript' | 'python' | 'native', PoolMetrics>>;
   /** Jobs ended, by `OK` or the code of their failure. */
   readonly totals: Readonly<Record<string, number>>;
   /** What the operating system does to the processes; null before the first job, which finds it out. */
@@ -43,8 +43,8 @@ export interface Sandbox {
   run(job: FunctionJob): Promise<FunctionOutcome>;
   /** The outcome of expressions; rejects only for a malformed job (SandboxError). */
   evaluate(job: ExpressionJob): Promise<ExpressionOutcome>;
-  /** Has a process of the language ready for a tenant (default `default`) that is about to send a job. */
-  warm(language: 'javascript' | 'python', tenant?: string): void;
+  /** Has a process ready for such a job, which is about to come, where there is room for one; what prevents that is told to the job. */
+  warm(job: Pick<FunctionJob, 'language' | 'tenant' | 'image'>): Promise<void>;
   /** Frees what is kept for a workflow run; call it when the run ends. */
   release(runId: string): void;
   stats(): SandboxStats;
@@ -145,17 +145,15 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       if (!answer.ok) return { ok: false, index: answer.index, error: answer.error, ...answer.usage };
       return { ok: true, ...answer.value, ...answer.usage };
     },
-    warm: (language, tenant) => {
-      const lane = laneFor(tenant, null);
-      if (!isolation.isSettled) void settle(runners[language], lane);
-      else if (isolation.refusal === null) runners[language].pool.warm(lane);
+    async warm(job) {
+      const { runner, image, refusal } = await placeJob({ runId: '', code: '', ...job }, options, all);
+      const lane = laneFor(job.tenant, image);
+      if (refusal !== null) return;
+      if (!isolation.isSettled) await settle(runner, lane);
+      else if (isolation.refusal === null) runner.pool.warm(lane);
     },
     release: (runId) => releaseRun(runners, runId),
-    stats: () => {
-      const { javascript, python } = runners;
-      const metrics = { javascript: javascript.pool.metrics, python: python.pool.metrics };
-      return statsOf(all, { metrics, totals: { ...totals }, isolation: isolation.level, share });
-    },
+    stats: () => statsOf(all, { totals: { ...totals }, isolation: isolation.level, share }),
     async close() {
       await closeAll(all);
       await egress.close();
@@ -212,12 +210,14 @@ function settler(isolation: Isolation): (runner: Runner, lane: Lane) => Promise<
 
 function statsOf(
   { javascript, python, native }: AllRunners,
-  rest: Pick<SandboxStats, 'metrics' | 'totals' | 'isolation' | 'share'>,
+  rest: Pick<SandboxStats, 'totals' | 'isolation' | 'share'>,
 ): SandboxStats {
-  const languages = {
-    javascript: javascript.pool.counts,
-    python: python.pool.counts,
-    native: native.shell.pool.counts,
-  };
-  return { ...sum(Object.values(languages)), languages, ...rest };
+  const pools = { javascript: javascript.pool, python: python.pool, native: native.shell.pool };
+  const of = <T>(read: (pool: Runner['pool']) => T): Record<keyof typeof pools, T> => ({
+    javascript: read(pools.javascript),
+    python: read(pools.python),
+    native: read(pools.native),
+  });
+  const languages = of((pool) => pool.counts);
+  return { ...sum(Object.values(languages)), languages, metrics: of((pool) => pool.metrics), ...rest };
 }

@@ -29,9 +29,10 @@ export interface ApiStore {
   close(): Promise<void>;
 }
 
-/** Which workflows may run which: all that a process needs that only runs them. */
-export interface Callees {
+/** Which workflows may run which, and whose they are: all that a process needs that only runs them. */
+export interface Belongings {
   callee(caller: string, reference: string): Promise<string | undefined>;
+  tenant(workflowId: string): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -52,11 +53,12 @@ export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiSt
 }
 
 /** Opens of the records what workers need, for which there is no secret; makes or migrates the tables. */
-export async function openCallees(options: Omit<ApiStoreOptions, 'secret'>): Promise<Callees> {
+export async function openBelongings(options: Omit<ApiStoreOptions, 'secret'>): Promise<Belongings> {
   const db = await openDatabase(placeOf(options));
   const workflows = new WorkflowStore(db);
   return {
     callee: (caller, reference) => workflows.callee(caller, reference),
+    tenant: (workflowId) => workflows.tenant(workflowId),
     close: () => db.destroy(),
   };
 }

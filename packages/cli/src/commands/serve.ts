@@ -43,9 +43,11 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
   let engine: Engine | undefined;
   try {
     const { workflows } = store;
-    const callee = (caller: string, reference: string): Promise<string | undefined> =>
-      workflows.callee(caller, reference);
-    engine = await openEngine(io, { ...options, env, takeUp: true, callee });
+    const belongings = {
+      callee: (caller: string, reference: string) => workflows.callee(caller, reference),
+      tenant: (workflowId: string) => workflows.tenant(workflowId),
+    };
+    engine = await openEngine(io, { ...options, env, takeUp: true, belongings });
     const first = await firstOf(store);
     const { createApi } = await import('@heddle/api');
     const { compat, origin, host, port } = options;

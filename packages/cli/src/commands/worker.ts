@@ -6,7 +6,7 @@ import { storeName } from '../place.ts';
 import type { PlaceOptions } from '../place.ts';
 import type { RunOptions } from '../run-options.ts';
 import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
-import { lazyCallees } from '../serve/api-store.ts';
+import { lazyBelongings } from '../serve/api-store.ts';
 import { startStaff } from '../temporal/staff.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
@@ -26,17 +26,16 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const server = serverOf(options, environment);
   const env = await envValues(options, environment);
   const version = build && { version: build };
-  // Workflows of one workspace of the HTTP interface run none of another: here is where their blocks run.
-  const callees = lazyCallees(options);
+  // Workflows of one workspace of the HTTP interface run none of another, nor in its processes: here is where their blocks run.
+  const belongings = lazyBelongings(options);
   try {
-    const callee = (caller: string, reference: string) => callees.callee(caller, reference);
-    const staff = await startStaff(io, { ...options, server, queue, env, callee, ...version });
+    const staff = await startStaff(io, { ...options, server, queue, env, belongings, ...version });
     return await untilStopped(io, staff, {
       ready: () => say(io, staff, { ...options, ...server, queue }),
       drainMs: grace * 1000,
     });
   } finally {
-    await callees.close();
+    await belongings.close();
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ApiStore, Callees } from '@heddle/api';
+import type { ApiStore, Belongings } from '@heddle/api';
 import { readEnv } from '../env.ts';
 import type { StoreOptions } from '../place.ts';
 import { UsageError } from '../usage-error.ts';
@@ -21,22 +21,21 @@ export async function openRecords({ data, postgres }: StoreOptions): Promise<Api
   return openApiStore({ postgres: { url: postgres }, secret });
 }
 
-/** Which workflows of the HTTP interface may run which; its records are opened when that is first asked. */
-export function lazyCallees({ data, postgres }: StoreOptions): Callees {
-  let opening: Promise<Callees> | undefined;
-  const open = async (): Promise<Callees> => {
-    const { openCallees } = await import('@heddle/api');
-    return openCallees(postgres === undefined ? { data } : { postgres: { url: postgres } });
+/** Which workflows of the HTTP interface may run which, and whose they are; its records are opened when that is first asked. */
+export function lazyBelongings({ data, postgres }: StoreOptions): Belongings {
+  let opening: Promise<Belongings> | undefined;
+  const open = async (): Promise<Belongings> => {
+    const { openBelongings } = await import('@heddle/api');
+    return openBelongings(postgres === undefined ? { data } : { postgres: { url: postgres } });
   };
+  const opened = (): Promise<Belongings> =>
+    (opening ??= open().catch((error: unknown) => {
+      opening = undefined;
+      throw error;
+    }));
   return {
-    async callee(caller, reference) {
-      opening ??= open().catch((error: unknown) => {
-        opening = undefined;
-        throw error;
-      });
-      const callees = await opening;
-      return callees.callee(caller, reference);
-    },
+    callee: async (caller, reference) => (await opened()).callee(caller, reference),
+    tenant: async (workflowId) => (await opened()).tenant(workflowId),
     async close() {
       await (await opening)?.close();
     },

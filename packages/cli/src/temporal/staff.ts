@@ -26,14 +26,14 @@ export interface StaffOptions extends StoreOptions {
   health?: { host: string; port: number } | undefined;
   /** The level below which no code runs. */
   isolation?: IsolationLevel | undefined;
-  /** Which workflows may run which; default: all. */
-  callee?: WorkerOptions['callee'];
+  /** Which workflows may run which, and whose they are; default: all, and one tenant's. */
+  belongings?: Required<Pick<WorkerOptions, 'callee' | 'tenant'>>;
 }
 
 /** The worker of this process, once it asks for work. Throws RUNTIME_UNREACHABLE, DATA_LOCKED, OPTIONS_INVALID, ISOLATION_TOO_LOW and what the stores throw. */
 export async function startStaff(
   io: Io,
-  { server, checkpoint, env, roles, version, health, isolation, callee, ...place }: StaffOptions,
+  { server, checkpoint, env, roles, version, health, isolation, belongings, ...place }: StaffOptions,
 ): Promise<HeddleWorker> {
   const { createWorker } = await import('@heddle/temporal');
   return createWorker({
@@ -43,7 +43,7 @@ export async function startStaff(
     env,
     ...(checkpoint && { checkpoint }),
     tuning: { ...(roles && { roles }), ...(version && { version }) },
-    ...(callee && { callee }),
+    ...(belongings && { callee: belongings.callee, tenant: belongings.tenant }),
     ...(health && { http: health }),
     ...(isolation && { sandbox: { isolation: { minimum: isolation } } }),
     onError: reporter(io),

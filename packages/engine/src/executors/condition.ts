@@ -114,11 +114,9 @@ async function evaluate(
   source: JsonObject,
 ): Promise<number> {
   const sandbox = await context.services.sandbox();
-  const { tenant } = context.services.run;
   const mentioned = bound.some(({ row }) => /\bcontext\b/.test(row.expression?.authored ?? ''));
   const outcome = await sandbox.evaluate({
     runId: context.runId,
-    ...(tenant === undefined ? {} : { tenant }),
     mode: 'first-true',
     expressions: bound.map(({ code, values }) => ({ code, values })),
     globals: mentioned ? { context: JSON.stringify(source) } : {},

@@ -11,7 +11,6 @@ afterAll(() => sandbox.close());
 
 const context = (scene: Scene, more: Partial<ExpandContext> = {}): ExpandContext => ({
   runId: 'run-1',
-  run: {},
   lookup: lookupOf(scene),
   sandbox: () => Promise.reject(new Error('no sandbox is needed here')),
   signal: new AbortController().signal,

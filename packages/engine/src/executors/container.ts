@@ -14,13 +14,12 @@ import type {
   Lookup,
 } from '@heddle/core/blocks';
 import { describeFailure } from './code-failure.ts';
-import type { CodeSandbox, RunFacts } from './services.ts';
+import type { CodeSandbox } from './services.ts';
 import { parseJson } from './values.ts';
 
 /** What a container's expansion needs; the sandbox is asked for only when an expression has to be evaluated. */
 export interface ExpandContext {
   runId: string;
-  run: Pick<RunFacts, 'tenant'>;
   /** From where the container stands; for conditions with its own index. */
   lookup: Lookup;
   sandbox(): Promise<CodeSandbox>;
@@ -110,10 +109,8 @@ async function evaluate(
 ): Promise<{ index: number; json: string[] }> {
   const bound = bindExpression(expression, context.lookup);
   const sandbox = await context.sandbox();
-  const { tenant } = context.run;
   const outcome = await sandbox.evaluate({
     runId: context.runId,
-    ...(tenant === undefined ? {} : { tenant }),
     mode,
     expressions: [bound],
     signal: context.signal,

@@ -20,10 +20,8 @@ async function runFunction(context: EngineContext): Promise<BlockResult> {
   const code = codeOf(context);
   const bound = bindCode(code, context.services.lookup);
   const sandbox = await context.services.sandbox();
-  const { run } = context.services;
   const outcome = await sandbox.run({
     runId: context.runId,
-    ...(run.tenant === undefined ? {} : { tenant: run.tenant }),
     language: code.language,
     ...imageOf(context),
     code: bound.code,

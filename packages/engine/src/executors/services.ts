@@ -36,8 +36,6 @@ export interface PauseLinks {
 
 /** What executors know of the run. */
 export interface RunFacts {
-  /** Runs of different tenants never share a sandbox process. */
-  tenant?: string;
   variables: readonly VariableConfig[];
   /** Every environment value, by name. */
   env: { readonly [name: string]: string };

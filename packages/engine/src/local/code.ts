@@ -1,5 +1,8 @@
-import type { Sandbox, SandboxOptions } from '@heddle/sandbox';
+import type { FunctionJob, Sandbox, SandboxOptions } from '@heddle/sandbox';
 import type { CodeSandbox } from '../executors/services.ts';
+
+/** Code that is about to come. */
+export type CodeAhead = Pick<FunctionJob, 'language' | 'image'>;
 
 /** The engine's sandbox: loaded and started when the first code is to run. */
 export class CodeService {
@@ -18,22 +21,28 @@ export class CodeService {
     return this.starting;
   }
 
-  /** The sandbox behind a gate that lets only so many jobs in at once. */
-  async gated(gate: <T>(work: () => Promise<T>) => Promise<T>): Promise<CodeSandbox> {
+  /** The sandbox for one tenant's code, behind a gate that lets only so many jobs in at once. */
+  async gated(
+    gate: <T>(work: () => Promise<T>) => Promise<T>,
+    tenant: string | undefined,
+  ): Promise<CodeSandbox> {
     const sandbox = this.sandbox ?? (await this.start());
+    const whose = tenant === undefined ? {} : { tenant };
     return {
-      run: (job) => gate(() => sandbox.run(job)),
-      evaluate: (job) => gate(() => sandbox.evaluate(job)),
+      run: (job) => gate(() => sandbox.run({ ...job, ...whose })),
+      evaluate: (job) => gate(() => sandbox.evaluate({ ...job, ...whose })),
     };
   }
 
-  /** Has a process of Python ready: it takes a while to start, and a run that has such a block will ask for it. */
-  warmPython(): void {
-    // What keeps it from starting is told to the first job.
-    this.start().then(
-      (sandbox) => sandbox.warm('python'),
-      () => undefined,
-    );
+  /** Has processes ready that take a while to start, and that a run will ask for. What keeps them from starting is told to its jobs. */
+  async warm(jobs: readonly CodeAhead[], tenant: () => Promise<string | undefined>): Promise<void> {
+    try {
+      const sandbox = await this.start();
+      const whose = await tenant();
+      for (const job of jobs) await sandbox.warm({ ...job, ...(whose !== undefined && { tenant: whose }) });
+    } catch {
+      // The job that needs it finds out the same.
+    }
   }
 
   /** The run has ended: its isolate can go. */

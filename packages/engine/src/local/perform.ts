@@ -225,7 +225,6 @@ export class Performer {
         config.container as NonNullable<BlockConfig['container']>,
         {
           runId: replica.runId,
-          run: services.run,
           lookup: reader,
           sandbox: () => services.sandbox(),
           signal: job.signal,

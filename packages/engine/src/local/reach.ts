@@ -2,6 +2,7 @@ import type { BlockConfig, JsonObject, Region } from '@heddle/core/blocks';
 import type { NewRun, Plan } from '@heddle/core';
 import type { Place, Replica } from '@heddle/core/run';
 import { targetOf } from '../executors/context.ts';
+import { asText } from '../executors/values.ts';
 import { startOutput } from '../executors/start.ts';
 import type {
   ChildOutcome,
@@ -14,6 +15,7 @@ import { unknownType } from '../executors/unknown.ts';
 import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
 import { after } from './answer.ts';
+import type { CodeAhead } from './code.ts';
 import type { Job } from './job.ts';
 import type { PerformerParts } from './performer-parts.ts';
 import { declaredInputs } from './plan-facts.ts';
@@ -43,7 +45,9 @@ export function reachOf(
     depth: header.parent?.depth ?? 0,
     codeLimits: parts.codeLimits,
   };
-  if (usesPython(plan, mocks)) parts.code.warmPython();
+  const tenant = tenantOf(parts, plan);
+  const ahead = pythonOf(plan, mocks);
+  if (ahead.length > 0) void parts.code.warm(ahead, tenant);
   return {
     executorOf: (block, nth) => {
       const scripted = mocks.valuesFor(block);
@@ -53,13 +57,31 @@ export function reachOf(
       }
       return block.trigger ? starter(block, run, parts) : registered(block, parts);
     },
-    services: (place, reader, job) => servicesOf({ parts, run, place, reader, job, facts }),
+    services: (place, reader, job) => servicesOf({ parts, run, place, reader, job, facts, tenant }),
   };
 }
 
-/** Whether code in Python may run. */
-function usesPython({ blocks }: Plan, mocks: Mocks): boolean {
-  return Object.values(blocks).some((block) => block.code?.language === 'python' && !mocks.valuesFor(block));
+/** Whose code the run's is; asked for at its first use, and again where there was no answer. */
+function tenantOf(parts: RuntimeParts, { workflow }: Plan): () => Promise<string | undefined> {
+  let asked: Promise<string | undefined> | undefined;
+  return () =>
+    (asked ??= (async () => parts.tenant(workflow.id))().catch((error: unknown) => {
+      asked = undefined;
+      throw error;
+    }));
+}
+
+/** The code in Python that may run, one of each image: what is named by data is not known yet. */
+function pythonOf({ blocks }: Plan, mocks: Mocks): CodeAhead[] {
+  const ahead = new Map<string, CodeAhead>();
+  for (const block of Object.values(blocks)) {
+    if (block.code?.language !== 'python' || mocks.valuesFor(block)) continue;
+    const named = block.params['sandboxId'];
+    if (named !== undefined && named.kind !== 'literal') continue;
+    const image = asText(named?.value ?? '').trim();
+    ahead.set(image, { language: 'python', ...(image !== '' && { image }) });
+  }
+  return [...ahead.values()];
 }
 
 function inline(block: BlockConfig, execute: EngineExecutor['execute']): EngineExecutor {
@@ -91,12 +113,13 @@ interface ServiceParts {
   reader: Reader;
   job: Job;
   facts: RunFacts;
+  tenant: () => Promise<string | undefined>;
 }
 
-function servicesOf({ parts, run, place, reader, job, facts }: ServiceParts): ExecutorServices {
+function servicesOf({ parts, run, place, reader, job, facts, tenant }: ServiceParts): ExecutorServices {
   const address = (): number[] => run.replica().index.addressOf(place.block, place.scope);
   return {
-    sandbox: () => parts.code.gated((work) => run.gate(work, job.signal)),
+    sandbox: async () => parts.code.gated((work) => run.gate(work, job.signal), await tenant()),
     egress: () => parts.egress(),
     lookup: reader,
     run: facts,

@@ -23,5 +23,7 @@ export interface RuntimeParts {
   definitions: Definitions;
   /** The id of the workflow that a run's block may mean; undefined: none. */
   callee: (this: void, caller: string, reference: string) => Promise<string | undefined> | string | undefined;
+  /** Whose code a workflow's blocks run; undefined: of whoever the engine belongs to. */
+  tenant: (this: void, workflowId: string) => Promise<string | undefined> | string | undefined;
   report(error: unknown, runId: string | undefined): void;
 }

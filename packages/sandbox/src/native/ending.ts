@@ -1,4 +1,5 @@
 import type { Limits } from '../limits.ts';
+import { tellHost } from '../host-fault.ts';
 import { failure } from '../outcome.ts';
 import type { Ending, Job } from '../pool/job.ts';
 import type { EndCode, GuestError } from '../protocol.ts';
@@ -10,6 +11,9 @@ import type { TreeEnd, TreeStop } from './tree.ts';
 /** Exit codes of processes that were ended by a signal: SIGABRT, SIGXCPU. */
 const ABORTED = 134;
 const OVER_TIME = 152;
+
+/** How what the tools say begins that start a process. */
+const TOOLS = /^(?:bwrap|prlimit|setpriv): /;
 
 /** The code's own error, in the words of its process. */
 const THROWN: EndCode = 'GUEST_ERROR';
@@ -88,13 +92,11 @@ function ofProgram(end: TreeEnd, limits: Limits): Told | null {
 export function endingOf(job: Job, end: TreeEnd, output: TreeOutput, native: NativeLimits): Ending {
   const { limits } = job;
   const stdout = output.end();
-  if (end.stopped === null && end.exitCode === null)
-    return {
-      failure: failure(
-        'SANDBOX_CRASHED',
-        `The process of the code could not be started: ${end.said || 'it ended at once'}.`,
-      ),
-    };
+  if (end.stopped === null && end.exitCode === null) {
+    // Else the code's own words, which are nobody else's.
+    if (TOOLS.test(end.said)) tellHost(`A native process did not start: ${end.said.slice(0, 1_000)}`);
+    return { failure: failure('SANDBOX_CRASHED', 'The process of the code could not be started.') };
+  }
   const told =
     end.stopped !== null
       ? stopText(end.stopped, limits, native.memoryMiB)
@@ -104,5 +106,7 @@ export function endingOf(job: Job, end: TreeEnd, output: TreeOutput, native: Nat
   if (told === null)
     return { failure: failure('SANDBOX_PROTOCOL', 'The process of the code sent a malformed result.') };
   const { cpuMs, wallMs } = end;
-  return { done: { t: 'done', id: 0, ...told, stdout, cpuMs, wallMs, late: false, next: 0, rssMiB: 0 } };
+  return {
+    done: { t: 'done', id: 0, ...told, stdout, cpuMs, wallMs, late: false, next: 0, rssMiB: end.memoryMiB },
+  };
 }

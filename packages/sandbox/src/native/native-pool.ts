@@ -1,7 +1,9 @@
 import { realpathSync } from 'node:fs';
 import { barrierTo } from '../isolation/reach.ts';
+import { startFailure, tellHost } from '../host-fault.ts';
 import { failure } from '../outcome.ts';
 import type { Job } from '../pool/job.ts';
+import { Meter, type EndReason, type PoolMetrics } from '../pool/meter.ts';
 import { FairQueue } from '../pool/queue.ts';
 import { endingOf } from './ending.ts';
 import type { NativeHost } from './host.ts';
@@ -10,7 +12,7 @@ import { INSIDE, insideEnvironment } from './layout.ts';
 import type { NativeLimits } from './limits.ts';
 import { TreeOutput } from './output.ts';
 import type { Proxy, ProxyOptions } from './proxy.ts';
-import { kernelCpuSeconds, runTree } from './tree.ts';
+import { kernelCpuSeconds, runTree, type TreeEnd } from './tree.ts';
 
 export interface NativePoolOptions {
   readonly host: NativeHost;
@@ -28,6 +30,21 @@ export interface NativePoolOptions {
 const ERROR_BYTES = 128 * 1024;
 const CHAR_BYTES = 4;
 
+/** Whether other users can enter what is there; the host is told what keeps them out. */
+function isOpen(path: string): boolean {
+  const barrier = barrierTo(realpathSync(path));
+  if (barrier !== null)
+    tellHost(`Users of sandbox processes cannot enter ${barrier}, above the images: chmod o+x ${barrier}.`);
+  return barrier === null;
+}
+
+/** Why the processes of a job ended. */
+function reasonOf({ stopped, exitCode }: TreeEnd): EndReason {
+  if (stopped === 'cancelled') return 'cancelled';
+  if (stopped !== null) return 'limit';
+  return exitCode === null ? 'died' : 'finished';
+}
+
 /** Loads Node's HTTP server with the first of them: half of what a sandbox takes to load. */
 async function openProxy(options: ProxyOptions): Promise<Proxy> {
   const { Proxy } = await import('./proxy.ts');
@@ -38,6 +55,7 @@ async function openProxy(options: ProxyOptions): Promise<Proxy> {
 export class NativePool {
   readonly #options: NativePoolOptions;
   readonly #queue = new FairQueue();
+  readonly #meter = new Meter();
   readonly #running = new Map<Job, Promise<void>>();
   #closed = false;
 
@@ -49,18 +67,22 @@ export class NativePool {
     return { processes: this.#running.size, queued: this.#queue.size, running: this.#running.size };
   }
 
+  get metrics(): PoolMetrics {
+    return this.#meter.metrics;
+  }
+
   submit(job: Job): void {
     if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
-    const { maxQueued, maxQueuedPerTenant, queueTimeoutMs } = this.#options;
-    if (this.#queue.size >= maxQueued || this.#queue.sizeOf(job.tenant) >= maxQueuedPerTenant)
-      return job.fail(
-        'SANDBOX_BUSY',
-        `The sandbox has ${this.#queue.size} native jobs waiting and takes no more; try again later or raise maxQueued.`,
-      );
+    const { queueTimeoutMs } = this.#options;
+    const full = this.#queue.refusalOf(job, this.#options);
+    if (full !== null) return job.fail('SANDBOX_BUSY', full);
     this.#queue.add(job);
     const timer = setTimeout(() => {
       if (this.#queue.remove(job))
-        job.fail('SANDBOX_BUSY', `No process was free within ${queueTimeoutMs} ms.`);
+        job.fail(
+          'SANDBOX_BUSY',
+          `The job waited ${queueTimeoutMs} ms for its turn; raise native.maxProcesses or queueTimeoutMs.`,
+        );
     }, queueTimeoutMs);
     job.onEnd(() => clearTimeout(timer));
     this.#pump();
@@ -99,22 +121,42 @@ export class NativePool {
     }
   }
 
+  /**
+   * The next job that may start: tenants in turn. Where all places are taken a tenant that has none gets one more, of as many
+   * again: scripts take minutes, and nothing can be taken from whoever was first.
+   */
+  #next(): Job | undefined {
+    const { maxProcesses } = this.#options;
+    const tenants = this.#queue.tenants();
+    const running = [...this.#running.keys()];
+    const hasNone = (tenant: string): boolean => running.every((job) => job.tenant !== tenant);
+    const isFull = running.length >= maxProcesses;
+    const tenant = isFull ? tenants.find(hasNone) : tenants[0];
+    if (tenant === undefined || running.length >= 2 * maxProcesses) return undefined;
+    return this.#queue.heads(tenant)[0];
+  }
+
   #pump(): void {
-    while (this.#running.size < this.#options.maxProcesses) {
-      const [tenant] = this.#queue.tenants();
-      const job = tenant === undefined ? undefined : this.#queue.heads(tenant)[0];
-      if (job === undefined) return;
-      this.#queue.take(job);
-      const done = this.#run(job)
-        .catch((error: unknown) =>
-          job.fail('SANDBOX_UNAVAILABLE', error instanceof Error ? error.message : String(error)),
-        )
+    for (let job = this.#next(); job !== undefined && !this.#closed; job = this.#next()) {
+      const next = job;
+      this.#queue.take(next);
+      this.#meter.queued(next.queuedAtMs);
+      const done = this.#run(next)
+        .catch((error: unknown) => {
+          this.#meter.ended('failed');
+          next.end({ failure: startFailure(error, next.image) });
+        })
         .finally(() => {
-          this.#running.delete(job);
+          this.#running.delete(next);
           this.#pump();
         });
-      this.#running.set(job, done);
+      this.#running.set(next, done);
     }
+  }
+
+  #measure(end: TreeEnd): void {
+    this.#meter.done({ ...end, rssMiB: end.memoryMiB });
+    this.#meter.ended(this.#closed ? 'closed' : reasonOf(end));
   }
 
   async #run(job: Job): Promise<void> {
@@ -124,11 +166,10 @@ export class NativePool {
     const rootfs = job.image?.blobs['rootfs']?.path;
     if (rootfs === undefined) return job.fail('IMAGE_FAILED', 'The image has no root file system.');
     const confinement = await host.confinement();
-    const barrier = confinement.uids === null ? null : barrierTo(realpathSync(rootfs));
-    if (barrier !== null)
+    if (confinement.uids !== null && !isOpen(rootfs))
       return job.fail(
         'SANDBOX_UNAVAILABLE',
-        `Users of sandbox processes cannot enter ${barrier}, above the images: chmod o+x ${barrier}.`,
+        'The users of sandbox processes cannot enter the folder of the images; the host was told which one.',
       );
     if (job.ended) return;
     const { cpuMs, wallMs, resultChars, hostCalls, bridgeChars } = job.limits;
@@ -156,6 +197,7 @@ export class NativePool {
         signal: job.stopped.signal,
         output: (data, stream) => output.add(data, stream),
       });
+      this.#measure(end);
       job.end(endingOf(job, end, output, native));
     } finally {
       await proxy?.close();

@@ -75,6 +75,28 @@ describe.skipIf(python === undefined)('a script', TIME, () => {
     await Promise.all([own.close(), all.close()]);
   });
 
+  it('of a tenant that has none running begins while another tenant has all places, and is measured', async () => {
+    const own = sandboxOf({ native: { maxProcesses: 1 } });
+    const stop = new AbortController();
+    const sleep = { code: 'sleep 300', tenant: 'a', signal: stop.signal };
+    const long = [run(sleep, own), run(sleep, own)];
+    expect(
+      await valueOf(
+        { code: 'head -c 1000000 /dev/zero >/tmp/z; echo __HEDDLE_RESULT__=1', tenant: 'b' },
+        own,
+      ),
+    ).toBe(1);
+    await expect.poll(() => own.stats().languages.native).toEqual({ processes: 1, queued: 1, running: 1 });
+    stop.abort();
+    for (const end of await Promise.all(long)) expect(end).toMatchObject({ error: { code: 'CANCELLED' } });
+    await expect.poll(() => own.stats().processes).toBe(0);
+    await own.close();
+    const { queue, wall, peakRssMiB, ended } = own.stats().metrics.native;
+    expect([queue.count, wall.count, ended]).toEqual([2, 2, { finished: 1, cancelled: 1 }]);
+    expect(wall.mostMs).toBeGreaterThan(0);
+    expect(peakRssMiB).toBeGreaterThan(0);
+  });
+
   it('is SANDBOX_UNAVAILABLE, with the reason, where the host confines less', async () => {
     const less = sandboxOf({ isolation: { level: 'basic' } });
     expect(await failureOf({ code: 'true' }, less)).toMatchObject({

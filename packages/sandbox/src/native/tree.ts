@@ -21,6 +21,8 @@ export interface TreeEnd {
   readonly said: string;
   readonly cpuMs: number;
   readonly wallMs: number;
+  /** The most that its processes had together when they were looked at, in MiB. */
+  readonly memoryMiB: number;
 }
 
 export interface TreeOptions {
@@ -70,6 +72,7 @@ class Tree {
   readonly #startedMs = performance.now();
   #stopped: TreeStop | null = null;
   #cpuMs = 0;
+  #memoryMiB = 0;
   readonly #result = new Gathered();
   #outputBytes = 0;
   #said = '';
@@ -147,6 +150,7 @@ class Tree {
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
     const { cpuMs, memoryMiB } = treeUse(pid);
     this.#cpuMs = Math.max(this.#cpuMs, cpuMs);
+    this.#memoryMiB = Math.max(this.#memoryMiB, memoryMiB);
     if (cpuMs > this.#options.limits.cpuMs) this.#stop('cpu');
     else if (memoryMiB > this.#options.jail.limits.memoryMiB) this.#stop('memory');
   }
@@ -166,6 +170,7 @@ class Tree {
       said: this.#said.trim(),
       cpuMs: this.#cpuMs,
       wallMs: performance.now() - this.#startedMs,
+      memoryMiB: this.#memoryMiB,
     };
   }
 }

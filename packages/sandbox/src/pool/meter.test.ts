@@ -17,7 +17,7 @@ it('a pool measures waiting, starts, jobs, memory, and why processes end', async
     expect(durations.totalMs).toBeGreaterThanOrEqual(durations.mostMs);
   }
   expect(javascript.peakRssMiB).toBeGreaterThan(10);
-  expect(javascript.ended).toEqual({ replaced: 2 });
+  expect(javascript.ended).toEqual({ jobs: 2 });
   expect(python.queue.count).toBe(0);
   await sandbox.close();
 });

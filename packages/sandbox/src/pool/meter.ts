@@ -8,10 +8,17 @@ export interface Durations {
 /** Why a process ended: by our hand, or `died`, or `failed` before it was ready. */
 export type EndReason =
   | 'idle'
-  /** It had served long enough, or another lane needed its place while it was busy. */
-  | 'replaced'
-  /** Another lane needed its place while it was idle. */
+  /** It had served so many jobs, lived so long, or grown so large. */
+  | 'jobs'
+  | 'age'
+  | 'memory'
+  /** Another lane needed its place: while it was idle, while it was busy. */
   | 'room'
+  | 'drained'
+  /** It had done what it was started for. */
+  | 'finished'
+  /** A native job met one of its limits. */
+  | 'limit'
   | 'cancelled'
   | 'overdue'
   | 'malformed'

@@ -85,16 +85,20 @@ describe('the pool', () => {
     expect(await run(sandbox, 'return 3', { tenant: 'a' })).toBe('3');
   });
 
-  it('serves tenants in turn', async () => {
+  it('serves a tenant while another one has work without end', async () => {
     const sandbox = sandboxOf({ maxProcesses: 1 });
-    const order: string[] = [];
-    const busy = 'const end = Date.now() + 30; while (Date.now() < end);';
-    const jobs = ['a', 'a', 'a', 'a', 'a', 'a', 'b'].map((tenant) =>
-      run(sandbox, busy, { tenant }).then(() => order.push(tenant)),
-    );
-    await Promise.all(jobs);
-    expect(order).toContain('b');
-    expect(order.length).toBe(7);
+    const busy = 'const end = Date.now() + 20; while (Date.now() < end);';
+    let isServed = false;
+    const flood = async (): Promise<void> => {
+      while (!isServed) expect(await run(sandbox, busy, { tenant: 'a' })).toBe('null');
+    };
+    // More than a process takes ahead: it is never without jobs.
+    const floods = Array.from({ length: 8 }, flood);
+    await until(() => sandbox.stats().running > 0);
+    const other = run(sandbox, 'return 1', { tenant: 'b' }).then((end) => ((isServed = true), end));
+    await Promise.all(floods);
+    expect(await other).toBe('1');
+    expect(sandbox.stats().metrics.javascript.ended).toMatchObject({ drained: 1 });
   });
 
   it('refuses jobs past its queue with SANDBOX_BUSY', async () => {
@@ -149,10 +153,14 @@ describe('the pool', () => {
   });
 
   it('says SANDBOX_UNAVAILABLE when processes do not start', async () => {
-    const sandbox = sandboxOf({ execPath: '/nonexistent/node' });
+    const sandbox = sandboxOf({ execPath: '/nonexistent/node', isolation: { level: 'basic' } });
     expect(await sandbox.run({ runId: 'r', code: 'return 1' })).toMatchObject({
       ok: false,
-      error: { code: 'SANDBOX_UNAVAILABLE', retryable: true },
+      error: {
+        code: 'SANDBOX_UNAVAILABLE',
+        message: 'Sandbox processes do not start (ENOENT).',
+        retryable: true,
+      },
     });
   });
 

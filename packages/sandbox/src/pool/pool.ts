@@ -1,4 +1,5 @@
-import { failure } from '../outcome.ts';
+import { startFailure } from '../host-fault.ts';
+import { failure, type SandboxFailure } from '../outcome.ts';
 import type { HostCall, Report } from '../protocol.ts';
 import type { Ending, Job } from './job.ts';
 import { Meter, type PoolMetrics } from './meter.ts';
@@ -8,7 +9,7 @@ import { overdueFailure } from './overdue.ts';
 import { FairQueue } from './queue.ts';
 import type { Assignment, Lane, Slot, SlotEvents } from './slot.ts';
 import { Starter } from './starter.ts';
-import { isWorn } from './wear.ts';
+import { wearOf } from './wear.ts';
 
 /** How long a process may take to obey a cancellation before it is killed. */
 const CANCEL_MS = 250;
@@ -43,13 +44,8 @@ export class Pool implements SlotEvents {
 
   submit(job: Job): void {
     if (this.#closed) return job.fail('SANDBOX_UNAVAILABLE', 'The sandbox is closed.');
-    const { maxQueued, maxQueuedPerTenant } = this.#options;
-    if (this.#queue.size >= maxQueued || this.#queue.sizeOf(job.tenant) >= maxQueuedPerTenant) {
-      return job.fail(
-        'SANDBOX_BUSY',
-        `The sandbox has ${this.#queue.size} jobs waiting and takes no more; try again later or raise maxQueued.`,
-      );
-    }
+    const full = this.#queue.refusalOf(job, this.#options);
+    if (full !== null) return job.fail('SANDBOX_BUSY', full);
     this.#queue.add(job);
     this.#pump();
   }
@@ -84,7 +80,7 @@ export class Pool implements SlotEvents {
     clearInterval(this.#trimTimer);
     // Jobs that waited behind others must not have a process started for them any more.
     clearTimeout(this.#stuckTimer);
-    this.#failQueued(this.#queue.all(), 'The sandbox was closed.');
+    this.#failQueued(this.#queue.all(), failure('SANDBOX_UNAVAILABLE', 'The sandbox was closed.'));
     if (this.#slots.size === 0) return;
     const empty = new Promise<void>((resolve) => (this.#onEmpty = resolve));
     for (const slot of this.#slots) {
@@ -106,7 +102,7 @@ export class Pool implements SlotEvents {
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
     else assignment.job.end({ done: report } satisfies Ending);
     // Our guest's plumbing sends no such message, so something got hold of the bridge.
-    if (report.code === 'PROTOCOL') slot.retiring = true;
+    if (report.code === 'PROTOCOL') slot.retire('malformed');
     if (
       relieve(this.#slots, slot, this.#options.keyOf(assignment.job)) &&
       this.#slots.size < this.#options.maxProcesses
@@ -157,7 +153,10 @@ export class Pool implements SlotEvents {
       else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${why}).`);
     }
     if (!slot.ready && slot.killed === undefined && this.#starter.isGivenUp(slot))
-      this.#failQueued(this.#queue.ofLane(slot), `Sandbox processes do not start (${why}).`);
+      this.#failQueued(
+        this.#queue.ofLane(slot),
+        failure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${why}).`),
+      );
     if (this.#slots.size === 0) {
       clearInterval(this.#trimTimer);
       this.#trimTimer = undefined;
@@ -222,7 +221,7 @@ export class Pool implements SlotEvents {
   #grow(lane: Lane): boolean {
     const growth = planGrowth([...this.#slots], lane, this.#options.maxProcesses);
     growth.stop?.kill('room');
-    if (growth.drain !== undefined) growth.drain.retiring = true;
+    growth.drain?.retire('drained');
     return growth.start ? this.#start(lane) : growth.started;
   }
 
@@ -231,17 +230,17 @@ export class Pool implements SlotEvents {
     try {
       this.#slots.add(this.#starter.start(lane, this));
     } catch (error) {
-      this.#failQueued(this.#queue.ofLane(lane), (error as Error).message);
+      this.#failQueued(this.#queue.ofLane(lane), startFailure(error, lane.image));
       return false;
     }
     this.#trimTimer ??= setInterval(() => this.#trim(), this.#options.idleMs / 2).unref();
     return true;
   }
 
-  #failQueued(jobs: readonly Job[], message: string): void {
+  #failQueued(jobs: readonly Job[], why: SandboxFailure): void {
     for (const job of jobs) {
       this.#queue.remove(job);
-      job.fail('SANDBOX_UNAVAILABLE', message);
+      job.end({ failure: why });
     }
   }
 
@@ -261,8 +260,9 @@ export class Pool implements SlotEvents {
   }
 
   #recycle(slot: Slot): void {
-    if (isWorn(slot, this.#options.recycle)) slot.retiring = true;
-    if (slot.retiring && slot.jobs.size === 0) slot.kill('replaced');
+    const worn = wearOf(slot, this.#options.recycle);
+    if (worn !== null) slot.retire(worn);
+    if (slot.retired !== undefined && slot.jobs.size === 0) slot.kill(slot.retired);
   }
 
   #watchStuck(): void {

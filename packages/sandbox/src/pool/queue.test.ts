@@ -59,6 +59,16 @@ describe('the fair queue', () => {
     expect(drain(queue)).toBe('a1b1a2b1a3a1');
   });
 
+  it('is full for everybody, or for one tenant, and says which option that is', () => {
+    const queue = new FairQueue();
+    for (const tenant of ['a', 'a', 'b']) queue.add(jobOf(tenant));
+    const bounds = { maxQueued: 4, maxQueuedPerTenant: 2 };
+    expect(queue.refusalOf({ tenant: 'b' }, bounds)).toBeNull();
+    expect(queue.refusalOf({ tenant: 'a' }, bounds)).toMatch(/2 jobs of this tenant .*maxQueuedPerTenant\./);
+    queue.add(jobOf('c'));
+    expect(queue.refusalOf({ tenant: 'b' }, bounds)).toMatch(/has 4 jobs waiting .*maxQueued\./);
+  });
+
   it('removes a job once', () => {
     const queue = new FairQueue();
     const job = jobOf('a');

@@ -1,5 +1,11 @@
 import type { Job } from './job.ts';
 
+/** How many jobs may wait, over all tenants and of one. */
+interface QueueBounds {
+  readonly maxQueued: number;
+  readonly maxQueuedPerTenant: number;
+}
+
 /** Waiting jobs: first come first served within a lane, the lanes of a tenant in turn, tenants in turn. */
 export class FairQueue {
   readonly #tenants = new Map<string, Map<string, Job[]>>();
@@ -14,6 +20,15 @@ export class FairQueue {
     let size = 0;
     for (const jobs of this.#tenants.get(tenant)?.values() ?? []) size += jobs.length;
     return size;
+  }
+
+  /** Why the job cannot wait too, or null. */
+  refusalOf({ tenant }: Pick<Job, 'tenant'>, { maxQueued, maxQueuedPerTenant }: QueueBounds): string | null {
+    const own = this.sizeOf(tenant);
+    if (own >= maxQueuedPerTenant)
+      return `The sandbox has ${own} jobs of this tenant waiting and takes no more of them; try again later or raise maxQueuedPerTenant.`;
+    if (this.#size < maxQueued) return null;
+    return `The sandbox has ${this.#size} jobs waiting and takes no more; try again later or raise maxQueued.`;
   }
 
   add(job: Job): void {

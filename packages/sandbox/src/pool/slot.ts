@@ -1,5 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { LoadedImage } from '../images/source.ts';
+import { tellHost } from '../host-fault.ts';
 import type { HostAnswer, HostCall, Order, Report } from '../protocol.ts';
 import type { EndReason } from './meter.ts';
 import { questionsOf, WAITED, type Question, type Questions } from './questions.ts';
@@ -40,8 +41,8 @@ export class Slot {
   readonly jobs = new Map<number, Assignment>();
   readonly runs = new Set<string>();
   ready = false;
-  /** Takes no new job; it is stopped when its last one ends. */
-  retiring = false;
+  /** Why it takes no new job and is stopped when its last one ends. */
+  retired: EndReason | undefined;
   /** Why it ends by our hand: no job inside is to blame. */
   killed: EndReason | undefined;
   dead = false;
@@ -78,7 +79,10 @@ export class Slot {
     child.stderr?.on('data', (data: Buffer) => {
       if (this.#stderr.length < 4_000) this.#stderr += data.toString('latin1');
     });
-    child.on('error', (error) => this.#gone(error.message));
+    child.on('error', (error: NodeJS.ErrnoException) => {
+      tellHost(`A sandbox process could not be started: ${error.message}`);
+      this.#gone(error.code ?? 'no process');
+    });
     // Not `exit`: what the process wrote about its end has to be read first.
     child.on('close', (code, signal) => this.#gone(this.#explain(code, signal)));
     this.#hold(true);
@@ -183,8 +187,16 @@ export class Slot {
     }
   }
 
+  get retiring(): boolean {
+    return this.retired !== undefined;
+  }
+
+  retire(why: EndReason): void {
+    this.retired ??= why;
+  }
+
   kill(why: EndReason): void {
-    this.retiring = true;
+    this.retire(why);
     this.killed ??= why;
     // The pool that closes waits for the last of these.
     this.#child.ref();
@@ -252,8 +264,9 @@ export class Slot {
     const memory = /heap out of memory|out of memory|is_heap_oom/i.test(this.#stderr);
     if (memory) return 'out of memory';
     const end = this.#late ?? (signal !== null ? `signal ${signal}` : `exit code ${String(code)}`);
-    const said = this.ready ? '' : this.#stderr.trim().slice(0, 500);
-    return said === '' ? end : `${end}: ${said}`;
+    const said = this.ready || this.killed !== undefined ? '' : this.#stderr.trim().slice(0, 1_000);
+    if (said !== '') tellHost(`A sandbox process did not start (${end}): ${said}`);
+    return end;
   }
 
   #gone(why: string): void {

@@ -17,8 +17,8 @@ const MAX_FAILED_STARTS = 3;
 /** Starts the processes of a pool. */
 export class Starter {
   readonly #options: StarterOptions;
-  /** What the first process of an image made for those after it, by the image's id. */
-  readonly #snapshots = new Map<string, Uint8Array>();
+  /** What the first process without an image made for all after it. */
+  #snapshot: Uint8Array | null = null;
 
   /** Starts that failed in a row, by lane: an image that does not start says nothing about others. */
   readonly #failed = new Map<string, number>();
@@ -35,8 +35,7 @@ export class Starter {
     const { memoryMiB, startTimeoutMs, program, bootOf } = this.#options;
     const image = lane.image === null ? undefined : bootOf?.(lane.image);
     const child = launch(this.#options, program(lane.image));
-    const snapshot = this.#snapshots.get(lane.image?.id ?? '') ?? null;
-    const boot = { t: 'boot', snapshot, memoryMiB, ...(image && { image }) } as const;
+    const boot = { t: 'boot', snapshot: this.#snapshot, memoryMiB, ...(image && { image }) } as const;
     const slot = new Slot(lane, child, boot, events);
     slot.expectReady(startTimeoutMs);
     return slot;
@@ -45,8 +44,8 @@ export class Starter {
   /** Takes note of a process that is ready, and keeps what it made for those after it. */
   ready({ lane, image, snapshot }: Slot): void {
     this.#failed.delete(lane);
-    const id = image?.id ?? '';
-    if (snapshot !== null && !this.#snapshots.has(id)) this.#snapshots.set(id, snapshot);
+    // In others packages have run by now, whose authors must not write what processes of all tenants begin with.
+    if (image === null) this.#snapshot ??= snapshot;
   }
 
   /** Takes note of a process that ended before it was ready; whether its lane is given up. */

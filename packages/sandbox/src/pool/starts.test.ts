@@ -7,23 +7,37 @@ import { resolveLimits } from '../limits.ts';
 import { Job, type Ending } from './job.ts';
 import { Pool } from './pool.ts';
 
-/** A process that answers each job with its own number. */
+/** A process that answers each job with its own number and what it was given to begin with; it offers a snapshot of its image's name. */
 const SERVES = `
 const usage = { stdout: '', cpuMs: 0, wallMs: 0, late: false, next: 0, rssMiB: 1 };
-process.on('message', ({ t, id }) => {
-  if (t === 'boot') process.send({ t: 'ready', snapshot: null });
-  if (t === 'run') process.send({ t: 'done', id, code: 'OK', text: String(id), ...usage });
+const made = new Uint8Array(Buffer.from(process.argv[2]));
+let given;
+process.on('message', ({ t, id, snapshot }) => {
+  if (t === 'boot') {
+    given = snapshot === null ? 'nothing' : Buffer.from(snapshot).toString();
+    process.send({ t: 'ready', snapshot: made });
+  }
+  if (t === 'run') process.send({ t: 'done', id, code: 'OK', text: id + ' ' + given, ...usage });
 });
 process.on('disconnect', () => process.exit(0));`;
-/** One that ends before it is ready. */
-const FAILS = 'process.exit(3);';
+/** One that ends before it is ready, with words that only the host may know. */
+const FAILS = 'process.stderr.write("no /srv/secret/place", () => process.exit(3));';
 
 const cleanups: (() => unknown)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
 });
 
-/** A pool with room for one process; those of the image `broken` do not start. */
+/** What the host is told. */
+function warnings(): string[] {
+  const told: string[] = [];
+  const hear = ({ message }: Error): void => void told.push(message);
+  process.on('warning', hear);
+  cleanups.push(() => process.off('warning', hear));
+  return told;
+}
+
+/** A pool with room for one process; those of the image `broken` do not start, and `gone` has a file that is not there. */
 function poolWithBrokenImage(): { pool: Pool; starts: string[] } {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-starts-'));
   cleanups.push(() => rmSync(folder, { recursive: true }));
@@ -34,7 +48,8 @@ function poolWithBrokenImage(): { pool: Pool; starts: string[] } {
   const program = (image: LoadedImage | null) => {
     starts.push(image?.id ?? '-');
     const file = image?.id === 'broken' ? fails : serves;
-    return { file, args: [], readable: [], flags: [], dataMiB: 512 };
+    const files = Object.values(image?.blobs ?? {}).map(({ path }) => path);
+    return { file, args: [image?.id ?? 'plain'], readable: [], files, flags: [], dataMiB: 512 };
   };
   const pool = new Pool({
     execPath: process.execPath,
@@ -65,7 +80,8 @@ function poolWithBrokenImage(): { pool: Pool; starts: string[] } {
 /** What comes of a job: a failure's code and message, or its text. */
 function send(pool: Pool, image: string | null): Promise<string> {
   const spec = { runId: 'r', tenant: 't', mode: 'function', kind: 'function', args: [] } as const;
-  const loaded = image === null ? null : ({ id: image } as LoadedImage);
+  const blobs = image === 'gone' ? { 'site.zip': { path: '/srv/secret/gone', sha256: '', size: 1 } } : {};
+  const loaded = image === null ? null : ({ id: image, blobs } as unknown as LoadedImage);
   return new Promise((resolve) => {
     const tell = (ending: Ending): void =>
       resolve('done' in ending ? ending.done.text : `${ending.failure.code}: ${ending.failure.message}`);
@@ -77,6 +93,33 @@ it('jobs of an image whose processes do not start fail after three tries, and no
   const { pool, starts } = poolWithBrokenImage();
   const jobs = ['broken', null, 'broken', 'sound'].map((image) => send(pool, image));
   const failed = 'SANDBOX_UNAVAILABLE: Sandbox processes do not start (exit code 3).';
-  expect(await Promise.all(jobs)).toEqual([failed, '1', failed, '1']);
+  expect(await Promise.all(jobs)).toEqual([failed, '1 nothing', failed, expect.stringMatching(/^1 /)]);
   expect(starts.filter((image) => image === 'broken')).toHaveLength(3);
+});
+
+it('what the system says of a process that does not start is told to the host, and not to the job', async () => {
+  const { pool } = poolWithBrokenImage();
+  const told = warnings();
+  expect(await send(pool, 'gone')).toBe(
+    'IMAGE_FAILED: A file of the image "gone" cannot be opened; build the image again.',
+  );
+  expect(await send(pool, 'broken')).not.toContain('secret');
+  await expect
+    .poll(() => told)
+    .toEqual([
+      expect.stringContaining("open '/srv/secret/gone'"),
+      ...Array.from(
+        { length: 3 },
+        () => 'A sandbox process did not start (exit code 3): no /srv/secret/place',
+      ),
+    ]);
+});
+
+it('processes begin with what one without an image has made, never with what one with packages sends', async () => {
+  const { pool } = poolWithBrokenImage();
+  expect(await send(pool, 'one')).toBe('1 nothing');
+  expect(await send(pool, 'two')).toBe('1 nothing');
+  expect(await send(pool, null)).toBe('1 nothing');
+  expect(await send(pool, 'three')).toBe('1 plain');
+  expect(await send(pool, null)).toBe('1 plain');
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { LoadedImage } from '../images/source.ts';
-import { isWorn } from './wear.ts';
+import { wearOf } from './wear.ts';
 
 const most = { jobs: 10, rssMiB: 420, ageMs: 1_000 };
 const fresh = { served: 9, rssMiB: 419, startedAtMs: 0, image: null };
@@ -9,14 +9,14 @@ const image = { id: 'i', blobs: { 'site.zip': blob, 'memory.snap': blob } } as u
 
 describe('a process', () => {
   it('is replaced after so many jobs, at an age, and at a size', () => {
-    expect(isWorn(fresh, most, 999)).toBe(false);
-    expect(isWorn({ ...fresh, served: 10 }, most, 999)).toBe(true);
-    expect(isWorn({ ...fresh, rssMiB: 420 }, most, 999)).toBe(true);
-    expect(isWorn(fresh, most, 1_000)).toBe(true);
+    expect(wearOf(fresh, most, 999)).toBeNull();
+    expect(wearOf({ ...fresh, served: 10 }, most, 999)).toBe('jobs');
+    expect(wearOf({ ...fresh, rssMiB: 420 }, most, 999)).toBe('memory');
+    expect(wearOf(fresh, most, 1_000)).toBe('age');
   });
 
   it('may be larger by what its image takes', () => {
-    expect(isWorn({ ...fresh, rssMiB: 420, image }, most, 0)).toBe(false);
-    expect(isWorn({ ...fresh, rssMiB: 540, image }, most, 0)).toBe(true);
+    expect(wearOf({ ...fresh, rssMiB: 420, image }, most, 0)).toBeNull();
+    expect(wearOf({ ...fresh, rssMiB: 540, image }, most, 0)).toBe('memory');
   });
 });

@@ -1,4 +1,5 @@
 import type { LoadedImage } from '../images/source.ts';
+import type { EndReason } from './meter.ts';
 import type { PoolOptions } from './options.ts';
 import type { Slot } from './slot.ts';
 
@@ -11,11 +12,13 @@ function roomOf(image: LoadedImage | null): number {
 
 type Worn = Pick<Slot, 'served' | 'rssMiB' | 'startedAtMs' | 'image'>;
 
-/** Whether a process has served so many jobs, lived so long or grown so large that it is replaced. */
-export function isWorn(
+/** Why a process is replaced: it has served so many jobs, lived so long or grown so large; null: it is not. */
+export function wearOf(
   { served, rssMiB, startedAtMs, image }: Worn,
   most: PoolOptions['recycle'],
   nowMs = performance.now(),
-): boolean {
-  return served >= most.jobs || rssMiB >= most.rssMiB + roomOf(image) || nowMs - startedAtMs >= most.ageMs;
+): Extract<EndReason, 'jobs' | 'age' | 'memory'> | null {
+  if (served >= most.jobs) return 'jobs';
+  if (nowMs - startedAtMs >= most.ageMs) return 'age';
+  return rssMiB >= most.rssMiB + roomOf(image) ? 'memory' : null;
 }

@@ -39,6 +39,8 @@ const NOT_THERE = {
 describe('a workflow that runs another one', () => {
   it('finds those of its workspace', async () => {
     const child = await mine.deployed(GREETING);
+    expect(await store.workflows.tenant(child)).toBe(mine.workspaceId);
+    expect(await store.workflows.tenant('of another place')).toBeUndefined();
     expect(await calling(mine, child)).toMatchObject({ status: 'completed', output: { success: true } });
   });
 

@@ -51,6 +51,11 @@ export class WorkflowStore {
     return (rows.find(({ id }) => id === reference) ?? rows[0])?.id;
   }
 
+  /** The workspace of a workflow; undefined for one that is none of this service. For the engine's `tenant`. */
+  async tenant(workflowId: string): Promise<string | undefined> {
+    return (await this.find(workflowId))?.workspace_id;
+  }
+
   /** False when the folder has a workflow of this name already. */
   async create(row: WorkflowRow, ids: readonly string[]): Promise<boolean> {
     try {

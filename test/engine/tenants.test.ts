@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs';
+import type { BlockExecutor, Json } from '@heddle/core';
+import { createEngine } from '@heddle/engine';
+import type { Engine, EngineOptions } from '@heddle/engine';
+import { SandboxError } from '@heddle/sandbox';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { livingOf, processesOf } from '../attacks/processes.ts';
+import { block, condition, fn, loop, workflow, type Drawn } from '../support/workflow.ts';
+
+async function open(options: EngineOptions): Promise<Engine> {
+  const engine = await createEngine(options);
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  return engine;
+}
+
+/** The processes of sandboxes of this one, by the program that they run. */
+function sandboxes(program: 'child.cjs' | 'python-child.cjs'): number[] {
+  return livingOf(processesOf(process.pid)).filter((pid) => {
+    try {
+      const [command = '', ...words] = readFileSync(`/proc/${pid}/cmdline`, 'latin1').split('\0');
+      return command === process.execPath && words.some((word) => word.endsWith(`/${program}`));
+    } catch {
+      return false;
+    }
+  });
+}
+
+const python = (name: string, more: { [name: string]: Json } = {}): Drawn =>
+  block(name, 'function', { code: 'return 1', language: 'python', ...more });
+
+/** A block that ends once the condition holds; the test's own time is its limit. */
+const until = (holds: () => boolean): BlockExecutor => ({
+  types: ['until'],
+  class: 'effect',
+  execute: async () => {
+    await vi.waitFor(() => expect(holds()).toBe(true), { timeout: 20_000 });
+    return { output: {} };
+  },
+});
+
+describe.runIf(process.platform === 'linux')('code of several tenants in one engine', () => {
+  const everywhere = (id: string): Json =>
+    workflow(
+      [
+        condition('C', { yes: '1 < 2', no: '' }),
+        loop('L', { loopType: 'while', whileCondition: '<loop.index> < 1' }, fn('F', 'return 1')),
+      ],
+      ['Start -> C', 'C:yes -> L -> F'],
+      { id },
+    );
+
+  it('runs in processes of their own, functions, conditions and guards alike', async () => {
+    const asked: string[] = [];
+    const engine = await open({
+      sandbox: { maxProcesses: 4 },
+      tenant: async (workflowId) => {
+        asked.push(workflowId);
+        return `tenant of ${workflowId}`;
+      },
+    });
+    const ran = async (id: string): Promise<number[]> => {
+      expect(await engine.execute({ workflow: everywhere(id) }, {})).toMatchObject({ status: 'completed' });
+      return sandboxes('child.cjs');
+    };
+    const [first, second, again] = [await ran('a'), await ran('b'), await ran('a')];
+    expect([first.length, second.length, again.length]).toEqual([1, 2, 2]);
+    // Once for each run, whatever code it has.
+    expect(asked).toEqual(['a', 'b', 'a']);
+  });
+
+  it('is all of one where nothing is said', async () => {
+    const engine = await open({ sandbox: { maxProcesses: 4 } });
+    for (const id of ['a', 'b'])
+      expect(await engine.execute({ workflow: everywhere(id) }, {})).toMatchObject({ status: 'completed' });
+    expect(sandboxes('child.cjs')).toHaveLength(1);
+  });
+
+  it('does not run where it cannot be told whose it is', async () => {
+    let isThere = false;
+    const engine = await open({
+      tenant: () => {
+        if (isThere) return 'a';
+        throw new Error('The records cannot be reached.');
+      },
+    });
+    expect(await engine.execute({ workflow: everywhere('a') }, {})).toMatchObject({ status: 'failed' });
+    isThere = true;
+    expect(await engine.execute({ workflow: everywhere('a') }, {})).toMatchObject({ status: 'completed' });
+  });
+});
+
+describe.runIf(process.platform === 'linux')('a run whose plan has code in Python', () => {
+  it('has its process started while other blocks run', async () => {
+    const engine = await open({ blocks: [until(() => sandboxes('python-child.cjs').length === 1)] });
+    const drawn = workflow([block('U', 'until'), python('P')], ['Start -> U -> P']);
+    expect(await engine.execute({ workflow: drawn }, {})).toMatchObject({
+      status: 'completed',
+      output: { result: 1 },
+    });
+    expect(sandboxes('python-child.cjs')).toHaveLength(1);
+  });
+
+  it('has those of its images, and its tenant’s, and none for blocks that are mocked', async () => {
+    const asked: string[] = [];
+    const engine = await open({
+      blocks: [until(() => asked.length === 2 && sandboxes('python-child.cjs').length === 1)],
+      images: {
+        open: (id) => {
+          asked.push(id);
+          return Promise.reject(new SandboxError('IMAGE_NOT_READY', 'It is being built.'));
+        },
+      },
+      tenant: () => 'a',
+    });
+    const blocks = [
+      block('U', 'until'),
+      condition('C', { yes: 'true', no: '' }),
+      python('One', { sandboxId: ' one ' }),
+      python('Two', { sandboxId: 'two' }),
+      python('Twice', { sandboxId: 'two' }),
+      python('Mocked', { sandboxId: 'three' }),
+      python('Told later', { sandboxId: '<start.image>' }),
+      python('Plain'),
+    ];
+    const others = ['One', 'Two', 'Twice', 'Mocked', 'Told later'].map((name) => `C:no -> ${name}`);
+    const drawn = workflow(blocks, ['Start -> U -> Plain -> C', ...others]);
+    const mocks = { blocks: { Mocked: 1 } };
+    expect(await engine.execute({ workflow: drawn }, {}, { mocks })).toMatchObject({ status: 'completed' });
+    expect(asked.toSorted()).toEqual(['one', 'two']);
+    expect(sandboxes('python-child.cjs')).toHaveLength(1);
+  });
+});
