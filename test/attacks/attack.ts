@@ -15,6 +15,8 @@ export interface Attack {
   /** Code of a job before it, in the same run and process. */
   readonly before?: string;
   readonly expected: Expected;
+  /** Nothing in the list that it gives may be in the list that the job before it gave. */
+  readonly isFresh?: true;
   readonly limits?: Partial<Limits>;
   /** Identifier → value, besides `internalPort`, `outerPort` and `rawPort`. */
   readonly values?: Readonly<Record<string, unknown>>;

@@ -3,6 +3,7 @@ import type { ImageSource, LoadedImage } from '@heddle/sandbox/images';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { levels } from './levels.ts';
 import { livingOf, processesOf } from './processes.ts';
+import { watchHost } from './watch.ts';
 
 /** Resolves once the condition holds; the test's own timeout is its limit. */
 async function until(holds: () => boolean): Promise<void> {
@@ -108,6 +109,8 @@ const STATES: readonly State[] = [
     dies: true,
   },
 ];
+
+watchHost();
 
 describe.each(levels)('a job that is cancelled, isolation $name', ({ options }) => {
   it.each(STATES)('$name ends, and its process where it held it', async (state) => {

@@ -2,6 +2,7 @@ import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dose } from '../support/dose.ts';
 import { levels } from './levels.ts';
+import { watchHost } from './watch.ts';
 
 /** Collects every function that can be reached from the globals; `functions` is the list. */
 const COLLECT = `const seen = new Set(); const functions = [];
@@ -117,6 +118,8 @@ const LIMITS = {
   bridgeChars: 2 ** 28,
 };
 const PATIENT = { timeout: 120_000 };
+
+watchHost();
 
 describe.each(levels)('every built-in, isolation $name', ({ options }) => {
   it('called at the end of the stack does not end the process', PATIENT, async () => {

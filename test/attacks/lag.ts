@@ -1,47 +1,74 @@
+import { readFileSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 
 /** The most an attack may hold up the host's event loop. */
 export const MOST_LAG_MS = 250;
 const TICK_MS = 10;
 
-/** How late timers come. Unlike the histogram of perf_hooks it sees a stall that begins with the window. */
-interface Ticks {
-  reset(): void;
-  readonly maxMs: number;
+/** A time in which a thread's loop did not turn, in milliseconds of the system's clock. */
+interface Stall {
+  readonly from: number;
+  readonly to: number;
+  /** Of it, how long the thread could have run and was given no processor. */
+  readonly queuedMs: number;
+}
+
+interface Stalls {
+  /** Those since the last call, and what there is of one that ends with this call. */
+  take(): Stall[];
   stop(): void;
 }
 
-function watchTicks(tickMs: number): Ticks {
-  let maxMs = 0;
-  let lastMs = performance.now();
-  const timer = setInterval(() => {
-    const nowMs = performance.now();
-    maxMs = Math.max(maxMs, nowMs - lastMs - tickMs);
-    lastMs = nowMs;
-  }, tickMs);
+/**
+ * Watches how late timers of this thread come. `queuedMs` tells how long it has waited for a processor so far. Its text is run in
+ * another thread as well.
+ */
+function watchStalls(tickMs: number, leastMs: number, queuedMs: () => number): Stalls {
+  // Both threads have this clock; those of `performance` begin with each.
+  const now = (): number => Number(process.hrtime.bigint()) / 1e6;
+  let stalls: Stall[] = [];
+  let last = now();
+  let queued = queuedMs();
+  const look = (): void => {
+    const at = now();
+    const queuedNow = queuedMs();
+    if (at - last - tickMs >= leastMs)
+      stalls.push({ from: last + tickMs, to: at, queuedMs: queuedNow - queued });
+    last = at;
+    queued = queuedNow;
+  };
+  const timer = setInterval(look, tickMs);
   timer.unref();
   return {
-    reset() {
-      maxMs = 0;
-      lastMs = performance.now();
-    },
-    get maxMs() {
-      return maxMs;
+    take() {
+      look();
+      const taken = stalls;
+      stalls = [];
+      return taken;
     },
     stop: () => clearInterval(timer),
   };
 }
 
-/** A thread that does nothing but measure how late it is called: what the machine, and not our code, makes late. */
+/** How long this thread was ready to run without a processor, in milliseconds; 0 where the system does not tell. */
+function queuedMs(): number {
+  try {
+    return Number(readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')[1]) / 1e6;
+  } catch {
+    return 0;
+  }
+}
+
+/** A thread that does nothing but measure how late it is called: what keeps it waiting too is the machine. */
 const BASELINE = `
   const { parentPort } = require('node:worker_threads');
-  const ticks = (${watchTicks.toString()})(${TICK_MS});
-  parentPort.on('message', () => {
-    parentPort.postMessage(ticks.maxMs);
-    ticks.reset();
-  });`;
+  const stalls = (${watchStalls.toString()})(${TICK_MS}, ${TICK_MS}, () => 0);
+  parentPort.on('message', () => parentPort.postMessage(stalls.take()));`;
 
-/** How late this thread's event loop was, as far as that is this thread's own doing. */
+const overlap = (one: Stall, other: Stall): number =>
+  Math.max(0, Math.min(one.to, other.to) - Math.max(one.from, other.from));
+
+/** How late this thread's event loop was, as far as that is this thread's own doing: its work, or its waiting for something. */
 export interface LagMonitor {
   /** Begins a new window. */
   reset(): Promise<void>;
@@ -51,12 +78,11 @@ export interface LagMonitor {
 }
 
 export function watchLag(): LagMonitor {
-  const ticks = watchTicks(TICK_MS);
+  const stalls = watchStalls(TICK_MS, MOST_LAG_MS, queuedMs);
   const worker = new Worker(BASELINE, { eval: true });
   worker.unref();
-  let cpuBefore = process.threadCpuUsage();
 
-  const baselineMs = (): Promise<number> =>
+  const baseline = (): Promise<readonly Stall[]> =>
     new Promise((resolve) => {
       worker.once('message', resolve);
       worker.postMessage('');
@@ -64,21 +90,20 @@ export function watchLag(): LagMonitor {
 
   return {
     async reset() {
-      await baselineMs();
-      ticks.reset();
-      cpuBefore = process.threadCpuUsage();
+      await baseline();
+      stalls.take();
     },
     async lagMs() {
-      // A stall is measured when the loop turns again, where the overdue timer comes first.
-      await new Promise((resolve) => setTimeout(resolve, 1));
-      const measuredMs = ticks.maxMs;
-      if (measuredMs < MOST_LAG_MS) return measuredMs;
-      const { user, system } = process.threadCpuUsage(cpuBefore);
-      // A thread that computed for less time than it was late was kept waiting by the machine.
-      return Math.min(measuredMs - (await baselineMs()), (user + system) / 1e3);
+      const own = stalls.take();
+      const others = await baseline();
+      const lags = own.map((stall) => {
+        const kept = others.reduce((ms, other) => ms + overlap(stall, other), 0);
+        return stall.to - stall.from - Math.max(kept, stall.queuedMs);
+      });
+      return Math.round(Math.max(0, ...lags));
     },
     async stop() {
-      ticks.stop();
+      stalls.stop();
       await worker.terminate();
     },
   };

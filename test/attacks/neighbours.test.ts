@@ -1,9 +1,12 @@
 import { createSandbox, type FunctionOutcome, type Sandbox } from '@heddle/sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { levels } from './levels.ts';
+import { watchHost } from './watch.ts';
 
 const FILL = 'const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))';
 const sleep = (then: string): string => `await new Promise((r) => setTimeout(r, 300)); return "${then}"`;
+
+watchHost();
 
 describe.each(levels)('jobs beside an attack, isolation $name', ({ options }) => {
   let sandbox: Sandbox;

@@ -1,3 +1,5 @@
+import { EventEmitter } from 'node:events';
+
 /** Objects of this process that every program shares; what changes one of them changes the host. */
 const HOLDERS: readonly object[] = [
   Object,
@@ -15,17 +17,44 @@ const HOLDERS: readonly object[] = [
   Set,
   WeakMap,
   WeakSet,
+  WeakRef,
+  FinalizationRegistry,
   Error,
+  AggregateError,
+  EvalError,
   TypeError,
   RangeError,
+  ReferenceError,
+  SyntaxError,
+  URIError,
   ArrayBuffer,
+  SharedArrayBuffer,
   Uint8Array,
   DataView,
   Buffer,
   URL,
+  URLSearchParams,
+  EventTarget,
+  EventEmitter,
+  AbortSignal,
+  Headers,
+  Response,
+  TextDecoder,
 ]
   .flatMap((type) => [type, type.prototype as object])
-  .concat([globalThis, JSON, Math, Reflect, console, Object.getPrototypeOf(Uint8Array.prototype) as object]);
+  .concat([globalThis, JSON, Math, Reflect, Intl, Atomics, WebAssembly, console, crypto])
+  .concat(
+    [
+      Uint8Array.prototype,
+      [].values(),
+      new Map().values(),
+      ''.matchAll(/x/g),
+      function* () {},
+      async () => {},
+    ].map((value) => Object.getPrototypeOf(value) as object),
+    Object.getPrototypeOf(async function* () {}.prototype) as object,
+    Object.getPrototypeOf(Object.getPrototypeOf([].values())) as object,
+  );
 
 type Snapshot = ReadonlyMap<object, ReadonlyMap<PropertyKey, PropertyDescriptor>>;
 

@@ -4,6 +4,9 @@ import { functionExecutor } from '../../packages/engine/src/executors/function.t
 import { contextOf, type Scene } from '../support/block.ts';
 import { HOSTILE_TEXTS } from './hostile-texts.ts';
 import { levels } from './levels.ts';
+import { watchHost } from './watch.ts';
+
+watchHost();
 
 const JAVASCRIPT =
   'return [{{K}}, "{{K}}", `{{K}}`, environmentVariables.K, <p.result.s>, typeof globalThis.pwned, typeof pwned] // {{K}} <p.result.s>';

@@ -3,6 +3,9 @@ import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { levels } from './levels.ts';
 import { livingOf, processesOf } from './processes.ts';
+import { watchHost } from './watch.ts';
+
+watchHost();
 
 describe.runIf(process.platform === 'linux').each(levels)('tenants, isolation $name', ({ options }) => {
   it.each([['javascript' as const], ['python' as const]])(

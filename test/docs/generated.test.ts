@@ -31,6 +31,7 @@ const INNER = new Set([
   'sandbox#MAX_READS',
   'sandbox#MAX_REALMS',
   'sandbox#MOST_ANSWER_BYTES',
+  'sandbox#MOST_BEFORE',
   'sandbox#MOST_BLOCKED',
   'sandbox#MOST_BYTES',
   'sandbox#MOST_CHARS',

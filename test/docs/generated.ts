@@ -5,16 +5,28 @@ import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
 import { EngineError } from '../../packages/core/src/errors.ts';
 import type { EngineErrorCode } from '../../packages/core/src/errors.ts';
+import { corpusTable } from '../attacks/corpus.ts';
 import { readText } from '../house/sources.ts';
 import { unionIn } from '../house/unions.ts';
 import { constantAt } from './constants.ts';
 import { cellsOf, codeIn } from './markdown.ts';
 
 /** The pages with parts that are written by `npm test -- test/docs/generated -u`. */
-export const GENERATED: readonly string[] = ['docs/api.md', 'docs/errors.md', 'docs/limits.md'];
+export const GENERATED: readonly string[] = [
+  'docs/api.md',
+  'docs/errors.md',
+  'docs/limits.md',
+  'docs/sandbox-attacks.md',
+];
 
 /** Tables that are written as a whole, by the name in the comment above them (`<!-- generated: name -->`). */
-const TABLES: { readonly [name: string]: () => string[] } = { operations, statuses, refusals, fields };
+const TABLES: { readonly [name: string]: () => string[] } = {
+  operations,
+  statuses,
+  refusals,
+  fields,
+  corpus: corpusTable,
+};
 
 /** The page as it is to be: whole tables, and the values of tables of limits. */
 export function generated(text: string): string {

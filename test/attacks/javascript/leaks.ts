@@ -60,6 +60,15 @@ export const leaks: AttackGroup = {
       expected: '["leak","undefined"]',
     },
     {
+      id: 'X06',
+      title: 'chance, the seed of which is the same in every snapshot',
+      before:
+        'return [Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint32Array(2)).join(), Math.random()]',
+      code: 'return [Math.random(), crypto.randomUUID(), crypto.getRandomValues(new Uint32Array(2)).join(), Math.random()]',
+      isFresh: true,
+      expected: /^\[0/,
+    },
+    {
       id: 'X08',
       title: 'finalizers of an ended job',
       before: `const registry = new FinalizationRegistry(() => { for (;;); }); globalThis.registry = registry;

@@ -33,14 +33,14 @@ export const memory: AttackGroup = {
       id: 'R09',
       title: 'one huge array',
       code: 'return new Array(5e7).fill(1.5).length',
-      limits: { cpuMs: 1_500, wallMs: 2_000, killGraceMs: 500 },
+      limits: { cpuMs: 800, wallMs: 4_000, killGraceMs: 200 },
       expected: ['TIMEOUT_CPU', 'TIMEOUT_WALL', ...ENDED],
     },
     {
       id: 'R09b',
       title: 'an array from a length',
       code: 'return Array.from({ length: 1e9 }).length',
-      limits: { cpuMs: 1_500, wallMs: 2_000, killGraceMs: 500 },
+      limits: { cpuMs: 800, wallMs: 4_000, killGraceMs: 200 },
       expected: ['TIMEOUT_CPU', 'TIMEOUT_WALL', ...ENDED],
     },
     fills(

@@ -36,6 +36,15 @@ export const pythonLeaks: AttackGroup = {
       expected: 'true',
     },
     {
+      id: 'X13b',
+      title: 'chance, the state of which is in the memory that every interpreter begins with',
+      before:
+        'import os, random, secrets, tempfile, uuid\nreturn [random.random(), random.SystemRandom().random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(8).hex(), next(tempfile._get_candidate_names()), random.Random().random()]',
+      code: 'import os, random, secrets, tempfile, uuid\nreturn [random.random(), random.SystemRandom().random(), secrets.token_hex(8), str(uuid.uuid4()), os.urandom(8).hex(), next(tempfile._get_candidate_names()), random.Random().random()]',
+      isFresh: true,
+      expected: /^\[0/,
+    },
+    {
       id: 'X14',
       title: 'functions of modules that were replaced',
       before:
@@ -90,7 +99,7 @@ export const pythonLeaks: AttackGroup = {
       id: 'X25',
       title: 'functions of the interpreter itself, changed by ctypes',
       before:
-        'import ctypes\nx = 7\nctypes.memmove(id(x) + 8, ctypes.byref(ctypes.c_uint32(9)), 0)\nreturn 1',
+        'import ctypes\nname = "leak"\nctypes.memmove(id(7) + 12, ctypes.byref(ctypes.c_uint32(9)), 4)\nreturn 3 + 4',
       code: 'return 3 + 4',
       expected: '7',
     },

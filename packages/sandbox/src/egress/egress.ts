@@ -86,8 +86,8 @@ export function createEgress(
   connection: Connection = {},
 ): Egress {
   const check = createCheck(policy, resolve);
-  const transport = new Transport(connection);
   const { timeoutMs = 60_000, maxResponseBytes = 10 * 1024 * 1024, maxRedirects = 5 } = policy;
+  const transport = new Transport(connection, maxResponseBytes);
 
   const follow = async (request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> => {
     const maxBytes = Math.min(maxResponseBytes, request.maxResponseBytes ?? maxResponseBytes);

@@ -1,8 +1,10 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type * as UndiciModule from 'undici';
+import { Gathered } from '../gathered.ts';
 import { EgressError } from './error.ts';
 import type { Pairs } from './headers.ts';
+import { limitBytes } from './wire.ts';
 import type { Allowance, Target } from './types.ts';
 
 /** One request over the wire, without redirects. */
@@ -39,6 +41,8 @@ type Undici = typeof UndiciModule;
 type Dispatcher = UndiciModule.Dispatcher;
 
 const MAX_AGENTS = 64;
+/** Responses that come before the response, such as 103 Early Hints. */
+const MOST_BEFORE = 16;
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
@@ -50,13 +54,17 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
 export class Transport {
   readonly #agents = new Map<string, Dispatcher>();
   readonly #connection: Connection;
+  readonly #maxBytes: number;
 
-  constructor(connection: Connection) {
+  /** `maxBytes` is the most that the body of any response may have. */
+  constructor(connection: Connection, maxBytes: number) {
     this.#connection = connection;
+    this.#maxBytes = maxBytes;
   }
 
   async exchange(exchange: Exchange): Promise<Reply> {
-    const { target, method, headers, body, signal } = exchange;
+    const { target, method, headers, body } = exchange;
+    const { onInfo, signal } = fewPrecede(exchange);
     // Loaded with the first request: that takes as long as all else of a sandbox.
     const undici = await import('undici');
     const response = await undici.request(target.url, {
@@ -65,6 +73,7 @@ export class Transport {
       headers: [...headers, ['accept-encoding', 'gzip, deflate, br']].flat(),
       body,
       signal,
+      onInfo,
       headersTimeout: 0,
       bodyTimeout: 0,
       responseHeaders: 'raw',
@@ -93,7 +102,7 @@ export class Transport {
   #agent({ url, addresses }: Target, undici: Undici): Dispatcher {
     const key = `${url.origin} ${addresses.map(({ address }) => address).join(' ')}`;
     let agent = this.#agents.get(key);
-    if (agent === undefined) agent = agentFor(addresses, this.#connection, undici);
+    if (agent === undefined) agent = agentFor(addresses, this.#connection, this.#maxBytes, undici);
     else this.#agents.delete(key);
     this.#agents.set(key, agent);
     if (this.#agents.size > MAX_AGENTS) {
@@ -109,25 +118,45 @@ export class Transport {
 function agentFor(
   addresses: Target['addresses'],
   { ca, verify = true, client, proxy }: Connection,
-  { Agent, ProxyAgent }: Undici,
+  maxBytes: number,
+  { Agent, ProxyAgent, buildConnector }: Undici,
 ): Dispatcher {
   const tls = { ...(ca && { ca: [...ca] }), rejectUnauthorized: verify, ...client };
   if (proxy !== undefined)
-    return new ProxyAgent({ uri: proxy, requestTls: tls, proxyTls: { ...(ca && { ca: [...ca] }) } });
+    return new ProxyAgent({
+      uri: proxy,
+      requestTls: tls,
+      proxyTls: { ...(ca && { ca: [...ca] }) },
+      allowH2: false,
+    });
   const all = addresses.map(({ address, family }) => ({ address, family }));
   const first = all[0] as (typeof all)[number];
+  const connect = buildConnector({
+    ...tls,
+    // Its frames that carry nothing, and its compressed headers, are a server's way to keep its clients busy.
+    allowH2: false,
+    autoSelectFamily: all.length > 1,
+    lookup: (_host, options, callback) => {
+      if (options.all === true) callback(null, all);
+      else callback(null, first.address, first.family);
+    },
+  });
   return new Agent({
     keepAliveTimeout: 4_000,
     maxResponseSize: -1,
-    connect: {
-      ...tls,
-      autoSelectFamily: all.length > 1,
-      lookup: (_host, options, callback) => {
-        if (options.all === true) callback(null, all);
-        else callback(null, first.address, first.family);
-      },
-    },
+    allowH2: false,
+    connect: limitBytes(connect, maxBytes),
   });
+}
+
+/** Ends an exchange when response after response says that the response is still to come. */
+function fewPrecede({ target, signal }: Exchange): { signal: AbortSignal; onInfo: () => void } {
+  const tooMany = new AbortController();
+  let count = 0;
+  const onInfo = (): void => {
+    if (++count > MOST_BEFORE) tooMany.abort(tooLarge(target, `more than ${MOST_BEFORE} others before it`));
+  };
+  return { onInfo, signal: AbortSignal.any([signal, tooMany.signal]) };
 }
 
 function rawPairs(raw: readonly (string | Buffer)[]): Pairs {
@@ -143,7 +172,8 @@ async function collect(
 ): Promise<Uint8Array> {
   const source =
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
-  const chunks: Uint8Array[] = [];
+  // A body may come in pieces of one byte each, which as objects would take a hundred times its size.
+  const gathered = new Gathered();
   const all = allowance ?? { leftBytes: Infinity };
   let bytes = 0;
   try {
@@ -155,7 +185,7 @@ async function collect(
         throw tooLarge(target, `more than ${maxBytes} bytes; raise maxResponseBytes to allow it`);
       if (all.leftBytes < 0)
         throw tooLarge(target, 'more bytes than all requests of this job together may receive');
-      chunks.push(chunk as Uint8Array);
+      gathered.add(chunk as Uint8Array);
     }
   } catch (error) {
     all.leftBytes += bytes;
@@ -163,7 +193,7 @@ async function collect(
   } finally {
     body.destroy();
   }
-  return Buffer.concat(chunks);
+  return gathered.take();
 }
 
 function tooLarge({ url }: Target, what: string): EgressError {

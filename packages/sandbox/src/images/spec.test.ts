@@ -40,6 +40,11 @@ describe('a spec', () => {
     ['-g', /dash/],
     ['--registry=http://x', /dash/],
     ['git+ssh://x', /URL/],
+    ['git+https://x/y', /URL/],
+    ['lodash; rm -rf /', /white space/],
+    ['lоdash', /no npm package/],
+    ['lodash​', /character|no npm package/],
+    ['ｌodash', /no npm package/],
     ['https://x/y.tgz', /URL/],
     ['file:../x', /another name/],
     ['npm:left@1', /another name/],
@@ -66,9 +71,23 @@ describe('a spec', () => {
     }),
   );
 
-  it.each([['a@1'], ['a==1;python_version>"3"'], ['a @ https://x'], ['-e.'], ['a=1'], ['[x]'], ['a[']])(
-    'refuses the Python requirement %s',
-    (entry) => expect(py(entry)).toMatchObject({ ok: false, issues: [{ line: 1 }] }),
+  it.each([
+    ['--index-url=http://x'],
+    ['lodash; rm -rf /'],
+    ['git+https://x/y'],
+    ['file:../x'],
+    ['rеquests'],
+    ['requests​'],
+    ['ｒequests'],
+    ['a@1'],
+    ['a==1;python_version>"3"'],
+    ['a @ https://x'],
+    ['-e.'],
+    ['a=1'],
+    ['[x]'],
+    ['a['],
+  ])('refuses the Python requirement %s', (entry) =>
+    expect(py(entry)).toMatchObject({ ok: false, issues: [{ line: 1 }] }),
   );
 
   it.each([['jq-'], ['jq+'], ['a'], ['-y'], ['../x'], ['JQ'], ['file:x'], ['jq =1']])(

@@ -1,5 +1,8 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { isRunning, nativeBench } from '../../../../test/support/native-images.ts';
 
@@ -17,8 +20,12 @@ describe.skipIf(python === undefined)('an attack on the host by native code', TI
   let outside: Server;
   let port = 0;
   let reached = 0;
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-outside-'));
+  const file = join(folder, 'readable');
 
   beforeAll(async () => {
+    chmodSync(folder, 0o755);
+    writeFileSync(file, 'of the host');
     outside = createServer((_request, response) => {
       reached++;
       response.end('outside');
@@ -27,16 +34,31 @@ describe.skipIf(python === undefined)('an attack on the host by native code', TI
     port = (outside.address() as AddressInfo).port;
   });
 
-  afterAll(() => outside.close());
+  afterAll(() => {
+    outside.close();
+    rmSync(folder, { recursive: true });
+  });
 
   it.each([
     [
       'writes to the image',
       'touch /usr/bin/evil || touch /etc/evil || touch /opt/heddle/evil || touch /opt/heddle/boot/evil',
     ],
+    ['reads a file of the host that everybody may read', 'cat OUTSIDE'],
+    ['reads what the host keeps of its users', 'cat /etc/shadow'],
+    ['lists a folder of the host', 'ls "$(dirname OUTSIDE)"'],
     ['writes over its interpreter', 'echo x > /usr/local/bin/node'],
     ['writes to devices', 'touch /dev/evil'],
     ['sets what runs at a crash', 'echo "|/tmp/evil" > /proc/sys/kernel/core_pattern'],
+    ['renames the machine', 'echo evil > /proc/sys/kernel/hostname'],
+    [
+      'sends packets of its own making',
+      'python3 -c "import socket; socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)"',
+    ],
+    [
+      'asks whether hosts are there',
+      "python3 -c \"import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM, 1).sendto(b'x' * 8, ('8.8.8.8', 0))\"",
+    ],
     ['asks the kernel for a restart', 'echo b > /proc/sysrq-trigger'],
     ['fills the disk', 'dd if=/dev/zero of=x bs=1M count=300 status=none'],
     ['fills the folder for the time being', 'dd if=/dev/zero of=/tmp/x bs=1M count=300 status=none'],
@@ -54,7 +76,7 @@ describe.skipIf(python === undefined)('an attack on the host by native code', TI
     ['tunnels to a private address', 'curl -sS -m 5 --fail -p http://10.0.0.1/'],
   ])('fails where it %s', async (_what, code) => {
     const { code: reason } = await failureOf({
-      code: code.replace('PORT', String(port)),
+      code: code.replace('PORT', String(port)).replace('OUTSIDE', file),
       limits: { wallMs: 30_000 },
     });
     expect(reason).toBe('USER_ERROR');
@@ -79,14 +101,21 @@ describe.skipIf(python === undefined)('an attack on the host by native code', TI
     ).toBe(expected);
   });
 
-  it('is refused namespaces, mounts, other processes’ memory and kernel modules', async () => {
+  it('ends nobody but itself by ending the first process that it sees, and all of them', async () => {
+    expect(await valueOf({ code: 'kill -9 1; echo "__HEDDLE_RESULT__=alive"' })).toBe('alive');
+    const neighbour = valueOf({ code: 'sleep 1; echo "__HEDDLE_RESULT__=neighbour"' });
+    expect(await failureOf({ code: 'kill -9 -1' })).toMatchObject({ code: 'USER_ERROR' });
+    expect(await neighbour).toBe('neighbour');
+  });
+
+  it('is refused namespaces, mounts, other processes’ memory, kernel modules and the kernel’s messages', async () => {
     const code = `import ctypes
 libc = ctypes.CDLL(None, use_errno=True)
 def errno(call, *args):
     return ctypes.get_errno() if getattr(libc, call)(*args) == -1 else 0
 return [errno("unshare", 0x10000000), errno("mount", b"none", b"/tmp", b"tmpfs", 0, None), errno("umount2", b"/proc/sys", 2),
-        errno("ptrace", 16, 1, 0, 0), errno("setns", 0, 0), errno("syscall", 175, 0, 0, b"")]`;
-    expect(await valueOf({ language: 'python', code })).toEqual([1, 1, 1, 1, 1, 1]);
+        errno("ptrace", 16, 1, 0, 0), errno("setns", 0, 0), errno("syscall", 175, 0, 0, b""), errno("klogctl", 3, ctypes.create_string_buffer(99), 99)]`;
+    expect(await valueOf({ language: 'python', code })).toEqual([1, 1, 1, 1, 1, 1, 1]);
   });
 
   it.each(['AF_PACKET', 'AF_ALG', 'AF_VSOCK', 'AF_BLUETOOTH'])(

@@ -6,6 +6,7 @@ import { zip, type ZipEntry } from '../../../../../../test/support/python/zip.ts
 import { isImageError } from '../../error.ts';
 import { withArchive } from './archive.ts';
 import { contentsOf, modulesOf } from './contents.ts';
+import { MOST_FILES } from './limits.ts';
 import { type StoredFile, writeStoredZip } from './stored-zip.ts';
 
 function fileOf(bytes: Uint8Array): string {
@@ -68,6 +69,11 @@ describe('archives', () => {
     ],
     ['a file that says it is huge', [{ path: 'huge', claimedSize: 0xfffffff0 }], /^image_too_large/],
     [
+      'more files than an image may have',
+      Array.from({ length: MOST_FILES + 1 }, (_, at) => ({ path: `${at}`, deflate: false })),
+      /^image_too_large: .*more than 50000 files/,
+    ],
+    [
       'many large files',
       Array.from({ length: 60 }, (_, at) => ({ path: `${at}`, content: 'x', claimedSize: 2 ** 20 * 9 })),
       /^image_too_large/,
@@ -127,6 +133,8 @@ describe('wheels', () => {
         'pkg-1.0.data/purelib/distutils-precedence.pth',
         'sitecustomize.py',
         'usercustomize/__init__.py',
+        'sitecustomize.so',
+        'usercustomize.abi3.so',
       ]),
     );
     expect([...files.keys()].sort()).toEqual(
@@ -143,6 +151,8 @@ describe('wheels', () => {
       'distutils-precedence.pth',
       'sitecustomize.py',
       'usercustomize/__init__.py',
+      'sitecustomize.so',
+      'usercustomize.abi3.so',
     ]);
     expect(modules).toEqual(['more', 'pkg']);
   });

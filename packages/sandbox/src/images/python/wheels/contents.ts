@@ -13,7 +13,7 @@ export interface Contents {
 const KEPT = /\.dist-info\/(?:METADATA|entry_points\.txt|top_level\.txt|WHEEL|licenses\/.*|LICEN[CS]E[^/]*)$/;
 
 /** Python reads these when it starts, whoever wrote them. */
-const STARTUP = /^(?:[^/]+\.pth|(?:site|user)customize(?:\.py|\/.*|\..*\.so))$/;
+const STARTUP = /^(?:[^/]+\.pth|(?:site|user)customize(?:\.py|\/.*|(?:\..*)?\.so))$/;
 
 /** Compiled by others, or of use to a compiler only. */
 const LEFT_OUT = /\.(?:pyc|pyo|a|lib)$|(?:^|\/)__pycache__\//;

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ending } from './attack.ts';
+import { openHostileImages, type HostileImages } from './hostile-images.ts';
+import { levels, type Level } from './levels.ts';
+import { useArena } from './suite.ts';
+
+const WAIT_MS = 180_000;
+const highest = levels.at(-1) as Level;
+
+describe('a build of hostile packages', () => {
+  const holder = useArena(highest);
+  let hostile: HostileImages;
+  beforeAll(async () => {
+    hostile = await openHostileImages();
+  }, WAIT_MS);
+  afterAll(() => hostile.close());
+
+  it.each<[what: string, dependencies: string[], message: RegExp]>([
+    ['hide that others cannot be loaded', ['covers', 'buries'], /buries cannot be loaded: under the carpet/],
+    ['close the global object', ['seals'], /cannot be loaded: .*not extensible/],
+    ['take the names that the plumbing defines', ['occupies'], /occupies cannot be loaded: .*__heddleImage/],
+    ['forge what the builder is told', ['reports'], /reports cannot be loaded: .*report/],
+    ['leave a rejected promise', ['rejects'], /nobody handles it/],
+    ['go on in microtasks without end', ['turns'], /take more than 2000 ms|more than 64 MiB/],
+    ['take memory outside of the heap', ['swells'], /allocation failed|more than 64 MiB/],
+  ])('fails where they %s', { timeout: WAIT_MS }, async (_what, dependencies, message) => {
+    const { arena } = holder;
+    await arena.reset();
+    const { errorCode, errorMessage } = await hostile.build(dependencies);
+    expect({ errorCode, errorMessage }).toEqual({
+      errorCode: 'load_failed',
+      errorMessage: expect.stringMatching(message) as string,
+    });
+    expect(await arena.harm(errorMessage)).toEqual([]);
+    expect(ending(await arena.sandbox.run({ runId: 'next', code: 'return 1' })).text).toBe('1');
+  });
+});

@@ -1,0 +1,106 @@
+import { createSecureServer } from 'node:http2';
+import type { AddressInfo } from 'node:net';
+import { Worker } from 'node:worker_threads';
+import { createEgress, type Egress } from '@heddle/sandbox/egress';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { selfSigned } from '../support/certificate.ts';
+import { OUTER } from './network.ts';
+import { watchHost } from './watch.ts';
+
+const OK = 'HTTP/1.1 200 OK\r\n';
+const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`;
+
+/** What a server begins with, and what it sends after that for as long as anybody listens. */
+const ENDLESS: Readonly<Record<string, readonly [what: string, first: string, again: string]>> = {
+  '/status': ['a reason without end', 'HTTP/1.1 200 ', 'x'.repeat(65_536)],
+  '/newlines': ['empty lines before a response', '', '\r\n'.repeat(30_000)],
+  '/hints': ['hints before a response', '', 'HTTP/1.1 103 Early Hints\r\nLink: <a>\r\n\r\n'.repeat(2_000)],
+  '/name': ['the name of a header', OK, 'x'.repeat(65_536)],
+  '/extension': ['what stands beside the length of a chunk', `${CHUNKED}1;`, 'x'.repeat(65_536)],
+  '/zeros': ['a length of a chunk that begins with zeros', CHUNKED, '0'.repeat(65_536)],
+  '/pieces': ['chunks of one byte', CHUNKED, '1\r\nx\r\n'.repeat(10_000)],
+  '/trailers': ['headers after the body', `${CHUNKED}0\r\n`, 'x-a: bbbbbbbbbbbbbbbb\r\n'.repeat(2_000)],
+  '/comment': [
+    'a comment in a packed body',
+    `${OK}Content-Encoding: gzip\r\n\r\n\x1f\x8b\x08\x10\0\0\0\0\0\x03`,
+    'c'.repeat(65_536),
+  ],
+  '/nothing': [
+    'packed bodies of nothing, one behind the other',
+    `${OK}Content-Encoding: gzip\r\n\r\n`,
+    '\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0'.repeat(3_000),
+  ],
+};
+
+/** The server is in a thread of its own: what it costs is not what its client costs. */
+const SERVER = `
+  const { createServer } = require('node:net');
+  const { parentPort, workerData } = require('node:worker_threads');
+  const { endless, host } = workerData;
+  const server = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    socket.once('data', (data) => {
+      const [, first, again] = endless[data.toString('latin1').split(' ')[1]];
+      const piece = Buffer.from(again, 'latin1');
+      const send = () => { while (!socket.destroyed && socket.write(piece)); };
+      socket.on('drain', send);
+      socket.write(first, 'latin1');
+      send();
+    });
+  });
+  server.listen(0, host, () => parentPort.postMessage(server.address().port));`;
+
+describe('a server that never ends its answer', () => {
+  watchHost();
+  let server: Worker;
+  let port = 0;
+  let egress: Egress;
+  beforeAll(async () => {
+    server = new Worker(SERVER, { eval: true, workerData: { endless: ENDLESS, host: OUTER.address } });
+    port = await new Promise((resolve) => server.once('message', resolve));
+    const allowPrivate = [`${OUTER.address}/32`];
+    egress = createEgress({ allowPrivate, ports: 'any', maxResponseBytes: 500_000 });
+  });
+  afterAll(async () => {
+    await egress.close();
+    await server.terminate();
+  });
+
+  it.each(Object.entries(ENDLESS).map(([path, [what]]) => ({ what, path })))(
+    'is left by twenty requests at once, long before their time is over: $what',
+    async ({ path }) => {
+      const requests = Array.from({ length: 20 }, () =>
+        egress.fetch({ url: `http://${OUTER.address}:${port}${path}`, timeoutMs: 25_000 }),
+      );
+      const ends = await Promise.allSettled(requests);
+      const codes = ends.map((end) =>
+        end.status === 'rejected' ? (end.reason as { code: string }).code : 'OK',
+      );
+      for (const code of codes) expect(code).toMatch(/^EGRESS_(?:TOO_LARGE|FAILED)$/);
+    },
+  );
+});
+
+describe('a server that offers HTTP/2', () => {
+  watchHost();
+
+  it('is spoken to in HTTP/1.1, whose frames are all counted', async () => {
+    const { cert, key } = selfSigned();
+    const server = createSecureServer({ cert, key, allowHTTP1: true }, (request, response) => {
+      response.end(request.httpVersion);
+    });
+    const sessions: unknown[] = [];
+    server.on('session', (session) => sessions.push(session));
+    await new Promise<void>((resolve) => server.listen(0, OUTER.address, resolve));
+    const { port } = server.address() as AddressInfo;
+    const policy = { allowPrivate: [`${OUTER.address}/32`], ports: 'any' } as const;
+    const egress = createEgress(policy, undefined, { ca: [cert], verify: false });
+    onTestFinished(async () => {
+      await egress.close();
+      server.close();
+    });
+    const { body } = await egress.fetch({ url: `https://${OUTER.address}:${port}/` });
+    expect(Buffer.from(body).toString()).toBe('1.1');
+    expect(sessions).toEqual([]);
+  });
+});

@@ -1,0 +1,93 @@
+import { createSandbox, type FunctionOutcome, type SandboxOptions } from '@heddle/sandbox';
+import type { EgressResponse } from '@heddle/sandbox/egress';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ending } from './attack.ts';
+import { levels } from './levels.ts';
+import { watchHost } from './watch.ts';
+
+const GET = {
+  javascript:
+    'try { const r = await fetch("http://ok.test/"); return r.status } catch (e) { return [e.constructor === Error, e.code, e.message] }',
+  python:
+    'import requests\ntry:\n  return requests.get("http://ok.test/").status_code\nexcept Exception as e:\n  return [isinstance(e, requests.ConnectionError), str(e)]',
+} as const;
+
+const answer = (more: Partial<EgressResponse> = {}): EgressResponse => ({
+  status: 200,
+  statusText: 'OK',
+  url: 'http://ok.test/',
+  redirected: false,
+  headers: [],
+  body: new Uint8Array(0),
+  ...more,
+});
+
+const CYCLIC: unknown[] = [];
+CYCLIC.push(CYCLIC);
+
+describe.each(levels)('an answer of the host to its guest, isolation $name', ({ options }) => {
+  watchHost();
+
+  const sandboxOf = (fetch: NonNullable<SandboxOptions['fetch']>) => {
+    const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 }, fetch });
+    onTestFinished(() => sandbox.close());
+    return sandbox;
+  };
+
+  it.each<[what: string, thrown: unknown]>([
+    ['undefined', undefined],
+    ['null', null],
+    ['a text', 'a text of the host'],
+    ['a symbol', Symbol('of the host')],
+    ['an object', { code: 'EGRESS_DENIED', message: 'of the host' }],
+    ['a function', () => 'of the host'],
+  ])('is an error of the code where the host throws %s', async (_what, thrown) => {
+    const sandbox = sandboxOf(() => Promise.reject(thrown));
+    const js = await sandbox.run({ runId: 'r', code: GET.javascript });
+    expect(ending(js).text).toBe('[true,"FETCH_FAILED","The request failed."]');
+    const python = await sandbox.run({ runId: 'r', language: 'python', code: GET.python });
+    expect(ending(python).text).toBe('[true,"The request failed."]');
+  });
+
+  it.each<[what: string, response: unknown]>([
+    ['nothing', undefined],
+    ['a number that JSON has not', answer({ status: 1n as never })],
+    ['headers that are in themselves', answer({ headers: CYCLIC as never })],
+  ])('is an error of the code where the host answers with %s', async (_what, response) => {
+    const sandbox = sandboxOf(() => Promise.resolve(response as EgressResponse));
+    const js = await sandbox.run({ runId: 'r', code: GET.javascript });
+    expect(ending(js).text).toMatch(/^\[true,"FETCH_FAILED"/);
+    expect(ending(await sandbox.run({ runId: 'r', code: 'return 1' })).text).toBe('1');
+  });
+
+  it.each(['javascript', 'python'] as const)(
+    'ends its own job where it is larger than all that may cross, in %s',
+    async (language) => {
+      const sandbox = sandboxOf(async () => answer({ body: new Uint8Array(3_000_000) }));
+      const limits = { bridgeChars: 2_000_000 };
+      const outcome = await sandbox.run({ runId: 'r', language, code: GET[language], limits });
+      expect(ending(outcome).exact).toBe('BRIDGE_LIMIT');
+      expect(ending(await sandbox.run({ runId: 'r', language, code: 'return 1' })).text).toBe('1');
+    },
+  );
+
+  it('is not heard where it comes after the end of its job', async () => {
+    const answers: (() => void)[] = [];
+    const sandbox = sandboxOf(
+      () => new Promise((resolve) => answers.push(() => resolve(answer({ statusText: 'late' })))),
+    );
+    const late = 'fetch("http://ok.test/").then(() => { console.log("late"); globalThis.late = 1 })';
+    const first: FunctionOutcome = await sandbox.run({
+      runId: 'r',
+      code: `${late}; await new Promise((r) => setTimeout(r, 20)); return 1`,
+    });
+    expect(first).toMatchObject({ ok: true, json: '1', stdout: '' });
+    expect(answers).toHaveLength(1);
+    const next = sandbox.run({
+      runId: 'r',
+      code: 'await new Promise((r) => setTimeout(r, 50)); return typeof late',
+    });
+    for (const give of answers) give();
+    expect(await next).toMatchObject({ ok: true, json: '"undefined"', stdout: '' });
+  });
+});

@@ -1,0 +1,156 @@
+import { execFileSync } from 'node:child_process';
+import {
+  copyFileSync,
+  linkSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { createSandbox, type FunctionOutcome } from '@heddle/sandbox';
+import type { ImageSource } from '@heddle/sandbox/images';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { ending, type AttackGroup } from './attack.ts';
+import { openHostileImages, type HostileImage, type HostileImages } from './hostile-images.ts';
+import { levels, type Level } from './levels.ts';
+import { livingOf, processesOf } from './processes.ts';
+import { watchHost } from './watch.ts';
+
+const WAIT_MS = 180_000;
+const highest = levels.at(-1) as Level;
+
+type Language = AttackGroup['language'];
+
+/** Images of hostile packages, of which some are built before the first test. */
+export function useHostileImages(...names: readonly HostileImage[]): {
+  readonly hostile: HostileImages;
+  readonly images: ImageSource;
+} {
+  const holder = {} as { hostile: HostileImages };
+  beforeAll(async () => {
+    holder.hostile = await openHostileImages();
+    for (const name of names) await holder.hostile.open(name);
+  }, WAIT_MS);
+  afterAll(() => holder.hostile.close());
+  const images: ImageSource = { open: (id) => holder.hostile.open(id) };
+  return Object.assign(holder, { images });
+}
+
+/** Secrets of one tenant are not told to another one that has the same image. */
+export function testTenants(
+  { images }: { readonly images: ImageSource },
+  language: Language,
+  image: HostileImage,
+  [keep, tell]: readonly [keep: string, tell: string],
+): void {
+  describe.runIf(process.platform === 'linux')('tenants with an image in common', () => {
+    watchHost();
+
+    it(
+      'have no process in common, and modules keep nothing of one for the other',
+      async () => {
+        const sandbox = createSandbox({
+          ...highest.options,
+          images,
+          maxProcesses: 2,
+          python: { maxProcesses: 2 },
+        });
+        onTestFinished(() => sandbox.close());
+        const before = new Set(livingOf(processesOf(process.pid)));
+        const run = (tenant: string, code: string) =>
+          sandbox.run({ runId: 'run', tenant, language, image, code });
+        expect(ending(await run('a', keep)).text).toBe('1');
+        const own = livingOf(processesOf(process.pid)).filter((pid) => !before.has(pid));
+        const told = ending(await run('b', tell)).text;
+        expect(new Set(JSON.parse(told) as unknown[])).toEqual(new Set([null]));
+        const all = livingOf(processesOf(process.pid)).filter((pid) => !before.has(pid));
+        expect(all.length).toBeGreaterThan(own.length);
+      },
+      WAIT_MS,
+    );
+  });
+}
+
+/** Puts something else in the place of a stored file for the time of a test. */
+function tamper(folder: string, path: string, put: Put): void {
+  const sound = join(folder, 'sound');
+  renameSync(path, sound);
+  onTestFinished(() => {
+    rmSync(path, { force: true });
+    renameSync(sound, path);
+  });
+  put(path, sound, folder);
+}
+
+type Put = (path: string, sound: string, folder: string) => void;
+
+const TAMPERED: readonly [what: string, put: Put][] = [
+  [
+    'with a flipped bit',
+    (path, sound) => {
+      const bytes = readFileSync(sound);
+      bytes[bytes.length >> 1]! ^= 1;
+      writeFileSync(path, bytes);
+    },
+  ],
+  [
+    'that was cut short',
+    (path, sound) => {
+      copyFileSync(sound, path);
+      truncateSync(path, 1_000);
+    },
+  ],
+  ['that is empty', (path) => writeFileSync(path, '')],
+  ['that is a link to the sound one', (path, sound) => symlinkSync(sound, path)],
+  ['that is a link to a device without end', (path) => symlinkSync('/dev/zero', path)],
+  [
+    'that is a hard link to another file',
+    (path, _sound, folder) => linkSync(join(folder, 'images.db'), path),
+  ],
+  ['that is a pipe', (path) => void execFileSync('mkfifo', [path])],
+];
+
+/** Files that were changed in the store are not run, by a host that has not seen them before and by one that has. */
+export function testStoredFiles(
+  holder: { readonly hostile: HostileImages },
+  language: Language,
+  files: readonly (readonly [file: string, image: HostileImage])[],
+): void {
+  const use = async (source: ImageSource, id: string): Promise<FunctionOutcome> => {
+    const sandbox = createSandbox({ ...highest.options, images: source });
+    onTestFinished(() => sandbox.close());
+    return sandbox.run({ runId: 'run', language, code: 'return 1', image: id });
+  };
+
+  describe.runIf(process.platform === 'linux')('a file in the store of images', () => {
+    watchHost();
+
+    describe.each(files)('%s of the image %s', (file, image) => {
+      it.each(TAMPERED)('%s is refused by name', async (_what, put) => {
+        const { hostile } = holder;
+        const { id, blobs } = await hostile.open(image);
+        const again = hostile.reopen();
+        onTestFinished(() => again.close());
+        tamper(hostile.folder, blobs[file]!.path, put);
+        for (const source of [again, hostile.images]) {
+          const { exact, text } = ending(await use(source, id));
+          expect([exact, text]).toEqual(['IMAGE_FAILED', expect.stringContaining(file) as string]);
+        }
+      });
+    });
+
+    it(
+      'that was put right again serves',
+      async () => {
+        for (const image of new Set(files.map(([, name]) => name))) {
+          const { id } = await holder.hostile.open(image);
+          expect(ending(await use(holder.hostile.images, id)).text).toBe('1');
+        }
+      },
+      WAIT_MS,
+    );
+  });
+}

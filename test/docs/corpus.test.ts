@@ -1,0 +1,30 @@
+import { describe, expect, it } from 'vitest';
+import { CORPUS, faultsOf } from '../attacks/corpus.ts';
+
+describe('the corpus of attacks', () => {
+  it('has a test for each of its cases, by file and title', () => {
+    expect(CORPUS.flatMap(faultsOf)).toEqual([]);
+  });
+
+  it('has each case once', () => {
+    const ids = CORPUS.map(({ id }) => id);
+    expect(ids.filter((id, at) => ids.indexOf(id) !== at)).toEqual([]);
+    expect(ids.length).toBeGreaterThan(190);
+  });
+
+  it('is seen where a case has no test, or one that is not there', () => {
+    const file = 'test/attacks/proxy.test.ts';
+    const title = 'lets nobody in by %s';
+    const faults = (...by: (typeof CORPUS)[number]['by']): string[] =>
+      faultsOf({ id: 'Z', tries: 'all', by });
+    expect(faults()).toEqual(['Z (all) is tried by nothing']);
+    expect(faults('H01', 'H00')).toEqual(['Z: there is no attack H00']);
+    expect(faults({ file, title: 'lets somebody in' })).toEqual([
+      `Z: ${file} has no test "lets somebody in"`,
+    ]);
+    expect(faults({ file, title, row: 'nothing at all' })).toHaveLength(1);
+    expect(faults({ file, title, row: 'a request to the internal server' })).toEqual([]);
+    // A text of the file that is no title of a test.
+    expect(faults({ file, title: 'a request to the internal server' })).toHaveLength(1);
+  });
+});
