@@ -42,7 +42,11 @@ describe.each(levels)('an answer of the host to its guest, isolation $name', ({ 
     ['an object', { code: 'EGRESS_DENIED', message: 'of the host' }],
     ['a function', () => 'of the host'],
   ])('is an error of the code where the host throws %s', async (_what, thrown) => {
-    const sandbox = sandboxOf(() => Promise.reject(thrown));
+    const sandbox = sandboxOf(() => {
+      const { promise, reject } = Promise.withResolvers<never>();
+      reject(thrown);
+      return promise;
+    });
     const js = await sandbox.run({ runId: 'r', code: GET.javascript });
     expect(ending(js).text).toBe('[true,"FETCH_FAILED","The request failed."]');
     const python = await sandbox.run({ runId: 'r', language: 'python', code: GET.python });
