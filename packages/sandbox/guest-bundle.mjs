@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, resolve } from 'node:path';
+import { basename, dirname, resolve } from 'node:path';
 import { build } from 'esbuild';
 
 const options = {
@@ -28,35 +28,54 @@ const shared = {
   },
 };
 
-/** `lazy:` imports: the module with all it imports as one function. */
-const lazy = {
+/** A module with all it imports as the body of one function of `__shared`. */
+async function bodyOf(path) {
+  const module = await build({
+    ...options,
+    entryPoints: [path],
+    format: 'iife',
+    globalName: '__made',
+    plugins: [shared],
+  });
+  return `${module.outputFiles[0].text}return __made;`;
+}
+
+/**
+ * `lazy:` imports: the module as one function. `seldom:` ones are left out where `parts` are collected: the guest asks its
+ * process for them.
+ */
+const lazy = (parts) => ({
   name: 'lazy',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^lazy:/ }, ({ path, resolveDir }) => ({
-      path: resolve(resolveDir, path.slice('lazy:'.length)),
-      namespace: 'lazy',
+    onResolve({ filter: /^(?:lazy|seldom):/ }, ({ path, resolveDir }) => {
+      const [, kind, name] = /^(\w+):(.*)$/.exec(path);
+      return {
+        path: resolve(resolveDir, name),
+        namespace: kind === 'seldom' && parts !== undefined ? 'apart' : 'lazy',
+      };
+    });
+    onLoad({ filter: /.*/, namespace: 'lazy' }, async ({ path }) => ({
+      contents: `export default function (__shared) {${await bodyOf(path)}}`,
     }));
-    onLoad({ filter: /.*/, namespace: 'lazy' }, async ({ path }) => {
-      const module = await build({
-        ...options,
-        entryPoints: [path],
-        format: 'iife',
-        globalName: '__made',
-        plugins: [shared],
-      });
-      return { contents: `export default function (__shared) {${module.outputFiles[0].text}return __made;}` };
+    onLoad({ filter: /.*/, namespace: 'apart' }, async ({ path }) => {
+      const name = basename(path, '.ts');
+      parts[name] = await bodyOf(path);
+      return {
+        contents: `import { part } from './parts.ts'; export default (shared) => part('${name}')(shared);`,
+        resolveDir: resolve('src/guest'),
+      };
     });
   },
-};
+});
 
-/** The text of a guest: one script with all that `entry` imports. */
-export async function bundleGuest(entry, { plugins = [], ...more } = {}) {
+/** The text of a guest: one script with all that `entry` imports, but for the seldom ones, by name, where there are `parts`. */
+export async function bundleGuest(entry, { plugins = [], parts, ...more } = {}) {
   const guest = await build({
     ...options,
     ...more,
     entryPoints: [entry],
     format: 'iife',
-    plugins: [lazy, ...plugins],
+    plugins: [lazy(parts), ...plugins],
   });
   return guest.outputFiles[0].text;
 }

@@ -75,7 +75,8 @@ describe('exceptions to the limits', () => {
   const finding = { code: 'typescript(no-explicit-any)', filename: 'packages/a/src/a.ts' };
   const file = (...rows: string[]): string => `{ "overrides": [\n${rows.join('\n')}\n] }`;
 
-  it('each have a reason, name one file and one rule, and are still needed', () => {
+  // The whole tree is linted for it, by as many threads as the machine has to spare.
+  it('each have a reason, name one file and one rule, and are still needed', { timeout: 180_000 }, () => {
     const text = readText('test/house/exceptions.jsonc');
     expect(exceptionProblems(text, findingsWithoutExceptions())).toEqual([]);
   });

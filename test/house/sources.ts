@@ -72,8 +72,8 @@ const IMPORTING = new Set([
   'TSExternalModuleReference',
 ]);
 
-/** The sandbox's bundle takes `lazy:./x.ts` for the module ./x.ts, to be evaluated when it is first used. */
-const LAZY = /^lazy:/;
+/** The bundle of the sandbox takes `lazy:./x.ts` and `seldom:./x.ts` for the module ./x.ts, to be evaluated when it is first used. */
+const LAZY = /^(?:lazy|seldom):/;
 
 interface Import {
   readonly specifier: string;

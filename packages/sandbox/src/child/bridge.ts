@@ -19,6 +19,8 @@ export type GuestMessage =
   /** What the job ran in is not to be used again. */
   | { readonly kind: 'spoil' }
   | { readonly kind: 'random'; readonly bytes: number }
+  /** Code of the guest's own that its snapshot has not. */
+  | { readonly kind: 'part'; readonly name: string }
   | { readonly kind: 'hash'; readonly algorithm: string; readonly key: string | null; readonly data: string };
 
 const HASHES: Readonly<Record<string, string>> = {
@@ -91,6 +93,7 @@ const READERS: Readonly<Record<string, (rest: string) => GuestMessage | null>> =
   Z: readSleep,
   Q: (rest) => (rest === '' ? { kind: 'spoil' } : null),
   R: readRandom,
+  M: (name) => ({ kind: 'part', name }),
   H: readHash,
 };
 

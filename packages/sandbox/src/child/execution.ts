@@ -202,6 +202,8 @@ export class Execution implements RealmUser {
         return this.#charge(message.bytes) ? random(message.bytes) : undefined;
       case 'hash':
         return hash(message);
+      case 'part':
+        return this.#floor.realms.parts.get(message.name);
       default:
         this.#note(message);
         return undefined;

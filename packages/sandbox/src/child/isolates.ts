@@ -13,6 +13,8 @@ export interface Matter {
   readonly snapshot: ExternalCopy<ArrayBuffer>;
   /** Packages that the snapshot has not. */
   readonly bundle: ImageBundle | null;
+  /** What the snapshot's guest asks for. */
+  readonly parts: ReadonlyMap<string, string>;
 }
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
@@ -31,7 +33,8 @@ class ContextRealm implements Realm {
     this.isolate = isolate;
     this.#bundle = bundle;
     this.#context = isolate.native.createContextSync();
-    const boot = this.#context.evalSync('__heddle', { timeout: BOOT_MS, reference: true }) as Reference;
+    // Not by a script, which would be compiled; what is called is ours and nobody can replace it.
+    const boot = this.#context.global.getSync('__heddle', { accessors: true, reference: true }) as Reference;
     // The one thing of ours that the guest gets: a plain function that takes and gives primitives.
     const out = new vm.Callback((message: unknown) => this.post(message));
     const options = { timeout: BOOT_MS, result: { reference: true } } as const;
@@ -120,6 +123,7 @@ const MAX_IDLE_ISOLATES = 16;
 
 /** The isolates of one process, by key, with a spare one built ahead. */
 export class Isolates implements Realms {
+  readonly parts: ReadonlyMap<string, string>;
   readonly #byKey = new Map<string, GuestIsolate>();
   readonly #matter: Matter;
   readonly #memoryMiB: number;
@@ -127,6 +131,7 @@ export class Isolates implements Realms {
   #last: GuestIsolate | null = null;
 
   constructor(matter: Matter, memoryMiB: number) {
+    this.parts = matter.parts;
     this.#matter = matter;
     this.#memoryMiB = memoryMiB;
   }

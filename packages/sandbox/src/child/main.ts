@@ -7,12 +7,10 @@ import type { IsolatedVm } from './realms.ts';
 import { serve } from './serve.ts';
 
 declare const GUEST_SOURCE: string;
+declare const GUEST_PARTS: Readonly<Record<string, string>>;
 declare const require: (file: string) => { ivm: IsolatedVm };
 
-/**
- * Run once in a context that is thrown away, so that the code behind these globals is in the snapshot compiled. What is
- * large and seldom used is not: each isolate would pay for URL what a quarter of making it costs.
- */
+/** Run once in a context that is thrown away, so that the code behind these globals is in the snapshot compiled. */
 const WARM_UP =
   '__heddle(() => undefined)("run", "function", 0, 1, "return [Buffer, Event, fetch, crypto]", 0)';
 
@@ -33,7 +31,8 @@ serve(({ snapshot, memoryMiB, image }) => {
   const flags = image?.kind === 'snapshot' ? CONTEXT_FLAGS : [...CONTEXT_FLAGS, ...OWN_SNAPSHOT_FLAGS];
   for (const flag of flags) setFlagsFromString(flag);
   const bundle = image?.kind === 'bundle' ? new ImageBundle(vm, image.code, image.cache) : null;
-  const isolates = new Isolates({ vm, snapshot: copy, bundle }, memoryMiB);
+  const parts = new Map(Object.entries(GUEST_PARTS));
+  const isolates = new Isolates({ vm, snapshot: copy, bundle, parts }, memoryMiB);
   isolates.prepare();
   return { realms: isolates, snapshot: made };
 });

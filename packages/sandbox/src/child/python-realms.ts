@@ -153,6 +153,8 @@ export class Interpreter implements Realm {
 
 /** The interpreters of one process: one at a time, since each takes a hundred megabytes. */
 export class Interpreters implements Realms {
+  /** Its guest has all it needs. */
+  readonly parts: ReadonlyMap<string, string> = new Map();
   readonly #make: (memoryMiB: number) => Interpreter;
   readonly #fit: (askedMiB: number) => number;
   /** What the next interpreter has that is made ahead, in MiB. */

@@ -36,6 +36,8 @@ export interface RealmUser {
 
 /** The realms of one process. */
 export interface Realms {
+  /** Code of the guest that is not there before it is asked for, by name. */
+  readonly parts: ReadonlyMap<string, string>;
   /** A realm for one job; jobs with the same key may share what is below it. */
   lease(user: RealmUser, key: string, memoryMiB: number): Realm;
   /** Ends a job's use of its realm. */

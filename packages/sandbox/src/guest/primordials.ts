@@ -4,6 +4,7 @@ export const { stringify, parse } = JSON;
 export const { defineProperty, freeze } = Object;
 export const toText = String;
 export const NativeError = Error;
+export const NativeFunction = Function;
 export const NativePromise = Promise;
 export const NativeMap = Map;
 export const NativeWeakMap = WeakMap;

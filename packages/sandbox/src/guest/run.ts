@@ -1,4 +1,4 @@
-import loadImports from 'lazy:./imports.ts';
+import loadImports from 'seldom:./imports.ts';
 import type * as imports from './imports.ts';
 import { EXPRESSION_START, type GuestMode } from '../protocol.ts';
 import { importLater, importNames, sealModules } from './modules.ts';
@@ -93,7 +93,8 @@ const IMPORT = /\bimport\b/;
 
 /** A function body with imports is compiled with calls in their place. */
 function compileFunction(unit: Unit): Body {
-  if (test(IMPORT, unit.code)) {
+  // The pattern is compiled anew in each context, so it is not tried where the word is not there.
+  if (lastIndexOf(unit.code, 'import', unit.code.length) >= 0 && test(IMPORT, unit.code)) {
     const { rewriteImports, IMPORT_LATER, IMPORT_NAMES } = loadImports({}) as unknown as Imports;
     const source = rewriteImports(unit.code);
     if (source !== unit.code) {

@@ -42,7 +42,7 @@ export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slo
   return best;
 }
 
-/** Jobs in a row that came while their context was made, after which a process gets help. */
+/** By how many more jobs have to come while their context is made than after it, for a process to get help. */
 export const LATE_JOBS = 32;
 
 type Helper = Pick<Slot, 'lane' | 'ready' | 'retiring' | 'runs'>;

@@ -47,7 +47,7 @@ export class Slot {
   killed: EndReason | undefined;
   dead = false;
   served = 0;
-  /** Jobs in a row that came while their context was made. */
+  /** By how many more of its jobs came while their context was made than after it. */
   late = 0;
   rssMiB = 0;
   idleSinceMs = 0;
@@ -235,7 +235,7 @@ export class Slot {
       this.#announced = report.next;
       this.rssMiB = report.rssMiB;
       this.served++;
-      this.late = report.late ? this.late + 1 : 0;
+      this.late = Math.max(0, this.late + (report.late ? 1 : -1));
     }
     if (assignment === undefined) return;
     if (report.t === 'enter') this.#announced = report.id;

@@ -1,10 +1,10 @@
-import loadBase64 from 'lazy:./base64.ts';
+import loadBase64 from 'seldom:./base64.ts';
 import loadBuffer from 'lazy:./buffer.ts';
-import loadClone from 'lazy:./clone.ts';
+import loadClone from 'seldom:./clone.ts';
 import loadCrypto from 'lazy:./crypto.ts';
 import loadDom from 'lazy:./dom.ts';
 import loadHttp from 'lazy:./http.ts';
-import loadUrl from 'lazy:./url.ts';
+import loadUrl from 'seldom:./url.ts';
 import { construct, define, now } from '../primordials.ts';
 import { lazy } from './lazy.ts';
 

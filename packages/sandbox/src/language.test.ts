@@ -1,0 +1,51 @@
+import { runInNewContext } from 'node:vm';
+import { afterAll, describe, expect, it } from 'vitest';
+import { valueIn } from '../../../test/support/outcome.ts';
+import { createSandbox } from './index.ts';
+
+const sandbox = createSandbox({ maxProcesses: 1 });
+afterAll(() => sandbox.close());
+
+const value = async (code: string): Promise<unknown> =>
+  valueIn(await sandbox.run({ runId: 'language', code }));
+
+/** The names of all built-ins: of globals, of what they hold, and of what instances of them get. */
+const NAMES = `
+  const names = [];
+  const keysOf = (value) => Reflect.ownKeys(value).map(String);
+  for (const name of keysOf(globalThis)) {
+    names.push(name);
+    const value = globalThis[name];
+    if (value === globalThis || value === null || !['object', 'function'].includes(typeof value)) continue;
+    for (const key of keysOf(value)) names.push(name + '.' + key);
+    if (typeof value === 'function' && typeof value.prototype === 'object')
+      for (const key of keysOf(value.prototype)) names.push(name + '#' + key);
+  }
+  return names;`;
+
+/** What is taken away; docs/sandbox.md has the reasons. */
+const isRemoved = (name: string): boolean =>
+  /^(?:WebAssembly|SharedArrayBuffer|Atomics)\b/.test(name) || name === 'ArrayBuffer#resize';
+
+describe('the language in user code', () => {
+  it('has every built-in that Node.js has, but for those that are taken away', async () => {
+    const all = runInNewContext(`(() => {${NAMES}})()`) as string[];
+    const ours = new Set((await value(NAMES)) as string[]);
+    expect(all.length).toBeGreaterThan(800);
+    expect(all.filter((name) => !ours.has(name) && !name.startsWith('console'))).toEqual(
+      all.filter(isRemoved),
+    );
+  });
+
+  it('has `using`, for what is disposed of at the end', async () => {
+    const code = `
+      const said = [];
+      {
+        using first = { [Symbol.dispose]: () => said.push('first') };
+        await using second = { [Symbol.asyncDispose]: async () => said.push('second') };
+        said.push('body');
+      }
+      return said;`;
+    expect(await value(code)).toEqual(['body', 'second', 'first']);
+  });
+});
