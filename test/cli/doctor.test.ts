@@ -26,6 +26,7 @@ describe('heddle sandbox doctor', () => {
     const { exit, stdout } = await heddle(args);
     expect(exit).toBe(1);
     expect(stdout).toMatch(/^✗ Code is confined at the level standard; the minimum strict is not met\.$/m);
+    expect(stdout).toMatch(/^ {2}Native images need strict: /m);
     expect(stdout).toMatch(/^✗ \/nowhere\/bwrap cannot be run\n {2}→ correct isolation\.bubblewrap$/m);
   });
 

@@ -32,6 +32,9 @@ function values(title: string, each: Readonly<Record<string, number | string>>, 
   return ['', style.bold(title), ...table(rows)];
 }
 
+const NO_NATIVE =
+  '  Native images need strict: Debian packages, command-line tools, and packages without a build for the isolate.';
+
 /** The diagnosis for a person. */
 export function doctorLines(diagnosis: Diagnosis, style: Style): string[] {
   const { level, minimum, met, checks, versions, limits } = diagnosis;
@@ -39,6 +42,7 @@ export function doctorLines(diagnosis: Diagnosis, style: Style): string[] {
   const said = met ? `the minimum is ${minimum}` : `the minimum ${minimum} is not met`;
   return [
     `${verdict} Code is confined at the level ${style.bold(level)}; ${said}.`,
+    ...(level === 'strict' ? [] : [NO_NATIVE]),
     '',
     ...checks.flatMap((check) => checkLines(check, style)),
     ...values('Versions', { ...versions }, style),

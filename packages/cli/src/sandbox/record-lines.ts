@@ -28,13 +28,15 @@ const nameIn = (entry: string): string => /^@?[^@\s[<>=!~:]+/.exec(entry)?.[0] ?
 
 /** What an image has: first what was asked for, then what that needs. */
 function packageLines(record: ImageRecord, style: Style): string[] {
-  const names = new Set(entriesOf(record).map(nameIn));
+  // A tool has its own id, whatever the packages are called that it is made of.
+  const { dependencies, systemPackages } = record.spec;
+  const names = new Set([...dependencies, ...systemPackages].map(nameIn));
   const isAsked = (text: string): boolean => names.has(text.slice(0, text.lastIndexOf(' ')));
   const asked = record.packages.filter(isAsked);
   const more = record.packages.filter((text) => !isAsked(text));
   const counted = `  and ${plural(more.length, 'package')} that they need (all: --json)`;
   return [
-    ...asked.map((text) => `  ${safeLine(text)}`),
+    ...[...record.spec.cliTools, ...asked].map((text) => `  ${safeLine(text)}`),
     ...(more.length > MOST_MORE
       ? [style.dim(counted)]
       : more.map((text) => style.dim(`  ${safeLine(text)}`))),

@@ -21,3 +21,12 @@ export function checkTool(
   const where = `${tool} is not in ${TOOL_FOLDERS.join(', ')}`;
   return failed(tool, `${where}; it ${why}`, `apt install ${packageName}, or the package of your system`);
 }
+
+/** The oldest Node.js that processes run on. */
+const NODE_MAJOR = 24;
+
+/** Whether the Node.js that processes run on is new enough; null where it is. */
+export function checkNode(version: string): IsolationCheck | null {
+  if (Number.parseInt(version, 10) >= NODE_MAJOR) return null;
+  return failed('node', `Node.js ${version} is too old`, `run the host on Node.js ${NODE_MAJOR} or newer`);
+}

@@ -116,7 +116,17 @@ describe('the checks of the control group', () => {
     [
       'no limit',
       { memoryBytes: null, processes: null },
-      [/^Nothing limits the memory/, /^Nothing limits the number/],
+      [/^Nothing limits the memory or the number of all processes together$/],
+    ],
+    [
+      'no limit of memory',
+      { memoryBytes: null, processes: 64 },
+      [/^Nothing limits the memory of all processes together$/, /which is little$/],
+    ],
+    [
+      'no limit of processes',
+      { memoryBytes: GIB / 4, processes: null },
+      [/which is little$/, /^Nothing limits the number of all processes together$/],
     ],
     [
       'too little',
@@ -135,12 +145,15 @@ describe('the checks of the control group', () => {
     );
   });
 
-  it('say that a process which takes too much would take the host along', () => {
-    const [memory] = checkControlGroup({ memoryBytes: 4 * GIB, processes: 512, endsTogether: true });
-    expect(memory).toMatchObject({
-      result: 'off',
-      found: expect.stringContaining('4.0 GiB of memory, and where it runs out the host is ended') as string,
-      remedy: expect.stringContaining('OOMPolicy=continue') as string,
-    });
-  });
+  it.each([4 * GIB, null])(
+    'say that a process which takes too much would take the host along',
+    (memoryBytes) => {
+      const [memory] = checkControlGroup({ memoryBytes, processes: null, endsTogether: true });
+      expect(memory).toMatchObject({
+        result: 'off',
+        found: expect.stringContaining('the kernel ends the host along') as string,
+        remedy: expect.stringContaining('OOMPolicy=continue') as string,
+      });
+    },
+  );
 });

@@ -104,24 +104,25 @@ export function readControlGroup(from = '/', machineBytes = totalmem()): Control
 const sizeOf = (bytes: number): string =>
   bytes < GIB ? `${Math.floor(bytes / MIB)} MiB` : `${(bytes / GIB).toFixed(1)} GiB`;
 
+const unlimited = (name: string, what: string): IsolationCheck => ({
+  name,
+  result: 'off',
+  found: `Nothing limits ${what} of all processes together`,
+  remedy: 'give the container or the unit a limit (docs/sandbox.md, "Control groups")',
+});
+
 function checkMemory({ memoryBytes, endsTogether }: ControlGroup): IsolationCheck {
   const name = 'cgroup memory';
-  if (memoryBytes === null)
-    return {
-      name,
-      result: 'off',
-      found: 'Nothing limits the memory of all processes together',
-      remedy: 'give the container or the unit a limit (docs/sandbox.md, "Control groups")',
-    };
-  const found = `All processes together may have ${sizeOf(memoryBytes)} of memory`;
   if (endsTogether)
     return {
       name,
       result: 'off',
-      found: `${found}, and where it runs out the host is ended with them`,
+      found: 'Where memory runs out, the kernel ends the host along with the process that took it',
       remedy:
         'switch memory.oom.group off: OOMPolicy=continue of the unit, singleProcessOOMKill of the kubelet',
     };
+  if (memoryBytes === null) return unlimited(name, 'the memory');
+  const found = `All processes together may have ${sizeOf(memoryBytes)} of memory`;
   if (memoryBytes >= LITTLE_BYTES) return { name, result: 'ok', found };
   return {
     name,
@@ -133,13 +134,7 @@ function checkMemory({ memoryBytes, endsTogether }: ControlGroup): IsolationChec
 
 function checkProcesses({ processes }: ControlGroup): IsolationCheck {
   const name = 'cgroup pids';
-  if (processes === null)
-    return {
-      name,
-      result: 'off',
-      found: 'Nothing limits the number of all processes and threads together',
-      remedy: 'give the container or the unit a limit (docs/sandbox.md, "Control groups")',
-    };
+  if (processes === null) return unlimited(name, 'the number');
   const found = `There may be ${processes.toLocaleString('en-US')} processes and threads together`;
   if (processes >= FEW_PROCESSES) return { name, result: 'ok', found };
   return {
@@ -155,5 +150,8 @@ function checkProcesses({ processes }: ControlGroup): IsolationCheck {
  * these are the machine's last word. Empty where there are no control groups.
  */
 export function checkControlGroup(group = readControlGroup()): IsolationCheck[] {
-  return group === null ? [] : [checkMemory(group), checkProcesses(group)];
+  if (group === null) return [];
+  if (group.memoryBytes === null && group.processes === null && !group.endsTogether)
+    return [unlimited('cgroup', 'the memory or the number')];
+  return [checkMemory(group), checkProcesses(group)];
 }

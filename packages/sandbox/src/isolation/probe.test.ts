@@ -8,6 +8,7 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
 import { othersPass } from '../../../../test/support/other-users.ts';
 import { createSandbox, probeIsolation } from '../index.ts';
+import { checkNode } from './checks.ts';
 import { findHostTools } from './host-tools.ts';
 import type { IsolationReport } from './report.ts';
 import { seccompFilter } from './seccomp.ts';
@@ -35,6 +36,18 @@ const JUST_RUN = 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"';
 
 const missing = { bubblewrap: join(folder, 'nowhere') };
 
+describe('a Node.js that is too old', () => {
+  it('is named, with what to do', () => {
+    expect(checkNode('24.0.0')).toBeNull();
+    expect(checkNode('20.20.2')).toEqual({
+      name: 'node',
+      result: 'failed',
+      found: 'Node.js 20.20.2 is too old',
+      remedy: 'run the host on Node.js 24 or newer',
+    });
+  });
+});
+
 describe.runIf(isLinux && othersPass)('the probe', () => {
   it.runIf(path !== undefined)('finds strict isolation, with every check', async () => {
     const report = await probeIsolation({ bubblewrap: path! });
@@ -48,9 +61,16 @@ describe.runIf(isLinux && othersPass)('the probe', () => {
     ]);
   });
 
-  it('names what is missing, and what to do', async () => {
+  it('names what is missing, and what to do, and what a level leaves open', async () => {
     const report = await probeIsolation(missing);
     expect(report.level).toBe('standard');
+    expect(report.checks.at(-1)).toMatchObject({
+      name: 'self-test standard',
+      result: 'ok',
+      found: expect.stringMatching(
+        /refused files, processes and memory; the network,? .*would have reached$/,
+      ) as string,
+    });
     expect(report.reasons).toEqual({
       strict: [`${missing.bubblewrap} cannot be run: correct isolation.bubblewrap.`],
     });

@@ -1,7 +1,7 @@
 import type { Confinement } from './confine.ts';
 import { findHostTools, type HostTools } from './host-tools.ts';
 import { isAtLeast, type IsolationLevel } from './level.ts';
-import { checkTool, failed, ok } from './checks.ts';
+import { checkNode, checkTool, failed, ok } from './checks.ts';
 import { namespaceRemedy } from './namespaces.ts';
 import type { ResolvedIsolation } from './options.ts';
 import { sentence, type IsolationCheck, type IsolationReport } from './report.ts';
@@ -44,11 +44,20 @@ function explain({ level, without }: Attempt, problem: string): IsolationCheck {
   );
 }
 
+/** What a level keeps from a process, and what it does not. */
+function refused({ level, uids }: Attempt): string {
+  if (level === 'strict') return 'was refused everything';
+  const open = uids === null ? 'the network, and its host to signal,' : 'the network';
+  return `was refused files, processes and memory; ${open} it would have reached`;
+}
+
 async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationCheck> {
   const problem = await selfTest(attempt, execPath);
   if (problem !== null) return explain(attempt, problem);
-  const found = `A process${attempt.without} that tried to break out was refused everything`;
-  return ok(`self-test ${attempt.level}`, found);
+  return ok(
+    `self-test ${attempt.level}`,
+    `A process${attempt.without} that tried to break out ${refused(attempt)}`,
+  );
 }
 
 /** What each level needs before it is worth a try. */
@@ -98,12 +107,21 @@ interface Plan {
   readonly attempts: readonly Attempt[];
 }
 
-function planFor(asked: Asked, execPath: string): Plan {
-  const tools = findHostTools(asked.bubblewrap);
+/** What no process above `basic` can do without. */
+function whyHopeless(execPath: string): IsolationCheck | null {
   if (process.platform !== 'linux') {
     const found = `Only Linux confines processes further, and this is ${process.platform}`;
-    const blocked = { standard: [`${found}.`], strict: [`${found}.`] };
-    return { tools, checks: [failed('platform', found, 'run the host on Linux')], blocked, attempts: [] };
+    return failed('platform', found, 'run the host on Linux');
+  }
+  return execPath === process.execPath ? checkNode(process.versions.node) : null;
+}
+
+function planFor(asked: Asked, execPath: string): Plan {
+  const tools = findHostTools(asked.bubblewrap);
+  const hopeless = whyHopeless(execPath);
+  if (hopeless !== null) {
+    const why = sentence(hopeless);
+    return { tools, checks: [hopeless], blocked: { standard: [why], strict: [why] }, attempts: [] };
   }
   const needs = preconditions(tools, asked, execPath);
   const checks = [...new Set([...needs.standard, ...needs.strict])];

@@ -56,7 +56,7 @@ export class Npm {
     if (this.#program !== null) return this.#program;
     throw new ImageError(
       'provider_error',
-      'npm was not found on this host; install Node.js with npm 11 or newer.',
+      'npm was not found; install npm 11 or newer beside Node.js, or give the builder the path of its npm-cli.js (`npm`).',
     );
   }
 
