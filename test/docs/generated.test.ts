@@ -35,6 +35,7 @@ const INNER = new Set([
   'sandbox#MOST_BLOCKED',
   'sandbox#MOST_BYTES',
   'sandbox#MOST_CHARS',
+  'sandbox#MOST_COMPILERS',
   'sandbox#MOST_ENTRIES',
   'sandbox#MOST_FIELD_BYTES',
   'sandbox#MOST_FROM_POOL',

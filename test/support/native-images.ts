@@ -7,7 +7,7 @@ import {
   type SandboxOptions,
 } from '@heddle/sandbox';
 import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { tmpdir, userInfo } from 'node:os';
+import { homedir, tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import {
   createImages,
@@ -15,6 +15,7 @@ import {
   nativeBuilder,
   pythonBuilder,
   readAptSettings,
+  readGoSettings,
   readPipSettings,
   type Images,
 } from '@heddle/sandbox/images';
@@ -23,14 +24,19 @@ import { bubblewrap } from './bubblewrap.ts';
 /** Kept between runs of the tests: a build fetches some 30 MiB and unpacks them. */
 const FOLDER = join(tmpdir(), `heddle-native-images-${userInfo().uid}`);
 
-/** Images of real packages, from the mirrors that this machine uses; `npm`: the registry of npm, where it is another. */
-function realImages(bubblewrap: string, npm?: string): Images {
+/** The folder of images that tests share, made. */
+export function sharedFolder(): string {
   mkdirSync(FOLDER, { recursive: true });
   // Processes have users of their own, who have to get in.
   chmodSync(FOLDER, 0o755);
+  return FOLDER;
+}
+
+/** Images of real packages, from the mirrors that this machine uses; `npm`: the registry of npm, where it is another. */
+function realImages(bubblewrap: string, npm?: string): Images {
   const debian = readAptSettings();
   return createImages({
-    folder: FOLDER,
+    folder: sharedFolder(),
     builders: {
       python: pythonBuilder({ isolation: { bubblewrap } }),
       native: nativeBuilder({ isolation: { bubblewrap }, npm: findNpm(process.env['PATH']) }),
@@ -39,6 +45,7 @@ function realImages(bubblewrap: string, npm?: string): Images {
       ...(npm !== undefined && { npm: { registry: npm, 'fetch-retries': '0' } }),
       ...(debian !== undefined && { debian }),
       python: readPipSettings({ env: {}, home: '/nonexistent' }),
+      go: readGoSettings({ env: process.env, home: homedir() }),
     },
   });
 }

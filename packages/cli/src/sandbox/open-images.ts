@@ -9,6 +9,7 @@ import {
   nativeBuilder,
   pythonBuilder,
   readAptSettings,
+  readGoSettings,
   readNpmSettings,
   readPipSettings,
 } from '@heddle/sandbox/images';
@@ -41,6 +42,7 @@ function open(place: ImagesPlace): Images {
   const home = homedir();
   const npm = readNpmSettings({ env: env.all, cwd: process.cwd(), home });
   const python = readPipSettings({ env: env.all, home });
+  const go = readGoSettings({ env: env.all, home });
   const debian = readAptSettings();
   const program = findNpm(env.value('PATH'));
   const isolation = isolationOf(place);
@@ -49,7 +51,7 @@ function open(place: ImagesPlace): Images {
     python: pythonBuilder(isolation),
     native: nativeBuilder({ npm: program, ...isolation }),
   };
-  const registries = { npm, python, ...(debian !== undefined && { debian }) };
+  const registries = { npm, python, go, ...(debian !== undefined && { debian }) };
   try {
     return createImages({ folder: place.images, registries, builders });
   } catch (error) {

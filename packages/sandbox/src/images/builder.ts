@@ -52,6 +52,12 @@ export interface Registries {
     /** Where the wheels of the Pyodide distribution are; their digests come from its lock. */
     readonly pyodide?: string;
   };
+  readonly go?: {
+    /** Module proxies in their order, such as `https://proxy.golang.org`. Credentials of a URL are sent and never shown. */
+    readonly proxies?: readonly string[];
+    /** When the next one is asked: where one has not got what is asked for (the default), or whatever it fails with. */
+    readonly nextAfter?: 'absence' | 'failure';
+  };
   readonly debian?: {
     /** Such as `https://deb.debian.org/debian`. */
     readonly mirror?: string;

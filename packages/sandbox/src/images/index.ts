@@ -2,6 +2,7 @@
 export { createImages, SpecError, type BuildOptions, type Images, type ImagesOptions } from './images.ts';
 export { javascriptBuilder, type JavaScriptBuilderOptions } from './javascript/builder.ts';
 export { nativeBuilder, type NativeBuilderOptions } from './native/builder.ts';
+export { readGoSettings } from './native/tools/go/settings.ts';
 export { readAptSettings } from './native/debian/apt-settings.ts';
 export { findNpm, readNpmSettings } from './javascript/npm-settings.ts';
 export { pythonBuilder, type PythonBuilderOptions } from './python/builder.ts';

@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { bubblewrapArguments } from '../isolation/bwrap.ts';
 import type { Confinement } from '../isolation/confine.ts';
+import { librariesOf } from '../isolation/libraries.ts';
 import { dropArguments } from '../isolation/privileges.ts';
 import { limitArguments } from '../isolation/rlimits.ts';
 import { seccompFilter } from '../isolation/seccomp.ts';
@@ -97,6 +98,27 @@ export interface NativeInvocation {
   readonly arguments: Buffer;
 }
 
+/** What limits the number of processes from inside, and the files that it needs there. */
+interface Counter {
+  readonly command: readonly string[];
+  readonly readable: readonly string[];
+}
+
+const NO_COUNTER: Counter = { command: [], readable: [] };
+
+/** Without users of their own the kernel counts what else the host's user runs: there the namespace's count is limited. */
+function counterOf({ rootfs, limits }: NativeJail, prlimit: string): Counter {
+  if (rootfs !== null)
+    return {
+      command: ['/bin/bash', '-c', `ulimit -u ${limits.processes}; exec "$@"`, 'sh'],
+      readable: [],
+    };
+  return {
+    command: [prlimit, `--nproc=${limits.processes}`, '--'],
+    readable: [prlimit, ...librariesOf(prlimit, [])],
+  };
+}
+
 /** The command line of a jail. Values of the environment are not on it: everybody on the host can read command lines. */
 export function nativeInvocation(
   { tools, uids }: Confinement,
@@ -104,19 +126,19 @@ export function nativeInvocation(
   jail: NativeJail,
 ): NativeInvocation {
   const { limits, readable = [], folder = INSIDE.work, fileMiB = limits.diskMiB, processes = true } = jail;
+  const prlimit = tools.prlimit as string;
+  const counter = uids === null && processes ? counterOf(jail, prlimit) : NO_COUNTER;
   const all = bubblewrapArguments({
-    readable,
+    readable: [...new Set([...readable, ...counter.readable])],
     mounts: mounts(jail),
     environment: jail.environment,
     folder,
     filterFd: JAIL_FDS.filter,
     command: [],
   });
-  // Without users of their own the kernel counts what else the host's user runs: there the namespace's count is limited.
-  const counted = ['/bin/bash', '-c', `ulimit -u ${limits.processes}; exec "$@"`, 'sh'];
   const line = [
     ...(tools.setpriv === null ? [] : [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
-    tools.prlimit as string,
+    prlimit,
     ...limitArguments({
       dataMiB: DATA_ASIDE_MIB + limits.memoryMiB,
       cpuSeconds: jail.cpuSeconds,
@@ -125,7 +147,7 @@ export function nativeInvocation(
       fileMiB,
     }),
     ...[tools.bubblewrap as string, '--args', String(JAIL_FDS.arguments), '--'],
-    ...(uids === null && processes ? counted : []),
+    ...counter.command,
     ...jail.command,
   ];
   const [command = '', ...args] = line;

@@ -2,13 +2,13 @@ import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { Confinement } from '../../isolation/confine.ts';
-import { librariesOf, unusualFolders } from '../../isolation/libraries.ts';
 import { dropArguments } from '../../isolation/privileges.ts';
 import { limitArguments } from '../../isolation/rlimits.ts';
 import { endLeftovers } from '../../isolation/slot-uid.ts';
 import { BOOT_FILES } from '../../native/jail.ts';
 import { INSIDE } from '../../native/layout.ts';
 import { runTree } from '../../native/tree.ts';
+import { bareRoot } from '../bare-root.ts';
 import { ImageError } from '../error.ts';
 
 /** Of what npm may print, how much is kept, in characters. */
@@ -83,26 +83,21 @@ function listener() {
 
 /** In a sandbox of its own: nothing of the host but Node.js and npm, no network, no further process. */
 async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmEnd> {
-  const execPath = realpathSync(process.execPath);
-  const libraries = librariesOf(execPath, []);
-  const folders = unusualFolders(libraries);
+  const { execPath, readable, environment } = bareRoot();
   const paths = { home: PLACES.home, gate: INSIDE.proxy, hook: `${INSIDE.boot}/${HOOK}` };
   const { said, hear } = listener();
   const end = await runTree(confinement, {
     jail: {
       rootfs: null,
       execPath,
-      readable: libraries,
+      readable,
       mounts: [
         ...['--ro-bind', dirname(dirname(run.program)), NPM],
         ...['--bind', run.project, PLACES.project, '--bind', run.home, PLACES.home],
       ],
       folder: PLACES.project,
       command: [INSIDE.node, `${NPM}/bin/npm-cli.js`, ...run.args],
-      environment: {
-        ...environmentOf(paths),
-        ...(folders.length > 0 && { LD_LIBRARY_PATH: folders.join(':') }),
-      },
+      environment: { ...environmentOf(paths), ...environment },
       limits: { memoryMiB: MEMORY_MIB, diskMiB: 64, processes: THREADS },
       fileMiB: run.fileMiB,
       processes: false,

@@ -39,14 +39,15 @@ export function watchSize(
   folder: string,
   most: Readonly<Size>,
   signal: AbortSignal,
+  { copies = COPIES, lookMs = LOOK_MS }: { copies?: number; lookMs?: number } = {},
 ): { signal: AbortSignal; stop: () => void } {
   const over = new AbortController();
-  const both = { files: most.files * COPIES, bytes: most.bytes * COPIES };
+  const both = { files: most.files * copies, bytes: most.bytes * copies };
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
   const again = (): void => {
     // A look that was under way when the watch ended is the last one.
-    if (!stopped) timer = setTimeout(look, LOOK_MS);
+    if (!stopped) timer = setTimeout(look, lookMs);
   };
   const look = (): void => {
     void measure(folder, { files: 0, bytes: 0 }, both).then(again, () => over.abort(tooLarge(most)));

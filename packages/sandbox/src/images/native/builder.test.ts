@@ -114,9 +114,9 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
     const { url } = await debianMirror(withBase([]));
     const registries = { debian: { mirror: url, suite: 'stable' } };
     const images = openImages({ native: nativeBuilder({ isolation }) }, { registries });
-    const record = await images.build({ language: 'javascript', cliTools: ['kubectl@1.36.3-r1'] });
+    const record = await images.build({ language: 'javascript', cliTools: ['terraform@1.15.8-r1'] });
     expect(failureOf(record)).toEqual(
-      failure('unsupported_package', /no checksum of https:\/\/dl\.k8s\.io\/.*kubectl/),
+      failure('unsupported_package', /no checksum of https:\/\/releases\.hashicorp\.com\/.*terraform/),
     );
   });
 });

@@ -21,7 +21,7 @@ import type { NpmLock } from '../javascript/lockfile.ts';
 import { lockNpm, npmDependencies } from '../javascript/npm-project.ts';
 import { lockWheels } from './python/lock.ts';
 import { ASSUMED, basePackages } from './root/base.ts';
-import { checksumOf, lockTool, recipeOf } from './tools/lock-tools.ts';
+import { checkRecipe, lockTool, recipeOf } from './tools/lock-tools.ts';
 
 export interface NativeBuilderOptions {
   /** How npm and the processes that load packages are confined, as for `createSandbox`; the level has to be `strict`. */
@@ -71,7 +71,7 @@ async function lockNative(
 ): Promise<Lock> {
   // Before anything is fetched: what cannot be installed is known by its recipe.
   const recipes = spec.cliTools.map(recipeOf);
-  for (const recipe of recipes) if (recipe.install.from === 'download') checksumOf(recipe, checksums);
+  for (const recipe of recipes) checkRecipe(recipe, checksums);
   const { catalogue, warnings } = await readArchives(archivesOf(context.registries.debian), context);
   const architecture = debianArchitecture();
   const needsPython = recipes.some(({ install }) => install.from === 'pypi');

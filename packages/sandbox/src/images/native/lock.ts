@@ -1,6 +1,7 @@
 import { ImageError } from '../error.ts';
 import type { PythonLockData } from '../python/lock.ts';
 import type { NpmLock } from '../javascript/lockfile.ts';
+import type { GoModule, GoSource } from './tools/recipe.ts';
 
 /** One .deb of a lock. */
 export interface LockedDeb {
@@ -11,11 +12,18 @@ export interface LockedDeb {
   readonly sha256: string;
 }
 
+/** What a tool is compiled from, and by what. */
+export interface LockedGo {
+  readonly toolchain: GoModule;
+  readonly modules: readonly [GoSource, ...GoSource[]];
+}
+
 /** One tool of a lock; what it is made of, by the kind of its recipe. */
 export interface LockedTool {
   readonly id: string;
   readonly npm?: NpmLock;
   readonly python?: PythonLockData;
+  readonly go?: LockedGo;
   /** Of the publisher's file, hexadecimal. */
   readonly sha256?: string;
 }

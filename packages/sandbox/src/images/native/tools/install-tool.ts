@@ -17,8 +17,10 @@ import type { Checker } from '../check.ts';
 import { runScripts } from '../scripts.ts';
 import { readWheels } from '../python/lock.ts';
 import { installWheels } from '../python/wheels.ts';
+import { mergeTree } from '../root/merge.ts';
+import { keptPrograms } from './go/compile.ts';
 import { recipeOf } from './lock-tools.ts';
-import type { Recipe } from './recipe.ts';
+import type { Download, Recipe } from './recipe.ts';
 
 /** Where an image keeps what is not Debian's, below its root. */
 export const HOME = 'opt/heddle';
@@ -46,14 +48,21 @@ async function unpackZip(path: string, writer: TreeWriter, home: string): Promis
   });
 }
 
+/** The publisher's file, of a recipe that has one. */
+function publishedOf({ install }: Recipe): Download | null {
+  if (install.from === 'go') return install.published;
+  return install.from === 'download' ? install : null;
+}
+
 async function installDownload(
   tool: LockedTool,
   recipe: Recipe,
   root: string,
   context: BuildContext,
 ): Promise<void> {
-  const { install, url, id } = recipe;
-  if (install.from !== 'download') return;
+  const { url, id } = recipe;
+  const install = publishedOf(recipe);
+  if (install === null) return;
   const home = `${HOME}/tools/${id}`;
   const writer = new TreeWriter(root, MOST, `The command-line tool ${id}`);
   const { path } = await context.fetchVerified(url, `sha256:${tool.sha256}`, {
@@ -116,6 +125,12 @@ export async function installTool(
       await expose(root, name, target);
     }
     return warnings;
+  }
+  if (install.from === 'go' && tool.go !== undefined) {
+    const { path } = await keptPrograms({ id, install, locked: tool.go }, checker, context);
+    await mergeTree(path, new TreeWriter(join(root, home), MOST, `The command-line tool ${id}`));
+    for (const name of Object.keys(install.programs)) await expose(root, name, join(root, home, name));
+    return [];
   }
   await installDownload(tool, recipe, root, context);
   return [];

@@ -6,7 +6,8 @@ import type { DebianPackage } from '../debian/catalogue.ts';
 import type { LockedTool } from '../lock.ts';
 import { lockNpm } from '../../javascript/npm-project.ts';
 import { lockWheels } from '../python/lock.ts';
-import type { Recipe } from './recipe.ts';
+import { toolchainFor } from './go/toolchain.ts';
+import type { GoInstall, GoModule, Recipe } from './recipe.ts';
 import { RECIPES } from './recipes.ts';
 
 /** What tools are locked with. */
@@ -26,7 +27,7 @@ export function recipeOf(id: string): Recipe {
 }
 
 /** The checksum of a recipe's file. Throws where it cannot be checked: what nobody vouches for is not installed. */
-export function checksumOf({ id, url, sha256 }: Recipe, checksums: ToolBench['checksums']): string {
+function checksumOf({ id, url, sha256 }: Recipe, checksums: ToolBench['checksums']): string {
   if (process.arch !== 'x64')
     throw new ImageError('incompatible_platform', `The command-line tool ${id} is only there for x86-64.`);
   const digest = checksums[id] ?? sha256;
@@ -35,6 +36,31 @@ export function checksumOf({ id, url, sha256 }: Recipe, checksums: ToolBench['ch
     'unsupported_package',
     `The command-line tool ${id} is not installed, since its recipe has no checksum of ${url}: an operator who has the publisher's can give it to the builder of native images (checksums).`,
   );
+}
+
+/** Whether the publisher's file is taken: where there is nothing else, and where the operator vouches for it. */
+export function isDownloaded({ id, install }: Recipe, checksums: ToolBench['checksums']): boolean {
+  return install.from === 'download' || (install.from === 'go' && checksums[id] !== undefined);
+}
+
+/** Throws ImageError for a tool that cannot be installed here, whatever registries have. */
+export function checkRecipe(recipe: Recipe, checksums: ToolBench['checksums']): void {
+  if (isDownloaded(recipe, checksums)) checksumOf(recipe, checksums);
+  else if (recipe.install.from === 'go') toolchainFor();
+}
+
+/** The sum of a module as the digest of a lock: what is hashed are the names and digests of its files. */
+function entryOf({ path, version, sum }: GoModule): LockEntry {
+  return {
+    name: path,
+    version,
+    digest: `sha256:${Buffer.from(sum.slice('h1:'.length), 'base64').toString('hex')}`,
+  };
+}
+
+function lockGo(id: string, { modules }: GoInstall): { tool: LockedTool; entries: readonly LockEntry[] } {
+  const toolchain = toolchainFor();
+  return { tool: { id, go: { toolchain, modules } }, entries: [...modules, toolchain].map(entryOf) };
 }
 
 /** What a tool is made of. Throws ImageError. */
@@ -53,6 +79,7 @@ export async function lockTool(
     const { data, entries } = await lockWheels([`${install.name}==${version}`], packages, context);
     return { tool: { id, python: data as PythonLockData }, entries };
   }
+  if (install.from === 'go' && !isDownloaded(recipe, checksums)) return lockGo(id, install);
   const sha256 = checksumOf(recipe, checksums);
   const [name = id] = id.split('@');
   return { tool: { id, sha256 }, entries: [{ name, version, digest: `sha256:${sha256}` }] };

@@ -1,16 +1,17 @@
-import type { Recipe, ToolInstall } from './recipe.ts';
+import type { Download, Recipe, ToolInstall } from './recipe.ts';
+import { go } from './recipes-go.ts';
 
 type Programs = Readonly<Record<string, string>>;
 
 const npm = (name: string, program: string): ToolInstall => ({ from: 'npm', name, programs: [program] });
 const pypi = (name: string, program: string): ToolInstall => ({ from: 'pypi', name, programs: [program] });
-const binary = (program: string): ToolInstall => ({
+const binary = (program: string): Download => ({
   from: 'download',
   format: 'binary',
   programs: { [program]: program },
 });
-const tar = (programs: Programs): ToolInstall => ({ from: 'download', format: 'tar.gz', programs });
-const zip = (programs: Programs): ToolInstall => ({ from: 'download', format: 'zip', programs });
+const tar = (programs: Programs): Download => ({ from: 'download', format: 'tar.gz', programs });
+const zip = (programs: Programs): Download => ({ from: 'download', format: 'zip', programs });
 
 function recipe(id: string, url: string, install: ToolInstall, verify: string): Recipe {
   const [, version = '', revision = ''] = /^[a-z-]+@(.+)-r(\d+)$/.exec(id) ?? [];
@@ -20,14 +21,14 @@ function recipe(id: string, url: string, install: ToolInstall, verify: string): 
 const github = (path: string): string => `https://github.com/${path}`;
 
 /**
- * The recipes of the catalogue. Those with a file of a publisher have no checksum until somebody with access to the publisher
- * enters it: such a tool is not installed.
+ * The recipes of the catalogue. Tools that are there as a file of their publisher alone have no checksum until somebody with
+ * access to the publisher enters it: such a tool is not installed.
  */
 export const RECIPES: readonly Recipe[] = [
   recipe(
     'age@1.3.1-r1',
     github('FiloSottile/age/releases/download/v1.3.1/age-v1.3.1-linux-amd64.tar.gz'),
-    tar({ age: 'age/age', 'age-keygen': 'age/age-keygen' }),
+    go('age', tar({ age: 'age/age', 'age-keygen': 'age/age-keygen' })),
     'age --version',
   ),
   recipe(
@@ -51,7 +52,7 @@ export const RECIPES: readonly Recipe[] = [
   recipe(
     'doctl@1.166.0-r1',
     github('digitalocean/doctl/releases/download/v1.166.0/doctl-1.166.0-linux-amd64.tar.gz'),
-    tar({ doctl: 'doctl' }),
+    go('doctl', tar({ doctl: 'doctl' })),
     'doctl version',
   ),
   recipe(
@@ -75,7 +76,7 @@ export const RECIPES: readonly Recipe[] = [
   recipe(
     'github-cli@2.97.0-r1',
     github('cli/cli/releases/download/v2.97.0/gh_2.97.0_linux_amd64.tar.gz'),
-    tar({ gh: 'gh_2.97.0_linux_amd64/bin/gh' }),
+    go('gh', tar({ gh: 'gh_2.97.0_linux_amd64/bin/gh' })),
     'gh --version',
   ),
   recipe(
@@ -97,13 +98,13 @@ export const RECIPES: readonly Recipe[] = [
   recipe(
     'helm@4.2.3-r1',
     'https://get.helm.sh/helm-v4.2.3-linux-amd64.tar.gz',
-    tar({ helm: 'linux-amd64/helm' }),
+    go('helm', tar({ helm: 'linux-amd64/helm' })),
     'helm version',
   ),
   recipe(
     'kubectl@1.36.3-r1',
     'https://dl.k8s.io/release/v1.36.3/bin/linux/amd64/kubectl',
-    binary('kubectl'),
+    go('kubectl', binary('kubectl')),
     'kubectl version --client',
   ),
   recipe(
@@ -111,13 +112,13 @@ export const RECIPES: readonly Recipe[] = [
     github(
       'kubernetes-sigs/kustomize/releases/download/kustomize%2Fv5.8.1/kustomize_v5.8.1_linux_amd64.tar.gz',
     ),
-    tar({ kustomize: 'kustomize' }),
+    go('kustomize', tar({ kustomize: 'kustomize' })),
     'kustomize version',
   ),
   recipe(
     'minio-mc@RELEASE.2025-08-13T08-35-41Z-r1',
     'https://dl.min.io/client/mc/release/linux-amd64/archive/mc.RELEASE.2025-08-13T08-35-41Z',
-    binary('mc'),
+    go('mc', binary('mc')),
     'mc --version',
   ),
   recipe(
@@ -129,7 +130,7 @@ export const RECIPES: readonly Recipe[] = [
   recipe(
     'pulumi@3.255.0-r1',
     'https://get.pulumi.com/releases/sdk/pulumi-v3.255.0-linux-x64.tar.gz',
-    tar({ pulumi: 'pulumi/pulumi' }),
+    go('pulumi', tar({ pulumi: 'pulumi/pulumi' })),
     'pulumi version',
   ),
   recipe(
@@ -141,20 +142,20 @@ export const RECIPES: readonly Recipe[] = [
   recipe(
     'rclone@1.75.0-r1',
     'https://downloads.rclone.org/v1.75.0/rclone-v1.75.0-linux-amd64.zip',
-    zip({ rclone: 'rclone-v1.75.0-linux-amd64/rclone' }),
+    go('rclone', zip({ rclone: 'rclone-v1.75.0-linux-amd64/rclone' })),
     'rclone version',
   ),
   recipe(
     'restic@0.19.1-r1',
     github('restic/restic/releases/download/v0.19.1/restic_0.19.1_linux_amd64.bz2'),
-    binary('restic'),
+    go('restic', binary('restic')),
     'restic version',
   ),
   recipe(
     'sops@3.13.3-r1',
     github('getsops/sops/releases/download/v3.13.3/sops-v3.13.3.linux.amd64'),
-    binary('sops'),
-    'sops --version',
+    go('sops', binary('sops')),
+    'sops --disable-version-check --version',
   ),
   recipe(
     'stripe-cli@1.45.0-r1',

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest';
+import type { BuildContext } from '../../builder.ts';
+import { isImageError } from '../../error.ts';
+import { Npm } from '../../javascript/npm.ts';
+import { MOST } from '../limits.ts';
+import { checkRecipe, lockTool, recipeOf } from './lock-tools.ts';
+
+const SHA = 'ab'.repeat(32);
+
+/** What the tool is made of; nothing is asked of a registry. */
+const locked = (id: string, checksums: Readonly<Record<string, string>> = {}) =>
+  lockTool(id, { npm: new Npm(null, MOST, undefined), packages: [], checksums }, {} as BuildContext);
+
+function refusal(id: string, checksums: Readonly<Record<string, string>> = {}): string {
+  try {
+    checkRecipe(recipeOf(id), checksums);
+    return '';
+  } catch (error) {
+    return isImageError(error) ? `${error.code}: ${error.message}` : String(error);
+  }
+}
+
+describe('a tool that is compiled', () => {
+  it('is locked with its modules and the toolchain, by their sums', async () => {
+    const { tool, entries } = await locked('pulumi@3.255.0-r1');
+    expect(entries.map(({ name, version }) => `${name} ${version}`)).toEqual([
+      'github.com/pulumi/pulumi/pkg/v3 v3.255.0',
+      'github.com/pulumi/pulumi/sdk/v3 v3.255.0',
+      expect.stringMatching(/^golang\.org\/toolchain v0\.0\.1-go1\.\d+\.\d+\.linux-(?:amd|arm)64$/),
+    ]);
+    for (const { digest } of entries) expect(digest).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(tool.go?.modules.map(({ folder }) => folder)).toEqual(['pkg', 'sdk']);
+  });
+
+  it.skipIf(process.arch !== 'x64')(
+    "is the publisher's program where the operator vouches for it",
+    async () => {
+      const id = 'age@1.3.1-r1';
+      expect(await locked(id, { [id]: SHA })).toEqual({
+        tool: { id, sha256: SHA },
+        entries: [{ name: 'age', version: '1.3.1', digest: `sha256:${SHA}` }],
+      });
+      expect(refusal(id, { [id]: 'not hexadecimal' })).toMatch(/^unsupported_package: .*no checksum/);
+    },
+  );
+
+  it('needs nobody to vouch for it', () => {
+    expect(refusal('age@1.3.1-r1')).toBe('');
+    expect(refusal('terraform@1.15.8-r1')).toMatch(/^unsupported_package: .*no checksum/);
+  });
+});

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { zip, type ZipEntry } from './python/zip.ts';
+
+/** A module of a proxy. */
+export interface FixtureModule {
+  readonly path: string;
+  /** Default v1.0.0. */
+  readonly version?: string;
+  /** Path in the module → text. Without a go.mod it gets one. */
+  readonly files?: Readonly<Record<string, string>>;
+  /** More entries of the archive, with their whole paths. */
+  readonly entries?: readonly ZipEntry[];
+}
+
+export interface GoProxy {
+  readonly url: string;
+  /** Paths that were asked for. */
+  readonly asked: string[];
+  /** The authorization headers that came. */
+  readonly tokens: Set<string>;
+  /** Answers in place of the proxy, where it returns true. */
+  answer: (request: IncomingMessage, response: ServerResponse) => boolean;
+}
+
+const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data);
+
+/** The sum of files, written from Go's description and not from what is tested. */
+function sumOf(files: readonly (readonly [name: string, content: string])[]): string {
+  const sorted = [...files].sort(([a], [b]) => (a < b ? -1 : 1));
+  const hash = createHash('sha256');
+  for (const [name, content] of sorted) hash.update(`${sha256(content).digest('hex')}  ${name}\n`);
+  return `h1:${hash.digest('base64')}`;
+}
+
+function filesOf({ path, files = {} }: FixtureModule): Record<string, string> {
+  return { 'go.mod': `module ${path}\n\ngo 1.24\n`, ...files };
+}
+
+/** What a recipe says of a module. */
+export function pinned(module: FixtureModule): { path: string; version: string; sum: string } {
+  const { path, version = 'v1.0.0', entries = [] } = module;
+  const own = Object.entries(filesOf(module)).map(
+    ([name, text]) => [`${path}@${version}/${name}`, text] as const,
+  );
+  const more = entries.map((entry) => [entry.path, String(entry.content ?? '')] as const);
+  return { path, version, sum: sumOf([...own, ...more]) };
+}
+
+/** The lines of a go.sum for modules. */
+export function goSum(...modules: readonly FixtureModule[]): string {
+  return modules
+    .flatMap((module) => {
+      const { path, version, sum } = pinned(module);
+      const mod = sumOf([['go.mod', filesOf(module)['go.mod'] ?? '']]);
+      return [`${path} ${version} ${sum}\n`, `${path} ${version}/go.mod ${mod}\n`];
+    })
+    .join('');
+}
+
+/** A module proxy over HTTP, closed after the test. */
+export async function goProxy(modules: readonly FixtureModule[]): Promise<GoProxy> {
+  const routes = new Map<string, string | Buffer>();
+  for (const module of modules) {
+    const { path, version = 'v1.0.0', entries = [] } = module;
+    const files = filesOf(module);
+    const place = `/${path.replace(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`)}/@v/${version}`;
+    const own = Object.entries(files).map(([name, content]) => ({
+      path: `${path}@${version}/${name}`,
+      content,
+    }));
+    routes.set(`${place}.zip`, zip([...own, ...entries]));
+    routes.set(`${place}.mod`, files['go.mod'] ?? '');
+    routes.set(`${place}.info`, JSON.stringify({ Version: version, Time: '2026-01-01T00:00:00Z' }));
+  }
+  const made: Omit<GoProxy, 'url'> = { asked: [], tokens: new Set(), answer: () => false };
+  const server = createServer((request, response) => {
+    const { url = '', headers } = request;
+    made.asked.push(url);
+    if (headers.authorization !== undefined) made.tokens.add(headers.authorization);
+    if (proxy.answer(request, response)) return;
+    const body = routes.get(url);
+    if (body === undefined) response.writeHead(404).end('not found');
+    else response.end(body);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => (server.closeAllConnections(), void server.close()));
+  const proxy: GoProxy = { ...made, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  return proxy;
+}
