@@ -71,6 +71,28 @@ export async function nativeImagesOf(npm: string): Promise<Images | undefined> {
   return undefined;
 }
 
+/** The image of scripts, and what they need to run in it. */
+export interface ScriptImage {
+  readonly id: string;
+  readonly images: Images;
+  readonly isolation: NonNullable<SandboxOptions['isolation']>;
+}
+
+const SCRIPTS = { language: 'python', systemPackages: ['jq', 'curl'] };
+
+const strict = (bubblewrap: string) => ({ level: 'strict', bubblewrap }) as const;
+
+/** The image of scripts, whose images the caller closes; undefined where this machine cannot have it, which it says. */
+export async function scriptImage(): Promise<ScriptImage | undefined> {
+  const path = process.platform === 'linux' ? bubblewrap() : undefined;
+  if (path === undefined) return undefined;
+  const images = realImages(path);
+  const id = await realImage(images, SCRIPTS);
+  if (id !== undefined) return { id, images, isolation: strict(path) };
+  await images.close();
+  return undefined;
+}
+
 type Part = Partial<FunctionJob> & { readonly code: string };
 
 /** Native images of this machine, and jobs in them; `python` and the like are ids, undefined where they cannot be had. */
@@ -93,10 +115,10 @@ export async function nativeBench(): Promise<NativeBench> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   const images = path === undefined ? undefined : realImages(path);
   const imageOf = async (spec: object) => images && realImage(images, spec);
-  const python = await imageOf({ language: 'python', systemPackages: ['jq', 'curl'] });
+  const python = await imageOf(SCRIPTS);
   const javascript = await imageOf({ language: 'javascript', systemPackages: ['jq'] });
   const numpy = await imageOf({ language: 'python', dependencies: ['numpy'] });
-  const isolation = { level: 'strict', ...(path !== undefined && { bubblewrap: path }) } as const;
+  const isolation = path === undefined ? ({ level: 'strict' } as const) : strict(path);
   const sandboxOf = (more: SandboxOptions = {}): Sandbox =>
     createSandbox({ isolation, maxProcesses: 2, ...(images && { images }), ...more });
   const sandbox = sandboxOf();

@@ -1,46 +1,16 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
+import { echoServer } from '../../../test/support/echo-server.ts';
 import { valueIn } from '../../../test/support/outcome.ts';
-import { createSandbox, type FunctionJob, type FunctionOutcome, type Sandbox } from './index.ts';
+import { createSandbox, type FunctionJob, type FunctionOutcome } from './index.ts';
 
-let url = '';
-let sandbox: Sandbox;
-const server = createServer((request, response) => {
-  const chunks: Buffer[] = [];
-  request.on('data', (chunk: Buffer) => chunks.push(chunk));
-  request.on('end', () => {
-    const path = request.url ?? '';
-    if (path === '/bytes') return void response.end(Buffer.from([0, 255, 128, 10]));
-    if (path === '/silent') return;
-    if (path === '/moved') return void response.writeHead(302, { location: '/there' }).end();
-    if (path === '/set') response.setHeader('set-cookie', 'k=v; Path=/');
-    response.writeHead(path === '/no' ? 404 : 200, { 'content-type': 'application/json', 'x-own': 'yes' });
-    response.end(
-      JSON.stringify({
-        method: request.method,
-        path,
-        type: request.headers['content-type'] ?? null,
-        own: request.headers['x-own'] ?? null,
-        auth: request.headers.authorization ?? null,
-        cookie: request.headers.cookie ?? null,
-        body: Buffer.concat(chunks).toString('base64'),
-      }),
-    );
-  });
-});
-
-beforeAll(async () => {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  sandbox = createSandbox({
-    python: { maxProcesses: 1 },
-    egress: { allowPrivate: ['127.0.0.1/32'], ports: 'any' },
-  });
+const server = await echoServer();
+const { url } = server;
+const sandbox = createSandbox({
+  python: { maxProcesses: 1 },
+  egress: { allowPrivate: ['127.0.0.1/32'], ports: 'any' },
 });
 afterAll(async () => {
   await sandbox.close();
-  server.closeAllConnections();
   server.close();
 });
 

@@ -1,0 +1,139 @@
+import type { Json } from '@heddle/core';
+import type { EngineOptions } from '@heddle/engine';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { echoServer } from '../../support/echo-server.ts';
+import { block, fn, type Drawn } from '../../support/workflow.ts';
+import { workingEngine, workingEngineForAll } from './drawn.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const py = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
+  block(name, 'function', { code, language: 'python', ...more });
+
+const HOSTILE = `it's "quoted" \\ \n''' """ {x} <start.n> {{OTHER}}`;
+
+/** What Python of function blocks reaches beyond the blocks' outputs: environment, variables, large values, the network. */
+export function describePythonReach(make: MakeRuntime): void {
+  describe('what code in Python reaches', () => {
+    const env: NonNullable<EngineOptions['env']> = {
+      PLAIN: { value: 'p', secret: false },
+      HOSTILE: { value: HOSTILE, secret: false },
+      NUMBER: { value: '7', secret: false },
+    };
+    const working = workingEngineForAll(make, { env });
+
+    it('placeholders are text wherever they stand, whatever the value; unknown ones stay as they are', async () => {
+      const { sketch } = await working();
+      const code = `
+x = {{HOSTILE}}
+same = [x == "{{HOSTILE}}", x == '{{HOSTILE}}', x == """{{HOSTILE}}""", x == f"{{HOSTILE}}", x == r'{{HOSTILE}}']
+# {{HOSTILE}}
+return [same, x, {{NUMBER}}, "a {{PLAIN}} b", "{{NOPE}}"]`;
+      expect(await sketch({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
+        status: 'completed',
+        output: { result: [[true, true, true, true, true], HOSTILE, '7', 'a p b', '{{NOPE}}'] },
+      });
+    });
+
+    it('environment values are in environmentVariables: all, or those that the block mounts', async () => {
+      const { sketch } = await working();
+      const code = 'return sorted(environmentVariables)';
+      const scopes = { secretScope: 'selected', mountedSecrets: ['PLAIN'] };
+      const result = await sketch({
+        blocks: [
+          py('All', 'return [environmentVariables["HOSTILE"], sorted(environmentVariables)]'),
+          py('Some', code, scopes),
+          py('None', code, { secretScope: 'selected' }),
+          py('Process', 'return [name for name in ("PLAIN", "HOSTILE") if name in os.environ]'),
+          fn('Z', 'return [<all.result>, <some.result>, <none.result>, <process.result>]'),
+        ],
+        edges: ['Start -> All -> Some -> None -> Process -> Z'],
+      });
+      expect(result).toMatchObject({
+        output: { result: [[HOSTILE, ['HOSTILE', 'NUMBER', 'PLAIN']], ['PLAIN'], [], []] },
+      });
+    });
+
+    it('variables of every type are Python’s own values', async () => {
+      const { sketch } = await working();
+      const variables = {
+        text: { type: 'string', value: "it's" },
+        yes: { type: 'boolean', value: true },
+        no: { type: 'boolean', value: false },
+        half: { type: 'number', value: 0.5 },
+        of: { type: 'object', value: { a: [1, { b: null }] } },
+        list: { type: 'array', value: [[], {}] },
+      };
+      const code = `
+assert <variable.yes> is True and <variable.no> is False and <variable.of>["a"][1]["b"] is None
+return [<variable.text>, "<variable.text>", <variable.half>, <variable.of.a[1]>, <variable.list>, "<variable.yes>"]`;
+      expect(
+        await sketch({ blocks: [py('P', code)], edges: ['Start -> P'], drawing: { variables } }),
+      ).toMatchObject({
+        status: 'completed',
+        output: { result: ["it's", `"it's"`, 0.5, { b: null }, [[], {}], 'true'] },
+      });
+    });
+
+    it('a name that is no block stays text in quotes, and refuses the workflow outside of them', async () => {
+      const { sketch } = await working();
+      const quoted = py('P', 'return ["<nosuch.x>", f"<nosuch.x> {1}"]');
+      expect(await sketch({ blocks: [quoted], edges: ['Start -> P'] })).toMatchObject({
+        output: { result: ['<nosuch.x>', '<nosuch.x> 1'] },
+      });
+      const bare = sketch({ blocks: [py('P', 'return <nosuch.x>')], edges: ['Start -> P'] });
+      await expect(bare).rejects.toMatchObject({
+        code: 'WORKFLOW_INVALID',
+        message: expect.stringContaining('nosuch') as string,
+      });
+    });
+
+    it('large values come and go whole', async () => {
+      const { sketch } = await working();
+      const result = await sketch({
+        blocks: [
+          fn('A', 'return Array.from({ length: 20000 }, (_, i) => ({ i, s: "é\\u2028" }))'),
+          py('P', 'x = <a.result>\nx.append(<a.result[19999].i>)\nreturn x'),
+          fn('Z', 'return [<p.result>.length, <p.result[7].s>, <p.result[20000]>]'),
+        ],
+        edges: ['Start -> A -> P -> Z'],
+      });
+      expect(result).toMatchObject({ output: { result: [20_001, 'é\u2028', 19_999] } });
+    });
+
+    it('output is cut where it becomes too long, and says so', async () => {
+      const { sketch } = await working();
+      const code = 'for n in range(3000): print("x" * 100)\nreturn 1';
+      const result = await sketch({
+        blocks: [py('P', code), fn('Z', 'return [<p.result>, <p.stdout>.length, <p.stdout>.slice(-18)]')],
+        edges: ['Start -> P -> Z'],
+      });
+      const output = result.output as { result: [number, number, string] };
+      expect(output.result[0]).toBe(1);
+      expect(output.result[1]).toBeGreaterThanOrEqual(200_000);
+      expect(output.result[1]).toBeLessThan(303_000);
+      expect(output.result[2]).toBe('[stdout truncated]');
+    });
+
+    it('requests go where those of other blocks may go, by requests, urllib and fetch', async () => {
+      const { url, port, close } = await echoServer();
+      onTestFinished(close);
+      const { sketch } = await workingEngine(make, {
+        egress: { allowPrivate: ['127.0.0.1/32'], ports: [port] },
+      });
+      const code = `
+import requests, urllib.request
+from js import fetch
+where = "${url}/"
+sent = requests.post(where + "a", json={"n": 1}).json()
+opened = json.load(urllib.request.urlopen(where + "b"))
+awaited = await (await fetch(where + "c")).text()
+try: requests.get("http://169.254.169.254/latest/meta-data/")
+except requests.exceptions.ConnectionError as error: refused = "169.254.169.254" in str(error)
+return [sent["method"], opened["path"], json.loads(awaited)["path"], refused]`;
+      expect(await sketch({ blocks: [py('P', code)], edges: ['Start -> P'] })).toMatchObject({
+        status: 'completed',
+        output: { result: ['POST', '/b', '/c', true] },
+      });
+    });
+  });
+}

@@ -1,0 +1,146 @@
+import type { Json } from '@heddle/core';
+import type { EngineOptions } from '@heddle/engine';
+import { afterAll, describe, expect, it, type TestContext } from 'vitest';
+import { scriptImage, type ScriptImage } from '../../support/native-images.ts';
+import { block, condition, fn, loop, parallel, type Drawn } from '../../support/workflow.ts';
+import { workingEngine, type Working } from './drawn.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const TIME = { timeout: 120_000 };
+
+/** Scripts of function blocks. They need an image, and a host that confines what runs in it. */
+export function describeShell(make: MakeRuntime): void {
+  describe('scripts', TIME, () => {
+    const cleaners: (() => Promise<void> | void)[] = [];
+    afterAll(async () => {
+      for (const clean of cleaners.toReversed()) await clean();
+    });
+
+    const open = async (): Promise<(Working & ScriptImage) | undefined> => {
+      const script = await scriptImage();
+      if (script === undefined) return undefined;
+      cleaners.push(() => script.images.close());
+      const { images, isolation } = script;
+      const env: NonNullable<EngineOptions['env']> = {
+        K: { value: `it's "k" $HOME`, secret: false },
+        L: { value: 'l', secret: false },
+      };
+      const options: EngineOptions = { images, sandbox: { isolation }, env };
+      return { ...script, ...(await workingEngine(make, options, (clean) => void cleaners.push(clean))) };
+    };
+    let opening: ReturnType<typeof open> | undefined;
+
+    /** A sketch of blocks, and what draws a script; the test is skipped where there are no native images. */
+    const working = async ({ skip }: TestContext) => {
+      const made = await (opening ??= open());
+      if (made === undefined) return skip('Native images cannot be built and run on this machine');
+      const sh = (name: string, code: string, more: { [name: string]: Json } = {}): Drawn =>
+        block(name, 'function', { code, language: 'shell', sandboxId: made.id, ...more });
+      return { sketch: made.sketch, sh };
+    };
+
+    it('get values as words, whole whatever is in them, and give JSON, text or nothing', async (context) => {
+      const { sketch, sh } = await working(context);
+      const code = `f() { jq -n -c '$ARGS.positional' --args -- "$@"; }
+# <a.result.text> and "<nosuch.x>"
+d=$(cat <<END
+in <a.result.text>
+END
+)
+echo "__HEDDLE_RESULT__=$(f <a.result.text> "<a.result.text>" 'in <a.result.text>' "$d" <a.result.of> <a.result.none> <a.result.n> <a.result.yes>)"`;
+      const text = `it's "q" $(id) \`id\` * \${HOME}`;
+      const result = await sketch({
+        blocks: [
+          fn('A', `return { text: ${JSON.stringify(text)}, of: { a: [1] }, none: null, n: 1.5, yes: true }`),
+          sh('S', code),
+          sh('T', 'echo __HEDDLE_RESULT__=two words'),
+          sh('N', 'echo said; echo twice >&2'),
+          fn('Z', 'return [<s.result>, <t.result>, <n.result>, <n.stdout>.split("\\n").sort()]'),
+        ],
+        edges: ['Start -> A -> S -> T -> N -> Z'],
+      });
+      const words = [text, text, `in ${text}`, `in ${text}`, '{"a":[1]}', '', '1.5', 'true'];
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: { result: [words, 'two words', null, ['said', 'twice']] },
+      });
+    });
+
+    it('have environment values as variables, all or those that are mounted, and placeholders as text', async (context) => {
+      const { sketch, sh } = await working(context);
+      const code = `x={{K}}
+y=$(cat <<END
+{{K}}
+END
+)
+u=$(cat <<'END'
+{{K}}
+END
+)
+jq -n -c --arg x "$x" --arg y "$y" --arg z "{{K}}" --arg w '{{K}}' --arg u "$u" '[env.K, env.L, $x, $y, $z, $w, $u]' | sed s/^/__HEDDLE_RESULT__=/`;
+      const mounted = { secretScope: 'selected', mountedSecrets: ['L'] };
+      const result = await sketch({
+        blocks: [
+          sh('S', code),
+          sh('T', `jq -n -c '[env.K, env.L]' | sed s/^/__HEDDLE_RESULT__=/`, mounted),
+          fn('Z', 'return [<s.result>, <t.result>]'),
+        ],
+        edges: ['Start -> S -> T -> Z'],
+      });
+      const k = `it's "k" $HOME`;
+      expect(result).toMatchObject({
+        output: {
+          result: [
+            [k, 'l', k, k, k, k, '{{K}}'],
+            [null, 'l'],
+          ],
+        },
+      });
+    });
+
+    it('take part in loops, parallels and branches, and read what did not run as nothing', async (context) => {
+      const { sketch, sh } = await working(context);
+      const result = await sketch({
+        blocks: [
+          loop('L', { loopType: 'for', count: 2 }, sh('A', 'echo __HEDDLE_RESULT__=$((<loop.index> + 10))')),
+          parallel(
+            'Q',
+            { parallelType: 'collection', collection: '["x y", "z"]' },
+            sh('B', 'echo "__HEDDLE_RESULT__=<parallel.index> <parallel.currentItem>"'),
+          ),
+          condition('C', { no: 'false', other: '' }),
+          fn('Never', 'return 1'),
+          sh('D', 'echo "__HEDDLE_RESULT__=[\\"<never.result>\\"]"'),
+          fn(
+            'Z',
+            'return [<l.results>.map((t) => t[0].result), <q.results>.map((t) => t[0].result), <d.result>]',
+          ),
+        ],
+        edges: ['Start -> L -> A', 'L -> Q -> B', 'Q -> C', 'C:no -> Never', 'C:other -> D -> Z'],
+      });
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: { result: [[10, 11], ['0 x y', '1 z'], ['']] },
+      });
+    });
+
+    it('fail their block by an exit code, with their last words, and when their time is up', async (context) => {
+      const { sketch, sh } = await working(context);
+      const result = await sketch({
+        blocks: [
+          sh('S', 'echo why >&2; exit 7'),
+          fn('H', 'return <s.error>'),
+          sh('T', 'sleep 60', { timeout: 500 }),
+          fn('I', 'return [<h.result>, <t.error>]'),
+        ],
+        edges: ['Start -> S', 'S:error -> H -> T', 'T:error -> I'],
+      });
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: {
+          result: [expect.stringContaining('exit code 7: why'), expect.stringContaining('500 ms')] as unknown,
+        },
+      });
+    });
+  });
+}

@@ -1,0 +1,50 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** A server on this machine that tells what it was asked. */
+export interface EchoServer {
+  readonly url: string;
+  readonly port: number;
+  close(): void;
+}
+
+function answer(
+  { method, url: path = '', headers }: IncomingMessage,
+  body: string,
+  to: ServerResponse,
+): void {
+  if (path === '/bytes') return void to.end(Buffer.from([0, 255, 128, 10]));
+  if (path === '/silent') return;
+  if (path === '/moved') return void to.writeHead(302, { location: '/there' }).end();
+  if (path === '/set') to.setHeader('set-cookie', 'k=v; Path=/');
+  to.writeHead(path === '/no' ? 404 : 200, { 'content-type': 'application/json', 'x-own': 'yes' });
+  const {
+    authorization: auth = null,
+    cookie = null,
+    'content-type': type = null,
+    'x-own': own = null,
+  } = headers;
+  to.end(JSON.stringify({ method, path, type, own, auth, cookie, body }));
+}
+
+/**
+ * Such a server, listening. It answers with the request's method, path, body (Base64) and some headers as JSON, but at
+ * `/bytes` with bytes, at `/silent` never, at `/moved` with a redirect to `/there`, at `/no` with 404; `/set` sets a cookie.
+ */
+export async function echoServer(): Promise<EchoServer> {
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => answer(request, Buffer.concat(chunks).toString('base64'), response));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    port,
+    close: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
