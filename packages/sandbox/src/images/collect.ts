@@ -3,6 +3,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { lstat, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Blobs } from './blobs.ts';
+import { removeWork } from './javascript/lend.ts';
 import type { Manifest } from './manifest.ts';
 import type { Records } from './records.ts';
 
@@ -101,7 +102,7 @@ async function collectWork(folder: string, nowMs: number): Promise<void> {
   const work = join(folder, 'work');
   for (const name of await readdir(work)) {
     const startedAtMs = Number(/^(\d+)-/.exec(name)?.[1] ?? nowMs);
-    if (startedAtMs <= nowMs - GRACE_MS) await rm(join(work, name), { recursive: true, force: true });
+    if (startedAtMs <= nowMs - GRACE_MS) await removeWork(join(work, name));
   }
 }
 

@@ -1,6 +1,6 @@
-import { chmod, cp, lchown, lstat, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
+import { chmod, cp, lchown, lstat, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { barrierTo } from '../../isolation/reach.ts';
 
 const RUNNABLE = 0o111;
@@ -57,6 +57,22 @@ export interface Ground {
   remove(): Promise<void>;
 }
 
+/** How the folders among temporary files begin. */
+const ELSEWHERE = 'heddle-build-';
+
+/** Removes a work folder whose build died, with what of it is elsewhere. */
+export async function removeWork(workFolder: string): Promise<void> {
+  for (const entry of await readdir(workFolder, { withFileTypes: true }).catch(() => [])) {
+    if (!entry.isSymbolicLink() || !entry.name.startsWith(ELSEWHERE)) continue;
+    const folder = join(tmpdir(), entry.name);
+    const stat = await lstat(folder).catch(() => null);
+    // The name may be another user's by now.
+    if (stat?.isDirectory() === true && stat.uid === process.geteuid?.())
+      await rm(folder, { recursive: true, force: true });
+  }
+  await rm(workFolder, { recursive: true, force: true });
+}
+
 /** The ground of one process; `hasUser`: whether it becomes another user than the host's. */
 export async function groundIn(workFolder: string, hasUser: boolean): Promise<Ground> {
   const own = join(workFolder, 'npm');
@@ -65,10 +81,15 @@ export async function groundIn(workFolder: string, hasUser: boolean): Promise<Gr
   // Its user has to get through, and to see nothing.
   if (hasUser) await chmod(workFolder, 0o711);
   if (!hasUser || barrierTo(own) === null) return { folder: own, remove: async () => undefined };
-  const folder = await mkdtemp(join(tmpdir(), 'heddle-build-'));
+  const folder = await mkdtemp(join(tmpdir(), ELSEWHERE));
+  // Should this process die, who finds its work folder finds what is elsewhere.
+  const trace = join(workFolder, basename(folder));
+  const remove = async (): Promise<void> => {
+    for (const path of [folder, trace]) await rm(path, { recursive: true, force: true });
+  };
+  await symlink(folder, trace);
   await chmod(folder, 0o755);
-  if (barrierTo(folder) === null)
-    return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
-  await rm(folder, { recursive: true, force: true });
+  if (barrierTo(folder) === null) return { folder, remove };
+  await remove();
   throw new Error(`No user but the host's gets into ${dirname(folder)}.`);
 }
