@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { endLeftovers, freeSlotUid, takeSlotUid } from './slot-uid.ts';
 import { spawnConfined } from './spawn.ts';
 import { isMapped } from './users.ts';
@@ -36,6 +36,31 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
     expect(() => spawnConfined({ ...command, uid, files: ['/', '/nowhere/site.zip'] })).toThrow(/ENOENT/);
     expect(takeSlotUid(range)).toBe(uid);
     freeSlotUid(uid);
+  });
+
+  it('are given to one of several hosts of a machine, before any process runs as them, and again once it has died', async () => {
+    const script = `
+      import { takeSlotUid } from ${JSON.stringify(new URL('./slot-uid.ts', import.meta.url).href)};
+      const taken = [];
+      try { for (;;) taken.push(takeSlotUid({ from: 61050, to: 61069 })); } catch {}
+      console.log(JSON.stringify(taken));
+      process.stdin.resume();`;
+    const hosts = Array.from({ length: 4 }, () =>
+      spawn(process.execPath, ['--conditions=@heddle/source', '--input-type=module', '--eval', script], {
+        stdio: ['pipe', 'pipe', 'inherit'],
+      }),
+    );
+    onTestFinished(() => hosts.forEach((host) => host.kill('SIGKILL')));
+    const said = await Promise.all(hosts.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])));
+    const all = said.flatMap((text) => JSON.parse(text) as number[]);
+    expect(all.length).toBeGreaterThan(0);
+    expect(new Set(all).size).toBe(all.length);
+    const ended = hosts.map((host) => once(host, 'exit'));
+    for (const host of hosts) host.kill('SIGKILL');
+    await Promise.all(ended);
+    const mine = Array.from({ length: 20 }, () => takeSlotUid({ from: 61_050, to: 61_069 }));
+    expect(new Set(mine).size).toBe(20);
+    mine.forEach(freeSlotUid);
   });
 
   it.runIf(isRootOnLinux)('are not given while anything else runs as them', async () => {

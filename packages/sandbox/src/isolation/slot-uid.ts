@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from 'node:fs';
 import { SandboxError } from '../error.ts';
+import { claimUid, releaseUid } from './uid-claims.ts';
 
 /** User ids that nothing else on the host uses, first to last. */
 export interface UidRange {
@@ -27,7 +28,8 @@ function processesByUser(): Map<number, number[]> {
 
 /**
  * A user id for one process, its own until `freeSlotUid`: processes of one user could signal and trace each other.
- * Each is given again as late as possible, and none while anything runs as it: another host's process, or one that was left.
+ * Each is given again as late as possible, and none while anything runs as it, or another host of this machine is about to
+ * start something as it.
  * @throws SandboxError SLOTS_EXHAUSTED when every id is in use.
  */
 export function takeSlotUid({ from, to }: UidRange): number {
@@ -35,7 +37,7 @@ export function takeSlotUid({ from, to }: UidRange): number {
   const busy = processesByUser();
   for (let step = 0; step < count; step++) {
     const uid = from + (turn++ % count);
-    if (taken.has(uid) || busy.has(uid)) continue;
+    if (taken.has(uid) || busy.has(uid) || !claimUid(uid)) continue;
     taken.add(uid);
     return uid;
   }
@@ -48,6 +50,7 @@ export function takeSlotUid({ from, to }: UidRange): number {
 /** Gives an id back. */
 export function freeSlotUid(uid: number): void {
   taken.delete(uid);
+  releaseUid(uid);
 }
 
 /** Ends what a process with a user of its own left behind. */
