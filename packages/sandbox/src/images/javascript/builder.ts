@@ -1,13 +1,14 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import type { Assembled, BuildContext, ImageBuilder, ImageSpec, Lock } from '../builder.ts';
+import type { Assembled, BuildContext, ImageBuilder, Lock } from '../builder.ts';
 import { ImageError, isImageError } from '../error.ts';
 import { dependencyName } from '../grammar.ts';
 import { sha256 } from '../keys.ts';
 import type { IsolationOptions } from '../../isolation/options.ts';
 import { DEFAULT_LIMITS } from '../../limits.ts';
-import { bundle, BUNDLE_REVISION, SHIMS_FILE, type Bundle, type ImageModule } from './bundle.ts';
+import { BUNDLE_REVISION, SHIMS_FILE, type Bundle } from './bundle.ts';
+import { bundleWhole, type WholeBundle } from './bundle-whole.ts';
 import { readNpmLock, type ScriptedPackage } from './lockfile.ts';
 import { Maker, MAKER_FILE } from './make.ts';
 import { findNpm } from './npm-settings.ts';
@@ -15,7 +16,6 @@ import { installNpm, lockNpm, npmDependencies } from './npm-project.ts';
 import { Npm } from './npm.ts';
 import type { ImageReport, ModuleFailure } from './order.ts';
 import { MOST } from './size.ts';
-import { subpathsOf } from './subpaths.ts';
 
 export interface JavaScriptBuilderOptions {
   /** The file npm-cli.js; default: the one beside Node.js. */
@@ -31,7 +31,6 @@ export interface JavaScriptBuilderOptions {
   };
 }
 
-const MOST_BUNDLE_CHARS = 20 * 2 ** 20;
 const MOST_SNAPSHOT_BYTES = 64 * 2 ** 20;
 
 /** The error of modules that could not be loaded. */
@@ -60,11 +59,11 @@ function limitFailure(
 }
 
 function warningsOf(
-  { missing }: Bundle,
+  { missing, warnings: found }: WholeBundle,
   scripted: readonly string[],
   kept: Extract<ImageReport, { t: 'made' }>,
 ): string[] {
-  const warnings: string[] = [];
+  const warnings = [...found];
   if (missing.length > 0)
     warnings.push(
       `Packages import ${missing.join(', ')} of Node.js: what needs them fails when it is called.`,
@@ -72,17 +71,6 @@ function warningsOf(
   if (scripted.length > 0) warnings.push(`Install scripts were not run: ${scripted.join(', ')}.`);
   if (kept.kind === 'cache') warnings.push(`The packages are loaded anew for each run, since ${kept.why}.`);
   return warnings;
-}
-
-/** Everything that user code can import: the packages of the spec, loaded with the image, and their other modules. */
-async function modulesOf(spec: ImageSpec, folder: string): Promise<ImageModule[]> {
-  const names = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
-  const modules: ImageModule[] = names.map((name) => ({ name, eager: true }));
-  for (const name of names) {
-    const subpaths = await subpathsOf(name, join(folder, 'node_modules'));
-    for (const subpath of subpaths) modules.push({ name: subpath, eager: false });
-  }
-  return modules;
 }
 
 /** Builds images of npm packages for the isolate. */
@@ -120,11 +108,11 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       const { folder, scripted } = await installNpm(npm, data, context);
       const names = scripted.map(({ name }) => name);
       context.progress('bundling');
-      const made = await bundleAll(folder, await modulesOf(spec, folder), context).catch((error: unknown) => {
+      const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
+      const made = await bundleWhole(folder, modules, context).catch((error: unknown) => {
         throw withScripts(error, scripted);
       });
       context.progress('loading');
-      const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
       const report = await maker.make(
         { code: made.code, modules, cpuMs, memoryMiB, snapshot: true },
         context.signal,
@@ -147,31 +135,8 @@ function withScripts(error: unknown, scripted: readonly ScriptedPackage[]): unkn
   );
 }
 
-/** The bundle with the packages' other modules, or, where those do not go in, without. */
-async function bundleAll(
-  folder: string,
-  modules: readonly ImageModule[],
-  context: BuildContext,
-): Promise<Bundle> {
-  const eager = modules.filter((module) => module.eager);
-  let made: Bundle;
-  try {
-    made = await bundle(folder, modules);
-  } catch (error) {
-    if (eager.length === modules.length) throw error;
-    context.log(`Without the other modules of the packages: ${(error as Error).message}`);
-    made = await bundle(folder, eager);
-  }
-  if (made.code.length > MOST_BUNDLE_CHARS)
-    throw new ImageError(
-      'image_too_large',
-      `The packages have ${Math.ceil(made.code.length / 2 ** 20)} MiB of code; 20 are allowed.`,
-    );
-  return made;
-}
-
 interface Made {
-  readonly made: Bundle;
+  readonly made: WholeBundle;
   readonly report: Extract<ImageReport, { t: 'made' }>;
   readonly modules: readonly string[];
   readonly scripted: readonly string[];

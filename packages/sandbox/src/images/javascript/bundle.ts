@@ -9,7 +9,7 @@ import { ImageError } from '../error.ts';
 export const SHIMS_FILE = fileURLToPath(new URL('../../../dist/shims.cjs', import.meta.url));
 
 /** Changes when bundles of the same packages come out differently: part of the runtime key. */
-export const BUNDLE_REVISION = '1';
+export const BUNDLE_REVISION = '2';
 
 /** Builtins that packages cannot do without: what a package that reaches one of them is for will hardly work. */
 const LIMITING = new Set([
@@ -125,6 +125,27 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
   };
 }
 
+/** Lets modules in the bundle that ask for what is absent: they fail when they are loaded. */
+function withoutAbsent(absent: ReadonlySet<string>): Plugin {
+  const filter = new RegExp(
+    `^(?:${[...absent].map((name) => name.replace(/[!-/:-@[-^`{-~]/g, '\\$&')).join('|')})$`,
+  );
+  return {
+    name: 'absent',
+    setup(build: PluginBuild) {
+      build.onResolve({ filter }, async ({ path, importer, kind, resolveDir, pluginData }) => {
+        if (pluginData === 'own') return undefined;
+        // Some may have one of the name.
+        const found = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
+        return found.errors.length === 0 ? found : { path, namespace: 'absent' };
+      });
+      build.onLoad({ filter: /.*/, namespace: 'absent' }, ({ path }) => ({
+        contents: `throw Object.assign(new Error(${JSON.stringify(`Cannot find module '${path}'`)}), { code: 'MODULE_NOT_FOUND' });`,
+      }));
+    },
+  };
+}
+
 /** What packages call the environment: that of the guest, which is empty. */
 const ENVIRONMENT = ['process', 'env'].join('.');
 
@@ -163,11 +184,26 @@ function explain(error: unknown): ImageError {
   return new ImageError(
     'bundle_failed',
     `The packages cannot be made one script: ${lines.join('; ')}`.slice(0, 2_000),
+    { cause: error },
   );
 }
 
-/** One script with the modules and all that they need, from the node_modules in a folder. Throws ImageError bundle_failed. */
-export async function bundle(folder: string, modules: readonly ImageModule[]): Promise<Bundle> {
+/** What modules of a bundle that failed asked for and did not find. */
+export function absentIn({ cause }: ImageError): ReadonlySet<string> {
+  const faults = (cause as Partial<BuildFailure> | undefined)?.errors ?? [];
+  return new Set(faults.flatMap(({ text }) => /^Could not resolve "(.+)"/.exec(text)?.[1] ?? []));
+}
+
+/**
+ * One script with the modules and all that they need, from the node_modules in a folder. What asks for something `absent` is
+ * in it, and fails when it is loaded.
+ * @throws ImageError bundle_failed.
+ */
+export async function bundle(
+  folder: string,
+  modules: readonly ImageModule[],
+  absent: ReadonlySet<string> = new Set(),
+): Promise<Bundle> {
   const missing = new Set<string>();
   const addons = new Set<string>();
   // Loaded here: a process that only runs code does not pay for it.
@@ -193,7 +229,7 @@ export async function bundle(folder: string, modules: readonly ImageModule[]): P
       tsconfigRaw: '{}',
       logLevel: 'silent',
       logLimit: 0,
-      plugins: [builtins(missing, addons)],
+      plugins: [builtins(missing, addons), ...(absent.size > 0 ? [withoutAbsent(absent)] : [])],
     });
     const code = BEFORE + ((outputFiles[0]?.text ?? '') as string) + AFTER;
     return { code, missing: [...missing].sort(), addons: [...addons].sort() };

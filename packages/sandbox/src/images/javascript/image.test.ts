@@ -14,6 +14,9 @@ const PACKAGES: readonly FixturePackage[] = [
       'index.js':
         'let count = 0; exports.next = () => ++count; exports.boom = () => { throw new TypeError("from inside"); };',
       'extra.js': 'exports.extra = require("./index.js").next;',
+      'data.json': '{"kind": "json", "default": "own"}',
+      'list.json': '[1, 2]',
+      'lib/inner.js': 'exports.inner = require("../index.js").next;',
     },
   },
   { name: 'callable', files: { 'index.js': 'module.exports = (a) => a + 1; module.exports.version = "1";' } },
@@ -24,6 +27,34 @@ const PACKAGES: readonly FixturePackage[] = [
       'deep.js': 'export const deep = 1;',
     },
     manifest: { type: 'module', exports: { '.': './index.js', './deep': './deep.js' } },
+  },
+  {
+    name: 'in-parts',
+    files: {
+      'index.mjs': 'export const made = {}; export const how = "import";',
+      'index.cjs': 'exports.made = {}; exports.how = "require";',
+      'lib/one.mjs': 'import { made } from "../index.mjs"; export const one = made;',
+      'lib/deep/two.mjs': 'export { one as two } from "../one.mjs";',
+      'lib/closed/three.mjs': 'export const three = 3;',
+      'lib/needy.mjs': 'import "not-installed"; export const needy = 1;',
+      'lib/types.d.ts': 'export type T = 1;',
+      'values.json': '{"a": 1}',
+    },
+    manifest: {
+      exports: {
+        '.': { types: './lib/types.d.ts', import: './index.mjs', require: './index.cjs' },
+        './values.json': './values.json',
+        './package.json': './package.json',
+        './features/*': './lib/*.mjs',
+        './features/closed/*': null,
+        './types': { types: './lib/types.d.ts' },
+        './gone': './lib/gone.mjs',
+      },
+    },
+  },
+  {
+    name: 'sloppy',
+    files: { 'index.js': 'exports.main = 1;', 'draft.js': 'const = ;', 'sound.js': 'exports.sound = 1;' },
   },
   {
     name: 'of-node',
@@ -57,7 +88,7 @@ async function runner(dependencies: readonly string[]) {
   onTestFinished(() => sandbox.close());
   const run = (code: string, image: string | null = 'tools'): Promise<FunctionOutcome> =>
     sandbox.run({ runId: 'run', code, ...(image === null ? {} : { image }) });
-  return { run, images, sandbox };
+  return { run, images, record };
 }
 
 async function value(outcome: Promise<FunctionOutcome>): Promise<unknown> {
@@ -86,6 +117,43 @@ describe('code with an image', () => {
       return [common.next(), step(), extra(), callable(1), all.version, typeof Modern, answer, deep,
         later.answer, require('callable')(5), require('callable') === callable, later.default === Modern];`;
     expect(await value(run(code))).toEqual([1, 2, 3, 2, '1', 'function', 42, 1, 42, 6, true, true]);
+  });
+
+  it('imports and requires the other modules that packages offer: by name, by pattern, data', async () => {
+    const { run, record } = await runner(['common', 'in-parts']);
+    expect(record.warnings).toEqual([]);
+    const code = `
+      import data, { kind } from 'common/data.json' with { type: 'json' };
+      import list from 'common/list.json';
+      import { inner } from 'common/lib/inner';
+      import { made, how } from 'in-parts';
+      import { one } from 'in-parts/features/one';
+      const { two } = await import('in-parts/features/deep/two');
+      return [data, kind, list, require('common/data') === data, inner(), how, one === made, two === made, require('in-parts').made === made,
+        require('in-parts/values.json').a, require('in-parts/package.json').version];`;
+    const json = { kind: 'json', default: 'own' };
+    expect(await value(run(code))).toEqual([
+      ...[json, 'json', [1, 2], true, 1, 'import', true, true, true],
+      ...[1, '1.0.0'],
+    ]);
+    for (const path of ['features/closed/three', 'types', 'gone', 'lib/one.mjs', 'index.cjs'])
+      expect(await failure(run(`return require('in-parts/${path}')`))).toMatchObject({
+        code: 'MODULE_NOT_IN_IMAGE',
+      });
+    expect(await failure(run("return require('in-parts/features/needy')"))).toMatchObject({
+      code: 'USER_ERROR',
+      message: "Cannot find module 'not-installed'",
+    });
+  });
+
+  it('has of a package whose other modules do not go into an image the main one, and is told so', async () => {
+    const { run, record } = await runner(['common', 'sloppy']);
+    expect(record.warnings).toEqual([expect.stringMatching(/^Only the main module .*: sloppy\.$/)]);
+    const code = "return [require('sloppy').main, require('common/extra').extra()]";
+    expect(await value(run(code))).toEqual([1, 1]);
+    expect(await failure(run("return require('sloppy/sound')"))).toMatchObject({
+      code: 'MODULE_NOT_IN_IMAGE',
+    });
   });
 
   it('finds packages as they were loaded, whatever code before it did', async () => {

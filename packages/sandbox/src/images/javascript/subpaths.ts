@@ -1,41 +1,158 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join, posix } from 'node:path';
 
-/** Of one package, so that bundles stay small: packages with more are asked for by their names only. */
-const MOST_SUBPATHS = 300;
-const ELSEWHERE = /^(?:node_modules|dist|src|lib|es|esm|cjs|umd|test|tests|docs|examples|bin|scripts|types)$/;
+/** Names of one package, so that bundles stay small. */
+const MOST_NAMES = 2_000;
+/** What a package does not name itself (what fits its patterns, what stands in its folders) may have so much source. */
+const MOST_UNNAMED_BYTES = 2 * 2 ** 20;
+/** Looked at for the patterns of one package. */
+const MOST_FILES = 10_000;
 
-function fromExports(name: string, exports: unknown): string[] {
-  if (typeof exports !== 'object' || exports === null) return [];
-  return Object.entries(exports)
-    .filter(
-      ([key, target]) =>
-        key.startsWith('./') && !/[*]|\.(?:json|css|d\.ts|node|wasm)$/.test(key) && target !== null,
-    )
-    .map(([key]) => `${name}/${key.slice(2)}`);
+/** What user code can make use of. */
+const LOADABLE = /\.(?:[cm]?js|json)$/;
+/** As the bundler takes them, which is asked by `require`. */
+const CONDITIONS: ReadonlySet<string> = new Set(['worker', 'browser', 'import', 'require', 'default']);
+
+/** Folders with the same once more, or with what is for others; where the main module stands is another matter. */
+const ELSEWHERE = /^(?:node_modules|dist|src|es|esm|cjs|umd|test|tests|docs|examples|bin|scripts|types)$/;
+/** Files beside the modules: minified doubles, configuration. */
+const ASIDE =
+  /^[._]|\.min\.|\.config\.|file\.js$|^(?:tsconfig.*|bower|component|composer|manifest|npm-shrinkwrap|package-lock|jsr|deno)\.json$/;
+
+interface PackageJson {
+  readonly exports?: unknown;
+  readonly main?: unknown;
 }
 
-/** Scripts beside the package's main one, and one folder deep: how packages without `exports` offer parts. */
-async function fromFiles(name: string, folder: string): Promise<string[]> {
-  const found: string[] = [];
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isFile() && /^[^._][^/]*(?<!\.min|\.config|file)\.js$/.test(entry.name)) found.push(entry.name);
-    if (!entry.isDirectory() || entry.name.startsWith('.') || ELSEWHERE.test(entry.name)) continue;
-    for (const inner of await readdir(join(folder, entry.name), { withFileTypes: true }))
-      if (inner.isFile() && inner.name.endsWith('.js') && !inner.name.startsWith('_'))
-        found.push(`${entry.name}/${inner.name}`);
+/** Where an entry of `exports` leads, by the conditions of bundles; null where nowhere. */
+function targetOf(target: unknown): string | null {
+  if (typeof target === 'string') return target;
+  if (typeof target !== 'object' || target === null) return null;
+  const inner = Array.isArray(target)
+    ? target
+    : Object.entries(target)
+        .filter(([condition]) => CONDITIONS.has(condition))
+        .map(([, value]: [string, unknown]) => value);
+  for (const each of inner) {
+    const found = targetOf(each);
+    if (found !== null) return found;
   }
-  return found.map((file) => `${name}/${file}`);
+  return null;
 }
 
-/** The other modules that a package offers, such as `dayjs/plugin/utc`: none where they are too many. */
+/** Paths of all files below a folder of a package, from the package's own. */
+async function filesBelow(home: string, folder: string, found: string[] = []): Promise<string[]> {
+  const entries = await readdir(join(home, folder), { withFileTypes: true }).catch(() => []);
+  for (const entry of entries) {
+    if (found.length >= MOST_FILES || entry.name === 'node_modules') continue;
+    const path = posix.join(folder, entry.name);
+    if (entry.isDirectory()) await filesBelow(home, path, found);
+    else if (entry.isFile()) found.push(path);
+  }
+  return found;
+}
+
+/** `a*b` as what comes before and after the star. */
+function partsOf(pattern: string): readonly [before: string, after: string] {
+  const [before = '', after = ''] = pattern.split('*');
+  return [before, after];
+}
+
+/** What stands for the star where the text is one of the pattern; null where it is none. */
+function starOf(text: string, pattern: string): string | null {
+  const [before, after] = partsOf(pattern);
+  const fits = text.startsWith(before) && text.endsWith(after) && text.length > before.length + after.length;
+  return fits ? text.slice(before.length, text.length - after.length) : null;
+}
+
+/** A module that a package offers: its name, which begins with `./`, and its file. */
+interface Offered {
+  readonly path: string;
+  readonly file: string;
+}
+
+/** What a package offers: by name, and what is found there. */
+interface Offer {
+  readonly named: readonly Offered[];
+  readonly unnamed: readonly Offered[];
+}
+
+async function fromPattern(home: string, key: string, target: string): Promise<Offered[]> {
+  const [before, after] = partsOf(key);
+  const pattern = posix.normalize(target);
+  const files = await filesBelow(home, posix.dirname(`${partsOf(pattern)[0]}x`));
+  return files.flatMap((file): Offered[] => {
+    const star = starOf(file, pattern);
+    return star === null ? [] : [{ path: before + star + after, file }];
+  });
+}
+
+/** What `exports` lists, patterns filled in. */
+async function fromExports(home: string, exports: object): Promise<Offer> {
+  const entries = Object.entries(exports).filter(([key]) => key.startsWith('./'));
+  const named: Offered[] = [];
+  const unnamed: Offered[] = [];
+  for (const [path, value] of entries) {
+    const file = targetOf(value);
+    if (file === null) continue;
+    if (path.includes('*')) unnamed.push(...(await fromPattern(home, path, file)));
+    else named.push({ path, file });
+  }
+  const closed = entries.filter(([key, value]) => key.includes('*') && value === null);
+  const isOpen = ({ path }: Offered): boolean => !closed.some(([key]) => starOf(path, key) !== null);
+  return { named, unnamed: unnamed.filter(isOpen) };
+}
+
+/** Modules in one folder of a package, with and without their endings, as `require` takes them. */
+async function modulesIn(home: string, folder: string): Promise<Offered[]> {
+  const entries = await readdir(join(home, folder), { withFileTypes: true }).catch(() => []);
+  return entries.flatMap((entry): Offered[] => {
+    const file = posix.join(folder, entry.name);
+    if (!entry.isFile() || !LOADABLE.test(entry.name) || ASIDE.test(entry.name)) return [];
+    const bare = file.replace(/\.(?:js|json)$/, '');
+    return (bare === file ? [file] : [file, bare]).map((path) => ({ path: `./${path}`, file }));
+  });
+}
+
+/** Modules beside the package's main one, and one folder deep: how packages without `exports` offer parts. */
+async function fromFiles(home: string, main: string): Promise<Offer> {
+  const place = posix.dirname(posix.normalize(main));
+  const folders = new Set(place === '.' || place.startsWith('..') ? [] : [place]);
+  for (const entry of await readdir(home, { withFileTypes: true }))
+    if (entry.isDirectory() && !entry.name.startsWith('.') && !ELSEWHERE.test(entry.name))
+      folders.add(entry.name);
+  const inner = await Promise.all([...folders].map((folder) => modulesIn(home, folder)));
+  return { named: await modulesIn(home, '.'), unnamed: inner.flat() };
+}
+
+/** The bytes of what is there and can be loaded, each file once; the rest is taken out. */
+async function present(
+  home: string,
+  offered: readonly Offered[],
+): Promise<{ paths: string[]; bytes: number }> {
+  const sizes = new Map<string, number | null>();
+  const paths: string[] = [];
+  for (const { path, file } of offered) {
+    if (!sizes.has(file)) {
+      const found = LOADABLE.test(file) ? await stat(join(home, file)).catch(() => null) : null;
+      sizes.set(file, found?.isFile() === true ? found.size : null);
+    }
+    if (sizes.get(file) !== null) paths.push(path);
+  }
+  return { paths, bytes: [...sizes.values()].reduce<number>((sum, size) => sum + (size ?? 0), 0) };
+}
+
+/** The other modules that a package offers, such as `dayjs/plugin/utc`, as far as they are no burden. */
 export async function subpathsOf(name: string, nodeModules: string): Promise<string[]> {
-  const folder = join(nodeModules, name);
-  const { exports } = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as {
-    exports?: unknown;
-  };
-  const found = exports === undefined ? await fromFiles(name, folder) : fromExports(name, exports);
-  if (found.length > MOST_SUBPATHS) return [];
-  // Without `exports`, the ending may be left out.
-  return exports === undefined ? found.flatMap((path) => [path, path.slice(0, -'.js'.length)]) : found;
+  const home = join(nodeModules, name);
+  const { exports, main } = JSON.parse(await readFile(join(home, 'package.json'), 'utf8')) as PackageJson;
+  const { named, unnamed } =
+    exports === undefined
+      ? await fromFiles(home, typeof main === 'string' ? main : 'index.js')
+      : await fromExports(home, typeof exports === 'object' && exports !== null ? exports : {});
+  const own = await present(home, named);
+  const more = await present(home, unnamed);
+  const all = new Set(more.bytes > MOST_UNNAMED_BYTES ? own.paths : [...own.paths, ...more.paths]);
+  const paths = all.size > MOST_NAMES ? new Set(own.paths) : all;
+  return paths.size > MOST_NAMES ? [] : [...paths].map((path) => posix.join(name, path));
 }
