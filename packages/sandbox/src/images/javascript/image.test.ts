@@ -34,6 +34,7 @@ const PACKAGES: readonly FixturePackage[] = [
       'index.mjs': 'export const made = {}; export const how = "import";',
       'index.cjs': 'exports.made = {}; exports.how = "require";',
       'lib/one.mjs': 'import { made } from "../index.mjs"; export const one = made;',
+      'lib/one.cjs': 'throw new Error("the same in another format");',
       'lib/deep/two.mjs': 'export { one as two } from "../one.mjs";',
       'lib/closed/three.mjs': 'export const three = 3;',
       'lib/needy.mjs': 'import "not-installed"; export const needy = 1;',

@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 
-/** Names of one package, so that bundles stay small. */
-const MOST_NAMES = 2_000;
+/** Files of one package: each makes all snapshots larger, which every run reads. Packages with more are asked for by their names. */
+const MOST_SUBPATHS = 300;
 /** What a package does not name itself (what fits its patterns, what stands in its folders) may have so much source. */
-const MOST_UNNAMED_BYTES = 2 * 2 ** 20;
+const MOST_UNNAMED_BYTES = 512 * 1024;
 /** Looked at for the patterns of one package. */
 const MOST_FILES = 10_000;
 
@@ -125,21 +125,30 @@ async function fromFiles(home: string, main: string): Promise<Offer> {
   return { named: await modulesIn(home, '.'), unnamed: inner.flat() };
 }
 
-/** The bytes of what is there and can be loaded, each file once; the rest is taken out. */
-async function present(
-  home: string,
-  offered: readonly Offered[],
-): Promise<{ paths: string[]; bytes: number }> {
-  const sizes = new Map<string, number | null>();
-  const paths: string[] = [];
-  for (const { path, file } of offered) {
-    if (!sizes.has(file)) {
-      const found = LOADABLE.test(file) ? await stat(join(home, file)).catch(() => null) : null;
-      sizes.set(file, found?.isFile() === true ? found.size : null);
-    }
-    if (sizes.get(file) !== null) paths.push(path);
+/** What is there and can be loaded: names, and files with their bytes. */
+interface Present {
+  readonly paths: readonly string[];
+  readonly files: ReadonlyMap<string, number>;
+}
+
+/** Of one module in several formats there is the first of these. */
+const FORMATS = ['js', 'mjs', 'cjs'];
+
+/** Whether the file has the same module in another format, of two that only differ by their endings. */
+function isDouble(file: string, all: ReadonlySet<string>): boolean {
+  const [, stem = '', ending = ''] = /^(.*)\.([cm]?js)$/.exec(file) ?? [];
+  return FORMATS.slice(0, Math.max(FORMATS.indexOf(ending), 0)).some((other) => all.has(`${stem}.${other}`));
+}
+
+async function present(home: string, offered: readonly Offered[]): Promise<Present> {
+  const all = new Set(offered.map(({ file }) => file));
+  const files = new Map<string, number>();
+  for (const file of all) {
+    if (!LOADABLE.test(file) || isDouble(file, all)) continue;
+    const found = await stat(join(home, file)).catch(() => null);
+    if (found?.isFile() === true) files.set(file, found.size);
   }
-  return { paths, bytes: [...sizes.values()].reduce<number>((sum, size) => sum + (size ?? 0), 0) };
+  return { paths: offered.filter(({ file }) => files.has(file)).map(({ path }) => path), files };
 }
 
 /** The other modules that a package offers, such as `dayjs/plugin/utc`, as far as they are no burden. */
@@ -152,7 +161,10 @@ export async function subpathsOf(name: string, nodeModules: string): Promise<str
       : await fromExports(home, typeof exports === 'object' && exports !== null ? exports : {});
   const own = await present(home, named);
   const more = await present(home, unnamed);
-  const all = new Set(more.bytes > MOST_UNNAMED_BYTES ? own.paths : [...own.paths, ...more.paths]);
-  const paths = all.size > MOST_NAMES ? new Set(own.paths) : all;
-  return paths.size > MOST_NAMES ? [] : [...paths].map((path) => posix.join(name, path));
+  const bytes = [...more.files.values()].reduce((sum, size) => sum + size, 0);
+  const isMore =
+    bytes <= MOST_UNNAMED_BYTES &&
+    new Set([...own.files, ...more.files].map(([file]) => file)).size <= MOST_SUBPATHS;
+  const paths = new Set(isMore ? [...own.paths, ...more.paths] : own.paths);
+  return own.files.size > MOST_SUBPATHS ? [] : [...paths].map((path) => posix.join(name, path));
 }
