@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox } from './index.ts';
 
 const home = fileURLToPath(new URL('..', import.meta.url));
 const text = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
@@ -18,5 +19,30 @@ describe('the examples of the README', () => {
     const args = ['--conditions=@heddle/source', '--input-type=module', '--eval', code];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: home });
     expect(stdout.trim()).toBe(said);
+  });
+});
+
+describe('the table of what code can use', () => {
+  const [, table = ''] = text.split('\n## What the code can use\n');
+  const rows = [...(table.split('\n## ')[0] ?? '').matchAll(/^\| (.+) \| (.+) \|$/gm)].slice(1);
+  /** The names in a column that can be looked up; not syntax, and not methods of what was named before. */
+  const namesIn = (column: 1 | 2): string[] =>
+    rows
+      .flatMap((row) => [...(row[column] ?? '').matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name))
+      .filter((name) => !['import', 'text', 'json', 'bytes', 'arrayBuffer'].includes(name));
+
+  it('is true of the sandbox', async () => {
+    const [works, lacks] = [namesIn(1), namesIn(2)];
+    expect([works.length > 25, lacks.length > 20]).toEqual([true, true]);
+    const sandbox = createSandbox();
+    onTestFinished(() => sandbox.close());
+    const code = `const there = (name) => {
+        try { return eval(name) !== undefined; } catch (error) { if (error instanceof ReferenceError) return false; throw error; }
+      };
+      return [works.filter((name) => !there(name)), lacks.filter(there), typeof Response.prototype.bytes];`;
+    const values = { works: JSON.stringify(works), lacks: JSON.stringify(lacks) };
+    const outcome = await sandbox.run({ runId: 'table', code, values });
+    // With an image there is a `require`.
+    expect(outcome.ok && JSON.parse(outcome.json)).toEqual([['require'], [], 'function']);
   });
 });

@@ -54,12 +54,12 @@ export function outcomeLines(outcome: FunctionOutcome, ran: RanCode, io: Io): vo
   const { code, name, message, line } = outcome.error;
   const type = name === 'Error' || name === 'SandboxError' ? '' : `${name}: `;
   const at = line === undefined ? '' : ` (line ${line})`;
-  const frame = codeFrame(ran.text, line, style);
+  const frame = codeFrame(ran.text.trimEnd(), line, style);
   const hint = HINTS[code]?.(ran);
   const lines = [
     `${style.red('✗')} ${style.bold(code)} ${safe(`${type}${message}`)}${at}`,
-    ...(frame.length === 0 ? [] : [...frame, '']),
-    ...(hint === undefined ? [] : [`${style.cyan('→')} ${hint}`]),
+    ...frame,
+    ...(hint === undefined ? [] : [...(frame.length === 0 ? [] : ['']), `${style.cyan('→')} ${hint}`]),
   ];
   io.stderr.write(`${lines.join('\n')}\n`);
 }
