@@ -147,6 +147,11 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
     'send({ t: "call", id: job.id, call: 1, op: "__proto__", head: "null", body: null }); process.on("message", (m) => m.t === "answer" && send(done(job, { text: JSON.stringify(m.ok) })))',
     'false',
   ],
+  [
+    'output of its own without end',
+    'const { writeSync: write } = require("node:fs"); try { for (let i = 0; i < 2000; i++) write(1, "x".repeat(1e5)) } catch {} send(done(job))',
+    '1',
+  ],
   ['nothing, for ever', '', 'TIMEOUT_WALL'],
   ['its own end', 'process.exit(3)', 'SANDBOX_CRASHED'],
   ['a fault', 'process.abort()', /^(?:SANDBOX_CRASHED|OUT_OF_MEMORY)$/],
@@ -157,6 +162,81 @@ const ATTACKS: readonly (readonly [title: string, statement: string, ends: strin
   ],
 ];
 
+/** The same for the pipe by which Python asks its host and waits: `frame` makes a question of fields. */
+const QUESTIONS: typeof ATTACKS = [
+  ['an honest question', 'ask(frame(question(job))); answered(() => send(done(job)))', '1'],
+  [
+    'bytes that are no question',
+    'ask(Buffer.concat([length(99), Buffer.alloc(99, 0x41)]))',
+    'SANDBOX_PROTOCOL',
+  ],
+  ['an empty question', 'ask(length(0))', 'SANDBOX_PROTOCOL'],
+  ['a question that is longer than memory', 'ask(length(0xfffffff0))', 'SANDBOX_PROTOCOL'],
+  [
+    'fields that are longer than their question',
+    'ask(Buffer.concat([length(8), length(2 ** 31), length(0)]))',
+    'SANDBOX_PROTOCOL',
+  ],
+  ['a question that is no object', 'ask(frame([1]))', 'SANDBOX_PROTOCOL'],
+  [
+    'a question of prototypes',
+    'ask(frame(JSON.parse(\'{"__proto__":{"id":1,"op":"fetch","head":"{}"}}\')))',
+    'SANDBOX_PROTOCOL',
+  ],
+  [
+    'two questions at once',
+    'ask(Buffer.concat([frame(question(job)), frame(question(job))]))',
+    'SANDBOX_PROTOCOL',
+  ],
+  [
+    'fields that are all structure',
+    'ask(frame({ ...question(job), more: JSON.parse("[" + "[],".repeat(6e5) + "1]") })); answered(() => send(done(job)))',
+    '1',
+  ],
+  [
+    'more of them than can be fields',
+    'ask(frame({ ...question(job), more: JSON.parse("[" + "[],".repeat(9e5) + "1]") }))',
+    'SANDBOX_PROTOCOL',
+  ],
+  [
+    'a request that is all structure',
+    'ask(frame({ ...question(job), head: "{\\"headers\\":[" + "[],".repeat(1.6e5) + "1]}" })); answered(() => send(done(job)))',
+    '1',
+  ],
+  [
+    'questions for jobs that it does not have',
+    'for (const id of [-1, 0, 0.5, 1e300, job.id + 1]) ask(frame({ ...question(job), id })); setTimeout(() => send(done(job)), 50)',
+    /^(?:1|SANDBOX_PROTOCOL)$/,
+  ],
+  [
+    'more questions than it may ask',
+    'let left = 300; const again = () => left-- > 0 ? (ask(frame(question(job))), answered(again)) : send(done(job)); again()',
+    'SANDBOX_PROTOCOL',
+  ],
+  [
+    'an operation that every object has',
+    'ask(frame({ ...question(job), op: "constructor" })); answered((text) => send(done(job, { text: JSON.stringify(text.includes("does not know")) })))',
+    'true',
+  ],
+  ['half a question, and its end', 'ask(length(99)); process.exit(3)', 'SANDBOX_CRASHED'],
+  ['half a question, for ever', 'ask(length(99))', 'TIMEOUT_WALL'],
+  [
+    'bytes in pieces of one',
+    'const bytes = frame(question(job)); for (const byte of bytes) ask(Buffer.from([byte])); answered(() => send(done(job)))',
+    '1',
+  ],
+];
+
+/** What the program has besides, to ask with. */
+const ASKING = `
+  const { Socket } = require('node:net');
+  const pipe = new Socket({ fd: 5 }); pipe.on('error', () => undefined);
+  const ask = (bytes) => pipe.write(bytes);
+  const answered = (go) => pipe.once('data', (data) => go(String(data)));
+  const length = (n) => { const head = Buffer.alloc(4); head.writeUInt32LE(n); return head };
+  const frame = (fields) => { const json = Buffer.from(JSON.stringify(fields)); return Buffer.concat([length(json.length + 4), length(json.length * 2), json]) };
+  const question = (job) => ({ id: job.id, op: 'fetch', head: '{}' });`;
+
 describe.runIf(process.platform === 'linux')('a process that its guest took over', () => {
   let folder = '';
   beforeAll(() => {
@@ -166,13 +246,10 @@ describe.runIf(process.platform === 'linux')('a process that its guest took over
   watchHost();
 
   /** A stand-in for Node that runs the program and not the sandbox's. */
-  function impostor(statement: string, index: number): string {
+  function impostor(statement: string, index: number | string, prelude = ''): string {
     const program = join(folder, `${index}.cjs`);
     const path = join(folder, `node-${index}`);
-    writeFileSync(
-      program,
-      PROGRAM.replace('STATEMENT', () => statement),
-    );
+    writeFileSync(program, prelude + PROGRAM.replace('STATEMENT', () => statement));
     writeFileSync(path, `#!/bin/sh\nexec ${process.execPath} ${program}\n`);
     chmodSync(path, 0o755);
     return path;
@@ -189,6 +266,24 @@ describe.runIf(process.platform === 'linux')('a process that its guest took over
         fetch: () => Promise.reject(new Error('no call of these is a fetch')),
       });
       const outcome: FunctionOutcome = await sandbox.run({ runId: 'r', code: 'return 0' });
+      await sandbox.close();
+      expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(
+        typeof ends === 'string' ? new RegExp(`^${ends}$`) : ends,
+      );
+    },
+  );
+
+  it.each(QUESTIONS.map(([title, statement, ends], index) => ({ title, statement, ends, index })))(
+    'does no harm by asking $title',
+    async ({ statement, ends, index }) => {
+      const sandbox = createSandbox({
+        python: { maxProcesses: 1 },
+        execPath: impostor(statement, `q${index}`, ASKING),
+        isolation: { level: 'basic', minimum: 'basic' },
+        limits: ends === 'TIMEOUT_WALL' ? { wallMs: 300, killGraceMs: 200 } : { cpuMs: 20_000 },
+        fetch: () => Promise.reject(new Error('no question of these is a request')),
+      });
+      const outcome = await sandbox.run({ runId: 'r', language: 'python', code: 'return 0' });
       await sandbox.close();
       expect(outcome.ok ? outcome.json : outcome.error.code).toMatch(
         typeof ends === 'string' ? new RegExp(`^${ends}$`) : ends,

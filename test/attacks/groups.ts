@@ -2,6 +2,7 @@ import type { AttackGroup } from './attack.ts';
 import * as bridge from './javascript/bridge.ts';
 import * as egress from './javascript/egress.ts';
 import * as floods from './javascript/floods.ts';
+import * as builtins from './javascript/builtins.ts';
 import * as host from './javascript/host.ts';
 import * as leaks from './javascript/leaks.ts';
 import * as memory from './javascript/memory.ts';
@@ -11,6 +12,7 @@ import * as pollution from './javascript/pollution.ts';
 import * as servers from './javascript/servers.ts';
 import * as time from './javascript/time.ts';
 import * as pythonBridge from './python/bridge.ts';
+import * as pythonDoors from './python/doors.ts';
 import * as pythonExhaustion from './python/exhaustion.ts';
 import * as pythonHost from './python/host.ts';
 import * as pythonLeaks from './python/leaks.ts';
@@ -24,12 +26,14 @@ export const GROUPS: Readonly<Record<string, AttackGroup>> = {
   'javascript/time.ts': time.time,
   'javascript/memory.ts': memory.memory,
   'javascript/floods.ts': floods.floods,
+  'javascript/builtins.ts': builtins.builtins,
   'javascript/egress.ts': egress.egress,
   'javascript/servers.ts': servers.servers,
   'javascript/names.ts': names.names,
   'javascript/leaks.ts': leaks.leaks,
   'javascript/packages.ts': packages.packages,
   'python/host.ts': pythonHost.pythonHost,
+  'python/doors.ts': pythonDoors.pythonDoors,
   'python/exhaustion.ts': pythonExhaustion.pythonExhaustion,
   'python/leaks.ts': pythonLeaks.pythonLeaks,
   'python/bridge.ts': pythonBridge.pythonBridge,

@@ -24,7 +24,7 @@ const IMAGES = {
   lingers: { language: 'javascript', dependencies: ['lingers'] },
   kept: {
     language: 'javascript',
-    dependencies: ['first-use', 'intercepts', 'of-node', 'promises', 'remembers'],
+    dependencies: ['first-use', 'intercepts', 'of-node', 'promises', 'prototype', 'remembers', 'then'],
   },
   wheels: {
     language: 'python',

@@ -114,6 +114,10 @@ export const HOSTILE_NPM: readonly FixturePackage[] = [
     'poses.js': `const e = new Error('a module'); e.code = 'ERR_MODULE_NOT_IN_IMAGE'; throw e;`,
     'regexp.js': `/^(a+)+$/.test('a'.repeat(60) + 'b');`,
   }),
+  pkg('then', `exports.own = 'then'; exports.default = 'forged'; exports.__esModule = 'yes';`),
+  pkg('prototype', `exports.own = 'prototype'; exports.toJSON = () => { throw new Error('read') };`, {
+    'constructor.js': `exports.own = 'file'; exports.polluted = 1;`,
+  }),
   pkg('buries', 'throw new Error("under the carpet");'),
   pkg(
     'covers',

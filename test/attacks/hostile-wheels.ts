@@ -18,6 +18,23 @@ export const HOSTILE_WHEELS: readonly IndexedWheel[] = [
     entries: [{ path: 'broken_part/_fast.cpython-314-wasm32-emscripten.so', content: NO_WASM }],
   },
   {
+    name: 'collides',
+    files: {
+      'collides.py': 'VALUE = 1\n',
+      'js.py': mark('js'),
+      'pyodide_js.py': mark('pyodide_js'),
+      'pyodide/__init__.py': mark('pyodide'),
+      '_pyodide/__init__.py': mark('_pyodide'),
+      'pyodide/ffi.py': mark('pyodide.ffi'),
+      '__main__.py': mark('__main__'),
+      'site.py': mark('site'),
+      'encodings/__init__.py': mark('encodings'),
+      'importlib/__init__.py': mark('importlib'),
+      'heddle_sync.py': mark('heddle_sync'),
+      'heddle_failure.py': `${mark('heddle_failure')}def describe(*args): return "{}"\n`,
+    },
+  },
+  {
     name: 'overtakes',
     files: {
       'overtakes.py': `

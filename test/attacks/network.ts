@@ -39,6 +39,14 @@ const REPLIES: Readonly<Record<string, Reply>> = {
   '/big': (response) => void response.end('x'.repeat(3_000_000)),
   '/gzip-bomb': packed('gzip', gzipSync(Buffer.alloc(50_000_000))),
   '/brotli-bomb': packed('br', brotliCompressSync(Buffer.alloc(50_000_000))),
+  '/packed-twice': packed('gzip, gzip', gzipSync(gzipSync(Buffer.alloc(50_000_000)))),
+  '/packed-members': packed(
+    'gzip',
+    Buffer.concat(Array(40).fill(gzipSync(Buffer.alloc(1_000_000))) as Buffer[]),
+  ),
+  '/packed-wrongly': packed('br', gzipSync('x')),
+  '/packed-half': packed('gzip', gzipSync(Buffer.alloc(500_000, 'abc')).subarray(0, -9)),
+  '/packed-unknown': packed('zstd', Buffer.from('28b52ffd', 'hex')),
   '/headers': (response) => void response.writeHead(200, { 'x-long': 'h'.repeat(60_000) }).end(),
   '/silent': () => undefined,
   '/hold': (response) => void response.write('x'.repeat(900_000)),
@@ -63,6 +71,12 @@ const RAW: Readonly<Record<string, string>> = {
   '/status': 'HTTP/1.1 999 \x1b[2J\r\nContent-Length: 2\r\n\r\nok',
   '/names': `${HEAD}__proto__: polluted\r\nconstructor: x\r\ntoString: y\r\nContent-Length: 2\r\n\r\nok`,
   '/poison': `${HEAD}Content-Length: 2\r\n\r\nok${HEAD}Content-Length: 8\r\n\r\npoisoned`,
+  '/huge-length': `${HEAD}Content-Length: 999999999999999\r\n\r\nx`,
+  '/negative-length': `${HEAD}Content-Length: -5\r\n\r\nhello`,
+  '/exponent-length': `${HEAD}Content-Length: 1e9\r\n\r\nhello`,
+  '/endless-length': `${HEAD}Content-Length: ${'9'.repeat(400)}\r\n\r\nhello`,
+  '/cut': `${HEAD}Content-Length: 100\r\n\r\nhello`,
+  '/many-cookies': `${HEAD}${'Set-Cookie: a=1\r\n'.repeat(700)}Content-Length: 2\r\n\r\nok`,
   '/location': 'HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1\x00/\r\nContent-Length: 0\r\n\r\n',
 };
 

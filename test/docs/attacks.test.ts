@@ -22,10 +22,12 @@ describe('docs/sandbox-attacks.md', () => {
     const listed = [...page.matchAll(/^\| \[([\w-]+\.test\.ts)\]/gm)].map(([, file]) => file);
     const tables = [
       'bridge',
+      'builtins',
       'egress',
       'exhaustion',
       'host',
       'leaks',
+      'python-doors',
       'python-exhaustion',
       'python-packages',
       'python',

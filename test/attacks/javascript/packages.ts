@@ -162,5 +162,19 @@ export const packages: AttackGroup = {
       expected: 'TIMEOUT_CPU',
       limits,
     },
+    {
+      id: 'W26',
+      title: 'names of packages and files that every object has',
+      image: 'kept',
+      code: `const { own } = await import('then'); return [own, ...['prototype', 'then', 'prototype/constructor.js'].map((name) => require(name).own), ({}).own === undefined, ({}).polluted === undefined]`,
+      expected: '["then","prototype","then","file",true,true]',
+    },
+    {
+      id: 'W27',
+      title: 'modules of names that every object has, where there is no such package',
+      image: 'kept',
+      code: `return ['__proto__', 'constructor', 'toString', 'valueOf', 'hasOwnProperty', 'node:__proto__', 'node:constructor', '', ' ', '.', '../kept', '/'].map((name) => { try { return typeof require(name) } catch (e) { return e.code } }).filter((code) => !/^ERR_(?:MODULE_NOT_IN_IMAGE|SANDBOX_BUILTIN)$/.test(code))`,
+      expected: '[]',
+    },
   ],
 };

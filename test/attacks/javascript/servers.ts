@@ -71,5 +71,31 @@ export const servers: AttackGroup = {
       code: 'const r = await fetch(`http://ok.test:${rawPort}/names`); return [r.headers.get("__proto__"), r.headers.get("constructor"), ({}).polluted === undefined, String(r.headers)]',
       expected: '["polluted","x",true,"[object Object]"]',
     },
+    {
+      id: 'N49',
+      title: 'redirects to every other scheme, and to what is no place',
+      code: `const all = ['ws://ok.test/', 'wss://ok.test/', 'ftp://ok.test/', 'data:text/html,x', 'javascript:1', 'blob:http://ok.test/x', 'about:blank', 'gopher://ok.test/', 'unix:/run/x', 'http://', 'http://[', '//', 'http:///', 'HTTPS://127.0.0.1:\${internalPort}/'];
+        return await Promise.all(all.map((at) => fetch(\`http://ok.test:\${outerPort}/to?at=\${encodeURIComponent(at)}\`).then((r) => 'taken ' + at, (e) => e.code))).then((list) => [...new Set(list)])`,
+      expected: '["EGRESS_DENIED"]',
+    },
+    {
+      id: 'N50',
+      title: 'lengths of bodies that are none, or that no body has',
+      code: `const seen = []; for (const name of ['huge-length', 'negative-length', 'exponent-length', 'endless-length', 'cut']) seen.push(await fetch(\`http://ok.test:\${rawPort}/\${name}\`).then((r) => 'taken ' + name, (e) => e.code)); return [...new Set(seen)]`,
+      expected: ['["EGRESS_FAILED"]', '["EGRESS_TOO_LARGE","EGRESS_FAILED"]'],
+    },
+    {
+      id: 'N51',
+      title: 'bodies that are packed twice, in many parts, half, or not as they say',
+      code: `const read = (name) => fetch(\`http://ok.test:\${outerPort}/\${name}\`).then((r) => r.text()).then((t) => t.length < 100_000, (e) => e.code);
+        return [await read('packed-twice'), await read('packed-members'), await read('packed-wrongly'), await read('packed-half'), await read('packed-unknown')]`,
+      expected: '[true,"EGRESS_TOO_LARGE","EGRESS_FAILED","EGRESS_FAILED",true]',
+    },
+    {
+      id: 'N52',
+      title: 'as many cookies as a head has room for',
+      code: 'return await fetch(`http://ok.test:${rawPort}/many-cookies`).then((r) => r.headers.getSetCookie().length, (e) => e.code)',
+      expected: ['700', '"EGRESS_FAILED"'],
+    },
   ],
 };

@@ -48,8 +48,8 @@ export const pythonHost: AttackGroup = {
     {
       id: 'H35b',
       title: 'a shell',
-      code: "import os\nreturn [os.system('id') == 0, os.popen('id').read() if False else None]",
-      expected: '[false,null]',
+      code: "import os\ntry:\n  said = os.popen('id').read()\nexcept OSError:\n  said = ''\nreturn [os.system('id') == 0, said]",
+      expected: '[false,""]',
     },
     {
       id: 'H36',

@@ -58,5 +58,21 @@ export const pythonPackages: AttackGroup = {
       code: 'import remembers\nreturn remembers.tell()',
       expected: '[null,null,null,null,null,null,null]',
     },
+    {
+      id: 'Y08',
+      title: 'modules with the names of the interpreter’s way to JavaScript, of its start and of the job',
+      image,
+      code: 'import builtins, collides, encodings, heddle_failure, importlib, js, pyodide, pyodide.ffi, pyodide_js, site, sys\nmodules = (encodings, heddle_failure, importlib, pyodide, pyodide.ffi, site, sys.modules["__main__"])\nreturn [getattr(builtins, "marks", None), [m.__name__ for m in modules if str(getattr(m, "__file__", "")).startswith("/opt/site")], hasattr(js, "Object"), hasattr(pyodide_js, "FS"), collides.VALUE]',
+      expected: '[null,[],true,true,1]',
+    },
+    {
+      id: 'Y09',
+      title: 'files of packages that a job wrote over',
+      image,
+      before:
+        'import os\ncount = 0\nfor folder, _, names in os.walk("/opt/site"):\n  for name in names:\n    os.write(os.open(f"{folder}/{name}", os.O_WRONLY | os.O_TRUNC), b"raise SystemExit(7)")\n    count += 1\nos.write(os.open("/opt/site/planted.py", os.O_WRONLY | os.O_CREAT), b"VALUE = 2")\nreturn count',
+      code: 'import importlib, os, sys\nnames = [n for n in sys.modules if n in ("poses", "collides", "remembers")]\nfor n in names: del sys.modules[n]\nimport poses, collides\nreturn [poses.VALUE, collides.VALUE, os.path.exists("/opt/site/planted.py")]',
+      expected: '[1,1,false]',
+    },
   ],
 };

@@ -3,6 +3,8 @@
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 
+from _pyodide._importhook import jsfinder
+
 # Imported ahead: what blocks use most costs them nothing then.
 AHEAD = (
     "asyncio base64 bisect collections copy csv dataclasses datetime decimal email.message enum fractions functools "
@@ -37,6 +39,9 @@ def install(sources):
     # Before those of files: a package may not pose as one of ours. What we only stand in for gives way to a package's.
     own = {name: source for name, source in sources.items() if name.startswith("heddle_")}
     sys.meta_path.insert(0, SourceFinder(own))
+    # JavaScript's modules are found last otherwise: a package named js would take their place.
+    sys.meta_path.remove(jsfinder)
+    sys.meta_path.insert(0, jsfinder)
     stand_ins = {name: source for name, source in sources.items() if name not in own}
     sys.meta_path.insert(sys.meta_path.index(PathFinder) + 1, SourceFinder(stand_ins))
     # Before urllib.request, which looks for HTTPS once.

@@ -169,6 +169,11 @@ describe('wheels', () => {
       ['google/cloud/storage/__init__.py', 'google/auth.py'],
       ['google.auth', 'google.cloud.storage'],
     ],
+    [
+      'nothing that the interpreter has itself',
+      ['js.py', 'js/jquery/__init__.py', 'pyodide/__init__.py', 'pyodide_js.py', '__main__.py', 'jsx.py'],
+      ['jsx'],
+    ],
     ['no data', ['pkg/__init__.py', 'share/readme.txt', 'not-a-name/x.py', 'pkg/templates/t.py'], ['pkg']],
   ])('knows what can be imported: %s', (_what, paths, modules) => {
     expect(modulesOf(paths)).toEqual(modules);

@@ -38,6 +38,9 @@ export function contentsOf(archive: readonly ArchiveFile[]): Contents {
 
 const MODULE = /^([A-Za-z_]\w*)(?:\.py|(?:\.[\w-]+)*\.so)$/;
 
+/** Names that the interpreter has modules of its own for, which are found first: what a package has by that name nobody gets. */
+const OF_THE_INTERPRETER = new Set(['js', 'pyodide', 'pyodide_js', '_pyodide', '__main__']);
+
 /**
  * What to import to have all of the files' packages: modules at the top, folders with an `__init__`, and of folders without
  * one (namespaces) those within.
@@ -52,6 +55,7 @@ export function modulesOf(paths: readonly string[]): string[] {
     const name = MODULE.exec(parts.pop() ?? '')?.[1];
     if (name === undefined || !parts.every((part) => /^[A-Za-z_]\w*$/.test(part))) continue;
     const depth = parts.findIndex((_, at) => packages.has(parts.slice(0, at + 1).join('/')));
+    if (OF_THE_INTERPRETER.has(parts[0] ?? name)) continue;
     modules.add(depth >= 0 ? parts.slice(0, depth + 1).join('.') : [...parts, name].join('.'));
   }
   return [...modules].sort(publicFirst);

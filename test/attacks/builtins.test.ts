@@ -1,0 +1,4 @@
+import { builtins } from './javascript/builtins.ts';
+import { testAttacks } from './suite.ts';
+
+testAttacks(builtins);

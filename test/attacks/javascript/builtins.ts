@@ -1,0 +1,141 @@
+import type { AttackGroup, Expected } from '../attack.ts';
+
+const MEMORY = ['OUT_OF_MEMORY', /^USER_ERROR RangeError/] as const;
+/** What nothing interrupts ends with its process, soon after its time is over. */
+const limits = { cpuMs: 300, wallMs: 60_000, killGraceMs: 200 };
+
+const works = (id: string, title: string, code: string, ...more: readonly (string | RegExp)[]) => ({
+  id,
+  title,
+  code,
+  limits,
+  expected: ['TIMEOUT_CPU', ...MEMORY, ...more] as Expected,
+});
+
+/** Calls everything of the plumbing that leaves the isolate, with as little stack as there is. */
+const AT_THE_END = `
+  // Made at their first use, for which there has to be room.
+  await fetch('http://10.0.0.1/').catch(() => 0); crypto.subtle; structuredClone([1]);
+  const { apply } = Reflect; let left = 300; const calls = [
+    () => fetch('http://10.0.0.1/').catch(() => 0), () => setTimeout(() => 0, 1), () => console.log('deep'), () => queueMicrotask(() => 0),
+    () => crypto.getRandomValues(new Uint8Array(8)), () => crypto.subtle.digest('SHA-256', new Uint8Array(8)).catch(() => 0), () => clearTimeout(1), () => structuredClone([1]) ];
+  const descend = () => { try { descend() } catch {} if (left-- > 0) try { calls[left % calls.length]() } catch {} };`;
+
+/** Built-ins and functions of the plumbing where they are large, deep, slow or without end. */
+export const builtins: AttackGroup = {
+  name: 'Built-ins at their limits',
+  language: 'javascript',
+  attacks: [
+    works('V01', 'the longest text, normalized', 'return "é".repeat(2 ** 28).normalize("NFKD").length'),
+    works('V02', 'the longest text in capitals', 'return "ß".repeat(2 ** 27).toLocaleUpperCase("tr").length'),
+    works('V03', 'a number that is read from many digits', 'return typeof BigInt("9".repeat(2 ** 27))'),
+    works(
+      'V04',
+      'a list that says it is the longest, appended',
+      'return [].concat({ length: 2 ** 32 - 2, [Symbol.isConcatSpreadable]: true }).length',
+    ),
+    works(
+      'V05',
+      'long texts compared by the rules of a language',
+      'const a = "\\u0e40".repeat(2 ** 26); return new Intl.Collator("th").compare(a, a + "b")',
+      '-1',
+    ),
+    works(
+      'V06',
+      'many digits by the rules of a language',
+      'return (10n ** 9000000n).toLocaleString("de").length',
+    ),
+    works(
+      'V07',
+      'a text encoded for URLs',
+      'const a = []; for (;;) a.push(encodeURIComponent("é".repeat(2 ** 26)).length)',
+    ),
+    {
+      id: 'V08',
+      title: 'objects for languages of every kind, whose memory is outside the heap',
+      code: `const k = []; for (let i = 0; i < 3000; i++) k.push(new Intl.Collator('th'), new Intl.Segmenter('ja', { granularity: 'word' }), new Intl.PluralRules('ar'), new Intl.ListFormat('de'), new Intl.RelativeTimeFormat('fr'), new Intl.DisplayNames('zh', { type: 'region' }), new Intl.NumberFormat('hi', { style: 'currency', currency: 'INR' })); return 'held'`,
+      limits: { cpuMs: 1_500, wallMs: 60_000, killGraceMs: 200 },
+      expected: ['"held"', 'TIMEOUT_CPU', 'SANDBOX_CRASHED', ...MEMORY],
+    },
+    works(
+      'V09',
+      'stacks of errors without a limit, kept',
+      'Error.stackTraceLimit = Infinity; const k = []; const f = (n) => { k.push(new Error("x").stack); if (n > 0) f(n - 1) }; for (;;) try { f(3000) } catch (e) { k.push(e.stack) }',
+    ),
+    works(
+      'V10',
+      'an error of a hundred thousand errors, each the cause of the next',
+      'let cause; for (let i = 0; i < 1e5; i++) cause = new Error("x", { cause }); throw new AggregateError(Array(1e5).fill(cause), "m")',
+      /^USER_ERROR AggregateError: m$/,
+    ),
+    {
+      id: 'V11',
+      title: 'ways out of the isolate, taken at the end of the stack: each is counted once or not at all',
+      code: `${AT_THE_END} descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
+      limits: { cpuMs: 5_000, wallMs: 20_000, hostCalls: 100 },
+      expected: '"done"',
+    },
+    {
+      id: 'V11b',
+      title: 'more of them than there may be, taken at the end of the stack',
+      code: `${AT_THE_END} left = 4000; for (let i = 0; i < 20; i++) descend(); await new Promise((r) => setTimeout(r, 20)); return 'done'`,
+      limits: { cpuMs: 5_000, wallMs: 20_000, hostCalls: 10 },
+      expected: 'BRIDGE_LIMIT',
+    },
+    works(
+      'V12',
+      'headers of a request that have no end',
+      'await fetch("http://ok.test/", { headers: (function* () { for (;;) yield ["a", "b"] })() })',
+    ),
+    works(
+      'V13',
+      'an iterator that maps to iterators without end',
+      'const all = (function* () { for (;;) yield 1 })().flatMap(function* () { for (;;) yield 2 }); return all.filter((n) => n > 2).toArray()',
+    ),
+    works(
+      'V14',
+      'a list made of an asynchronous generator without end',
+      'return await Array.fromAsync((async function* () { for (;;) yield 1 })())',
+    ),
+    works(
+      'V15',
+      'names of symbols that are the longest texts',
+      'const k = []; for (let i = 0; ; i++) k.push(Symbol.for("x".repeat(2 ** 24) + i))',
+    ),
+    works(
+      'V16',
+      'a pattern of a million alternatives',
+      'const r = new RegExp(Array.from({ length: 1e6 }, (_, i) => "a".repeat(i % 40) + i).join("|"), "iv"); return r.test("a".repeat(100))',
+      'false',
+      'true',
+      /^USER_ERROR SyntaxError/,
+    ),
+    works(
+      'V17',
+      'groups of ten million keys',
+      'return Object.keys(Object.groupBy({ *[Symbol.iterator]() { for (let i = 0; i < 1e7; i++) yield i } }, (n) => "k" + n)).length',
+    ),
+    {
+      id: 'V18',
+      title: 'functions of the plumbing as handlers of timers and promises',
+      code: `setTimeout(fetch, 0, 'http://10.0.0.1/'); setTimeout(console.log, 0, { toJSON() { return 'said' } }); queueMicrotask(console.log);
+        await Promise.all([Promise.resolve(1).then(setTimeout).catch((e) => e), Promise.resolve(8).then(structuredClone)]); await new Promise((r) => setTimeout(r, 30)); return 'done'`,
+      expected: ['"done"', /^USER_ERROR/],
+    },
+    {
+      id: 'V19',
+      title: 'a global object whose prototype answers for every name',
+      code: `try { Object.setPrototypeOf(globalThis, new Proxy({}, { has: () => true, get: (_, key) => key === Symbol.unscopables ? undefined : () => 'forged' })) } catch {}
+        for (const name of ['TypeError', 'SyntaxError', 'Proxy', 'Promise', 'JSON', 'String']) delete globalThis[name];
+        await null; await fetch('http://10.0.0.1/').catch(() => 0); return { a: 1 }`,
+      expected: ['{"a":1}', 'USER_ERROR'],
+    },
+    {
+      id: 'V20',
+      title: 'a constructor of promises that is asked for at every await',
+      code: `const seen = []; Object.defineProperty(Promise.prototype, 'constructor', { get() { seen.push(typeof this); throw new Error('asked') } });
+        Object.defineProperty(Object.prototype, Symbol.toPrimitive, { get() { throw new Error('asked') } }); try { await Promise.resolve(1) } catch {} return { a: 1 }`,
+      expected: '{"a":1}',
+    },
+  ],
+};
