@@ -127,7 +127,7 @@ const tool = (files: Readonly<Record<string, string>>): FixtureModule => ({
 describe.skipIf(typeof toolchain === 'string')(
   `a tool that is compiled with Go${typeof toolchain === 'string' ? ` (impossible: ${toolchain})` : ''}`,
   () => {
-    const TIME = { timeout: 120_000 };
+    const TIME = { timeout: 300_000 };
 
     it('is made of its module and what go.sum names, with what the linker sets, once', TIME, async () => {
       // Another one each time: what is there already is not compiled.

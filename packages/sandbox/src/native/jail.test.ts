@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
+import type { Confinement } from '../isolation/confine.ts';
+import { bareRoot } from '../images/bare-root.ts';
+import { NativeHost } from './host.ts';
+import { nativeInvocation } from './jail.ts';
+
+const path = process.platform === 'linux' ? bubblewrap() : undefined;
+const host = new NativeHost(path === undefined ? {} : { bubblewrap: path }, process.execPath);
+
+describe.skipIf(path === undefined)('the number of processes of a jail', () => {
+  const { execPath, readable } = bareRoot();
+  const linesOf = (confinement: Confinement, rootfs: string | null) => {
+    const { args, arguments: bound } = nativeInvocation(confinement, null, {
+      ...{
+        rootfs,
+        execPath,
+        readable,
+        command: ['/run/program'],
+        environment: {},
+        cpuSeconds: 1,
+        proxy: null,
+      },
+      limits: { memoryMiB: 64, diskMiB: 8, processes: 7 },
+    });
+    return { line: args.join(' '), bound: bound.toString('utf8').split('\0') };
+  };
+
+  it('is limited from inside where its user runs other things as well, by what its root has', async () => {
+    const shared: Confinement = { ...(await host.confinement()), uids: null };
+    const { prlimit } = shared.tools;
+    const bare = linesOf(shared, null);
+    expect(bare.line).toMatch(new RegExp(` -- ${prlimit} --nproc=7 -- /run/program$`));
+    expect(bare.bound).toContain(prlimit);
+    const full = linesOf(shared, '/some/root');
+    expect(full.line).toContain('ulimit -u 7');
+    expect(full.bound).not.toContain(prlimit);
+  });
+});
