@@ -46,7 +46,8 @@ export function reportLoudly(error: unknown, runId: string | undefined): void {
 }
 
 function sandboxOptions({
-  data,
+  runtime,
+  data = runtime?.data,
   egress,
   images,
   sandbox = {},

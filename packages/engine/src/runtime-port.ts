@@ -31,6 +31,8 @@ export interface RuntimePort {
 
 /** A runtime to be: it brings the stores that its processes share. */
 export interface RuntimeProvider {
+  /** The data folder of the runtime, where it has one: what a process keeps for itself is kept there too. */
+  readonly data?: string;
   openStores(options: { clock?: Clock }): Promise<SharedStores> | SharedStores;
   /** Throws what keeps it from being opened. `close` lets running blocks finish for so many milliseconds; the stores stay open. */
   open(parts: RuntimeParts): Promise<{ runtime: RuntimePort; close(graceMs: number): Promise<void> }>;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -95,7 +96,8 @@ export class OwnMemory {
   async #keep(memory: Uint8Array, file: string): Promise<void> {
     const { folder } = this.#options;
     await mkdir(folder, { recursive: true });
-    const made = `${file}.${process.pid}`;
+    // Processes of several containers may share the folder, and the number of a process.
+    const made = `${file}.${randomUUID()}`;
     await writeFile(made, memory, { mode: 0o600, flush: true });
     await rename(made, file);
     // Of builds of the package that are gone; a host that still has one makes it again.

@@ -29,6 +29,7 @@ const KILL_MS = 5000;
  */
 export function temporal(options: TemporalOptions): RuntimeProvider {
   return {
+    ...('data' in options && { data: options.data }),
     openStores: ({ clock }) => storesOf(options, clock),
     open: (parts) => openRuntime(parts, options),
   };

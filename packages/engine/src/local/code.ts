@@ -1,4 +1,4 @@
-import type { FunctionJob, Sandbox, SandboxOptions } from '@heddle/sandbox';
+import type { FunctionJob, Sandbox, SandboxOptions, SandboxStats } from '@heddle/sandbox';
 import type { CodeSandbox } from '../executors/services.ts';
 
 /** Code that is about to come. */
@@ -43,6 +43,11 @@ export class CodeService {
     } catch {
       // The job that needs it finds out the same.
     }
+  }
+
+  /** How the sandbox stands; null before the first code. */
+  stats(): SandboxStats | null {
+    return this.sandbox?.stats() ?? null;
   }
 
   /** The run has ended: its isolate can go. */

@@ -15,7 +15,7 @@ export interface Host {
 /** The parts of an engine with these options, over stores that are open. Throws EXECUTOR_DUPLICATE, OPTIONS_INVALID. */
 export function createHost(
   stores: SharedStores,
-  options: Omit<EngineOptions, 'runtime' | 'data' | 'postgres' | 'durability'>,
+  options: Omit<EngineOptions, 'runtime' | 'postgres' | 'durability'>,
 ): Host {
   const parts = partsOf(stores, createRegistry(builtInExecutors, options.blocks), options);
   return { parts, close: () => parts.code.close() };

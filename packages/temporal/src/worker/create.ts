@@ -83,7 +83,7 @@ async function open(options: WorkerOptions, { stores, closing, close }: Opening)
   // A worker that hangs, or was never begun, holds the connection: it goes with the process.
   closing.push(() => deployment.connection.close().catch(() => undefined));
   const crew = await Crew.start(host.parts, { deployment, tuning, bundle });
-  const worker = new RunningWorker(crew, close);
+  const worker = new RunningWorker(crew, close, () => host.parts.code.stats());
   closing.push(() => crew.stop({ drainMs: 0, killMs: STOP.killMs }).then(() => undefined));
   if (crew.roles.includes('engine')) closing.push(watchStragglers(host.parts, deployment));
   if (http) {
@@ -116,10 +116,12 @@ class RunningWorker implements HeddleWorker {
   readonly finished: Promise<void>;
   endpoint: Endpoint | undefined;
   private readonly crew: Crew;
+  private readonly sandbox: () => WorkerStatus['sandbox'];
   private state: 'running' | 'stopped' | 'failed' = 'running';
 
-  constructor(crew: Crew, close: () => Promise<void>) {
+  constructor(crew: Crew, close: () => Promise<void>, sandbox: () => WorkerStatus['sandbox']) {
     this.crew = crew;
+    this.sandbox = sandbox;
     this.finished = this.end(close);
     this.finished.catch(() => undefined);
   }
@@ -135,8 +137,8 @@ class RunningWorker implements HeddleWorker {
 
   status(): WorkerStatus {
     const { crew, state } = this;
-    if (state !== 'running') return statusOf(crew, state);
-    return statusOf(crew, crew.polling ? 'polling' : 'draining');
+    const now = state === 'running' ? (crew.polling ? 'polling' : 'draining') : state;
+    return statusOf(crew, now, this.sandbox());
   }
 
   private async end(close: () => Promise<void>): Promise<void> {

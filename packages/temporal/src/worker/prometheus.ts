@@ -1,3 +1,5 @@
+import { sandboxFigures } from './sandbox-figures.ts';
+import type { Sample } from './sandbox-figures.ts';
 import type { Tally } from './meter.ts';
 import type { WorkerStatus } from './status.ts';
 
@@ -32,16 +34,14 @@ export function prometheusText(status: WorkerStatus): string {
       'Seconds that these tasks have taken.',
       tallies.map((tally) => ({ labels: labelsOf(tally), value: tally.seconds })),
     ),
+    ...(status.sandbox === null ? [] : sandboxFigures(status.sandbox)).flatMap(
+      ({ name, type, help, samples }) => metric(name, type, help, samples),
+    ),
     ...metric('process_resident_memory_bytes', 'gauge', 'Memory of the process.', [
       { value: process.memoryUsage.rss() },
     ]),
     '',
   ].join('\n');
-}
-
-interface Sample {
-  labels?: { [name: string]: string };
-  value: number;
 }
 
 function metric(name: string, type: 'gauge' | 'counter', help: string, samples: Sample[]): string[] {

@@ -1,3 +1,4 @@
+import type { RuntimeParts } from '@heddle/engine/runtime';
 import type { Role } from '../options.ts';
 import type { Crew } from './crew.ts';
 import type { Tally } from './meter.ts';
@@ -15,9 +16,18 @@ export interface WorkerStatus {
   cachedWorkflows: number;
   /** What has been done since the worker began. */
   tallies: readonly Tally[];
+  /** The processes in which code runs; null before the first code. */
+  sandbox: SandboxStatus | null;
 }
 
-export function statusOf(crew: Crew, state: WorkerStatus['state']): WorkerStatus {
+/** How a worker's sandbox stands. */
+export type SandboxStatus = NonNullable<ReturnType<RuntimeParts['code']['stats']>>;
+
+export function statusOf(
+  crew: Crew,
+  state: WorkerStatus['state'],
+  sandbox: WorkerStatus['sandbox'],
+): WorkerStatus {
   const statuses = crew.statuses();
   const sum = (count: (status: (typeof statuses)[number]) => number): number =>
     statuses.reduce((total, status) => total + count(status), 0);
@@ -28,5 +38,6 @@ export function statusOf(crew: Crew, state: WorkerStatus['state']): WorkerStatus
     workflowTasks: sum(({ numInFlightWorkflowActivations }) => numInFlightWorkflowActivations),
     cachedWorkflows: sum(({ numCachedWorkflows }) => numCachedWorkflows),
     tallies: crew.meter.all,
+    sandbox,
   };
 }

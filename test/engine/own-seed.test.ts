@@ -1,0 +1,42 @@
+import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
+import { partsOf } from '../../packages/engine/src/assemble.ts';
+import { openStores } from '../../packages/engine/src/store/open.ts';
+import { OwnMemory } from '../../packages/sandbox/src/own-memory.ts';
+import { join } from 'node:path';
+import type { EngineOptions } from '@heddle/engine';
+import { temporal } from '@heddle/temporal';
+import { expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { valueIn } from '../support/outcome.ts';
+
+/** What Python's hash of a text is in an engine of these options: it tells the seed. */
+async function hashIn(options: EngineOptions): Promise<unknown> {
+  const { code } = partsOf(openStores(), createRegistry([], []), options);
+  onTestFinished(() => code.close());
+  const sandbox = await code.gated((work) => work(), undefined);
+  return valueIn(await sandbox.run({ runId: 'r', language: 'python', code: 'return hash("a text")' }));
+}
+
+it(
+  'interpreters of an engine begin with the memory of its data folder, whichever runtime that is of',
+  { timeout: 60_000 },
+  async () => {
+    const data = dataFolder(onTestFinished);
+    const memory = new OwnMemory({
+      execPath: process.execPath,
+      confinement: () => ({
+        level: 'basic',
+        tools: { bubblewrap: null, setpriv: null, prlimit: null },
+        uids: null,
+      }),
+      memoryMiB: 256,
+      folder: join(data, 'sandbox'),
+    });
+    expect(memory.path).toBeUndefined();
+    await memory.make();
+    await memory.close();
+    const own = await hashIn({ data });
+    expect(await hashIn({ runtime: temporal({ data }) })).toBe(own);
+    expect(await hashIn({})).not.toBe(own);
+  },
+);

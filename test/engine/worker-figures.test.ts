@@ -1,0 +1,54 @@
+import { createSandbox } from '@heddle/sandbox';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { prometheusText } from '../../packages/temporal/src/worker/prometheus.ts';
+import type { WorkerStatus } from '../../packages/temporal/src/worker/status.ts';
+
+const status: WorkerStatus = {
+  ...{ state: 'polling', roles: ['engine'], activities: 2, workflowTasks: 1, cachedWorkflows: 3 },
+  tallies: [{ task: 'effect', type: 'a "b"\n', local: false, done: 2, failed: 1, seconds: 0.5 }],
+  sandbox: null,
+};
+
+/** The samples, by name and labels. */
+function samplesOf(text: string): ReadonlyMap<string, number> {
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(
+    lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
+  );
+}
+
+describe('the figures of a worker', () => {
+  it('say what each is, with labels that end nowhere but at their end', () => {
+    const text = prometheusText(status);
+    expect(text).toContain('heddle_worker_state{state="polling"} 1\n');
+    expect(text).toContain(
+      'heddle_tasks_total{task="effect",type="a \\"b\\"\\n",local="false",outcome="done"} 2\n',
+    );
+    expect(text).not.toContain('heddle_sandbox');
+    const names = [...text.matchAll(/^(\w+)[{ ]/gm)].map(([, name]) => name);
+    for (const name of names) expect(text).toContain(`# TYPE ${name} `);
+  });
+
+  it('tell of the sandbox, once there is one', async () => {
+    const sandbox = createSandbox({ maxProcesses: 1, recycle: { jobs: 2 } });
+    onTestFinished(() => sandbox.close());
+    for (const code of ['return 1', 'throw 1']) await sandbox.run({ runId: 'r', code });
+    await expect.poll(() => sandbox.stats().processes).toBe(0);
+    const text = prometheusText({ ...status, sandbox: sandbox.stats() });
+    const samples = samplesOf(text);
+    const of = (name: string): number | undefined => samples.get(`heddle_sandbox_${name}`);
+    expect([
+      of('processes{language="javascript"}'),
+      of('jobs_running{language="python"}'),
+      of('jobs_queued{language="native"}'),
+      of('jobs_ended_total{outcome="OK"}'),
+      of('jobs_ended_total{outcome="USER_ERROR"}'),
+      of('queue_total{language="javascript"}'),
+      of('start_total{language="javascript"}'),
+      of('processes_ended_total{language="javascript",reason="jobs"}'),
+    ]).toEqual([0, 0, 0, 1, 1, 2, 1, 1]);
+    const { wall, peakRssMiB } = sandbox.stats().metrics.javascript;
+    expect(of('wall_seconds_total{language="javascript"}')).toBeCloseTo(wall.totalMs / 1000);
+    expect(of('peak_memory_bytes{language="javascript"}')).toBeCloseTo(peakRssMiB * 2 ** 20);
+  });
+});
