@@ -11,10 +11,10 @@ it('docs/images.md explains each code of a failed build, in their order', () => 
 
 it('docs/images-native.md has the id of each command-line tool, by where its files come from', () => {
   const [, table = ''] = readPage('docs/images-native.md').split('\n## Command-line tools\n');
-  const rows = [...table.matchAll(/^\| (npm|PyPI|a file)\b.*? \| (`.+`) \|$/gm)];
+  const rows = [...table.matchAll(/^\| (npm|PyPI|sources|a file)\b.*? \| (`.+`) \|$/gm)];
   const ids = (from: string): string[] =>
     RECIPES.filter(({ install }) => install.from === from).map(({ id }) => id);
   expect(rows.map(([, , listed = '']) => [...listed.matchAll(/`(.+?)`/g)].map(([, id]) => id))).toEqual(
-    ['npm', 'pypi', 'download'].map(ids),
+    ['npm', 'pypi', 'go', 'download'].map(ids),
   );
 });
