@@ -1,8 +1,13 @@
 import { chmodSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { bubblewrap } from '../../../../../test/support/bubblewrap.ts';
 import { debianMirror, type FixtureDeb } from '../../../../../test/support/debian-mirror.ts';
 import { imageFolder, openImages } from '../../../../../test/support/images.ts';
+import { npmRegistry, type FixturePackage } from '../../../../../test/support/npm-registry.ts';
+import { type IndexedWheel, pythonIndex } from '../../../../../test/support/python/python-index.ts';
+import { findNpm } from '../javascript/npm-settings.ts';
 import { CLI_TOOLS } from '../cli-tools.ts';
 import type { ImageRecord } from '../record.ts';
 import { nativeBuilder } from './builder.ts';
@@ -26,21 +31,34 @@ interface Setting {
   readonly more?: Readonly<Record<string, Buffer | number>>;
   readonly keyring?: string;
   readonly mirror?: string;
+  /** Of Python packages. */
+  readonly index?: string;
+  /** Of npm packages. */
+  readonly registry?: string;
+  /** In the place of one with the system packages alone. */
+  readonly spec?: object;
+  readonly buildTimeoutMs?: number;
 }
 
 /** The record of a native image of system packages, where the mirror has the base and nothing else. */
 async function build(
   debs: readonly FixtureDeb[],
   systemPackages: readonly string[],
-  { more = {}, keyring, mirror }: Setting = {},
+  { more = {}, keyring, mirror, index, registry, spec, ...rest }: Setting = {},
 ): Promise<ImageRecord> {
   const { url } = await debianMirror(withBase(debs), more);
   const debian = { mirror: mirror ?? url, suite: 'stable', ...(keyring !== undefined && { keyring }) };
   const folder = imageFolder();
   // Processes have users of their own, who have to get in.
   chmodSync(folder, 0o755);
-  const images = openImages({ native: nativeBuilder({ isolation }) }, { folder, registries: { debian } });
-  return images.build({ language: 'javascript', systemPackages });
+  const registries = {
+    debian,
+    ...(index !== undefined && { python: { index } }),
+    ...(registry !== undefined && { npm: { registry, 'fetch-retries': '0' } }),
+  };
+  const native = nativeBuilder({ isolation, npm: findNpm(process.env['PATH']) });
+  const images = openImages({ native }, { folder, registries, ...rest });
+  return images.build(spec ?? { language: 'javascript', systemPackages });
 }
 
 const failureOf = ({ errorCode, errorMessage }: ImageRecord) => ({ errorCode, errorMessage });
@@ -94,6 +112,79 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
     expect(failureOf(await build([], ['sed'], { mirror: 'http://127.0.0.1:9' }))).toEqual(
       failure('registry_unavailable', /127\.0\.0\.1:9/),
     );
+  });
+
+  it.each([
+    ['rate_limited', 429, /too many requests/],
+    ['registry_unavailable', 503, /answered 503/],
+  ])('says %s of a mirror that answers %i', async (code, status, message) => {
+    const more = { '/dists/stable/InRelease': status };
+    expect(failureOf(await build([], ['sed'], { more }))).toEqual(failure(code, message));
+  });
+
+  it('says build_timeout of a mirror that does not answer', async () => {
+    const server = createServer(() => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => (server.closeAllConnections(), void server.close()));
+    const mirror = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const record = await build([], ['sed'], { mirror, buildTimeoutMs: 300 });
+    expect(failureOf(record)).toEqual(failure('build_timeout', /took more than/));
+  });
+
+  it.each<[code: string, what: string, wheel: IndexedWheel, dependency: string, message: RegExp]>([
+    [
+      'no_compatible_wheel',
+      'wheels for other systems',
+      { name: 'alpha', tags: 'cp311-cp311-win_amd64' },
+      'alpha',
+      /alpha 1\.0 has no wheel for Python 3\.11 on linux .*; its wheels are for win_amd64\. Ask for another release/,
+    ],
+    ['package_not_found', 'a package that nobody has', { name: 'alpha' }, 'ghost', /no Python package ghost/],
+    ['version_not_found', 'a version that nobody has', { name: 'alpha' }, 'alpha>2', /newest one is 1\.0/],
+    [
+      'incompatible_platform',
+      'another Python',
+      { name: 'alpha', python: '<3.8' },
+      'alpha',
+      /runs on Python 3\.11\.2; it asks for Python <3\.8/,
+    ],
+    [
+      'integrity_error',
+      'another file than announced',
+      { name: 'alpha', metadataBeside: true, forged: true },
+      'alpha',
+      /not the one that was announced/,
+    ],
+    [
+      'unsupported_package',
+      'a path out of the folder',
+      { name: 'alpha', metadataBeside: true, entries: [{ path: '../evil.py' }] },
+      'alpha',
+      /evil/,
+    ],
+  ])('says %s of Python packages: %s', async (code, _what, wheel, dependency, message) => {
+    const { url: index } = await pythonIndex([wheel]);
+    const spec = { language: 'python', dependencies: [dependency], systemPackages: ['sed'] };
+    const record = await build([{ name: 'python3', version: '3.11.2-1' }], [], { index, spec });
+    expect(failureOf(record)).toEqual(failure(code, message));
+  });
+
+  it.each<[code: string, what: string, entry: FixturePackage, dependency: string, message: RegExp]>([
+    ['package_not_found', 'a package that nobody has', { name: 'one' }, 'ghost', /ghost/],
+    ['version_not_found', 'a version that nobody has', { name: 'one' }, 'one@^9', /one@\^9/],
+    [
+      'invalid_specifier',
+      'one that comes from elsewhere',
+      { name: 'one', manifest: { dependencies: { other: 'git+https://x.test/a.git' } } },
+      'one',
+      /registry/,
+    ],
+    ['incompatible_platform', 'another system', { name: 'one', manifest: { os: ['aix'] } }, 'one', /one/],
+    ['integrity_error', 'another file than announced', { name: 'one', forged: true }, 'one', /announced/],
+  ])('says %s of npm packages: %s', async (code, _what, entry, dependency, message) => {
+    const { url: registry } = await npmRegistry([entry]);
+    const spec = { language: 'javascript', dependencies: [dependency], systemPackages: ['sed'] };
+    expect(failureOf(await build([], [], { registry, spec }))).toEqual(failure(code, message));
   });
 
   it('says integrity_error of an index that is not the announced one', async () => {

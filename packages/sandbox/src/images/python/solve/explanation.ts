@@ -120,9 +120,18 @@ function noWheel({ name }: Group, { version, details }: Refused, needed: string,
   const exist =
     platforms.length > 0 ? `its wheels are for ${shown}${more}` : 'it is published as source code only';
   const wanted = `py3-none-any or ${target.tags[0] ?? ''}`;
+  const { sys_platform: system, python_version: python, platform_machine: machine } = target.markers;
+  const isIsolate = system === 'emscripten';
+  const where = isIsolate ? 'Python in the isolate' : `Python ${python} on ${system} ${machine}`;
+  const places = `the configured wheelhouse${isIsolate ? ' or Pyodide mirror' : ''}`;
+  const other = isIsolate ? 'Use the native runtime' : 'Ask for another release of it';
+  const way =
+    platforms.length > 0
+      ? `${other}, or give a wheel in ${places}.`
+      : `Sources are not built here: give a wheel in ${places}; pip wheel makes one.`;
   return new ImageError(
     'no_compatible_wheel',
-    `${name} ${version}${needed} has no wheel for Python in the isolate (${wanted}); ${exist}. Use the native runtime, or give a wheel in the configured wheelhouse or Pyodide mirror.`,
+    `${name} ${version}${needed} has no wheel for ${where} (${wanted}); ${exist}. ${way}`,
   );
 }
 

@@ -68,7 +68,7 @@ describe('what is refused', () => {
       'source code only',
       ['a'],
       { a: { '1': ['b'] }, b: { '1': { tags: [] } } },
-      'no_compatible_wheel: b 1 (a 1 needs b) has no wheel for Python in the isolate (py3-none-any or cp314-cp314-pyemscripten_2026_0_wasm32); it is published as source code only. Use the native runtime, or give a wheel in the configured wheelhouse or Pyodide mirror.',
+      'no_compatible_wheel: b 1 (a 1 needs b) has no wheel for Python in the isolate (py3-none-any or cp314-cp314-pyemscripten_2026_0_wasm32); it is published as source code only. Sources are not built here: give a wheel in the configured wheelhouse or Pyodide mirror; pip wheel makes one.',
     ],
     [
       'another Python',
