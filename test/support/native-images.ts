@@ -32,11 +32,18 @@ export function sharedFolder(): string {
   return FOLDER;
 }
 
-/** Images of real packages, from the mirrors that this machine uses; `npm`: the registry of npm, where it is another. */
-function realImages(bubblewrap: string, npm?: string): Images {
+interface RealOptions {
+  /** The registry of npm, where it is another than that of this machine. */
+  readonly npm?: string;
+  readonly maxImageMiB?: number;
+}
+
+/** Images of real packages, from the mirrors that this machine uses. */
+function realImages(bubblewrap: string, { npm, ...rest }: RealOptions = {}): Images {
   const debian = readAptSettings();
   return createImages({
     folder: sharedFolder(),
+    ...rest,
     builders: {
       python: pythonBuilder({ isolation: { bubblewrap } }),
       native: nativeBuilder({ isolation: { bubblewrap }, npm: findNpm(process.env['PATH']) }),
@@ -60,15 +67,14 @@ async function realImage(images: Images, spec: unknown): Promise<string | undefi
   return undefined;
 }
 
-/** What builds native images of packages of a registry of npm, or undefined where this machine cannot, and says why. */
-export async function nativeImagesOf(npm: string): Promise<Images | undefined> {
+/** What builds native images with these options, or undefined where this machine cannot, and says why. */
+export async function nativeImagesOf(options: RealOptions): Promise<Images | undefined> {
   const path = process.platform === 'linux' ? bubblewrap() : undefined;
   if (path === undefined) return undefined;
-  const images = realImages(path, npm);
-  if ((await realImage(images, { language: 'javascript', systemPackages: ['jq'] })) !== undefined)
-    return images;
-  await images.close();
-  return undefined;
+  const common = realImages(path);
+  const id = await realImage(common, { language: 'javascript', systemPackages: ['jq'] });
+  await common.close();
+  return id === undefined ? undefined : realImages(path, options);
 }
 
 /** The image of scripts, and what they need to run in it. */

@@ -230,6 +230,21 @@ describe('an image', () => {
     expect(image.id).not.toBe((await openImages({ javascript: old }, { folder: path }).open('tools')).id);
   });
 
+  it('that the native runtime took is made again by it, from its lock, when that runtime changes', async () => {
+    const path = imageFolder();
+    const refuses = (): ReturnType<typeof fakeBuilder> =>
+      fakeBuilder({ resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel.')) });
+    const spec = { language: 'python', dependencies: ['numpy'] };
+    const old = fakeBuilder({ runtime: 'native' });
+    await openImages({ python: refuses(), native: old }, { folder: path }).build(spec, { name: 'figures' });
+    const native = fakeBuilder({ runtime: 'native', runtimeParts: async () => ({ engine: '2' }) });
+    const python = refuses();
+    const store = openImages({ python, native }, { folder: path });
+    expect(await store.open('figures')).toMatchObject({ runtime: 'native', language: 'python' });
+    expect([old.calls, python.calls, native.calls]).toEqual([['resolve', 'assemble'], [], ['assemble']]);
+    expect(await store.get('figures')).toMatchObject({ state: 'ready', packages: ['numpy 1.0.0'] });
+  });
+
   it('that failed is tried again by a run after ten minutes, by a person at once', async () => {
     const time = stillClock();
     let fails = true;

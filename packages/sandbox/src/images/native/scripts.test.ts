@@ -77,7 +77,7 @@ const registry = await openNpmRegistry([
   },
 ]);
 
-const images = await nativeImagesOf(registry.url);
+const images = await nativeImagesOf({ npm: registry.url });
 
 afterAll(async () => {
   await images?.close();

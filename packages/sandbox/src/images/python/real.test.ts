@@ -25,8 +25,18 @@ describe.skipIf(reason !== undefined)(
   `packages of the real index${reason === undefined ? '' : ` (unreachable: ${reason})`}`,
   () => {
     it('pydantic, msgpack and jiter work, with their compiled parts', { timeout: 300_000 }, async () => {
-      const { record, run } = await pythonImage(['jiter', 'msgpack', 'pydantic>=2'], python);
+      const { record, images, run } = await pythonImage(['jiter', 'msgpack', 'pydantic>=2'], python);
       expect(record.warnings).toEqual([]);
+      // From a memory without what is compiled, which is loaded after it is restored: in every run.
+      const { features } = await images.open(record.id);
+      expect(features).toEqual({ snapshot: true, modules: ['jiter', 'msgpack', 'pydantic'] });
+      const kept = `
+import sys
+before = [name in sys.modules for name in ("annotated_types", "msgpack._cmsgpack", "pydantic_core._pydantic_core")]
+import msgpack, pydantic_core
+return [before, type(sys.modules["msgpack._cmsgpack"].__loader__).__name__, pydantic_core.to_json([1]).decode()]`;
+      for (const outcome of [await run(kept), await run(kept)])
+        expect(outcome).toMatchObject({ ok: true, json: '[[true,false,false],"ExtensionFileLoader","[1]"]' });
       const outcome = await run(`
 from pydantic import BaseModel, Field, ValidationError
 import jiter, msgpack
