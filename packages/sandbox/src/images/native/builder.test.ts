@@ -162,7 +162,7 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
       'alpha',
       /evil/,
     ],
-  ])('says %s of Python packages: %s', async (code, _what, wheel, dependency, message) => {
+  ])('says %s of Python packages: %s', async (code, _what, wheel, ...[dependency, message]) => {
     const { url: index } = await pythonIndex([wheel]);
     const spec = { language: 'python', dependencies: [dependency], systemPackages: ['sed'] };
     const record = await build([{ name: 'python3', version: '3.11.2-1' }], [], { index, spec });
@@ -181,7 +181,7 @@ describe.skipIf(path === undefined)('a build of a native image that fails', () =
     ],
     ['incompatible_platform', 'another system', { name: 'one', manifest: { os: ['aix'] } }, 'one', /one/],
     ['integrity_error', 'another file than announced', { name: 'one', forged: true }, 'one', /announced/],
-  ])('says %s of npm packages: %s', async (code, _what, entry, dependency, message) => {
+  ])('says %s of npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
     const { url: registry } = await npmRegistry([entry]);
     const spec = { language: 'javascript', dependencies: [dependency], systemPackages: ['sed'] };
     expect(failureOf(await build([], [], { registry, spec }))).toEqual(failure(code, message));
