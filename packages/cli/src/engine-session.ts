@@ -1,5 +1,6 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
 import type { IsolationLevel } from '@heddle/sandbox';
+import { blockImages } from './block-images.ts';
 import type { Io } from './io.ts';
 import { isOnTemporal } from './place.ts';
 import type { PlaceOptions } from './place.ts';
@@ -16,13 +17,27 @@ export interface SessionOptions extends PlaceOptions {
   belongings?: Required<Pick<EngineOptions, 'callee' | 'tenant'>>;
 }
 
+/** An engine, with what it holds open. */
+export interface Session {
+  readonly engine: Engine;
+  close(): Promise<void>;
+}
+
 /** An engine on the data folder, on a database, or on Temporal. Throws DATA_LOCKED, DATA_UNREACHABLE, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
-export async function openEngine(io: Io, options: SessionOptions): Promise<Engine> {
+export async function openSession(io: Io, options: SessionOptions): Promise<Session> {
   const { env, belongings = {}, isolation: minimum } = options;
   const sandbox = minimum === undefined ? {} : { isolation: { minimum } };
   const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : hereOf(options);
   const { createEngine } = await import('@heddle/engine');
-  return createEngine({ ...where, env, sandbox, onError: reporter(io), ...belongings });
+  const images = blockImages(options.data, minimum);
+  const engine = await createEngine({ ...where, env, sandbox, images, onError: reporter(io), ...belongings });
+  return {
+    engine,
+    async close() {
+      await engine.close();
+      await images.close();
+    },
+  };
 }
 
 /** This process, over its folder or among those that share a database. */
@@ -30,17 +45,17 @@ function hereOf({ data, postgres, takeUp }: SessionOptions): Partial<EngineOptio
   return postgres === undefined ? { data, takeUp } : { postgres: { url: postgres }, takeUp };
 }
 
-/** Opens an engine, hands it to `use`, and closes it whatever happens. Throws what `openEngine` throws. */
+/** Opens an engine, hands it to `use`, and closes it whatever happens. Throws what `openSession` throws. */
 export async function withEngine<T>(
   io: Io,
   options: SessionOptions,
   use: (engine: Engine) => Promise<T>,
 ): Promise<T> {
-  const engine = await openEngine(io, options);
+  const session = await openSession(io, options);
   try {
-    return await use(engine);
+    return await use(session.engine);
   } finally {
-    await engine.close();
+    await session.close();
   }
 }
 

@@ -16,6 +16,7 @@ Examples:
   heddle run support.json --mock agent='{"content": "Hello!"}' --env-file .env
   heddle runs list --status paused
   heddle run order.json --runtime temporal --address 127.0.0.1:7233
+  heddle sandbox run report.py --image spec.json --input '{"rows": []}'
 
 Exit codes of run, runs resume, runs rerun and runs tail:
   0 completed   1 failed   2 invalid definition or usage   3 paused, a person is needed   4 cancelled`;

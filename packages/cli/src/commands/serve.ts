@@ -1,6 +1,6 @@
 import type { Api, ApiStore } from '@heddle/api';
 import type { Engine } from '@heddle/engine';
-import { openEngine, reporter } from '../engine-session.ts';
+import { openSession, reporter, type Session } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
@@ -40,14 +40,15 @@ interface Parts {
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
   const store = await openRecords(options);
-  let engine: Engine | undefined;
+  let session: Session | undefined;
   try {
     const { workflows } = store;
     const belongings = {
       callee: (caller: string, reference: string) => workflows.callee(caller, reference),
       tenant: (workflowId: string) => workflows.tenant(workflowId),
     };
-    engine = await openEngine(io, { ...options, env, takeUp: true, belongings });
+    session = await openSession(io, { ...options, env, takeUp: true, belongings });
+    const { engine } = session;
     const first = await firstOf(store);
     const { createApi } = await import('@heddle/api');
     const { compat, origin, host, port } = options;
@@ -61,7 +62,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
       broken: server.failed.then(({ message }) => `The server cannot go on: ${message}`),
     });
   } finally {
-    await engine?.close();
+    await session?.close();
     await store.close();
   }
 }

@@ -1,8 +1,9 @@
+import { hasImages } from '../block-images.ts';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { safeLine, styleFor } from '../render/style.ts';
-import { hasImages, withImages } from './open-images.ts';
+import { withImages } from './open-images.ts';
 import { listLines } from './record-lines.ts';
 
 /** Shows the images of a folder. */

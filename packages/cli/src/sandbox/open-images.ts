@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
 import type { IsolationLevel, IsolationOptions } from '@heddle/sandbox';
 import {
   createImages,
@@ -25,9 +23,6 @@ export interface ImagesPlace {
   bubblewrap?: string;
 }
 
-/** Whether a folder has images at all. */
-export const hasImages = (folder: string): boolean => existsSync(join(folder, 'images.db'));
-
 /** The options of the sandbox that a place stands for. */
 export function isolationOf({ isolation, bubblewrap }: ImagesPlace): { isolation?: IsolationOptions } {
   const asked = {
@@ -37,7 +32,8 @@ export function isolationOf({ isolation, bubblewrap }: ImagesPlace): { isolation
   return Object.keys(asked).length === 0 ? {} : { isolation: asked };
 }
 
-function open(place: ImagesPlace): Images {
+/** The images of a folder, which is made where it is missing. Throws a usage error where they cannot be kept there. */
+export function openImages(place: ImagesPlace): Images {
   const env = readEnv();
   const home = homedir();
   const npm = readNpmSettings({ env: env.all, cwd: process.cwd(), home });
@@ -67,7 +63,7 @@ function open(place: ImagesPlace): Images {
  * of the ordinary clients.
  */
 export async function withImages<T>(place: ImagesPlace, use: (images: Images) => Promise<T>): Promise<T> {
-  const images = open(place);
+  const images = openImages(place);
   const stop = onInterrupt(() => void images.close(), undefined, ['SIGINT', 'SIGTERM']);
   try {
     return await use(images);

@@ -7,6 +7,7 @@ import type {
   WorkerOptions,
   WorkerTuning,
 } from '@heddle/temporal';
+import { blockImages } from '../block-images.ts';
 import { reporter } from '../engine-session.ts';
 import type { Io } from '../io.ts';
 import { storesOf } from '../place.ts';
@@ -36,7 +37,8 @@ export async function startStaff(
   { server, checkpoint, env, roles, version, health, isolation, belongings, ...place }: StaffOptions,
 ): Promise<HeddleWorker> {
   const { createWorker } = await import('@heddle/temporal');
-  return createWorker({
+  const images = blockImages(place.data, isolation);
+  const worker = await createWorker({
     ...server,
     ...storesOf(place),
     queue: place.queue,
@@ -46,6 +48,16 @@ export async function startStaff(
     ...(belongings && { callee: belongings.callee, tenant: belongings.tenant }),
     ...(health && { http: health }),
     ...(isolation && { sandbox: { isolation: { minimum: isolation } } }),
+    images,
     onError: reporter(io),
   });
+  return {
+    finished: worker.finished,
+    url: worker.url,
+    status: () => worker.status(),
+    async stop(options) {
+      await worker.stop(options);
+      await images.close();
+    },
+  };
 }

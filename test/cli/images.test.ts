@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { heddle } from '../support/heddle.ts';
+import { start, workflowFile } from '../support/workflow-file.ts';
+import { placeWith, SPEC } from './sandbox-place.ts';
+
+const GREET = workflowFile({
+  blocks: {
+    s: start(),
+    greet: {
+      type: 'function',
+      name: 'Greet',
+      fields: {
+        code: 'import { greet } from "greeter";\nreturn greet(<start.name>);',
+        sandboxId: 'greetings',
+      },
+    },
+  },
+  edges: ['s > greet'],
+});
+
+describe('heddle run of a workflow whose block names an image', () => {
+  it('finds what heddle sandbox build has made, and says how to make it where it is missing', async () => {
+    const { cwd, sandbox } = await placeWith({
+      'spec.json': JSON.stringify(SPEC),
+      'flow.json': JSON.stringify(GREET),
+    });
+    const run = () => heddle(['run', 'flow.json', '--input', '{"name": "you"}', '--json'], { cwd });
+    const missing = JSON.parse((await run()).stdout) as { data: { error: { message: string } } };
+    expect(missing.data.error.message).toMatch(
+      /There is no image "greetings" in .*images; heddle sandbox build SPEC/,
+    );
+    await sandbox('build', 'spec.json');
+    const found = await run();
+    expect(found.exit).toBe(0);
+    expect(JSON.parse(found.stdout)).toMatchObject({
+      data: { status: 'completed', output: { result: 'Hello you!' } },
+    });
+  });
+});
