@@ -21,7 +21,7 @@ export const pythonExhaustion: AttackGroup = {
       title: 'a long sleep',
       code: 'import time\ntime.sleep(1e9)',
       limits: { cpuMs: 5_000, wallMs: 300 },
-      expected: ['TIMEOUT_WALL', 'TIMEOUT_CPU', 'USER_ERROR'],
+      expected: 'TIMEOUT_WALL',
     },
     {
       id: 'R43',
@@ -49,15 +49,15 @@ export const pythonExhaustion: AttackGroup = {
       title: 'a number of many digits',
       code: 'return 9 ** 9 ** 9',
       limits: CPU,
-      expected: ['TIMEOUT_CPU', ...FAILS],
+      expected: 'TIMEOUT_CPU',
     },
     {
       id: 'R47',
       title: 'byte arrays',
       code: 'a = []\nwhile True: a.append(bytearray(10 ** 7))',
-      expected: FAILS,
+      expected: 'OUT_OF_MEMORY',
     },
-    { id: 'R48', title: 'one byte array', code: 'return len(bytearray(10 ** 9))', expected: FAILS },
+    { id: 'R48', title: 'one byte array', code: 'return len(bytearray(10 ** 9))', expected: 'OUT_OF_MEMORY' },
     {
       id: 'R49',
       title: 'files in memory',
@@ -92,7 +92,7 @@ export const pythonExhaustion: AttackGroup = {
       id: 'R54',
       title: 'the memory of JavaScript',
       code: "from pyodide.code import run_js\nrun_js('const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))')",
-      expected: FAILS,
+      expected: 'OUT_OF_MEMORY',
     },
     {
       id: 'R55',
@@ -105,7 +105,7 @@ export const pythonExhaustion: AttackGroup = {
       id: 'R57',
       title: 'threads',
       code: 'import threading\nfor i in range(1000): threading.Thread(target=lambda: None).start()\nreturn 1',
-      expected: ['USER_ERROR', '1'],
+      expected: 'USER_ERROR',
     },
     {
       id: 'R58',
@@ -125,7 +125,7 @@ export const pythonExhaustion: AttackGroup = {
       title: 'console output',
       code: 'while True: print("x" * 1000)',
       limits: { ...CPU, stdoutChars: 5_000 },
-      expected: ['TIMEOUT_CPU', 'BRIDGE_LIMIT'],
+      expected: 'TIMEOUT_CPU',
     },
     {
       id: 'R61',

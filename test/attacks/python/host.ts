@@ -31,7 +31,7 @@ export const pythonHost: AttackGroup = {
       id: 'H33',
       title: 'the interpreter’s own way to evaluate JavaScript, through ctypes',
       code: "import ctypes\nf = ctypes.CDLL(None).emscripten_run_script_string\nf.restype = ctypes.c_char_p\nreturn f(b'typeof require + typeof process + typeof module').decode()",
-      expected: [NOTHING, 'USER_ERROR', 'SANDBOX_CRASHED'],
+      expected: NOTHING,
     },
     {
       id: 'H34',
@@ -132,19 +132,19 @@ export const pythonHost: AttackGroup = {
       id: 'H42',
       title: 'native code',
       code: attempt("ctypes.CDLL('/lib/x86_64-linux-gnu/libc.so.6')\nreturn 'LOADED'", 'import ctypes'),
-      expected: ['"refused"', 'USER_ERROR', 'SANDBOX_CRASHED'],
+      expected: '"refused"',
     },
     {
       id: 'H43',
       title: 'signals to other processes',
       code: attempt("os.kill(1, 9)\nreturn 'SENT'", 'import os'),
-      expected: ['"refused"', 'USER_ERROR', 'SANDBOX_CRASHED'],
+      expected: '"refused"',
     },
     {
       id: 'H44',
       title: 'a pickle that calls a shell',
       code: 'import pickle\nreturn pickle.loads(b"cposix\\nsystem\\n(S\'id\'\\ntR.") == 0',
-      expected: ['false', 'USER_ERROR'],
+      expected: 'false',
     },
     {
       id: 'H45',
@@ -162,19 +162,19 @@ export const pythonHost: AttackGroup = {
       id: 'H47',
       title: 'the end of the interpreter',
       code: 'import os\nos._exit(3)',
-      expected: ['USER_ERROR', 'SANDBOX_CRASHED'],
+      expected: 'USER_ERROR',
     },
     {
       id: 'H47b',
       title: 'SystemExit',
       code: 'import sys\nsys.exit(0)',
-      expected: ['USER_ERROR', 'null', 'SANDBOX_CRASHED'],
+      expected: 'USER_ERROR',
     },
     {
       id: 'H48',
       title: 'memory that is not there',
       code: 'import ctypes\nctypes.string_at(0xfffffff0, 8)',
-      expected: ['USER_ERROR', 'SANDBOX_CRASHED'],
+      expected: 'USER_ERROR',
     },
     {
       id: 'H49',
@@ -212,7 +212,7 @@ export const pythonHost: AttackGroup = {
         "open('/tmp/own.so', 'wb').write(bytes.fromhex('0061736d01000000') + b'x' * 64)\nspec = importlib.util.spec_from_loader('own', importlib.machinery.ExtensionFileLoader('own', '/tmp/own.so'))\nimportlib.util.module_from_spec(spec)\nreturn 'LOADED'",
         'import importlib.machinery, importlib.util',
       ),
-      expected: ['"refused"', 'USER_ERROR', 'SANDBOX_CRASHED'],
+      expected: '"refused"',
     },
     {
       id: 'H53',
