@@ -2,11 +2,14 @@ import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { styleFor } from '../render/style.ts';
+import { readChecksums } from './checksums.ts';
 import { madeLines } from './record-lines.ts';
 import { withImages, type ImagesPlace } from './open-images.ts';
 import { buildFile } from './spec-file.ts';
 
-export interface BuildOptions extends ImagesPlace {
+export interface BuildOptions extends Omit<ImagesPlace, 'checksums'> {
+  /** `TOOL=SHA256`, each. */
+  checksum: readonly string[];
   refresh: boolean;
   json: boolean;
 }
@@ -15,9 +18,10 @@ export interface BuildOptions extends ImagesPlace {
 export async function build(
   io: Io,
   file: string,
-  { refresh, json, ...place }: BuildOptions,
+  { refresh, json, checksum, ...place }: BuildOptions,
 ): Promise<number> {
-  const made = await withImages(place, (images) => buildFile(io, images, file, { refresh, quiet: json }));
+  const vouched = { ...place, checksums: readChecksums(checksum) };
+  const made = await withImages(vouched, (images) => buildFile(io, images, file, { refresh, quiet: json }));
   if (made === null) {
     const said = { code: 'CANCELLED', message: 'The build was broken off; nothing of it is left.' };
     if (json) io.stderr.write(`${JSON.stringify({ error: said })}\n`);

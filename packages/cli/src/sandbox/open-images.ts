@@ -21,6 +21,8 @@ export interface ImagesPlace {
   images: string;
   isolation?: IsolationLevel;
   bubblewrap?: string;
+  /** Of files of publishers that the operator vouches for: id of a command-line tool → SHA-256. */
+  checksums?: Readonly<Record<string, string>>;
 }
 
 /** The options of the sandbox that a place stands for. */
@@ -42,10 +44,11 @@ export function openImages(place: ImagesPlace): Images {
   const debian = readAptSettings();
   const program = findNpm(env.value('PATH'));
   const isolation = isolationOf(place);
+  const { checksums = {} } = place;
   const builders = {
     javascript: javascriptBuilder({ npm: program, ...isolation }),
     python: pythonBuilder(isolation),
-    native: nativeBuilder({ npm: program, ...isolation }),
+    native: nativeBuilder({ npm: program, checksums, ...isolation }),
   };
   const registries = { npm, python, go, ...(debian !== undefined && { debian }) };
   try {

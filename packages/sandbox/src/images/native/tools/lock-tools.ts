@@ -34,7 +34,7 @@ function checksumOf({ id, url, sha256 }: Recipe, checksums: ToolBench['checksums
   if (digest !== null && digest !== undefined && /^[0-9a-f]{64}$/.test(digest)) return digest;
   throw new ImageError(
     'unsupported_package',
-    `The command-line tool ${id} is not installed, since its recipe has no checksum of ${url}: an operator who has the publisher's can give it to the builder of native images (checksums).`,
+    `The command-line tool ${id} is not installed, since its recipe has no checksum of ${url}: an operator who has the publisher's can give it to the builder of native images (checksums, or --checksum of heddle sandbox build).`,
   );
 }
 
