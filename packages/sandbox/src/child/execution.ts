@@ -15,6 +15,8 @@ const ENDED = -1;
 /** One job inside the process: its entries, budgets, timers and messages. */
 export class Execution implements RealmUser {
   readonly id: number;
+  /** Whether nothing had to be made for it. */
+  readonly isAhead: boolean;
   readonly #order: RunOrder;
   readonly #floor: Floor;
   readonly #realm: Realm;
@@ -43,6 +45,7 @@ export class Execution implements RealmUser {
     this.#busyBeforeMs = floor.busyMs;
     this.#stdout = new Stdout(order.limits.stdoutChars, order.limits.logLines);
     this.#realm = floor.realms.lease(this, order.key, order.limits.memoryMiB);
+    this.isAhead = this.#realm.isAhead;
     this.#realm.post = (text) => this.#receive(text);
   }
 

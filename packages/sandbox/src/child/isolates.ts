@@ -25,6 +25,7 @@ class ContextRealm implements Realm {
   readonly #context: Context;
   readonly #enter: Enter;
   readonly isShared = false;
+  isAhead = false;
   post: Post = () => undefined;
 
   #bundle: ImageBundle | null;
@@ -98,15 +99,20 @@ class GuestIsolate {
   /** Makes the next realm ahead of its job. */
   prepare(): void {
     if (this.ready !== null || this.native.isDisposed) return;
-    this.realms++;
-    this.ready = new ContextRealm(this, this.#matter);
+    this.ready = this.#make();
   }
 
   take(): ContextRealm {
-    this.prepare();
-    const realm = this.ready as ContextRealm;
+    const realm = this.ready;
+    if (realm === null) return this.#make();
     this.ready = null;
+    realm.isAhead = true;
     return realm;
+  }
+
+  #make(): ContextRealm {
+    this.realms++;
+    return new ContextRealm(this, this.#matter);
   }
 
   dispose(): void {

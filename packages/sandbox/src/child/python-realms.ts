@@ -53,6 +53,8 @@ function underFlagsOfCode<T>(act: () => T): T {
 /** A Python interpreter in a V8 isolate of its own. */
 export class Interpreter implements Realm {
   readonly isShared = true;
+  // Not for its jobs to get another process, with another interpreter's memory.
+  readonly isAhead = true;
   readonly memoryMiB: number;
   post: Post = () => undefined;
   /** Whether a job was in it. */

@@ -16,6 +16,8 @@ export interface Realm {
   post: Post;
   /** Whether later jobs may find it as this one leaves it. */
   readonly isShared: boolean;
+  /** Whether it was made ahead of the job. */
+  readonly isAhead: boolean;
   /** Whether its isolate is gone. */
   readonly isGone: boolean;
   /** The memory that its job has, in MiB. */

@@ -17,6 +17,7 @@ const executions = new Map<number, Execution>();
 const inbox: RunOrder[] = [];
 /** Whether the loop has not turned since a context was made: an order that is there already has waited for it. */
 let preparing = false;
+/** Jobs that waited while a context was made. */
 const late = new Set<number>();
 /** The job whose code the supervisor takes to be running. */
 let announced = 0;
@@ -59,6 +60,7 @@ function turn(): void {
   }
   const execution = new Execution(order, floor);
   executions.set(order.id, execution);
+  if (!execution.isAhead) late.add(order.id);
   execution.start();
   if (inbox.length > 0) schedule();
 }
