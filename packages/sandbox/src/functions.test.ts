@@ -134,6 +134,16 @@ describe('errors of user code', () => {
     ).toMatchObject({ name: 'RangeError', line: 2 });
   });
 
+  it('are those of promises that a timer leaves behind', async () => {
+    const code =
+      'class Own extends Error { name = "Own" }\nsetTimeout(async () => { throw new Own("left") }, 1);';
+    expect(await failing(`${code}\nawait new Promise(() => {})`)).toMatchObject({
+      code: 'USER_ERROR',
+      name: 'Own',
+      message: 'left',
+    });
+  });
+
   it.each([
     ['null', 'null'],
     ['undefined', 'undefined'],

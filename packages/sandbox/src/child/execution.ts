@@ -9,6 +9,12 @@ import { ask, pause } from './wait.ts';
 
 type Answer = Extract<Order, { t: 'answer' }>;
 
+/** What an entry threw, as text. */
+const asError = (error: unknown): { name: string; message: string } => ({
+  name: String((error as Error | null)?.name).slice(0, 100),
+  message: String((error as Error | null)?.message).slice(0, 500),
+});
+
 /** The answer to messages after the end, which the guest's plumbing then keeps to itself. */
 const ENDED = -1;
 
@@ -98,25 +104,15 @@ export class Execution implements RealmUser {
     if (this.#end !== null) this.#finish();
   }
 
-  /** Finds out why an entry did not return: guest errors are caught inside, so these are limits. */
+  /** Finds out why an entry did not return: guest errors are caught inside, so these are limits, or of promises left behind. */
   #blame(error: unknown, spentMs: number): void {
     const { cpuMs } = this.#order.limits;
-    const message = String((error as Error | null)?.message);
+    const { name, message } = asError(error);
     this.#spoiled = true;
     if (this.#realm.isGone) this.#set('OUT_OF_MEMORY', LIMIT_TEXT.OUT_OF_MEMORY(this.#realm.memoryMiB));
     else if (message.includes('timed out') && this.#cpuMs + spentMs >= cpuMs - 1)
       this.#set('TIMEOUT_CPU', LIMIT_TEXT.TIMEOUT_CPU(cpuMs));
-    else
-      this.#set(
-        'GUEST_ERROR',
-        JSON.stringify({
-          phase: 'run',
-          index: -1,
-          name: 'RangeError',
-          message: message.slice(0, 500),
-          stack: '',
-        }),
-      );
+    else this.#set('GUEST_ERROR', JSON.stringify({ phase: 'run', index: -1, name, message, stack: '' }));
   }
 
   /** The first reason counts. */
