@@ -1,7 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import type { Io } from './io.ts';
-import { repeatable, runOptions, withOptions } from './run-options.ts';
+import { repeatable, runOptions, seconds, withOptions } from './run-options.ts';
 
 type Done = (exit: number) => void;
 
@@ -30,6 +30,7 @@ function declareBuild(sandbox: Command, io: Io, done: Done): void {
     .argument('<file>', 'a spec (JSON)');
   withOptions(command, [
     new Option('--refresh', 'resolve ranges anew, though there is an image').default(false),
+    new Option('--timeout <seconds>', 'how long it may take: else 900').argParser(seconds),
     repeatable(
       '--checksum <tool=sha256>',
       'of the file of a command-line tool that you vouch for, as its publisher gives it (repeatable)',

@@ -19,6 +19,13 @@ export interface RunOptions extends PlaceOptions {
   isolation?: IsolationLevel;
 }
 
+/** Milliseconds, of an option that is given in seconds. */
+export function seconds(text: string): number {
+  const count = Number(text);
+  if (text.trim() !== '' && Number.isFinite(count) && count > 0) return count * 1000;
+  throw new InvalidArgumentError('It is a number of seconds above 0.');
+}
+
 const DEFINITIONS = {
   input: () => [new Option('-i, --input <json>', 'input of the run: JSON, @file, or - for standard input')],
   env: () => [
@@ -76,13 +83,7 @@ const DEFINITIONS = {
   select: () => [
     repeatable('--select <block.path>', 'show this value in blockOutputs, with --json (repeatable)'),
   ],
-  timeout: () => [
-    new Option('--timeout <seconds>', 'fail the run when it takes longer').argParser((text: string) => {
-      const seconds = Number(text);
-      if (text.trim() !== '' && Number.isFinite(seconds) && seconds > 0) return seconds * 1000;
-      throw new InvalidArgumentError('It is a number of seconds above 0.');
-    }),
-  ],
+  timeout: () => [new Option('--timeout <seconds>', 'fail the run when it takes longer').argParser(seconds)],
 } satisfies { [group: string]: () => Option[] };
 
 /** Fresh options of the named groups, in this order. */

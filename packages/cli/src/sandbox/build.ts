@@ -7,7 +7,9 @@ import { madeLines } from './record-lines.ts';
 import { withImages, type ImagesPlace } from './open-images.ts';
 import { buildFile } from './spec-file.ts';
 
-export interface BuildOptions extends Omit<ImagesPlace, 'checksums'> {
+export interface BuildOptions extends Omit<ImagesPlace, 'checksums' | 'buildTimeoutMs'> {
+  /** Milliseconds. */
+  timeout?: number;
   /** `TOOL=SHA256`, each. */
   checksum: readonly string[];
   refresh: boolean;
@@ -18,10 +20,11 @@ export interface BuildOptions extends Omit<ImagesPlace, 'checksums'> {
 export async function build(
   io: Io,
   file: string,
-  { refresh, json, checksum, ...place }: BuildOptions,
+  { refresh, json, checksum, timeout, ...place }: BuildOptions,
 ): Promise<number> {
-  const vouched = { ...place, checksums: readChecksums(checksum) };
-  const made = await withImages(vouched, (images) => buildFile(io, images, file, { refresh, quiet: json }));
+  const limits = timeout === undefined ? {} : { buildTimeoutMs: timeout };
+  const whole = { ...place, ...limits, checksums: readChecksums(checksum) };
+  const made = await withImages(whole, (images) => buildFile(io, images, file, { refresh, quiet: json }));
   if (made === null) {
     const said = { code: 'CANCELLED', message: 'The build was broken off; nothing of it is left.' };
     if (json) io.stderr.write(`${JSON.stringify({ error: said })}\n`);

@@ -23,6 +23,8 @@ export interface ImagesPlace {
   bubblewrap?: string;
   /** Of files of publishers that the operator vouches for: id of a command-line tool → SHA-256. */
   checksums?: Readonly<Record<string, string>>;
+  /** How long a build may take. */
+  buildTimeoutMs?: number;
 }
 
 /** The options of the sandbox that a place stands for. */
@@ -44,7 +46,7 @@ export function openImages(place: ImagesPlace): Images {
   const debian = readAptSettings();
   const program = findNpm(env.value('PATH'));
   const isolation = isolationOf(place);
-  const { checksums = {} } = place;
+  const { checksums = {}, buildTimeoutMs } = place;
   const builders = {
     javascript: javascriptBuilder({ npm: program, ...isolation }),
     python: pythonBuilder(isolation),
@@ -52,7 +54,8 @@ export function openImages(place: ImagesPlace): Images {
   };
   const registries = { npm, python, go, ...(debian !== undefined && { debian }) };
   try {
-    return createImages({ folder: place.images, registries, builders });
+    const limits = buildTimeoutMs === undefined ? {} : { buildTimeoutMs };
+    return createImages({ folder: place.images, registries, builders, ...limits });
   } catch (error) {
     throw new UsageError(
       `Images cannot be kept in ${place.images}: ${(error as Error).message}.`,

@@ -100,7 +100,13 @@ export class Builds {
     const deadline = new AbortController();
     const minutes = Math.ceil(timeoutMs / 60_000);
     const timer = setTimeout(
-      () => deadline.abort(new ImageError('build_timeout', `The build took more than ${minutes} minutes.`)),
+      () =>
+        deadline.abort(
+          new ImageError(
+            'build_timeout',
+            `The build took more than ${minutes} minutes: give it more time (buildTimeoutMs, or --timeout of heddle sandbox build).`,
+          ),
+        ),
       timeoutMs,
     );
     const heart = setInterval(() => {
