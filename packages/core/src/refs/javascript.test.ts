@@ -107,6 +107,11 @@ describe('a reference in JavaScript', () => {
     expect(await run('return /<p.result>/.source', 5)).toBe('5');
   });
 
+  it('is in no regular expression where a line ends behind a backslash: no such code compiles', () => {
+    const text = '*/<p.result>\\\n/';
+    expect(compile(text).code.code.split('\n')).toHaveLength(2);
+  });
+
   it('does nothing in comments, and cannot fail there', async () => {
     const code = '// <p.result> "\n/* <loop.foo> {{K}} ` */ return 1 /* <L.none> */ // <p.result>';
     expect(await run(code, nasty)).toBe(1);

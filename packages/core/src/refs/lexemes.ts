@@ -30,7 +30,8 @@ export function scanRegex(text: string, start: number): { end: number; body?: nu
   for (let at = start + 1; at < text.length; at++) {
     const character = text.charAt(at);
     if (isLineEnd(character)) return { end: at };
-    if (character === '\\') at++;
+    // No line end is escaped: a regular expression stands in one line.
+    if (character === '\\' && !isLineEnd(text.charAt(at + 1))) at++;
     else if (character === '[') inClass = true;
     else if (character === ']') inClass = false;
     else if (character === '/' && !inClass) return { body: at, end: skipWord(text, at + 1) };
