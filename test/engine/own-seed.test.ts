@@ -8,6 +8,7 @@ import { temporal } from '@heddle/temporal';
 import { expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { valueIn } from '../support/outcome.ts';
+import { UNCONFINED } from '../support/unconfined.ts';
 
 /** What Python's hash of a text is in an engine of these options: it tells the seed. */
 async function hashIn(options: EngineOptions): Promise<unknown> {
@@ -24,11 +25,7 @@ it(
     const data = dataFolder(onTestFinished);
     const memory = new OwnMemory({
       execPath: process.execPath,
-      confinement: () => ({
-        level: 'basic',
-        tools: { bubblewrap: null, setpriv: null, prlimit: null },
-        uids: null,
-      }),
+      confinement: () => UNCONFINED,
       memoryMiB: 256,
       folder: join(data, 'sandbox'),
     });

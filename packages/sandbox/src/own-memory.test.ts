@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { valueIn } from '../../../test/support/outcome.ts';
+import { UNCONFINED } from '../../../test/support/unconfined.ts';
 import { createSandbox } from './index.ts';
 import { OwnMemory } from './own-memory.ts';
 
@@ -20,11 +21,7 @@ function folderOf(): string {
 function memoryIn(folder: string, delayMs?: number): OwnMemory {
   const memory = new OwnMemory({
     execPath: process.execPath,
-    confinement: () => ({
-      level: 'basic',
-      tools: { bubblewrap: null, setpriv: null, prlimit: null },
-      uids: null,
-    }),
+    confinement: () => UNCONFINED,
     memoryMiB: 256,
     folder,
     ...(delayMs !== undefined && { delayMs }),

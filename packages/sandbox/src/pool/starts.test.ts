@@ -6,6 +6,7 @@ import type { LoadedImage } from '../images/source.ts';
 import { resolveLimits } from '../limits.ts';
 import { Job, type Ending } from './job.ts';
 import { Pool } from './pool.ts';
+import { UNCONFINED } from '../../../../test/support/unconfined.ts';
 
 /** A process that answers each job with its own number and what it was given to begin with; it offers a snapshot of its image's name. */
 const SERVES = `
@@ -53,11 +54,7 @@ function poolWithBrokenImage(): { pool: Pool; starts: string[] } {
   };
   const pool = new Pool({
     execPath: process.execPath,
-    confinement: () => ({
-      level: 'basic',
-      tools: { bubblewrap: null, setpriv: null, prlimit: null },
-      uids: null,
-    }),
+    confinement: () => UNCONFINED,
     program,
     memoryMiB: 64,
     startTimeoutMs: 60_000,
