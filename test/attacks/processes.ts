@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { processStat } from '../../packages/sandbox/src/process-stat.ts';
 
 interface Status {
   readonly parent: number;
@@ -7,13 +8,8 @@ interface Status {
 
 /** The entry of a process, or undefined where there is none. */
 function statusOf(pid: number): Status | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    const [state = '', parent = ''] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    return { parent: Number(parent), state };
-  } catch {
-    return undefined;
-  }
+  const stat = processStat(pid);
+  return stat === null ? undefined : { parent: Number(stat(4)), state: stat(3) };
 }
 
 /** All processes below one, as far as this machine tells; none where it is no Linux. */

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IsolationLevel } from '@heddle/sandbox';
-import type { Images, ImageSource } from '@heddle/sandbox/images';
+import type { ImageSource } from '@heddle/sandbox/images';
+import { openedLater } from './opened-later.ts';
 
 /** The images for blocks that name one (`sandboxId`). To be closed after what runs the blocks. */
 export interface BlockImages extends ImageSource {
@@ -17,11 +18,10 @@ export const hasImages = (folder: string): boolean => existsSync(join(folder, 'i
 /** The images in the data folder. They are opened for the first block that names one: most runs have none, and no folder is made. */
 export function blockImages(data: string, isolation: IsolationLevel | undefined): BlockImages {
   const folder = imagesFolder(data);
-  let opened: Promise<Images> | undefined;
-  const openFolder = async (): Promise<Images> => {
+  const images = openedLater(async () => {
     const { openImages } = await import('./sandbox/open-images.ts');
     return openImages({ images: folder, ...(isolation !== undefined && { isolation }) });
-  };
+  });
   return {
     async open(id) {
       if (!hasImages(folder)) {
@@ -32,11 +32,8 @@ export function blockImages(data: string, isolation: IsolationLevel | undefined)
           `There is no image "${id}" in ${folder}; ${hint} makes one.`,
         );
       }
-      opened ??= openFolder();
-      return (await opened).open(id);
+      return (await images.get()).open(id);
     },
-    async close() {
-      await (await opened)?.close();
-    },
+    close: () => images.close(),
   };
 }

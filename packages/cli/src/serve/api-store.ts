@@ -1,5 +1,6 @@
 import type { ApiStore, Belongings } from '@heddle/api';
 import { readEnv } from '../env.ts';
+import { openedLater } from '../opened-later.ts';
 import type { StoreOptions } from '../place.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -23,22 +24,14 @@ export async function openRecords({ data, postgres }: StoreOptions): Promise<Api
 
 /** Which workflows of the HTTP interface may run which, and whose they are; its records are opened when that is first asked. */
 export function lazyBelongings({ data, postgres }: StoreOptions): Belongings {
-  let opening: Promise<Belongings> | undefined;
-  const open = async (): Promise<Belongings> => {
+  const records = openedLater(async () => {
     const { openBelongings } = await import('@heddle/api');
     return openBelongings(postgres === undefined ? { data } : { postgres: { url: postgres } });
-  };
-  const opened = (): Promise<Belongings> =>
-    (opening ??= open().catch((error: unknown) => {
-      opening = undefined;
-      throw error;
-    }));
+  });
   return {
-    callee: async (caller, reference) => (await opened()).callee(caller, reference),
-    tenant: async (workflowId) => (await opened()).tenant(workflowId),
-    async close() {
-      await (await opening)?.close();
-    },
+    callee: async (caller, reference) => (await records.get()).callee(caller, reference),
+    tenant: async (workflowId) => (await records.get()).tenant(workflowId),
+    close: () => records.close(),
   };
 }
 

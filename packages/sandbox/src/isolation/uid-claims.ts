@@ -1,16 +1,10 @@
-import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { processStat } from '../process-stat.ts';
 
 /** When a process began, in the kernel's ticks; with the id it tells processes apart for ever. Null where there is none. */
-function startOf(pid: number): string | null {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null;
-  } catch {
-    return null;
-  }
-}
+const startOf = (pid: number): string | null => processStat(pid)?.(22) ?? null;
 
 /** A folder that is ours alone, for what the processes of this user have to agree on; null where there can be none. */
 function ownFolder(): string | null {
@@ -29,9 +23,10 @@ function ownFolder(): string | null {
 }
 
 let folder: string | null | undefined;
+let ownStart: string | null | undefined;
 
 /** The name of this process' claim: nobody else's, ever. */
-const claimOf = (uid: number): string => `${uid}-${process.pid}-${startOf(process.pid)}`;
+const claimOf = (uid: number): string => `${uid}-${process.pid}-${(ownStart ??= startOf(process.pid))}`;
 
 /** Whether the process that made a claim lives; a claim of a dead one is removed. */
 function isHeld(claim: string, home: string): boolean {

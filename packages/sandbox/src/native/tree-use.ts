@@ -1,4 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
+import { processStat } from '../process-stat.ts';
 
 /** What a process and all below it have used. */
 export interface TreeUse {
@@ -19,16 +20,10 @@ interface Entry {
 const TICK_MS = 10;
 const PAGE_BYTES = 4_096;
 
-/** The fields of `/proc/<pid>/stat`, counted from 1 as its manual does; the name in the second may hold anything. */
 function readEntry(pid: string): Entry | null {
-  let text: string;
-  try {
-    text = readFileSync(`/proc/${pid}/stat`, 'latin1');
-  } catch {
-    return null;
-  }
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const field = (number: number): number => Number(fields[number - 3]);
+  const stat = processStat(pid);
+  if (stat === null) return null;
+  const field = (number: number): number => Number(stat(number));
   return { parent: field(4), ticks: field(14) + field(15) + field(16) + field(17), pages: field(24) };
 }
 
