@@ -39,7 +39,8 @@ async function attempt(
 
 /** The bundle with the other modules of those packages with which there is one. */
 async function bundleMost(parts: Parts, absent: ReadonlySet<string>, alone: Bundle): Promise<WholeBundle> {
-  const all = await attempt(parts, [...parts.lazy.values()].flat(), absent);
+  // With nothing to leave out it would be the bundle that has just come to nothing.
+  const all = absent.size === 0 ? null : await attempt(parts, [...parts.lazy.values()].flat(), absent);
   if (all !== null) return { ...all, warnings: [] };
   let best = alone;
   let taken: readonly ImageModule[] = [];
