@@ -41,17 +41,17 @@ async function bodyOf(path) {
 }
 
 /**
- * `lazy:` imports: the module as one function. `seldom:` ones are left out where `parts` are collected: the guest asks its
+ * `lazy:` imports: the module as one function. `onDemand:` imports are left out if `parts` are collected: the guest asks its
  * process for them.
  */
 const lazy = (parts) => ({
   name: 'lazy',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /^(?:lazy|seldom):/ }, ({ path, resolveDir }) => {
+    onResolve({ filter: /^(?:lazy|onDemand):/ }, ({ path, resolveDir }) => {
       const [, kind, name] = /^(\w+):(.*)$/.exec(path);
       return {
         path: resolve(resolveDir, name),
-        namespace: kind === 'seldom' && parts !== undefined ? 'apart' : 'lazy',
+        namespace: kind === 'onDemand' && parts !== undefined ? 'apart' : 'lazy',
       };
     });
     onLoad({ filter: /.*/, namespace: 'lazy' }, async ({ path }) => ({
@@ -68,7 +68,7 @@ const lazy = (parts) => ({
   },
 });
 
-/** The text of a guest: one script with all that `entry` imports, but for the seldom ones, by name, where there are `parts`. */
+/** Returns a guest as one script. With `parts`, modules that are imported on demand go there, by name, and not into the script. */
 export async function bundleGuest(entry, { plugins = [], parts, ...more } = {}) {
   const guest = await build({
     ...options,

@@ -1,5 +1,10 @@
-import { createSandbox, type FunctionOutcome, type Sandbox } from '@heddle/sandbox';
-import type { ImageSource, LoadedImage } from '@heddle/sandbox/images';
+import {
+  createSandbox,
+  type FunctionOutcome,
+  type ImageSource,
+  type LoadedImage,
+  type Sandbox,
+} from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { levels } from './levels.ts';
 import { livingOf, processesOf } from './processes.ts';

@@ -7,9 +7,9 @@ import {
   pythonBuilder,
   type ImageRecord,
   type Images,
-  type LoadedImage,
-} from '@heddle/sandbox/images';
-import { findNpm } from '../../packages/sandbox/src/images/javascript/npm-settings.ts';
+} from '@heddle/images';
+import type { LoadedImage } from '@heddle/sandbox';
+import { findNpm } from '../../packages/images/src/javascript/npm-settings.ts';
 import { openNpmRegistry } from '../support/npm-registry.ts';
 import { openPythonIndex } from '../support/python/python-index.ts';
 import { HOSTILE_NPM } from './hostile-npm.ts';

@@ -10,8 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { createSandbox, type FunctionOutcome } from '@heddle/sandbox';
-import type { ImageSource } from '@heddle/sandbox/images';
+import { createSandbox, type FunctionOutcome, type ImageSource } from '@heddle/sandbox';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ending, type AttackGroup } from './attack.ts';
 import { openHostileImages, type HostileImage, type HostileImages } from './hostile-images.ts';

@@ -56,6 +56,8 @@ export function countedStores(stores: Stores): { stores: Stores; counts: Counts 
     logs: (runId) => read(runs.logs(runId)),
     list: (query) => read(runs.list(query)),
     open: () => read(runs.open()),
+    children: (runId) => read(runs.children(runId)),
+    remove: (runId) => runs.remove(runId),
   };
   return {
     counts,
@@ -68,6 +70,7 @@ export function countedStores(stores: Stores): { stores: Stores; counts: Counts 
           return values.put(json);
         },
         get: (key) => read(values.get(key)),
+        prune: (keys, unusedMs) => values.prune(keys, unusedMs),
       },
       close: () => stores.close(),
     },

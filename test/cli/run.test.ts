@@ -1,8 +1,9 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
 import { heddle, steady } from '../support/heddle.ts';
-import { code, condition, start } from '../support/workflow-file.ts';
+import { code, condition, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnWorkflow } from '../support/workflow-file.ts';
 import { ADD, folderWith, run } from './flow.ts';
 
@@ -235,5 +236,74 @@ describe('a run that fails', () => {
     expect(JSON.parse(stdout)).toMatchObject({
       data: { status: 'failed', error: { code: 'BLOCK_FAILED', details: { blockName: 'F', line: 1 } } },
     });
+  });
+});
+
+describe('a workflow from standard input', () => {
+  const text = JSON.stringify(workflowFile(ADD));
+
+  it('is run, checked and shown', async () => {
+    const cwd = dataFolder();
+    const ran = await heddle(['run', '-', '--input', '{"a": 1, "b": 2}'], { cwd, input: text });
+    expect({ exit: ran.exit, output: JSON.parse(ran.stdout) as unknown }).toMatchObject({
+      exit: 0,
+      output: { result: 3 },
+    });
+    expect((await heddle(['check', '-'], { cwd, input: text })).stdout).toMatch(/^✓ stdin /);
+    expect((await heddle(['plan', '-'], { cwd, input: text })).exit).toBe(0);
+    expect((await heddle(['check', '-'], { cwd, input: '{' })).stdout).toContain('stdin:1:2  JSON_INVALID');
+  });
+
+  it('leaves no room for an input from there', async () => {
+    const { exit, stderr } = await heddle(['run', '-', '--input', '-'], { cwd: dataFolder(), input: text });
+    expect(exit).toBe(2);
+    expect(stderr).toContain('Standard input cannot be both');
+  });
+});
+
+describe('a large result of code', () => {
+  const LARGE = {
+    blocks: {
+      s: start(),
+      big: code('return "x".repeat(5 * 2 ** 20)'),
+      next: code('return <big.result>.length'),
+    },
+    edges: ['s > big', 'big > next'],
+  };
+
+  it('fails with the option that allows it', async () => {
+    const cwd = folderWith(LARGE);
+    const { exit, stderr } = await run(cwd);
+    expect(exit).toBe(1);
+    expect(stderr).toContain('--result-limit MIB');
+  });
+
+  it.each([6, 16])('runs, and is read by the next block, with --result-limit %i', async (limit) => {
+    const cwd = folderWith(LARGE);
+    const { exit, stdout } = await run(cwd, '--result-limit', String(limit));
+    expect({ exit, output: JSON.parse(stdout) as unknown }).toMatchObject({
+      exit: 0,
+      output: { result: 5 * 2 ** 20 },
+    });
+  });
+});
+
+describe('values of {{NAME}}', () => {
+  it('come from --dotenv files, which Node does not read before us', async () => {
+    const cwd = folderWith(ADD);
+    const { exit, stderr } = await run(cwd, '--dotenv', 'none.env');
+    expect({ exit, stderr }).toEqual({
+      exit: 2,
+      stderr: expect.stringContaining('There is no file none.env.'),
+    });
+  });
+});
+
+describe('Temporal', () => {
+  it('without a server says how to start one', async () => {
+    const cwd = folderWith(ADD);
+    const { exit, stderr } = await run(cwd, '--runtime', 'temporal', '--address', '127.0.0.1:9');
+    expect(exit).toBe(2);
+    expect(stderr).toContain('→ Start a server with heddle dev');
   });
 });

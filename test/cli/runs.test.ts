@@ -1,8 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { createEngine } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { heddle, steady } from '../support/heddle.ts';
+import { heddle, startHeddle, steady } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
 import type { DrawnBlock, DrawnWorkflow } from '../support/workflow-file.ts';
 
@@ -232,7 +233,22 @@ describe('heddle runs show', () => {
     expect(none.stderr).toContain('There is no run zzz in ./.heddle.');
     const several = await heddle(['runs', 'show', ''], { cwd });
     expect(several.exit).toBe(2);
-    expect(several.stderr).toContain('is the beginning of 2 runs');
+    expect(several.stderr).toContain('names 2 runs');
+  });
+
+  it('finds a run by the id that its caller knows, unless callers of several runs know theirs by it', async () => {
+    const cwd = dataFolder();
+    const engine = await createEngine({ data: join(cwd, '.heddle') });
+    const flow = { workflow: workflowFile({ blocks: { s: start() }, edges: [] }) };
+    const { runId } = await engine.execute(flow, {}, { runId: 'first-of-all', callerId: 'order-1' });
+    await engine.execute(flow, {}, { callerId: 'order-2' });
+    await engine.execute(flow, {}, { callerId: 'order-2' });
+    await engine.close();
+    const found = await heddle(['runs', 'show', 'order-1'], { cwd });
+    expect(found.exit).toBe(0);
+    expect(found.stdout).toMatch(new RegExp(`run +${runId}\\nX-Run-Id +order-1\\n`));
+    const several = await heddle(['runs', 'show', 'order-2'], { cwd });
+    expect([several.exit, several.stderr]).toEqual([2, expect.stringContaining('order-2 names 2 runs')]);
   });
 });
 
@@ -296,5 +312,121 @@ describe('heddle runs rerun', () => {
     const { exit, stderr } = await heddle(['runs', 'rerun', runId, '--from', 'Third'], { cwd });
     expect(exit).toBe(2);
     expect(stderr).toContain('has no block "Third"');
+  });
+});
+
+describe('a run whose process has died', () => {
+  const NAP: DrawnWorkflow = {
+    blocks: {
+      s: start(),
+      nap: { type: 'wait', name: 'Nap', fields: { timeValue: '2', timeUnit: 'seconds' } },
+      end: code('return "woken"', { name: 'End' }),
+    },
+    edges: ['s > nap', 'nap > end'],
+  };
+  const SPIN: DrawnWorkflow = {
+    blocks: { s: start(), spin: code('for (;;);', { name: 'Spin' }) },
+    edges: ['s > spin'],
+  };
+
+  async function killed(cwd: string, drawn: DrawnWorkflow, reached: string): Promise<string> {
+    writeFileSync(join(cwd, 'flow.json'), JSON.stringify(workflowFile(drawn)));
+    const command = startHeddle(['run', 'flow.json'], { cwd });
+    await command.until(reached);
+    expect(await shown(cwd)).toMatchObject({ interrupted: false });
+    command.child.kill('SIGKILL');
+    await command.ended;
+    return (await shown(cwd)).runId;
+  }
+
+  async function shown(cwd: string): Promise<{ runId: string; status: string; interrupted: boolean }> {
+    const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
+    return (JSON.parse(stdout) as { data: [{ runId: string; status: string; interrupted: boolean }] })
+      .data[0];
+  }
+
+  it('shows as interrupted, with the command that goes on, until it does', async () => {
+    const cwd = dataFolder();
+    const runId = await killed(cwd, SPIN, '… Spin is still running');
+    expect(await shown(cwd)).toMatchObject({ status: 'running', interrupted: true });
+    expect((await heddle(['runs', 'list'], { cwd })).stdout).toContain('running (interrupted)');
+    const { stdout } = await heddle(['runs', 'show', runId], { cwd });
+    expect(stdout).toContain('status   running (interrupted)\n');
+    expect(stdout).toContain(`→ heddle runs resume ${runId.slice(0, 8)}\n`);
+  });
+
+  it('shows as interrupted also while other runs of its folder run, or another one goes on', async () => {
+    const cwd = dataFolder();
+    const [other, runId] = [await killed(cwd, SPIN, '… Spin'), await killed(cwd, SPIN, '… Spin')];
+    const states = async () => {
+      const { stdout } = await heddle(['runs', 'list', '--json'], { cwd });
+      const { data } = JSON.parse(stdout) as { data: { runId: string; interrupted: boolean }[] };
+      return Object.fromEntries(data.map((run) => [run.runId, run.interrupted]));
+    };
+    const resumed = startHeddle(['runs', 'resume', runId], { cwd });
+    await resumed.until('Spin');
+    expect(await states()).toEqual({ [other]: true, [runId]: false });
+    resumed.child.kill('SIGKILL');
+    await resumed.ended;
+    const third = startHeddle(['run', 'flow.json'], { cwd });
+    await third.until('… Spin');
+    const { [other]: one, [runId]: two, ...rest } = await states();
+    expect([one, two, ...Object.values(rest)]).toEqual([true, true, false]);
+  });
+
+  it('is the only one that runs resume goes on with', async () => {
+    const cwd = dataFolder();
+    const other = await killed(cwd, NAP, '‖ Nap');
+    const runId = await killed(cwd, NAP, '‖ Nap');
+    const { exit, stdout } = await heddle(['runs', 'resume', runId], { cwd });
+    expect({ exit, output: JSON.parse(stdout) as unknown }).toMatchObject({
+      exit: 0,
+      output: { result: 'woken' },
+    });
+    const { stdout: left } = await heddle(['runs', 'show', other, '--json'], { cwd });
+    expect(JSON.parse(left)).toMatchObject({ data: { status: 'paused', interrupted: true } });
+  });
+});
+
+describe('what is shown of a run', () => {
+  it('has the reason of its cancel', async () => {
+    const { cwd, runId } = await folderWithRun(ASK);
+    await heddle(['runs', 'cancel', runId, '--reason', 'changed our minds'], { cwd });
+    const { stdout } = await heddle(['runs', 'show', runId], { cwd });
+    expect(stdout).toContain('reason   changed our minds\n');
+    const json = await heddle(['runs', 'show', runId, '--json'], { cwd });
+    expect(JSON.parse(json.stdout)).toMatchObject({ data: { cancelReason: 'changed our minds' } });
+    expect((await heddle(['runs', 'tail', runId], { cwd })).stderr).toContain(': changed our minds');
+  });
+
+  it('has what mocked blocks would have got, and that they were mocked', async () => {
+    const call: DrawnBlock = {
+      type: 'api',
+      name: 'Call',
+      fields: { url: 'https://a.test/<start.what>', method: 'GET' },
+    };
+    const { cwd, runId } = await folderWithRun(
+      { blocks: { s: STARTS, call }, edges: ['s > call'] },
+      '--mock',
+      'api={"data": 1}',
+    );
+    const json = await heddle(['runs', 'show', runId, '--json'], { cwd });
+    const { data } = JSON.parse(json.stdout) as { data: { logs: { blockName: string }[] } };
+    expect(data.logs.map(({ blockName, ...log }) => [blockName, log])).toMatchObject([
+      ['Start', { mocked: false }],
+      ['Call', { mocked: true, input: { url: expect.stringContaining('a.test/a'), method: 'GET' } }],
+    ]);
+    const { stdout } = await heddle(['runs', 'show', runId], { cwd });
+    expect(stdout).toMatch(/Call .* mocked \{.*a\.test.*\} → \{"data":1\}/);
+    expect((await heddle(['runs', 'tail', runId], { cwd })).stderr).toMatch(/✓ Call .* mocked/);
+  });
+
+  it('does not begin with a folder that is missing', async () => {
+    const cwd = dataFolder();
+    for (const command of [['list'], ['show', 'x'], ['tail', 'x']]) {
+      const { exit, stdout, stderr } = await heddle(['runs', ...command, '--data', 'nope'], { cwd });
+      expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+      expect(stderr).toContain('There is no data folder nope.');
+    }
   });
 });

@@ -1,11 +1,14 @@
-import { existsSync } from 'node:fs';
-import { describe, expect, it } from 'vitest';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { openApiStore } from '@heddle/api';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { draftOf } from '../support/api.ts';
 import { ECHO, FILE } from '../support/api-files.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import type { Started } from '../support/heddle.ts';
-import { block, workflow } from '../support/workflow.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
 
 interface Ready {
   url: string;
@@ -132,6 +135,22 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     const listed = await heddle(['keys', 'list', '--data', data, '--json']);
     const { data: keys } = JSON.parse(listed.stdout) as { data: { id: string; name: string }[] };
     expect(keys.map(({ name }) => name)).toEqual(['first', 'shared']);
+    expect(keys[1]).toMatchObject({
+      workspaceId,
+      userId: null,
+      createdAt: expect.any(String),
+      revokedAt: null,
+    });
+    expect(Object.keys(keys[1] ?? {}).filter((name) => name.includes('_'))).toEqual([]);
+    const workspaces = await heddle(['workspaces', 'list', '--data', data, '--json']);
+    expect(JSON.parse(workspaces.stdout)).toEqual({ data: [{ id: workspaceId, name: 'Default' }] });
+    const own = await heddle(['keys', 'create', '--data', data, '--workspace', '--json']);
+    const { id: ownId } = (JSON.parse(own.stdout) as { data: { id: string } }).data;
+    const again = await heddle(['keys', 'list', '--data', data, '--json']);
+    expect((JSON.parse(again.stdout) as { data: object[] }).data.at(-1)).toMatchObject({
+      id: ownId,
+      workspaceId,
+    });
     expect(listed.stdout).not.toContain(key);
     const id = keys[1]?.id ?? '';
     expect(await heddle(['keys', 'revoke', id.slice(0, 8), '--data', data])).toMatchObject({ exit: 0 });
@@ -144,16 +163,82 @@ describe('heddle serve', { timeout: 120_000 }, () => {
     expect(table.stdout).toMatch(/shared .* revoked/);
   });
 
+  it('has its values for the oldest workspace alone, deployed and as drafts', async () => {
+    const data = dataFolder();
+    const first = await served(data, '--env', 'KEY=sk-very-secret');
+    const store = await openApiStore({ data });
+    onTestFinished(() => store.close());
+    const { id: userId } = (await store.workspaces.firstUser()) ?? { id: '' };
+    const other = await store.workspaces.createWorkspace('Other', userId);
+    const call = caller(first);
+    const reading = workflow(
+      [fn('F', 'return [Object.keys(environmentVariables), "{{KEY}}".length, <start.text>]')],
+      ['Start -> F'],
+    );
+    const outputs = async (workspaceId: string | undefined): Promise<unknown[]> => {
+      const path = await deployed(call, workspaceId, reading);
+      const input = { text: 'sk-very-secret' };
+      const bodies = [{ input }, { input, run: { source: 'manual' } }];
+      const runs = bodies.map(async (body) => (await call('POST', `${path}/execute`, body)).data);
+      return (await Promise.all(runs)).map((run) => (run as { output?: { result: unknown } }).output?.result);
+    };
+    const own = [['KEY'], 14, '«redacted:KEY»'];
+    const none = [[], '{{KEY}}'.length, 'sk-very-secret'];
+    expect(await outputs(first.workspaceId)).toEqual([own, own]);
+    expect(await outputs(other)).toEqual([none, none]);
+    first.process.child.kill('SIGTERM');
+    await first.process.ended;
+  });
+
   it('refuses a port that is taken, and keys in PostgreSQL without a secret', async () => {
     const { url } = await served(dataFolder());
     const data = dataFolder();
     const taken = await heddle(['serve', '--data', data, '--port', new URL(url).port]);
     expect(taken).toMatchObject({ exit: 2, stderr: expect.stringContaining('Choose another --port') });
-    expect(existsSync(data)).toBe(true);
+    // The first key is made once it can be shown: nothing is lost.
+    expect(await served(data)).toMatchObject({ key: expect.stringMatching(/^sk-heddle-/) });
+    for (const command of [
+      ['keys', 'list'],
+      ['workspaces', 'list'],
+      ['keys', 'revoke', 'x'],
+    ]) {
+      const missing = await heddle([...command, '--data', join(data, 'none')]);
+      expect(missing).toMatchObject({ exit: 2, stderr: expect.stringContaining('There is no data folder') });
+    }
     const place = ['--postgres', 'postgresql://nowhere'];
     expect(await heddle(['keys', 'list', ...place])).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('HEDDLE_API_SECRET'),
     });
   });
+
+  it('begins addresses in answers with its own, whatever `Host` a request names', async () => {
+    for (const [more, origin] of [
+      [[], undefined],
+      [['--host', '0.0.0.0'], undefined],
+      [['--origin', 'https://heddle.example'], 'https://heddle.example'],
+    ] as const) {
+      const ready = await served(dataFolder(), ...more);
+      const own = origin ?? ready.url.replace('0.0.0.0', '127.0.0.1');
+      const path = await deployed(caller(ready), ready.workspaceId, ECHO);
+      const forged = { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' };
+      const headers = { 'X-API-Key': ready.key ?? '', 'Content-Type': 'application/json', ...forged };
+      const accepted = await posted(`${ready.url}${path}/execute`, headers, '{"async": true}');
+      expect(JSON.parse(accepted)).toMatchObject({
+        data: { statusUrl: expect.stringMatching(new RegExp(`^${own}/api/v2/`)) },
+      });
+      ready.process.child.kill('SIGTERM');
+      await ready.process.ended;
+    }
+  });
 });
+
+/** The answer to a POST with these headers, `Host` too, which `fetch` does not let one choose. */
+async function posted(url: string, headers: { [name: string]: string }, body: string): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>();
+  const sent = request(url, { method: 'POST', headers }, (response) => {
+    text(response).then(resolve, reject);
+  });
+  sent.on('error', reject).end(body);
+  return promise;
+}

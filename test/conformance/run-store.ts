@@ -11,6 +11,7 @@ export function describeRunStore(name: string, make: () => RunStore | Promise<Ru
     describeUpserts(make);
     describeRecords(make);
     describeLists(make);
+    describeRemovals(make);
   });
 }
 
@@ -234,4 +235,42 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
       await expect((async () => store.list(query))()).rejects.toMatchObject({ code: 'OPTIONS_INVALID' });
     },
   );
+}
+
+function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
+  const key = (digit: string): string => `sha256:${digit.repeat(64)}`;
+
+  it('removes a run that has ended with all that it has, and says which keys its entries have named', async () => {
+    const store = await withRun(make);
+    await store.append('r', [entry(2, key('a')), entry(3, `"${key('b')}" and ${key('a')}`)]);
+    await store.upsert('r', [entry(3, key('c')), entry(4)]);
+    await store.saveRecord(record('r', { seq: 4, status: 'completed' }), [log('r', 1)]);
+    await store.create(newRun('other'), started());
+    await store.append('other', [entry(2, key('a'))]);
+    expect((await store.remove('r'))?.toSorted()).toEqual(expect.arrayContaining([key('a'), key('c')]));
+    expect([await store.header('r'), await store.record('r')]).toEqual([undefined, undefined]);
+    expect([await store.journal('r'), await store.logs('r')]).toEqual([[], []]);
+    expect((await store.list({})).runs).toEqual([]);
+    expect(await store.journal('other')).toEqual([started(), entry(2, key('a'))]);
+    expect(await store.remove('r')).toBeUndefined();
+    expect(await store.create(newRun('r'), started())).toBe(true);
+    expect(await store.journal('r')).toEqual([started()]);
+  });
+
+  it('removes no run that has not ended', async () => {
+    const store = await withRun(make);
+    expect(await store.remove('r')).toBeUndefined();
+    await store.saveRecord(record('r', { seq: 1, status: 'paused' }), []);
+    expect(await store.remove('r')).toBeUndefined();
+    expect(await store.journal('r')).toEqual([started()]);
+  });
+
+  it('knows the runs that a run has called', async () => {
+    const store = await withRun(make);
+    const parent = { runId: 'r', block: 'b', scope: [], depth: 1 };
+    for (const id of ['one', 'two']) await store.create(newRun(id, { parent }), started());
+    await store.create(newRun('apart'), started());
+    expect((await store.children('r')).toSorted()).toEqual(['one', 'two']);
+    expect(await store.children('apart')).toEqual([]);
+  });
 }

@@ -5,7 +5,9 @@ import { describeBodies } from './runtime/bodies.ts';
 import { describeChildren } from './runtime/children.ts';
 import { describeData } from './runtime/data.ts';
 import { describeEnds } from './runtime/ends.ts';
+import { describeEnvironments } from './runtime/environments.ts';
 import { describeFailures } from './runtime/failures.ts';
+import { describeFiles } from './runtime/files.ts';
 import { describeLoops } from './runtime/loops.ts';
 import { describeParallels } from './runtime/parallels.ts';
 import { describePausePaths } from './runtime/pause-paths.ts';
@@ -48,6 +50,8 @@ export function describeRuntime(
     describeShell(make);
     describeApi(make);
     describeChildren(make);
+    describeEnvironments(make);
+    describeFiles(make);
     if (durable) describeRestart(make, shared);
   });
 }

@@ -1,5 +1,6 @@
-import type { ValueStore } from '@heddle/core';
+import type { RunStore, ValueStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
+import { entry, newRun, record, started } from '../support/run-data.ts';
 
 /** What every value store does; `make` gives a new, empty one. */
 export function describeValueStore(name: string, make: () => ValueStore | Promise<ValueStore>): void {
@@ -33,5 +34,41 @@ export function describeValueStore(name: string, make: () => ValueStore | Promis
         expect(await (await make()).get(key)).toBeUndefined();
       },
     );
+  });
+}
+
+/** What every value store does with values that may be needed no more; `runs` are those that may use them. */
+export function describePruning(
+  name: string,
+  make: () => { runs: RunStore; values: ValueStore } | Promise<{ runs: RunStore; values: ValueStore }>,
+): void {
+  describe(`${name}: values that no run uses`, () => {
+    it.each([10_000, 300_000])(
+      'are removed when they have %i bytes, and those that a run uses stay',
+      async (bytes) => {
+        const { runs, values } = await make();
+        const [unused, used] = [JSON.stringify('u'.repeat(bytes)), JSON.stringify('v'.repeat(bytes))];
+        const keys = [await values.put(unused), await values.put(used)];
+        for (const id of ['gone', 'there']) {
+          await runs.create(newRun(id), started());
+          await runs.append(id, [entry(2, keys[1])]);
+        }
+        await runs.append('gone', [entry(3, keys[0])]);
+        await values.prune(keys, 0);
+        expect([await values.get(keys[0] ?? ''), await values.get(keys[1] ?? '')]).toEqual([unused, used]);
+        await runs.saveRecord(record('gone', { seq: 3, status: 'failed' }), []);
+        await values.prune((await runs.remove('gone')) ?? [], 0);
+        expect([await values.get(keys[0] ?? ''), await values.get(keys[1] ?? '')]).toEqual([undefined, used]);
+        await values.put(unused);
+        expect(await values.get(keys[0] ?? '')).toBe(unused);
+      },
+    );
+
+    it('stay for a while after they were put: a run may be about to use them', async () => {
+      const { values } = await make();
+      const key = await values.put('"x"');
+      await values.prune([key, `sha256:${'0'.repeat(64)}`], 3_600_000);
+      expect(await values.get(key)).toBe('"x"');
+    });
   });
 }

@@ -31,10 +31,16 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     logs: (runId) => runs.logs(runId),
     list: (query) => runs.list(query),
     open: () => runs.open(),
+    children: (runId) => runs.children(runId),
+    remove: async (runId) => whileAlive(() => runs.remove(runId)),
   };
   return {
     runs: halting,
-    values: { put: async (json) => whileAlive(() => values.put(json)), get: (key) => values.get(key) },
+    values: {
+      put: async (json) => whileAlive(() => values.put(json)),
+      get: (key) => values.get(key),
+      prune: async (keys, unusedMs) => whileAlive(() => values.prune(keys, unusedMs)),
+    },
     definitions,
     control,
     close: () => stores.close(),

@@ -3,17 +3,23 @@ import { examplesOf, fencesOf, pages, readPage } from './markdown.ts';
 import type { Fence } from './markdown.ts';
 import { describePages } from './pages-of-commands.ts';
 
+const NEEDS_SERVER = /npx heddle (serve|deploy|execute)\b/;
+
 /** The commands of each page, in order. */
 const found = pages
   .map((page) => ({ page, examples: examplesOf(commandsOf(page), 'run', ['output']) }))
   .map(({ page, examples }) => ({ page, examples: examples.filter(({ main }) => main.language === 'sh') }))
   .filter(({ examples }) => examples.length > 0);
 
-/** The README is for readers: its commands have no marks. Only the tests themselves are not run from here. */
+/**
+ * The README is for readers: its commands have no marks. The tests themselves are not run from here, and
+ * test/docs/quick-start.test.ts runs what needs a server.
+ */
 function commandsOf(page: string): Fence[] {
   const fences = fencesOf(page, readPage(page));
   if (page !== 'README.md') return fences;
-  const isRun = ({ language, text }: Fence): boolean => language === 'sh' && text.includes('npx heddle');
+  const isRun = ({ language, text }: Fence): boolean =>
+    language === 'sh' && text.includes('npx heddle') && !NEEDS_SERVER.test(text);
   return fences.filter(isRun).map((fence) => ({ ...fence, marks: new Map([['run', '']]) }));
 }
 

@@ -17,48 +17,56 @@ const BOUND = /^(?:export )?const ((?:MOST|MAX|LARGEST|LONGEST|DEEPEST|HIGHEST)(
 const INNER = new Set([
   'api#HIGHEST_STATUS',
   'api#MOST_CLAIMS',
+  'api#MOST_LISTED',
   'api#MOST_TRIES',
   'core#MAX_DISTANCE',
+  'core#MOST_LISTED',
+  'core#MOST_ROWS',
+  'core#MOST_SHOWN',
   'core#MOST_STEPS',
   'engine#LONGEST_DELAY_MS',
   'engine#MOST_ENTRIES',
+  'engine#MOST_ORIGINS',
   'engine#MOST_RUNS',
+  'images#MAX_READS',
+  'images#MOST_ANSWER_BYTES',
+  'images#MOST_BLOCKED',
+  'images#MOST_BYTES',
+  'images#MOST_COMPILERS',
+  'images#MOST_ENTRIES',
+  'images#MOST_FILES',
+  'images#MOST_LOCKFILE_BYTES',
+  'images#MOST_LOGGED',
+  'images#MOST_METADATA_BYTES',
+  'images#MOST_PAGE_BYTES',
+  'images#MOST_REDIRECTS',
+  'images#MOST_REQUESTS',
+  'images#MOST_SENTENCES',
+  'images#MOST_STEPS',
+  'images#MOST_TAGS',
   'sandbox#HIGHEST_UID',
   'sandbox#MAX_AGENTS',
   'sandbox#MAX_FAILED_STARTS',
   'sandbox#MAX_IDLE_ISOLATES',
   'sandbox#MAX_RANDOM_BYTES',
-  'sandbox#MAX_READS',
   'sandbox#MAX_REALMS',
-  'sandbox#MOST_ANSWER_BYTES',
   'sandbox#MOST_BEFORE',
-  'sandbox#MOST_BLOCKED',
   'sandbox#MOST_BYTES',
   'sandbox#MOST_CHARS',
-  'sandbox#MOST_COMPILERS',
-  'sandbox#MOST_ENTRIES',
   'sandbox#MOST_FIELD_BYTES',
-  'sandbox#MOST_FILES',
   'sandbox#MOST_FROM_POOL',
   'sandbox#MOST_KEPT',
   'sandbox#MOST_LEVELS',
-  'sandbox#MOST_LOCKFILE_BYTES',
-  'sandbox#MOST_LOGGED',
-  'sandbox#MOST_METADATA_BYTES',
-  'sandbox#MOST_PAGE_BYTES',
   'sandbox#MOST_PASSES',
   'sandbox#MOST_PROPERTIES',
-  'sandbox#MOST_REDIRECTS',
-  'sandbox#MOST_REQUESTS',
-  'sandbox#MOST_SENTENCES',
-  'sandbox#MOST_STEPS',
-  'sandbox#MOST_TAGS',
   'temporal#LONGEST',
   'temporal#MOST_MS',
   'temporal#MOST_TOLD',
 ]);
 
-const sources = globSync('packages/{api,core,engine,sandbox,temporal}/src/**/*.ts', { cwd: repository })
+const sources = globSync('packages/{api,core,engine,images,sandbox,temporal}/src/**/*.ts', {
+  cwd: repository,
+})
   .map((file) => file.replaceAll('\\', '/'))
   .filter((file) => !file.endsWith('.test.ts'));
 const bounds = sources.flatMap((file) =>
@@ -71,10 +79,11 @@ describe('what is generated of the documentation', () => {
   });
 
   it('is seen where it is missing, stale or of nothing', () => {
-    const row = '| a body | 7 | an option | a code | `api/src/http/parse.ts#MAX_BODY_BYTES` |';
+    const row =
+      '| a body | 7 | an option | a code | `api/src/admission/input-limits.ts#KNOWN_CALLERS.bytes` |';
     const table = `<!-- limits -->\n\n| what | value |\n|---|---|\n${row}\n`;
     expect(generated(table)).toContain('| a body | 10,485,760 | an option | a code |');
-    expect(() => generated(table.replace('MAX_BODY', 'NO_BODY'))).toThrow('There is no number at');
+    expect(() => generated(table.replace('KNOWN', 'NO'))).toThrow('There is no number at');
     expect(() => generated('<!-- generated: nothing -->\n')).toThrow('Nothing generates');
     expect(generated('<!-- generated: statuses -->\n\n| old |\n\nAfter.\n')).toMatch(
       /\| 503 \|.*\|\n\nAfter/,

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from '../../packages/api/src/errors.ts';
 import { refusalOf } from '../../packages/api/src/engine-errors.ts';
-import { openApiDocument } from '../../packages/api/src/openapi.ts';
+import { openApiDocument, refusalsOf } from '../../packages/api/src/openapi.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
 import { EngineError } from '../../packages/core/src/errors.ts';
@@ -75,7 +75,7 @@ function operations(): string[] {
 function statuses(): string[] {
   const newer = ALL_OPERATIONS.filter(({ legacy }) => !legacy);
   const rows = Object.entries(STATUS_CODES).map(([status, code]) => {
-    const [by, others] = partition(newer, ({ errors }) => [...errors, 500].includes(Number(status)));
+    const [by, others] = partition(newer, (one) => refusalsOf(one).some((each) => String(each) === status));
     return [status, `[${code}](#${code.toLowerCase()})`, named(by, others)];
   });
   return tableOf(['status', 'code', 'operations that declare it'], rows);

@@ -1,6 +1,6 @@
-import { IMAGE_ERROR_CODES } from '@heddle/sandbox/images';
+import { IMAGE_ERROR_CODES } from '@heddle/images';
 import { expect, it } from 'vitest';
-import { RECIPES } from '../../packages/sandbox/src/images/native/tools/recipes.ts';
+import { RECIPES } from '../../packages/images/src/native/tools/recipes.ts';
 import { readPage } from './markdown.ts';
 
 it('docs/images.md explains each code of a failed build, in their order', () => {

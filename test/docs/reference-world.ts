@@ -40,6 +40,8 @@ const TYPES: { [field: string]: string } = {
   deep: 'object',
   nothing: 'object',
   tricky: 'string',
+  hostile: 'string',
+  path: 'string',
 };
 
 const BEFORE: readonly Drawn[] = [

@@ -68,7 +68,7 @@ describe('a store that refuses to write', () => {
     await expect(engine.resume(run.runId, answer)).rejects.toBe(FULL);
     full = undefined;
     await expect
-      .poll(() => engine.resume(run.runId, answer).catch(() => undefined))
+      .poll(() => engine.resume(run.runId, answer).catch(() => undefined), { timeout: 20_000 })
       .toMatchObject({
         status: 'completed',
         output: { result: 1 },
@@ -79,7 +79,11 @@ describe('a store that refuses to write', () => {
     const stores = lastingStores();
     const refusesValues = new EngineError('DATA_UNWRITABLE', 'No place for values.');
     const script = new Script({ A: () => ({ output: { text: 'x'.repeat(20_000) } }) });
-    const values = { get: (key: string) => stores.values.get(key), put: () => Promise.reject(refusesValues) };
+    const values = {
+      get: (key: string) => stores.values.get(key),
+      put: () => Promise.reject(refusesValues),
+      prune: () => undefined,
+    };
     const engine = await engineOn(
       { ...stores, values },
       { blocks: [script.executor], onError: () => undefined },

@@ -48,6 +48,8 @@ export function refusing(stores: Stores, refuses: (runId: string) => Error | und
       record: (runId) => runs.record(runId),
       logs: (runId) => runs.logs(runId),
       list: (query) => runs.list(query),
+      children: (runId) => runs.children(runId),
+      remove: (runId) => runs.remove(runId),
       open: () => runs.open(),
     },
   };

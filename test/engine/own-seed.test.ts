@@ -1,7 +1,7 @@
 import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
 import { partsOf } from '../../packages/engine/src/assemble.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
-import { OwnMemory } from '../../packages/sandbox/src/own-memory.ts';
+import { HostSnapshot } from '../../packages/sandbox/src/host-snapshot.ts';
 import { join } from 'node:path';
 import type { EngineOptions } from '@heddle/engine';
 import { temporal } from '@heddle/temporal';
@@ -23,7 +23,7 @@ it(
   { timeout: 60_000 },
   async () => {
     const data = dataFolder(onTestFinished);
-    const memory = new OwnMemory({
+    const memory = new HostSnapshot({
       execPath: process.execPath,
       confinement: () => UNCONFINED,
       memoryMiB: 256,

@@ -17,7 +17,8 @@ describe('an exported workflow', () => {
     for (const each of texts) expect(fateOf(parseWorkflowText(each))).toBe('compiled');
   });
 
-  it('changed at up to four places is read, checked and compiled without an exception', () => {
+  const timeout = dose(120_000, 600_000);
+  it('changed at up to four places is read, checked and compiled without an exception', { timeout }, () => {
     const fates: Record<Fate, number> = { 'not read': 0, 'not compiled': 0, compiled: 0 };
     const changes = fc.array(mutation, { minLength: 1, maxLength: 4 });
     const numRuns = dose(16_000, 100_000);

@@ -1,9 +1,23 @@
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
-import { delimiter, join } from 'node:path';
+import { delimiter, dirname, join, posix } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type Manifest, readJson, repository } from './sources.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { startHeddle } from '../support/heddle.ts';
+import type { Started } from '../support/heddle.ts';
+import { start as trigger, workflowFile } from '../support/workflow-file.ts';
+import { packageFolders, type Manifest, readJson, repository } from './sources.ts';
 
 interface Outcome {
   readonly code: number | null;
@@ -70,5 +84,117 @@ describe('the bin of the command line', () => {
   it.skipIf(!oldNode)('says which Node it needs where there is no pinned one', () => {
     const { code, stderr } = start(oldNode ?? '', lonely, ['--version']);
     expect([code, stderr]).toEqual([2, expect.stringMatching(/needs Node 24 or newer, this is v2\d/)]);
+  });
+});
+
+/** True while there is the process, and it has not ended. */
+function isRunning(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return /^[^Z\s]/.test(stdout);
+}
+
+const NAP = workflowFile({
+  blocks: {
+    s: trigger(),
+    nap: { type: 'wait', name: 'Nap', fields: { timeValue: '1', timeUnit: 'hours' } },
+  },
+  edges: ['s > nap'],
+});
+
+/** The id of the first child of a process, from /proc. */
+function childOf(pid: number): number {
+  const ids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+  const child = ids.find((id) => {
+    try {
+      // The parent's id is the second field after the name, which is in parentheses and may hold anything.
+      return readFileSync(`/proc/${id}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[1] === String(pid);
+    } catch {
+      return false; // It has ended meanwhile.
+    }
+  });
+  return Number(child);
+}
+
+describe.skipIf(!oldNode)('the bin on a Node that is too old, which runs the pinned one as its child', () => {
+  /** A run that waits for an hour, and the process that runs it. */
+  async function waiting(execPath: string): Promise<{ command: Started; childId: number }> {
+    const cwd = dataFolder();
+    writeFileSync(join(cwd, 'nap.json'), JSON.stringify(NAP));
+    const command = startHeddle(['run', 'nap.json'], { cwd, execPath });
+    await command.until('‖ Nap');
+    return { command, childId: childOf(command.child.pid ?? 0) };
+  }
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR2'] as const)(
+    'passes %s on, and ends as Node 24 itself does',
+    async (signal) => {
+      const endings = [];
+      for (const node of [process.execPath, oldNode ?? '']) {
+        const { command } = await waiting(node);
+        command.child.kill(signal);
+        const { exit, signal: by } = await command.ended;
+        endings.push({ exit, by });
+      }
+      expect(endings[1]).toEqual(endings[0]);
+      expect(endings[1]).toEqual(signal === 'SIGINT' ? { exit: 4, by: null } : { exit: null, by: signal });
+    },
+  );
+
+  it('takes its child along when it is killed', async () => {
+    const { command, childId } = await waiting(oldNode ?? '');
+    expect(isRunning(childId)).toBe(true);
+    command.child.kill('SIGKILL');
+    await expect.poll(() => isRunning(childId), { timeout: 10_000 }).toBe(false);
+  });
+
+  it('ends by the signal that ended its child', async () => {
+    const { command, childId } = await waiting(oldNode ?? '');
+    process.kill(childId, 'SIGKILL');
+    expect(await command.ended).toMatchObject({ exit: null, signal: 'SIGKILL' });
+  });
+});
+
+describe('packages that are imported on a Node that is too old', () => {
+  // The command line itself says it in its bin, before anything is loaded.
+  const libraries = packageFolders().filter((folder) => folder !== 'cli');
+  const entries = libraries.flatMap((folder) => {
+    const { name, exports = {} } = readJson<Manifest>(`packages/${folder}/package.json`);
+    // The machine is compiled into Temporal's workflows too, where there is no Node to ask.
+    return Object.keys(exports)
+      .filter((path) => !path.endsWith('.json') && path !== './machine')
+      .map((path) => posix.join(name, path));
+  });
+
+  it.skipIf(!oldNode).each(entries)('%s says in one sentence which Node it needs', (entry) => {
+    const code = `import(${JSON.stringify(entry)}).catch(({ message }) => console.log(message))`;
+    const { stdout, stderr } = spawnSync(oldNode ?? '', ['-e', code], { cwd: repository, encoding: 'utf8' });
+    expect({ stdout, stderr }).toEqual({
+      stdout: expect.stringMatching(/^Heddle needs Node\.js 24 or newer; this is v2\d[.\d]+\.\n$/),
+      stderr: '',
+    });
+  });
+});
+
+describe('npm ci on a Node that is too old', () => {
+  it.skipIf(!oldNode)('says nothing about engines: npm scripts run on the pinned Node', () => {
+    const folder = dataFolder();
+    const manifests = packageFolders().map((name) => `packages/${name}/package.json`);
+    for (const file of [
+      '.npmrc',
+      'package.json',
+      'package-lock.json',
+      'test/client/package.json',
+      ...manifests,
+    ]) {
+      cpSync(join(repository, file), join(folder, file));
+    }
+    const npm = join(dirname(oldNode ?? ''), 'npm');
+    const said = spawnSync(npm, ['ci', '--dry-run', '--offline', '--ignore-scripts'], {
+      cwd: folder,
+      encoding: 'utf8',
+      env: { PATH: `${dirname(oldNode ?? '')}${delimiter}${process.env['PATH']}`, HOME: folder },
+    });
+    expect(said).toMatchObject({ status: 0, stdout: expect.stringMatching(/added \d+ packages/) });
+    expect(said.stderr).not.toContain('EBADENGINE');
   });
 });

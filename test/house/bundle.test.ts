@@ -17,7 +17,7 @@ interface Start {
 const ENTRY = 'dist/index.js';
 
 // Each costs tens of milliseconds or starts something; a command loads them when it first needs them.
-const HEAVY = /@heddle\/(sandbox|temporal)|@temporalio|isolated-vm|node:sqlite|(^|\/)undici\//;
+const HEAVY = /@heddle\/(images|sandbox|temporal)|@temporalio|isolated-vm|node:sqlite|(^|\/)undici\//;
 
 /** Everything that is loaded, by static imports, when the output `entry` is. */
 function startOf(outputs: Readonly<Record<string, Output>>, entry: string): Start {

@@ -50,7 +50,7 @@ function run(command: string, args: readonly string[], folder = repository): Out
 }
 
 /** The tarball of the package in `folder`, written to `destination` without running its scripts. */
-function pack(folder: string, destination: string): string {
+export function pack(folder: string, destination: string): string {
   const result = run(
     'npm',
     ['pack', '--json', '--ignore-scripts', '--pack-destination', destination],
@@ -95,7 +95,7 @@ function unpack(tarball: string, modules: string): Packed {
 }
 
 /** Unpacks `tarballs` into `folder`/node_modules beside the repository's third-party packages. */
-function install(tarballs: readonly string[], folder: string): Packed[] {
+export function install(tarballs: readonly string[], folder: string): Packed[] {
   const modules = join(folder, 'node_modules');
   mkdirSync(modules, { recursive: true });
   for (const name of readdirSync(join(repository, 'node_modules'))) {

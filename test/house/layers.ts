@@ -9,13 +9,24 @@ interface Layer {
 
 /** The layer table of docs/architecture.md. A new package has no rules until it has a row here. */
 export const LAYERS: Readonly<Record<string, Layer>> = {
-  core: { ours: [], others: [/^zod(\/|$)/, /^graphology(-[a-z-]+)?(\/|$)/, /^@noble\/hashes(\/|$)/] },
+  core: {
+    ours: [],
+    others: [/^zod(\/|$)/, /^graphology(-[a-z-]+)?(\/|$)/, /^@noble\/hashes(\/|$)/, /^acorn$/],
+  },
   sandbox: { ours: [], others: 'declared' },
+  images: { ours: ['@heddle/sandbox'], others: 'declared' },
   engine: { ours: ['@heddle/core', '@heddle/sandbox'], others: 'declared' },
   temporal: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
   api: { ours: ['@heddle/core', '@heddle/engine'], others: 'declared' },
   cli: {
-    ours: ['@heddle/core', '@heddle/sandbox', '@heddle/engine', '@heddle/temporal', '@heddle/api'],
+    ours: [
+      '@heddle/core',
+      '@heddle/sandbox',
+      '@heddle/images',
+      '@heddle/engine',
+      '@heddle/temporal',
+      '@heddle/api',
+    ],
     others: 'declared',
   },
 };
@@ -67,7 +78,8 @@ function bareProblem(module: Module, specifier: string, manifest: Manifest): str
   const layer = layerProblem(module, specifier);
   if (layer) return layer;
   const free = module.isTest || BUNDLED.test(module.file);
-  const declared = { ...manifest.dependencies, ...(free ? manifest.devDependencies : {}) };
+  const { dependencies, peerDependencies, devDependencies } = manifest;
+  const declared = { ...dependencies, ...peerDependencies, ...(free ? devDependencies : {}) };
   return bareName(specifier) in declared ? undefined : 'package.json does not declare it';
 }
 
@@ -84,7 +96,7 @@ export function importProblems(module: Module, manifest: Manifest): string[] {
 /** Every dependency of `manifest` that the layer table forbids `folder` to have, as sentences. */
 export function dependencyProblems(folder: string, manifest: Manifest): string[] {
   const module = { package: folder } as Module;
-  return Object.keys(manifest.dependencies ?? {}).flatMap((name) => {
+  return Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies }).flatMap((name) => {
     const problem = layerProblem(module, name);
     return problem ? [`${manifest.name} depends on ${name}: ${problem}`] : [];
   });

@@ -25,6 +25,7 @@ export interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
   readonly engines?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
   readonly exports?: Readonly<Record<string, unknown>>;
 }
 
@@ -72,8 +73,8 @@ const IMPORTING = new Set([
   'TSExternalModuleReference',
 ]);
 
-/** The bundle of the sandbox takes `lazy:./x.ts` and `seldom:./x.ts` for the module ./x.ts, to be evaluated when it is first used. */
-const LAZY = /^(?:lazy|seldom):/;
+/** The bundle of the sandbox takes `lazy:./x.ts` and `onDemand:./x.ts` for the module ./x.ts, to be evaluated when it is first used. */
+const LAZY = /^(?:lazy|onDemand):/;
 
 interface Import {
   readonly specifier: string;

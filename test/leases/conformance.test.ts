@@ -3,6 +3,8 @@ import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
 import { beforeAll, describe, onTestFinished } from 'vitest';
 import { describeChildren } from '../conformance/runtime/children.ts';
+import { describeEnvironments } from '../conformance/runtime/environments.ts';
+import { describeFiles } from '../conformance/runtime/files.ts';
 import { describePauses } from '../conformance/runtime/pauses.ts';
 import { describeRestart } from '../conformance/runtime/restart.ts';
 import { describeStarts } from '../conformance/runtime/starts.ts';
@@ -45,6 +47,8 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
   else {
     describePauses(onPostgres);
     describeChildren(onPostgres);
+    describeEnvironments(onPostgres);
+    describeFiles(onPostgres);
     describeStarts(onPostgres);
     describeRestart(onPostgres, false);
   }

@@ -174,6 +174,21 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     expect(await leases.acquire(two, 'child')).toMatchObject({ epoch: 2 });
   });
 
+  it('a run that should move and that no living process has is known, before anybody takes it', async () => {
+    const stores = await open();
+    const [dead = '', living = ''] = [...(await joined(stores, 1, 1)), ...(await joined(stores, 1))];
+    const { leases } = stores;
+    await rowsAt(url, 'SELECT pg_sleep(0.01)');
+    await created(stores, dead, 'left');
+    await created(stores, living, 'held');
+    await leases.rest(await created(stores, living, 'resting'));
+    await stores.runs.create(newRun('free'), started(), record('free'));
+    await stores.runs.create(newRun('temporal', { elsewhere: true }), started(), record('temporal'));
+    const all = ['left', 'held', 'resting', 'free', 'temporal', 'unknown'];
+    expect((await leases.unheld(all)).toSorted()).toEqual(['free', 'left']);
+    expect(await leases.unheld(['held'])).toEqual([]);
+  });
+
   it('of many that take a run at once one has it', async () => {
     const stores = await open();
     const owners = await joined(stores, 8);
@@ -196,6 +211,10 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await rowsAt(
       url,
       `SET search_path TO "${schema}";
+       DROP TRIGGER journal_value_uses ON journal;
+       DROP FUNCTION record_value_uses;
+       DROP TABLE value_uses;
+       ALTER TABLE stored_values DROP COLUMN put_at;
        DROP TABLE requests;
        ALTER TABLE runs DROP COLUMN parent, DROP COLUMN elsewhere, DROP COLUMN resting, DROP COLUMN owner, DROP COLUMN epoch;
        DROP TABLE processes;

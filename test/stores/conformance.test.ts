@@ -1,7 +1,7 @@
 import { describeControlStore } from '../conformance/control-store.ts';
 import { describeDefinitionStore } from '../conformance/definition-store.ts';
 import { describeRunStore } from '../conformance/run-store.ts';
-import { describeValueStore } from '../conformance/value-store.ts';
+import { describePruning, describeValueStore } from '../conformance/value-store.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { stores } from './stores.ts';
 
@@ -15,6 +15,7 @@ const makers = {
 for (const [name, make] of Object.entries(makers)) {
   describeRunStore(name, () => make().runs);
   describeValueStore(name, () => make().values);
+  describePruning(name, make);
   describeDefinitionStore(name, () => make().definitions);
   describeControlStore(name, () => make().control);
 }

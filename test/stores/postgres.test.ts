@@ -4,7 +4,9 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { describeDefinitionStore } from '../conformance/definition-store.ts';
 import { describeRunStore } from '../conformance/run-store.ts';
-import { describeValueStore } from '../conformance/value-store.ts';
+import { describePruning, describeValueStore } from '../conformance/value-store.ts';
+import { Database } from '../../packages/engine/src/store/postgres/database.ts';
+import { migrate, MIGRATIONS } from '../../packages/engine/src/store/postgres/migrations.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { entry, log, newRun, record, started } from '../support/run-data.ts';
 import { openAt, rowsAt } from './postgres-stores.ts';
@@ -32,6 +34,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
 
   describeRunStore('postgres', async () => (await open()).runs);
   describeValueStore('postgres', async () => (await open()).values);
+  describePruning('postgres', open);
   describeDefinitionStore('postgres', async () => (await open()).definitions);
 
   describe('several openers', () => {
@@ -42,7 +45,23 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await first.runs.create(newRun('r'), started());
       await second.runs.append('r', [entry(2)]);
       expect(await first.runs.tail('r', 1)).toEqual([entry(2)]);
-      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 2 }]);
+      expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 3 }]);
+    });
+
+    it('convert a schema of format 2: its runs know their parents, and its values are never pruned', async () => {
+      const schema = `s ${randomUUID()}`;
+      const database = new Database({ url, schema, maxConnections: 1 });
+      onTestFinished(() => database.close());
+      await migrate(database, MIGRATIONS.slice(0, 2));
+      const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
+      const header = JSON.stringify(newRun('r', { parent, mocks: { text: '\u0000' } }));
+      await rows(`INSERT INTO "${schema}".runs (run_id, workflow_id, created_ms, header, ended)
+        VALUES ('r', 'w', 1, '${header}', true)`);
+      await rows(`INSERT INTO "${schema}".stored_values VALUES ('k', '"old"')`);
+      const { runs, values } = await open({ schema });
+      expect(await runs.children('p')).toEqual(['r']);
+      await values.prune(['k'], 0);
+      expect(await values.get('k')).toBe('"old"');
     });
 
     it('give one version to each plan when they deploy at once', async () => {

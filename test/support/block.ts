@@ -34,6 +34,9 @@ export interface Scene {
   variables?: VariableConfig[];
   services?: Partial<Omit<ExecutorServices, 'run'>>;
   depth?: number;
+  callChain?: readonly string[];
+  /** True: deployed with `compat`. */
+  compat?: boolean;
   clock?: TestClock;
   signal?: AbortSignal;
   deadlineMs?: number;
@@ -133,7 +136,13 @@ export function contextOf(scene: Scene): EngineContext {
       sandbox: absent('sandbox'),
       egress: absent('egress'),
       lookup: lookupOf(scene),
-      run: { variables: scene.variables ?? [], env: scene.env ?? {}, depth: scene.depth ?? 0 },
+      run: {
+        variables: scene.variables ?? [],
+        env: scene.env ?? {},
+        compat: scene.compat ?? false,
+        depth: scene.depth ?? 0,
+        callChain: scene.callChain ?? [],
+      },
       target: () => undefined,
       findChild: absent('children'),
       child: absent('children'),

@@ -2,7 +2,7 @@
 import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createImages } from '@heddle/sandbox/images';
+import { createImages } from '@heddle/images';
 
 const [folder, log] = process.argv.slice(2) as [string, string];
 const images = createImages({

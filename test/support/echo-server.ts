@@ -5,7 +5,17 @@ import type { AddressInfo } from 'node:net';
 export interface EchoServer {
   readonly url: string;
   readonly port: number;
+  /** What it was asked so far, in order. */
+  requests(): readonly Asked[];
   close(): void;
+}
+
+/** A request as the server got it; `body` is its text. */
+export interface Asked {
+  method: string;
+  path: string;
+  own: string | null;
+  body: string;
 }
 
 function answer(
@@ -32,16 +42,24 @@ function answer(
  * `/bytes` with bytes, at `/silent` never, at `/moved` with a redirect to `/there`, at `/no` with 404; `/set` sets a cookie.
  */
 export async function echoServer(): Promise<EchoServer> {
+  const asked: Asked[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => answer(request, Buffer.concat(chunks).toString('base64'), response));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      const { method = '', url: path = '', headers } = request;
+      const { 'x-own': own } = headers;
+      asked.push({ method, path, own: typeof own === 'string' ? own : null, body: body.toString('utf8') });
+      answer(request, body.toString('base64'), response);
+    });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const { port } = server.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
     port,
+    requests: () => asked,
     close: () => {
       server.closeAllConnections();
       server.close();

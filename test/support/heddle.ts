@@ -19,6 +19,8 @@ export interface Started {
   until(text: string): Promise<void>;
   /** The first line of stdout, once it is there. */
   line(): Promise<string>;
+  /** The first line of stdout that holds the text, once it is there. */
+  lineWith(text: string): Promise<string>;
   ended: Promise<Ended>;
 }
 
@@ -30,6 +32,10 @@ export interface HeddleOptions {
   env?: { [name: string]: string };
   /** Options of Node. */
   node?: readonly string[];
+  /** Registers what kills the command; default: when the test has finished. */
+  whenDone?: (clean: () => void) => void;
+  /** The Node executable; default: that of the tests. */
+  execPath?: string;
 }
 
 /** Runs the real, bundled command line to its end. */
@@ -37,15 +43,16 @@ export function heddle(args: readonly string[], options: HeddleOptions = {}): Pr
   return startHeddle(args, options).ended;
 }
 
-/** Starts the real, bundled command line; it is killed when the test is over. */
+/** Starts the real, bundled command line; it is killed when the test is over, or when `whenDone` says. */
 export function startHeddle(args: readonly string[], options: HeddleOptions = {}): Started {
   const { PATH = '', HOME = '' } = process.env;
-  const child = spawn(process.execPath, [...(options.node ?? []), BIN, ...args], {
+  const child = spawn(options.execPath ?? process.execPath, [...(options.node ?? []), BIN, ...args], {
     cwd: options.cwd,
     env: { PATH, HOME, ...options.env },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
-  onTestFinished(() => void child.kill('SIGKILL'));
+  const { whenDone = onTestFinished } = options;
+  whenDone(() => void child.kill('SIGKILL'));
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   const said = { stdout: '', stderr: '' };
@@ -67,6 +74,10 @@ export function startHeddle(args: readonly string[], options: HeddleOptions = {}
     line: async () => {
       await until('\n', { said, waiting, ended, streams: ['stdout'] });
       return said.stdout.slice(0, said.stdout.indexOf('\n'));
+    },
+    lineWith: async (text) => {
+      await until(text, { said, waiting, ended, streams: ['stdout'] });
+      return said.stdout.split('\n').find((line) => line.includes(text)) ?? '';
     },
   };
 }

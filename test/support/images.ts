@@ -7,7 +7,7 @@ import {
   type ImageBuilders,
   type Images,
   type ImagesOptions,
-} from '@heddle/sandbox/images';
+} from '@heddle/images';
 import { onTestFinished } from 'vitest';
 
 export const SPEC = { language: 'javascript', dependencies: ['alpha', 'beta@^2'] };

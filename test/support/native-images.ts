@@ -18,7 +18,7 @@ import {
   readGoSettings,
   readPipSettings,
   type Images,
-} from '@heddle/sandbox/images';
+} from '@heddle/images';
 import { bubblewrap } from './bubblewrap.ts';
 
 /** Kept between runs of the tests: a build fetches some 30 MiB and unpacks them. */

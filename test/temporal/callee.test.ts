@@ -8,6 +8,26 @@ import { block, workflow } from '../support/workflow.ts';
 import { placeOn } from './worker-place.ts';
 
 describeTemporal('workers that know the workspaces', (server) => {
+  it('run the live version of a child, not what the engine alone has of it', async () => {
+    const place = placeOn(server);
+    const store = await openApiStore({ data: place.data });
+    const engine = await place.engine();
+    const api = await testApi({ engine, store });
+    const { callee, tenant, close } = await openBelongings({ data: place.data });
+    onTestFinished(close);
+    await place.worker({ callee, tenant });
+    const child = await api.deployed(GREETING);
+    // A deployment that has stopped before it was recorded.
+    await engine.deploy(workflow([], [], { id: child, name: 'Never recorded' }));
+    const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
+    const id = await api.deployed(call);
+    const { data } = await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    expect(data).toMatchObject({
+      status: 'completed',
+      output: { result: { data: { hello: 'nobody' } } },
+    });
+  });
+
   it('run as children only workflows of their parent’s workspace', async () => {
     const place = placeOn(server);
     const store = await openApiStore({ data: place.data });

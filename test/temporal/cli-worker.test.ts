@@ -51,7 +51,7 @@ describeTemporal('heddle worker', (server) => {
     expect(ready).toMatchObject({ queue: place.queue, roles: ['engine', 'effects', 'segments'] });
     expect(await (await fetch(`${ready.health}/healthz`)).text()).toBe('polling\n');
     const { exit, stdout, stderr } = await place.run('--no-worker', '--env', 'NAME=of the client');
-    expect(stderr).toContain('! Workers have their own environment');
+    expect(stderr).toContain('! Workers have options of their own: --env does not reach them.');
     expect(JSON.parse(stdout)).toMatchObject({ result: '«redacted:NAME»' });
     expect(exit).toBe(0);
   });

@@ -230,7 +230,7 @@ describeTemporal('faults', (server) => {
 
   describe('what is too large for the server', () => {
     // Ids are part of the control flow.
-    const wideNames = Array.from({ length: 600 }, (_, index) => `B${index}${'x'.repeat(2000)}`);
+    const wideNames = Array.from({ length: 1400 }, (_, index) => `B${index}${'x'.repeat(900)}`);
     const wide = workflow(
       wideNames.map((name) => fn(name, 'return 1')),
       wideNames.map((name) => `Start -> ${name}`),

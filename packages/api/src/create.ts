@@ -1,9 +1,13 @@
 import type { Engine } from '@heddle/engine';
 import type * as z from 'zod';
-import { createCapacity } from './admission/capacity.ts';
+import { capacityLimits, createCapacity } from './admission/capacity.ts';
+import type { CapacityLimits } from './admission/capacity.ts';
 import { admit } from './admission/admit.ts';
+import { ANONYMOUS_CALLERS, bodyTooLarge, expectFewValues } from './admission/input-limits.ts';
+import type { InputLimits } from './admission/input-limits.ts';
 import type { Limiter } from './admission/limiter.ts';
 import type { Concurrency, Usage } from './admission/usage.ts';
+import { PublicRunRetention } from './areas/runs/public-runs.ts';
 import { RunQueue } from './areas/runs/queue.ts';
 import { NO_CREDENTIAL, unauthorized } from './auth/authorize.ts';
 import { keyAuthenticator } from './auth/key-authenticator.ts';
@@ -30,15 +34,28 @@ export interface ApiOptions {
   usage?: Usage;
   /** Counts the runs of an account that are in flight; default: they are not counted. */
   concurrency?: Concurrency;
-  /** Executions in flight in this process at most. Default 500. */
-  capacity?: number;
+  /**
+   * Executions in flight in this process at most: in all (default 500), of one caller (default half of them), and in one
+   * workspace (default three quarters). A number is the total.
+   */
+  capacity?: number | Partial<CapacityLimits>;
+  /** Bounds of what callers without a credential send to public workflows. */
+  publicInputs?: Partial<InputLimits>;
   /** Whether workflows of a workspace may be run without a credential, once an admin has made them public; default: yes. */
   publicRuns?: PublicRuns;
+  /**
+   * Milliseconds after their end in which runs of callers without a credential are kept: from an hour on, default 30 days;
+   * Infinity: for ever.
+   */
+  publicRunRetentionMs?: number;
   /** Times that runs may take at most; default: as long as they need. */
   policy?: ExecutionPolicy;
   /** True: faults that older engines let pass are warnings. */
   compat?: boolean;
-  /** `https://host`, for absolute addresses; default that of each request. */
+  /**
+   * `https://host`, for absolute addresses. Default: that of each request, which follows its `Host`, so give it unless
+   * something in front checks `Host`.
+   */
   origin?: string;
   /** The address of the client, for the limit before anything is known of it; default: there is no such limit. */
   clientAddress?: (request: Request) => string | undefined;
@@ -77,13 +94,18 @@ export interface Api {
   close(): Promise<void>;
 }
 
-const DEFAULT_CAPACITY = 500;
 const HEARTBEAT_MS = 15_000;
+const PUBLIC_RUN_RETENTION_MS = 30 * 24 * 3_600_000;
+/** What the engine has just stored is not deleted. */
+const SHORTEST_RETENTION_MS = 3_600_000;
 /** How often what others have accepted is looked for, and how long it must have waited. */
 const TAKE_OVER_MS = 5000;
 
 /** The API of `engine` over `store`. Runs that were accepted and not started are taken up. */
 export async function createApi(options: ApiOptions): Promise<Api> {
+  const { publicRunRetentionMs: retentionMs = PUBLIC_RUN_RETENTION_MS } = options;
+  if (!(retentionMs >= SHORTEST_RETENTION_MS))
+    throw new RangeError(`publicRunRetentionMs is a number from ${SHORTEST_RETENTION_MS} on.`);
   const services = servicesOf(options);
   const { origin, clientAddress = () => undefined } = options;
   const app = createRoutes(ALL_OPERATIONS, services, { origin, clientAddress });
@@ -94,13 +116,14 @@ export async function createApi(options: ApiOptions): Promise<Api> {
   app.get('/docs/:asset', async (c) => (await referenceAsset(c.req.param('asset'))) ?? c.notFound());
   await services.queue.takeUp();
   const stop = takeOver(services);
+  const retention = new PublicRunRetention({ ...services, retentionMs });
   return {
     fetch: async (request) => app.fetch(request),
     operations: functionsOf(services, origin ?? ''),
     openApi: (at) => openApiDocument(ALL_OPERATIONS, at),
-    close: () => {
+    close: async () => {
       stop();
-      return services.queue.close();
+      await Promise.all([retention.close(), services.queue.close()]);
     },
   };
 }
@@ -121,7 +144,8 @@ function servicesOf(options: ApiOptions): Services {
     limiter: options.limiter ?? { take: () => null },
     usage: options.usage,
     concurrency: options.concurrency,
-    capacity: createCapacity(options.capacity ?? DEFAULT_CAPACITY),
+    capacity: createCapacity(capacityLimits(options.capacity)),
+    publicInputs: { ...ANONYMOUS_CALLERS, ...options.publicInputs },
     queue: new RunQueue({ engine, claims: store.claims, report: onError }),
     publicRuns: options.publicRuns ?? (() => true),
     policy: options.policy ?? {},
@@ -150,12 +174,16 @@ function called(services: Services, operation: AnyOperation, origin: string) {
       headers: new Headers(call.headers),
       signal: call.signal ?? new AbortController().signal,
       origin,
-      read: () =>
-        Promise.resolve({
+      read: async (limits) => {
+        expectFewValues(call.body, limits);
+        const bytes = call.principal ? 0 : Buffer.byteLength(JSON.stringify(call.body ?? {}));
+        if (bytes > limits.bytes) throw bodyTooLarge();
+        return {
           path: valid(operation.params, call.path ?? {}, 'Invalid path parameters'),
           query: valid(operation.query, call.query ?? {}, 'Invalid query parameters'),
           body: operation.body && valid(operation.body, call.body ?? {}, 'Invalid request body'),
-        }),
+        };
+      },
     });
   };
 }

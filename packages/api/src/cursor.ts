@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
+import * as z from 'zod';
 import { badRequest } from './errors.ts';
+import { unstorableTexts } from './http/unstorable.ts';
 
 /**
  * The opaque cursor of a page: where it ended, bound to sort and filters, so that a cursor cannot go on with another
@@ -9,26 +11,25 @@ export function encodeCursor(position: readonly (string | number | null)[], quer
   return Buffer.from(JSON.stringify({ at: position, of: fingerprint(query) })).toString('base64url');
 }
 
-/** The position that `cursor` stands for. Throws 400 for one that is unreadable, or of another query. */
-export function decodeCursor(cursor: string, query: object): (string | number | null)[] {
-  const read = readCursor(cursor);
-  if (!read) throw badRequest('The cursor cannot be read: start again without one.');
-  if (read.of !== fingerprint(query)) {
+const envelope = z.object({ at: z.unknown(), of: z.string() });
+
+/**
+ * Returns the position of `cursor`, which has the form that positions in this list have. Throws 400 for a cursor that is
+ * unreadable or forged, and for the cursor of another query.
+ */
+export function decodeCursor<Position>(cursor: string, query: object, form: z.ZodType<Position>): Position {
+  const read = envelope.safeParse(jsonIn(cursor)).data;
+  if (read && read.of !== fingerprint(query)) {
     throw badRequest('The cursor belongs to another sort or filter: start again without one.');
   }
-  return read.at;
+  const position = form.safeParse(read?.at);
+  if (position.success && unstorableTexts(form, position.data).length === 0) return position.data;
+  throw badRequest('The cursor cannot be read: start again without one.');
 }
 
-function readCursor(cursor: string): { at: (string | number | null)[]; of: string } | undefined {
+function jsonIn(cursor: string): unknown {
   try {
-    const read = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8')) as {
-      at?: unknown;
-      of?: unknown;
-    };
-    const { at, of } = read;
-    if (!Array.isArray(at) || typeof of !== 'string') return undefined;
-    const plain = at.every((part) => part === null || typeof part === 'string' || typeof part === 'number');
-    return plain ? { at: at as (string | number | null)[], of } : undefined;
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
   } catch {
     return undefined;
   }

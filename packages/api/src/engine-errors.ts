@@ -25,6 +25,7 @@ const CONVERSIONS: Partial<Record<EngineErrorCode, Convert>> = {
   INPUT_INVALID: asBad,
   OPTIONS_INVALID: asBad,
   ENV_MISSING: asConflict,
+  ENVIRONMENT_UNAVAILABLE: asUnavailable,
   DATA_UNREACHABLE: asUnavailable,
   DATA_UNWRITABLE: asUnavailable,
   RUNTIME_UNREACHABLE: asUnavailable,

@@ -2,7 +2,7 @@ import type { Json } from '@heddle/core';
 
 const BRAND = Symbol.for('heddle.error');
 
-/** Codes of the error envelope: one for each status. */
+/** Codes of the error envelope: one for each status, and that of 400 for 408 too. */
 export type ApiErrorCode =
   | 'BAD_REQUEST'
   | 'UNAUTHORIZED'
@@ -25,6 +25,7 @@ export type ApiDetailCode =
   | 'INSUFFICIENT_WORKSPACE_ROLE'
   | 'PERSONAL_API_KEYS_DISABLED'
   | 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED'
+  | 'PRINCIPAL_KIND_NOT_PERMITTED'
   | 'PUBLIC_SHARING_NOT_ALLOWED'
   | 'WORKFLOW_NOT_DEPLOYED'
   | 'RUN_ID_CONFLICT'
@@ -44,6 +45,7 @@ export const STATUS_CODES = {
   403: 'FORBIDDEN',
   404: 'NOT_FOUND',
   405: 'METHOD_NOT_ALLOWED',
+  408: 'BAD_REQUEST',
   409: 'CONFLICT',
   413: 'PAYLOAD_TOO_LARGE',
   415: 'UNSUPPORTED_MEDIA_TYPE',

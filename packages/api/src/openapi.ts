@@ -94,11 +94,15 @@ function streamed(streams: NonNullable<AnyOperation['streams']>): Doc {
   return { description, content: Object.fromEntries(content) };
 }
 
-function failures({ errors, legacy }: AnyOperation): Doc {
-  const schema = legacy ? LEGACY_ERROR : ERROR;
-  const always: readonly ErrorStatus[] = [...errors, 500];
+/** Every status that the operation refuses with. */
+export function refusalsOf({ errors, body }: AnyOperation): ErrorStatus[] {
+  return [...new Set<ErrorStatus>([...errors, ...(body ? [408 as const] : []), 500])];
+}
+
+function failures(operation: AnyOperation): Doc {
+  const schema = operation.legacy ? LEGACY_ERROR : ERROR;
   return Object.fromEntries(
-    [...new Set(always)].map((status) => [
+    refusalsOf(operation).map((status) => [
       String(status),
       { description: STATUS_CODES[status], content: { [JSON_TYPE]: { schema } } },
     ]),
@@ -114,7 +118,7 @@ function pageSchema(item: Doc): Doc {
 
 function errorSchema(): Doc {
   const properties = {
-    code: { type: 'string', enum: Object.values(STATUS_CODES) },
+    code: { type: 'string', enum: [...new Set(Object.values(STATUS_CODES))] },
     message: { type: 'string' },
     details: { type: ['object', 'array'] },
   };

@@ -1,4 +1,5 @@
 import type { Engine } from '@heddle/engine';
+import type { InputLimits } from './admission/input-limits.ts';
 import type { Capacity } from './admission/capacity.ts';
 import type { Limiter } from './admission/limiter.ts';
 import type { Concurrency, Usage } from './admission/usage.ts';
@@ -24,6 +25,8 @@ export interface Services {
   concurrency: Concurrency | undefined;
   /** Executions in flight. */
   capacity: Capacity;
+  /** Bounds of what callers without a credential send. */
+  publicInputs: Required<InputLimits>;
   queue: RunQueue;
   /** Whether workflows of a workspace may be public. */
   publicRuns: PublicRuns;

@@ -3,7 +3,6 @@
 import { existsSync } from 'node:fs';
 import module from 'node:module';
 import { dirname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 
 const FLOOR = 24;
 const entry = new URL('../dist/index.js', import.meta.url);
@@ -24,24 +23,12 @@ function fail(message) {
   process.exitCode = 2;
 }
 
-async function rerun(node) {
-  // Loaded only here: it brings sockets and streams along.
-  const { spawn } = await import('node:child_process');
-  const self = fileURLToPath(import.meta.url);
-  const child = spawn(node, [...process.execArgv, self, ...process.argv.slice(2)], { stdio: 'inherit' });
-  // A terminal sends SIGINT to both processes; the others reach only this one.
-  process.on('SIGINT', () => {});
-  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
-  child.on('error', (error) => fail(`cannot start ${node}: ${error.message}`));
-  child.on('exit', (code) => {
-    process.exitCode = code ?? 1;
-  });
-}
-
 if (Number(process.versions.node.split('.', 1)[0]) < FLOOR) {
   const node = pinnedNode();
-  if (node) await rerun(node);
-  else
+  if (node) {
+    const { runOn } = await import('./run-on.js');
+    runOn(node, fail);
+  } else
     fail(
       `needs Node ${FLOOR} or newer, this is ${process.version}. Install it, or add the npm package "node".`,
     );

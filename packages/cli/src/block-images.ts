@@ -1,7 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { IsolationLevel } from '@heddle/sandbox';
-import type { ImageSource } from '@heddle/sandbox/images';
+import type { ImageSource, IsolationLevel } from '@heddle/sandbox';
 import { openedLater } from './opened-later.ts';
 
 /** The images for blocks that name one (`sandboxId`). To be closed after what runs the blocks. */

@@ -18,7 +18,7 @@ export interface DriveOptions extends PlaceOptions {
   file: string | undefined;
   json: boolean;
   /** Options that a later command on this run needs as well, for its environment values. */
-  envOptions: readonly string[];
+  blockWords: readonly string[];
   /** Mocks of the run, so that mocked blocks are told from real ones. */
   mocks?: Json | undefined;
   /** What was over before this time (milliseconds since the epoch) is not shown again; default: everything is shown. */
@@ -91,7 +91,10 @@ function draw(
   return drawEvents(view, eventsUntil(engine, handle, following), failed);
 }
 
-type Shown = DriveOptions & { blocks: number } & Pick<RunDetail, 'pauses' | 'suspended'>;
+type Shown = DriveOptions & { blocks: number; cancelReason?: string | null } & Pick<
+    RunDetail,
+    'pauses' | 'suspended'
+  >;
 
 /** The end of a run: as JSON, or for people on stderr with only its output on stdout. */
 export function show(io: Io, run: RunResource, options: Shown): void {

@@ -1,20 +1,20 @@
 import type { Engine, EngineOptions } from '@heddle/engine';
-import type { IsolationLevel } from '@heddle/sandbox';
 import { blockImages } from './block-images.ts';
+import { blockOptions } from './block-options.ts';
+import type { BlockOptions } from './block-options.ts';
 import type { Io } from './io.ts';
 import { isOnTemporal } from './place.ts';
 import type { PlaceOptions } from './place.ts';
+import type { Ownership } from './serve/api-store.ts';
 import { safe, styleFor } from './render/style.ts';
 
 /** What an engine of the command line is opened with. */
-export interface SessionOptions extends PlaceOptions {
+export interface SessionOptions extends PlaceOptions, BlockOptions {
   env: { [name: string]: string };
   /** Of the local runtime: go on with the open runs of the folder, or with those in the database that nobody has. */
   takeUp: boolean;
-  /** The level below which no code runs. */
-  isolation?: IsolationLevel;
-  /** Which workflows may run which, and whose they are; default: all, and one tenant's. */
-  belongings?: Required<Pick<EngineOptions, 'callee' | 'tenant'>>;
+  /** Which workflows may run which, whose they are, and their environments; default: all, nobody's, and `env`. */
+  ownership?: Ownership;
 }
 
 /** An engine, with what it holds open. */
@@ -25,12 +25,19 @@ export interface Session {
 
 /** An engine on the data folder, on a database, or on Temporal. Throws DATA_LOCKED, DATA_UNREACHABLE, RUNTIME_UNREACHABLE, ISOLATION_TOO_LOW. */
 export async function openSession(io: Io, options: SessionOptions): Promise<Session> {
-  const { env, belongings = {}, isolation: minimum } = options;
-  const sandbox = minimum === undefined ? {} : { isolation: { minimum } };
+  const { env, ownership = {}, isolation } = options;
+  const blocks = await blockOptions(options);
   const where = isOnTemporal(options) ? { runtime: await temporalRuntime(options) } : hereOf(options);
   const { createEngine } = await import('@heddle/engine');
-  const images = blockImages(options.data, minimum);
-  const engine = await createEngine({ ...where, env, sandbox, images, onError: reporter(io), ...belongings });
+  const images = blockImages(options.data, isolation);
+  const engine = await createEngine({
+    ...where,
+    ...blocks,
+    env,
+    images,
+    onError: reporter(io),
+    ...ownership,
+  });
   return {
     engine,
     async close() {

@@ -67,7 +67,7 @@ describe('the command line', () => {
     expect(asked.exit).toBe(0);
     for (const option of [
       '--input',
-      '--env-file',
+      '--dotenv',
       '--mocks',
       '--workflows',
       '--data',
@@ -131,6 +131,29 @@ describe('heddle check', () => {
     expect(stdout).toContain('nowhere');
     expect(stdout).toMatch(new RegExp(String.raw`${file}:\d+:\d+ {2}REFERENCE_UNKNOWN_BLOCK`));
     expect(stdout).toContain(`✗ ${file}  3 errors`);
+  });
+
+  it('warns of misspelt fields, wrong values and code that does not parse, each at its line', async () => {
+    const file = fileOf({
+      blocks: {
+        s: start(),
+        work: { name: 'Work', fields: { code: 'const a = 1\nreturn [a', langauge: 'python' } },
+        call: { type: 'api', name: 'Call', fields: { url: 'https://example.com', method: 'FTECH' } },
+        pause: { type: 'wiat', name: 'Pause' },
+      },
+      edges: ['s > work', 'work > call', 'call > pause'],
+    });
+    const { exit, stdout } = await heddle('check', file);
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(
+      /warning .*no valid JavaScript: Unexpected token at line 2 in "return \[a".* {2}in Work › code/,
+    );
+    expect(stdout).toMatch(/in Work › langauge\n.*Did you mean "language"\?/);
+    expect(stdout).toMatch(/"method" of "Call" is "FTECH"; it takes one of GET, POST/);
+    expect(stdout).toMatch(/in Pause › type\n.*Did you mean "wait"\?/);
+    for (const code of ['SYNTAX_INVALID', 'FIELD_UNKNOWN', 'FIELD_VALUE', 'BLOCK_TYPE_UNKNOWN'])
+      expect(stdout).toMatch(new RegExp(String.raw`${file}:\d+:\d+ {2}${code}`));
+    expect(stdout).toContain('4 warnings');
   });
 
   it('prints only diagnostics as JSON, each with its file and line', async () => {

@@ -3,10 +3,12 @@ import { EXIT } from './exit-code.ts';
 import { processIo } from './io.ts';
 import type { Io } from './io.ts';
 import { buildProgram } from './program.ts';
+import { guardedIo } from './render/terminal.ts';
 import { reportError } from './report-error.ts';
 
 /** The exit code of the command line `argv` (without node and script). Never throws. */
-export async function main(argv: readonly string[], io: Io = processIo()): Promise<number> {
+export async function main(argv: readonly string[], given: Io = processIo()): Promise<number> {
+  const io = guardedIo(given);
   let exit: number = EXIT.completed;
   let isWritten = true;
   watchPipes(io, () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import type { RunReader } from '@heddle/engine/visit';
 import { UsageError } from './usage-error.ts';
 
@@ -36,11 +37,25 @@ export function isOnTemporal(options: PlaceOptions): boolean {
   return false;
 }
 
+/** The folder that commands use when none is named. */
+export const DEFAULT_DATA = './.heddle';
+
+/** Throws a usage error where the data folder is missing: a misspelt name must not look like a folder without runs. */
+export function expectData({ data, postgres }: StoreOptions): void {
+  if (postgres !== undefined || existsSync(data)) return;
+  throw new UsageError(
+    `There is no data folder ${data}.`,
+    'heddle run and heddle serve make one; another one is named by --data.',
+  );
+}
+
 /** Hands a reader of recorded runs to `use`, and closes it whatever happens. */
 export async function withReader<T>(
   { data, postgres }: StoreOptions,
   use: (reader: RunReader) => Promise<T>,
 ): Promise<T> {
+  // Where no folder was named, a place without one is a place without runs.
+  if (data !== DEFAULT_DATA) expectData({ data, ...(postgres !== undefined && { postgres }) });
   const { visitData, visitPostgres } = await import('@heddle/engine/visit');
   const reader = postgres === undefined ? visitData(data) : await visitPostgres({ url: postgres });
   try {

@@ -79,12 +79,13 @@ function declareResume(runs: Command, io: Io, done: Done): void {
   const command = runs
     .command('resume')
     .description(
-      'Answers a pause, or goes on with a run whose process has died. Takes up the open runs of the folder, if those are ' +
-        'run in this process.',
+      'Answers a pause, or goes on with a run whose process has died: with this one only. The other open runs of the ' +
+        'folder go on when they are resumed themselves, or at the start of heddle serve.',
     );
   withOptions(command.argument('<run>', 'a run'), [
     new Option('--point <id>', 'the pause to answer, when several are open'),
-    ...runOptions('input', 'env', 'data', 'json', 'select', 'isolation', ...ON_TEMPORAL, 'worker'),
+    ...runOptions('input', 'env', 'egress', 'data', 'json', 'select', 'isolation', 'resultLimit'),
+    ...runOptions(...ON_TEMPORAL, 'worker'),
   ]).action(async (run: string, options) => {
     const { resumeRun } = await import('./commands/runs-resume.ts');
     done(await resumeRun(io, run, options));
@@ -96,11 +97,11 @@ function declareRerun(runs: Command, io: Io, done: Done): void {
     .command('rerun')
     .description('Starts a new run at a block, with what the blocks before it gave in an earlier run.')
     .argument('<run>', 'the earlier run')
-    .argument('[file]', 'a changed workflow; without it the plan of the earlier run');
+    .argument('[file]', 'a changed workflow, - for standard input; without it the plan of the earlier run');
   withOptions(command, [
     new Option('--from <block>', 'name or id of the block to start at').makeOptionMandatory(),
-    ...runOptions('input', 'env', 'mocks', 'workflows', 'data', 'compat', 'json', 'select', 'timeout'),
-    ...runOptions('isolation', ...ON_TEMPORAL, 'worker'),
+    ...runOptions('input', 'env', 'egress', 'mocks', 'workflows', 'data', 'compat', 'json', 'select'),
+    ...runOptions('timeout', 'isolation', 'resultLimit', ...ON_TEMPORAL, 'worker'),
   ]).action(async (run: string, file: string | undefined, options) => {
     const { rerun } = await import('./commands/runs-rerun.ts');
     done(await rerun(io, { run, file }, options));

@@ -70,7 +70,7 @@ function declareRun(sandbox: Command, io: Io, done: Done): void {
     new Option('--image <file|id>', 'the image to run with: a spec, which is built first, or a name or id'),
     ...runOptions('input'),
     new Option('--timeout <ms>', 'how long the code may take, in milliseconds'),
-    ...runOptions('images', 'isolation', 'bubblewrap'),
+    ...runOptions('egress', 'images', 'isolation', 'bubblewrap'),
     new Option(
       '--json',
       'print {"ok": …, "value": … or "error": …, "logs": […], "durationMs": …}, whatever happens',

@@ -4,9 +4,12 @@ import type { Io } from './io.ts';
 import { graceOption } from './program-temporal.ts';
 import { runOptions, withOptions } from './run-options.ts';
 
+/** A hundred years: as good as for ever. */
+const MOST_DAYS = 36_500;
+
 type Done = (exit: number) => void;
 
-/** `heddle serve` and `heddle keys`: the HTTP interface, and who may call it. */
+/** `heddle serve`, `heddle keys` and `heddle workspaces`: the HTTP interface, and who may call it. */
 export function declareServe(program: Command, io: Io, done: Done): void {
   const serve = program
     .command('serve')
@@ -19,15 +22,29 @@ export function declareServe(program: Command, io: Io, done: Done): void {
   withOptions(serve, [
     new Option('--port <number>', 'port to listen on; 0: any').default(7373).argParser(port),
     new Option('--host <address>', 'address to listen on').default('127.0.0.1'),
-    new Option('--origin <url>', 'how callers reach it, for addresses in answers: else what they asked for'),
-    ...runOptions('data', 'env', 'compat', 'isolation', 'runtime', 'server', 'postgres'),
+    new Option(
+      '--origin <url>',
+      'how callers reach it, for addresses in answers (default: the address it listens on)',
+    ),
+    ...runOptions('data', 'env', 'egress', 'compat', 'isolation', 'resultLimit'),
+    ...runOptions('runtime', 'server', 'postgres'),
     graceOption(),
+    new Option('--keep-public-runs <days>', 'delete runs of callers without a key so long after their end')
+      .default(30)
+      .argParser(days),
     new Option('--json', 'say on stdout that it is ready as one line of JSON').default(false),
   ]).action(async (options) => {
     const { serve: run } = await import('./commands/serve.ts');
     done(await run(io, options));
   });
   declareKeys(program, io, done);
+  const workspaces = program.command('workspaces').description('Workspaces of the HTTP interface.');
+  withPlace(workspaces.command('list').description('Lists workspaces, oldest first.')).action(
+    async (options) => {
+      const { listWorkspaces } = await import('./commands/keys.ts');
+      done(await listWorkspaces(io, options));
+    },
+  );
 }
 
 function declareKeys(program: Command, io: Io, done: Done): void {
@@ -39,7 +56,12 @@ function declareKeys(program: Command, io: Io, done: Done): void {
     );
   const create = keys.command('create').description('Creates a key and prints it, this once.');
   create.addOption(new Option('--name <text>', 'to tell it apart').default('key'));
-  create.addOption(new Option('--workspace <id>', 'a key of this workspace: else one of the first person'));
+  create.addOption(
+    new Option(
+      '--workspace [id]',
+      'a key of this workspace, or of the only one: else one of the first person',
+    ),
+  );
   withPlace(create).action(async (options) => {
     const { createKey } = await import('./commands/keys.ts');
     done(await createKey(io, options));
@@ -58,6 +80,12 @@ function declareKeys(program: Command, io: Io, done: Done): void {
 function withPlace(command: Command): Command {
   for (const option of runOptions('data', 'postgres')) command.addOption(option);
   return command.addOption(new Option('--json', 'print JSON and nothing else').default(false));
+}
+
+function days(text: string): number {
+  const number = Number(text);
+  if (text.trim() !== '' && number >= 1 && number <= MOST_DAYS) return number;
+  throw new InvalidArgumentError(`It is a number from 1 to ${MOST_DAYS}.`);
 }
 
 function port(text: string): number {

@@ -22,7 +22,7 @@ function declareWorker(program: Command, io: Io, done: Done): void {
         'finish. A second signal ends it at once. All processes of a deployment name the same queue and the same records.',
     );
   withOptions(command, [
-    ...runOptions('server', 'data', 'postgres', 'env', 'isolation'),
+    ...runOptions('server', 'data', 'postgres', 'env', 'egress', 'isolation', 'resultLimit'),
     new Option('--roles <list>', `what it takes on, with commas: ${ROLES.join(', ')}; else all`).argParser(
       roles,
     ),
@@ -56,7 +56,7 @@ function declareDev(program: Command, io: Io, done: Done): void {
     new Option('--port <number>', 'of the server').argParser(port).default(7233),
     namespace,
     queue,
-    ...runOptions('data', 'env', 'isolation'),
+    ...runOptions('data', 'env', 'egress', 'isolation', 'resultLimit'),
     graceOption(),
     new Option('--json', 'say on stdout where things are as one line of JSON').default(false),
   ]).action(async (options) => {

@@ -2,6 +2,7 @@ import { Command, Option } from 'commander';
 import type { Argument, Help } from 'commander';
 import packageJson from '../package.json' with { type: 'json' };
 import type { Io } from './io.ts';
+import { declareRemote } from './program-remote.ts';
 import { declareRuns } from './program-runs.ts';
 import { declareServe } from './program-serve.ts';
 import { declareTemporal } from './program-temporal.ts';
@@ -13,8 +14,9 @@ const EXAMPLES = `
 Examples:
   heddle check workflows/*.json
   heddle run order.json --input '{"orderId": "A-17"}'
-  heddle run support.json --mock agent='{"content": "Hello!"}' --env-file .env
+  heddle run support.json --mock agent='{"content": "Hello!"}' --dotenv .env
   heddle runs list --status paused
+  heddle deploy order.json && heddle execute order --input '{"orderId": "A-17"}'
   heddle run order.json --runtime temporal --address 127.0.0.1:7233
   heddle sandbox run report.py --image spec.json --input '{"rows": []}'
 
@@ -44,6 +46,7 @@ export function buildProgram(io: Io, done: (exit: number) => void): Command {
   declareRun(program, io, done);
   declareRuns(program, io, done);
   declareServe(program, io, done);
+  declareRemote(program, io, done);
   declareTemporal(program, io, done);
   declareSandbox(program, io, done);
   everyCommand(program, (command) => {
@@ -58,7 +61,7 @@ function declareCheck(program: Command, io: Io, done: (exit: number) => void): v
     .command('check')
     .summary('Check workflows and list everything that is wrong.')
     .description('Checks workflows without running them, and lists everything that is wrong, all at once.')
-    .argument('<file...>', 'exported workflows (JSON)')
+    .argument('<file...>', 'exported workflows (JSON); - is standard input')
     .option('--json', 'print {"diagnostics": […]} and nothing else', false)
     .addOption(compatOption())
     .action(async (files: string[], options: { json: boolean; compat: boolean }) => {
@@ -74,7 +77,7 @@ function declarePlan(program: Command, io: Io, done: (exit: number) => void): vo
     .description(
       'Shows what a workflow is compiled to: its start, its blocks in order, what it reads and needs.',
     )
-    .argument('<file>', 'an exported workflow (JSON)')
+    .argument('<file>', 'an exported workflow (JSON); - is standard input')
     .addOption(new Option('--mermaid', 'print a Mermaid flowchart').default(false).conflicts('json'))
     .option('--json', 'print {"data": plan}', false)
     .addOption(compatOption())
@@ -92,12 +95,13 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
       'Runs a workflow. Its output is printed on stdout, what happens meanwhile on stderr. It is recorded in ' +
         '--data, which processes share for runs on Temporal, or in --postgres.',
     )
-    .argument('<file>', 'an exported workflow (JSON)');
+    .argument('<file>', 'an exported workflow (JSON); - is standard input');
   withOptions(
     command,
     runOptions(
       'input',
       'env',
+      'egress',
       'mocks',
       'workflows',
       'data',
@@ -106,6 +110,7 @@ function declareRun(program: Command, io: Io, done: (exit: number) => void): voi
       'select',
       'timeout',
       'isolation',
+      'resultLimit',
       'runtime',
       'server',
       'worker',

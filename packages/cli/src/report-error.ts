@@ -32,6 +32,11 @@ interface KnownError {
   details?: unknown;
 }
 
+/** What can be done about errors of the engine from the command line. */
+const HINTS: { [code: string]: string | undefined } = {
+  RUNTIME_UNREACHABLE: 'Start a server with heddle dev, or name another one: --address HOST:PORT',
+};
+
 const BRAND = Symbol.for('heddle.error');
 
 /** By its brand, so that a command which fails early loads nothing to say so. */
@@ -42,5 +47,6 @@ function knownError(error: unknown): KnownError | undefined {
   const branded = error as { [BRAND]?: string; code: string; message: string; details?: unknown } | null;
   if (typeof error !== 'object' || branded?.[BRAND] !== 'engine') return undefined;
   const { code, message, details } = branded;
-  return { code, message, ...(details !== undefined && { details }) };
+  const hint = HINTS[code];
+  return { code, message, ...(hint !== undefined && { hint }), ...(details !== undefined && { details }) };
 }

@@ -12,7 +12,7 @@ export function shortId(runId: string): string {
   return UUID.test(runId) ? runId.slice(0, SHORT) : runId;
 }
 
-/** The id of the run that `given` names: the id itself, or the beginning of exactly one. */
+/** The id of the run that `given` names: the id itself, the beginning of exactly one, or the id of exactly one caller. */
 export async function findRunId(
   visitor: Pick<RunReader, 'listRuns'>,
   given: string,
@@ -22,9 +22,9 @@ export async function findRunId(
   let cursor: string | undefined;
   do {
     const page = await visitor.listRuns({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
-    for (const { runId } of page.runs) {
+    for (const { runId, callerId } of page.runs) {
       if (runId === given) return runId;
-      if (runId.startsWith(given)) matches.push(runId);
+      if (runId.startsWith(given) || callerId === given) matches.push(runId);
     }
     cursor = page.nextCursor ?? undefined;
   } while (cursor !== undefined);
@@ -37,7 +37,7 @@ export async function findRunId(
     );
   }
   throw new UsageError(
-    `${given} is the beginning of ${matches.length} runs: ${matches.slice(0, 5).join(', ')}.`,
-    'Give more of the id.',
+    `${given} names ${matches.length} runs: ${matches.slice(0, 5).join(', ')}.`,
+    'Give one of these ids, or more of it.',
   );
 }

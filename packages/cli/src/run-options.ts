@@ -1,10 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander';
 import type { Command } from 'commander';
-import type { IsolationLevel } from '@heddle/sandbox';
+import type { BlockOptions } from './block-options.ts';
+import { DEFAULT_DATA } from './place.ts';
 import type { PlaceOptions } from './place.ts';
 
 /** Options of the commands that start or go on with runs, as the actions get them. */
-export interface RunOptions extends PlaceOptions {
+export interface RunOptions extends PlaceOptions, BlockOptions {
   input?: string;
   env: string[];
   envFile: string[];
@@ -16,7 +17,6 @@ export interface RunOptions extends PlaceOptions {
   select: string[];
   /** Milliseconds. */
   timeout?: number;
-  isolation?: IsolationLevel;
 }
 
 /** Milliseconds, of an option that is given in seconds. */
@@ -26,11 +26,22 @@ export function seconds(text: string): number {
   throw new InvalidArgumentError('It is a number of seconds above 0.');
 }
 
+/** Half of what one text may have in V8. */
+const MOST_RESULT_MIB = 256;
+
+function mebibytes(text: string): number {
+  const count = Number(text);
+  if (text.trim() !== '' && count > 0 && count <= MOST_RESULT_MIB) return count;
+  throw new InvalidArgumentError(`It is a number of MiB above 0, ${MOST_RESULT_MIB} at most.`);
+}
+
 const DEFINITIONS = {
   input: () => [new Option('-i, --input <json>', 'input of the run: JSON, @file, or - for standard input')],
   env: () => [
     repeatable('-e, --env <name=value>', "value of {{NAME}}; NAME alone takes the shell's (repeatable)"),
-    repeatable('--env-file <file>', 'values of {{NAME}} in dotenv syntax (repeatable)'),
+    dotenvOption('--dotenv <file>'),
+    // Node reads a file behind this name before our code runs: it ends when there is none, and a pipe is empty afterwards.
+    dotenvOption('--env-file <file>').hideHelp(),
   ],
   mocks: () => [
     repeatable('--mock <type=json>', 'output in place of every block of a type (repeatable)'),
@@ -39,7 +50,7 @@ const DEFINITIONS = {
   workflows: () => [
     new Option('--workflows <dir>', 'folder with the workflows that this one runs as children'),
   ],
-  data: () => [new Option('--data <dir>', 'folder in which runs are kept').default('./.heddle')],
+  data: () => [new Option('--data <dir>', 'folder in which runs are kept').default(DEFAULT_DATA)],
   postgres: () => [
     new Option(
       '--postgres <url>',
@@ -70,6 +81,19 @@ const DEFINITIONS = {
       'strict',
     ]),
   ],
+  egress: () => [
+    repeatable(
+      '--allow-host <host[:port]>',
+      'let blocks reach this host of an internal network, or a range like 10.1.0.0/16; port *: any (repeatable; also HEDDLE_ALLOW_HOSTS)',
+    ),
+    repeatable(
+      '--deny-host <host[:port]>',
+      'let blocks never reach this host or range (repeatable; also HEDDLE_DENY_HOSTS)',
+    ),
+  ],
+  resultLimit: () => [
+    new Option('--result-limit <MiB>', 'largest result of code as JSON: else 4').argParser(mebibytes),
+  ],
   bubblewrap: () => [
     new Option('--bubblewrap <file>', 'bubblewrap, where it is not with the programs of the system'),
   ],
@@ -95,6 +119,12 @@ export function runOptions(...groups: (keyof typeof DEFINITIONS)[]): Option[] {
 export function withOptions(command: Command, options: readonly Option[]): Command {
   for (const option of options) command.addOption(option);
   return command;
+}
+
+/** Both names collect into one list. */
+function dotenvOption(flags: string): Option {
+  const option = repeatable(flags, 'values of {{NAME}} in dotenv syntax (repeatable)');
+  return Object.assign(option, { attributeName: () => 'envFile' });
 }
 
 /** An option that may stand several times; what it was given is collected. */

@@ -1,3 +1,5 @@
+import './node-version.ts';
+
 // what executors of blocks are written against
 export { BlockError, EngineError, InvariantError, isBlockError, isEngineError } from './errors.ts';
 export type { BlockErrorCode } from './errors.ts';
@@ -26,4 +28,5 @@ export { envNamesIn, referencesIn } from './refs/inventory.ts';
 export type { Lookup } from './refs/lookup.ts';
 export { normalizeName } from './refs/names.ts';
 export { resolveReference, resolveTemplate } from './refs/resolve.ts';
+export { fieldSchemas } from './schema/block-fields.ts';
 export type { CodeTemplate, ExpressionTemplate, Reference, Template } from './refs/template.ts';

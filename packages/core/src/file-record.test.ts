@@ -29,10 +29,16 @@ describe('a record of a file', () => {
 });
 
 describe('contents', () => {
-  it('are put into the records of their key; what has none stays the same object', () => {
+  it('are put into the records for which there are some; what has none stays the same object', () => {
     const other = { list: [1, 2] };
     const value = { files: [record('a'), record('b', `sha256:${'b'.repeat(64)}`)], other };
-    const shown = withContents(value, new Map([[KEY, 'QUJD']])) as typeof value;
+    const asked: string[] = [];
+    const contentOf = ({ id, key }: { id: string; key: string }): string | undefined => {
+      asked.push(id);
+      return key === KEY ? 'QUJD' : undefined;
+    };
+    const shown = withContents(value, contentOf) as typeof value;
+    expect(asked).toEqual(['a', 'b']);
     expect(shown.files[0]).toEqual({ ...record('a'), base64: 'QUJD' });
     expect(shown.files[1]).toBe(value.files[1]);
     expect(shown.other).toBe(other);
@@ -41,7 +47,7 @@ describe('contents', () => {
 
   it('change nothing where there is no file', () => {
     const value = { list: [{ a: 1 }] };
-    expect(withContents(value, new Map([[KEY, 'QUJD']]))).toBe(value);
+    expect(withContents(value, () => 'QUJD')).toBe(value);
   });
 
   it('are asked for by a path with base64 behind a record that has none of its own', () => {

@@ -42,17 +42,20 @@ function collect(value: Json, found: Map<string, FileRecord>): void {
   for (const part of Object.values(value)) collect(part, found);
 }
 
-/** The value with `base64` in the records whose key is in `contents`; what has none is the same object as before. */
-export function withContents(value: Json, contents: ReadonlyMap<string, string>): Json {
-  if (typeof value !== 'object' || value === null || contents.size === 0) return value;
+/**
+ * The value with `base64` in the records for which there is content; what has none is the same object as before.
+ * `contentOf` is asked for each record, also for one that stands there twice.
+ */
+export function withContents(value: Json, contentOf: (file: FileRecord) => string | undefined): Json {
+  if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) {
-    const items = value.map((item) => withContents(item, contents));
+    const items = value.map((item) => withContents(item, contentOf));
     return items.some((item, index) => item !== value[index]) ? items : value;
   }
-  const content = isFileRecord(value) ? contents.get(value.key) : undefined;
+  const content = isFileRecord(value) ? contentOf(value) : undefined;
   const entries = Object.entries(value).map(([key, part]): [string, Json] => [
     key,
-    withContents(part, contents),
+    withContents(part, contentOf),
   ]);
   const changed = entries.some(([key, part]) => part !== value[key]);
   if (content === undefined && !changed) return value;

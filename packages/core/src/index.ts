@@ -1,3 +1,5 @@
+import './node-version.ts';
+
 // definitions: from a workflow to a plan
 export { compile, checkWorkflow } from './plan/compile.ts';
 export type { CompileOptions, CompileResult } from './plan/compile.ts';

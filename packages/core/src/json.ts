@@ -13,3 +13,18 @@ export function isJsonObject(value: unknown): value is JsonObject {
 export function own(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
+
+/** The value of JSON text; undefined: the text is no JSON. */
+export function parseJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The value of JSON text; text that is no JSON, and a value that is no text, as it is. */
+export function parsedText(value: Json): Json {
+  const parsed = typeof value === 'string' ? parseJson(value) : undefined;
+  return parsed === undefined ? value : parsed;
+}

@@ -58,8 +58,12 @@ export interface BlockContext<Services = unknown> {
   signal: AbortSignal;
   /** Milliseconds left until the block's or the run's deadline; undefined: none. */
   remainingMs: number | undefined;
-  /** The block's field, its references and placeholders resolved; `mode` says what becomes of a field that is exactly one reference. */
-  field(name: string, mode?: 'text' | 'native'): Json | undefined;
+  /**
+   * The block's field, its references and placeholders resolved. `text` (default): texts. `native`: a text that is
+   * exactly one reference keeps the type of its value. `json`: as `native`, and JSON text is parsed; its references are
+   * holes of the authored JSON, so that values cannot change its structure.
+   */
+  field(name: string, mode?: 'text' | 'native' | 'json'): Json | undefined;
   /** All fields, native. */
   fields(): JsonObject;
   /** The output of the block that led here (the first source that ran), or {}. */
@@ -128,6 +132,13 @@ export interface RunStore {
     | { runs: RunRecord[]; cursor: string | undefined };
   /** Ids of runs that have not ended, oldest first. */
   open(): Promise<string[]> | string[];
+  /** Ids of the runs that blocks of this one have called. */
+  children(runId: string): Promise<string[]> | string[];
+  /**
+   * Removes a run that has ended, with all that is stored of it, and returns the keys of the values that it used.
+   * Undefined, and nothing removed: there is no such run, or it has not ended.
+   */
+  remove(runId: string): Promise<string[] | undefined> | string[] | undefined;
 }
 
 /** A record, and the logs that have changed since the one before. */
@@ -141,6 +152,8 @@ export interface NewRun {
   runId: string;
   workflowId: string;
   planHash: string;
+  /** Id by which the caller knows the run, where it is not `runId`. */
+  callerId?: string;
   /** Version of the deployment; undefined: the run came from a file. */
   version: number | undefined;
   parent: { runId: string; block: string; scope: number[]; depth: number } | undefined;
@@ -148,10 +161,16 @@ export interface NewRun {
   /** Names of the environment values that the plan uses. */
   env: string[];
   createdMs: number;
+  /** Workflows that called each other up to this run, first caller first, each as it stands in `X-Sim-Via`; absent: none. */
+  via?: string[];
   /** A runtime of many processes moves it; absent: an engine that has the run in its own process. */
   elsewhere?: true;
   /** What the tokens of its pause points are made with, where a try may be run twice: both give the same token. Never shown. */
   tokenKey?: string;
+  /** Secret by which the ids of its child runs are made. Absent: it has no blocks that call workflows, or began before there were keys. Never shown. */
+  childKey?: string;
+  /** Its input was accepted when stored files had owners already. Absent: an older run, whose input says which files it took. */
+  ownsFiles?: true;
 }
 
 /** Which runs to list, newest first unless `order` says otherwise. A cursor goes on in the order it was given for. */
@@ -195,4 +214,9 @@ export interface ValueStore {
   /** Stores JSON text; the key is its content hash, so storing twice is harmless. */
   put(json: string): Promise<string> | string;
   get(key: string): Promise<string | undefined> | string | undefined;
+  /**
+   * Removes those of the values that no run uses and that nobody has put for `unusedMs` milliseconds: what was just put
+   * is about to be used.
+   */
+  prune(keys: readonly string[], unusedMs: number): Promise<void> | void;
 }

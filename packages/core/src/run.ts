@@ -1,3 +1,5 @@
+import './node-version.ts';
+
 // what drivers and readers of journals are written against
 export { isOwed, pending, restOf } from './machine/index.ts';
 export type {

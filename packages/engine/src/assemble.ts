@@ -1,19 +1,21 @@
 import { join } from 'node:path';
 import { Definitions } from './definitions.ts';
 import { systemClock } from './clock.ts';
-import { environmentOf } from './environment.ts';
+import type { EgressPolicy } from '@heddle/sandbox/egress';
 import type { Registry } from './executors/registry.ts';
 import type { Outlet } from './executors/services.ts';
 import { CodeService } from './local/code.ts';
-import { Keeper } from './local/keeper.ts';
+import { Environments } from './local/environment.ts';
 import type { RuntimeParts } from './local/runtime-parts.ts';
 import { Values } from './local/values.ts';
-import { createRedactor } from './secrets/redactor.ts';
+import { MAX_FILE_BYTES } from './files/sent.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
 
 /** An `api` block may wait this long for an answer unless it says otherwise. */
 const HTTP_TIMEOUT_MS = 300_000;
+
+const MIB = 2 ** 20;
 
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 
@@ -21,21 +23,20 @@ const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 export function partsOf(stores: SharedStores, registry: Registry, options: EngineOptions): RuntimeParts {
   const { clock = systemClock, onError: report = reportLoudly } = options;
   const values = new Values(stores.values);
-  const { env, secrets } = environmentOf(options.env ?? {});
+  const { env = {}, environments: tenants, tenant = () => undefined } = options;
   return {
     stores,
     values,
     clock,
     registry,
-    env,
-    keeper: new Keeper(values, createRedactor(secrets)),
+    environments: new Environments({ env, tenants, tenant, values, clock, report }),
     code: new CodeService(sandboxOptions(options)),
     codeLimits: codeLimits(options),
     egress: outlet(options),
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
-    callee: options.callee ?? ((_caller, reference) => reference),
-    tenant: options.tenant ?? (() => undefined),
+    callee: options.callee ?? ((_caller, reference) => ({ workflow: reference })),
+    tenant,
     report,
   };
 }
@@ -52,9 +53,10 @@ function sandboxOptions({
   images,
   sandbox = {},
 }: EngineOptions): ConstructorParameters<typeof CodeService>[0] {
-  const { maxProcesses, isolation, ...limits } = sandbox;
+  const { maxProcesses, isolation, resultMiB, ...rest } = sandbox;
+  const chars = resultMiB === undefined ? {} : { resultChars: resultMiB * MIB, inputChars: resultMiB * MIB };
   return {
-    limits,
+    limits: { ...rest, ...chars },
     ...(maxProcesses !== undefined && { maxProcesses }),
     python: {
       ...(maxProcesses !== undefined && { maxProcesses }),
@@ -71,12 +73,22 @@ function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?:
   return { ...(wallMs !== undefined && { wallMs }), ...(cpuMs !== undefined && { cpuMs }) };
 }
 
-/** The guarded way out, loaded at its first use; `maxResponseBytes` in place of the egress's own limit. */
-export function outlet({ egress }: EngineOptions, maxResponseBytes?: number): () => Promise<Outlet> {
+/** The guarded way out of blocks, loaded at its first use. */
+export function outlet({ egress }: EngineOptions): () => Promise<Outlet> {
+  return openedOnce({ timeoutMs: HTTP_TIMEOUT_MS, ...egress });
+}
+
+/**
+ * The guarded way out to files whose addresses callers give. The exceptions are for what authors wrote: a caller would read
+ * internal services by them, and need not know how they are made.
+ */
+export function fileOutlet({ egress }: EngineOptions): () => Promise<Outlet> {
+  const limits = { timeoutMs: HTTP_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
+  return openedOnce({ ...limits, ...egress, exceptions: [], remedy: '' });
+}
+
+function openedOnce(policy: EgressPolicy): () => Promise<Outlet> {
   let opening: Promise<Outlet> | undefined;
-  const limits = { timeoutMs: HTTP_TIMEOUT_MS, ...(maxResponseBytes !== undefined && { maxResponseBytes }) };
   return () =>
-    (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) =>
-      createEgress({ ...limits, ...egress }),
-    ));
+    (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) => createEgress(policy)));
 }

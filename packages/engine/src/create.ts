@@ -10,8 +10,7 @@ import { serveControl } from './local/control.ts';
 import { LocalRuntime } from './local/local-runtime.ts';
 import { Runtime } from './local/runtime.ts';
 import { soleTenure } from './local/tenure.ts';
-import { outlet, partsOf, reportLoudly } from './assemble.ts';
-import { MAX_FILE_BYTES } from './files/sent.ts';
+import { fileOutlet, partsOf, reportLoudly } from './assemble.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
 import { openLeased } from './store/postgres/options.ts';
@@ -66,9 +65,9 @@ export async function createEngineOn(
 ): Promise<Engine> {
   const { takeUp = true } = options;
   const parts = partsOf(stores, registry, options);
-  const { values, clock, definitions, code } = parts;
-  const runtime = new Runtime(parts, soleTenure(stores.runs));
-  const local = { stores, values, clock, registry, definitions, runtime };
+  const { values, clock, definitions, environments, code, tenant } = parts;
+  const runtime = new Runtime(parts, soleTenure(stores.runs, takeUp ? undefined : openedTeller(stores)));
+  const local = { stores, values, clock, registry, definitions, environments, runtime, tenant };
   const stopControl = serveControl(local, takeUp);
   const close = async (graceMs: number): Promise<void> => {
     await stopControl();
@@ -87,9 +86,20 @@ export async function createEngineOn(
   return new HeddleEngine({
     ...local,
     runtime: new LocalRuntime(local),
-    outlet: outlet(options, MAX_FILE_BYTES),
+    outlet: fileOutlet(options),
     close,
   });
+}
+
+/** Tells visitors of the folder which of its earlier runs this process has opened: the others are nobody's. */
+function openedTeller(stores: Stores): (runId: string) => void {
+  const opened = new Set<string>();
+  stores.tellOpened?.([]);
+  return (runId) => {
+    if (opened.has(runId)) return;
+    opened.add(runId);
+    stores.tellOpened?.([...opened]);
+  };
 }
 
 /** `createEngine` on a runtime that brings its stores. */
@@ -100,7 +110,7 @@ async function engineOver(
 ): Promise<Engine> {
   const stores = await provider.openStores(options);
   const parts = partsOf(stores, registry, options);
-  const { values, clock, definitions, code } = parts;
+  const { values, clock, definitions, environments, code, tenant } = parts;
   const leave = async (): Promise<void> => {
     await code.close();
     await stores.close();
@@ -113,8 +123,10 @@ async function engineOver(
       clock,
       registry,
       definitions,
+      environments,
+      tenant,
       runtime: opened.runtime,
-      outlet: outlet(options, MAX_FILE_BYTES),
+      outlet: fileOutlet(options),
       close: async (graceMs) => {
         await opened.close(graceMs);
         await leave();

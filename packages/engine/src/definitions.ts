@@ -11,6 +11,14 @@ export interface Found {
   version: number | undefined;
 }
 
+/** A deployed workflow that runs as a child. */
+export interface Callee {
+  /** Its id, or its name. */
+  workflow: string;
+  /** The version that is live; absent: the newest. */
+  version?: number;
+}
+
 /** Compiles, deploys and finds workflows. */
 export class Definitions {
   private readonly stores: Pick<SharedStores, 'definitions'>;

@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError, startCandidates } from '@heddle/core';
 import type { BlockLog, Json, Plan } from '@heddle/core';
-import type { FileRecord } from '@heddle/core/files';
 import { traceOf } from '@heddle/core/run';
 import type { Span } from '@heddle/core/run';
-import { readKept } from './files/kept.ts';
+import { childExecutor } from './executors/child.ts';
+import { fileReader } from './files/kept.ts';
+import type { FileReader, ReadLimits } from './files/kept.ts';
 import { mayHoldFiles, takeFiles } from './files/take.ts';
+import type { TakingOptions } from './files/take.ts';
+import { isChildRunId, recordedChildren } from './local/child-runs.ts';
 import { findBlock } from './local/plan-facts.ts';
 import { runNotFound } from './local/run-errors.ts';
 import { storedRecord } from './local/stored-record.ts';
@@ -13,6 +16,8 @@ import type { Reused } from './rerun.ts';
 import { reuse } from './rerun.ts';
 import { detailOf, resourceOf } from './resource.ts';
 import type { EngineParts } from './parts.ts';
+import { isEnded } from './store/journal.ts';
+import type { SharedStores } from './store/stores.ts';
 import { follow } from './visit/follow.ts';
 import type { LiveRun } from './runtime-port.ts';
 import type { Found } from './definitions.ts';
@@ -25,6 +30,7 @@ import type {
   RunEvent,
   RunHandle,
   RunResource,
+  Trigger,
   WorkflowSource,
 } from './types.ts';
 
@@ -78,20 +84,46 @@ export class HeddleEngine implements Engine {
   async takeFiles(
     workflow: WorkflowSource,
     input: Json,
-    options: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> = {},
+    options: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakingOptions = {},
   ): Promise<Json> {
     this.expectOpen();
     if (!mayHoldFiles(input)) return input;
     const { found, start } = await this.beginning(workflow, options);
     const block = found.plan.blocks[start];
-    const { stores, outlet } = this.parts;
-    const taking = { values: stores.values, outlet, signal: options.signal };
-    return block?.trigger ? takeFiles(block, input, taking) : input;
+    if (!block?.trigger) return input;
+    const { stores, outlet, tenant } = this.parts;
+    const owner = await tenant(found.plan.workflow.id);
+    const { signal, limits, onStored } = options;
+    return takeFiles(block, input, { values: stores.values, outlet, owner, signal, limits, onStored });
   }
 
-  async readFile(file: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined> {
+  async triggers(
+    workflow: WorkflowSource,
+    { version }: Pick<ExecuteOptions, 'version'> = {},
+  ): Promise<Trigger[]> {
     this.expectOpen();
-    return readKept(this.parts.stores.values, file);
+    const { plan } = await this.parts.definitions.resolve(workflow, version);
+    return startCandidates(plan).flatMap((id) => {
+      const block = plan.blocks[id];
+      return block ? [{ blockId: id, name: block.name, type: block.type }] : [];
+    });
+  }
+
+  async redact(
+    workflow: WorkflowSource,
+    value: Json,
+    { version }: Pick<ExecuteOptions, 'version'> = {},
+  ): Promise<Json> {
+    this.expectOpen();
+    const { plan } = await this.parts.definitions.resolve(workflow, version);
+    return (await this.parts.environments.open(plan)).json(value);
+  }
+
+  async fileReader(runId: string, limits: ReadLimits = {}): Promise<FileReader> {
+    this.expectOpen();
+    const header = await this.parts.stores.runs.header(runId);
+    if (!header) throw runNotFound(runId);
+    return fileReader(this.parts, header, limits);
   }
 
   private launch(
@@ -100,7 +132,8 @@ export class HeddleEngine implements Engine {
   ): Promise<LiveRun> {
     const { start, input, options, reused } = request;
     return this.parts.runtime.start({
-      runId: options.runId ?? newRunId(),
+      runId: chosenRunId(options.runId) ?? newRunId(),
+      ...(options.callerId !== undefined && { callerId: options.callerId }),
       plan,
       version,
       input,
@@ -109,6 +142,8 @@ export class HeddleEngine implements Engine {
       ...(options.until !== undefined && { until: topLevel(plan, options.until) }),
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       ...(options.signal && { signal: options.signal }),
+      ...(options.via && { via: options.via }),
+      ...(options.olderFiles && { olderFiles: true }),
       ...(reused && { reused }),
     });
   }
@@ -181,6 +216,26 @@ export class HeddleEngine implements Engine {
     yield* follow(parts, runId, plan);
   }
 
+  async childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]> {
+    this.expectOpen();
+    const { runs } = this.parts.stores;
+    await this.parts.runtime.saved(runId);
+    const header = await runs.header(runId);
+    if (!header) throw runNotFound(runId);
+    const found: { runId: string; workflowId: string; blockId: string }[] = [];
+    for (const { blockId, blockType, parents, container, tries } of await runs.logs(runId)) {
+      if (!childExecutor.types.includes(blockType)) continue;
+      const scope = [...parents, ...(container ? [container] : [])].map(({ index }) => index);
+      const attempts = Array.from({ length: tries }, (_, index) => ({
+        place: { block: blockId, scope },
+        attempt: index + 1,
+      }));
+      for (const child of await recordedChildren(runs, header, attempts))
+        found.push({ runId: child.runId, workflowId: child.workflowId, blockId });
+    }
+    return found;
+  }
+
   async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
     this.expectOpen();
     const { status, ...rest } = query;
@@ -230,6 +285,21 @@ export class HeddleEngine implements Engine {
     return this.handle(restarted, options);
   }
 
+  async deleteRun(runId: string): Promise<void> {
+    this.expectOpen();
+    const { stores, runtime } = this.parts;
+    await runtime.saved(runId);
+    const all = await endedTree(stores.runs, runId);
+    // Children first: what is left after a fault is found again from their parent.
+    for (const each of all.toReversed())
+      await stores.values.prune((await stores.runs.remove(each)) ?? [], JUST_STORED_MS);
+  }
+
+  async deleteFiles(keys: readonly string[]): Promise<void> {
+    this.expectOpen();
+    await this.parts.stores.values.prune(keys, JUST_STORED_MS);
+  }
+
   async attach(runId: string): Promise<RunHandle> {
     this.expectOpen();
     const run = await this.parts.runtime.open(runId);
@@ -247,6 +317,31 @@ export class HeddleEngine implements Engine {
     this.closed ??= this.parts.close(options.graceMs ?? 5000);
     return this.closed;
   }
+}
+
+/** The id that a caller has chosen. Throws OPTIONS_INVALID for one that a child run could have. */
+function chosenRunId(runId: string | undefined): string | undefined {
+  if (runId === undefined || !isChildRunId(runId)) return runId;
+  throw new EngineError(
+    'OPTIONS_INVALID',
+    `The run cannot have the id ${runId}: UUIDs of version 8 are the ids of child runs. Choose another id.`,
+  );
+}
+
+/** What was stored within this time may be about to be used. */
+const JUST_STORED_MS = 3_600_000;
+
+/** The run and all runs below it, parents first. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED. */
+async function endedTree(runs: SharedStores['runs'], runId: string): Promise<string[]> {
+  if (!(await runs.header(runId))) throw runNotFound(runId);
+  const all = [runId];
+  for (const each of all) {
+    const record = await runs.record(each);
+    if (!record || !isEnded(record.status))
+      throw new EngineError('RUN_NOT_SETTLED', `Run ${each} has not ended: wait for its end, or cancel it.`);
+    all.push(...(await runs.children(each)));
+  }
+  return all;
 }
 
 /** A new UUID. Node puts it together of 14 texts, which live on until something reads it as one: a number is what it is not. */

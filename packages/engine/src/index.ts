@@ -1,7 +1,12 @@
 /** The embeddable workflow engine. */
 export { createEngine } from './create.ts';
+export { isChildRunId } from './local/child-runs.ts';
 export { defineBlock } from './executors/define-block.ts';
-export type { EgressOptions, EngineOptions, EnvironmentValue, SandboxLimits } from './options.ts';
+export type { Callee } from './definitions.ts';
+export type { EnvironmentValue, TenantEnvironments } from './environment.ts';
+export type { FileReader, ReadLimits } from './files/kept.ts';
+export type { FileLimits, TakingOptions } from './files/take.ts';
+export type { EgressOptions, EngineOptions, SandboxLimits } from './options.ts';
 export type { RuntimeProvider } from './runtime-port.ts';
 export type {
   Deployed,
@@ -11,6 +16,7 @@ export type {
   RunDetail,
   RunEvent,
   RunHandle,
+  Trigger,
   RunResource,
   WorkflowSource,
 } from './types.ts';

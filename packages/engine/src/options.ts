@@ -1,6 +1,7 @@
 import type { BlockExecutor, Clock, PlanLimits } from '@heddle/core';
-import type { IsolationOptions } from '@heddle/sandbox';
-import type { ImageSource } from '@heddle/sandbox/images';
+import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
+import type { Callee } from './definitions.ts';
+import type { EnvironmentValue, TenantEnvironments } from './environment.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import type { PostgresOptions } from './store/postgres/options.ts';
 
@@ -15,10 +16,12 @@ export interface EngineOptions {
   /** `process` (default): nothing is lost when the process dies; `power`: nor when the machine does. */
   durability?: 'process' | 'power';
   /**
-   * Values of `{{NAME}}`. A text is a secret: redacted wherever a run's data is recorded or shown. A value that may be
-   * seen is given as `{ value, secret: false }`.
+   * Values of `{{NAME}}` for workflows that belong to no tenant. A text is a secret: redacted wherever the data of a run
+   * is recorded or shown that can read it. A value that may be seen is given as `{ value, secret: false }`.
    */
   env?: { [name: string]: EnvironmentValue };
+  /** Values of `{{NAME}}` for the workflows of each tenant; default: they have none. */
+  environments?: TenantEnvironments;
   /** Executors of block types of your own; see `defineBlock`. */
   blocks?: readonly BlockExecutor[];
   /** Effect blocks and sandboxes that run at once: over the engine (default 64), and within one run (default 16). */
@@ -30,13 +33,13 @@ export interface EngineOptions {
   /** Where the packages come from that function blocks import: opened by the `sandboxId` of a block. */
   images?: ImageSource;
   /**
-   * The id of the workflow that another one, `caller` by its id, means by an id or a name when it runs a child; undefined:
-   * there is none that it may run. Default: the deployed one with this id or name.
+   * The workflow that another one, `caller` by its id, means by an id or a name when it starts a child; undefined: there
+   * is none that it may run. Default: the newest version that was deployed with this id or name.
    */
-  callee?: (caller: string, reference: string) => Promise<string | undefined> | string | undefined;
+  callee?: (caller: string, reference: string) => Promise<Callee | undefined> | Callee | undefined;
   /**
-   * Whose workflow this is, by its id: code of different tenants never shares a process, and they take turns. Undefined, and
-   * the default: all belong to one.
+   * Whose workflow this is, by its id: code of different tenants never shares a process, and they take turns. A child is
+   * always of its parent's tenant. Undefined, and the default: all belong to one.
    */
   tenant?: (workflowId: string) => Promise<string | undefined> | string | undefined;
   clock?: Clock;
@@ -52,15 +55,16 @@ export interface PostgresPlace extends PostgresOptions {
   leaseMs?: number | undefined;
 }
 
-/** A value of `{{NAME}}`: a text is a secret, `{ value, secret: false }` may be recorded and shown. */
-export type EnvironmentValue = string | { value: string; secret: false };
-
 /** Where requests may go. Link-local and metadata addresses need a range of their own in `allowPrivate`. */
 export interface EgressOptions {
   allowPrivate?: boolean | readonly string[];
   allowHosts?: readonly string[];
   denyHosts?: readonly string[];
+  /** Allowed besides: `HOST[:PORT]` or `CIDR[:PORT]`, `*` for any port. Files that callers name by an address are not fetched there. */
+  exceptions?: readonly string[];
   ports?: readonly number[];
+  /** What refusals say to do, `{target}` being HOST:PORT; default: to add it to `exceptions`. */
+  remedy?: string;
 }
 
 /** What code may use: times in milliseconds, memory in MiB, of one isolate (64 by default) or of one Python interpreter (256). */
@@ -69,6 +73,8 @@ export interface SandboxLimits {
   memoryMiB?: number;
   cpuMs?: number;
   wallMs?: number;
+  /** Largest result as JSON, and what code is given together; default 4. Code needs the memory for it too. */
+  resultMiB?: number;
   /**
    * How far the operating system has to confine code. A `minimum`, or a `level` other than `best`, is looked at when the
    * engine starts (ISOLATION_TOO_LOW); else at the first code.

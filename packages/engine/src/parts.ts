@@ -1,7 +1,9 @@
 import type { Clock } from '@heddle/core';
 import type { Definitions } from './definitions.ts';
 import type { Registry } from './executors/registry.ts';
+import type { TenantOf } from './files/kept.ts';
 import type { Outlet } from './executors/services.ts';
+import type { Environments } from './local/environment.ts';
 import type { Values } from './local/values.ts';
 import type { RuntimePort } from './runtime-port.ts';
 import type { SharedStores } from './store/stores.ts';
@@ -13,7 +15,10 @@ export interface EngineParts {
   clock: Clock;
   registry: Registry;
   definitions: Definitions;
+  environments: Environments;
   runtime: RuntimePort;
+  /** Whose a workflow is, by its id; undefined: the engine has no tenants. */
+  tenant: TenantOf;
   /** The way out by which files of inputs are fetched. */
   outlet: () => Promise<Outlet>;
   close(graceMs: number): Promise<void>;

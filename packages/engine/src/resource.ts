@@ -96,6 +96,7 @@ export async function detailOf(
 ): Promise<RunDetail> {
   return {
     ...(await resourceOf(record, values, selected)),
+    callerId: record.callerId ?? null,
     workflowName: record.workflowName,
     createdAt: new Date(record.createdMs).toISOString(),
     pauseKind: record.pauseKind ?? null,

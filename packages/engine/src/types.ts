@@ -1,5 +1,6 @@
 import type { BlockLog, Diagnostic, Json, PausePoint, Plan, RunFailure, RunStatus } from '@heddle/core';
-import type { FileRecord } from '@heddle/core/files';
+import type { FileReader, ReadLimits } from './files/kept.ts';
+import type { TakingOptions } from './files/take.ts';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { Span } from '@heddle/core/run';
 
@@ -11,8 +12,10 @@ export type WorkflowSource =
 
 /** How one run is to be run. */
 export interface ExecuteOptions {
-  /** Claimed once: a second run with the same id is refused (RUN_ID_TAKEN). Default: a new UUID. */
+  /** Claimed once: a second run with the same id is refused (RUN_ID_TAKEN). No UUID of version 8: child runs have those. Default: a new UUID. */
   runId?: string;
+  /** Id by which the caller knows the run, where it is not `runId`: the run's blocks see it as the id of their execution. */
+  callerId?: string;
   /** Version of the deployment; default the newest. */
   version?: number;
   /** Block (id or name) at which the run starts; default the plan's start. */
@@ -24,8 +27,19 @@ export interface ExecuteOptions {
   /** Scripted outputs in place of blocks: `{ blocks: { NAME: value | [values in turn] }, types: { TYPE: … } }`. */
   mocks?: Json;
   signal?: AbortSignal;
+  /** Workflows that called each other up to this run, as `X-Sim-Via` lists them. Children and `api` blocks pass it on. */
+  via?: readonly string[];
+  /** The input was accepted, and its files were stored, by a version that stored files without their owner. */
+  olderFiles?: boolean;
   /** Paths (`block.path`) whose values the resource shows as `blockOutputs`. */
   select?: readonly string[];
+}
+
+/** A block at which runs can begin. */
+export interface Trigger {
+  blockId: string;
+  name: string;
+  type: string;
 }
 
 /** A run and what came of it. */
@@ -110,6 +124,8 @@ export type RunEvent =
 
 /** A run with what it waits for. */
 export interface RunDetail extends RunResource {
+  /** Id by which the caller knows the run, where it is not `runId`. */
+  callerId: string | null;
   workflowName: string;
   createdAt: string;
   pauseKind: 'human' | 'time' | null;
@@ -176,10 +192,24 @@ export interface Engine {
   takeFiles(
     workflow: WorkflowSource,
     input: Json,
-    options?: Pick<ExecuteOptions, 'version' | 'start' | 'signal'>,
+    options?: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakingOptions,
   ): Promise<Json>;
-  /** The content of a file as Base64, by its record; undefined when the record belongs to no file that is kept. */
-  readFile(file: Pick<FileRecord, 'id' | 'key'>): Promise<string | undefined>;
+  /**
+   * The blocks at which runs of the workflow can begin, the default first.
+   * Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID.
+   */
+  triggers(workflow: WorkflowSource, options?: Pick<ExecuteOptions, 'version'>): Promise<Trigger[]>;
+  /**
+   * Returns the value without the secrets that the workflow's blocks can read, as a run of it would record the value: for
+   * callers that keep inputs or errors of their own. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID,
+   * ENVIRONMENT_UNAVAILABLE, ENGINE_CLOSED.
+   */
+  redact(workflow: WorkflowSource, value: Json, options?: Pick<ExecuteOptions, 'version'>): Promise<Json>;
+  /**
+   * Returns a function that reads files by their records, for one answer about a run: content as Base64, or undefined
+   * where the record belongs to no file of the run's tenant. Each key is read once. Throws RUN_NOT_FOUND.
+   */
+  fileReader(runId: string, limits?: ReadLimits): Promise<FileReader>;
   /** Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
   /** The runs of blocks so far, in order of their starts, with their values. Throws RUN_NOT_FOUND, VALUE_MISSING. */
@@ -192,6 +222,11 @@ export interface Engine {
    * who are there. Throws RUN_NOT_FOUND.
    */
   follow(runId: string, options?: { signal?: AbortSignal }): AsyncIterable<RunEvent>;
+  /**
+   * The runs that blocks of the run have called, in order of those blocks' starts; not those that these call in turn.
+   * Throws RUN_NOT_FOUND.
+   */
+  childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]>;
   /** A page of runs. Throws OPTIONS_INVALID for a cursor or limit that is none. */
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /**
@@ -217,6 +252,15 @@ export interface Engine {
     block: string,
     options?: { workflow?: WorkflowSource; input?: Json } & ExecuteOptions,
   ): Promise<RunHandle>;
+  /**
+   * Deletes a run that has ended: its record, journal and logs, those of its children, and the values that no other run
+   * uses. Values that were stored within the last hour stay.
+   *
+   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED while it or a child has not ended; then nothing is deleted.
+   */
+  deleteRun(runId: string): Promise<void>;
+  /** Deletes stored files by their keys, but for those that were stored within the last hour or that a run names. */
+  deleteFiles(keys: readonly string[]): Promise<void>;
   /** A handle on a run that has not ended. Throws RUN_NOT_FOUND, RUN_ENDED. */
   attach(runId: string): Promise<RunHandle>;
   /** Stops taking work, lets running blocks finish for `graceMs` (default 5,000), and closes; open runs go on at the next start. */

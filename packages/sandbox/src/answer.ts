@@ -2,7 +2,7 @@ import { endFailure, guestFailure, readObject } from './failure.ts';
 import { failure, type SandboxFailure, type Usage } from './outcome.ts';
 import type { Ending, Job } from './pool/job.ts';
 import type { Report } from './protocol.ts';
-import { excessOf } from './structure.ts';
+import { complexityExcess } from './json-complexity.ts';
 
 type Done = Extract<Report, { t: 'done' }>;
 
@@ -63,7 +63,7 @@ export function readEnding<T>(ending: Ending, job: Job, read: (text: string) => 
     return { ok: false, error, index, usage };
   }
   if (code !== 'OK') return { ok: false, error: endFailure(code, text), index: -1, usage };
-  const excess = excessOf(text);
+  const excess = complexityExcess(text);
   if (excess !== null) {
     const error = failure('RESULT_TOO_LARGE', `The result has ${excess}.`);
     return { ok: false, error, index: -1, usage };

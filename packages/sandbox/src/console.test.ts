@@ -25,8 +25,9 @@ describe('console output', () => {
     );
   });
 
-  it('loses one trailing newline', async () => {
-    expect(await stdout('console.log("a\\n\\n")')).toBe('a\n');
+  it('keeps the line of an empty text, and of text that ends with newlines', async () => {
+    expect(await stdout('console.log("a"); console.log("")')).toBe('a\n');
+    expect(await stdout('console.log("a\\n\\n")')).toBe('a\n\n');
   });
 
   it('keeps empty lines between', async () => {

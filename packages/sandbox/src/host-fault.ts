@@ -1,5 +1,5 @@
 import { isSandboxError } from './error.ts';
-import type { LoadedImage } from './images/source.ts';
+import type { LoadedImage } from './image.ts';
 import { failure, type SandboxFailure } from './outcome.ts';
 
 /** Tells whoever runs the host, and nobody else: what a system says has paths of the host in it. */

@@ -1,6 +1,9 @@
-/** Runs untrusted JavaScript within limits of time, memory, output and reach. */
+import './node-version.ts';
+
+/** Runs untrusted JavaScript, Python and native code within limits of time, memory, output and network access. */
 export { createSandbox, type Sandbox, type SandboxStats } from './sandbox.ts';
 export type { FetchContext, SandboxOptions } from './options.ts';
+export type { ImageBlob, ImageFeatures, ImageSource, LoadedImage } from './image.ts';
 export type { ExpressionJob, FunctionJob } from './job.ts';
 export { DEFAULT_LIMITS, EXPRESSION_MS, type Limits } from './limits.ts';
 export type {
@@ -11,10 +14,9 @@ export type {
   Usage,
 } from './outcome.ts';
 export { probeIsolation } from './isolation/isolation.ts';
-export type { IsolationLevel } from './isolation/level.ts';
-export type { IsolationOptions } from './isolation/options.ts';
+export type { IsolationLevel, IsolationOptions } from './isolation/options.ts';
 export type { IsolationCheck, IsolationReport } from './isolation/report.ts';
 export { checkControlGroup } from './isolation/control-group.ts';
-export { DEFAULT_RLIMITS } from './isolation/rlimits.ts';
-export { sandboxVersions, type SandboxVersions } from './versions.ts';
+export { DEFAULT_RLIMITS } from './isolation/host-tools.ts';
+export { sandboxVersions, type SandboxVersions } from './programs.ts';
 export { isSandboxError, SandboxError, type SandboxFaultCode } from './error.ts';

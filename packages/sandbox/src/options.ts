@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { EgressPolicy, EgressRequest, EgressResponse } from './egress/types.ts';
 import { SandboxError } from './error.ts';
 import type { IsolationOptions } from './isolation/options.ts';
-import type { ImageSource } from './images/source.ts';
+import type { ImageSource } from './image.ts';
 import type { Limits } from './limits.ts';
 
 /** What a fetch of user code belongs to. */

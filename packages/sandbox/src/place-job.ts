@@ -1,7 +1,7 @@
 import { unlessAborted } from './egress/unless-aborted.ts';
 import { isSandboxError } from './error.ts';
 import { tellHost } from './host-fault.ts';
-import type { LoadedImage } from './images/source.ts';
+import type { LoadedImage } from './image.ts';
 import type { FunctionJob } from './job.ts';
 import type { NativeRunners } from './native/runners.ts';
 import type { SandboxOptions } from './options.ts';

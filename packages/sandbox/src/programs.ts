@@ -3,8 +3,21 @@ import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { LoadedImage } from './images/source.ts';
+import type { LoadedImage } from './image.ts';
 import type { Program } from './pool/launch.ts';
+
+/** What the processes of a sandbox run on. */
+export interface SandboxVersions {
+  readonly node: string;
+  readonly v8: string;
+  readonly isolatedVm: string;
+}
+
+/** The versions of this host; its processes have the same, unless `execPath` names another Node.js. */
+export function sandboxVersions(): SandboxVersions {
+  const { version } = createRequire(import.meta.url)('isolated-vm/package.json') as { version: string };
+  return { node: process.versions.node, v8: process.versions.v8, isolatedVm: version };
+}
 
 /** The child program; `src` and `dist` are siblings, so the path holds from both. */
 const FILE = fileURLToPath(new URL('../dist/child.cjs', import.meta.url));
@@ -25,10 +38,17 @@ function addonPath(): string {
 
 /** The child program of Python, and the folder of its interpreter. */
 const PYTHON = fileURLToPath(new URL('../dist/python-child.cjs', import.meta.url));
-const PYTHON_FILES = fileURLToPath(new URL('../dist/python', import.meta.url));
+export const PYTHON_FILES = fileURLToPath(new URL('../dist/python', import.meta.url));
 
 /** A file whose text is another wherever a memory of the one would not do for the other. */
 export const PYTHON_STAMP = fileURLToPath(new URL('../dist/python/memory.stamp', import.meta.url));
+
+/** The programs that load the packages of an image, with the limits of a run. */
+export const JAVASCRIPT_IMAGE_FILE = fileURLToPath(new URL('../dist/image.cjs', import.meta.url));
+export const PYTHON_IMAGE_FILE = fileURLToPath(new URL('../dist/python-image.cjs', import.meta.url));
+
+/** Stand-ins for the built-in modules of Node.js, for bundles of npm packages. */
+export const SHIMS_FILE = fileURLToPath(new URL('../dist/shims.cjs', import.meta.url));
 
 /** The memory of the interpreter, in pages of 64 KiB: 256 MiB. */
 const PYTHON_PAGES = 4_096;
@@ -85,4 +105,14 @@ export function javascriptProgram(jit: boolean): Program {
     ],
     dataMiB: jit ? DATA_MIB.compiled : DATA_MIB.interpreted,
   };
+}
+
+/** The program that loads a bundle of npm packages and makes its snapshot, or its code cache. */
+export function javascriptImageProgram(): Program {
+  return { ...javascriptProgram(false), file: JAVASCRIPT_IMAGE_FILE };
+}
+
+/** The program that compiles and loads Python packages and makes their snapshot; `files` are what it gets open. */
+export function pythonImageProgram(files: readonly string[]): Program {
+  return { ...pythonProgram(null), file: PYTHON_IMAGE_FILE, files };
 }

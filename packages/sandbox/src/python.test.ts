@@ -132,7 +132,7 @@ sys.stdout.write("c\\nd")
 sys.stdout.buffer.write("é".encode())
 logging.warning("e")
 print("\\n")`;
-    expect((await run(code)).stdout).toBe('a 1b\nc\ndéWARNING:root:e\n');
+    expect((await run(code)).stdout).toBe('a 1b\nc\ndéWARNING:root:e\n\n');
   });
 
   it('is cut at its limit, and costs no more from there', async () => {

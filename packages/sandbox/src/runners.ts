@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { Boots } from './images/javascript/boot.ts';
-import type { LoadedImage } from './images/source.ts';
+import { ImageBootCache } from './image-boot-cache.ts';
+import type { LoadedImage } from './image.ts';
 import type { Isolation } from './isolation/isolation.ts';
 import { PYTHON_LIMITS, resolveLimits, type Limits } from './limits.ts';
 import { resolveOptions, resolvePythonOptions, type SandboxOptions } from './options.ts';
-import { OwnMemory } from './own-memory.ts';
+import { HostSnapshot } from './host-snapshot.ts';
 import type { Job } from './pool/job.ts';
 import type { PoolOptions } from './pool/options.ts';
 import { Pool } from './pool/pool.ts';
@@ -68,19 +68,19 @@ export function createRunners(
   const pythonLimits = resolveLimits(PYTHON_LIMITS, options.limits);
   const keyOfJavaScript = (job: Job): string =>
     share === 'run' ? keyOfRun(job.runId) : share === 'tenant' ? 'tenant' : '';
-  const boots = new Boots();
+  const bootCache = new ImageBootCache();
   const javascript = new Pool({
     ...resolveOptions(options),
     ...common,
     program: () => javascriptProgram(options.jit ?? false),
-    bootOf: (image) => boots.of(image),
+    bootOf: (image) => bootCache.of(image),
     memoryMiB: limits.memoryMiB,
     keyOf: keyOfJavaScript,
   });
   const folder = options.python?.folder;
   const pythonOptions = { ...resolvePythonOptions(options), ...common };
   const { memoryMiB } = pythonLimits;
-  const own = folder === undefined ? undefined : new OwnMemory({ ...pythonOptions, folder, memoryMiB });
+  const own = folder === undefined ? undefined : new HostSnapshot({ ...pythonOptions, folder, memoryMiB });
   const python = new Pool({
     ...pythonOptions,
     program: (image) => pythonProgram(image, own?.path),
@@ -88,7 +88,7 @@ export function createRunners(
     keyOf: share === 'isolate' ? () => '' : keyOfPython(),
   });
   return {
-    javascript: { pool: javascript, kind: 'function', limits, load: (image) => boots.load(image) },
+    javascript: { pool: javascript, kind: 'function', limits, load: (image) => bootCache.load(image) },
     python: {
       pool: python,
       kind: 'python',

@@ -1,16 +1,16 @@
 import { createEgress, type Egress } from './egress/egress.ts';
 import { readEnding, readExpressions, readFunction, type Answer } from './answer.ts';
 import { answerCall } from './fetch.ts';
-import type { LoadedImage } from './images/source.ts';
+import type { LoadedImage } from './image.ts';
 import { Isolation } from './isolation/isolation.ts';
-import type { IsolationLevel } from './isolation/level.ts';
+import type { IsolationLevel } from './isolation/options.ts';
 import { flatten, type ExpressionJob, type FunctionJob } from './job.ts';
 import { expressionLimits, resolveLimits, type Limits } from './limits.ts';
 import { resolveOptions, type SandboxOptions } from './options.ts';
 import type { ExpressionOutcome, FunctionOutcome, SandboxFailure } from './outcome.ts';
-import { Job, laneOf } from './pool/job.ts';
+import { Job, poolKeyOf } from './pool/job.ts';
 import type { PoolMetrics } from './pool/meter.ts';
-import type { Lane } from './pool/slot.ts';
+import type { ProcessTarget } from './pool/slot.ts';
 import type { NativePoolOptions } from './native/native-pool.ts';
 import { createNativeRunners } from './native/runners.ts';
 import { placeJob, type AllRunners } from './place-job.ts';
@@ -118,7 +118,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const execute = async <T>(runner: Runner, request: Request<T>): Promise<Answer<T>> => {
     const { job, image, args } = request;
     const isOver = 'code' in args || job.signal?.aborted === true;
-    if (!isolation.isSettled && !isOver) await settle(runner, laneFor(job.tenant, image));
+    if (!isolation.isSettled && !isOver) await settle(runner, targetFor(job.tenant, image));
     const answer = await submit(runner, request, isolation.refusal);
     const code = answer.ok ? 'OK' : answer.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
@@ -147,10 +147,10 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
     },
     async warm(job) {
       const { runner, image, refusal } = await placeJob({ runId: '', code: '', ...job }, options, all);
-      const lane = laneFor(job.tenant, image);
+      const target = targetFor(job.tenant, image);
       if (refusal !== null) return;
-      if (!isolation.isSettled) await settle(runner, lane);
-      else if (isolation.refusal === null) runner.pool.warm(lane);
+      if (!isolation.isSettled) await settle(runner, target);
+      else if (isolation.refusal === null) runner.pool.warm(target);
     },
     release: (runId) => releaseRun(runners, runId),
     stats: () => statsOf(all, { totals: { ...totals }, isolation: isolation.level, share }),
@@ -189,15 +189,15 @@ function flattenFunction(job: FunctionJob, limits: Limits): ReturnType<typeof fl
   return flatten(job.globals, [unit], limits);
 }
 
-function laneFor(tenant = 'default', image: LoadedImage | null): Lane {
-  return { tenant, lane: laneOf(tenant, image), image };
+function targetFor(tenant = 'default', image: LoadedImage | null): ProcessTarget {
+  return { tenant, poolKey: poolKeyOf(tenant, image), image };
 }
 
 /** Waits until it is known how processes have to be confined. One is started meanwhile; it gets no job before, and goes where it is not confined so. */
-function settler(isolation: Isolation): (runner: Runner, lane: Lane) => Promise<void> {
+function settler(isolation: Isolation): (runner: Runner, target: ProcessTarget) => Promise<void> {
   const waiting = new Map<Runner, Promise<void>>();
-  return (runner, lane) => {
-    if (isolation.begin()) runner.pool.warm(lane);
+  return (runner, target) => {
+    if (isolation.begin()) runner.pool.warm(target);
     const wait =
       waiting.get(runner) ??
       isolation.settle().then((holds) => {

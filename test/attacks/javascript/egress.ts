@@ -164,8 +164,8 @@ const requests: readonly Attack[] = [
   {
     id: 'N39',
     title: 'credentials are not carried to another origin',
-    code: 'const r = await fetch(`http://ok.test:${outerPort}/to?at=${encodeURIComponent(`http://127.0.0.2:${outerPort}/echo`)}`, { headers: { Authorization: "Bearer x", Cookie: "a=1", "X-Api-Key": "k", "X-Plain": "p" } }); const h = await r.json(); return [h["x-plain"], h.authorization, h.cookie, h["x-api-key"]].map(String)',
-    expected: '["p","undefined","undefined","undefined"]',
+    code: 'const r = await fetch(`http://ok.test:${outerPort}/to?at=${encodeURIComponent(`http://127.0.0.2:${outerPort}/echo`)}`, { headers: { Authorization: "Bearer x", Cookie: "a=1", "X-Api-Key": "k", "X-Functions-Key": "f", "Accept-Language": "de" } }); const h = await r.json(); return [h["accept-language"], h["x-functions-key"], h.authorization, h.cookie, h["x-api-key"]].map(String)',
+    expected: '["de","undefined","undefined","undefined","undefined"]',
   },
   {
     id: 'N40',

@@ -1,6 +1,7 @@
 import type { Json } from '@heddle/core';
 import { createApi, openApiStore } from '@heddle/api';
 import { createEngine } from '@heddle/engine';
+import type { EngineOptions } from '@heddle/engine';
 import { draftOf } from '../../support/draft.ts';
 import { BLOCKS, STEP, WAIT } from './blocks.ts';
 import type { Door, Side } from './side.ts';
@@ -13,8 +14,7 @@ export async function open(folder: string | undefined): Promise<Side> {
   const data = folder === undefined ? {} : { data: folder };
   const store = await openApiStore(data);
   const { workflows, workspaces, keys } = store;
-  const callee = (caller: string, reference: string): Promise<string | undefined> =>
-    workflows.callee(caller, reference);
+  const callee: EngineOptions['callee'] = (caller, reference) => workflows.callee(caller, reference);
   const engine = await createEngine({ ...data, blocks: BLOCKS, callee });
   const api = await createApi({ engine, store, capacity: CAPACITY });
   const userId = await workspaces.createUser({ email: 'ada@example.com', name: 'Ada' });

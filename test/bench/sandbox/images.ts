@@ -7,8 +7,8 @@ import {
   pythonBuilder,
   readNpmSettings,
   readPipSettings,
-} from '@heddle/sandbox/images';
-import type { Images } from '@heddle/sandbox/images';
+  type Images,
+} from '@heddle/images';
 import { PEERS } from '../peer.ts';
 import { PACKAGES } from './code.ts';
 

@@ -74,6 +74,63 @@ export function describeApi(make: MakeRuntime): void {
       expect(JSON.stringify([result, await engine.getLogs(result.runId)])).not.toContain('k-secret-1');
     });
 
+    it('R44, R45 values change neither the address nor the body that are authored, and the log shows what was sent', async () => {
+      const url = await serve(({ url: path }, response, body) => json(response, { path, body }));
+      const engine = await openedFor(url);
+      const fields = {
+        url: `${url}/items/<start.id>/x?q=<start.id>`,
+        method: 'POST',
+        body: '{"id": "<start.id>", "bare": <start.id>, "note": <start.none>}',
+      };
+      const drawn = workflow([api(fields)], ['Start -> Call'], {
+        inputFormat: [
+          { name: 'id', type: 'string' },
+          { name: 'none', type: 'string' },
+        ],
+      });
+      const id = '../admin?all=1#","role":"admin';
+      const result = await engine.execute({ workflow: drawn }, { id });
+      const encoded = encodeURIComponent(id);
+      const text = JSON.stringify(id);
+      const body = `{"id": ${text}, "bare": ${text}, "note": null}`;
+      expect(result).toMatchObject({
+        status: 'completed',
+        output: { data: { path: `/items/${encoded}/x?q=${encoded}`, body } },
+      });
+      const logs = await engine.getLogs(result.runId);
+      expect(logs.find(({ blockId }) => blockId === 'Call')?.input).toMatchObject({
+        url: `${url}/items/${encoded}/x?q=${encoded}`,
+        body,
+      });
+    });
+
+    it('R45 a segment of the path that a value makes "..", and a line break in a header, fail the block before anything is sent', async () => {
+      let asked = 0;
+      const url = await serve((_request, response) => json(response, { asked: ++asked }));
+      const engine = await openedFor(url);
+      const cases: [JsonObject, string][] = [
+        [{ url: `${url}/items/<start.id>/x` }, '..'],
+        [{ url, headers: table({ 'X-A': '<start.id>' }) }, 'a\r\nX-B: b'],
+        [{ url: `${url}<start.id>` }, '.evil.test'],
+      ];
+      for (const [fields, id] of cases) {
+        const drawn = workflow([api(fields)], ['Start -> Call']);
+        expect(await engine.execute({ workflow: drawn }, { id })).toMatchObject({
+          status: 'failed',
+          error: { code: 'BLOCK_CONFIG_INVALID' },
+        });
+      }
+      expect(asked).toBe(0);
+    });
+
+    it('R45 with compat an address takes values as they are', async () => {
+      const url = await serve(({ url: path }, response) => json(response, { path }));
+      const engine = await openedFor(url);
+      const drawn = workflow([api({ url: `${url}/a/<start.id>` })], ['Start -> Call']);
+      const result = await engine.execute({ workflow: drawn, compat: true }, { id: 'b/c?d=1' });
+      expect(result).toMatchObject({ output: { data: { path: '/a/b/c?d=1' } } });
+    });
+
     it.each<[string, Json, string, string | undefined]>([
       ['that looks like JSON is sent as JSON', '{"a": 1}', '{"a": 1}', 'application/json'],
       [

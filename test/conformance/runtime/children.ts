@@ -1,3 +1,4 @@
+import type { Callee } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/scripted.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
@@ -95,6 +96,50 @@ export function describeChildren(make: MakeRuntime): void {
       const { runs } = await engine.listRuns();
       const logs = await Promise.all(runs.map(({ runId }) => engine.getLogs(runId)));
       expect(JSON.stringify([runs, logs])).not.toContain('tok-12345678');
+    });
+
+    it('a child runs the version that is live when it starts, and ends in it whatever is live by then', async () => {
+      let live: Callee | undefined = { workflow: 'child', version: 1 };
+      const engine = await make().open({ callee: () => live });
+      const version = (name: string) =>
+        workflow([block('H', 'human_in_the_loop', {})], ['Start -> H'], { id: 'child', name });
+      await engine.deploy(version('First'));
+      await engine.deploy(version('Second'));
+      const run = await engine.start({ workflow: workflow([call()], ['Start -> W']) });
+      expect(await run.result()).toMatchObject({ status: 'paused' });
+      live = undefined;
+      const { runs } = await engine.listRuns({ status: ['paused'] });
+      const child = runs.find(({ parentRunId }) => parentRunId === run.runId);
+      expect(child).toMatchObject({ workflowName: 'First' });
+      await engine.resume(child?.runId ?? '', { input: {} });
+      expect(await run.result()).toMatchObject({
+        status: 'completed',
+        output: { childWorkflowName: 'First' },
+      });
+      expect(await engine.execute({ workflow: workflow([call()], ['Start -> W']) })).toMatchObject({
+        status: 'failed',
+        error: { code: 'CHILD_NOT_FOUND' },
+      });
+    });
+
+    it('a workflow of another tenant is no child, by its id or its name', async () => {
+      const engine = await make().open({ tenant: (id) => (id === 'child' ? 'theirs' : 'mine') });
+      await engine.deploy(workflow([], [], { id: 'child', name: 'Child of theirs' }));
+      for (const workflowId of ['child', 'Child of theirs'])
+        expect(
+          await engine.execute({ workflow: workflow([call({ workflowId })], ['Start -> W']) }),
+        ).toMatchObject({ status: 'failed', error: { code: 'CHILD_NOT_FOUND' } });
+    });
+
+    it('nobody can run something under the id of a child', async () => {
+      const engine = await make().open();
+      const own = { workflow: workflow([], []) };
+      for (const runId of ['0b7f0b1e-7c1c-8f5e-9d3a-000000000001', '0B7F0B1E-7C1C-8F5E-BD3A-000000000001'])
+        await expect(engine.start(own, {}, { runId })).rejects.toMatchObject({
+          code: 'OPTIONS_INVALID',
+          message: expect.stringContaining(runId) as string,
+        });
+      expect((await engine.listRuns()).runs).toEqual([]);
     });
 
     it('a workflow that calls itself stops at the depth limit', async () => {

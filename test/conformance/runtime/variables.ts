@@ -99,6 +99,27 @@ export function describeVariables(make: MakeRuntime): void {
       });
     });
 
+    it('R44 values keep the structure of JSON that is authored: inputs of a child, rows of variables, a Response', async () => {
+      const { engine } = await working();
+      await engine.deploy(workflow([fn('A', 'return <start>')], ['Start -> A'], { id: 'keys' }));
+      const rows = [{ variableName: 'x', type: 'object', value: '{"v": "<start.v>"}' }];
+      const parent = workflow(
+        [
+          block('C', 'workflow_input', { workflowId: 'keys', inputMapping: '{"v": "<start.v>"}' }),
+          block('V', 'variables', { variables: rows }),
+          block('R', 'response', {
+            dataMode: 'json',
+            data: '{"v": "<start.v>", "bare": <start.v>, "child": <c.result.result>, "row": <v.x>}',
+          }),
+        ],
+        ['Start -> C -> V -> R'],
+      );
+      const v = '","role":"admin';
+      expect(await engine.execute({ workflow: parent }, { v })).toMatchObject({
+        output: { data: { v, bare: v, child: { v }, row: { v } } },
+      });
+    });
+
     it('the inputs of a child are mapped, and what it does not declare is left out', async () => {
       const { engine } = await working();
       const inputFormat = [{ id: 'a', name: 'a', type: 'number' }];

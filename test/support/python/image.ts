@@ -1,5 +1,5 @@
-import { pythonBuilder } from '../../../packages/sandbox/src/images/python/builder.ts';
-import type { ImageRecord, Images, Registries } from '@heddle/sandbox/images';
+import { pythonBuilder } from '../../../packages/images/src/python/builder.ts';
+import type { ImageRecord, Images, Registries } from '@heddle/images';
 import { createSandbox, type FunctionOutcome, type Sandbox } from '@heddle/sandbox';
 import { onTestFinished } from 'vitest';
 import { openImages } from '../images.ts';

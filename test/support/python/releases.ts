@@ -1,11 +1,11 @@
-import { targetOf } from '../../../packages/sandbox/src/images/python/pep/target.ts';
-import { parseWheelName } from '../../../packages/sandbox/src/images/python/pep/wheel-name.ts';
+import { targetOf } from '../../../packages/images/src/python/pep/target.ts';
+import { parseWheelName } from '../../../packages/images/src/python/pep/wheel-name.ts';
 import {
   type Resolution,
   type ResolveOptions,
   resolveRequirements,
-} from '../../../packages/sandbox/src/images/python/solve/resolution.ts';
-import type { Offer, Project, Source } from '../../../packages/sandbox/src/images/python/sources/source.ts';
+} from '../../../packages/images/src/python/solve/resolution.ts';
+import type { Offer, Project, Source } from '../../../packages/images/src/python/sources/source.ts';
 
 /** The interpreter of Pyodide 314. */
 export const target = targetOf({ python: '3.14.2', abiVersion: '2026_0', platform: 'emscripten_5_0_3' });

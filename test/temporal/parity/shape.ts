@@ -27,12 +27,14 @@ export async function shapeOf(engine: Engine, runId: string, entries: readonly E
   const logs = await engine.getLogs(runId);
   return {
     journal: entries.map((entry) => common(entry)),
-    result: { status, output, error } as Json,
+    result: common({ status, output, error }),
     logs: logs.map((log) => common(log)),
   };
 }
 
 function common(value: object): Json {
   const kept = Object.entries(value).filter(([name, field]) => !OWN.has(name) && field !== undefined);
-  return JSON.parse(JSON.stringify(Object.fromEntries(kept))) as Json;
+  // Ids of child runs are made with a key of each run's own.
+  const named = (key: string, field: unknown): unknown => (key === 'childRunId' ? 'the child' : field);
+  return JSON.parse(JSON.stringify(Object.fromEntries(kept)), named) as Json;
 }

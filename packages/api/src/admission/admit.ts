@@ -1,11 +1,15 @@
-import { expectAccess, expectScope } from '../auth/authorize.ts';
+import { expectAccess, expectPrincipal, expectWorkspaceKeys } from '../auth/authorize.ts';
+import { sharerOf } from '../auth/principal.ts';
 import { publicCaller } from '../auth/public.ts';
 import type { Principal } from '../auth/principal.ts';
 import { notFound } from '../errors.ts';
 import type { AnyOperation, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import { expectShortChain } from './chain.ts';
+import type { Ticket } from './capacity.ts';
+import { callChainOf } from './chain.ts';
+import { KNOWN_CALLERS } from './input-limits.ts';
+import type { InputLimits } from './input-limits.ts';
 
 /** What was sent, before and after it was read. */
 export interface Sent {
@@ -18,32 +22,48 @@ export interface Sent {
   origin: string;
   /** True: the answer's body is not sent. */
   head?: boolean;
-  /** Reads path, query and body by the schemas of the operation. Throws 400, 413, 415. */
-  read(): Promise<{ path: object; query: object; body: unknown }>;
+  /** Reads path, query and body by the schemas of the operation. Throws 400, 408, 413, 415. */
+  read(limits: InputLimits): Promise<{ path: object; query: object; body: unknown }>;
 }
 
 /**
  * The reply of an operation to a caller whose credential is known, in the order in which refusals are told: scope, the
- * chain of calls, whether the workflow is public for those without a credential, tickets, the form of what was sent,
+ * chain of calls, whether the workflow is public for those without a credential, the form of what was sent, capacity,
  * rules between fields, access, then the operation.
  */
 export async function admit(services: Services, operation: AnyOperation, sent: Sent): Promise<Reply> {
-  const { headers, signal, origin, head = false } = sent;
-  if (sent.principal) expectScope(sent.principal, operation);
-  if (operation.executes) expectShortChain(headers);
+  const { headers } = sent;
+  if (sent.principal) expectPrincipal(sent.principal, operation);
+  if (operation.executes) callChainOf(headers);
   const principal = sent.principal ?? (await publicCaller(services, sent.workflowId));
-  const leave = operation.executes ? services.capacity.enter() : undefined;
+  const read = await sent.read(principal.anonymous ? services.publicInputs : KNOWN_CALLERS);
+  // Only now: a caller that sends nothing more would hold a place for nothing.
+  const ticket = operation.executes ? services.capacity.enter(sharerOf(principal)) : undefined;
   try {
-    const call = { principal, headers, signal, origin, head, ...(await sent.read()) };
-    operation.check?.(call as never);
-    const workflow = await resourceOf(services, operation, call);
-    const reply = await operation.handle(services, call as never, workflow);
+    const { signal, origin, head = false } = sent;
+    const call = { principal, headers, signal, origin, head, ...read };
+    const reply = await carryOut(services, operation, { call, ticket });
     // A stream holds its place until it ends.
-    return 'raw' in reply && leave ? { raw: afterwards(reply.raw, leave) } : (leave?.(), reply);
+    if ('raw' in reply && ticket) return { raw: afterwards(reply.raw, () => ticket.leave()) };
+    ticket?.leave();
+    return reply;
   } catch (error) {
-    leave?.();
+    ticket?.leave();
     throw error;
   }
+}
+
+type Calling = Read & Omit<Sent, 'principal' | 'workflowId' | 'read'>;
+
+async function carryOut(
+  services: Services,
+  operation: AnyOperation,
+  { call, ticket }: { call: Calling; ticket: Ticket | undefined },
+): Promise<Reply> {
+  operation.check?.(call as never);
+  const workflow = await resourceOf(services, operation, call);
+  if (workflow) ticket?.join(workflow.workspace_id);
+  return operation.handle(services, call as never, workflow);
 }
 
 type Read = { principal: Principal; path: object; query: object; body: unknown };
@@ -54,7 +74,10 @@ async function resourceOf(
   call: Read,
 ): Promise<WorkflowRow | undefined> {
   const { resource } = operation;
-  if (resource === 'none') return undefined;
+  if (resource === 'none') {
+    expectWorkspaceKeys(call.principal, operation);
+    return undefined;
+  }
   if (resource === 'workflow') {
     const { workflowId } = call.path as { workflowId: string };
     const workflow = await services.store.workflows.find(workflowId);

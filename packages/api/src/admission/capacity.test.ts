@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../test/support/api.ts';
 import { APPROVAL, GREETING, LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../test/support/api-workflows.ts';
+import { capacityLimits, createCapacity } from './capacity.ts';
 import { memoryLimiter } from './limiter.ts';
 import { memoryConcurrency } from './usage.ts';
 import type { RunDemand } from './usage.ts';
@@ -28,6 +29,83 @@ describe('executions in flight', () => {
     expect((await api.call('POST', path, { body: {} })).status).toBe(404);
     expect((await api.call('POST', path, { raw: '{' })).status).toBe(400);
     expect((await api.call('POST', path, { body: {} })).status).toBe(404);
+  });
+});
+
+describe('shares of the capacity', () => {
+  it('leave room for others: one caller has half of it, one workspace three quarters', () => {
+    const capacity = createCapacity(capacityLimits(8));
+    const enter = (caller: string, workspace: string) => {
+      const ticket = capacity.enter(caller);
+      try {
+        ticket.join(workspace);
+        return ticket;
+      } catch (error) {
+        ticket.leave();
+        throw error;
+      }
+    };
+    const first = Array.from({ length: 4 }, () => enter('ada', 'looms'));
+    const own = { status: 429, details: { code: 'EXECUTION_CONCURRENCY_LIMIT' } };
+    expect(() => enter('ada', 'mills')).toThrow(expect.objectContaining(own));
+    for (let n = 0; n < 2; n += 1) enter('bob', 'looms');
+    expect(() => enter('eve', 'looms')).toThrow(expect.objectContaining(own));
+    expect(capacity.inFlight).toBe(6);
+    for (let n = 0; n < 2; n += 1) enter('eve', 'mills');
+    expect(() => enter('joe', 'mills')).toThrow('Server is at capacity');
+    for (let times = 0; times < 2; times += 1) first[0]?.leave();
+    expect(capacity.inFlight).toBe(7);
+    enter('ada', 'mills');
+  });
+
+  it('are as many as a host says, and never nothing', () => {
+    expect(capacityLimits({ total: 10, perCaller: 10 })).toEqual({
+      total: 10,
+      perCaller: 10,
+      perWorkspace: 8,
+    });
+    expect(capacityLimits(1)).toEqual({ total: 1, perCaller: 1, perWorkspace: 1 });
+    expect(capacityLimits()).toEqual({ total: 500, perCaller: 250, perWorkspace: 375 });
+  });
+
+  it('of strangers are apart from those of people', async () => {
+    const api = await testApi({ capacity: { total: 3, perCaller: 1, perWorkspace: 3 } });
+    const long = await api.deployed(LONG);
+    const path = `/api/v2/workflows/${long}`;
+    await api.call('PATCH', `${path}/deployment`, { body: { isPublicApi: true } });
+    const stream = (key?: null) =>
+      api.fetch('POST', `${path}/execute`, { body: { stream: true }, ...(key === null && { key }) });
+    const streams = [await stream(null), await stream(null), await stream(), await stream()];
+    expect(streams.map(({ status }) => status)).toEqual([200, 429, 200, 429]);
+    for (const { body } of streams) await body?.cancel();
+  });
+});
+
+describe('a body that does not come', () => {
+  it('holds no place, and is waited for a while', async () => {
+    const beats: [ms: number, beat: () => void][] = [];
+    const api = await testApi({
+      capacity: 1,
+      every: (ms, beat) => {
+        beats.push([ms, beat]);
+        return () => undefined;
+      },
+    });
+    const path = `/api/v2/workflows/${await api.deployed(GREETING)}/execute`;
+    const idle = Array.from({ length: 500 }, () => {
+      const body = new ReadableStream({ start: (controller) => controller.enqueue(new Uint8Array([123])) });
+      const headers = { 'X-API-Key': api.key };
+      return api.api.fetch(
+        new Request(`http://heddle.test${path}`, { method: 'POST', body, headers, duplex: 'half' }),
+      );
+    });
+    expect((await api.call('POST', path, { body: {} })).status).toBe(200);
+    for (const [ms, beat] of beats) if (ms === 30_000) beat();
+    const answers = await Promise.all(idle);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([408]));
+    expect(await answers[0]?.json()).toEqual({
+      error: { code: 'BAD_REQUEST', message: 'Request body did not arrive within 30 seconds' },
+    });
   });
 });
 

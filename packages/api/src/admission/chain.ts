@@ -1,16 +1,22 @@
-import { conflict } from '../errors.ts';
+import { badRequest, conflict } from '../errors.ts';
 
-/** How many workflows may call each other over HTTP in a chain. */
+/** How many workflows can call each other over HTTP in a chain. */
 const DEEPEST_CHAIN = 25;
-/** Header with the ids of the workflows that have called each other so far. */
-const CHAIN_HEADER = 'x-heddle-via';
+/** Lists the workflows that called each other up to this request. `api` blocks send it. */
+const CHAIN_HEADER = 'x-sim-via';
+const LONGEST_ID = 1024;
 
-/** Throws 409 for a call that comes from a chain that is as long as one may be. */
-export function expectShortChain(headers: Headers): void {
-  const chain = (headers.get(CHAIN_HEADER) ?? '').split(',').filter((id) => id.trim() !== '');
-  if (chain.length < DEEPEST_CHAIN) return;
-  throw conflict(
-    `Maximum workflow call chain depth (${DEEPEST_CHAIN}) exceeded.`,
-    'CALL_CHAIN_DEPTH_EXCEEDED',
-  );
+/** Returns the call chain of a request. Throws 409 for a chain that is at its limit, 400 for an id that is too long. */
+export function callChainOf(headers: Headers): string[] {
+  const ids = (headers.get(CHAIN_HEADER) ?? '').split(',').map((id) => id.trim());
+  const chain = ids.filter((id) => id !== '');
+  if (chain.length >= DEEPEST_CHAIN) {
+    throw conflict(
+      `Maximum workflow call chain depth (${DEEPEST_CHAIN}) exceeded.`,
+      'CALL_CHAIN_DEPTH_EXCEEDED',
+    );
+  }
+  // The chain is stored with the run and with each of its children.
+  if (chain.every((id) => id.length <= LONGEST_ID)) return chain;
+  throw badRequest(`An id in X-Sim-Via has at most ${LONGEST_ID} characters`);
 }

@@ -86,6 +86,14 @@ function stateOf(
   };
 }
 
+/** The largest number that every client can read: the limit where there is none. */
+const NO_LIMIT = 2_147_483_647;
+
+/** Returns the state of a bucket that is always full. */
+export function unlimited(nowMs: number): LimitState {
+  return { allowed: true, limit: NO_LIMIT, remaining: NO_LIMIT, resetMs: nowMs, retryAfterMs: 0 };
+}
+
 /** The headers that tell callers how a limit stands. */
 export function limitHeaders(state: LimitState): { [name: string]: string } {
   return {

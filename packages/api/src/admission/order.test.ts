@@ -4,7 +4,7 @@ import type { Answer } from '../../../../test/support/api.ts';
 import { GREETING, LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
 import { recordingApi } from '../../../../test/support/recorded.ts';
 import type { Principal } from '../auth/principal.ts';
-import { MAX_BODY_BYTES } from '../http/parse.ts';
+import { KNOWN_CALLERS } from './input-limits.ts';
 import type { LimitKind, LimitState } from './limiter.ts';
 import type { UsageAnswer, UsageRefusal } from './usage.ts';
 
@@ -92,14 +92,14 @@ function bodyOf(): object {
     ...(wrongs.has('combination') && { stream: true }),
     ...(wrongs.has('selector') && { selectedOutputs: ['Ghost.x'] }),
     ...(wrongs.has('odd body') && { colour: 'red' }),
-    ...(wrongs.has('large body') && { input: { text: 'x'.repeat(MAX_BODY_BYTES) } }),
+    ...(wrongs.has('large body') && { input: { text: 'x'.repeat(KNOWN_CALLERS.bytes) } }),
   };
 }
 
 function headersOf(): { [name: string]: string } {
   return {
     'X-Run-Id': wrongs.size === 0 || wrongs.has('used id') ? usedId : crypto.randomUUID(),
-    ...(wrongs.has('long chain') && { 'X-Heddle-Via': Array<string>(25).fill('w').join(',') }),
+    ...(wrongs.has('long chain') && { 'X-Sim-Via': Array<string>(25).fill('w').join(',') }),
     ...(wrongs.has('narrow scope') && { Authorization: 'Bearer reader' }),
     ...(wrongs.has('foreign body') && { 'Content-Type': 'application/xml' }),
   };
@@ -161,27 +161,27 @@ const REFUSALS: readonly Refusal[] = [
     details: { code: 'CALL_CHAIN_DEPTH_EXCEEDED' },
   },
   {
-    ...{ stage: 7, wrong: 'no ticket', status: 429, code: 'RATE_LIMITED', headers: SOON },
-    message: 'Server is at capacity. Please retry shortly.',
-  },
-  {
-    ...{ stage: 8, wrong: 'broken body', status: 400, code: 'BAD_REQUEST' },
+    ...{ stage: 7, wrong: 'broken body', status: 400, code: 'BAD_REQUEST' },
     message: 'Request body must be valid JSON',
   },
   {
-    ...{ stage: 8, wrong: 'large body', status: 413, code: 'PAYLOAD_TOO_LARGE' },
+    ...{ stage: 7, wrong: 'large body', status: 413, code: 'PAYLOAD_TOO_LARGE' },
     message: 'Request body is too large',
   },
   {
-    ...{ stage: 8, wrong: 'foreign body', status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' },
+    ...{ stage: 7, wrong: 'foreign body', status: 415, code: 'UNSUPPORTED_MEDIA_TYPE' },
     message: 'Request body must be sent as application/json',
   },
   {
-    ...{ stage: 8, wrong: 'odd body', status: 400, code: 'BAD_REQUEST' },
+    ...{ stage: 7, wrong: 'odd body', status: 400, code: 'BAD_REQUEST' },
     message: 'Unrecognized key: "colour"',
     details: [
       { code: 'unrecognized_keys', path: [], keys: ['colour'], message: 'Unrecognized key: "colour"' },
     ],
+  },
+  {
+    ...{ stage: 8, wrong: 'no ticket', status: 429, code: 'RATE_LIMITED', headers: SOON },
+    message: 'Server is at capacity. Please retry shortly.',
   },
   {
     ...{ stage: 9, wrong: 'combination', status: 400, code: 'BAD_REQUEST' },

@@ -3,6 +3,7 @@ import type { ApiDetailCode } from '../errors.ts';
 
 /** A run that is asked for: from it a host finds out who pays. */
 export interface RunDemand {
+  /** The engine's id of the run, unique over all workspaces. */
   runId: string;
   workflowId: string;
   workspaceId: string;

@@ -2,8 +2,10 @@ import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { KEY_PREFIX } from '../areas/keys/store.ts';
+import { admit } from '../admission/admit.ts';
 import type { AnyOperation } from '../operation.ts';
-import { ALL_OPERATIONS } from '../table.ts';
+import type { Services } from '../services.ts';
+import { ALL_OPERATIONS, OPERATIONS } from '../table.ts';
 
 const api = await testApi();
 const { call, store, workspaceId } = api;
@@ -179,5 +181,70 @@ describe('a key', () => {
   it('of another secret is another key', async () => {
     const other = await testApi();
     expect(await other.call('GET', '/api/v2/meta', { key: api.key })).toMatchObject({ status: 401 });
+  });
+});
+
+describe.each(ALL_OPERATIONS.map((operation) => [operation.id, operation] as const))(
+  '%s is called only by the kinds of principals that it declares',
+  (_id, operation) => {
+    const base = { credentialId: 'c', userId: api.userId, workspaceId, expiresAt: null } as const;
+    const scopes = ['api:write'] as const;
+    /** Where each field has its own form the answer does not matter: only whether the caller was let in. */
+    const refusalFor = async (principal: object): Promise<string | undefined> => {
+      const { engine } = api;
+      const authenticator = { authenticate: () => Promise.resolve(principal as never) };
+      const { call: as } = await testApi({ engine, store, authenticator });
+      const [method, path, body] = requestOf(operation);
+      const answer = await as(method, path, { key: 'any', body });
+      return answer.status === 401 ? 'UNAUTHORIZED' : refusalOf(answer);
+    };
+
+    it('a kind that is not known calls none', async () => {
+      expect(await refusalFor({ ...base, kind: 'robot', scopes })).toBe('PRINCIPAL_KIND_NOT_PERMITTED');
+    });
+
+    it('nobody calls only what is public', async () => {
+      const anonymous = { ...base, kind: 'workspace', userId: null, anonymous: true, scopes };
+      const refusal = await refusalFor(anonymous);
+      expect(refusal === 'UNAUTHORIZED').toBe(!operation.public);
+    });
+
+    it('a key of a workspace calls only what takes one', async () => {
+      const refusal = await refusalFor({ ...base, kind: 'workspace', userId: null, scopes });
+      expect(refusal).toBe(operation.workspaceKeys ? 'none' : 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED');
+    });
+
+    it('a reader without the scope calls none that writes', async () => {
+      const refusal = await refusalFor({ ...base, kind: 'oauth', scopes: ['api:read'] });
+      expect(refusal === 'INSUFFICIENT_SCOPE').toBe(operation.scope === 'api:write');
+    });
+
+    it('what is about no resource asks for no role, which there is none to have', () => {
+      const asked = operation.resource === 'none' ? ['read'] : ['read', 'write', 'admin'];
+      expect(asked).toContain(operation.role);
+    });
+  },
+);
+
+describe('an operation without a resource', () => {
+  it.each([
+    [{ workspaceKeys: false }, 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED'],
+    [{ role: 'admin' }, 'WORKSPACE_KEY_OPERATION_NOT_PERMITTED'],
+  ] as const)('refuses a key of a workspace where it says so: %o', async (declared, code) => {
+    const operation = { ...OPERATIONS.getApiMeta, ...declared } as AnyOperation;
+    const sent = (kind: 'workspace' | 'personal') => ({
+      principal: {
+        ...{ kind, credentialId: 'c', userId: null, workspaceId, expiresAt: null },
+        scopes: ['api:read'] as const,
+      },
+      ...{ workflowId: undefined, headers: new Headers(), origin: '', signal: new AbortController().signal },
+      read: () => Promise.resolve({ path: {}, query: {}, body: undefined }),
+    });
+    // It looks at nothing of what there is to work with.
+    const nothing = {} as Services;
+    await expect(admit(nothing, operation, sent('workspace'))).rejects.toMatchObject({ details: { code } });
+    expect(await admit(nothing, operation, sent('personal'))).toMatchObject({
+      data: { keyType: 'personal' },
+    });
   });
 });

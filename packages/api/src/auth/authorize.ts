@@ -16,10 +16,32 @@ export interface Demand {
 }
 
 /** Throws 403 when the credential may not do what the operation does. */
-export function expectScope(principal: Principal, { scope }: Pick<Demand, 'scope'>): void {
-  const { scopes } = principal;
+function expectScope({ scopes }: Principal, { scope }: Pick<Demand, 'scope'>): void {
   if (scopes.includes(scope) || (scope === 'api:read' && scopes.includes('api:write'))) return;
   throw forbidden('INSUFFICIENT_SCOPE', `This operation needs the scope ${scope}`);
+}
+
+const KINDS: ReadonlySet<string> = new Set<Principal['kind']>(['personal', 'workspace', 'oauth']);
+
+/** Throws 401 or 403 when the principal may not call the operation, whatever it is about: for its kind or its scopes. */
+export function expectPrincipal(
+  principal: Principal,
+  operation: Pick<Demand, 'scope'> & { public?: true | undefined },
+): void {
+  if (!KINDS.has(principal.kind)) {
+    throw forbidden('PRINCIPAL_KIND_NOT_PERMITTED', 'Credentials of this kind cannot call this operation');
+  }
+  if (principal.anonymous && !operation.public) throw unauthorized(NO_CREDENTIAL);
+  expectScope(principal, operation);
+}
+
+/** Throws 403 for a key of a workspace that an operation without a resource is not declared for. */
+export function expectWorkspaceKeys(
+  principal: Principal,
+  { role, workspaceKeys }: Pick<Demand, 'role' | 'workspaceKeys'>,
+): void {
+  if (principal.kind !== 'workspace' || (workspaceKeys && role !== 'admin')) return;
+  throw forbidden('WORKSPACE_KEY_OPERATION_NOT_PERMITTED', 'Workspace API keys cannot call this operation');
 }
 
 /**
@@ -54,8 +76,7 @@ function expectWorkspaceKey(
   demand: Pick<Demand, 'role' | 'workspaceKeys'> & { noun: string },
 ): void {
   if (principal.workspaceId !== workspaceId) throw notFound(demand.noun);
-  if (demand.workspaceKeys && demand.role !== 'admin') return;
-  throw forbidden('WORKSPACE_KEY_OPERATION_NOT_PERMITTED', 'Workspace API keys cannot call this operation');
+  expectWorkspaceKeys(principal, demand);
 }
 
 /** 401 with the challenge that fits what was sent. */

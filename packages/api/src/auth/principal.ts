@@ -31,3 +31,9 @@ export interface Authenticator {
 export function holderOf({ userId, workspaceId, credentialId }: Principal): string {
   return userId ?? workspaceId ?? credentialId;
 }
+
+/** Who takes a share of the capacity: strangers of a workspace have one together, apart from those with a credential. */
+export function sharerOf(principal: Principal): string {
+  const holder = holderOf(principal);
+  return principal.anonymous ? `public:${holder}` : holder;
+}

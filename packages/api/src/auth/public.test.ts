@@ -157,16 +157,17 @@ describe('a workflow that is not public', () => {
     expect((await anyone(id)).status).toBe(401);
   });
 
-  it('is told after the chain of calls, and before tickets and bodies', async () => {
+  it('is told after the chain of calls, and before bodies, and these before tickets', async () => {
     const own = await testApi({ engine: api.engine, store: api.store, capacity: 1 });
     const long = await published(LONG);
-    const chain = { 'X-Heddle-Via': Array<string>(25).fill('w').join(',') };
+    const chain = { 'X-Sim-Via': Array<string>(25).fill('w').join(',') };
     const at = (id: string) => `/api/v2/workflows/${id}/execute`;
     const held = await own.fetch('POST', at(long), { key: null, body: { stream: true } });
     const run = (id: string, options: CallOptions) => own.call('POST', at(id), { key: null, ...options });
     expect((await run('nowhere', { headers: chain, raw: '{' })).status).toBe(409);
     expect((await run('nowhere', { raw: '{' })).status).toBe(401);
-    expect((await run(long, { raw: '{' })).status).toBe(429);
+    expect((await run(long, { raw: '{' })).status).toBe(400);
+    expect((await run(long, { body: {} })).status).toBe(429);
     await held.body?.cancel();
     expect((await run(long, { raw: '{' })).status).toBe(400);
   });

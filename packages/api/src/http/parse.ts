@@ -1,22 +1,34 @@
 import type * as z from 'zod';
 import type { Json } from '@heddle/core';
+import { bodyTooLarge, expectFewValues } from '../admission/input-limits.ts';
+import type { InputLimits } from '../admission/input-limits.ts';
 import { ApiError, badRequest } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
+import { unstorableTexts } from './unstorable.ts';
 
-/** Largest body of a request. */
-export const MAX_BODY_BYTES = 10 * 1024 * 1024;
+/** Time for the whole body to arrive. */
+const BODY_TIMEOUT_MS = 30_000;
+
+/** How a request is received. */
+export interface Receiving {
+  limits: InputLimits;
+  /** Calls `beat` every so many milliseconds until what it gives is called. */
+  every: (ms: number, beat: () => void) => () => void;
+}
 
 const FLAGS: { [text: string]: boolean } = { true: true, '1': true, false: false, '0': false };
 
-/** Path, query and body as the operation declares them. Throws 400, 413, 415. */
+/** Path, query and body as the operation declares them. Throws 400, 408, 413, 415. */
 export async function readRequest(
   operation: AnyOperation,
   request: Request,
-  params: { [name: string]: string },
+  { params, ...receiving }: Receiving & { params: { [name: string]: string } },
 ): Promise<{ path: object; query: object; body: unknown }> {
   const path = valid(operation.params, params, 'Invalid path parameters');
   const query = valid(operation.query, readQuery(operation, request.url), 'Invalid query parameters');
-  const body = operation.body ? await readBody(operation, operation.body, request) : await noBody(request);
+  const body = operation.body
+    ? await readBody(operation, { schema: operation.body, request, receiving })
+    : await noBody(request, receiving);
   return { path, query, body };
 }
 
@@ -26,10 +38,58 @@ export function valid<Schema extends z.ZodType>(
   value: unknown,
   what: string,
 ): z.output<Schema> {
-  const read = schema.safeParse(value);
-  if (read.success) return read.data;
-  const { issues } = read.error;
-  throw badRequest(issues[0]?.message ?? what, issues.map(shown));
+  const read = schema.safeParse(value, { error: wordsOf });
+  if (!read.success) {
+    const { issues } = read.error;
+    throw badRequest(issues[0]?.message ?? what, issues.map(shown));
+  }
+  const unstorable = unstorableTexts(schema, read.data);
+  if (unstorable.length === 0) return read.data;
+  const issues = unstorable.map((path) => {
+    const message = `${nameOf(path)} must not contain NUL or half of a surrogate pair`;
+    return { code: 'custom', path, message };
+  });
+  throw badRequest(issues[0]?.message ?? what, issues);
+}
+
+/** Returns the message of an issue for which the schema has none, with the name of the field; undefined: zod's own. */
+function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
+  const name = nameOf(issue.path ?? []);
+  const words = name === '' ? undefined : faultOf(issue);
+  return words && `${name} ${words}`;
+}
+
+function faultOf(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'too_big':
+      return TOO_LARGE[issue.origin]?.(issue.maximum) ?? 'is too large';
+    case 'too_small':
+      return TOO_SMALL[issue.origin]?.(issue.minimum) ?? 'is too small';
+    case 'invalid_type':
+      return issue.input === undefined ? 'is required' : `must be of type ${issue.expected}`;
+    case 'invalid_value':
+      return issue.input === undefined ? 'is required' : undefined;
+    default:
+      return undefined;
+  }
+}
+
+type Bound = { [origin: string]: ((bound: number | bigint) => string) | undefined };
+
+const TOO_LARGE: Bound = {
+  string: (most) => `must have at most ${most} characters`,
+  array: (most) => `must have at most ${most} items`,
+  number: (most) => `cannot exceed ${most}`,
+  int: (most) => `cannot exceed ${most}`,
+};
+const TOO_SMALL: Bound = {
+  string: (least) => (least === 1 ? 'must not be empty' : `must have at least ${least} characters`),
+  number: (least) => `must be at least ${least}`,
+  int: (least) => `must be at least ${least}`,
+};
+
+function nameOf(path: readonly PropertyKey[]): string {
+  return path.map(String).join('.');
 }
 
 function shown(issue: z.core.$ZodIssue): Json {
@@ -47,8 +107,8 @@ function readQuery(operation: AnyOperation, url: string): { [name: string]: unkn
   const { searchParams } = new URL(url);
   const { shape } = operation.query;
   const read: [string, unknown][] = [];
-  for (const name of new Set(searchParams.keys())) {
-    const values = searchParams.getAll(name);
+  for (const [name, pairs] of Map.groupBy(searchParams, ([key]) => key)) {
+    const values = pairs.map(([, value]) => value);
     if (values.some((value) => value === '')) throw badQuery(name, `${name} must not be empty`);
     const repeatable = operation.repeatable?.includes(name) === true;
     if (values.length > 1 && !repeatable) throw badQuery(name, `${name} must be sent once`);
@@ -78,19 +138,21 @@ function innermost(schema: z.core.$ZodType): z.core.$ZodType {
   return innerType ? innermost(innerType) : schema;
 }
 
-async function readBody(operation: AnyOperation, schema: z.ZodType, request: Request): Promise<unknown> {
-  const declared = mediaType(request);
-  const text = await textOf(request);
+async function readBody(
+  operation: AnyOperation,
+  { schema, request, receiving }: { schema: z.ZodType; request: Request; receiving: Receiving },
+): Promise<unknown> {
+  const text = await received(request, receiving);
   if (text === '' && operation.bodyOptional) return valid(schema, {}, 'Invalid request body');
-  if (declared !== undefined && !isJson(declared)) {
-    throw new ApiError(415, 'Request body must be sent as application/json');
-  }
-  return valid(schema, parsed(text), 'Invalid request body');
+  expectJson(request);
+  const value = parsed(text);
+  expectFewValues(value, receiving.limits);
+  return valid(schema, value, 'Invalid request body');
 }
 
-async function noBody(request: Request): Promise<undefined> {
+async function noBody(request: Request, receiving: Receiving): Promise<undefined> {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
-  const text = (await textOf(request)).trim();
+  const text = (await received(request, receiving)).trim();
   if (text === '') return undefined;
   const value = parsed(text);
   const keys = typeof value === 'object' && value !== null ? Object.keys(value) : [];
@@ -100,30 +162,110 @@ async function noBody(request: Request): Promise<undefined> {
 }
 
 function parsed(text: string): unknown {
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch {
     throw badRequest('Request body must be valid JSON');
   }
+  // `1e999` is read as Infinity, which would be stored as null.
+  if (MAY_OVERFLOW.test(text) && hasInfinite(value)) {
+    throw badRequest('Request body has a number that is out of range');
+  }
+  // Deeper values end the stack of what reads and writes them.
+  if (isDeeper(text, DEEPEST)) throw badRequest(`Request body is nested more than ${DEEPEST} levels deep`);
+  return value;
 }
 
-function mediaType(request: Request): string | undefined {
-  const [type = ''] = (request.headers.get('content-type') ?? '').split(';');
-  return type.trim() === '' ? undefined : type.trim().toLowerCase();
+/** More than the engine takes of any value. */
+const DEEPEST = 2000;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** Code units with this bit removed: `[` and `{` are one, `]` and `}` the other. */
+const WITHOUT_BRACE_BIT = ~0x20;
+const OPENS = 0x5b;
+const CLOSES = 0x5d;
+
+/** True when the JSON text nests objects and lists deeper than `most`. */
+function isDeeper(json: string, most: number): boolean {
+  let depth = 0;
+  for (let at = 0; at < json.length; at += 1) {
+    const unit = json.charCodeAt(at);
+    if (unit === QUOTE) at = endOfText(json, at);
+    else if ((unit & WITHOUT_BRACE_BIT) === OPENS) depth += 1;
+    else if ((unit & WITHOUT_BRACE_BIT) === CLOSES) depth -= 1;
+    if (depth > most) return true;
+  }
+  return false;
 }
 
-/** What clients send that say nothing of a type counts as JSON. */
-function isJson(type: string): boolean {
-  return type === 'application/json' || type === 'text/plain' || /^application\/[\w.+-]+\+json$/.test(type);
+/** The place of the quote that ends the text which begins at `start`. */
+function endOfText(json: string, start: number): number {
+  let at = start + 1;
+  while (json.charCodeAt(at) !== QUOTE) at += json.charCodeAt(at) === BACKSLASH ? 2 : 1;
+  return at;
 }
 
-async function textOf(request: Request): Promise<string> {
+/** A number needs an exponent of three digits to overflow, or hundreds of digits. */
+const MAY_OVERFLOW = /\d[eE]\+?\d{3}|\d{200}/;
+
+function hasInfinite(root: unknown): boolean {
+  const left: unknown[] = [root];
+  while (left.length > 0) {
+    const value = left.pop();
+    if (value === Infinity || value === -Infinity) return true;
+    if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) left.push(each);
+  }
+  return false;
+}
+
+/** True when `Accept` names the media type, in any case, with a weight that is not 0. */
+export function accepts(headers: Headers, type: string): boolean {
+  const ranges = (headers.get('accept') ?? '').toLowerCase().split(',');
+  return ranges.some((range) => {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim());
+    return name === type && !parameters.some((each) => /^q=0(\.0*)?$/.test(each));
+  });
+}
+
+const JSON_SUFFIX = /^application\/[\w.+-]+\+json$/;
+
+/** Throws 415 for a body that is sent as something else than JSON. Without a type, and as `text/plain`, it counts as JSON. */
+function expectJson(request: Request): void {
+  const declared = request.headers.get('content-type')?.trim() ?? '';
+  if (declared === '') return;
+  const [type = '', ...parameters] = declared
+    .toLowerCase()
+    .split(';')
+    .map((part) => part.trim());
+  const isJson = ['application/json', 'text/plain'].includes(type) || JSON_SUFFIX.test(type);
+  const charset = parameters.find((each) => each.startsWith('charset='))?.slice('charset='.length);
+  const isUtf8 = charset === undefined || ['utf-8', 'utf8', 'us-ascii'].includes(charset.replaceAll('"', ''));
+  if (isJson && isUtf8) return;
+  throw new ApiError(415, 'Request body must be sent as application/json');
+}
+
+/** The text of the body. Throws 408 for one that does not arrive in time, 413. */
+async function received(request: Request, { limits, every }: Receiving): Promise<string> {
+  const { promise: late, reject } = Promise.withResolvers<never>();
+  const stop = every(BODY_TIMEOUT_MS, () => {
+    reject(new ApiError(408, `Request body did not arrive within ${BODY_TIMEOUT_MS / 1000} seconds`));
+  });
+  try {
+    return await Promise.race([textOf(request, limits.bytes), late]);
+  } finally {
+    stop();
+  }
+}
+
+async function textOf(request: Request, mostBytes: number): Promise<string> {
   const length = request.headers.get('content-length');
   if (length !== null) {
-    if (Number(length) > MAX_BODY_BYTES) throw tooLarge();
+    if (Number(length) > mostBytes) throw bodyTooLarge();
     // A connection gives no more than it has declared, and hosts read what is of one piece faster.
     const text = await request.text();
-    if (text.length > MAX_BODY_BYTES) throw tooLarge();
+    if (text.length > mostBytes) throw bodyTooLarge();
     return text;
   }
   if (!request.body) return '';
@@ -132,12 +274,8 @@ async function textOf(request: Request): Promise<string> {
   let text = '';
   for await (const chunk of request.body as ReadableStream<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > MAX_BODY_BYTES) throw tooLarge();
+    if (bytes > mostBytes) throw bodyTooLarge();
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();
-}
-
-function tooLarge(): ApiError {
-  return new ApiError(413, 'Request body is too large');
 }

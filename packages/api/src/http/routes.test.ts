@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { errorIn, testApi } from '../../../../test/support/api.ts';
+import { GREETING } from '../../../../test/support/api-workflows.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
 import { ALL_OPERATIONS } from '../table.ts';
-import { MAX_BODY_BYTES } from './parse.ts';
+import { KNOWN_CALLERS } from '../admission/input-limits.ts';
 
 const api = await testApi();
 const { call, fetch, workspaceId } = api;
@@ -125,6 +126,9 @@ describe('a body', () => {
     ['name=a', 'application/x-www-form-urlencoded', 415, 'Request body must be sent as application/json'],
     ['{}', 'application/xml', 415, 'Request body must be sent as application/json'],
     ['{}', 'application/merge-patch+json', 400, expect.any(String)],
+    ['{}', 'application/json; charset=utf-16', 415, 'Request body must be sent as application/json'],
+    ['{}', 'Application/JSON; Charset="UTF-8"', 400, 'workspaceId is required'],
+    ['{"a": 1', 'text/html', 415, 'Request body must be sent as application/json'],
     ['{}', 'text/plain', 400, expect.any(String)],
     ['[]', 'application/json', 400, expect.any(String)],
     ['null', 'application/json; charset=utf-8', 400, expect.any(String)],
@@ -153,10 +157,10 @@ describe('a body', () => {
   });
 
   it('has at most so many bytes, whether it says so or not', async () => {
-    const raw = JSON.stringify({ name: 'x'.repeat(MAX_BODY_BYTES) });
+    const raw = JSON.stringify({ name: 'x'.repeat(KNOWN_CALLERS.bytes) });
     const refusal = { code: 'PAYLOAD_TOO_LARGE', message: 'Request body is too large' };
     expect(await call('POST', path, { raw })).toMatchObject({ status: 413, body: { error: refusal } });
-    const declared = { 'Content-Length': String(MAX_BODY_BYTES + 1) };
+    const declared = { 'Content-Length': String(KNOWN_CALLERS.bytes + 1) };
     expect(await call('POST', path, { raw: '{}', headers: declared })).toMatchObject({ status: 413 });
   });
 });
@@ -181,6 +185,27 @@ describe('limits', () => {
     // Another operation has a bucket of its own.
     const list = `/api/v2/workflows?workspaceId=${own.workspaceId}`;
     expect(await own.call('GET', list)).toMatchObject({ status: 200 });
+  });
+
+  it('of requests are told with each success, whoever calls and whatever comes', async () => {
+    const limiter = memoryLimiter({ address: { capacity: 100, perMinute: 60 } }, () => 0);
+    const own = await testApi({ limiter, clientAddress: () => '192.0.2.1', now: () => 0 });
+    const id = await own.deployed(GREETING);
+    await own.call('PATCH', `/api/v2/workflows/${id}/deployment`, { body: { isPublicApi: true } });
+    const execute = `/api/v2/workflows/${id}/execute`;
+    const limitOf = (response: { headers: Headers }): string[] =>
+      ['limit', 'remaining', 'reset'].map((name) => response.headers.get(`x-ratelimit-${name}`) ?? 'none');
+    const anonymous = await own.fetch('POST', execute, { body: {}, key: null });
+    expect(limitOf(anonymous)).toEqual(['100', expect.stringMatching(/^\d+$/), expect.stringMatching(/Z$/)]);
+    // No limit counts these: it is said to be the largest that clients can read.
+    const unlimited = ['2147483647', '2147483647', '1970-01-01T00:00:00.000Z'];
+    for (const body of [{}, { stream: true }, { async: true }])
+      expect(limitOf(await own.fetch('POST', execute, { body }))).toEqual(unlimited);
+    const lines = { Accept: 'application/x-ndjson' };
+    expect(limitOf(await own.fetch('POST', execute, { body: {}, headers: lines }))).toEqual(unlimited);
+    expect(limitOf(await own.fetch('POST', `/api/workflows/${id}/execute`, { body: {} }))).toEqual(unlimited);
+    expect(limitOf(await own.fetch('HEAD', '/api/v2/meta'))).toEqual(unlimited);
+    expect(limitOf(await own.fetch('GET', '/api/v2/workflows/none'))).toEqual(['none', 'none', 'none']);
   });
 
   it('of addresses count before anybody is asked who calls', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
-import { limitHeaders, takeFrom } from '../admission/limiter.ts';
+import { limitHeaders, takeFrom, unlimited } from '../admission/limiter.ts';
 import type { LimitKind, LimitState } from '../admission/limiter.ts';
 import { admit } from '../admission/admit.ts';
 import { NO_CREDENTIAL, unauthorized } from '../auth/authorize.ts';
@@ -55,8 +55,9 @@ async function answer(services: Services, operation: AnyOperation, arrived: Arri
   const { request, params, options } = arrived;
   const headers: Headers_ = idHeader(request);
   try {
-    const principal = await identify(services, operation, arrived);
-    if (principal) Object.assign(headers, await countCall(services, operation, principal));
+    const { principal, address } = await identify(services, operation, arrived);
+    const limit = principal ? await countCall(services, operation, principal) : address;
+    if (limit) Object.assign(headers, limitHeaders(limit));
     const reply = await admit(services, operation, {
       principal,
       workflowId: params['workflowId'],
@@ -64,9 +65,9 @@ async function answer(services: Services, operation: AnyOperation, arrived: Arri
       signal: request.signal,
       origin: options.origin ?? new URL(request.url).origin,
       head: request.method === 'HEAD',
-      read: () => readRequest(operation, request, params),
+      read: (limits) => readRequest(operation, request, { params, limits, every: services.every }),
     });
-    const response = respond(reply, headers);
+    const response = respond(reply, { ...limitHeaders(limit ?? unlimited(services.now())), ...headers });
     if (request.method !== 'HEAD') return response;
     await response.body?.cancel();
     return new Response(null, response);
@@ -75,23 +76,26 @@ async function answer(services: Services, operation: AnyOperation, arrived: Arri
   }
 }
 
-/** The caller; null: nobody has said, where that may be. Throws 401, 429, 503. */
+/**
+ * Returns the caller, null without a credential where the operation is public, and how the limit of the client's address
+ * stands. Throws 401, 429, 503.
+ */
 async function identify(
   services: Services,
   operation: AnyOperation,
   { request, options }: Arrived,
-): Promise<Principal | null> {
-  const address = options.clientAddress(request);
-  if (address !== undefined) await counted(services, 'address', [address]);
+): Promise<{ principal: Principal | null; address: LimitState | null }> {
+  const client = options.clientAddress(request);
+  const address = client === undefined ? null : await counted(services, 'address', [client]);
   const apiKey = request.headers.get('x-api-key') ?? undefined;
   const authorization = request.headers.get('authorization') ?? undefined;
   if (apiKey === undefined && authorization === undefined) {
-    if (operation.public) return null;
+    if (operation.public) return { principal: null, address };
     throw unauthorized(NO_CREDENTIAL);
   }
   const bearer = apiKey === undefined ? /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] : undefined;
   const principal = await authenticated(services, apiKey, bearer);
-  if (principal) return principal;
+  if (principal) return { principal, address };
   throw apiKey === undefined ? unauthorized('Invalid access token', true) : unauthorized('Invalid API key');
 }
 
@@ -113,11 +117,10 @@ async function countCall(
   services: Services,
   operation: AnyOperation,
   principal: Principal,
-): Promise<Headers_> {
+): Promise<LimitState | null> {
   const subjects = [principal.credentialId, holderOf(principal)];
   const keys = subjects.map((subject) => `v2:${operation.id}:${subject}`);
-  const state = await counted(services, 'operation', keys);
-  return state ? limitHeaders(state) : {};
+  return counted(services, 'operation', keys);
 }
 
 /** How the limit stands. A limiter that fails lets nobody in. Throws 429, 503. */

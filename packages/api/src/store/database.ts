@@ -15,7 +15,7 @@ const DEFAULT_SCHEMA = 'heddle_api';
 const DEFAULT_CONNECTIONS = 10;
 
 /** The database, its schema brought to the newest step. */
-export async function openDatabase(place: DatabasePlace): Promise<Db> {
+export async function openDatabase(place: DatabasePlace, migrations = MIGRATIONS): Promise<Db> {
   const onPostgres = 'url' in place;
   const schema = onPostgres ? (place.schema ?? DEFAULT_SCHEMA) : undefined;
   const dialect = onPostgres ? postgres(place, schema ?? DEFAULT_SCHEMA) : nodeSqlite(place.file);
@@ -23,7 +23,7 @@ export async function openDatabase(place: DatabasePlace): Promise<Db> {
   try {
     const migrator = new Migrator({
       db,
-      provider: { getMigrations: () => Promise.resolve(MIGRATIONS) },
+      provider: { getMigrations: () => Promise.resolve({ ...migrations }) },
       ...(schema !== undefined && { migrationTableSchema: schema }),
     });
     const { error } = await migrator.migrateToLatest();

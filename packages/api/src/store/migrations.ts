@@ -6,6 +6,8 @@ import type { Migration } from 'kysely/migration';
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   '0001': { up: (db: Kysely<unknown>) => first(db) },
   '0002': { up: (db: Kysely<unknown>) => publicWorkflows(db) },
+  '0003': { up: (db: Kysely<unknown>) => idsOfWorkspaces(db) },
+  '0004': { up: (db: Kysely<unknown>) => publicRuns(db) },
 };
 
 async function first(db: Kysely<unknown>): Promise<void> {
@@ -113,13 +115,7 @@ async function runs(db: Kysely<unknown>): Promise<void> {
     .addColumn('waiting', 'text')
     .addColumn('failure', 'text')
     .execute();
-  await schema.createIndex('claims_workflow').on('claims').columns(['workflow_id', 'created_at']).execute();
-  await schema
-    .createIndex('claims_waiting')
-    .on('claims')
-    .column('created_at')
-    .where(sql.ref('waiting'), 'is not', null)
-    .execute();
+  await claimIndexes(db);
   await schema
     .createTable('audit')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -139,5 +135,54 @@ async function publicWorkflows(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .alterTable('workflows')
     .addColumn('public_api', 'integer', (column) => column.notNull().defaultTo(0))
+    .execute();
+}
+
+/** Ids of runs are unique within a workspace. What was claimed before was unique over all, so it is the engine's id too. */
+async function idsOfWorkspaces(db: Kysely<unknown>): Promise<void> {
+  const { schema } = db;
+  await schema
+    .createTable('claims_3')
+    .addColumn('engine_id', 'text', (column) => column.primaryKey())
+    .addColumn('run_id', 'text', (column) => column.notNull())
+    .addColumn('workflow_id', 'text', (column) => column.notNull())
+    .addColumn('workspace_id', 'text', (column) => column.notNull())
+    .addColumn('trigger', 'text', (column) => column.notNull())
+    .addColumn('mode', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('waiting', 'text')
+    .addColumn('failure', 'text')
+    .addUniqueConstraint('claims_run', ['workspace_id', 'run_id'])
+    .execute();
+  const columns = sql`run_id, workflow_id, workspace_id, trigger, mode, created_at, waiting, failure`;
+  await sql`insert into claims_3 (engine_id, ${columns}) select run_id, ${columns} from claims`.execute(db);
+  await schema.dropTable('claims').execute();
+  await schema.alterTable('claims_3').renameTo('claims').execute();
+  await claimIndexes(db);
+}
+
+async function claimIndexes({ schema }: Kysely<unknown>): Promise<void> {
+  await schema.createIndex('claims_workflow').on('claims').columns(['workflow_id', 'created_at']).execute();
+  await schema
+    .createIndex('claims_waiting')
+    .on('claims')
+    .column('created_at')
+    .where(sql.ref('waiting'), 'is not', null)
+    .execute();
+}
+
+/** Runs that callers without a credential have started. */
+async function publicRuns(db: Kysely<unknown>): Promise<void> {
+  const { schema } = db;
+  await schema
+    .createTable('public_runs')
+    .addColumn('run_id', 'text', (column) => column.primaryKey())
+    .addColumn('created_at', 'text', (column) => column.notNull())
+    .addColumn('files', 'text')
+    .execute();
+  await schema
+    .createIndex('public_runs_oldest')
+    .on('public_runs')
+    .columns(['created_at', 'run_id'])
     .execute();
 }

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Callee } from '@heddle/engine';
+import { makePrivateData, makePrivateFile } from '@heddle/engine/stores';
 import { KeyStore } from '../areas/keys/store.ts';
+import { PublicRunStore } from '../areas/runs/public-runs.ts';
 import { ClaimStore } from '../areas/runs/store.ts';
 import { WorkflowStore } from '../areas/workflows/store.ts';
 import { AuditStore } from './audit.ts';
@@ -25,14 +28,17 @@ export interface ApiStore {
   readonly keys: KeyStore;
   readonly workflows: WorkflowStore;
   readonly claims: ClaimStore;
+  readonly publicRuns: PublicRunStore;
   readonly audit: AuditStore;
   close(): Promise<void>;
 }
 
 /** Which workflows may run which, and whose they are: all that a process needs that only runs them. */
 export interface Belongings {
-  callee(caller: string, reference: string): Promise<string | undefined>;
+  callee(caller: string, reference: string): Promise<Callee | undefined>;
   tenant(workflowId: string): Promise<string | undefined>;
+  /** The id of the workspace that was made first; undefined: there is none. */
+  oldestWorkspace(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -40,13 +46,15 @@ const SHORTEST_SECRET = 32;
 
 /** Opens the store, and makes or migrates its tables. */
 export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiStore> {
+  const place = placeOf(options);
   const secret = secretOf(options);
-  const db = await openDatabase(placeOf(options));
+  const db = await openDatabase(place);
   return {
     workspaces: new WorkspaceStore(db),
     keys: new KeyStore(db, secret),
     workflows: new WorkflowStore(db),
     claims: new ClaimStore(db),
+    publicRuns: new PublicRunStore(db),
     audit: new AuditStore(db),
     close: () => db.destroy(),
   };
@@ -56,16 +64,23 @@ export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiSt
 export async function openBelongings(options: Omit<ApiStoreOptions, 'secret'>): Promise<Belongings> {
   const db = await openDatabase(placeOf(options));
   const workflows = new WorkflowStore(db);
+  const workspaces = new WorkspaceStore(db);
   return {
     callee: (caller, reference) => workflows.callee(caller, reference),
     tenant: (workflowId) => workflows.tenant(workflowId),
+    oldestWorkspace: () => workspaces.oldest(),
     close: () => db.destroy(),
   };
 }
 
+/** The place of the database; its folder and file are made, for this user alone. */
 function placeOf({ data, postgres }: ApiStoreOptions): DatabasePlace {
   if (postgres) return postgres;
-  return { file: data === undefined ? ':memory:' : join(data, 'api.db') };
+  if (data === undefined) return { file: ':memory:' };
+  makePrivateData(data, (error) => process.emitWarning(error.message, 'HeddleWarning'));
+  const file = join(data, 'api.db');
+  makePrivateFile(file);
+  return { file };
 }
 
 function secretOf({ data, postgres, secret }: ApiStoreOptions): string {
@@ -84,7 +99,6 @@ function secretOf({ data, postgres, secret }: ApiStoreOptions): string {
 /** The secret of the folder; the first process makes it. */
 function keptSecret(data: string): string {
   const file = join(data, 'api-secret');
-  mkdirSync(data, { recursive: true });
   try {
     writeFileSync(file, newSecret(), { flag: 'wx', mode: 0o600 });
   } catch (error) {

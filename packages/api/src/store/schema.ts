@@ -1,3 +1,4 @@
+import type { ColumnType } from 'kysely';
 import type { Role } from '../auth/roles.ts';
 
 /** Times are ISO 8601 texts in UTC, truth values 0 or 1, JSON is text: the same in SQLite and in PostgreSQL. */
@@ -80,6 +81,9 @@ export interface GraphIdRow {
 
 /** An id of a run that was claimed, for ever; the run itself is the engine's. */
 export interface ClaimRow {
+  /** The engine's id of the run, unique over all workspaces. */
+  engine_id: string;
+  /** The id by which the workspace knows the run, unique within it: the caller's, else the engine's. */
   run_id: string;
   workflow_id: string;
   workspace_id: string;
@@ -90,6 +94,14 @@ export interface ClaimRow {
   waiting: string | null;
   /** Why an accepted run could not be started. */
   failure: string | null;
+}
+
+/** A run that somebody without a credential has started. */
+export interface PublicRunRow {
+  run_id: string;
+  created_at: string;
+  /** Keys of the files that were stored for it, as JSON. */
+  files: string | null;
 }
 
 export interface AuditRow {
@@ -113,5 +125,6 @@ export interface Tables {
   workflow_versions: VersionRow;
   graph_ids: GraphIdRow;
   claims: ClaimRow;
+  public_runs: Omit<PublicRunRow, 'files'> & { files: ColumnType<string | null, string | null | undefined> };
   audit: AuditRow;
 }

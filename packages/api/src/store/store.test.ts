@@ -1,10 +1,14 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
 import { draftOf, testApi } from '../../../../test/support/api.ts';
 import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
+import { openDatabase } from './database.ts';
+import type { DatabasePlace } from './database.ts';
+import { MIGRATIONS } from './migrations.ts';
 import { openApiStore } from './open.ts';
 import type { ApiStore, ApiStoreOptions } from './open.ts';
 
@@ -114,6 +118,51 @@ function describeTwo(stores: () => Promise<[ApiStore, ApiStore]>): void {
     expect(rest.data.map(({ name }) => name)).toEqual(['c']);
   });
 }
+
+/** Records as they were before ids of runs belonged to workspaces, with a claim. */
+async function olderClaims(place: DatabasePlace): Promise<void> {
+  const { '0001': first, '0002': second } = MIGRATIONS;
+  if (!first || !second) throw new Error('A migration is missing.');
+  const db = await openDatabase(place, { '0001': first, '0002': second });
+  await sql`insert into claims (run_id, workflow_id, workspace_id, trigger, mode, created_at, waiting)
+    values ('mine', 'w', 'looms', 'api', 'async', '2026-01-01T00:00:00.000Z', '{"input":{},"version":3}')`.execute(
+    db,
+  );
+  await db.destroy();
+}
+
+async function expectOlderClaims({ claims }: ApiStore): Promise<void> {
+  const row = { engine_id: 'mine', run_id: 'mine', workflow_id: 'w', workspace_id: 'looms' };
+  expect(await claims.findIn('looms', 'mine')).toMatchObject(row);
+  expect(await claims.find('mine')).toMatchObject(row);
+  const waiting = { input: {}, version: 3 };
+  expect(await claims.waiting()).toEqual([{ engineId: 'mine', runId: 'mine', workflowId: 'w', waiting }]);
+  const { workflow_id, workspace_id } = row;
+  const about = {
+    workflow_id,
+    trigger: 'api',
+    mode: 'sync',
+    created_at: '2026-01-02T00:00:00.000Z',
+  } as const;
+  const again = { ...about, engine_id: 'e1', run_id: 'mine' };
+  expect(await claims.claim({ ...again, workspace_id })).toBe(false);
+  expect(await claims.claim({ ...again, workspace_id: 'dyers' })).toBe(true);
+  expect(await claims.findIn('dyers', 'mine')).toMatchObject({ engine_id: 'e1' });
+}
+
+describe('claims of before ids of runs belonged to workspaces', () => {
+  it('in a data folder are the engine’s ids too', async () => {
+    const data = folder();
+    await olderClaims({ file: join(data, 'api.db') });
+    await expectOlderClaims(await opened({ data }));
+  });
+
+  it.skipIf(!hasPostgres)('in PostgreSQL are the engine’s ids too', async () => {
+    const url = await postgresDatabase();
+    await olderClaims({ url });
+    await expectOlderClaims(await opened({ postgres: { url }, secret: SECRET }));
+  });
+});
 
 describe('two APIs on the store of a data folder', () => {
   describeTwo(onFolder);

@@ -87,6 +87,19 @@ export class WorkspaceStore {
       .execute();
   }
 
+  /** Returns the id of the workspace that was made first; undefined: there is none. */
+  async oldest(): Promise<string | undefined> {
+    return (
+      await this.#db
+        .selectFrom('workspaces')
+        .select('id')
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(1)
+        .executeTakeFirst()
+    )?.id;
+  }
+
   /** The first person, and a workspace that they are admin of; undefined when there is somebody already. */
   async begin(): Promise<{ userId: string; workspaceId: string } | undefined> {
     if (await this.firstUser()) return undefined;

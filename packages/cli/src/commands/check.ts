@@ -16,7 +16,7 @@ export interface CheckOptions {
 /** Checks files and says everything that is wrong with them at once; 2 when one of them cannot run. */
 export async function check(io: Io, files: readonly string[], options: CheckOptions): Promise<number> {
   const read: WorkflowFile[] = [];
-  for (const file of files) read.push(await readWorkflow(file, options));
+  for (const file of files) read.push(await readWorkflow(io, file, options));
   const diagnostics = read.flatMap((each) => each.diagnostics);
   if (options.json) writeJson(io, { diagnostics });
   else for (const each of read) report(io, each);

@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import type { DevServer } from '@heddle/temporal/server';
+import type { BlockOptions } from '../block-options.ts';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
+import type { EnvOptions } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
 import { shellQuote } from '../render/format.ts';
-import { DEFAULT_DATA } from '../render/commands.ts';
+import { DEFAULT_DATA } from '../place.ts';
 import { styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
@@ -13,13 +15,15 @@ import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
 import { startStaff } from '../temporal/staff.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
-export type DevOptions = Pick<RunOptions, 'env' | 'envFile' | 'json' | 'data' | 'isolation'> & {
-  port: number;
-  namespace?: string;
-  queue?: string;
-  /** Seconds. */
-  grace: number;
-};
+export type DevOptions = Pick<RunOptions, 'json' | 'data'> &
+  EnvOptions &
+  BlockOptions & {
+    port: number;
+    namespace?: string;
+    queue?: string;
+    /** Seconds. */
+    grace: number;
+  };
 
 /** Where things are. */
 interface Places {
@@ -35,14 +39,14 @@ interface Places {
 
 /** Starts a server for development and a worker, says where things are, and ends both at a signal. */
 export async function dev(io: Io, options: DevOptions): Promise<number> {
-  const { data, port, grace, isolation, queue = DEFAULTS.queue } = options;
+  const { data, port, grace, queue = DEFAULTS.queue } = options;
   const environment = readEnv();
   const env = await envValues(options, environment);
   const { namespace } = serverOf(options, environment);
   const opened = await openServer(io, { port, namespace, folder: join(data, 'temporal') }, environment);
   try {
     const server = { ...serverOf(options, environment), address: opened.address };
-    const staff = await startStaff(io, { server, data, queue, env, isolation });
+    const staff = await startStaff(io, { ...options, server, data, queue, env });
     const { address, ui } = opened;
     const places = { address, namespace, queue, data, ui, server: opened.server?.pid };
     return await untilStopped(io, staff, {

@@ -2,6 +2,7 @@ import type { ApiStore, KeyShown } from '@heddle/api';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
+import { expectData } from '../place.ts';
 import type { StoreOptions } from '../place.ts';
 import { localTime } from '../render/format.ts';
 import { safeLine, styleFor } from '../render/style.ts';
@@ -14,12 +15,12 @@ type KeysOptions = StoreOptions & { json: boolean };
 /** Creates a key and prints it: on stdout alone, so that it can be piped. */
 export async function createKey(
   io: Io,
-  options: KeysOptions & { name: string; workspace?: string },
+  options: KeysOptions & { name: string; workspace?: string | true },
 ): Promise<number> {
   const created = await withRecords(options, async (store) => {
     const { workspace, name } = options;
     const owner =
-      workspace === undefined ? { userId: await firstPerson(store) } : await known(store, workspace);
+      workspace === undefined ? { userId: await firstPerson(store) } : await workspaceOf(store, workspace);
     return store.keys.create(owner, name);
   });
   if (options.json) writeJson(io, { data: created });
@@ -38,21 +39,24 @@ async function firstPerson(store: ApiStore): Promise<string> {
   return userId;
 }
 
-async function known(store: ApiStore, workspaceId: string): Promise<{ workspaceId: string }> {
+/** The workspace that the beginning of an id names; `true`: the only one. */
+async function workspaceOf(store: ApiStore, given: string | true): Promise<{ workspaceId: string }> {
   const all = await store.workspaces.list();
-  if (all.some(({ id }) => id === workspaceId)) return { workspaceId };
-  const names = all.map(({ id, name }) => `${name} (${id})`).join(', ');
+  const [one, ...others] = given === true ? all : all.filter(({ id }) => id.startsWith(given));
+  if (one && others.length === 0) return { workspaceId: one.id };
+  const names = all.map(({ id, name }) => `${safeLine(name)} (${id})`).join(', ');
   throw new UsageError(
-    `There is no workspace ${workspaceId}.`,
-    `There are: ${names === '' ? 'none' : names}`,
+    one ? `There are ${others.length + 1} workspaces that this could be.` : 'There is no such workspace.',
+    names === '' ? 'Run heddle serve once: it makes one.' : `Give the id of one: ${names}`,
   );
 }
 
 /** Lists keys, oldest first. */
 export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
+  expectData(options);
   const keys = await withRecords(options, (store) => store.keys.list());
   if (options.json) {
-    writeJson(io, { data: keys });
+    writeJson(io, { data: keys.map(resourceOf) });
     return EXIT.completed;
   }
   if (keys.length === 0) {
@@ -65,6 +69,13 @@ export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
   );
   io.stdout.write(`${table([head, ...keys.map(row)]).join('\n')}\n`);
   return EXIT.completed;
+}
+
+/** The key with the names of the interface. */
+function resourceOf(key: KeyShown): { [name: string]: string | null } {
+  const { user_id: userId, workspace_id: workspaceId, created_at: createdAt, ...others } = key;
+  const { expires_at: expiresAt, last_used_at: lastUsedAt, revoked_at: revokedAt, ...rest } = others;
+  return { ...rest, userId, workspaceId, createdAt, expiresAt, lastUsedAt, revokedAt };
 }
 
 function row(key: KeyShown): string[] {
@@ -82,6 +93,7 @@ function row(key: KeyShown): string[] {
 
 /** Revokes a key: every process refuses it from now on. */
 export async function revokeKey(io: Io, key: string, options: KeysOptions): Promise<number> {
+  expectData(options);
   const id = await withRecords(options, async (store) => {
     const found = (await store.keys.list()).filter((each) => each.id.startsWith(key));
     const [one] = found;
@@ -93,5 +105,19 @@ export async function revokeKey(io: Io, key: string, options: KeysOptions): Prom
   });
   if (options.json) writeJson(io, { data: { id, revoked: true } });
   else io.stderr.write(`${styleFor(io.stderr).green('✓')} The key ${id} is revoked.\n`);
+  return EXIT.completed;
+}
+
+/** Lists workspaces, oldest first. */
+export async function listWorkspaces(io: Io, options: KeysOptions): Promise<number> {
+  expectData(options);
+  const workspaces = await withRecords(options, (store) => store.workspaces.list());
+  if (options.json) writeJson(io, { data: workspaces });
+  else if (workspaces.length === 0) io.stderr.write('No workspaces: heddle serve makes the first one.\n');
+  else {
+    const head = ['WORKSPACE', 'NAME'].map((title) => styleFor(io.stdout).dim(title));
+    const rows = workspaces.map(({ id, name }) => [id, safeLine(name)]);
+    io.stdout.write(`${table([head, ...rows]).join('\n')}\n`);
+  }
   return EXIT.completed;
 }

@@ -18,7 +18,7 @@ export interface PlanOptions {
 
 /** Shows what a workflow is compiled to; 2 and its diagnostics when it has errors. */
 export async function plan(io: Io, file: string, options: PlanOptions): Promise<number> {
-  const read = await readWorkflow(file, options);
+  const read = await readWorkflow(io, file, options);
   if (!read.plan) return refuse(io, read, options);
   if (options.json) writeJson(io, { data: read.plan });
   else show(io, read.plan, read, options);

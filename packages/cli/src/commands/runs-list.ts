@@ -1,4 +1,5 @@
-import type { ListQuery, RunDetail } from '@heddle/engine';
+import type { ListQuery } from '@heddle/engine';
+import type { ShownRun } from '@heddle/engine/visit';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
@@ -37,7 +38,7 @@ export async function listRuns(io: Io, options: ListOptions): Promise<number> {
   return EXIT.completed;
 }
 
-function report(io: Io, page: { runs: RunDetail[]; nextCursor: string | null }, options: ListOptions): void {
+function report(io: Io, page: { runs: ShownRun[]; nextCursor: string | null }, options: ListOptions): void {
   const style = styleFor(io.stdout);
   if (page.runs.length === 0) {
     const filtered = options.status.length > 0 || options.workflow !== undefined;
@@ -54,7 +55,7 @@ function report(io: Io, page: { runs: RunDetail[]; nextCursor: string | null }, 
   }
 }
 
-function row(run: RunDetail, style: Style): string[] {
+function row(run: ShownRun, style: Style): string[] {
   const began = run.startedAt ?? run.createdAt;
   return [
     shortId(run.runId),

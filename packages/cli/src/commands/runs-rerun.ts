@@ -10,7 +10,7 @@ import { preflight } from '../preflight.ts';
 import { refuse } from '../refuse.ts';
 import { findRunId } from '../run-id.ts';
 import type { RunOptions } from '../run-options.ts';
-import { envOptions, executeOptions, runsElsewhere, surroundings } from './run.ts';
+import { blockWords, executeOptions, expectOneStdin, runsElsewhere, surroundings } from './run.ts';
 
 export type RerunOptions = RunOptions & { from: string };
 
@@ -21,11 +21,12 @@ export async function rerun(
   options: RerunOptions,
 ): Promise<number> {
   const elsewhere = runsElsewhere(io, options);
+  expectOneStdin(given.file, options);
   const earlier = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, given.run, options);
     return { runId, plan: await reader.planOf(runId) };
   });
-  const read = given.file === undefined ? undefined : await readWorkflow(given.file, options);
+  const read = given.file === undefined ? undefined : await readWorkflow(io, given.file, options);
   if (read && !read.plan) return refuse(io, read, options);
   const plan: Plan = read?.plan ?? earlier.plan;
   const { env, mocks } = await surroundings(options);
@@ -43,7 +44,7 @@ export async function rerun(
       ...options,
       plan,
       file: given.file,
-      envOptions: envOptions(options),
+      blockWords: blockWords(options),
       mocks,
     });
   });

@@ -1,6 +1,7 @@
 import type { Json } from '@heddle/core';
 import type { Engine, RunHandle } from '@heddle/engine';
 import type { RunReader, Visitor } from '@heddle/engine/visit';
+import type { BlockOptions } from '../block-options.ts';
 import { drive } from '../drive.ts';
 import { withEngine } from '../engine-session.ts';
 import { readEnv } from '../env.ts';
@@ -16,10 +17,11 @@ import type { RunOptions } from '../run-options.ts';
 import { findRunId, shortId } from '../run-id.ts';
 import { UsageError } from '../usage-error.ts';
 import { withVisitor } from '../with-visitor.ts';
-import { envOptions } from './run.ts';
+import { blockWords } from './run.ts';
 import { followRun } from './runs-tail.ts';
 
 export type ResumeOptions = Pick<RunOptions, 'input' | 'env' | 'envFile' | 'json' | 'select'> &
+  BlockOptions &
   PlaceOptions & {
     point?: string;
   };
@@ -45,14 +47,14 @@ export async function resumeRun(io: Io, given: string, options: ResumeOptions): 
   });
   const sinceMs = Date.now();
   const go = (): Promise<number> =>
-    // In a database the other runs are for who stays.
-    withEngine(io, { ...options, env, takeUp: options.postgres === undefined }, async (engine) => {
+    // The other open runs are for who stays.
+    withEngine(io, { ...options, env, takeUp: false }, async (engine) => {
       const handle = await goOn(engine, request, options.select);
       return drive(io, engine, handle, {
         ...options,
         plan,
         file: undefined,
-        envOptions: envOptions(options),
+        blockWords: blockWords(options),
         sinceMs,
       });
     });
@@ -95,7 +97,7 @@ async function goOn(
   const handle = await engine.attach(runId);
   const { suspended } = await engine.getRun(runId);
   if (suspended !== null)
-    throw new UsageError(suspended, 'Nothing was done. Values are given by --env and --env-file.');
+    throw new UsageError(suspended, 'Nothing was done. Values are given by --env and --dotenv.');
   if (token === undefined) return handle;
   const result = engine.resume(runId, { token, input, ...(select.length > 0 && { select }) });
   return {
@@ -110,14 +112,15 @@ async function goOn(
 async function askOwner(io: Io, request: Request, options: ResumeOptions): Promise<number> {
   const { runId, token, input } = request;
   const style = styleFor(io.stderr);
-  if (!options.json && (options.env.length > 0 || options.envFile.length > 0)) {
+  const [given] = blockWords(options);
+  if (!options.json && given !== undefined) {
     io.stderr.write(
-      `${style.yellow('!')} Another process runs this folder with its own environment: --env is not used.\n`,
+      `${style.yellow('!')} Another process runs this folder with options of its own: ${given} is not used.\n`,
     );
   }
   return withVisitor(options.data, async (visitor) => {
     if (token !== undefined) await answer(visitor, { runId, token, input });
-    return followRun(io, visitor, { ...options, runId, envOptions: envOptions(options) });
+    return followRun(io, visitor, { ...options, runId, blockWords: blockWords(options) });
   });
 }
 

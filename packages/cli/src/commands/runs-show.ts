@@ -1,14 +1,16 @@
-import type { Plan } from '@heddle/core';
-import type { RunDetail } from '@heddle/engine';
-import type { ShownLog } from '@heddle/engine/visit';
+import type { Json, Plan } from '@heddle/core';
+import type { ShownLog, ShownRun } from '@heddle/engine/visit';
 import { EXIT } from '../exit-code.ts';
+import { isMocked } from '../input/mocks.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
 import { withReader } from '../place.ts';
 import type { StoreOptions } from '../place.ts';
 import { failureLines } from '../render/failure.ts';
 import { localTime, duration, plural } from '../render/format.ts';
+import { runsCommand } from '../render/commands.ts';
 import { logRows } from '../render/logs.ts';
+import type { MarkedLog } from '../render/logs.ts';
 import { pauseLines } from '../render/pauses.ts';
 import { statusText } from '../render/status.ts';
 import { safeLine, styleFor } from '../render/style.ts';
@@ -26,21 +28,33 @@ const MOST_LOGS = 60;
 export async function showRun(io: Io, given: string, options: ShowOptions): Promise<number> {
   const found = await withReader(options, async (reader) => {
     const runId = await findRunId(reader, given, options);
-    const [run, logs, plan] = await Promise.all([
+    const [run, logs, plan, mocks] = await Promise.all([
       reader.getRun(runId),
       reader.getLogs(runId),
       reader.planOf(runId),
+      reader.mocksOf(runId),
     ]);
-    return { run, logs, plan };
+    const cancelReason = run.status === 'cancelled' ? await reader.cancelReason(runId) : null;
+    return { run: { ...run, cancelReason }, logs: marked(logs, mocks), plan };
   });
   if (options.json) writeJson(io, { data: { ...found.run, logs: found.logs } });
   else report(io, found, options);
   return EXIT.completed;
 }
 
+type Found = ShownRun & { cancelReason: string | null };
+
+/** The logs, each with whether a mock stood in for its block. */
+function marked(logs: readonly ShownLog[], mocks: Json): MarkedLog[] {
+  return logs.map((log) => {
+    const { blockId: id, blockName: name, blockType: type } = log;
+    return { ...log, mocked: isMocked({ id, name, type }, mocks) };
+  });
+}
+
 function report(
   io: Io,
-  { run, logs, plan }: { run: RunDetail; logs: ShownLog[]; plan: Plan },
+  { run, logs, plan }: { run: Found; logs: MarkedLog[]; plan: Plan },
   options: ShowOptions,
 ): void {
   const style = styleFor(io.stdout);
@@ -57,16 +71,19 @@ function report(
       : []),
     ...(run.error ? failureLines(run.error, context) : []),
     ...(run.status === 'paused' ? pauseLines(run.pauses, context) : []),
+    ...(run.interrupted ? ['', `${style.cyan('→')} ${runsCommand('resume', context)}`] : []),
     ...(run.status === 'completed' ? ['', style.dim('output'), JSON.stringify(run.output, null, 2)] : []),
   ];
   io.stdout.write(`${lines.join('\n')}\n`);
 }
 
-function facts(run: RunDetail, style: Style): string[][] {
+function facts(run: Found, style: Style): string[][] {
   const started = run.startedAt ?? run.createdAt;
   return [
     ['run', run.runId],
+    ['X-Run-Id', run.callerId === null ? '' : safeLine(run.callerId)],
     ['status', statusText(run, style)],
+    ['reason', run.cancelReason === null ? '' : safeLine(run.cancelReason)],
     ['started', localTime(Date.parse(started))],
     ['took', run.durationMs === null ? '' : duration(run.durationMs)],
     ['parent', run.parentRunId ?? ''],

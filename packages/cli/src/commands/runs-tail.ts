@@ -16,13 +16,13 @@ export interface TailOptions extends PlaceOptions {
 export async function tailRun(io: Io, given: string, options: TailOptions): Promise<number> {
   return withReader(options, async (reader) => {
     const runId = await findRunId(reader, given, options);
-    return followRun(io, reader, { runId, ...options, envOptions: [] });
+    return followRun(io, reader, { runId, ...options, blockWords: [] });
   });
 }
 
 interface FollowOptions extends TailOptions {
   runId: string;
-  envOptions: readonly string[];
+  blockWords: readonly string[];
   select?: readonly string[];
 }
 
@@ -30,14 +30,19 @@ interface FollowOptions extends TailOptions {
 export async function followRun(io: Io, reader: RunReader, options: FollowOptions): Promise<number> {
   const { runId, json, select } = options;
   const plan = await reader.planOf(runId);
+  const mocks = await reader.mocksOf(runId);
   const events = reader.follow(runId);
   let blocks = 0;
   if (json) for await (const _ of events);
-  else blocks = await drawEvents(openView(io, { plan, runId }), events);
+  else blocks = await drawEvents(openView(io, { plan, runId, mocks }), events);
   const { pauses, suspended, ...run } = await reader.getRun(runId, {
     ...(select && select.length > 0 && { select }),
   });
-  show(io, resourceOf(run), { ...options, plan, file: undefined, blocks, pauses, suspended });
+  const cancelReason = run.status === 'cancelled' ? await reader.cancelReason(runId) : null;
+  show(io, resourceOf(run), {
+    ...options,
+    ...{ plan, file: undefined, blocks, pauses, suspended, cancelReason },
+  });
   return exitOf(run.status);
 }
 

@@ -8,7 +8,7 @@ import { storeName } from '../place.ts';
 import { styleFor } from '../render/style.ts';
 import { table } from '../render/table.ts';
 import type { RunOptions } from '../run-options.ts';
-import { openRecords } from '../serve/api-store.ts';
+import { openRecords, ownershipOf } from '../serve/api-store.ts';
 import { listen } from '../serve/listen.ts';
 import type { Listening } from '../serve/listen.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
@@ -22,6 +22,8 @@ export type ServeOptions = Omit<
   origin?: string;
   /** Seconds. */
   grace: number;
+  /** Days. */
+  keepPublicRuns: number;
 };
 
 /** What the first start made. */
@@ -36,34 +38,52 @@ interface Parts {
   server: Listening;
 }
 
+const DAY_MS = 24 * 3_600_000;
+
 /** Serves the HTTP interface until a signal ends it. */
 export async function serve(io: Io, options: ServeOptions): Promise<number> {
   const env = await envValues(options, readEnv());
-  const store = await openRecords(options);
+  const { promise: ready, resolve: open, reject: fail } = Promise.withResolvers<Api>();
+  ready.catch(() => undefined);
+  // Before anything is made: a first key that nobody was shown would be lost. Who calls meanwhile waits.
+  const server = await listen(async (request) => (await ready).fetch(request), options);
+  let store: ApiStore | undefined;
   let session: Session | undefined;
   try {
-    const { workflows } = store;
-    const belongings = {
-      callee: (caller: string, reference: string) => workflows.callee(caller, reference),
-      tenant: (workflowId: string) => workflows.tenant(workflowId),
-    };
-    session = await openSession(io, { ...options, env, takeUp: true, belongings });
+    store = await openRecords(options);
+    const { workflows, workspaces } = store;
+    const ownership = ownershipOf(
+      {
+        callee: (caller, reference) => workflows.callee(caller, reference),
+        tenant: (workflowId) => workflows.tenant(workflowId),
+        oldestWorkspace: () => workspaces.oldest(),
+      },
+      env,
+    );
+    session = await openSession(io, { ...options, env, takeUp: true, ownership });
     const { engine } = session;
-    const first = await firstOf(store);
     const { createApi } = await import('@heddle/api');
-    const { compat, origin, host, port } = options;
+    const { compat, origin, keepPublicRuns } = options;
+    const publicRunRetentionMs = keepPublicRuns * DAY_MS;
     const report = reporter(io);
     const onError = (error: unknown): void => report(error, undefined);
-    const api = await createApi({ engine, store, compat, onError, ...(origin !== undefined && { origin }) });
-    const server = await listen((request) => api.fetch(request), { host, port });
+    // Never the `Host` of a request: a caller would choose where addresses in answers lead.
+    const addressed = { origin: origin ?? server.origin };
+    const api = await createApi({ engine, store, compat, onError, publicRunRetentionMs, ...addressed });
+    const first = await firstOf(store);
+    open(api);
     return await untilStopped(io, staffOf({ engine, api, server }), {
       ready: () => say(io, { url: server.url, first }, options),
       drainMs: options.grace * 1000,
       broken: server.failed.then(({ message }) => `The server cannot go on: ${message}`),
     });
+  } catch (error) {
+    fail(error);
+    server.close();
+    throw error;
   } finally {
     await session?.close();
-    await store.close();
+    await store?.close();
   }
 }
 
@@ -105,6 +125,13 @@ function say(io: Io, { url, first }: { url: string; first: First | undefined }, 
   const lines = [
     `${style.green('✓')} ${style.bold('The HTTP interface is ready')}`,
     ...table(rows.map(([name = '', value = '']) => [`  ${style.dim(name)}`, value])),
+    ...(first
+      ? [
+          `  ${style.cyan('→')} In another shell, make a workflow live:`,
+          `    export HEDDLE_URL=${url} HEDDLE_WORKSPACE=${first.workspaceId} HEDDLE_API_KEY=${first.key}`,
+          '    heddle deploy FILE',
+        ]
+      : []),
     style.dim('Ctrl-C ends it.'),
   ];
   io.stdout.write(`${lines.join('\n')}\n`);

@@ -1,17 +1,20 @@
 import type { HeddleWorker, Role, WorkerTuning } from '@heddle/temporal';
+import type { BlockOptions } from '../block-options.ts';
 import { readEnv } from '../env.ts';
 import { envValues } from '../input/env-values.ts';
+import type { EnvOptions } from '../input/env-values.ts';
 import type { Io } from '../io.ts';
 import { storeName } from '../place.ts';
 import type { PlaceOptions } from '../place.ts';
-import type { RunOptions } from '../run-options.ts';
 import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
-import { lazyBelongings } from '../serve/api-store.ts';
+import { lazyBelongings, ownershipOf } from '../serve/api-store.ts';
 import { startStaff } from '../temporal/staff.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
-export type WorkerOptions = Pick<RunOptions, 'env' | 'envFile' | 'json' | 'isolation'> &
-  PlaceOptions & {
+export type WorkerOptions = EnvOptions &
+  PlaceOptions &
+  BlockOptions & {
+    json: boolean;
     roles?: Role[];
     build?: NonNullable<WorkerTuning['version']>;
     health?: { host: string; port: number };
@@ -29,7 +32,8 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   // Workflows of one workspace of the HTTP interface run none of another, nor in its processes: here is where their blocks run.
   const belongings = lazyBelongings(options);
   try {
-    const staff = await startStaff(io, { ...options, server, queue, env, belongings, ...version });
+    const ownership = ownershipOf(belongings, env);
+    const staff = await startStaff(io, { ...options, server, queue, env, ownership, ...version });
     return await untilStopped(io, staff, {
       ready: () => say(io, staff, { ...options, ...server, queue }),
       drainMs: grace * 1000,

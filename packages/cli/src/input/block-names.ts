@@ -12,16 +12,21 @@ export function blockNames(text: string): (blockId: string) => string | undefine
 }
 
 function findBlocks(text: string): { [id: string]: Json } {
+  const blocks = inside(stateOf(text), 'blocks');
+  return isJsonObject(blocks) ? blocks : {};
+}
+
+/** The graph in a file, out of the envelopes that it may be in; null for a text that is no JSON. */
+export function stateOf(text: string): Json {
   let value: Json;
   try {
     value = JSON.parse(text.replace(/^\uFEFF/, '')) as Json;
   } catch {
     // The diagnostics say so already, and name no block.
-    return {};
+    return null;
   }
   for (const key of ['data', 'state']) value = inside(value, key) ?? value;
-  const blocks = inside(value, 'blocks');
-  return isJsonObject(blocks) ? blocks : {};
+  return value;
 }
 
 function inside(value: Json, key: string): Json | undefined {

@@ -14,7 +14,7 @@ export interface EnvOptions {
 export async function envValues(options: EnvOptions, environment: Env): Promise<{ [name: string]: string }> {
   const values = new Map<string, string>();
   for (const file of options.envFile) {
-    for (const [name, value] of Object.entries(parseEnv(await readInput(file, '--env-file')))) {
+    for (const [name, value] of Object.entries(parseEnv(await readInput(file, '--dotenv')))) {
       if (value !== undefined) values.set(name, value);
     }
   }

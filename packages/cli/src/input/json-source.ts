@@ -19,6 +19,11 @@ export async function jsonFile(option: string, file: string): Promise<Json> {
   return parse(await readInput(file, option), `The file ${file}`, `${option} needs a file of JSON.`);
 }
 
+/** The text of a file that an argument names; `-`: of standard input. */
+export async function readFileOrStdin(io: Io, file: string): Promise<string> {
+  return file === '-' ? text(io.stdin) : readInput(file, 'FILE');
+}
+
 /** The text of a file that an argument names. */
 export async function readInput(file: string, option: string): Promise<string> {
   try {

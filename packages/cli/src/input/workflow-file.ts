@@ -1,7 +1,8 @@
 import { basename } from 'node:path';
 import { compile, parseWorkflowText } from '@heddle/core';
 import type { Diagnostic, Plan } from '@heddle/core';
-import { readInput } from './json-source.ts';
+import type { Io } from '../io.ts';
+import { readFileOrStdin } from './json-source.ts';
 import type { Position } from './locate.ts';
 
 /** A diagnostic with the place in the file that it is about. */
@@ -17,9 +18,17 @@ export interface WorkflowFile {
   diagnostics: PlacedDiagnostic[];
 }
 
-/** Reads, parses and compiles a workflow. Throws only when the file cannot be read. */
-export async function readWorkflow(file: string, options: { compat: boolean }): Promise<WorkflowFile> {
-  const text = await readInput(file, 'FILE');
+/** What a workflow from standard input is called, and where its diagnostics are placed. */
+const STDIN = 'stdin';
+
+/** Reads, parses and compiles a workflow; `-` is standard input. Throws only when the file cannot be read. */
+export async function readWorkflow(
+  io: Io,
+  given: string,
+  options: { compat: boolean },
+): Promise<WorkflowFile> {
+  const text = await readFileOrStdin(io, given);
+  const file = given === '-' ? STDIN : given;
   const fileName = basename(file);
   const parsed = parseWorkflowText(text, { fileName });
   const compiled = parsed.workflow && compile(parsed.workflow, options);

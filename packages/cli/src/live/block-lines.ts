@@ -116,9 +116,9 @@ function triesNote(log: BlockLog): string {
 /** What a function block has printed, indented below it. */
 function stdoutLines(output: Json, style: Style): string[] {
   const stdout = isJsonObject(output) ? own(output, 'stdout') : undefined;
-  if (typeof stdout !== 'string' || stdout.trim() === '') return [];
-  const all = safe(stdout).trimEnd().split('\n');
+  if (typeof stdout !== 'string' || stdout === '') return [];
+  const all = safe(stdout).split('\n');
   const rest = all.length - MOST_STDOUT_LINES;
-  const shown = all.slice(0, MOST_STDOUT_LINES).map((text) => `    ${style.cyan('│')} ${text}`);
+  const shown = all.slice(0, MOST_STDOUT_LINES).map((text) => `    ${style.cyan('│')} ${text}`.trimEnd());
   return rest > 0 ? [...shown, style.dim(`    │ … ${plural(rest, 'more line')}`)] : shown;
 }

@@ -157,7 +157,7 @@ describe('the live view on anything but a terminal', () => {
 
   it('shows what a block inside has printed, and where', () => {
     const { view, lines } = stage();
-    view.accept(event(logOf('work'), { result: 1, stdout: 'one\ntwo\n' }));
+    view.accept(event(logOf('work'), { result: 1, stdout: 'one\ntwo' }));
     expect(lines()).toEqual(['✓ Each 2 › Work      12 ms', '    │ one', '    │ two']);
   });
 
@@ -165,7 +165,7 @@ describe('the live view on anything but a terminal', () => {
     const { view, lines } = stage();
     view.accept(event(logOf('end'), { result: 1, stdout: 'x\n'.repeat(23) }));
     expect(lines()).toHaveLength(22);
-    expect(lines().at(-1)).toBe('    │ … 3 more lines');
+    expect(lines().at(-1)).toBe('    │ … 4 more lines');
   });
 
   it('tells failures apart: one that ends the run, one that is handled, one that is collected', () => {

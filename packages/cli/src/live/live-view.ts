@@ -56,7 +56,10 @@ export class LiveView {
       style: parts.style,
       plan: parts.plan,
       mocked: parts.mocked,
-      width: Math.min(WIDEST_NAME, Math.max(8, ...names)),
+      width: Math.min(
+        WIDEST_NAME,
+        names.reduce((widest, each) => Math.max(widest, each), 8),
+      ),
       collecting: new Set(collectingIn(parts.plan.skeleton)),
     };
     this.#stop = parts.ticker(FRAME_MS, () => this.#tick());

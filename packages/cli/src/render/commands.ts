@@ -1,15 +1,13 @@
+import { DEFAULT_DATA } from '../place.ts';
 import type { PlaceOptions, StoreOptions } from '../place.ts';
 import { shortId } from '../run-id.ts';
 import { shellQuote } from './format.ts';
 
-/** The folder that commands use when none is named. */
-export const DEFAULT_DATA = './.heddle';
-
 /** What a command that is shown to be copied needs beside its own words. */
 export interface CommandContext extends PlaceOptions {
   runId: string;
-  /** Names of the environment values the run uses, as options to repeat: `--env-file .env`, `--env NAME`. */
-  envOptions?: readonly string[];
+  /** Options that its blocks need again: `--dotenv .env`, `--env NAME`, `--allow-host HOST`. */
+  blockWords?: readonly string[];
 }
 
 /** A command line on a run, ready to be copied into a shell. */

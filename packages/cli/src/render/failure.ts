@@ -1,4 +1,4 @@
-import type { Json, Plan } from '@heddle/core';
+import type { BlockConfig, Json, Plan } from '@heddle/core';
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { RunResource } from '@heddle/engine';
 import { codeFrame } from './code-frame.ts';
@@ -55,27 +55,32 @@ function hints(
   details: { [key: string]: Json },
   context: FailureContext,
 ): string[] {
-  const { plan, file, style } = context;
+  const { plan, style } = context;
   const block = plan.blocks[textAt(details, 'blockId') ?? ''];
-  const special = SPECIAL[error.code]?.(block?.type ?? 'TYPE');
-  const restart = block ? plan.blocks[block.containers[0] ?? block.id] : undefined;
-  const rerun =
-    restart && !restart.trigger
-      ? [
-          `${runsCommand('rerun', context, '--from', restart.name, ...(file === undefined ? [] : [file]), ...(context.envOptions ?? []))}  ${style.dim('goes on from here after a change')}`,
-        ]
-      : [];
+  const known = SPECIAL[textAt(details, 'reason') ?? ''] ?? SPECIAL[error.code];
   return [
-    ...(special === undefined ? [] : [special]),
+    ...(known ? [known(block?.type ?? 'TYPE')] : []),
     `${runsCommand('show', context)}  ${style.dim('what each block got and gave')}`,
-    ...rerun,
+    ...(block ? rerunHint(block, context) : []),
   ];
+}
+
+/** The command that goes on at the block, or at the container around it; a run cannot go on at its trigger. */
+function rerunHint({ id, containers }: BlockConfig, context: FailureContext): string[] {
+  const { plan, file, style, blockWords = [] } = context;
+  const restart = plan.blocks[containers[0] ?? id];
+  if (!restart || restart.trigger) return [];
+  const changed = file === undefined || file === '-' ? [] : [file];
+  const command = runsCommand('rerun', context, '--from', restart.name, ...changed, ...blockWords);
+  return [`${command}  ${style.dim('goes on from here after a change')}`];
 }
 
 const SPECIAL: { [code: string]: ((type: string) => string) | undefined } = {
   BLOCK_TYPE_UNKNOWN: (type) =>
     `Nothing runs "${type}" blocks yet. Script what they give: --mock ${shellQuote(type)}='{"ok": true}'`,
   CHILD_NOT_FOUND: () => 'Name the folder that holds the child workflow: --workflows DIR',
+  RESULT_TOO_LARGE: () => 'Allow larger results: --result-limit MIB',
+  INPUT_TOO_LARGE: () => 'Allow more values for code: --result-limit MIB',
   RUN_TIMEOUT: () => 'Give it more time with --timeout SECONDS.',
   LOOP_LIMIT: () => 'A loop went on for too many turns: does its condition ever become false?',
 };

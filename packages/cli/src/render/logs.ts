@@ -9,14 +9,17 @@ import { clip } from './table.ts';
 const WIDEST_NAME = 44;
 const WIDEST_VALUE = 72;
 
+/** A log, with whether a mock stood in for the block. */
+export type MarkedLog = ShownLog & { mocked: boolean };
+
 /** Rows of a table of block logs: order, mark, block with its turns, time, and the beginning of what it gave. */
-export function logRows(logs: readonly ShownLog[], plan: Plan, style: Style): string[][] {
+export function logRows(logs: readonly MarkedLog[], plan: Plan, style: Style): string[][] {
   return logs.map((log) => [
     style.dim(String(log.executionOrder)),
     mark(log, style),
     clip(pathOf({ ...log, input: undefined, output: undefined }, plan), WIDEST_NAME),
     style.dim(log.durationMs === undefined ? '' : duration(log.durationMs)),
-    said(log, style),
+    log.mocked ? `${style.yellow('mocked')} ${mockedText(log, style)}` : said(log, style),
   ]);
 }
 
@@ -38,6 +41,11 @@ function mark(log: ShownLog, style: Style): string {
 function said(log: ShownLog, style: Style): string {
   if (log.error) return style.red(clip(safeLine(log.error.message), WIDEST_VALUE));
   return log.status === 'completed' ? style.dim(clip(brief(log.output), WIDEST_VALUE)) : '';
+}
+
+/** What the block would have got, and what the mock gave in its place. */
+function mockedText(log: ShownLog, style: Style): string {
+  return `${style.dim(`${clip(brief(log.input), WIDEST_VALUE)} →`)} ${said(log, style)}`.trimEnd();
 }
 
 function brief(value: Json): string {

@@ -6,6 +6,7 @@ import type { CommandContext } from './commands.ts';
 import { failureLines } from './failure.ts';
 import { duration, plural } from './format.ts';
 import { pauseLines } from './pauses.ts';
+import { safeLine } from './style.ts';
 import type { Style } from './style.ts';
 
 export interface OutcomeContext extends CommandContext {
@@ -15,6 +16,8 @@ export interface OutcomeContext extends CommandContext {
   /** Blocks that have ended, when they were counted. */
   blocks?: number;
   pauses: RunDetail['pauses'];
+  /** Why it was cancelled, where a reason is known. */
+  cancelReason?: string | null;
   /** Why the run stands still though it should move. */
   suspended: string | null;
 }
@@ -34,7 +37,7 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
       ];
     case 'cancelled':
       return [
-        `${style.yellow('○')} ${style.bold('Cancelled')}${took === '' ? '' : ` after ${took}`}${blocks(context)}${id}`,
+        `${style.yellow('○')} ${style.bold('Cancelled')}${took === '' ? '' : ` after ${took}`}${blocks(context)}${reason(context)}${id}`,
       ];
     case 'paused':
       return [
@@ -44,7 +47,7 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
     default:
       return [
         `${style.yellow('‖')} ${style.bold('Not finished')}: ${context.suspended ?? 'nobody runs it now'}${id}`,
-        `  ${style.cyan('→')} ${runsCommand('resume', context, ...(context.envOptions ?? []))}`,
+        `  ${style.cyan('→')} ${runsCommand('resume', context, ...(context.blockWords ?? []))}`,
       ];
   }
 }
@@ -53,6 +56,10 @@ export function outcomeLines(run: RunResource, context: OutcomeContext): string[
 function standing({ status }: RunResource, { pauses }: OutcomeContext): RunResource['status'] {
   const asks = pauses.some(({ kind }) => kind === 'human');
   return status === 'paused' && !asks ? 'running' : status;
+}
+
+function reason({ cancelReason = null }: OutcomeContext): string {
+  return cancelReason === null ? '' : `: ${safeLine(cancelReason)}`;
 }
 
 function blocks({ blocks: count }: OutcomeContext): string {

@@ -16,7 +16,7 @@ export function pauseLines(pauses: readonly Pause[], context: CommandContext & {
 }
 
 function onePause(pause: Pause, several: boolean, context: CommandContext & { style: Style }): string[] {
-  const { style, envOptions = [] } = context;
+  const { style, blockWords = [] } = context;
   const point = several ? ['--point', pause.token] : [];
   const example = JSON.stringify(exampleInput(pause));
   const input = example === '{}' ? [] : ['--input', example];
@@ -27,7 +27,7 @@ function onePause(pause: Pause, several: boolean, context: CommandContext & { st
     ...table(
       fieldsOf(pause).map((field) => [`    ${style.cyan('?')} ${field.name}`, style.dim(field.about)]),
     ),
-    `  ${style.cyan('→')} ${runsCommand('resume', context, ...point, ...input, ...envOptions)}`,
+    `  ${style.cyan('→')} ${runsCommand('resume', context, ...point, ...input, ...blockWords)}`,
   ];
 }
 

@@ -1,9 +1,18 @@
 import type { RunDetail } from '@heddle/engine';
+import type { ShownRun } from '@heddle/engine/visit';
 import { localTime } from './format.ts';
 import type { Style } from './style.ts';
 
-/** A run's status in colour, with what it waits for. */
-export function statusText(run: Pick<RunDetail, 'status' | 'pauseKind' | 'pauses'>, style: Style): string {
+/** A run's status in colour, with what it waits for, and whether nobody runs it. */
+export function statusText(
+  run: Pick<ShownRun, 'status' | 'pauseKind' | 'pauses' | 'interrupted'>,
+  style: Style,
+): string {
+  const text = standing(run, style);
+  return run.interrupted ? `${text} ${style.yellow('(interrupted)')}` : text;
+}
+
+function standing(run: Pick<RunDetail, 'status' | 'pauseKind' | 'pauses'>, style: Style): string {
   switch (run.status) {
     case 'completed':
       return style.green('completed');
@@ -21,5 +30,7 @@ export function statusText(run: Pick<RunDetail, 'status' | 'pauseKind' | 'pauses
 function pauseText({ pauseKind, pauses }: Pick<RunDetail, 'pauseKind' | 'pauses'>): string {
   if (pauseKind === 'human') return 'a person is needed';
   const due = pauses.flatMap(({ resumesAt }) => (resumesAt === null ? [] : [Date.parse(resumesAt)]));
-  return due.length === 0 ? 'waits' : `until ${localTime(Math.min(...due))}`;
+  return due.length === 0
+    ? 'waits'
+    : `until ${localTime(due.reduce((first, each) => Math.min(first, each)))}`;
 }

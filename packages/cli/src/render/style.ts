@@ -30,12 +30,16 @@ export function styleFor(stream: OutStream): Style {
   };
 }
 
-// Data must not be able to move the cursor or rewrite what stands on the screen.
-const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+/**
+ * The characters, for a class of a regular expression, by which data could move the cursor, rewrite what stands on the
+ * screen or turn its order around: C0 without tab and line feed, C1, and what controls the direction of text.
+ */
+export const CONTROLS = String.raw`\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069`;
+const EACH_CONTROL = new RegExp(`[${CONTROLS}]`, 'g');
 
 /** The text without anything that a terminal would obey; line breaks and tabs stay. */
 export function safe(text: string): string {
-  return stripVTControlCharacters(text).replaceAll('\r\n', '\n').replaceAll(CONTROLS, '');
+  return stripVTControlCharacters(text).replaceAll('\r\n', '\n').replaceAll(EACH_CONTROL, '');
 }
 
 /** The text, safe and on one line. */

@@ -1,4 +1,7 @@
+import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { makePrivateData } from '@heddle/engine/stores';
 import type { IsolationLevel, IsolationOptions } from '@heddle/sandbox';
 import {
   createImages,
@@ -10,8 +13,8 @@ import {
   readGoSettings,
   readNpmSettings,
   readPipSettings,
-} from '@heddle/sandbox/images';
-import type { Images } from '@heddle/sandbox/images';
+  type Images,
+} from '@heddle/images';
 import { readEnv } from '../env.ts';
 import { onInterrupt } from '../interrupt.ts';
 import { UsageError } from '../usage-error.ts';
@@ -55,13 +58,22 @@ export function openImages(place: ImagesPlace): Images {
   const registries = { npm, python, go, ...(debian !== undefined && { debian }) };
   try {
     const limits = buildTimeoutMs === undefined ? {} : { buildTimeoutMs };
-    return createImages({ folder: place.images, registries, builders, ...limits });
+    const images = createImages({ folder: place.images, registries, builders, ...limits });
+    letPass(place.images);
+    return images;
   } catch (error) {
     throw new UsageError(
       `Images cannot be kept in ${place.images}: ${(error as Error).message}.`,
       'Name a folder that you may write to: --images DIR.',
     );
   }
+}
+
+/** Lets the users of sandbox processes pass the data folder that the images are in; recorded runs stay closed to them. */
+function letPass(images: string): void {
+  const data = dirname(resolve(images));
+  if (existsSync(join(data, 'lock.db')))
+    makePrivateData(data, ({ message }) => process.emitWarning(message, 'HeddleWarning'));
 }
 
 /**

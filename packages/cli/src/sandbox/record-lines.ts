@@ -1,4 +1,4 @@
-import type { ImageRecord } from '@heddle/sandbox/images';
+import type { ImageRecord } from '@heddle/images';
 import { duration, plural } from '../render/format.ts';
 import { safe, safeLine, type Style } from '../render/style.ts';
 import { table } from '../render/table.ts';

@@ -1,7 +1,10 @@
 import { extname } from 'node:path';
 import { statSync } from 'node:fs';
 import { createSandbox, type FunctionJob, type FunctionOutcome } from '@heddle/sandbox';
-import type { Images } from '@heddle/sandbox/images';
+import type { Images } from '@heddle/images';
+import { egressOf } from '../block-options.ts';
+import type { BlockOptions } from '../block-options.ts';
+import { readEnv } from '../env.ts';
 import { EXIT } from '../exit-code.ts';
 import { jsonSource, readInput } from '../input/json-source.ts';
 import { onInterrupt } from '../interrupt.ts';
@@ -13,7 +16,7 @@ import { outcomeJson, outcomeLines } from './outcome-lines.ts';
 import { madeLines } from './record-lines.ts';
 import { buildFile } from './spec-file.ts';
 
-export interface RunOptions extends ImagesPlace {
+export interface RunOptions extends ImagesPlace, Pick<BlockOptions, 'allowHost' | 'denyHost'> {
   image?: string;
   input?: string;
   /** In milliseconds. */
@@ -85,7 +88,8 @@ async function imageOf(
 
 /** Runs the job in a sandbox of its own; with its image, where it names one. Null: what there is to say has been said. */
 async function outcomeOf(io: Io, job: FunctionJob, options: RunOptions): Promise<FunctionOutcome | null> {
-  const only = { maxProcesses: 1, ...isolationOf(options) };
+  const egress = await egressOf(options, readEnv());
+  const only = { maxProcesses: 1, egress, ...isolationOf(options) };
   if (options.image === undefined) return runIn(only, job);
   return withImages(options, async (images) => {
     const image = await imageOf(io, images, options);

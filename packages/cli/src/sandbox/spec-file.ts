@@ -1,5 +1,5 @@
 import { isSandboxError } from '@heddle/sandbox';
-import { SpecError, type ImageRecord, type Images } from '@heddle/sandbox/images';
+import { SpecError, type ImageRecord, type Images } from '@heddle/images';
 import { jsonFile } from '../input/json-source.ts';
 import type { Io } from '../io.ts';
 import { safeLine } from '../render/style.ts';

@@ -1,4 +1,5 @@
 import type { ApiStore, Belongings } from '@heddle/api';
+import type { EngineOptions } from '@heddle/engine';
 import { readEnv } from '../env.ts';
 import { openedLater } from '../opened-later.ts';
 import type { StoreOptions } from '../place.ts';
@@ -22,7 +23,27 @@ export async function openRecords({ data, postgres }: StoreOptions): Promise<Api
   return openApiStore({ postgres: { url: postgres }, secret });
 }
 
-/** Which workflows of the HTTP interface may run which, and whose they are; its records are opened when that is first asked. */
+/** What an engine has to know of the workspaces of the HTTP interface: which workflows may run which, whose they are, and their environments. */
+export type Ownership = Required<Pick<EngineOptions, 'callee' | 'tenant' | 'environments'>>;
+
+/** Returns the ownership that the records say. The values of the command line, `env`, are those of the oldest workspace. */
+export function ownershipOf(
+  records: Pick<Belongings, 'callee' | 'tenant' | 'oldestWorkspace'>,
+  env: { [name: string]: string },
+): Ownership {
+  let oldest: string | undefined;
+  const envOf = async (tenant: string): Promise<typeof env> => {
+    oldest ??= await records.oldestWorkspace();
+    return tenant === oldest ? env : {};
+  };
+  return {
+    callee: (caller, reference) => records.callee(caller, reference),
+    tenant: (workflowId) => records.tenant(workflowId),
+    environments: { names: async (tenant) => Object.keys(await envOf(tenant)), values: envOf },
+  };
+}
+
+/** The records of the HTTP interface that workers need, opened when one is first asked for. */
 export function lazyBelongings({ data, postgres }: StoreOptions): Belongings {
   const records = openedLater(async () => {
     const { openBelongings } = await import('@heddle/api');
@@ -31,6 +52,7 @@ export function lazyBelongings({ data, postgres }: StoreOptions): Belongings {
   return {
     callee: async (caller, reference) => (await records.get()).callee(caller, reference),
     tenant: async (workflowId) => (await records.get()).tenant(workflowId),
+    oldestWorkspace: async () => (await records.get()).oldestWorkspace(),
     close: () => records.close(),
   };
 }

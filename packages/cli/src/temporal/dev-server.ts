@@ -7,6 +7,7 @@ import type { Env } from '../env.ts';
 import type { Io } from '../io.ts';
 import { safeLine, styleFor } from '../render/style.ts';
 import { UsageError } from '../usage-error.ts';
+import { loadTemporalServer } from './load.ts';
 
 /** A server to work against. */
 export interface OpenServer {
@@ -27,7 +28,7 @@ export async function openServer(
   { port, namespace, folder }: { port: number; namespace: string; folder: string },
   env: Env,
 ): Promise<OpenServer> {
-  const { findServer, startDevServer } = await import('@heddle/temporal/server');
+  const { findServer, startDevServer } = await loadTemporalServer();
   const style = styleFor(io.stderr);
   const say = (line: string): void => void io.stderr.write(`${style.dim(safeLine(line))}\n`);
   const found = await findServer({ env: env.all, say });

@@ -1,20 +1,16 @@
-import type { IsolationLevel } from '@heddle/sandbox';
-import type {
-  DeploymentOptions,
-  HeddleWorker,
-  Role,
-  ServerOptions,
-  WorkerOptions,
-  WorkerTuning,
-} from '@heddle/temporal';
+import type { DeploymentOptions, HeddleWorker, Role, ServerOptions, WorkerTuning } from '@heddle/temporal';
 import { blockImages } from '../block-images.ts';
+import { blockOptions } from '../block-options.ts';
+import type { BlockOptions } from '../block-options.ts';
 import { reporter } from '../engine-session.ts';
 import type { Io } from '../io.ts';
 import { storesOf } from '../place.ts';
+import { loadTemporal } from './load.ts';
 import type { StoreOptions } from '../place.ts';
+import type { Ownership } from '../serve/api-store.ts';
 
 /** What a process of workers is made of. */
-export interface StaffOptions extends StoreOptions {
+export interface StaffOptions extends StoreOptions, BlockOptions {
   server: ServerOptions & Pick<DeploymentOptions, 'encryption'>;
   checkpoint?: DeploymentOptions['checkpoint'];
   queue: string;
@@ -25,29 +21,28 @@ export interface StaffOptions extends StoreOptions {
   version?: WorkerTuning['version'];
   /** Where questions about its health are answered. */
   health?: { host: string; port: number } | undefined;
-  /** The level below which no code runs. */
-  isolation?: IsolationLevel | undefined;
-  /** Which workflows may run which, and whose they are; default: all, and one tenant's. */
-  belongings?: Required<Pick<WorkerOptions, 'callee' | 'tenant'>>;
+  /** Which workflows may run which, whose they are, and their environments; default: all, nobody's, and `env`. */
+  ownership?: Ownership;
 }
 
 /** The worker of this process, once it asks for work. Throws RUNTIME_UNREACHABLE, DATA_LOCKED, OPTIONS_INVALID, ISOLATION_TOO_LOW and what the stores throw. */
 export async function startStaff(
   io: Io,
-  { server, checkpoint, env, roles, version, health, isolation, belongings, ...place }: StaffOptions,
+  { server, checkpoint, env, roles, version, health, ownership, ...rest }: StaffOptions,
 ): Promise<HeddleWorker> {
-  const { createWorker } = await import('@heddle/temporal');
-  const images = blockImages(place.data, isolation);
+  const blocks = await blockOptions(rest);
+  const { createWorker } = await loadTemporal();
+  const images = blockImages(rest.data, rest.isolation);
   const worker = await createWorker({
     ...server,
-    ...storesOf(place),
-    queue: place.queue,
+    ...blocks,
+    ...storesOf(rest),
+    queue: rest.queue,
     env,
     ...(checkpoint && { checkpoint }),
     tuning: { ...(roles && { roles }), ...(version && { version }) },
-    ...(belongings && { callee: belongings.callee, tenant: belongings.tenant }),
+    ...ownership,
     ...(health && { http: health }),
-    ...(isolation && { sandbox: { isolation: { minimum: isolation } } }),
     images,
     onError: reporter(io),
   });

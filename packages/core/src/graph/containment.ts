@@ -1,5 +1,6 @@
 import { diagnostic } from '../plan/codes.ts';
 import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Block, Workflow } from '../schema/workflow.ts';
 import { storedParents } from './stored-parents.ts';
@@ -19,7 +20,7 @@ export interface Place {
 export type Places = ReadonlyMap<string, Place>;
 
 /** Where every block stands, from the `parentId` of blocks; stored maps only where no block says it. */
-export function placeBlocks(workflow: Workflow, found: Diagnostic[]): Places {
+export function placeBlocks(workflow: Workflow, found: DiagnosticSink): Places {
   // By id, so that nothing depends on the order of the file's keys.
   const sorted = workflow.blocks
     .filter(({ type }) => type !== 'note')
@@ -37,7 +38,7 @@ export function parentOf(place: Place): string | undefined {
   return place.containers.at(-1);
 }
 
-function namedParents(blocks: ReadonlyMap<string, Block>, found: Diagnostic[]): Map<string, string> {
+function namedParents(blocks: ReadonlyMap<string, Block>, found: DiagnosticSink): Map<string, string> {
   const parents = new Map<string, string>();
   for (const block of blocks.values()) {
     if (block.parentId === undefined) continue;
@@ -62,7 +63,7 @@ interface Placing {
   blocks: ReadonlyMap<string, Block>;
   parents: ReadonlyMap<string, string>;
   places: Map<string, Place>;
-  found: Diagnostic[];
+  found: DiagnosticSink;
 }
 
 /** Places the block and everything around it, outermost first. */

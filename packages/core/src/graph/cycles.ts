@@ -40,11 +40,8 @@ function findCircles(graph: DirectedGraph): string[][] {
     [...nodes].filter((id) => rest.ins.get(id) === 0 || rest.outs.get(id) === 0),
   );
   const circles: string[][] = [];
-  for (const first of nodes) {
-    const circle = walk(rest, first);
-    circles.push(fromFirst(circle));
-    takeOut(rest, circle);
-  }
+  const ways = new Map<string, Ways>();
+  for (const first of nodes) walk(rest, { first, ways, circles });
   return circles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
@@ -63,18 +60,41 @@ function takeOut({ graph, nodes, ins, outs }: Rest, ids: readonly string[]): voi
   }
 }
 
-/** The circle that following the first way on leads into. */
-function walk({ graph, nodes }: Rest, first: string): string[] {
-  const path = new Map<string, number>();
-  let at: string | undefined = first;
-  while (at !== undefined && !path.has(at)) {
-    path.set(at, path.size);
-    at = graph
-      .outNeighbors(at)
-      .filter((next) => nodes.has(next))
-      .toSorted()[0];
+/** Where the edges of a node lead, sorted, and the first of them that may still be there. */
+interface Ways {
+  targets: readonly string[];
+  at: number;
+}
+
+/** Takes out every circle that following the first way on leads into. After one it goes on from where the circle was entered. */
+function walk(
+  rest: Rest,
+  { first, ways, circles }: { first: string; ways: Map<string, Ways>; circles: string[][] },
+): void {
+  const path = [first];
+  const positions = new Map([[first, 0]]);
+  for (let at = path.at(-1); at !== undefined; at = path.at(-1)) {
+    const next = rest.nodes.has(at) ? wayOn(rest, at, ways) : undefined;
+    const from = next === undefined ? undefined : positions.get(next);
+    if (next === undefined) {
+      path.pop();
+      positions.delete(at);
+    } else if (from === undefined) {
+      positions.set(next, path.length);
+      path.push(next);
+    } else {
+      const circle = path.slice(from);
+      circles.push(fromFirst(circle));
+      takeOut(rest, circle);
+    }
   }
-  return [...path.keys()].slice(at === undefined ? 0 : path.get(at));
+}
+
+function wayOn({ graph, nodes }: Rest, id: string, known: Map<string, Ways>): string | undefined {
+  const ways = known.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), at: 0 };
+  known.set(id, ways);
+  while (ways.at < ways.targets.length && !nodes.has(ways.targets[ways.at] as string)) ways.at++;
+  return ways.targets[ways.at];
 }
 
 function fromFirst(circle: readonly string[]): string[] {

@@ -1,5 +1,6 @@
 import { diagnostic } from '../plan/codes.ts';
 import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import type { Block, StoredContainer } from '../schema/workflow.ts';
 import { append } from './lists.ts';
 import type { Lists } from './lists.ts';
@@ -14,11 +15,12 @@ type Blocks = ReadonlyMap<string, Block>;
 export function storedParents(
   stored: readonly StoredContainer[],
   blocks: Blocks,
-  found: Diagnostic[],
+  found: DiagnosticSink,
 ): Map<string, string> {
   const named: Lists<string> = new Map();
   for (const { id, parentId } of blocks.values()) if (parentId !== undefined) append(named, parentId, id);
   const parents = new Map<string, string>();
+  let nesting: Nesting | undefined;
   const lists = new Map(stored.map((each) => [each.id, new Set(each.nodes)]));
   for (const entry of stored) {
     const block = blocks.get(entry.id);
@@ -26,7 +28,8 @@ export function storedParents(
     if (block?.type !== entry.kind) {
       if (entry.nodes.some((id) => blocks.has(id))) found.push(orphan(entry));
     } else if (children) {
-      const odd = disagreements(entry, children, blocks);
+      nesting ??= new Nesting(blocks, named);
+      const odd = disagreements(entry, children, { blocks, nesting });
       if (odd.length > 0) found.push(differs(entry, block, odd));
     } else if (adopt(entry, { blocks, parents, lists })) found.push(used(entry, block));
   }
@@ -34,11 +37,15 @@ export function storedParents(
 }
 
 /** Ids that only one of the map and the blocks puts into the container. */
-function disagreements(entry: StoredContainer, children: readonly string[], blocks: Blocks): string[] {
+function disagreements(
+  entry: StoredContainer,
+  children: readonly string[],
+  { blocks, nesting }: { blocks: Blocks; nesting: Nesting },
+): string[] {
   const listed = new Set(entry.nodes);
   const named = new Set(children);
   const extra = entry.nodes.filter(
-    (id) => blocks.has(id) && !named.has(id) && !isInside(blocks, id, entry.id),
+    (id) => blocks.has(id) && !named.has(id) && !nesting.isInside(id, entry.id),
   );
   return [...extra, ...children.filter((id) => !listed.has(id))];
 }
@@ -63,15 +70,36 @@ function adopt(entry: StoredContainer, { blocks, parents, lists }: Adopting): bo
   return any;
 }
 
-/** True when a block stands in the container at any depth: older maps list deep children in every container around them. */
-function isInside(blocks: Blocks, id: string, container: string): boolean {
-  const seen = new Set<string>();
-  let up = blocks.get(id)?.parentId;
-  while (up !== undefined && up !== container && !seen.has(up)) {
-    seen.add(up);
-    up = blocks.get(up)?.parentId;
+/**
+ * Says whether a block stands in a container at any depth: older maps list deep children in every container around them.
+ * Positions of one walk over the whole tree answer each question at once.
+ */
+class Nesting {
+  readonly #entered = new Map<string, number>();
+  readonly #left = new Map<string, number>();
+
+  /** `children`: the blocks that name each container. Blocks in a circle of containers stand in none. */
+  constructor(blocks: Blocks, children: Lists<string>) {
+    const open: { id: string; inside: Iterator<string> }[] = [];
+    const enter = (id: string): void => {
+      this.#entered.set(id, this.#entered.size);
+      open.push({ id, inside: (children.get(id) ?? []).values() });
+    };
+    for (const { id, parentId } of blocks.values()) {
+      if (parentId === undefined || !blocks.has(parentId)) enter(id);
+      for (let top = open.at(-1); top; top = open.at(-1)) {
+        const { done, value } = top.inside.next();
+        if (done !== true) enter(value);
+        else this.#left.set((open.pop() ?? top).id, this.#entered.size);
+      }
+    }
   }
-  return up === container;
+
+  isInside(id: string, container: string): boolean {
+    const position = this.#entered.get(id) ?? -1;
+    const first = this.#entered.get(container);
+    return first !== undefined && position > first && position < (this.#left.get(container) ?? 0);
+  }
 }
 
 const mapOf = (entry: StoredContainer): string[] => [entry.kind === 'loop' ? 'loops' : 'parallels', entry.id];

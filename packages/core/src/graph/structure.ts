@@ -1,5 +1,5 @@
 import { DirectedGraph } from 'graphology';
-import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Workflow } from '../schema/workflow.ts';
 import { parentOf, placeBlocks } from './containment.ts';
@@ -42,7 +42,7 @@ export interface StructureOptions {
 export function buildStructure(
   workflow: Workflow,
   options: StructureOptions,
-  found: Diagnostic[],
+  found: DiagnosticSink,
 ): Structure {
   const places = placeBlocks(workflow, found);
   const notes = new Set(workflow.blocks.filter(({ type }) => type === 'note').map(({ id }) => id));
@@ -53,7 +53,7 @@ export function buildStructure(
   const regions = buildRegions(structure, wiring.starts);
   // What has an order has no circle, and most graphs have one.
   if ([...regions.values()].some(({ size, order }) => order.length < size))
-    found.push(...findCycles(graphOf(members, wires), places));
+    for (const cycle of findCycles(graphOf(members, wires), places)) found.push(cycle);
   return { ...structure, regions };
 }
 

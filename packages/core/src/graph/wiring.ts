@@ -1,5 +1,6 @@
 import { diagnostic } from '../plan/codes.ts';
 import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import type { Edge } from '../schema/workflow.ts';
 import { parentOf } from './containment.ts';
 import type { Place, Places } from './containment.ts';
@@ -36,7 +37,7 @@ export function wireEdges(
   edges: readonly Edge[],
   places: Places,
   options: WiringOptions,
-  found: Diagnostic[],
+  found: DiagnosticSink,
 ): Wiring {
   const wiring = {
     wires: [] as Wire[],
@@ -74,7 +75,7 @@ export function wireEdges(
 interface Finding {
   places: Places;
   options: WiringOptions;
-  found: Diagnostic[];
+  found: DiagnosticSink;
 }
 
 function findEnds(edge: Edge, index: number, finding: Finding): { source: Place; target: Place } | undefined {

@@ -7,6 +7,7 @@ import type { Block } from '../schema/workflow.ts';
 import { diagnostic } from './codes.ts';
 import type { Compilation } from './compilation.ts';
 import { fieldSite } from './site.ts';
+import { checkCode } from './syntax.ts';
 
 const LANGUAGES = ['javascript', 'python', 'shell'] as const;
 
@@ -39,6 +40,7 @@ export function readCode(compilation: Compilation, block: Block): CodeTemplate |
   }
   const { code, findings } = compileCode(text, language, compilation.context(site));
   compilation.report(site, findings, 'code');
+  checkCode(compilation, site, { code, findings });
   compilation.see(site, referencesIn(code));
   return code;
 }

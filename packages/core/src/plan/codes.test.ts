@@ -45,6 +45,7 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
   FIELD_DROPPED: [{ blocks: { a: { type: 'x', name: 'A', subBlocks: { f: 1 } } }, edges: [] }, 'subBlocks.f'],
   NAME_MISSING: [{ blocks: { a: { type: 'x' } }, edges: [] }, 'blocks.a.name'],
   VARIABLE_TYPE_UNKNOWN: [state({ variables: { v: { name: 'v', type: 'date' } } }), 'variables.v.type'],
+  DIAGNOSTICS_MORE: [field(Array.from({ length: 501 }, (_, at) => `<nosuch${at}.x>`)), ''],
   START_MISSING: [workflowFile({ blocks: { b: code('return 1') } }), 'blocks'],
   START_AMBIGUOUS: [drawn(code('return 1'), { blocks: { s2: start({ name: 'Other' }) } }), 'blocks'],
   START_FIELD_RESERVED: [
@@ -101,6 +102,13 @@ const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, optio
     { blocks: [{ type: 'mine', class: 'effect', required: ['topic'] }] },
   ],
   FIELD_EMPTY: [drawn(code(' ')), 'subBlocks.code.value'],
+  FIELD_NOT_JSON: [
+    drawn({ type: 'response', fields: { dataMode: 'json', data: '{"v": <start.v>,}' } }),
+    'subBlocks.data.value',
+  ],
+  FIELD_UNKNOWN: [drawn({ ...code('return 1'), retry: { enabeld: true } }), 'blocks.b.retry.enabeld'],
+  FIELD_VALUE: [drawn({ type: 'wait', fields: { timeUnit: 'years' } }), 'subBlocks.timeUnit.value'],
+  SYNTAX_INVALID: [reading('('), 'subBlocks.code.value'],
   LANGUAGE_UNKNOWN: [
     drawn({ type: 'function', fields: { code: 'x', language: 'cobol' } }),
     'subBlocks.language.value',

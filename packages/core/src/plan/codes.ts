@@ -19,6 +19,7 @@ export const DIAGNOSTIC_CODES = {
   BLOCK_ID_MISMATCH: error('A block stands under a key that is not its id.'),
   FIELD_DROPPED: warning('A malformed field of a block is ignored.'),
   NAME_MISSING: warning('A block has no name and goes by its id.'),
+  DIAGNOSTICS_MORE: warning('There are more findings than are listed.'),
   VARIABLE_TYPE_UNKNOWN: warning('A variable has a type that does not exist and is read as a string.'),
 
   START_MISSING: error('No enabled block can start a run.'),
@@ -55,6 +56,12 @@ export const DIAGNOSTIC_CODES = {
 
   FIELD_REQUIRED: error('A field that the block needs is empty.'),
   FIELD_EMPTY: warning('A field is empty, and the block fails or does nothing when it is reached.'),
+  FIELD_NOT_JSON: warning('A field that its block reads as JSON holds none, and stays text.'),
+  FIELD_UNKNOWN: warning(
+    'A field or key is close to the name of one that the block reads, and is not read itself.',
+  ),
+  FIELD_VALUE: warning('A field holds a value that the block does not take.'),
+  SYNTAX_INVALID: warning('Code, a condition or a count is no valid JavaScript.'),
   LANGUAGE_UNKNOWN: error('A function block names a language that does not exist.'),
   CONDITIONS_UNREADABLE: warning(
     'The rows of a condition cannot be read; the block fails when it is reached.',
@@ -97,12 +104,4 @@ export function diagnostic(code: DiagnosticCode, finding: Finding): Diagnostic {
 /** True when one of them is an error. */
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((each) => each.severity === 'error');
-}
-
-/** The diagnostics without repetitions, errors first, then by place: equal for every order of keys in the input. */
-export function inOrder(diagnostics: readonly Diagnostic[]): Diagnostic[] {
-  const keyed = new Map(
-    diagnostics.map((each) => [JSON.stringify([each.severity, each.path, each.code, each.message]), each]),
-  );
-  return [...keyed].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, each]) => each);
 }

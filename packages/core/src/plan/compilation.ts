@@ -4,7 +4,7 @@ import type { NameTable } from '../refs/names.ts';
 import type { TemplateContext } from '../refs/reading.ts';
 import type { Reference } from '../refs/template.ts';
 import type { Block, StoredContainer, Workflow } from '../schema/workflow.ts';
-import type { Diagnostic } from './diagnostic.ts';
+import type { DiagnosticSink } from './diagnostic-list.ts';
 import { reportFindings } from './findings.ts';
 import type { PlanLimits } from './plan.ts';
 import type { Site, SiteKind } from './site.ts';
@@ -28,7 +28,7 @@ interface Parts {
   runnable: ReadonlySet<string>;
   limits: PlanLimits;
   compat: boolean;
-  found: Diagnostic[];
+  found: DiagnosticSink;
 }
 
 /** What one compile has at hand, and what it has found so far. */
@@ -40,8 +40,10 @@ export class Compilation {
   readonly runnable: ReadonlySet<string>;
   readonly limits: PlanLimits;
   readonly compat: boolean;
-  readonly found: Diagnostic[];
+  readonly found: DiagnosticSink;
   readonly seen: SeenReference[] = [];
+  /** Characters of code that have been parsed so far. */
+  parsedChars = 0;
   readonly #stored: ReadonlyMap<string, StoredContainer>;
 
   constructor(parts: Parts) {
@@ -68,7 +70,7 @@ export class Compilation {
 
   /** Turns what the reference compiler found in a field into diagnostics. */
   report(site: Site, findings: readonly Finding[], kind: SiteKind): void {
-    this.found.push(...reportFindings(site, findings, { kind, compat: this.compat }));
+    for (const each of reportFindings(site, findings, { kind, compat: this.compat })) this.found.push(each);
   }
 
   /** Remembers the references of a field. */

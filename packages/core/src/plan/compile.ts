@@ -10,10 +10,11 @@ import { isContainerType } from '../schema/read-block.ts';
 import type { Workflow } from '../schema/workflow.ts';
 import { buildSkeleton } from './build-skeleton.ts';
 import type { NodeSettings } from './build-skeleton.ts';
-import { hasErrors, inOrder } from './codes.ts';
+import { hasErrors } from './codes.ts';
 import { Compilation } from './compilation.ts';
 import { configureBlock } from './configure.ts';
 import { readContainer } from './container.ts';
+import { DiagnosticList } from './diagnostic-list.ts';
 import type { Diagnostic } from './diagnostic.ts';
 import { contentHash } from './hash.ts';
 import { PLAN_FORMAT } from './plan.ts';
@@ -60,8 +61,9 @@ export function checkWorkflow(workflow: Workflow, options: CompileOptions = {}):
 }
 
 function analyze(authored: Workflow, options: CompileOptions): { plan?: Plan; diagnostics: Diagnostic[] } {
-  const compilation = prepare(authored, options);
-  const { found, structure, workflow } = compilation;
+  const found = new DiagnosticList();
+  const compilation = prepare(authored, options, found);
+  const { structure, workflow } = compilation;
   const starts = findStarts(
     structure.places,
     workflow.blocks.map(({ id }) => id),
@@ -85,9 +87,9 @@ function analyze(authored: Workflow, options: CompileOptions): { plan?: Plan; di
   }
   runChecks(compilation, starts, blocks);
   const [start] = starts;
-  if (start === undefined || hasErrors(found)) return { diagnostics: inOrder(found) };
+  if (start === undefined || found.hasErrors) return { diagnostics: found.inOrder() };
   const skeleton = buildSkeleton(compilation, settings);
-  return { plan: buildPlan(compilation, { start, skeleton, blocks }), diagnostics: inOrder(found) };
+  return { plan: buildPlan(compilation, { start, skeleton, blocks }), diagnostics: found.inOrder() };
 }
 
 function buildPlan(
@@ -110,11 +112,10 @@ function buildPlan(
   return { ...body, hash: contentHash(body as unknown as Json) };
 }
 
-function prepare(authored: Workflow, options: CompileOptions): Compilation {
+function prepare(authored: Workflow, options: CompileOptions, found: DiagnosticList): Compilation {
   const workflow = sortWorkflow(authored);
   const { compat = false, limits = {} } = options;
   const types = typeTable(options.blocks);
-  const found: Diagnostic[] = [];
   const ports = new Map([...types.values()].map(({ type, ports = [] }) => [type, ports]));
   const structure = buildStructure(workflow, { compat, ports }, found);
   const names = buildNames(namedBlocks(structure.places), workflow.variables);

@@ -7,6 +7,7 @@ import { diagnostic } from './codes.ts';
 import type { Compilation } from './compilation.ts';
 import type { ConditionRow } from './plan.ts';
 import { fieldSite } from './site.ts';
+import { checkExpression } from './syntax.ts';
 
 /** The rows of a condition block, compiled; undefined: they cannot be read, which fails the block when it is reached. */
 export function readConditions(compilation: Compilation, block: Block): ConditionRow[] | undefined {
@@ -24,11 +25,13 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
     return undefined;
   }
   reportUnusable(compilation, block, rows);
-  return rows.map(({ id, title, value }): ConditionRow => {
+  return rows.map(({ id, title, value }, index): ConditionRow => {
     if (isElse(title)) return { id, otherwise: true, title };
     if (value.trim() === '') return { id, otherwise: false, title };
     const { expression, findings } = compileExpression(value, compilation.context(site), 'condition');
     compilation.report(site, findings, 'expression');
+    const row = { block, path: [...site.path, index] };
+    checkExpression(compilation, row, { expression, findings, what: `The condition "${title}"` });
     compilation.see(site, referencesIn(expression));
     return { expression, id, otherwise: false, title };
   });

@@ -1,5 +1,6 @@
 import { own } from '../json.ts';
 import type { Json } from '../json.ts';
+import { isBlank } from '../schema/unknown-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 import { canonicalJson } from './canonical.ts';
 import { diagnostic } from './codes.ts';
@@ -41,10 +42,6 @@ export function compareStored(compilation: Compilation, block: Block, keys: read
       }),
     );
   }
-}
-
-function isBlank(value: Json | undefined): value is undefined | null | '' {
-  return value == null || value === '';
 }
 
 function mapOf(block: Block): string {

@@ -12,6 +12,7 @@ import { containerType } from './container-type.ts';
 import { compareStored, containerValue } from './container-value.ts';
 import { readCount } from './count.ts';
 import type { CollectionSource, ContainerConfig, CountSource } from './plan.ts';
+import { checkExpression } from './syntax.ts';
 
 const COMPARED: { [kind in ContainerConfig['kind']]: readonly string[] } = {
   for: ['loopType', 'count'],
@@ -100,6 +101,7 @@ function readCondition(
   }
   const { expression, findings } = compileExpression(text, compilation.context(site, 'condition'), 'loop');
   compilation.report(site, findings, 'expression');
+  checkExpression(compilation, site, { expression, findings, what: 'The condition' });
   compilation.see(site, referencesIn(expression), 'condition');
   return expression;
 }

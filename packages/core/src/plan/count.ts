@@ -5,6 +5,7 @@ import { diagnostic } from './codes.ts';
 import type { Compilation } from './compilation.ts';
 import type { CountSource } from './plan.ts';
 import type { Site } from './site.ts';
+import { checkExpression } from './syntax.ts';
 
 /** What an absent count means in graphs from elsewhere. */
 const USUAL_COUNT = 5;
@@ -25,7 +26,10 @@ export function readCount(
   compilation.see(site, referencesIn(expression), 'container');
   const arithmetic = /^[\d\s+*/%().-]+$/.test(text) && Number.isNaN(Number(text));
   // What the findings say about an unknown name is worth more than "no number".
-  if (expression.bindings.length > 0 || arithmetic || findings.length > 0) return { expression };
+  if (expression.bindings.length > 0 || arithmetic || findings.length > 0) {
+    checkExpression(compilation, site, { expression, findings, what: 'The count' });
+    return { expression };
+  }
   return refuse(compilation, site, value);
 }
 

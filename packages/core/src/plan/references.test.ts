@@ -164,3 +164,31 @@ describe('an output', () => {
     expect(check({ blocks, edges: ['s > a', 'a > b'] })).toEqual(expected);
   });
 });
+
+describe('very many unknown references', () => {
+  it('are refused with the first of them and how many more there are', () => {
+    const many = Array.from({ length: 154_000 }, (_, index) => `<nosuch${index}.x>`).join(' ');
+    const file = workflowFile({ blocks: { s: start(), r: text(many) }, edges: ['s > r'] });
+    const found = checkWorkflow(parseWorkflow(file).workflow!);
+    expect(found).toHaveLength(501);
+    expect(found.at(-1)).toMatchObject({
+      code: 'DIAGNOSTICS_MORE',
+      message: 'And 153500 more: REFERENCE_UNKNOWN_BLOCK (153500).',
+    });
+  });
+
+  it('suggest the outputs that there are, the first of many', () => {
+    const properties = Object.fromEntries(
+      Array.from({ length: 30 }, (_, index) => [`field${index}`, { type: 'string' }]),
+    );
+    const blocks = {
+      s: start(),
+      a: { type: 'agent', name: 'Writer', fields: { responseFormat: { properties } } },
+      r: text('<writer.nothing>'),
+    };
+    const found = checkWorkflow(parseWorkflow(workflowFile({ blocks, edges: ['s > a', 'a > r'] })).workflow!);
+    expect(found.find(({ code: each }) => each === 'REFERENCE_UNDECLARED_OUTPUT')?.hint).toMatch(
+      / and \d+ more\.$/,
+    );
+  });
+});

@@ -1,9 +1,10 @@
 import { isJsonObject, own } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import type { RetryPolicy } from '../machine/skeleton.ts';
+import { KnownKeys } from '../schema/unknown-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 import { diagnostic } from './codes.ts';
-import type { Diagnostic } from './diagnostic.ts';
+import type { DiagnosticSink } from './diagnostic-list.ts';
 import { isTriggerType } from './types.ts';
 
 interface Range {
@@ -17,6 +18,14 @@ const WIDEST = {
   heddle: { tries: 100, waitMs: 86_400_000 },
   import: { tries: 5, waitMs: 5000 },
 };
+const RETRY_KEYS = new KnownKeys([
+  'enabled',
+  'maxTries',
+  'waitBetweenTriesMs',
+  'backoffCoefficient',
+  'maxWaitMs',
+  'jitter',
+]);
 const MOST_BACKOFF = 100;
 const MOST_WAIT_MS = 86_400_000;
 
@@ -24,10 +33,12 @@ const MOST_WAIT_MS = 86_400_000;
 export function retryPolicy(
   block: Block,
   dialect: 'import' | 'heddle',
-  found: Diagnostic[],
+  found: DiagnosticSink,
 ): RetryPolicy | undefined {
   const stored = block.retry;
-  if (!isJsonObject(stored) || own(stored, 'enabled') !== true) return undefined;
+  if (!isJsonObject(stored)) return undefined;
+  RETRY_KEYS.check(stored, { path: ['blocks', block.id, 'retry'], blockId: block.id }, found);
+  if (own(stored, 'enabled') !== true) return undefined;
   if (cannotRetry(block)) {
     found.push(
       diagnostic('RETRY_IGNORED', {
@@ -65,7 +76,7 @@ function readNumber(
   block: Block,
   stored: JsonObject,
   range: Range & { key: string },
-  found: Diagnostic[],
+  found: DiagnosticSink,
 ): number {
   const { key, least, most, usual } = range;
   const value = own(stored, key);

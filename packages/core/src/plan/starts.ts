@@ -1,11 +1,11 @@
 import type { Place, Places } from '../graph/containment.ts';
 import { diagnostic } from './codes.ts';
-import type { Diagnostic } from './diagnostic.ts';
+import type { DiagnosticSink } from './diagnostic-list.ts';
 import type { Plan } from './plan.ts';
 import { isTriggerType, triggerRank } from './types.ts';
 
 /** Enabled top-level triggers, the default start first; equally good ones in file order. */
-export function findStarts(places: Places, fileOrder: readonly string[], found: Diagnostic[]): string[] {
+export function findStarts(places: Places, fileOrder: readonly string[], found: DiagnosticSink): string[] {
   const rank = (place: Place): number =>
     isTriggerType(place.block.type) ? triggerRank(place.block.type) : Infinity;
   const triggers = fileOrder

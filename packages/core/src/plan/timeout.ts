@@ -1,9 +1,9 @@
 import type { Block } from '../schema/workflow.ts';
 import { diagnostic } from './codes.ts';
-import type { Diagnostic } from './diagnostic.ts';
+import type { DiagnosticSink } from './diagnostic-list.ts';
 
 /** Milliseconds one attempt of the block may take; undefined: no limit of its own. */
-export function readTimeout(block: Block, found: Diagnostic[]): number | undefined {
+export function readTimeout(block: Block, found: DiagnosticSink): number | undefined {
   const { timeoutMs } = block;
   if (timeoutMs === undefined) return undefined;
   if (typeof timeoutMs === 'number' && timeoutMs >= 1) return Math.floor(timeoutMs);

@@ -126,6 +126,11 @@ export function typeTable(registered: readonly BlockTypeInfo[] = []): TypeTable 
   return table;
 }
 
+/** The names of all types that a block can have: known, registered, and those of triggers. */
+export function typeNames(table: TypeTable): string[] {
+  return [...table.keys(), ...TRIGGER_PRIORITY, ...EXTERNAL_TRIGGERS];
+}
+
 /** Types that something runs: those of registered executors, or where none are given every known one. */
 export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {
   return new Set((registered ?? KNOWN).map(({ type }) => type));

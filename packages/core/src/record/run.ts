@@ -8,6 +8,8 @@ export type RunStatus = 'queued' | 'running' | 'paused' | 'completed' | 'failed'
 /** What people read of a run: a projection of its journal. */
 export interface RunRecord {
   runId: string;
+  /** Id by which the caller knows the run, where it is not `runId`. */
+  callerId?: string;
   workflowId: string;
   workflowName: string;
   status: RunStatus;

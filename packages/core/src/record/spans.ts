@@ -128,7 +128,7 @@ function close(span: Span): void {
   for (const child of span.children) close(child);
   if (span.startMs !== Infinity) return;
   const { children } = span;
-  span.startMs = Math.min(...children.map((child) => child.startMs));
+  span.startMs = children.reduce((first, child) => Math.min(first, child.startMs), Infinity);
   const open = children.find((child) => child.status === 'running' || child.status === 'paused');
   const failed = children.find((child) => child.status === 'failed' && !child.errorHandled);
   span.status =
@@ -136,6 +136,6 @@ function close(span: Span): void {
     failed?.status ??
     (children.some(({ status }) => status === 'cancelled') ? 'cancelled' : 'completed');
   if (open) return;
-  span.endMs = Math.max(...children.map((child) => child.endMs ?? child.startMs));
+  span.endMs = children.reduce((last, child) => Math.max(last, child.endMs ?? child.startMs), -Infinity);
   span.durationMs = span.endMs - span.startMs;
 }

@@ -33,15 +33,19 @@ export function bindExpression(expression: ExpressionTemplate, lookup: Lookup): 
 
 function bind(code: string, bindings: readonly Binding[], lookup: Lookup): BoundCode {
   const values: Record<string, string> = {};
-  let bound = code;
+  const pieces: string[] = [];
+  let copied = 0;
   for (const binding of bindings) {
     if ('env' in binding && binding.bare && lookup.env(binding.env) === undefined) {
-      bound = bound.replace(binding.name, () => binding.text);
+      // Bindings stand in the order in which their identifiers do.
+      const at = code.indexOf(binding.name, copied);
+      pieces.push(code.slice(copied, at), binding.text);
+      copied = at + binding.name.length;
     } else {
       values[binding.name] = JSON.stringify(valueOf(binding, lookup));
     }
   }
-  return { code: bound, values };
+  return { code: pieces.join('') + code.slice(copied), values };
 }
 
 function valueOf(binding: Binding, lookup: Lookup): Json {

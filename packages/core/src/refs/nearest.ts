@@ -1,93 +1,183 @@
+/** Names further than this from a text are not near to it. */
 const MAX_DISTANCE = 2;
 
-/** Deletions are taken from so many leading characters: enough to tell names apart, and few for long ones. */
-const PREFIX = 8;
+/** Longer names are not compared: nobody means one of them by another. */
+const COMPARED_CHARS = 100;
+
+/** Rows that all searches of one table of names compute together, so that hostile names cannot make it quadratic. */
+const MOST_ROWS = 100_000;
+
+/** Cells of a row: only those within MAX_DISTANCE of the diagonal can be near. */
+const BAND = 2 * MAX_DISTANCE + 1;
+
+const FAR = MAX_DISTANCE + 1;
+
+/** A name within 2 edits of what was written. */
+export interface Near {
+  name: string;
+  distance: number;
+}
 
 /**
- * Names, laid out so that a near one is found without a comparison with all of them.
+ * Names, in an order in which those that begin alike are compared together.
  *
- * Symmetric deletes (Garbe 2012): of two texts within 2 edits, the beginnings have something in common after at most
- * 2 deletions in each.
+ * A search compares a shared beginning once, and leaves out every name whose beginning is too far away already. All that
+ * was asked is kept, and its work bounded: a table is for one check, not for the life of a process.
  */
 export class NearNames {
   readonly #names: readonly string[];
-  #byRest: Map<string, number[]> | undefined;
+  readonly #found = new Map<string, Near | undefined>();
+  #sorted: readonly { name: string; at: number }[] | undefined;
+  #rows = 0;
 
   constructor(names: Iterable<string>) {
     this.#names = [...names];
   }
 
-  /** The name nearest to `wanted`, at most 2 edits away; the first of equals. */
-  nearest(wanted: string): { name: string; distance: number } | undefined {
-    const byRest = (this.#byRest ??= this.#index());
-    const found = new Set([...rests(wanted)].flatMap((rest) => byRest.get(rest) ?? []));
-    const inOrder = [...found].sort((a, b) => a - b);
-    return nearest(
-      wanted,
-      inOrder.map((at) => this.#names[at] as string),
-    );
+  /** The name nearest to `wanted`, at most 2 edits away; the first of equals. Undefined also when the work is used up. */
+  nearest(wanted: string): Near | undefined {
+    if (wanted.length > COMPARED_CHARS) return undefined;
+    if (!this.#found.has(wanted)) this.#found.set(wanted, this.#search(wanted));
+    return this.#found.get(wanted);
   }
 
-  #index(): Map<string, number[]> {
-    const byRest = new Map<string, number[]>();
-    this.#names.forEach((name, at) => {
-      for (const rest of rests(name)) {
-        const list = byRest.get(rest);
-        if (list) list.push(at);
-        else byRest.set(rest, [at]);
+  #search(wanted: string): Near | undefined {
+    const sorted = (this.#sorted ??= sort(this.#names));
+    const table = new Table(wanted);
+    let best: Found | undefined;
+    for (let index = 0; index < sorted.length;) {
+      const { name, at } = sorted[index] as { name: string; at: number };
+      const limit = best?.distance ?? MAX_DISTANCE;
+      this.#rows += table.fill(name, limit);
+      if (this.#rows > MOST_ROWS) return undefined;
+      if (table.isLost(limit)) {
+        index = behind(sorted, index, name.slice(0, table.depth));
+        continue;
       }
-    });
-    return byRest;
-  }
-}
-
-/** What is left of the beginning of `text` after up to 2 deletions. */
-function rests(text: string): Set<string> {
-  const all = new Set([text.slice(0, PREFIX)]);
-  let last = [...all];
-  for (let deletion = 0; deletion < MAX_DISTANCE; deletion++) {
-    last = last.flatMap((rest) =>
-      Array.from({ length: rest.length }, (_, at) => rest.slice(0, at) + rest.slice(at + 1)),
-    );
-    for (const rest of last) all.add(rest);
-  }
-  return all;
-}
-
-/** The name nearest to `wanted`, at most 2 edits away; the first of equals. Names are compared as they are. */
-export function nearest(
-  wanted: string,
-  names: Iterable<string>,
-): { name: string; distance: number } | undefined {
-  let best: { name: string; distance: number } | undefined;
-  for (const name of names) {
-    // A name of two letters is two edits away from any other: nearness must leave something in common.
-    const limit = Math.min(
-      MAX_DISTANCE,
-      best === undefined ? MAX_DISTANCE : best.distance - 1,
-      name.length - 1,
-    );
-    if (Math.abs(name.length - wanted.length) > limit) continue;
-    const distance = editDistance(wanted, name);
-    if (distance <= limit) best = { name, distance };
-  }
-  return best;
-}
-
-/** Inserts, deletions, replacements and swaps of neighbours (optimal string alignment) that turn `a` into `b`. */
-export function editDistance(a: string, b: string): number {
-  let before: number[] = [];
-  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const same = a[i - 1] === b[j - 1];
-      let cost = Math.min((last[j] ?? 0) + 1, (row[j - 1] ?? 0) + 1, (last[j - 1] ?? 0) + (same ? 0 : 1));
-      if (a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, (before[j - 2] ?? 0) + 1);
-      row.push(cost);
+      index++;
+      best = better(best, { name, distance: table.distance(), at });
     }
-    before = last;
-    last = row;
+    return best && { name: best.name, distance: best.distance };
   }
-  return last[b.length] ?? 0;
+}
+
+interface Found extends Near {
+  /** Position in the names as given. */
+  at: number;
+}
+
+function better(best: Found | undefined, found: Found): Found | undefined {
+  if (found.distance > allowed(found.name)) return best;
+  if (!best || found.distance < best.distance) return found;
+  return found.distance === best.distance && found.at < best.at ? found : best;
+}
+
+/** A name of two letters is two edits away from any other: nearness must leave something in common. */
+function allowed(name: string): number {
+  return Math.min(MAX_DISTANCE, name.length - 1);
+}
+
+function sort(names: readonly string[]): { name: string; at: number }[] {
+  return names
+    .map((name, at) => ({ name, at }))
+    .filter(({ name }) => name.length <= COMPARED_CHARS)
+    .sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
+}
+
+/** How many characters two texts begin with in common. */
+function shared(one: string, other: string): number {
+  let at = 0;
+  while (at < one.length && one[at] === other[at]) at++;
+  return at;
+}
+
+/** The first index after `from` whose name does not begin with `start`. */
+function behind(sorted: readonly { name: string }[], from: number, start: string): number {
+  let least = from + 1;
+  let most = sorted.length;
+  while (least < most) {
+    const middle = (least + most) >> 1;
+    if (sorted[middle]?.name.startsWith(start)) least = middle + 1;
+    else most = middle;
+  }
+  return least;
+}
+
+/**
+ * The distances from the beginnings of a name to those of `wanted`: inserts, deletions, replacements and swaps of
+ * neighbours (optimal string alignment). Row i has the cells of the name's first i characters around column i.
+ */
+class Table {
+  /** Characters of the name that have a row. */
+  depth = 0;
+  #name = '';
+  readonly #wanted: string;
+  readonly #cells: number[];
+  readonly #least = [0];
+
+  constructor(wanted: string) {
+    this.#wanted = wanted;
+    this.#cells = Array.from({ length: BAND }, (_, cell) =>
+      this.#inside(cell - MAX_DISTANCE, cell - MAX_DISTANCE),
+    );
+  }
+
+  /** Brings in a name, up to where it is lost. Rows of the beginning that it shares with the last one stay. Returns the work. */
+  fill(name: string, limit: number): number {
+    const from = Math.min(shared(this.#name, name), this.depth);
+    this.depth = from;
+    this.#name = name;
+    while (this.depth < name.length && !this.isLost(limit)) this.#add(++this.depth);
+    return this.depth - from + 1;
+  }
+
+  /** True when no name that begins like this is within `limit`: a swap may still go back two rows. */
+  isLost(limit: number): boolean {
+    return this.#leastAt(this.depth) > limit && this.#leastAt(this.depth - 1) >= limit;
+  }
+
+  #add(row: number): void {
+    let least = FAR;
+    for (let cell = 0; cell < BAND; cell++) {
+      const column = row + cell - MAX_DISTANCE;
+      const cost = this.#inside(column, this.#cost(row, column));
+      this.#cells[row * BAND + cell] = cost;
+      if (cost < least) least = cost;
+    }
+    this.#least[row] = least;
+  }
+
+  /** The least cell of a row. */
+  #leastAt(row: number): number {
+    return this.#least[row] ?? FAR;
+  }
+
+  /** The distance of the whole name, which has a row for each character. */
+  distance(): number {
+    return this.#at(this.depth, this.#wanted.length);
+  }
+
+  #cost(row: number, column: number): number {
+    if (column === 0) return row;
+    const name = this.#name;
+    const letter = name[row - 1];
+    const wanted = this.#wanted;
+    const cost = Math.min(
+      this.#at(row - 1, column) + 1,
+      this.#at(row, column - 1) + 1,
+      this.#at(row - 1, column - 1) + (letter === wanted[column - 1] ? 0 : 1),
+    );
+    const swapped =
+      row > 1 && column > 1 && letter === wanted[column - 2] && name[row - 2] === wanted[column - 1];
+    return swapped ? Math.min(cost, this.#at(row - 2, column - 2) + 1) : cost;
+  }
+
+  #inside(column: number, cost: number): number {
+    return column < 0 || column > this.#wanted.length ? FAR : Math.min(cost, FAR);
+  }
+
+  #at(row: number, column: number): number {
+    const cell = column - row + MAX_DISTANCE;
+    return cell < 0 || cell >= BAND ? FAR : (this.#cells[row * BAND + cell] ?? FAR);
+  }
 }

@@ -1,5 +1,5 @@
 import { BlockError } from '../errors.ts';
-import { isJsonObject, own, type Json, type JsonObject } from '../json.ts';
+import { isJsonObject, own, parsedText, type Json, type JsonObject } from '../json.ts';
 import type { OutputSchema } from '../plan/plan.ts';
 import type {
   BlockReference,
@@ -31,13 +31,17 @@ export function resolveReference(ref: Reference, lookup: Lookup): Json | undefin
   return outcome.is === 'value' ? outcome.value : undefined;
 }
 
+/** What becomes of a text that is exactly one reference or placeholder, see `resolveTemplate`. */
+export type ResolveMode = 'text' | 'native' | 'json';
+
 /**
- * The value of a compiled field.
+ * The value of a compiled field. Values are never looked at for references again.
  *
  * `text`: every text becomes a string, objects and arrays in it JSON text. `native`: a text that is exactly one
- * reference keeps the type of its value. Empty is '' in both. Values are never looked at for references again.
+ * reference keeps the type of its value. Empty is '' in both. `json`: as `native`, but empty is null there, and a text
+ * that is exactly one placeholder is the value of its JSON text, or a string if it is none.
  */
-export function resolveTemplate(template: Template, lookup: Lookup, mode: 'text' | 'native'): Json {
+export function resolveTemplate(template: Template, lookup: Lookup, mode: ResolveMode): Json {
   switch (template.kind) {
     case 'literal':
       return template.value;
@@ -68,22 +72,26 @@ export function evaluate(ref: Reference, lookup: Lookup): Outcome {
   }
 }
 
-function resolveText(parts: readonly TextPart[], lookup: Lookup, mode: 'text' | 'native'): Json {
+function resolveText(parts: readonly TextPart[], lookup: Lookup, mode: ResolveMode): Json {
   const [only] = parts;
-  if (
-    mode === 'native' &&
-    parts.length === 1 &&
-    only !== undefined &&
-    typeof only !== 'string' &&
-    'ref' in only
-  ) {
-    const outcome = evaluate(only.ref, lookup);
-    return outcome.is === 'value' ? outcome.value : textOf(outcome, only.ref);
-  }
+  if (mode !== 'text' && parts.length === 1 && only !== undefined && typeof only !== 'string')
+    return holeValue(only, lookup, mode);
   return parts.map((part) => partText(part, lookup)).join('');
 }
 
-function partText(part: TextPart, lookup: Lookup): string {
+/** The value of a text that is nothing but this reference or placeholder. */
+function holeValue(hole: Exclude<TextPart, string>, lookup: Lookup, mode: 'native' | 'json'): Json {
+  if ('env' in hole) {
+    const text = partText(hole, lookup);
+    return mode === 'json' ? parsedText(text) : text;
+  }
+  const outcome = evaluate(hole.ref, lookup);
+  if (outcome.is === 'value') return outcome.value;
+  return mode === 'json' && outcome.is === 'empty' ? null : textOf(outcome, hole.ref);
+}
+
+/** The text that a part of a text comes to. */
+export function partText(part: TextPart, lookup: Lookup): string {
   if (typeof part === 'string') return part;
   if ('env' in part) return lookup.env(part.env) ?? part.text;
   return textOf(evaluate(part.ref, lookup), part.ref);

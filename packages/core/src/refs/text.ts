@@ -65,7 +65,7 @@ function compile(value: Json, context: TemplateContext, findings: Finding[]): Te
 function compileString(text: string, context: TemplateContext, findings: Finding[]): Template {
   const finder = new SiteFinder(text, context, 'text');
   const parts = compileText(text, finder);
-  findings.push(...finder.findings);
+  for (const finding of finder.findings) findings.push(finding);
   return parts.every((part) => typeof part === 'string')
     ? { kind: 'literal', value: text }
     : { kind: 'text', parts };

@@ -1,6 +1,6 @@
 import { diagnostic } from '../plan/codes.ts';
 import type { DiagnosticCode } from '../plan/codes.ts';
-import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import type { Json, JsonObject } from '../json.ts';
 
 /** What a workflow may measure. Characters are UTF-16 units; a value is every scalar, array and object. */
@@ -11,11 +11,11 @@ export const PARSE_LIMITS = {
   depth: 100,
   blocks: 20_000,
   edges: 100_000,
-  diagnostics: 500,
+  nameChars: 1000,
 } as const;
 
 interface Walk {
-  found: Diagnostic[];
+  found: DiagnosticSink;
   values: number;
   path: (string | number)[];
 }
@@ -23,12 +23,10 @@ interface Walk {
 /**
  * A copy of `input` that holds nothing but plain JSON: own properties only, no `__proto__`, within PARSE_LIMITS.
  *
- * What does not fit is left out and reported; nothing is thrown.
+ * What does not fit is left out and reported to `found`; nothing is thrown.
  */
-export function guardInput(input: unknown): { value: Json | undefined; diagnostics: Diagnostic[] } {
-  const walk: Walk = { found: [], values: 0, path: [] };
-  const value = copy(walk, input);
-  return { value, diagnostics: walk.found };
+export function guardInput(input: unknown, found: DiagnosticSink): Json | undefined {
+  return copy({ found, values: 0, path: [] }, input);
 }
 
 function copy(walk: Walk, value: unknown): Json | undefined {
@@ -80,7 +78,8 @@ function copyArray(walk: Walk, value: readonly unknown[]): Json[] {
 function copyObject(walk: Walk, value: object): JsonObject {
   const object: JsonObject = {};
   for (const key of Object.keys(value)) {
-    walk.path.push(key);
+    // A path is written once for each finding below it, so a long key would be written as often.
+    walk.path.push(key.length > PARSE_LIMITS.nameChars ? `${key.slice(0, PARSE_LIMITS.nameChars)}…` : key);
     if (key === '__proto__') {
       note(walk, 'KEY_FORBIDDEN', 'The key "__proto__" is not allowed.', 'Remove or rename it.');
     } else {
@@ -98,6 +97,5 @@ function tooLarge(walk: Walk, what: string): void {
 }
 
 function note(walk: Walk, code: DiagnosticCode, message: string, hint: string): void {
-  if (walk.found.length >= PARSE_LIMITS.diagnostics) return;
   walk.found.push(diagnostic(code, { path: [...walk.path], message, hint }));
 }

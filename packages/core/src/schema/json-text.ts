@@ -9,7 +9,7 @@ export function readJsonText(text: string): { value?: Json; fault?: string } {
   } catch (error) {
     return { fault: `${(error as SyntaxError).message}.` };
   }
-  const { value, diagnostics } = guardInput(parsed);
-  const fault = diagnostics[0]?.message;
+  let fault: string | undefined;
+  const value = guardInput(parsed, { push: ({ message }) => (fault ??= message) });
   return fault === undefined && value !== undefined ? { value } : { fault: fault ?? 'It holds no value.' };
 }

@@ -196,6 +196,47 @@ describe('hostile input', () => {
     expect(codes({ blocks: {}, edges: [], metadata: { name } })).toEqual(['INPUT_TOO_LARGE']);
   });
 
+  it('has names, ids and types of at most 1,000 characters', () => {
+    const long = 'x'.repeat(PARSE_LIMITS.nameChars + 1);
+    const block = { type: 'function', name: 'B' };
+    expect(codes({ blocks: { [long]: block }, edges: [] })).toEqual(['INPUT_TOO_LARGE']);
+    expect(codes(withBlock({ ...block, name: long }))).toEqual(['INPUT_SHAPE']);
+    expect(codes(withBlock({ ...block, type: long }))).toEqual(['INPUT_SHAPE']);
+    expect(codes(withBlock({ ...block, subBlocks: { [long]: { value: 1 } } }))).toEqual(['FIELD_DROPPED']);
+    const variables = { v: { name: long, type: 'string', value: '' } };
+    expect(codes({ blocks: {}, edges: [], variables })).toEqual(['INPUT_SHAPE']);
+    expect(codes(withBlock({ ...block, name: long.slice(1) }))).toEqual([]);
+  });
+
+  it('of thousands of faults names 500 errors and 500 warnings, and counts the others', () => {
+    const blocks = Object.fromEntries(
+      Array.from({ length: 2000 }, (_, index) => [
+        `b${index}`,
+        index % 2 === 0 ? { type: 'x' } : { type: 1 },
+      ]),
+    );
+    const { workflow, diagnostics } = parseWorkflow({ blocks, edges: [] });
+    expect(workflow).toBeUndefined();
+    expect(diagnostics).toHaveLength(1001);
+    expect(diagnostics.at(-1)).toEqual({
+      code: 'DIAGNOSTICS_MORE',
+      severity: 'error',
+      path: [],
+      message: 'And 1000 more: INPUT_SHAPE (500), NAME_MISSING (500).',
+      hint: 'Correct the ones above, then check again.',
+    });
+  });
+
+  it('is refused for an error that stands behind thousands of warnings', () => {
+    const named = Array.from({ length: 2000 }, (_, index) => [`b${index}`, { type: 'x' }]);
+    const { workflow, diagnostics } = parseWorkflow({
+      blocks: Object.fromEntries([...named, ['z', { type: 1 }]]),
+      edges: [],
+    });
+    expect(workflow).toBeUndefined();
+    expect(diagnostics.filter(({ severity }) => severity === 'error')).toMatchObject([{ blockId: 'z' }]);
+  });
+
   it('is reported with every fault at once, each with its path', () => {
     const input = {
       data: {

@@ -1,4 +1,6 @@
-import { diagnostic, hasErrors } from '../plan/codes.ts';
+import { diagnostic } from '../plan/codes.ts';
+import { DiagnosticList } from '../plan/diagnostic-list.ts';
+import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import type { Diagnostic } from '../plan/diagnostic.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
@@ -42,19 +44,20 @@ export function parseWorkflowText(text: string, options: ParseOptions = {}): Par
 
 /** The workflow in a JSON value, in any accepted form. Never throws on JSON, however hostile. */
 export function parseWorkflow(input: unknown, options: ParseOptions = {}): ParseResult {
-  const guarded = guardInput(input);
-  const envelope = guarded.value === undefined ? undefined : openEnvelope(guarded.value);
+  const found = new DiagnosticList();
+  const prefix = openEnvelope(input as Json)?.prefix ?? [];
+  const value = guardInput(input, { push: (each) => found.push(inState(each, prefix)) });
+  const envelope = value === undefined ? undefined : openEnvelope(value);
   if (!envelope) {
-    return fail(
-      ...guarded.diagnostics,
+    found.push(
       diagnostic('INPUT_SHAPE', {
         path: [],
         message: 'The input holds no workflow: there is no "blocks" in it, in its "state" or in its "data".',
         hint: 'Pass an exported workflow, its "state", or a draft graph.',
       }),
     );
+    return { diagnostics: found.all() };
   }
-  const found = guarded.diagnostics.map((each) => inState(each, envelope.prefix));
   const { state } = envelope;
   const metadata = own(state, 'metadata');
   const workflow: Workflow = {
@@ -65,12 +68,12 @@ export function parseWorkflow(input: unknown, options: ParseOptions = {}): Parse
     variables: readVariables(own(state, 'variables'), found),
     stored: readStored(state, found),
   };
-  const diagnostics = found.slice(0, PARSE_LIMITS.diagnostics);
-  return hasErrors(found) ? { diagnostics } : { workflow, diagnostics };
+  const diagnostics = found.all();
+  return found.hasErrors ? { diagnostics } : { workflow, diagnostics };
 }
 
-function fail(...diagnostics: Diagnostic[]): ParseResult {
-  return { diagnostics };
+function fail(fault: Diagnostic): ParseResult {
+  return { diagnostics: [fault] };
 }
 
 /** Paths start at the state's root, wherever the state stood in the input. */
@@ -79,7 +82,7 @@ function inState(each: Diagnostic, prefix: readonly string[]): Diagnostic {
   return inside ? { ...each, path: each.path.slice(prefix.length) } : each;
 }
 
-function readBlocks(blocks: Json | undefined, found: Diagnostic[]): Block[] {
+function readBlocks(blocks: Json | undefined, found: DiagnosticSink): Block[] {
   if (!isJsonObject(blocks)) {
     found.push(wrongType('blocks', 'an object with the blocks by id', blocks));
     return [];
@@ -92,7 +95,7 @@ function readBlocks(blocks: Json | undefined, found: Diagnostic[]): Block[] {
   return entries.flatMap(([key, value]) => readBlock(key, value, found) ?? []);
 }
 
-function readEdges(edges: Json | undefined, found: Diagnostic[]): Edge[] {
+function readEdges(edges: Json | undefined, found: DiagnosticSink): Edge[] {
   if (!Array.isArray(edges)) {
     found.push(wrongType('edges', 'an array of edges', edges));
     return [];

@@ -1,21 +1,34 @@
+import type * as z from 'zod';
 import { diagnostic } from '../plan/codes.ts';
 import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
+import { PARSE_LIMITS } from './guard.ts';
+import { KnownKeys } from './unknown-keys.ts';
 import { blockShape, shape } from './shapes.ts';
 import { CONTAINER_KEYS } from './workflow.ts';
 import type { Block } from './workflow.ts';
 
+const BLOCK_KEYS = new KnownKeys(Object.keys(blockShape.shape), [
+  'advancedMode',
+  'height',
+  'horizontalHandles',
+  'locked',
+  'position',
+]);
+
+/** Keys of a container's data. */
+const DATA_KEYS = new KnownKeys([...CONTAINER_KEYS, 'parentId'], ['extent', 'height', 'type', 'width']);
+
 /** The block that stands under `key`, without what only an editor needs; undefined when it can't be read. */
-export function readBlock(key: string, value: Json, found: Diagnostic[]): Block | undefined {
-  const path = ['blocks', key];
-  const raw = shape(blockShape, value, path, found);
+export function readBlock(key: string, value: Json, found: DiagnosticSink): Block | undefined {
+  const raw = readShape(key, value, found);
   if (!raw) return undefined;
-  if (raw.id != null && raw.id !== key) {
-    found.push(idMismatch(key, raw.id));
-    return undefined;
-  }
   const data = (raw.data ?? {}) as JsonObject;
+  BLOCK_KEYS.check(value as JsonObject, { path: ['blocks', key], blockId: key }, found);
+  if (isContainerType(raw.type))
+    DATA_KEYS.check(data, { path: ['blocks', key, 'data'], blockId: key }, found);
   const { retry, timeoutMs } = raw as { retry?: Json; timeoutMs?: Json };
   return {
     id: key,
@@ -32,9 +45,28 @@ export function readBlock(key: string, value: Json, found: Diagnostic[]): Block 
   };
 }
 
+function readShape(key: string, value: Json, found: DiagnosticSink): z.infer<typeof blockShape> | undefined {
+  if (key.length > PARSE_LIMITS.nameChars) {
+    found.push(idTooLong(key));
+    return undefined;
+  }
+  const raw = shape(blockShape, value, ['blocks', key], found);
+  if (raw?.id == null || raw.id === key) return raw;
+  found.push(idMismatch(key, raw.id));
+  return undefined;
+}
+
 function readParent(data: JsonObject): Pick<Block, 'parentId'> {
   const parentId = own(data, 'parentId');
   return typeof parentId === 'string' && parentId !== '' ? { parentId } : {};
+}
+
+function idTooLong(key: string): Diagnostic {
+  return diagnostic('INPUT_TOO_LARGE', {
+    path: ['blocks'],
+    message: `A block has an id of ${key.length} characters (at most ${PARSE_LIMITS.nameChars}): "${key.slice(0, 40)}…".`,
+    hint: 'Give the block a shorter id, also in the edges that name it.',
+  });
 }
 
 function idMismatch(key: string, id: string): Diagnostic {
@@ -61,7 +93,7 @@ export function pickContainer(data: JsonObject): JsonObject {
   return picked;
 }
 
-function readName(key: string, name: string | null | undefined, found: Diagnostic[]): string {
+function readName(key: string, name: string | null | undefined, found: DiagnosticSink): string {
   if (name != null && name.trim() !== '') return name;
   found.push(
     diagnostic('NAME_MISSING', {
@@ -74,7 +106,7 @@ function readName(key: string, name: string | null | undefined, found: Diagnosti
   return key;
 }
 
-function readFields(key: string, subBlocks: JsonObject, found: Diagnostic[]): JsonObject {
+function readFields(key: string, subBlocks: JsonObject, found: DiagnosticSink): JsonObject {
   const fields: JsonObject = {};
   for (const [name, field] of Object.entries(subBlocks)) {
     const fault = fieldFault(name, field);
@@ -96,6 +128,8 @@ function readFields(key: string, subBlocks: JsonObject, found: Diagnostic[]): Js
 
 function fieldFault(name: string, field: Json): string | undefined {
   if (name === 'undefined' || name === '') return 'its name is not a name';
+  if (name.length > PARSE_LIMITS.nameChars)
+    return `its name has more than ${PARSE_LIMITS.nameChars} characters`;
   if (!isJsonObject(field)) return 'it is not an object with a value';
   return own(field, 'type') === 'unknown' ? 'its type is unknown' : undefined;
 }

@@ -1,4 +1,4 @@
-import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { pickContainer } from './read-block.ts';
@@ -12,7 +12,7 @@ const RENAMED = {
 } as const;
 
 /** Entries of the stored `loops` and `parallels` maps, in the words of container blocks. */
-export function readStored(state: JsonObject, found: Diagnostic[]): StoredContainer[] {
+export function readStored(state: JsonObject, found: DiagnosticSink): StoredContainer[] {
   return [...readMap('loop', 'loops', state, found), ...readMap('parallel', 'parallels', state, found)];
 }
 
@@ -20,7 +20,7 @@ function readMap(
   kind: 'loop' | 'parallel',
   key: string,
   state: JsonObject,
-  found: Diagnostic[],
+  found: DiagnosticSink,
 ): StoredContainer[] {
   const map = own(state, key);
   if (!isJsonObject(map)) return [];

@@ -1,5 +1,5 @@
 import { diagnostic } from '../plan/codes.ts';
-import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import type { Json } from '../json.ts';
 import { readJsonText } from './json-text.ts';
 import { shape, variableShape } from './shapes.ts';
@@ -7,7 +7,7 @@ import { VARIABLE_TYPES } from './workflow.ts';
 import type { Variable } from './workflow.ts';
 
 /** The workflow's variables from any stored form: a record by id, an array, or either as JSON text. */
-export function readVariables(stored: Json | undefined, found: Diagnostic[]): Variable[] {
+export function readVariables(stored: Json | undefined, found: DiagnosticSink): Variable[] {
   const value = typeof stored === 'string' ? readText(stored, found) : stored;
   if (value == null) return [];
   if (typeof value !== 'object') {
@@ -33,7 +33,7 @@ export function readVariables(stored: Json | undefined, found: Diagnostic[]): Va
   return variables;
 }
 
-function readText(text: string, found: Diagnostic[]): Json {
+function readText(text: string, found: DiagnosticSink): Json {
   if (text.trim() === '') return null;
   const { value } = readJsonText(text);
   if (value !== undefined && (typeof value === 'object' || value === null)) return value;
@@ -47,7 +47,7 @@ function readText(text: string, found: Diagnostic[]): Json {
   return null;
 }
 
-function readVariable(key: string | number, entry: Json, found: Diagnostic[]): Variable | undefined {
+function readVariable(key: string | number, entry: Json, found: DiagnosticSink): Variable | undefined {
   const path = ['variables', key];
   const raw = shape(variableShape, entry, path, found);
   if (!raw) return undefined;
@@ -65,7 +65,7 @@ function readVariable(key: string | number, entry: Json, found: Diagnostic[]): V
   return { id, name: raw.name, type: type ?? 'string', value: (raw.value ?? null) as Json };
 }
 
-function duplicate(key: string, id: string, found: Diagnostic[]): void {
+function duplicate(key: string, id: string, found: DiagnosticSink): void {
   found.push(
     diagnostic('INPUT_SHAPE', {
       path: ['variables', key, 'id'],

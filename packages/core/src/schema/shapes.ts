@@ -1,16 +1,18 @@
 import * as z from 'zod';
 import { diagnostic } from '../plan/codes.ts';
-import type { Diagnostic } from '../plan/diagnostic.ts';
+import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
+import { PARSE_LIMITS } from './guard.ts';
 
 // Only what the engine reads: other keys belong to editors and are left out. The input has been guarded, so `unknown` is JSON here.
 
 const anything = z.unknown().optional();
+const name = z.string().max(PARSE_LIMITS.nameChars);
 const object = z.record(z.string(), anything);
 
 export const blockShape = z.object({
   id: z.string().min(1).nullish(),
-  type: z.string().min(1),
-  name: z.string().nullish(),
+  type: name.min(1),
+  name: name.nullish(),
   enabled: z.boolean().nullish(),
   triggerMode: z.boolean().nullish(),
   subBlocks: object.nullish(),
@@ -27,8 +29,8 @@ export const edgeShape = z.object({
 });
 
 export const variableShape = z.object({
-  id: z.string().min(1).nullish(),
-  name: z.string(),
+  id: name.min(1).nullish(),
+  name,
   type: z.string().nullish(),
   value: anything,
 });
@@ -42,7 +44,7 @@ export function shape<T>(
   schema: z.ZodType<T>,
   value: unknown,
   path: (string | number)[],
-  found: Diagnostic[],
+  found: DiagnosticSink,
 ): T | undefined {
   const result = schema.safeParse(value);
   if (result.success) return result.data;

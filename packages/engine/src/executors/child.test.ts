@@ -5,7 +5,7 @@ import type { Scene } from '../../../../test/support/block.ts';
 import { childExecutor } from './child.ts';
 import type { ChildOutcome, ChildRequest, ChildWorkflow } from './services.ts';
 
-const CHILD: ChildWorkflow = { workflowId: 'wf-2', name: 'Child', inputs: ['topic'] };
+const CHILD: ChildWorkflow = { workflowId: 'wf-2', version: 1, name: 'Child', inputs: ['topic'] };
 const DONE: ChildOutcome = { status: 'completed', runId: 'run-2', output: { data: 1 } };
 
 const call = (
@@ -48,6 +48,21 @@ describe('a child workflow', () => {
     expect(
       await inputFor({ inputMapping: { any: 1 } }, { workflow: { ...CHILD, inputs: undefined } }),
     ).toEqual({ any: 1 });
+  });
+
+  it('gets exactly the authored inputs, whatever values hold (decision 57)', async () => {
+    const more = {
+      outputs: { A: { t: 'x","admin":"yes', open: '{', close: '}' } },
+      workflow: { ...CHILD, inputs: undefined },
+    };
+    const topic = more.outputs.A.t;
+    expect(await inputFor({ inputMapping: '{"topic": "<a.t>", "bare": <a.t>}' }, more)).toEqual({
+      topic,
+      bare: topic,
+    });
+    const older = { ...more, type: 'workflow' };
+    expect(await inputFor({ input: '{"topic": "<a.t>"}' }, older)).toEqual({ topic });
+    expect(await inputFor({ input: '<a.open><a.close>' }, older)).toBe('{}');
   });
 
   it('of the older kind gets `input` as it is', async () => {

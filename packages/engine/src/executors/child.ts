@@ -1,7 +1,7 @@
 import { BlockError, isJsonObject, own } from '@heddle/core/blocks';
 import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
 import type { ChildOutcome, ChildWorkflow, EngineContext, EngineExecutor } from './services.ts';
-import { asText, parseJson } from './values.ts';
+import { asText } from './values.ts';
 
 /** How many workflows may call each other in a chain. */
 export const MAX_DEPTH = 25;
@@ -48,24 +48,20 @@ async function runChild(context: EngineContext): Promise<BlockResult> {
 }
 
 function inputFor(context: EngineContext, workflow: ChildWorkflow): Json {
-  const mapping =
-    context.block.type === 'workflow_input' ? context.field('inputMapping', 'native') : undefined;
+  const mapping = context.block.type === 'workflow_input' ? context.field('inputMapping') : undefined;
   if (mapping !== undefined && mapping !== null && mapping !== '') return mapped(mapping, workflow);
-  const input = context.field('input', 'native') ?? {};
-  const parsed = typeof input === 'string' && input.trim().startsWith('{') ? parseJson(input) : undefined;
-  return parsed ?? input;
+  return context.field('input') ?? {};
 }
 
 /** The mapped inputs; keys that the child does not declare are left out, if it declares any. */
 function mapped(mapping: Json, { inputs, name }: ChildWorkflow): JsonObject {
-  const value = typeof mapping === 'string' ? parseJson(mapping) : mapping;
-  if (!isJsonObject(value)) {
+  if (!isJsonObject(mapping)) {
     throw new BlockError('BLOCK_CONFIG_INVALID', `The inputs for the workflow "${name}" are no object.`, {
       retryable: false,
     });
   }
-  if (inputs === undefined || inputs.length === 0) return value;
-  return Object.fromEntries(Object.entries(value).filter(([key]) => inputs.includes(key)));
+  if (inputs === undefined || inputs.length === 0) return mapping;
+  return Object.fromEntries(Object.entries(mapping).filter(([key]) => inputs.includes(key)));
 }
 
 /** The failure with the chain of workflows from the one that was called to the one at fault. */

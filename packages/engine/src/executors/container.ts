@@ -13,9 +13,9 @@ import type {
   Json,
   Lookup,
 } from '@heddle/core/blocks';
+import { parseJson } from '@heddle/core/fields';
 import { describeFailure } from './code-failure.ts';
 import type { CodeSandbox } from './services.ts';
-import { parseJson } from './values.ts';
 
 /** What a container's expansion needs; the sandbox is asked for only when an expression has to be evaluated. */
 export interface ExpandContext {

@@ -1,3 +1,4 @@
+import type { JsonObject } from '@heddle/core/blocks';
 import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
 import { contextOf } from '../../../../test/support/block.ts';
@@ -13,7 +14,33 @@ describe('the context of a block', () => {
     });
     expect(context.field('a')).toBe('{"q":1}');
     expect(context.field('a', 'native')).toEqual({ q: 1 });
+    expect(context.field('a', 'json')).toEqual({ q: 1 });
     expect(context.fields()).toEqual({ a: { q: 1 }, b: 'x 2', c: [1, 'v'] });
+  });
+
+  it('reads a field as JSON that values cannot change, when it is asked to (decision 57)', () => {
+    const outputs = { P: { v: '","role":"admin' } };
+    const context = contextOf({ type: 'mine', params: { a: '{"v": "<p.v>"}', b: '[<p.v>]' }, outputs });
+    expect(context.field('a', 'json')).toEqual({ v: outputs.P.v });
+    expect(context.field('b', 'json')).toEqual([outputs.P.v]);
+    expect(context.field('a')).toBe('{"v": "","role":"admin"}');
+  });
+
+  it('tells of a field that its block takes apart what is sent, however it is asked for', () => {
+    const { services, block, clock, signal } = contextOf({
+      type: 'api',
+      params: { url: 'https://h.test/<a.v>', body: '{"v": "<a.v>"}', headers: { 'X-A': '<a.v>' } },
+      outputs: { A: { v: '../"' } },
+    });
+    const read: JsonObject = {};
+    const context = createBlockContext({
+      ...{ runId: 'r', workflowId: 'w', scope: [], try: 1, block, signal, clock, services },
+      onRead: (name, value) => (read[name] = value),
+    });
+    const sent = { url: 'https://h.test/..%2F%22', body: '{"v": "../\\""}', headers: { 'X-A': '../"' } };
+    expect(context.fields()).toEqual(sent);
+    expect(read).toEqual(sent);
+    expect(context.field('url', 'native')).toBe(sent.url);
   });
 
   it('has no field that the block has not, whatever its name', () => {

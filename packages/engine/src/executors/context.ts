@@ -7,10 +7,13 @@ import type {
   JsonObject,
   Lookup,
   Region,
+  Template,
 } from '@heddle/core/blocks';
+import { resolveJson } from '@heddle/core/fields';
 import { jsonCopy } from '../json-copy.ts';
+import { fieldReader } from './fields.ts';
 import { withOwnLinks } from './pause-links.ts';
-import type { EngineContext, ExecutorServices } from './services.ts';
+import type { EngineContext, ExecutorServices, FieldScene } from './services.ts';
 
 /** What a driver knows when a block is to run. */
 export interface ContextParts {
@@ -38,6 +41,8 @@ export interface ContextParts {
 export function createBlockContext(parts: ContextParts): EngineContext {
   return new BlockTry(parts);
 }
+
+type FieldMode = NonNullable<Parameters<EngineContext['field']>[1]>;
 
 /** Most blocks ask for little, so what costs something is made when it is asked for. */
 class BlockTry implements EngineContext {
@@ -99,11 +104,30 @@ class BlockTry implements EngineContext {
     };
   }
 
-  private read(name: string, mode: 'text' | 'native'): Json | undefined {
-    const value = field(this.block, name, lookupOf(this.parts), mode);
-    if (value !== undefined) this.parts.onRead?.(name, value);
+  private read(name: string, mode: FieldMode): Json | undefined {
+    const template = Object.hasOwn(this.block.params, name) ? this.block.params[name] : undefined;
+    if (template === undefined) return undefined;
+    const lookup = lookupOf(this.parts);
+    const reader = fieldReader(this.block.type, name);
+    const value = reader ? reader(template, this.scene(lookup)) : resolved(template, lookup, mode);
+    this.parts.onRead?.(name, value);
     return ownCopy(value);
   }
+
+  private scene(lookup: Lookup): FieldScene {
+    const { parts } = this;
+    return {
+      lookup,
+      get compat() {
+        return parts.services.run.compat;
+      },
+      field: (name) => this.read(name, 'text'),
+    };
+  }
+}
+
+function resolved(template: Template, lookup: Lookup, mode: FieldMode): Json {
+  return mode === 'json' ? resolveJson(template, lookup) : resolveTemplate(template, lookup, mode);
 }
 
 function lookupOf({ block, services, lookup }: ContextParts): Lookup {
@@ -113,11 +137,6 @@ function lookupOf({ block, services, lookup }: ContextParts): Lookup {
 /** What the run holds is shared by all who read it. */
 function ownCopy<T extends Json | undefined>(value: T): T {
   return typeof value === 'object' && value !== null ? (jsonCopy(value, 'A field').json as T) : value;
-}
-
-function field(block: BlockConfig, name: string, lookup: Lookup, mode: 'text' | 'native'): Json | undefined {
-  const template = Object.hasOwn(block.params, name) ? block.params[name] : undefined;
-  return template === undefined ? undefined : resolveTemplate(template, lookup, mode);
 }
 
 /** A container around the block leads to it too, but its output is that of an earlier time it ran. */

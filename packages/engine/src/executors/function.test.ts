@@ -1,11 +1,9 @@
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createSandbox, SandboxError } from '@heddle/sandbox';
-import type { ImageSource } from '@heddle/sandbox/images';
-import type { JsonObject } from '@heddle/core/blocks';
-import type { FunctionJob } from '@heddle/sandbox';
-import { contextOf, failureOf } from '../../../../test/support/block.ts';
+import { SandboxError, createSandbox, type FunctionJob, type ImageSource } from '@heddle/sandbox';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { blockOf, contextOf, failureOf } from '../../../../test/support/block.ts';
 import type { Scene } from '../../../../test/support/block.ts';
-import { functionExecutor } from './function.ts';
+import { functionExecutor, mountedNames } from './function.ts';
 import type { CodeSandbox } from './services.ts';
 
 const sandbox = createSandbox({ maxProcesses: 1 });
@@ -175,7 +173,7 @@ describe('a function block', () => {
   });
 
   it('cannot go beyond what the engine allows code', async () => {
-    const run = { variables: [], env: {}, depth: 0, codeLimits: { wallMs: 2000, cpuMs: 500 } };
+    const run = { variables: [], env: {}, depth: 0, callChain: [], codeLimits: { wallMs: 2000, cpuMs: 500 } };
     const limits = async (params: JsonObject): Promise<unknown> => {
       const jobs: FunctionJob[] = [];
       const context = contextOf({ code: 'return 1', params });
@@ -194,11 +192,23 @@ describe('a function block', () => {
     });
   });
 
+  it('knows beforehand the values that it mounts, in a list and in JSON text, where no reference says which', () => {
+    const named = (mountedSecrets: Json, secretScope = 'selected'): ReadonlySet<string> | 'all' =>
+      mountedNames(blockOf({ code: 'return environmentVariables', params: { secretScope, mountedSecrets } }));
+    expect(named(['A'])).toEqual(new Set(['A']));
+    expect(named('["A", {"name": "B"}]')).toEqual(new Set(['A', 'B']));
+    expect(named('["{{A}}"]')).toBe('all');
+    expect(named(['A'], 'all')).toBe('all');
+  });
+
   it('mounts the environment values that the block selects, and fails on a scope it does not know (F7, F8)', async () => {
     const code = 'return environmentVariables';
     const env = { A: '1', B: '2' };
     const job = await jobOf({ code, env, params: { secretScope: 'selected', mountedSecrets: ['A'] } });
     expect(job.globals?.['environmentVariables']).toBe('{"A":"1"}');
+    const named = { secretScope: 'selected', mountedSecrets: '["<q.v>"]' };
+    const hostile = await jobOf({ code, env, params: named, outputs: { Q: { v: 'A","B' } } });
+    expect(hostile.globals?.['environmentVariables']).toBe('{}');
     expect(await failureOf(() => jobOf({ code, env, params: { secretScope: 'some' } }))).toMatchObject({
       code: 'BLOCK_CONFIG_INVALID',
     });

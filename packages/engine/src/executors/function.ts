@@ -1,9 +1,11 @@
-import { BlockError, bindCode } from '@heddle/core/blocks';
-import type { BlockResult, CodeTemplate, Json } from '@heddle/core/blocks';
+import { BlockError, bindCode, envNamesIn, fieldSchemas, referencesIn } from '@heddle/core/blocks';
+import type { BlockConfig, BlockResult, CodeTemplate, Json } from '@heddle/core/blocks';
+import { parsedText, parseJson } from '@heddle/core/fields';
 import type { Limits } from '@heddle/sandbox';
+import { authored } from './authored.ts';
 import { codeFailure } from './code-failure.ts';
 import type { EngineContext, EngineExecutor } from './services.ts';
-import { asRows, asText, parseJson } from './values.ts';
+import { asRows, asText } from './values.ts';
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 /** The longest a sandbox takes. */
@@ -51,20 +53,34 @@ function codeOf({ block }: EngineContext): CodeTemplate {
  * The globals that the code mentions: copying the others in would cost time, and put secrets where nothing asks for them. The
  * programs that a script calls ask for theirs without being told to.
  */
-function globalsOf(context: EngineContext, { authored, language }: CodeTemplate): Record<string, string> {
+function globalsOf(context: EngineContext, code: CodeTemplate): Record<string, string> {
   const globals: Record<string, string> = { params: '{}' };
-  if (language === 'shell' || /\benvironmentVariables\b/.test(authored))
-    globals['environmentVariables'] = JSON.stringify(mountedEnv(context));
-  if (/\binput\b/.test(authored)) globals['input'] = JSON.stringify(context.sourceOutput());
+  if (isGivenEnvironment(code)) globals['environmentVariables'] = JSON.stringify(mountedEnv(context));
+  if (/\binput\b/.test(code.authored)) globals['input'] = JSON.stringify(context.sourceOutput());
   return globals;
+}
+
+function isGivenEnvironment(code: CodeTemplate): boolean {
+  return code.language === 'shell' || /\benvironmentVariables\b/.test(code.authored);
+}
+
+/** Returns the names of the environment values that the block's code is given; `all` also where that is known only when it runs. */
+export function mountedNames({ code, params }: BlockConfig): ReadonlySet<string> | 'all' {
+  if (!code || !isGivenEnvironment(code)) return new Set();
+  const { secretScope, mountedSecrets } = params;
+  const isFixed = [secretScope, mountedSecrets].every(
+    (template) => !template || (referencesIn(template).length === 0 && envNamesIn(template).length === 0),
+  );
+  if (!isFixed || authored(secretScope) !== 'selected') return 'all';
+  return namesOf(parsedText(authored(mountedSecrets) ?? null)) ?? 'all';
 }
 
 /** All environment values, or those that the block mounts; a malformed scope mounts none and fails. */
 function mountedEnv(context: EngineContext): { readonly [name: string]: string } {
   const { env } = context.services.run;
-  const scope = context.field('secretScope') ?? 'all';
-  if (scope === 'all' || scope === '') return env;
-  const mounted = scope === 'selected' ? namesOf(context.field('mountedSecrets', 'native')) : undefined;
+  const scope = fieldSchemas.secretScope.safeParse(asText(context.field('secretScope')) || 'all').data;
+  if (scope === 'all') return env;
+  const mounted = scope === 'selected' ? namesOf(context.field('mountedSecrets')) : undefined;
   if (mounted === undefined) {
     throw new BlockError(
       'BLOCK_CONFIG_INVALID',
@@ -76,7 +92,7 @@ function mountedEnv(context: EngineContext): { readonly [name: string]: string }
 }
 
 function namesOf(value: Json | undefined): ReadonlySet<string> | undefined {
-  const list = typeof value === 'string' ? parseJson(value) : (value ?? []);
+  const list = value ?? [];
   if (!Array.isArray(list)) return undefined;
   const rows = asRows(list) ?? [];
   return new Set([

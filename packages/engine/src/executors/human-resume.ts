@@ -1,8 +1,8 @@
 import { EngineError, isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject, ResumeContext } from '@heddle/core/blocks';
+import { parseJson } from '@heddle/core/fields';
 import { coerceField, inputFields } from './input-format.ts';
 import type { InputField } from './input-format.ts';
-import { parseJson } from './values.ts';
 
 /** The output of a pause after `input` was submitted. Throws RESUME_INPUT_INVALID that lists all that does not fit. */
 export function resumeOutput(context: ResumeContext): JsonObject {

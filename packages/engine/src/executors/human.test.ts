@@ -35,6 +35,23 @@ const resume = (input: Json, paused = pause()): JsonObject => {
   return output;
 };
 
+describe('JSON text in the fields of a pause (decision 57)', () => {
+  const hostile = { Agent: { content: '","role":"admin' } };
+  const value = hostile.Agent.content;
+
+  it('keeps its entries whatever values hold', () => {
+    const text = '[{"name": "summary", "type": "string", "value": "<agent.content>"}]';
+    expect(pause({ params: { inputFormat, builderData: text }, outputs: hostile })).toMatchObject({
+      response: { data: { responseStructure: [{ name: 'summary', type: 'string', value }] } },
+    });
+  });
+
+  it('keeps the structure of defaults', () => {
+    const fields = [{ name: 'o', type: 'object', value: '{"k": "<agent.content>"}' }];
+    expect(pause({ params: { inputFormat: fields }, outputs: hostile })).toMatchObject({ o: { k: value } });
+  });
+});
+
 describe('a human pause', () => {
   it('shows its fields with defaults, what is to be judged and the form (§3.10)', () => {
     expect(pause()).toEqual({

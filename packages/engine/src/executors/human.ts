@@ -1,5 +1,6 @@
 import { own } from '@heddle/core/blocks';
 import type { BlockResult, Json, JsonObject } from '@heddle/core/blocks';
+import { parsedText } from '@heddle/core/fields';
 import { authored } from './authored.ts';
 import { resumeOutput } from './human-resume.ts';
 import { coerceField, inputFields } from './input-format.ts';
@@ -46,7 +47,7 @@ function structureOf(entries: Json | undefined): Json {
 
 /** Notifications are recorded as not sent and never stop the pause: the engine has no services to send them by. */
 function unsentNotifications(tools: Json | undefined): JsonObject {
-  const rows = asRows(tools) ?? [];
+  const rows = asRows(parsedText(tools ?? null)) ?? [];
   if (rows.length === 0) return {};
   return {
     notifications: rows.map((tool) => ({

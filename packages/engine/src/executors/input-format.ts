@@ -1,6 +1,7 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json, JsonObject } from '@heddle/core/blocks';
-import { asRows, parseJson } from './values.ts';
+import { parsedText } from '@heddle/core/fields';
+import { asRows } from './values.ts';
 
 /** One declared input of a start block or a pause. */
 export interface InputField {
@@ -14,7 +15,7 @@ export interface InputField {
 /** The declared inputs of an `inputFormat` value; rows whose name is no text are left out. */
 export function inputFields(format: Json | undefined): InputField[] {
   const fields: InputField[] = [];
-  for (const row of asRows(format) ?? []) {
+  for (const row of asRows(parsedText(format ?? null)) ?? []) {
     const name = own(row, 'name');
     if (typeof name !== 'string' || name.trim() === '') continue;
     const type = own(row, 'type');
@@ -40,7 +41,7 @@ export function coerceField(value: Json, type: string): Json {
     case 'object':
     case 'array':
     case 'file[]':
-      return typeof value === 'string' ? (parseJson(value) ?? value) : value;
+      return parsedText(value);
     default:
       return value;
   }

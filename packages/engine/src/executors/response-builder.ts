@@ -1,40 +1,90 @@
-import { isJsonObject, own } from '@heddle/core/blocks';
-import type { Json, JsonObject } from '@heddle/core/blocks';
-import { asText, parseJson } from './values.ts';
+import { BlockError, isJsonObject, own, resolveTemplate } from '@heddle/core/blocks';
+import type { Json, JsonObject, Lookup, Template } from '@heddle/core/blocks';
+import {
+  isJsonText,
+  jsonStructure,
+  parseJson,
+  resolveJson,
+  templateFields,
+  templateItems,
+  wholeHole,
+} from '@heddle/core/fields';
+import type { FieldScene } from './services.ts';
+import { asText } from './values.ts';
 
-/** The object that a builder's entries `{name, type, value}` describe; entries without a name are left out. */
+/** The entries `{name, type, value}` of a builder with the values that their types make of what is authored. */
+export function readBuilder(template: Template, { lookup }: FieldScene): Json {
+  const structure = jsonStructure(template, lookup);
+  const entries = templateItems(structure);
+  return entries ? readEntries(entries, lookup) : resolveTemplate(structure, lookup, 'json');
+}
+
+/** The object that read entries describe; those without a name are left out. */
 export function buildObject(entries: readonly Json[]): JsonObject {
   const built = new Map<string, Json>();
   for (const entry of entries) {
-    if (!isJsonObject(entry)) continue;
-    const name = asText(own(entry, 'name')).trim();
-    if (name !== '') built.set(name, buildValue(entry));
+    const name = isJsonObject(entry) ? asText(own(entry, 'name')).trim() : '';
+    if (isJsonObject(entry) && name !== '') built.set(name, own(entry, 'value') ?? null);
   }
   return Object.fromEntries(built);
 }
 
-function buildValue(entry: JsonObject): Json {
-  const value = own(entry, 'value') ?? null;
-  switch (own(entry, 'type')) {
+/** Throws BLOCK_CONFIG_INVALID when a reference gives the name of another entry. */
+function readEntries(entries: readonly Template[], lookup: Lookup): JsonObject[] {
+  const isAuthored = new Map<string, boolean>();
+  return entries.flatMap((entry) => {
+    const read = readEntry(entry, lookup);
+    if (read === undefined) return [];
+    const name = asText(own(read, 'name')).trim();
+    const authored = templateFields(entry)?.get('name')?.kind !== 'text';
+    if (name !== '' && isAuthored.has(name) && !(authored && isAuthored.get(name) === true)) throw clash();
+    isAuthored.set(name, authored);
+    return [read];
+  });
+}
+
+function clash(): BlockError {
+  return new BlockError(
+    'BLOCK_CONFIG_INVALID',
+    'A reference in the name of a field gives the name of another field. Keep names that come from data in an object of their own.',
+    { retryable: false },
+  );
+}
+
+function readEntry(entry: Template, lookup: Lookup): JsonObject | undefined {
+  const fields = templateFields(entry);
+  if (fields === undefined) return undefined;
+  const [name, type] = ['name', 'type'].map((key) => {
+    const field = fields.get(key);
+    return field === undefined ? '' : asText(resolveTemplate(field, lookup, 'text'));
+  }) as [string, string];
+  const value = fields.get('value');
+  return { name, type, value: value === undefined ? null : entryValue(type, value, lookup) };
+}
+
+function entryValue(type: string, value: Template, lookup: Lookup): Json {
+  const items = templateItems(value);
+  switch (type) {
     case 'object':
-      return Array.isArray(value) ? buildObject(value) : parsedStrings(value);
+      return items ? buildObject(readEntries(items, lookup)) : declared(value, lookup);
     case 'array':
     case 'files':
     case 'file[]':
-      return Array.isArray(value)
-        ? value.map((item) => (isEntry(item) ? buildValue(item) : parsedStrings(item)))
-        : parsedStrings(value);
+      return items ? items.map((item) => itemValue(item, lookup)) : declared(value, lookup);
     case 'number':
-      return toNumber(value);
+      return toNumber(resolveTemplate(value, lookup, 'native'));
     case 'boolean':
-      return toBoolean(value);
+      return toBoolean(resolveTemplate(value, lookup, 'native'));
     default:
-      return parsedStrings(value);
+      return ofText(value, lookup);
   }
 }
 
-function isEntry(item: Json): item is JsonObject {
-  return isJsonObject(item) && Object.hasOwn(item, 'type') && Object.hasOwn(item, 'value');
+/** An item of a list: an entry, or a value of its own. */
+function itemValue(item: Template, lookup: Lookup): Json {
+  const fields = templateFields(item);
+  const entry = fields?.has('type') && fields.has('value') ? readEntry(item, lookup) : undefined;
+  return entry ? (own(entry, 'value') ?? null) : ofText(item, lookup);
 }
 
 function toNumber(value: Json): Json {
@@ -47,13 +97,48 @@ function toBoolean(value: Json): Json {
   return value === 'false' ? false : value;
 }
 
-/** Texts that are a JSON object or list become one, at any depth: a reference in a text field brings its value as JSON. */
+/** The value of a field that is said to be an object or a list: text is JSON text of it. */
+function declared(value: Template, lookup: Lookup): Json {
+  return value.kind === 'literal' ? parsedStrings(value.value) : resolveJson(value, lookup);
+}
+
+/**
+ * The value of a field of any other type: authored text that is a JSON object or list becomes one, and so does a
+ * reference to one. A text that a reference brings in stays text.
+ */
+function ofText(value: Template, lookup: Lookup): Json {
+  switch (value.kind) {
+    case 'literal':
+      return parsedStrings(value.value);
+    case 'list':
+      return value.items.map((item) => ofText(item, lookup));
+    case 'object':
+      return Object.fromEntries(value.entries.map(([key, item]) => [key, ofText(item, lookup)]));
+    case 'text':
+      return authoredText(value, lookup);
+  }
+}
+
+function authoredText(value: Template & { kind: 'text' }, lookup: Lookup): Json {
+  const whole = wholeHole(value);
+  if (whole) {
+    const held = resolveTemplate(whole, lookup, 'native');
+    if (typeof held === 'object' && held !== null) return held;
+  } else if (looksLikeJson(value.parts[0]) && isJsonText(value)) return resolveJson(value, lookup);
+  return resolveTemplate(value, lookup, 'text');
+}
+
+/** Authored texts that are a JSON object or list become one, at any depth. */
 function parsedStrings(value: Json): Json {
   if (typeof value === 'string') {
-    const parsed = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
+    const parsed = looksLikeJson(value) ? parseJson(value) : undefined;
     return parsed === undefined ? value : parsedStrings(parsed);
   }
   if (Array.isArray(value)) return value.map((item) => parsedStrings(item));
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, parsedStrings(item)]));
+}
+
+function looksLikeJson(text: unknown): boolean {
+  return typeof text === 'string' && /^\s*[[{]/.test(text);
 }

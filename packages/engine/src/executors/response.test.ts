@@ -1,10 +1,23 @@
 import { describe, expect, it } from 'vitest';
-import type { Json, JsonObject } from '@heddle/core/blocks';
+import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
 import { contextOf, failureOf } from '../../../../test/support/block.ts';
 import type { Scene } from '../../../../test/support/block.ts';
+import { createBlockContext } from './context.ts';
 import { responseExecutor } from './response.ts';
 
-const result = { a: 1, s: 'it\'s "q"\nnl', n: null, b: true, l: [1, 'x'], z: 0, e: '' };
+const result = {
+  a: 1,
+  s: 'it\'s "q"\nnl',
+  n: null,
+  b: true,
+  l: [1, 'x'],
+  z: 0,
+  e: '',
+  json: '{"x": 1}',
+  key: '"k"',
+  open: '[',
+  close: ']',
+};
 const JSON_HEADERS = { 'Content-Type': 'application/json' };
 
 const respond = (params: JsonObject, scene: Scene = {}): unknown => {
@@ -16,18 +29,25 @@ const respond = (params: JsonObject, scene: Scene = {}): unknown => {
 
 describe('a response in JSON mode', () => {
   it.each<[string, Json]>([
-    ['{"v": <p.result.s>}', '{"v": it\'s "q"\nnl}'],
-    ['{"v": "<p.result.s>"}', '{"v": "it\'s "q"\nnl"}'],
+    ['{"v": <p.result.s>}', { v: result.s }],
+    ['{"v": "<p.result.s>"}', { v: result.s }],
     ['{"v": <p.result.a>}', { v: 1 }],
     ['{"v": "<p.result.a>"}', { v: '1' }],
     ['{"v": <p.result.b>}', { v: true }],
     ['{"v": <p.result.n>}', { v: null }],
     ['{"v": <p.result.l>}', { v: [1, 'x'] }],
-    ['{"v": <p.result.nope>}', '{"v": }'],
+    ['{"v": <p.result.nope>}', { v: null }],
+    ['{"v": <p.result.s>, }', '{"v": it\'s "q"\nnl, }'],
+    ['{<p.result.key>: 1}', '{"k": 1}'],
+    ['<p.result.open><p.result.close>', '[]'],
     ['{"v": "<p.result.nope>"}', { v: '' }],
     ['{"v": "<p.result.e>"}', { v: '' }],
     ['<p.result>', result],
     ['<p.result.s>', result.s],
+    ['<p.result.n>', null],
+    ['<p.result.nope>', {}],
+    ['<p.result.json>', { x: 1 }],
+    ['\n<p.result.l> ', [1, 'x']],
     ['<p.result.a>', 1],
     ['{"v": ', '{"v": '],
     ['5', 5],
@@ -85,6 +105,45 @@ describe('a response in JSON mode', () => {
   });
 });
 
+describe('a response of a plan that an earlier version stored', () => {
+  it('is filled in like any other: the plan has the parts of the text (decision 57)', () => {
+    const block = JSON.parse(
+      `{"id": "r", "type": "response", "name": "R", "trigger": false, "containers": [], "sources": ["q"], "params": {
+        "dataMode": {"kind": "literal", "value": "json"},
+        "data": {"kind": "text", "parts": ["{\\"v\\": \\"",
+          {"ref": {"kind": "block", "text": "<q.v>", "block": "q", "up": 0, "into": [], "path": ["v"]}}, "\\"}"]}}}`,
+    ) as BlockConfig;
+    const v = '","role":"admin';
+    const { services, clock, signal } = contextOf({ outputs: { Q: { v } } });
+    const parts = { runId: 'r', workflowId: 'w', scope: [], try: 1, block, services, clock, signal };
+    expect(responseExecutor.execute(createBlockContext(parts))).toMatchObject({ output: { data: { v } } });
+  });
+});
+
+describe('headers of a response', () => {
+  const header = (name: string, value: string): JsonObject => ({ [name]: value });
+
+  it.each<[JsonObject, string]>([
+    [header('X-A', '<q.v>'), 'The value of the header "X-A" of the response has a line break'],
+    [header('X-A', 'snow \u2603'), 'the character U+2603'],
+    [header('X <q.v>', 'a'), 'The response has a header with the name "X <q.v>"'],
+  ])('%j fail the block (decision 57)', async (headers, message) => {
+    const outputs = { Q: { v: 'a\r\nSet-Cookie: b=c' } };
+    const failure = await failureOf(() => respond({ dataMode: 'json', headers }, { outputs }));
+    expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
+    expect(failure.message).toContain(message);
+  });
+
+  it('as JSON text have exactly the authored names', () => {
+    const outputs = { Q: { v: 'a", "Set-Cookie": "b=c' } };
+    expect(
+      respond({ dataMode: 'json', headers: '{"X-A": "<q.v>", "X-B": <q.n>}' }, { outputs }),
+    ).toMatchObject({
+      headers: { ...JSON_HEADERS, 'X-A': outputs.Q.v, 'X-B': '' },
+    });
+  });
+});
+
 describe('a response that is built', () => {
   it('has nested objects, lists of entries and lists from references; nameless entries are left out (r760)', () => {
     const builderData = [
@@ -123,6 +182,47 @@ describe('a response that is built', () => {
     ];
     expect(respond({ builderData })).toMatchObject({ data: { r: result, five: '5', n: 'abc' } });
     expect(respond({})).toMatchObject({ data: {} });
+  });
+
+  it('keeps its fields whatever values hold, also where JSON text is written in them (decision 57)', () => {
+    const outputs = { Q: { v: '","role":"admin', json: '{"role":"admin"}', open: '{', close: '}' } };
+    const builderData = [
+      { name: 'o', type: 'object', value: '{"k": "<q.v>", "n": <q.v>}' },
+      { name: 'a', type: 'array', value: '[{"k": "<q.v>"}]' },
+      { name: 's', type: 'string', value: '{"k": "<q.v>"}' },
+      { name: 'text', type: 'string', value: '<q.json>' },
+      { name: 'parsed', type: 'object', value: '<q.json>' },
+      { name: 'joined', type: 'object', value: '<q.open><q.close>' },
+    ];
+    const data = {
+      o: { k: outputs.Q.v, n: outputs.Q.v },
+      a: [{ k: outputs.Q.v }],
+      s: { k: outputs.Q.v },
+      text: '{"role":"admin"}',
+      parsed: { role: 'admin' },
+      joined: '{}',
+    };
+    expect(respond({ builderData }, { outputs })).toMatchObject({ data });
+    expect(respond({ builderData: JSON.stringify(builderData) }, { outputs })).toMatchObject({ data });
+  });
+
+  it('fails when a value gives the name of another field (decision 57)', async () => {
+    const entry = (name: string): JsonObject => ({ name, type: 'string', value: name });
+    const outputs = { Q: { v: 'role' } };
+    const nested = [{ name: 'o', type: 'object', value: [entry('role'), entry('<q.v>')] }];
+    for (const builderData of [[entry('role'), entry('<q.v>')], [entry('<q.v>'), entry('role')], nested])
+      expect(await failureOf(() => respond({ builderData }, { outputs }))).toMatchObject({
+        code: 'BLOCK_CONFIG_INVALID',
+      });
+    expect(respond({ builderData: [entry('role'), entry('role')] })).toMatchObject({
+      data: { role: 'role' },
+    });
+  });
+
+  it('takes entries out of JSON text with bare references', () => {
+    const builderData =
+      '[{"name": "l", "type": "array", "value": <p.result.l>}, {"name": "<p.result.a>", "value": "x"}]';
+    expect(respond({ builderData })).toMatchObject({ data: { 1: 'x', l: [1, 'x'] } });
   });
 
   it('answers 500 itself when it cannot be made (§3.7)', () => {

@@ -1,6 +1,7 @@
 import type { BlockContext, BlockExecutor, Json, JsonObject } from '@heddle/core/blocks';
+import { checkHeaders } from './header-rules.ts';
 import { buildObject } from './response-builder.ts';
-import { asPairs, asText, parseJson } from './values.ts';
+import { asPairs, asText } from './values.ts';
 
 const DEFAULT_HEADERS: JsonObject = { 'Content-Type': 'application/json' };
 
@@ -14,6 +15,7 @@ export const responseExecutor: BlockExecutor = {
 function respond(context: BlockContext): JsonObject {
   const headers = asPairs(context.field('headers'));
   if (headers === undefined) return refused('The headers of the response are no table.');
+  checkHeaders(headers, 'response');
   const data = dataOf(context);
   if (data === undefined) return refused('The fields of the response are no list.');
   return {
@@ -34,21 +36,22 @@ function refused(message: string): JsonObject {
 
 /** The data; undefined when the builder's entries are no list. */
 function dataOf(context: BlockContext): Json | undefined {
-  return asText(context.field('dataMode')) === 'json'
-    ? jsonData(context.field('data'))
-    : builtData(context.field('builderData'));
+  if (asText(context.field('dataMode')) === 'json') return jsonData(context);
+  const entries = context.field('builderData');
+  if (isEmpty(entries)) return {};
+  return Array.isArray(entries) ? buildObject(entries) : undefined;
 }
 
-/** Parsed where it is JSON, else the text as it came out. */
-function jsonData(data: Json | undefined): Json {
-  if (data === undefined || data === null || data === '') return {};
-  return typeof data === 'string' ? (parseJson(data) ?? data) : data;
+/** A reference to null answers null, a field without a value an empty object. */
+function jsonData(context: BlockContext): Json {
+  const data = context.field('data');
+  const authored = context.block.params['data'];
+  if (data === null && authored?.kind === 'text') return null;
+  return isEmpty(data) ? {} : data;
 }
 
-function builtData(entries: Json | undefined): Json | undefined {
-  if (entries === undefined || entries === null || entries === '') return {};
-  const list = typeof entries === 'string' ? parseJson(entries) : entries;
-  return Array.isArray(list) ? buildObject(list) : undefined;
+function isEmpty(value: Json | undefined): value is undefined | null | '' {
+  return value === undefined || value === null || value === '';
 }
 
 function statusOf(value: Json | undefined): number {

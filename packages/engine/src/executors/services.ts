@@ -4,6 +4,7 @@ import type {
   Json,
   JsonObject,
   Lookup,
+  Template,
   VariableConfig,
 } from '@heddle/core/blocks';
 import type { EgressRequest, EgressResponse } from '@heddle/sandbox/egress';
@@ -20,7 +21,7 @@ export interface ExecutorServices {
   run: RunFacts;
   /** Id of the first block that an edge of this one leads to by `port`. */
   target(port: string): string | undefined;
-  /** The workflow that a child block names by id or name, or undefined. */
+  /** The workflow that a child block names by id or name, or undefined. Once its child has started: the workflow of that. */
   findChild(workflow: string): Promise<ChildWorkflow | undefined>;
   /** Runs a child to its end; the same block of the same run gets the same child again after a restart. */
   child(request: ChildRequest): Promise<ChildOutcome>;
@@ -37,13 +38,29 @@ export interface PauseLinks {
 /** What executors know of the run. */
 export interface RunFacts {
   variables: readonly VariableConfig[];
-  /** Every environment value, by name. */
+  /** The environment values that the run's blocks can read, by name. */
   env: { readonly [name: string]: string };
   /** Most that the engine's options let code use, in milliseconds; a block's own timeout cannot go beyond it. */
   codeLimits?: { wallMs?: number; cpuMs?: number };
+  /** True: the deployment asked for the lenient reading of older engines. */
+  compat: boolean;
   /** How many workflows called this one in a chain; 0 for a run of its own. */
   depth: number;
+  /** The workflows of that chain and then the run's own, as `X-Sim-Via` lists them. */
+  callChain: readonly string[];
 }
+
+/** What a field that its block takes apart is read with. */
+export interface FieldScene {
+  lookup: Lookup;
+  /** True: the deployment asked for the lenient reading of older engines. */
+  compat: boolean;
+  /** The value of another field of the block. */
+  field: (name: string) => Json | undefined;
+}
+
+/** Fills in a field whose text has a structure, so that values cannot change the structure. */
+export type FieldReader = (template: Template, scene: FieldScene) => Json;
 
 export type CodeSandbox = Pick<Sandbox, 'run' | 'evaluate'>;
 
@@ -54,6 +71,8 @@ export interface Outlet {
 
 export interface ChildWorkflow {
   workflowId: string;
+  /** The version that is live when the child starts, or the one that it was started with. */
+  version: number | undefined;
   name: string;
   /** Names of the declared inputs; undefined: none are declared. */
   inputs: readonly string[] | undefined;

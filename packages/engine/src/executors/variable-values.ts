@@ -1,8 +1,9 @@
 import { BlockError, isJsonObject } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
-import { asText, parseJson } from './values.ts';
+import { parseJson } from '@heddle/core/fields';
+import { asText } from './values.ts';
 
-/** What a row of a variables block assigns, by the row's type; strict. Throws VARIABLE_INVALID. */
+/** What a row of a variables block assigns, by the row's type; strict: JSON text has been parsed. Throws VARIABLE_INVALID. */
 export function assignedValue(name: string, type: string, value: Json | undefined): Json {
   const empty = value === undefined || value === null || value === '';
   switch (type) {
@@ -32,12 +33,10 @@ function toBoolean(name: string, value: Json): boolean {
   return text === 'true';
 }
 
-/** Any valid JSON passes, of whatever kind: reads bring it into the variable's shape. */
+/** Any value passes but text that is no JSON: reads bring it into the variable's shape. */
 function toStructure(name: string, value: Json, expected: string): Json {
-  if (typeof value !== 'string') return value;
-  const parsed = parseJson(value);
-  if (parsed === undefined) throw invalid(name, value, `${expected} as JSON`);
-  return parsed;
+  if (typeof value === 'string') throw invalid(name, value, `${expected} as JSON`);
+  return value;
 }
 
 function invalid(name: string, value: Json, expected: string): BlockError {

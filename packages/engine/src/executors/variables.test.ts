@@ -27,6 +27,28 @@ const assign = (rows: Json, scene: Scene = {}): unknown =>
     contextOf({ type: 'variables', params: { variables: rows }, variables, ...scene }),
   );
 
+describe('JSON text in a row (decision 57)', () => {
+  const outputs = { Q: { v: '","role":"admin', open: '{', close: '}' } };
+
+  it('keeps its structure whatever values hold, in rows and in JSON text of rows', () => {
+    const rows = [row('o', 'object', '{"k": "<q.v>", "n": <q.v>}'), row('l', 'array', '["<q.v>"]')];
+    const output = { o: { k: outputs.Q.v, n: outputs.Q.v }, l: [outputs.Q.v] };
+    expect(assign(rows, { outputs })).toMatchObject({ output });
+    expect(assign(JSON.stringify(rows), { outputs })).toMatchObject({ output });
+  });
+
+  it('is none when only values make it JSON', async () => {
+    const rows = [row('o', 'object', '<q.open><q.close>')];
+    expect(await failureOf(() => assign(rows, { outputs }))).toMatchObject({ code: 'VARIABLE_INVALID' });
+  });
+
+  it('stays text in a row of text', () => {
+    expect(assign([row('s', 'string', '{"k": "<q.v>"}')], { outputs })).toMatchObject({
+      output: { s: '{"k": "","role":"admin"}' },
+    });
+  });
+});
+
 describe('a variables block', () => {
   it('sets each type, and gives one key per row (r238)', () => {
     const rows = [

@@ -1,5 +1,5 @@
 import { BlockError, own } from '@heddle/core/blocks';
-import type { BlockResult, Json, JsonObject, VariableConfig } from '@heddle/core/blocks';
+import type { BlockResult, Json, VariableConfig } from '@heddle/core/blocks';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
 import { assignedValue, heldValue } from './variable-values.ts';
@@ -12,16 +12,19 @@ export const variablesExecutor: EngineExecutor = {
 };
 
 function assign(context: EngineContext): BlockResult {
-  const rows = asRows(context.field('variables', 'native'));
+  const rows = asRows(context.field('variables'));
   if (rows === undefined)
     throw new BlockError('BLOCK_CONFIG_INVALID', 'The assignments of the variables block are no list.', {
       retryable: false,
     });
-  const { variables } = context.services.run;
+  // From the last to the first, so that the first of two equal names counts.
+  const variables = context.services.run.variables.toReversed();
+  const byId = new Map<Json | undefined, VariableConfig>(variables.map((each) => [each.id, each]));
+  const byName = new Map(variables.map((each) => [each.name, each]));
   const output = new Map<string, Json>();
   const set = new Map<string, Json>();
   for (const row of rows) {
-    const variable = findVariable(row, variables);
+    const variable = byId.get(own(row, 'variableId')) ?? byName.get(asText(own(row, 'variableName')).trim());
     const name = asText(own(row, 'variableName')).trim() || variable?.name;
     if (name === undefined) continue;
     const value = assignedValue(name, asText(own(row, 'type')) || 'string', own(row, 'value'));
@@ -29,12 +32,4 @@ function assign(context: EngineContext): BlockResult {
     if (variable !== undefined) set.set(variable.id, heldValue(variable.type, value));
   }
   return { output: Object.fromEntries(output), set: Object.fromEntries(set) };
-}
-
-function findVariable(row: JsonObject, variables: readonly VariableConfig[]): VariableConfig | undefined {
-  const id = own(row, 'variableId');
-  const name = asText(own(row, 'variableName')).trim();
-  return (
-    variables.find((variable) => variable.id === id) ?? variables.find((variable) => variable.name === name)
-  );
 }

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { isEngineError } from '@heddle/core';
-import type { ValueStore } from '@heddle/core';
-import { isJsonObject } from '@heddle/core/blocks';
-import { fileName, mediaType } from '@heddle/core/files';
+import type { Json, NewRun, RunStore, ValueStore } from '@heddle/core';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import { parseJson } from '@heddle/core/fields';
+import { fileName, filesIn, mediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
-import { parseJson } from '../executors/values.ts';
+import type { Values } from '../local/values.ts';
 
 /** A file as it came. */
 export interface NewFile {
@@ -15,22 +16,131 @@ export interface NewFile {
   base64: string;
 }
 
-/** Keeps a file in the value store, and gives its record: only who has that can name the key. */
-export async function keepFile(values: ValueStore, { name, type, base64 }: NewFile): Promise<FileRecord> {
+/** The tenant of a workflow, by its id; undefined: the engine has no tenants. */
+export type TenantOf = (this: void, workflowId: string) => Promise<string | undefined> | string | undefined;
+
+/** Stores a file for the tenant that owns it and returns its record. */
+export async function keepFile(
+  values: ValueStore,
+  { name, type, base64 }: NewFile,
+  owner: string | undefined,
+): Promise<FileRecord> {
   const id = randomUUID();
-  // The id is part of what is hashed: the key cannot be guessed by who has the same file.
-  const key = await values.put(JSON.stringify({ file: id, data: base64 }));
+  // Id and owner are part of what is hashed: nobody can guess the key, nor make one that says another owner of this content.
+  const key = await values.put(JSON.stringify({ file: id, owner: owner ?? null, data: base64 }));
   return { id, name: fileName(name), size: Buffer.byteLength(base64, 'base64'), type: mediaType(type), key };
 }
 
-/** The file's content as Base64; undefined when its key leads to no file, or not to this one. */
-export async function readKept(
-  values: ValueStore,
-  { id, key }: Pick<FileRecord, 'id' | 'key'>,
-): Promise<string | undefined> {
-  const kept = parseJson((await storedText(values, key)) ?? '');
-  if (!isJsonObject(kept) || kept['file'] !== id) return undefined;
-  return typeof kept['data'] === 'string' ? kept['data'] : undefined;
+/** What is needed to read files. */
+export interface FileParts {
+  stores: { runs: Pick<RunStore, 'header' | 'record' | 'journal'>; values: ValueStore };
+  values: Pick<Values, 'load'>;
+  tenant: TenantOf;
+}
+
+/** Reads a file by its record: resolves to its content as Base64, or to undefined where the record is only data. */
+export type FileReader = (file: Pick<FileRecord, 'id' | 'key'>) => Promise<string | undefined>;
+
+/** Bounds of what one reader reads; absent: none. */
+export interface ReadLimits {
+  /** Keys that are read. */
+  files?: number;
+  /** Bytes after which no other key is read, whether or not they belonged to a file of the run. */
+  bytes?: number;
+  /** Once aborted, nothing more is read. */
+  signal?: AbortSignal;
+}
+
+interface Kept {
+  id: string;
+  base64: string;
+}
+
+/**
+ * Returns a function that reads files for one run, each key once: a record opens a file only for runs of the tenant that
+ * owns the file.
+ */
+export function fileReader(
+  parts: FileParts,
+  run: NewRun,
+  {
+    files = Infinity,
+    bytes = Infinity,
+    signal,
+    tenant,
+  }: ReadLimits & { tenant?: () => Promise<string | undefined> } = {},
+): FileReader {
+  const found = new Map<string, Promise<Kept | undefined>>();
+  let left = bytes;
+  const read = async (key: string): Promise<Kept | undefined> => {
+    const text = (await storedText(parts.stores.values, key)) ?? '';
+    left -= Buffer.byteLength(text);
+    return ownFile(parts, run, {
+      key,
+      text,
+      reader: await (tenant ?? (async () => parts.tenant(run.workflowId)))(),
+    });
+  };
+  return async ({ id, key }) => {
+    let kept = found.get(key);
+    if (!kept) {
+      if (signal?.aborted || left <= 0 || found.size >= files) return undefined;
+      found.set(key, (kept = read(key)));
+    }
+    const file = await kept;
+    return file?.id === id ? file.base64 : undefined;
+  };
+}
+
+/** The file that is stored under a key, where it belongs to the run. */
+async function ownFile(
+  parts: FileParts,
+  run: NewRun,
+  { key, text, reader }: { key: string; text: string; reader: string | undefined },
+): Promise<Kept | undefined> {
+  const stored = parseJson(text);
+  if (!isJsonObject(stored)) return undefined;
+  const [id, owner, base64] = ['file', 'owner', 'data'].map((name) => own(stored, name));
+  if (typeof id !== 'string' || typeof base64 !== 'string') return undefined;
+  const isOwn =
+    owner === undefined ? await isOlderFile(parts, run, { id, key }, reader) : owner === (reader ?? null);
+  return isOwn ? { id, base64 } : undefined;
+}
+
+/** A rerun of a rerun, or a child of a child, is followed back this far. */
+const MOST_ORIGINS = 100;
+
+/**
+ * True for a file that was stored before files had owners, where this run got it with its input. A run that began since
+ * then proves nothing by its input, which a caller can write; the run that it continues or was called by may.
+ */
+async function isOlderFile(
+  parts: FileParts,
+  run: NewRun,
+  file: Pick<FileRecord, 'id' | 'key'>,
+  reader: string | undefined,
+): Promise<boolean> {
+  if (reader === undefined) return true;
+  let at: NewRun | undefined = run;
+  for (let step = 0; at && step < MOST_ORIGINS; step += 1) {
+    if ((await parts.tenant(at.workflowId)) !== reader) return false;
+    if (!at.ownsFiles)
+      return filesIn(await inputOf(parts, at)).some(({ id, key }) => id === file.id && key === file.key);
+    const before: string | undefined = at.parent?.runId ?? (await reusedBy(parts, at.runId));
+    at = before === undefined ? undefined : await parts.stores.runs.header(before);
+  }
+  return false;
+}
+
+async function inputOf({ stores, values }: FileParts, { runId }: NewRun): Promise<Json> {
+  const record = await stores.runs.record(runId);
+  return record ? values.load(record.input) : null;
+}
+
+/** The run whose outputs the run took over. */
+async function reusedBy({ stores }: FileParts, runId: string): Promise<string | undefined> {
+  const [first] = await stores.runs.journal(runId);
+  return first?.type === 'started' ? first.reused?.runId : undefined;
 }
 
 async function storedText(values: ValueStore, key: string): Promise<string | undefined> {

@@ -2,9 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Json } from '@heddle/core';
 import { filesIn } from '@heddle/core/files';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { block, loop, workflow } from '../../../../test/support/workflow.ts';
 import { createEngine } from '../create.ts';
+import type { Engine } from '../types.ts';
 import { valueKey } from '../store/value-key.ts';
 import { MAX_FILE_BYTES } from './sent.ts';
 
@@ -29,6 +30,12 @@ afterAll(async () => {
   await open.close();
 });
 
+/** The content of a file, for a run that has nothing to do with it but its tenant. */
+async function contentOf(engine: Engine, file: { id: string; key: string }): Promise<string | undefined> {
+  const { runId } = await engine.execute(SOURCE, {});
+  return (await engine.fileReader(runId))(file);
+}
+
 const SOURCE = {
   workflow: workflow(
     [block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' })],
@@ -51,22 +58,22 @@ describe('files of an input', () => {
     if (!file) throw new Error('There is no file.');
     expect(taken).toEqual({ note: 'x', doc: [file] });
     expect(file).toMatchObject({ name: 'abc.txt', size: 3, type: 'text/plain' });
-    expect(await guarded.readFile(file)).toBe('YWJj');
+    expect(await contentOf(guarded, file)).toBe('YWJj');
   });
 
   it('are kept apart, also when they are the same: the key of one tells nothing of the other', async () => {
     const [one, other] = filesIn(await guarded.takeFiles(SOURCE, { doc: [ABC, ABC] }));
     expect(one?.key).not.toBe(other?.key);
     const swapped = { id: one?.id ?? '', key: other?.key ?? '' };
-    expect(await guarded.readFile(swapped)).toBeUndefined();
-    expect(await guarded.readFile({ id: 'x', key: `sha256:${'0'.repeat(64)}` })).toBeUndefined();
+    expect(await contentOf(guarded, swapped)).toBeUndefined();
+    expect(await contentOf(guarded, { id: 'x', key: `sha256:${'0'.repeat(64)}` })).toBeUndefined();
   });
 
   it('are no other values that are kept: a key of one leads to no file', async () => {
     const input = { note: 'x'.repeat(10_000) };
     const { runId } = await guarded.execute(SOURCE, input);
     const key = valueKey(JSON.stringify(input));
-    expect(await guarded.readFile({ id: runId, key })).toBeUndefined();
+    expect(await contentOf(guarded, { id: runId, key })).toBeUndefined();
   });
 
   it.each<[string, Json, (taken: unknown) => Json]>([
@@ -170,7 +177,7 @@ describe('a file by its address', () => {
   it('is fetched, with the type that the caller or the answer gives it', async () => {
     const [file] = filesIn(await open.takeFiles(SOURCE, url(`${here}/ok`)));
     expect(file).toMatchObject({ name: 'far.csv', size: 4, type: 'text/csv' });
-    expect(Buffer.from((await open.readFile(file ?? { id: '', key: '' })) ?? '', 'base64').toString()).toBe(
+    expect(Buffer.from((await contentOf(open, file ?? { id: '', key: '' })) ?? '', 'base64').toString()).toBe(
       'a,b\n',
     );
     const named = filesIn(await open.takeFiles(SOURCE, url(`${here}/ok`, { mime: 'text/plain' })));
@@ -188,6 +195,16 @@ describe('a file by its address', () => {
     await expect(guarded.takeFiles(SOURCE, url(address))).rejects.toMatchObject({
       code: 'INPUT_INVALID',
       message: expect.stringMatching(/^Failed to upload file: far\.csv \(/),
+    });
+  });
+
+  it('is not fetched where only the exceptions of the egress lead, and the refusal names no option', async () => {
+    const egress = { exceptions: ['127.0.0.1:*'], remedy: 'use --allow-host {target}' };
+    const excepting = await createEngine({ egress });
+    onTestFinished(() => excepting.close());
+    await expect(excepting.takeFiles(SOURCE, url(here))).rejects.toMatchObject({
+      code: 'INPUT_INVALID',
+      message: expect.not.stringMatching(/allow-host|exceptions/),
     });
   });
 

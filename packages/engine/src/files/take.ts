@@ -11,6 +11,21 @@ import { keepFile } from './kept.ts';
 import { FileRefusal, readDataUrl, sentFile } from './sent.ts';
 import type { SentFile } from './sent.ts';
 
+/** Bounds of the files of one input. */
+export interface FileLimits {
+  /** Default 50. */
+  files?: number;
+  /** Bytes of all files together; default: as many as single files may have. */
+  bytes?: number;
+}
+
+/** How files are taken. */
+export interface TakingOptions {
+  limits?: FileLimits;
+  /** Told of each file as it is stored, also when another one is refused later. */
+  onStored?: (file: FileRecord) => void;
+}
+
 /** Most files of one input. */
 const MOST_FILES = 50;
 
@@ -18,7 +33,11 @@ const MOST_FILES = 50;
 export interface Taking {
   values: ValueStore;
   outlet: () => Promise<Outlet>;
+  /** The tenant that the files are stored for. */
+  owner: string | undefined;
   signal?: AbortSignal | undefined;
+  limits?: FileLimits | undefined;
+  onStored?: TakingOptions['onStored'] | undefined;
 }
 
 /** False for an input in which no field can hold a file. */
@@ -39,34 +58,52 @@ export async function takeFiles(block: BlockConfig, input: Json, taking: Taking)
   const inner = isJsonObject(nested) ? nested : {};
   const top = new Map<string, FileRecord[]>();
   const below = new Map<string, FileRecord[]>();
-  let count = 0;
-  for (const field of fileFields(block)) {
+  const fields = fileFields(block).map((field) => {
     const place =
       (own(inner, field) ?? null) === null ? { from: input, to: top } : { from: inner, to: below };
-    const sent = (asList(own(place.from, field)) ?? []).flatMap((entry) => sentFile(entry) ?? []);
-    count += sent.length;
-    if (count > MOST_FILES) {
-      throw refused(`The input has ${count} files, more than the ${MOST_FILES} that a run takes: send fewer`);
-    }
-    if (sent.length > 0) place.to.set(field, await keepAll(sent, taking));
-  }
+    return { field, to: place.to, sent: sentFiles(own(place.from, field)) };
+  });
+  expectFew(
+    fields.reduce((count, { sent }) => count + sent.length, 0),
+    taking.limits,
+  );
+  const left = { bytes: taking.limits?.bytes ?? Infinity };
+  for (const { field, to, sent } of fields)
+    if (sent.length > 0) to.set(field, await keepAll(sent, taking, left));
   if (top.size + below.size === 0) return input;
   return { ...input, ...(below.size > 0 && { input: replaced(inner, below) }), ...fromEntries(top) };
 }
 
+function expectFew(count: number, { files = MOST_FILES }: FileLimits = {}): void {
+  if (count <= files) return;
+  throw refused(`The input has ${count} files, more than the ${files} that a run takes: send fewer`);
+}
+
 /** One after the other: the content of one file at a time is in memory. */
-async function keepAll(sent: readonly SentFile[], { values, outlet, signal }: Taking): Promise<FileRecord[]> {
+async function keepAll(
+  sent: readonly SentFile[],
+  { values, outlet, owner, signal, onStored }: Taking,
+  left: { bytes: number },
+): Promise<FileRecord[]> {
   const records: FileRecord[] = [];
   for (const each of sent) {
     try {
       const file = each.kind === 'file' ? readDataUrl(each) : await fetchFile(await outlet(), each, signal);
-      records.push(await keepFile(values, file));
+      left.bytes -= Buffer.byteLength(file.base64, 'base64');
+      if (left.bytes < 0) throw new FileRefusal('the files of the input are too large together');
+      const record = await keepFile(values, file, owner);
+      onStored?.(record);
+      records.push(record);
     } catch (error) {
       if (!(error instanceof FileRefusal)) throw error;
       throw refused(`Failed to upload file: ${fileName(each.name)} (${error.message})`);
     }
   }
   return records;
+}
+
+function sentFiles(value: Json | undefined): SentFile[] {
+  return (asList(value) ?? []).flatMap((entry) => sentFile(entry) ?? []);
 }
 
 /** The files of a field: a list, one alone, or the JSON text of either. */

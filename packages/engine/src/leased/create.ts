@@ -1,10 +1,9 @@
 import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
-import { outlet, partsOf, reportLoudly } from '../assemble.ts';
+import { fileOutlet, partsOf, reportLoudly } from '../assemble.ts';
 import { systemClock } from '../clock.ts';
 import { HeddleEngine } from '../engine.ts';
 import type { Registry } from '../executors/registry.ts';
-import { MAX_FILE_BYTES } from '../files/sent.ts';
 import { Runtime } from '../local/runtime.ts';
 import type { EngineOptions } from '../options.ts';
 import { heldElsewhere } from '../store/leases.ts';
@@ -48,7 +47,7 @@ export async function createLeasedEngine(
   const leaseMs = leaseOf(timing.leaseMs);
   const { leases, requests } = stores;
   const parts = partsOf(stores, registry, options);
-  const { values, clock, definitions, code } = parts;
+  const { values, clock, definitions, environments, code, tenant } = parts;
   const report = (error: unknown): void => onError(error, undefined);
   let closed = false;
 
@@ -65,7 +64,7 @@ export async function createLeasedEngine(
   const retry = (runId: string): void => void runtime.adopt(runId);
   const tenure = new LeasedTenure({ leases, membership, clock: leaseClock, retry, report: onError });
   const runtime = new Runtime(parts, tenure);
-  const local = { stores, values, clock, registry, definitions, runtime };
+  const local = { stores, values, clock, registry, definitions, environments, runtime, tenant };
   const watch = new Watch({ local, leases, requests, membership, tenure, clock: leaseClock, takeUp, report });
   const elsewhere = new Elsewhere({ runtime: parts, requests, clock: leaseClock, closed: () => closed });
 
@@ -91,7 +90,7 @@ export async function createLeasedEngine(
   return new HeddleEngine({
     ...local,
     runtime: new LeasedRuntime(local, elsewhere),
-    outlet: outlet(options, MAX_FILE_BYTES),
+    outlet: fileOutlet(options),
     close,
   });
 }

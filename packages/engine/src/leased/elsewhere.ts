@@ -20,7 +20,7 @@ const MOST_LOOK_MS = 500;
 const LOOKS = 8;
 
 export interface ElsewhereParts {
-  runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions'>;
+  runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments'>;
   requests: RequestStore;
   /** By which other processes are looked after: the machine's, whatever time runs live in. */
   clock: Clock;
@@ -92,7 +92,7 @@ export class Elsewhere {
         } catch (error) {
           if (!isHeldElsewhere(error)) throw error;
         }
-        id ??= await requests.leave(ask);
+        id ??= await requests.leave(await this.redacted(ask));
         const outcome = await this.outcome(id);
         if (outcome?.status === 'done') return await told(outcome.value);
         if (outcome) throw new EngineError(outcome.code as EngineErrorCode, outcome.message);
@@ -100,6 +100,15 @@ export class Elsewhere {
     } finally {
       if (id !== undefined) await requests.remove(id);
     }
+  }
+
+  /** The request as it may be stored: without the secrets that the run's blocks can read. */
+  private async redacted(ask: ControlAsk): Promise<ControlAsk> {
+    const { stores, definitions, environments } = this.parts.runtime;
+    const header = await stores.runs.header(ask.runId);
+    if (!header) return ask;
+    const environment = await environments.open(await definitions.plan(header.planHash));
+    return { ...ask, payload: environment.json(ask.payload) };
   }
 
   private async outcome(id: string): Promise<ControlOutcome | undefined> {

@@ -29,15 +29,15 @@ export function gateOf(all: PQueue, perRun: number, before?: () => void): Perfor
 export function assembleRun(
   children: Children,
   parts: RuntimeParts,
-  of: Pick<RunParts, 'header' | 'plan' | 'store'> & {
+  of: Pick<RunParts, 'header' | 'plan' | 'store' | 'environment'> & {
     engineQueue: PQueue;
     /** Called before something is begun outside. */
     alert: (() => void) | undefined;
     moved(run: ActiveRun, event: RestEvent): void;
   },
 ): ActiveRun {
-  const { header, plan, store } = of;
-  const { values, clock, env, keeper } = parts;
+  const { header, plan, store, environment } = of;
+  const { values, clock } = parts;
   const gate = gateOf(of.engineQueue, parts.concurrency.run, of.alert);
   const run: ActiveRun = new ActiveRun({
     header,
@@ -45,19 +45,20 @@ export function assembleRun(
     store,
     clock,
     values,
-    env,
+    environment,
     gate,
     token: randomToken,
-    keeper,
     moved: (event) => of.moved(run, event),
     ...reachOf(parts, {
       header,
       plan,
+      environment,
       replica: () => run.replica,
       gate,
       child: (request, place, job) => {
         job.waitForChild();
-        return callChild(children, { parent: run, place, request, signal: job.signal }, job.attempt);
+        const { signal, attempt } = job;
+        return callChild(children, { parent: run, place, attempt, request, signal });
       },
     }),
     report: (error, runId) => {

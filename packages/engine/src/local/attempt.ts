@@ -24,7 +24,7 @@ export class Attempt implements ContextParts {
     this.place = place;
     this.block = parts.replica.plan.blocks[place.block] as BlockConfig;
     this.job = job;
-    this.lookup = new Reader(parts.replica, place, parts.env);
+    this.lookup = new Reader(parts.replica, place, parts.environment);
     this.try = command.try;
     this.input = this.block.code && { code: this.block.code.authored };
     this.startedMs = parts.clock.now();

@@ -1,50 +1,24 @@
-import { createHash } from 'node:crypto';
 import { isBlockError, isEngineError } from '@heddle/core';
 import type { EngineErrorCode } from '@heddle/core';
-import { key } from '@heddle/core/run';
-import type { Place, Rest } from '@heddle/core/run';
+import type { Rest } from '@heddle/core/run';
 import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
+import type { ChildAttempt } from './child-runs.ts';
 import { Fault } from './fault.ts';
 import type { ActiveRun } from './run.ts';
 
 /** Where child runs come from. */
 export interface Children {
-  /** The child as it runs; undefined when it has ended. */
-  childRun(runId: string, call: ChildCall): Promise<ActiveRun | undefined>;
-  childOutcome(runId: string): Promise<ChildOutcome>;
+  /** The child as it runs: recovered, or newly started; undefined when it has ended. */
+  childRun(call: ChildCall): Promise<ActiveRun | undefined>;
+  childOutcome(call: ChildCall): Promise<ChildOutcome>;
 }
 
 /** A block that runs a child. */
-export interface ChildCall {
+export interface ChildCall extends ChildAttempt {
   parent: ActiveRun;
-  place: Place;
   request: ChildRequest;
   /** Aborted with an EngineError when the parent only stops here, with any other error when it wants the child no more. */
   signal: AbortSignal;
-}
-
-/**
- * The id of a block's child run: the same for the same try of the same block, so that a parent that was taken up again
- * finds the child that it had started. Shaped as a UUID (version 8, RFC 9562).
- */
-export function childRunId(parentRunId: string, place: Place, attempt: number): string {
-  const hex = createHash('sha256')
-    .update(`${parentRunId}\n${key(place)}\n${attempt}`)
-    .digest('hex');
-  const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
-}
-
-/** Ids of the child runs that the run waits for. */
-export function awaitedChildren({ runId, replica }: Pick<ActiveRun, 'runId' | 'replica'>): string[] {
-  const { index } = replica;
-  return replica
-    .pending()
-    .flatMap((command) =>
-      command.type === 'run' && index.node(command.at).class === 'child'
-        ? [childRunId(runId, index.placeOf(command.at), command.try)]
-        : [],
-    );
 }
 
 /** What the caller of a child has done wrong: it fails the block. Anything else stops the run. */
@@ -56,12 +30,11 @@ const REFUSALS: ReadonlySet<string> = new Set<EngineErrorCode>([
 ]);
 
 /** Runs the child to its end; its rests are its parent's, and its parent's cancel reaches it. */
-export async function callChild(children: Children, call: ChildCall, attempt: number): Promise<ChildOutcome> {
-  const runId = childRunId(call.parent.runId, call.place, attempt);
+export async function callChild(children: Children, call: ChildCall): Promise<ChildOutcome> {
   try {
-    const child = await children.childRun(runId, call);
+    const child = await children.childRun(call);
     if (child) await ended(child, call);
-    return await children.childOutcome(runId);
+    return await children.childOutcome(call);
   } catch (error) {
     throw childFault(error);
   }

@@ -64,7 +64,8 @@ function nameOf(replica: Replica, block: string): string {
 /** What a block tells while it runs, without secrets. */
 export function emissionEvent(
   replica: Replica,
-  { clock, keeper }: { clock: Clock; keeper: Keeper },
+  clock: Clock,
+  keeper: Keeper,
   [place, emission]: [Place, BlockEmission],
 ): RawEvent {
   const { block: blockId, scope } = place;

@@ -34,7 +34,7 @@ describe('a keeper', () => {
   it('calls what the store says a fault, and tells callers the cause', async () => {
     const full = new Error('full');
     const refusing = new Keeper(
-      new Values({ put: () => Promise.reject(full), get: () => undefined }),
+      new Values({ put: () => Promise.reject(full), get: () => undefined, prune: () => undefined }),
       createRedactor({}),
     );
     const large = 'x'.repeat(9000);

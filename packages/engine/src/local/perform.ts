@@ -119,15 +119,21 @@ export class Performer {
     const job = new Job(command.try, () => this.tellDrained());
     const attempt = new Attempt(this.parts, command, place, job);
     try {
-      const fetching = attempt.lookup.prepare(this.parts.values);
-      const answer = fetching
-        ? Promise.resolve(storing(() => fetching)).then(() => this.answer(attempt))
-        : this.answer(attempt);
+      const preparing = this.prepare(attempt.lookup, place);
+      const answer = preparing ? preparing.then(() => this.answer(attempt)) : this.answer(attempt);
       if (answer instanceof Promise) void this.wait(attempt, answer);
       else if (answer) this.parts.post(answer);
     } catch (error) {
       void this.failed(attempt, error);
     }
+  }
+
+  /** Fetches what the block reads; undefined when there is nothing to wait for. */
+  private prepare(reader: Reader, place: Place): Promise<unknown> | undefined {
+    const fetching = reader.prepare(this.parts);
+    const refreshing = this.parts.environment.refresh(place.block);
+    if (!fetching && !refreshing) return undefined;
+    return Promise.all([fetching && storing(() => fetching), refreshing]);
   }
 
   /** Until then the block is under way. Never rejects. */
@@ -177,8 +183,8 @@ export class Performer {
   private entryWith(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
     const { block, startedMs, try: nth } = attempt;
     const tried = { block: block.id, scope: attempt.place.scope, try: nth, startedMs, input };
-    const { keeper, token } = this.parts;
-    return answerOf(result, tried, { name: block.name, token }, keeper);
+    const { environment, token } = this.parts;
+    return answerOf(result, tried, { name: block.name, token }, environment.keeper);
   }
 
   private gated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
@@ -190,7 +196,7 @@ export class Performer {
   }
 
   private input(input: JsonObject | undefined): Stored | Promise<Stored> {
-    return input ? this.parts.keeper.keep(input, 'What the block has read') : READ_NOTHING;
+    return input ? this.parts.environment.keeper.keep(input, 'What the block has read') : READ_NOTHING;
   }
 
   private async fail(
@@ -201,7 +207,7 @@ export class Performer {
     try {
       if (error instanceof Fault) throw error;
       const kept = input && { input: await this.input(input) };
-      const failure = failureOf(error, this.parts.keeper);
+      const failure = failureOf(error, this.parts.environment.keeper);
       this.parts.post({ type: 'failed', ...tried, ...kept, ...failure, jitter: Math.random() });
     } catch (fault) {
       this.parts.broken(causeOf(fault));
@@ -210,16 +216,15 @@ export class Performer {
 
   /** Never rejects. */
   private async expand(command: ExpandCommand): Promise<void> {
-    const { replica, clock, values, keeper } = this.parts;
+    const { replica, clock, environment } = this.parts;
     const place = replica.index.placeOf(command.at);
     const id = key(place);
     const config = replica.plan.blocks[place.block] as BlockConfig;
     const job = this.begin(id, new Job(1, () => this.tellDrained()));
-    const reader = new Reader(replica, place, this.parts.env, command.turn);
+    const reader = new Reader(replica, place, environment, command.turn);
     const startedMs = clock.now();
     try {
-      const fetching = reader.prepare(values);
-      if (fetching) await storing(() => fetching);
+      await this.prepare(reader, place);
       const services = this.parts.services(place, reader, job);
       const { count, items } = await expandContainer(
         config.container as NonNullable<BlockConfig['container']>,
@@ -230,7 +235,7 @@ export class Performer {
           signal: job.signal,
         },
       );
-      const kept = items && { items: await keeper.keep(items, `The items of "${config.name}"`) };
+      const kept = items && { items: await environment.keeper.keep(items, `The items of "${config.name}"`) };
       if (!job.stopped) this.parts.post({ type: 'expanded', ...place, turn: command.turn, count, ...kept });
     } catch (error) {
       if (!job.stopped) await this.fail(error, { ...place, try: 0, startedMs });

@@ -2,8 +2,9 @@ import type { Clock } from '@heddle/core';
 import type { BlockConfig, BlockEmission } from '@heddle/core/blocks';
 import type { EntryBody, Place, Replica } from '@heddle/core/run';
 import type { EngineExecutor, ExecutorServices } from '../executors/services.ts';
+import type { RunEnvironment } from './environment.ts';
+import type { FileReader } from '../files/kept.ts';
 import type { Job } from './job.ts';
-import type { Keeper } from './keeper.ts';
 import type { Reader } from './reader.ts';
 import type { Values } from './values.ts';
 
@@ -13,11 +14,12 @@ export interface PerformerParts {
   workflowId: string;
   clock: Clock;
   values: Values;
-  keeper: Keeper;
-  env: { readonly [name: string]: string };
+  environment: RunEnvironment;
   /** The executor of a block, or its mock: `nth` says how many runs of the block came before. */
   executorOf(block: BlockConfig, nth: () => number): EngineExecutor;
   services(place: Place, reader: Reader, job: Job): ExecutorServices;
+  /** Reads files for one block of the run. */
+  files: (this: void) => FileReader;
   /** The token of the pause point that a try of a block opens. */
   token: (this: void, place: Place, attempt: number) => string;
   /** Lets at most so many effects run at once. */

@@ -1,10 +1,24 @@
 import { EngineError } from '@heddle/core';
 import type { NewRun, Plan } from '@heddle/core';
 import { envNamesIn, normalizeName } from '@heddle/core/blocks';
-import type { BlockConfig } from '@heddle/core/blocks';
+import type { BlockConfig, Region } from '@heddle/core/blocks';
 import { authored } from '../executors/authored.ts';
+import { mountedNames } from '../executors/function.ts';
 import { inputFields } from '../executors/input-format.ts';
 import { templatesOf } from './reader.ts';
+
+const callersOf = new WeakMap<Plan, boolean>();
+
+/** True when a block of the plan, at whatever depth, runs another workflow. */
+export function hasChildren(plan: Plan): boolean {
+  let found = callersOf.get(plan);
+  if (found === undefined) callersOf.set(plan, (found = hasChildBlock(plan.skeleton)));
+  return found;
+}
+
+function hasChildBlock({ nodes }: Region): boolean {
+  return nodes.some((node) => node.class === 'child' || (node.subflow && hasChildBlock(node.subflow.body)));
+}
 
 const namesOf = new WeakMap<Plan, readonly string[]>();
 
@@ -18,6 +32,42 @@ export function envNames(plan: Plan): readonly string[] {
     namesOf.set(plan, (names = [...new Set(all)].sort()));
   }
   return names;
+}
+
+/** What the blocks of a plan can read of an environment. */
+export interface EnvironmentReads {
+  names: readonly string[];
+  /** True: every name that there is. */
+  all: boolean;
+  /** Ids of the blocks that read some. */
+  blocks: ReadonlySet<string>;
+}
+
+const environmentReadsOf = new WeakMap<Plan, EnvironmentReads>();
+
+/** Returns what the plan's blocks can read of the environment: by `{{NAME}}`, and by the values that code is given. */
+export function environmentReads(plan: Plan): EnvironmentReads {
+  let reads = environmentReadsOf.get(plan);
+  if (!reads) environmentReadsOf.set(plan, (reads = allEnvironmentReads(plan)));
+  return reads;
+}
+
+function allEnvironmentReads(plan: Plan): EnvironmentReads {
+  const names = new Set(envNames(plan));
+  const blocks = new Set<string>();
+  let all = false;
+  for (const block of Object.values(plan.blocks)) {
+    const mounted = mountedNames(block);
+    if (mounted === 'all') all = true;
+    else for (const name of mounted) names.add(name);
+    if (
+      mounted === 'all' ||
+      mounted.size > 0 ||
+      templatesOf(block).some((part) => envNamesIn(part).length > 0)
+    )
+      blocks.add(block.id);
+  }
+  return { names: [...names].sort(), all, blocks };
 }
 
 /** Why the run cannot go on with the environment values `env`; undefined: it can. */

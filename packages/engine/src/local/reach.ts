@@ -1,5 +1,7 @@
+import { isBlockError } from '@heddle/core/blocks';
 import type { BlockConfig, JsonObject, Region } from '@heddle/core/blocks';
 import type { NewRun, Plan } from '@heddle/core';
+import type { Found } from '../definitions.ts';
 import type { Place, Replica } from '@heddle/core/run';
 import { targetOf } from '../executors/context.ts';
 import { asText } from '../executors/values.ts';
@@ -7,15 +9,21 @@ import { startOutput } from '../executors/start.ts';
 import type {
   ChildOutcome,
   ChildRequest,
+  EngineContext,
   EngineExecutor,
   ExecutorServices,
   RunFacts,
 } from '../executors/services.ts';
 import { unknownType } from '../executors/unknown.ts';
+import { fileReader } from '../files/kept.ts';
 import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
 import { after } from './answer.ts';
+import { callChainOf } from './call-chain.ts';
+import { findChildRun } from './child-runs.ts';
+import { childFault } from './children.ts';
 import type { CodeAhead } from './code.ts';
+import type { RunEnvironment } from './environment.ts';
 import type { Job } from './job.ts';
 import type { PerformerParts } from './performer-parts.ts';
 import { declaredInputs } from './plan-facts.ts';
@@ -26,6 +34,7 @@ import type { RuntimeParts } from './runtime-parts.ts';
 export interface ReachParts {
   header: NewRun;
   plan: Plan;
+  environment: RunEnvironment;
   replica: () => Replica;
   gate: PerformerParts['gate'];
   /** Runs a child for the block at `place`, to its end. */
@@ -36,13 +45,18 @@ export interface ReachParts {
 export function reachOf(
   parts: RuntimeParts,
   run: ReachParts,
-): Pick<PerformerParts, 'executorOf' | 'services'> {
-  const { header, plan } = run;
+): Pick<PerformerParts, 'executorOf' | 'services' | 'files'> {
+  const { header, plan, environment } = run;
   const mocks = header.mocks === null ? NO_MOCKS : parseMocks(header.mocks);
   const facts: RunFacts = {
     variables: plan.variables,
-    env: parts.env,
-    depth: header.parent?.depth ?? 0,
+    get env() {
+      return environment.values;
+    },
+    compat: plan.compat,
+    // Calls over HTTP count too; runs that began before chains were recorded have the depth alone.
+    depth: Math.max(header.parent?.depth ?? 0, header.via?.length ?? 0),
+    callChain: callChainOf(header),
     codeLimits: parts.codeLimits,
   };
   const tenant = tenantOf(parts, plan);
@@ -53,10 +67,14 @@ export function reachOf(
       const scripted = mocks.valuesFor(block);
       if (scripted) {
         const before = nth();
-        return inline(block, () => ({ output: {}, ...mockResult(block, scripted, before) }));
+        return inline(block, (context) => {
+          readFields(context);
+          return { output: {}, ...mockResult(block, scripted, before) };
+        });
       }
       return block.trigger ? starter(block, run, parts) : registered(block, parts);
     },
+    files: () => fileReader(parts, header, { tenant }),
     services: (place, reader, job) => servicesOf({ parts, run, place, reader, job, facts, tenant }),
   };
 }
@@ -84,6 +102,19 @@ function pythonOf({ blocks }: Plan, mocks: Mocks): CodeAhead[] {
   return [...ahead.values()];
 }
 
+/** Reads what the block would have got, for the log; what cannot be read is no fault of a mock. */
+function readFields(context: EngineContext): void {
+  const { block } = context;
+  if (block.trigger) return;
+  for (const name of Object.keys(block.params)) {
+    try {
+      context.field(name, 'native');
+    } catch (error) {
+      if (!isBlockError(error)) throw error;
+    }
+  }
+}
+
 function inline(block: BlockConfig, execute: EngineExecutor['execute']): EngineExecutor {
   return { types: [block.type], class: 'compute', execute };
 }
@@ -91,7 +122,7 @@ function inline(block: BlockConfig, execute: EngineExecutor['execute']): EngineE
 function starter(block: BlockConfig, { replica, header }: ReachParts, parts: RuntimeParts): EngineExecutor {
   const metadata = (): JsonObject => ({
     workflowId: header.workflowId,
-    executionId: header.runId,
+    executionId: header.callerId ?? header.runId,
     startTime: new Date(header.createdMs).toISOString(),
   });
   return inline(block, () => {
@@ -125,14 +156,38 @@ function servicesOf({ parts, run, place, reader, job, facts, tenant }: ServicePa
     run: facts,
     target: (port) => targetOf(regionAt(run.plan.skeleton, address()), address().at(-1) as number, port),
     findChild: async (reference) => {
-      const meant = await parts.callee(run.plan.workflow.id, reference);
-      const found = meant === undefined ? undefined : await parts.definitions.find(meant);
+      const found = await childDefinition({ parts, run, place, job, tenant }, reference);
       if (!found) return undefined;
-      const { id, name } = found.plan.workflow;
-      return { workflowId: id, name, inputs: declaredInputs(found.plan) };
+      const { id: workflowId, name } = found.plan.workflow;
+      return { workflowId, version: found.version, name, inputs: declaredInputs(found.plan) };
     },
-    child: (request) => run.child(request, place, job),
+    // The child may not be able to read the secrets that are in it, and then would record them.
+    child: (request) => run.child({ ...request, input: run.environment.json(request.input) }, place, job),
   };
+}
+
+type CallerParts = Pick<ServiceParts, 'parts' | 'run' | 'place' | 'job' | 'tenant'>;
+
+/** What the child of this attempt runs: what it was started with, else what is live. Throws a Fault when neither can be read. */
+async function childDefinition(caller: CallerParts, reference: string): Promise<Found | undefined> {
+  const { parts, run, place, job } = caller;
+  try {
+    const started = await findChildRun(parts.stores.runs, run.header, { place, attempt: job.attempt });
+    if (!started) return await liveChild(caller, reference);
+    return { plan: await parts.definitions.plan(started.planHash), version: started.version };
+  } catch (error) {
+    throw childFault(error);
+  }
+}
+
+/** The live version of the workflow that the run means by `reference`; undefined: there is none in its tenant. */
+async function liveChild({ parts, run, tenant }: CallerParts, reference: string): Promise<Found | undefined> {
+  const callee = await parts.callee(run.plan.workflow.id, reference);
+  const found = callee && (await parts.definitions.find(callee.workflow, callee.version));
+  if (!found) return undefined;
+  // The engine finds by name whatever was deployed, of every tenant.
+  const owner = await parts.tenant(found.plan.workflow.id);
+  return owner === (await tenant()) ? found : undefined;
 }
 
 function regionAt(region: Region, address: readonly number[]): Region {

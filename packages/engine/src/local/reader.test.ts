@@ -31,12 +31,17 @@ function running(): { replica: Replica; complete: (block: string, output: Stored
 const place = { block: 'C', scope: [] };
 const textOf = (replica: Replica): Template => replica.plan.blocks['C']?.params['text'] as Template;
 
+const partsOf = (values = new Values(new MemoryValueStore())) => ({
+  values,
+  files: () => () => Promise.resolve(undefined),
+});
+
 describe('a reader', () => {
   it('has nothing to wait for when everything it reads is at hand', () => {
     const { replica, complete } = running();
     complete('A', { v: { text: 'small' } });
-    const reader = new Reader(replica, place, {});
-    expect(reader.prepare(new Values(new MemoryValueStore()))).toBeUndefined();
+    const reader = new Reader(replica, place, { values: {} });
+    expect(reader.prepare(partsOf())).toBeUndefined();
     expect(resolveTemplate(textOf(replica), reader, 'text')).toBe('small');
   });
 
@@ -44,16 +49,16 @@ describe('a reader', () => {
     const { replica, complete } = running();
     const values = new Values(new MemoryValueStore());
     complete('A', await values.keep({ text: 'x'.repeat(10_000) }));
-    const reader = new Reader(replica, place, {});
-    await reader.prepare(values);
+    const reader = new Reader(replica, place, { values: {} });
+    await reader.prepare(partsOf(values));
     expect(resolveTemplate(textOf(replica), reader, 'text')).toHaveLength(10_000);
   });
 
   it('sees what stood when it was prepared, whatever comes while its block waits', async () => {
     const { replica, complete } = running();
     const values = new Values(new MemoryValueStore());
-    const reader = new Reader(replica, place, {});
-    await reader.prepare(values);
+    const reader = new Reader(replica, place, { values: {} });
+    await reader.prepare(partsOf(values));
     complete('A', await values.keep({ text: 'x'.repeat(10_000) }));
     expect(resolveTemplate(textOf(replica), reader, 'text')).toBe('');
   });
@@ -62,13 +67,13 @@ describe('a reader', () => {
     const { replica, complete } = running();
     complete('B', { v: { n: 1 } });
     complete('A', { v: { n: 2 } });
-    const reader = new Reader(replica, place, {});
-    await reader.prepare(new Values(new MemoryValueStore()));
+    const reader = new Reader(replica, place, { values: {} });
+    await reader.prepare(partsOf());
     expect(reader.liveSource()).toBe('A');
   });
 
   it('knows no environment value by an inherited name', () => {
-    const reader = new Reader(running().replica, place, { KEY: 'k' });
+    const reader = new Reader(running().replica, place, { values: { KEY: 'k' } });
     expect([reader.env('KEY'), reader.env('constructor')]).toEqual(['k', undefined]);
   });
 });

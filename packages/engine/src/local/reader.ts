@@ -12,6 +12,7 @@ import type {
 import type { FileRecord } from '@heddle/core/files';
 import { scopeFrom } from '@heddle/core/run';
 import type { BranchScope, Output, Place, Replica, Stored } from '@heddle/core/run';
+import type { FileReader } from '../files/kept.ts';
 import { read } from './values.ts';
 import type { Loaded, Values } from './values.ts';
 
@@ -19,6 +20,12 @@ import type { Loaded, Values } from './values.ts';
 type Address = { block: string; up: number; into: string[] };
 
 const NOTHING_LOADED: Loaded = new Map();
+
+/** Where a reader fetches what it reads. */
+interface ReaderParts {
+  values: Values;
+  files: (this: void) => FileReader;
+}
 
 /** What a block's configuration makes it read. */
 interface Reads {
@@ -29,13 +36,18 @@ interface Reads {
   sources: readonly string[];
 }
 
+/** The environment as a block reads it; its values may be replaced. */
+interface EnvironmentValues {
+  readonly values: { readonly [name: string]: string };
+}
+
 const readsOf = new WeakMap<BlockConfig, Reads>();
 
 /** What a block sees of its run, from where it stands, as it was when the block was to run. */
 export class Reader implements Lookup {
   private readonly replica: Replica;
   private readonly place: Place;
-  private readonly environment: { readonly [name: string]: string };
+  private readonly environment: EnvironmentValues;
   /** The turn that a loop's own condition asks for. */
   private readonly turn: number | undefined;
   private readonly scope: BranchScope | undefined;
@@ -45,15 +57,10 @@ export class Reader implements Lookup {
   private lastId: string | undefined;
   private last: Output | undefined;
   private loaded: Loaded | undefined;
-  /** Contents of files, by their keys, for the references that ask for them. */
-  private contents: Map<object, ReadonlyMap<string, string>> | undefined;
+  /** Contents of files, for the references that ask for them. */
+  private contents: Map<object, { file: FileRecord; content: string }> | undefined;
 
-  constructor(
-    replica: Replica,
-    place: Place,
-    environment: { readonly [name: string]: string },
-    turn?: number,
-  ) {
+  constructor(replica: Replica, place: Place, environment: EnvironmentValues, turn?: number) {
     this.replica = replica;
     this.place = place;
     this.environment = environment;
@@ -62,7 +69,7 @@ export class Reader implements Lookup {
   }
 
   /** Fetches the large values that the block's fields refer to; undefined when there is nothing to wait for. */
-  prepare(values: Values): Promise<void> | undefined {
+  prepare({ values, files }: ReaderParts): Promise<void> | undefined {
     const config = this.replica.plan.blocks[this.place.block];
     if (!config) return undefined;
     let reads = readsOf.get(config);
@@ -72,21 +79,21 @@ export class Reader implements Lookup {
     this.keepLast(reads.sources);
     if (this.last && !('v' in this.last.value)) large.push(this.last.value);
     const fetching = large.length === 0 ? undefined : values.fetch(large, (this.loaded = new Map()));
-    return reads.files ? this.readFiles(reads.references, values, fetching) : fetching;
+    return reads.files ? this.readFiles(reads.references, files(), fetching) : fetching;
   }
 
   private async readFiles(
     references: readonly Reference[],
-    values: Values,
+    readFile: FileReader,
     fetching: Promise<void> | undefined,
   ): Promise<void> {
     await fetching;
-    const contents = new Map<object, ReadonlyMap<string, string>>();
+    const contents: Reader['contents'] = new Map();
     for (const reference of references) {
       const file = this.fileAt(reference);
       if (!file) continue;
-      const content = await values.file(file);
-      if (content !== undefined) contents.set(reference, new Map([[file.key, content]]));
+      const content = await readFile(file);
+      if (content !== undefined) contents.set(reference, { file, content });
     }
     this.contents = contents;
   }
@@ -137,8 +144,12 @@ export class Reader implements Lookup {
 
   /** The value as the reference reads it: with the content of the file that it asks for. */
   private readFor(reference: object, stored: Stored): Json {
-    const contents = this.contents?.get(reference);
-    return contents ? withContents(this.read(stored), contents) : this.read(stored);
+    const asked = this.contents?.get(reference);
+    if (!asked) return this.read(stored);
+    const { id, key } = asked.file;
+    return withContents(this.read(stored), (file) =>
+      file.id === id && file.key === key ? asked.content : undefined,
+    );
   }
 
   block(reference: Address): { ran: true; output: Json } | { ran: false } {
@@ -183,7 +194,8 @@ export class Reader implements Lookup {
   }
 
   env(name: string): string | undefined {
-    return Object.hasOwn(this.environment, name) ? this.environment[name] : undefined;
+    const { values } = this.environment;
+    return Object.hasOwn(values, name) ? values[name] : undefined;
   }
 
   describe(blockId: string): { name: string; type: string; outputs?: NonNullable<BlockConfig['outputs']> } {

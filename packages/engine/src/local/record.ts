@@ -8,6 +8,7 @@ export function recordOf(replica: Replica, header: NewRun, suspended: string | u
   const pauseKind = rest === 'human' || rest === 'time' ? rest : undefined;
   return {
     runId: header.runId,
+    ...(header.callerId !== undefined && { callerId: header.callerId }),
     workflowId: header.workflowId,
     workflowName: replica.plan.workflow.name,
     status: ended ?? (pauseKind ? 'paused' : 'running'),

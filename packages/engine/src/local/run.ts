@@ -53,7 +53,9 @@ export class ActiveRun {
         this.driver.post(body);
         if (this.unheard.size > 0 && 'block' in body) this.heard(body as Place);
       },
-      emit: (...told) => this.listeners.curious && this.emit(emissionEvent(this.replica, parts, told)),
+      emit: (...told) =>
+        this.listeners.curious &&
+        this.emit(emissionEvent(this.replica, parts.clock, parts.environment.keeper, told)),
       broken: (error) => this.fail(error),
     });
     this.driver = new Driver({
@@ -72,7 +74,7 @@ export class ActiveRun {
     });
     this.pauses = new Pauses({
       replica: this.replica,
-      keeper: parts.keeper,
+      keeper: parts.environment.keeper,
       post: (body, told) => this.driver.post(body, told),
       stopped: () => this.broken ?? runLeft(this.runId),
     });
@@ -142,7 +144,8 @@ export class ActiveRun {
 
   /** Ends the run; what it has under way is aborted. Resolves when that is recorded. */
   async cancel(reason: string | undefined): Promise<void> {
-    this.driver.post({ type: 'cancelled', ...(reason !== undefined && { reason }) });
+    const said = reason === undefined ? {} : { reason: this.parts.environment.text(reason) };
+    this.driver.post({ type: 'cancelled', ...said });
     await this.until(() => this.ended());
   }
 

@@ -9,8 +9,9 @@ import type { LocalRunStore } from '../store/stores.ts';
 import { after } from './answer.ts';
 import { assembleRun } from './assembly.ts';
 import { childOutcomeOf } from './child-outcome.ts';
-import { awaitedChildren } from './children.ts';
+import { awaitedChildren, childRequest, childRunId, findChildRun, recordedChildren } from './child-runs.ts';
 import type { ChildCall, Children } from './children.ts';
+import type { RunEnvironment } from './environment.ts';
 import { missingEnvironment } from './plan-facts.ts';
 import type { RestEvent } from './run-parts.ts';
 import type { ActiveRun } from './run.ts';
@@ -24,6 +25,12 @@ import type { Tenure } from './tenure.ts';
 
 /** Paused runs that are kept in memory though nobody listens, unless others may want them: an answer that comes soon finds them there. */
 const KEPT_PAUSED = 64;
+
+interface Assembly {
+  header: NewRun;
+  store: LocalRunStore;
+  environment: RunEnvironment;
+}
 
 /** The runs of this process: starts them, takes them up again, finds them. */
 export class Runtime implements Children {
@@ -64,23 +71,22 @@ export class Runtime implements Children {
 
   /** At once where the stores answer at once. */
   private create(request: RunRequest): ActiveRun | Promise<ActiveRun> {
-    return after(this.keepPlan(request.plan), () =>
-      after(beginningOf(this.parts, request), ({ header, first, record }) =>
-        after(this.tenure.create(header, first, record), (store) => {
-          if (!store) throw runIdTaken(request.runId);
-          return this.begin(request, { header, first, store });
-        }),
+    return after(this.parts.environments.open(request.plan), (environment) =>
+      after(this.keepPlan(request.plan), () =>
+        after(beginningOf({ ...this.parts, environment }, request), ({ header, first, record }) =>
+          after(this.tenure.create(header, first, record), (store) => {
+            if (!store) throw runIdTaken(request.runId);
+            return this.begin(request, { header, first, store, environment });
+          }),
+        ),
       ),
     );
   }
 
-  private begin(
-    request: RunRequest,
-    { header, first, store }: { header: NewRun; first: Entry; store: LocalRunStore },
-  ): ActiveRun {
+  private begin(request: RunRequest, { first, ...assembly }: Assembly & { first: Entry }): ActiveRun {
     const { runId, plan } = request;
     this.expectOpen();
-    const run = this.assemble(header, plan, store);
+    const run = this.assemble(plan, assembly);
     this.active.set(runId, run);
     // R29: who cancels before the start has no block run, not even for a moment.
     if (request.signal?.aborted) run.standStill();
@@ -131,8 +137,10 @@ export class Runtime implements Children {
     const store = await this.taken(header);
     // What another process had until now may have moved on meanwhile.
     const saved = store === runs ? known : await store.record(runId);
-    const run = this.assemble(header, await this.parts.definitions.plan(header.planHash), store);
-    run.suspended = missingEnvironment(header, this.parts.env);
+    const plan = await this.parts.definitions.plan(header.planHash);
+    const environment = await this.parts.environments.open(plan);
+    const run = this.assemble(plan, { header, store, environment });
+    run.suspended = missingEnvironment(header, environment.values);
     run.recover(await store.journal(runId), saved);
     this.expectOpen();
     this.tenure.writer(runId);
@@ -163,10 +171,10 @@ export class Runtime implements Children {
       if (await this.parts.stores.runs.header(runId)) return false;
       throw runNotFound(runId);
     }
-    const children = awaitedChildren(run);
+    const awaited = awaitedChildren(run);
     await run.cancel(reason);
-    for (const child of children)
-      if (await this.parts.stores.runs.header(child)) await this.cancel(child, 'The parent run was stopped.');
+    for (const child of await recordedChildren(this.parts.stores.runs, run.header, awaited))
+      await this.cancel(child.runId, 'The parent run was stopped.');
     return run.replica.state.end?.status === 'cancelled';
   }
 
@@ -196,10 +204,10 @@ export class Runtime implements Children {
     if (this.closing) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: it takes no more work.');
   }
 
-  private assemble(header: NewRun, plan: Plan, store: LocalRunStore): ActiveRun {
+  private assemble(plan: Plan, assembly: Assembly): ActiveRun {
     const moved = (run: ActiveRun, event: RestEvent): void => this.moved(run, event);
     const alert = this.tenure.shared ? (): void => this.tenure.alert() : undefined;
-    return assembleRun(this, this.parts, { header, plan, store, engineQueue: this.queue, alert, moved });
+    return assembleRun(this, this.parts, { ...assembly, plan, engineQueue: this.queue, alert, moved });
   }
 
   /** All that this process has is another's from now on: what runs is stopped, and nothing is written. */
@@ -264,31 +272,16 @@ export class Runtime implements Children {
     this.tenure.stumbled(runId);
   }
 
-  /** The child run of a block: as it runs, from its journal, or newly started; undefined when it has ended. */
-  async childRun(runId: string, call: ChildCall): Promise<ActiveRun | undefined> {
+  async childRun(call: ChildCall): Promise<ActiveRun | undefined> {
     const { stores, definitions } = this.parts;
-    if (await stores.runs.header(runId)) return this.open(runId);
-    const { workflowId } = call.request.workflow;
-    const found = await definitions.find(workflowId);
-    if (!found) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} is gone.`);
     const { header } = call.parent;
-    return this.start({
-      runId,
-      plan: found.plan,
-      version: found.version,
-      input: call.request.input,
-      start: found.plan.start,
-      mocks: header.mocks,
-      parent: {
-        runId: header.runId,
-        block: call.place.block,
-        scope: call.place.scope,
-        depth: (header.parent?.depth ?? 0) + 1,
-      },
-    });
+    const known = await findChildRun(stores.runs, header, call);
+    if (known) return this.open(known.runId);
+    return this.start(await childRequest(definitions, header, call));
   }
 
-  async childOutcome(runId: string): Promise<ChildOutcome> {
+  async childOutcome({ parent, ...child }: ChildCall): Promise<ChildOutcome> {
+    const runId = childRunId(parent.header, child);
     return childOutcomeOf(runId, await this.parts.stores.runs.record(runId), this.parts.values);
   }
 }

@@ -6,13 +6,15 @@ import { startOutput } from '../executors/start.ts';
 import { parseMocks } from '../mocks/mocks.ts';
 import { jsonCopy } from '../json-copy.ts';
 import { after } from './answer.ts';
-import { envNames } from './plan-facts.ts';
+import type { RunEnvironment } from './environment.ts';
+import { envNames, hasChildren } from './plan-facts.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { randomToken } from './tokens.ts';
 
 /** A run to be. */
 export interface RunRequest {
   runId: string;
+  callerId?: string;
   plan: Plan;
   version: number | undefined;
   input: Json;
@@ -24,8 +26,11 @@ export interface RunRequest {
   signal?: AbortSignal;
   mocks: Json;
   parent?: NewRun['parent'];
+  via?: readonly string[];
   /** A runtime of many processes asks. */
   elsewhere?: true;
+  /** Its input was accepted by a version that stored files without their owner. */
+  olderFiles?: boolean;
   reused?: { runId: string; outputs: { [blockId: string]: Stored }; variables: { [id: string]: Json } };
 }
 
@@ -36,37 +41,40 @@ export interface Beginning {
   record: RunRecord;
 }
 
+interface StartParts extends Pick<RuntimeParts, 'clock' | 'report'> {
+  environment: RunEnvironment;
+}
+
 /** The beginning of a run. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
-export function beginningOf(
-  parts: Pick<RuntimeParts, 'keeper' | 'clock' | 'env' | 'report'>,
-  request: RunRequest,
-): Beginning | Promise<Beginning> {
-  const { keeper, report } = parts;
+export function beginningOf(parts: StartParts, request: RunRequest): Beginning | Promise<Beginning> {
+  const { environment, report } = parts;
   const unused = unusedMocks(request);
   if (unused) report(unused, request.runId);
   const start = request.plan.blocks[request.start];
   const input = callersJson(request.input);
   if (start?.trigger) startOutput(start, input);
-  return after(keeper.keepForCaller(input, 'The input'), (kept) => beginningWith(parts, request, kept));
+  return after(environment.keeper.keepForCaller(input, 'The input'), (kept) =>
+    beginningWith(parts, request, kept),
+  );
 }
 
-function beginningWith(
-  { clock, env }: Pick<RuntimeParts, 'clock' | 'env'>,
-  request: RunRequest,
-  input: Stored,
-): Beginning {
+function beginningWith({ clock, environment }: StartParts, request: RunRequest, input: Stored): Beginning {
   const { plan, reused } = request;
   const createdMs = clock.now();
   const header: NewRun = {
     runId: request.runId,
+    ...(request.callerId !== undefined && { callerId: request.callerId }),
     workflowId: plan.workflow.id,
     planHash: plan.hash,
     version: request.version,
     parent: request.parent,
     // The caller's own, who may change them.
     mocks: request.mocks === null ? null : (JSON.parse(JSON.stringify(request.mocks)) as Json),
-    env: envNames(plan).filter((name) => Object.hasOwn(env, name)),
+    env: envNames(plan).filter((name) => Object.hasOwn(environment.values, name)),
     createdMs,
+    ...(request.via && request.via.length > 0 && { via: [...request.via] }),
+    ...(hasChildren(plan) && { childKey: randomToken() }),
+    ...(!request.olderFiles && { ownsFiles: true }),
     ...(request.elsewhere && { elsewhere: true, tokenKey: randomToken() }),
   };
   const first: Entry = {
@@ -87,9 +95,10 @@ function beginningWith(
 
 /** The record of a run that has done nothing yet. */
 function firstRecord(header: NewRun, workflowName: string, input: Stored): RunRecord {
-  const { runId, workflowId, createdMs, parent } = header;
+  const { runId, callerId, workflowId, createdMs, parent } = header;
   return {
     runId,
+    ...(callerId !== undefined && { callerId }),
     workflowId,
     workflowName,
     status: 'running',
@@ -121,7 +130,7 @@ function callersJson(value: unknown): Json {
 function unusedMocks({ plan, mocks, parent }: RunRequest): EngineError | undefined {
   if (mocks === null || parent) return undefined;
   const unused = parseMocks(mocks).unusedNames(Object.values(plan.blocks));
-  if (unused.length === 0 || plan.skeleton.nodes.some((node) => node.class === 'child')) return undefined;
+  if (unused.length === 0 || hasChildren(plan)) return undefined;
   const names = unused.map((name) => `"${name}"`).join(', ');
   return new EngineError(
     'OPTIONS_INVALID',

@@ -48,6 +48,7 @@ async function withoutPlan({ stores: { runs } }: Parts, runId: string): Promise<
   if (!header || first?.type !== 'started') return undefined;
   return {
     runId,
+    ...(header.callerId !== undefined && { callerId: header.callerId }),
     workflowId: header.workflowId,
     workflowName: header.workflowId,
     status: 'running',

@@ -1,5 +1,6 @@
+import type { NewRun } from '@heddle/core';
 import { isHeldElsewhere } from '../store/leases.ts';
-import { awaitedChildren } from './children.ts';
+import { awaitedChildren, childRunId, isChildAt, recordedChildren } from './child-runs.ts';
 import type { ActiveRun } from './run.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
@@ -20,14 +21,14 @@ export async function takeUp(mover: Mover, parts: Parts, runId: string): Promise
   try {
     const header = await runs.header(runId);
     if (header?.elsewhere) return;
-    if (header?.parent && !(await isAwaited(mover, runId, header.parent.runId))) {
+    if (header?.parent && !(await isAwaited(mover, header, header.parent.runId))) {
       await mover.cancel(runId, 'The parent run has ended.');
       return;
     }
     const run = await mover.open(runId);
     // A parent that stands still opens none of them itself.
-    for (const child of run ? awaitedChildren(run) : [])
-      if (await runs.header(child)) await takeUp(mover, parts, child);
+    const children = run ? await recordedChildren(runs, run.header, awaitedChildren(run)) : [];
+    for (const child of children) await takeUp(mover, parts, child.runId);
   } catch (error) {
     if (isHeldElsewhere(error, runId)) return;
     parts.report(error, runId);
@@ -36,10 +37,14 @@ export async function takeUp(mover: Mover, parts: Parts, runId: string): Promise
 }
 
 /** True also when the parent cannot be read: that is said in its own turn. */
-async function isAwaited(mover: Mover, runId: string, parentId: string): Promise<boolean> {
+async function isAwaited(mover: Mover, child: NewRun, parentId: string): Promise<boolean> {
   try {
     const parent = await mover.open(parentId);
-    return parent !== undefined && awaitedChildren(parent).includes(runId);
+    if (!parent) return false;
+    return awaitedChildren(parent).some(
+      (each) =>
+        childRunId(parent.header, each) === child.runId && isChildAt(child, parent.header, each.place),
+    );
   } catch {
     return true;
   }

@@ -26,13 +26,19 @@ export interface Tenure {
   stumbled(runId: string): void;
 }
 
-/** Of a process that has its stores alone: every run is its own, and what has stumbled is taken up at the next start. */
-export function soleTenure(runs: LocalRunStore): Tenure {
+/**
+ * Of a process that has its stores alone: every run is its own, and what has stumbled is taken up at the next start.
+ * `onTake` is told of each recorded run that the process opens.
+ */
+export function soleTenure(runs: LocalRunStore, onTake?: (runId: string) => void): Tenure {
   return {
     shared: false,
     create: (run, first, record) =>
       after(runs.create(run, first, record), (created) => (created ? runs : undefined)),
-    take: () => runs,
+    take: (runId) => {
+      onTake?.(runId);
+      return runs;
+    },
     writer: () => runs,
     rest: () => undefined,
     forget: () => undefined,

@@ -1,9 +1,7 @@
 import type { Json, ValueStore } from '@heddle/core';
 import { EngineError } from '@heddle/core';
-import type { FileRecord } from '@heddle/core/files';
 import { INLINE_LIMIT_BYTES, keysIn, materialize } from '@heddle/core/run';
 import type { Stored } from '@heddle/core/run';
-import { readKept } from '../files/kept.ts';
 
 /** Values that were fetched, by key. */
 export type Loaded = Map<string, Json>;
@@ -44,11 +42,6 @@ export class Values {
       if (text === undefined) throw missing(key);
       loaded.set(key, JSON.parse(text) as Json);
     }
-  }
-
-  /** The content of a file as Base64; undefined when its record belongs to no file that is kept. */
-  file(record: FileRecord): Promise<string | undefined> {
-    return readKept(this.store, record);
   }
 
   /** The value, fetched where need be. Throws VALUE_MISSING. */

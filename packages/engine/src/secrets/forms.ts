@@ -1,23 +1,89 @@
+/** Shorter parts of a value occur in ordinary data by chance. */
+const LEAST_PART_CHARS = 8;
+
 /** Fewer characters of base64 than this could be anything. */
 const LEAST_BASE64 = 6;
 
-/** Every spelling in which a value may turn up in text: as it is, in JSON, in URLs, and as base64 on its own or inside more. */
-export function formsOf(value: string): Set<string> {
-  const forms = new Set([value, inJson(value), inJson(inJson(value))]);
-  for (const form of urlForms(value.toWellFormed()))
+/** Lines that every key in PEM has. */
+const PEM_ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]+-----$/;
+
+/**
+ * Returns the texts that count as secret in a value: the value without the blanks around it, each line of a value of
+ * several lines, and each text in a value that is JSON. Lines and texts have at least 8 characters.
+ */
+export function partsOf(value: string): Set<string> {
+  const parts = new Set<string>();
+  for (const text of [value, ...textsInJson(value)]) {
+    const whole = text.trim();
+    const lines = whole.split(/\r\n?|\n/);
+    if (lines.length > 1) parts.add(lines.join('\n')).add(lines.join('\r\n'));
+    else parts.add(whole);
+    for (const line of lines.length > 1 ? lines.map((each) => each.trim()) : [])
+      if (line.length >= LEAST_PART_CHARS && !PEM_ARMOUR.test(line)) parts.add(line);
+  }
+  return parts;
+}
+
+/** The texts in a value that is a JSON object or list. */
+function textsInJson(value: string): string[] {
+  if (!/^\s*[[{]/.test(value)) return [];
+  const texts: string[] = [];
+  try {
+    JSON.parse(value, (_key, item: unknown) => {
+      if (typeof item === 'string' && item.trim().length >= LEAST_PART_CHARS) texts.push(item);
+      return item;
+    });
+  } catch {
+    return [];
+  }
+  return texts;
+}
+
+/** Returns every spelling in which a text may turn up in data: as it is, in JSON, in URLs, and in base64. */
+export function formsOf(text: string): Set<string> {
+  const forms = new Set([text, inJson(text), inJson(inJson(text))]);
+  for (const form of urlForms(text.toWellFormed()))
     forms.add(form).add(form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase()));
-  for (const form of base64Forms(Buffer.from(value, 'utf8'))) {
+  for (const form of hostForms(text)) forms.add(form);
+  for (const form of base64Forms(Buffer.from(text, 'utf8'))) {
     if (form.length >= LEAST_BASE64) forms.add(form).add(form.replaceAll('+', '-').replaceAll('/', '_'));
   }
   return forms;
+}
+
+/** Returns the number that the text is read as, where a value in JSON can be recognised by it. */
+export function numberOf(text: string): number | undefined {
+  const number = Number(text);
+  return text.trim() !== '' && Number.isFinite(number) ? number : undefined;
 }
 
 function inJson(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }
 
+/** As encoders of JavaScript write it, and as the parts of a URL do. */
 function urlForms(text: string): string[] {
-  return [encodeURIComponent(text), encodeURI(text), new URLSearchParams([['', text]]).toString().slice(1)];
+  if (/^[\w.~-]*$/.test(text)) return [];
+  const url = new URL('http://host/');
+  url.pathname = text;
+  url.search = text;
+  url.username = text;
+  return [
+    encodeURIComponent(text),
+    encodeURI(text),
+    new URLSearchParams([['', text]]).toString().slice(1),
+    // A path loses its dot segments: what is left of the text would be too little to recognise it by.
+    ...[url.pathname, url.search].map((part) => part.slice(1)).filter((part) => part.length >= text.length),
+    url.username,
+  ];
+}
+
+/** Hosts are in lower case, alone and in an address. */
+function hostForms(text: string): string[] {
+  const alone = URL.parse(`http://${text}/`);
+  const isHost = alone?.href === `http://${alone?.host}/`;
+  const address = URL.parse(text)?.href.replace(/\/$/, '');
+  return [text.toLowerCase(), ...(isHost && alone ? [alone.host] : []), ...(address ? [address] : [])];
 }
 
 /**

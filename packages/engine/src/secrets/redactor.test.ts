@@ -52,9 +52,110 @@ describe('redaction', () => {
     });
   });
 
+  it('tells thousands of such keys apart at once', () => {
+    // Each key spells the secret 13 times, in one of two ways each time.
+    const spellings = [SECRET, encodeURIComponent(SECRET)];
+    const keys = Array.from({ length: 2 ** 13 }, (_, number) =>
+      Array.from({ length: 13 }, (_bit, bit) => spellings[(number >> bit) & 1]).join('-'),
+    );
+    const hidden = Array.from({ length: 13 }, () => HIDDEN).join('-');
+    const result = redactor.json(Object.fromEntries(keys.map((key, index) => [key, index])));
+    expect(Object.keys(result as object)).toEqual(
+      keys.map((_, index) => (index === 0 ? hidden : `${hidden} (${index + 1})`)),
+    );
+  });
+
+  it('passes over a number that a key has already', () => {
+    const value = { [SECRET]: 1, [`${SECRET} (2)`]: 2, [encodeURIComponent(SECRET)]: 3 };
+    expect(redactor.json(value)).toEqual({ [HIDDEN]: 1, [`${HIDDEN} (2)`]: 2, [`${HIDDEN} (3)`]: 3 });
+  });
+
   it('of values that contain each other takes the longer one', () => {
     const both = createRedactor({ SHORT: 'abcd', LONG: 'abcdefgh' });
     expect(both.text('abcdefgh abcd')).toBe('«redacted:LONG» «redacted:SHORT»');
+  });
+
+  it('takes out a value that is a number where JSON has it as a number, with either sign', () => {
+    const numbers = createRedactor({ PIN: '0012345678', BIG: '12345678901234567890', SHORT: '0012' });
+    const pin = '«redacted:PIN»';
+    expect(numbers.json([12345678, -12345678, Number('12345678901234567890'), 12, 0, 123456789])).toEqual([
+      pin,
+      pin,
+      '«redacted:BIG»',
+      12,
+      0,
+      123456789,
+    ]);
+    expect(numbers.text('{"pin":12345678,"big":12345678901234567000}')).toBe(
+      `{"pin":${pin},"big":«redacted:BIG»}`,
+    );
+  });
+
+  it('takes out a value without the blanks around it', () => {
+    const padded = createRedactor({ KEY: '  a padded value\n' });
+    expect(padded.text('[a padded value]')).toBe('[«redacted:KEY»]');
+    expect(padded.text(Buffer.from('a padded value').toString('base64'))).toContain('«redacted:KEY»');
+  });
+
+  it('takes out single lines of a value, and all of it with other line ends', () => {
+    const lines = [
+      '-----BEGIN PRIVATE KEY-----',
+      'MIIEvQIBADANBgkq',
+      '  hkiG9w0BAQEFAASC',
+      'short',
+      '-----END PRIVATE KEY-----',
+    ];
+    for (const end of ['\n', '\r\n', '\r']) {
+      const key = createRedactor({ PEM: lines.join(end) });
+      expect(key.text('the lines hkiG9w0BAQEFAASC and MIIEvQIBADANBgkq')).toBe(
+        'the lines «redacted:PEM» and «redacted:PEM»',
+      );
+      expect(key.text(`<${lines.join('\n')}>`)).toBe('<«redacted:PEM»>');
+      expect(key.text(`<${lines.join('\r\n')}>`)).toBe('<«redacted:PEM»>');
+      expect(key.text('-----BEGIN PRIVATE KEY----- short')).toBe('-----BEGIN PRIVATE KEY----- short');
+    }
+  });
+
+  it('takes out the texts in a value that is JSON', () => {
+    const account = {
+      type: 'account',
+      key: 'line one of it\nline two of it',
+      nested: [{ id: 'abcdef0123456789' }],
+    };
+    const made = createRedactor({ SA: JSON.stringify(account) });
+    expect(
+      made.json({ key: account.key, id: 'abcdef0123456789', line: 'line two of it', type: 'account' }),
+    ).toEqual({
+      key: '«redacted:SA»',
+      id: '«redacted:SA»',
+      line: '«redacted:SA»',
+      type: 'account',
+    });
+  });
+
+  it.each([
+    ['a host', 'Tenant-Ab12.Example.COM', 'https://tenant-ab12.example.com/x'],
+    ['a host with other letters', 'schlüssel.example', new URL('https://schlüssel.example/x').href],
+    ['an address', 'https://Hooks.Example.com/T0/secret', 'https://hooks.example.com/T0/secret'],
+    ['a path', 'a|b[c]^"d', new URL('https://h/a|b[c]^"d').href],
+    ['a query', `it's"<1>`, new URL(`https://h/?q=it's"<1>`).href],
+  ])('takes out a value that stands in an address as %s', (_where, value, address) => {
+    const text = createRedactor({ KEY: value }).text(`requested ${address}`);
+    expect(text).toContain('«redacted:KEY»');
+    expect(text.length).toBeLessThan(`requested ${address}`.length + HIDDEN.length - 5);
+  });
+
+  it('takes out every value that a name has had', () => {
+    expect(createRedactor({ KEY: ['old-value', 'new-value'] }).text('old-value new-value')).toBe(
+      `${HIDDEN} ${HIDDEN}`,
+    );
+  });
+
+  it('takes a value of very many lines', () => {
+    const lines = Array.from({ length: 5000 }, (_, index) => `certificate line ${index}`);
+    expect(createRedactor({ CA: lines.join('\n') }).text('x certificate line 4711 y')).toBe(
+      'x «redacted:CA» y',
+    );
   });
 
   it('leaves nothing of values that overlap', () => {

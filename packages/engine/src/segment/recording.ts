@@ -14,19 +14,30 @@ export interface Recorded {
 
 /** Claims the run's id and records how it begins, for another place to run it; undefined: the id is taken. Throws as `beginningOf` does. */
 export async function recordStart(parts: RuntimeParts, request: RunRequest): Promise<Recorded | undefined> {
-  const { header, first, record } = await beginningOf(parts, { ...request, elsewhere: true });
+  const environment = await parts.environments.open(request.plan);
+  const { header, first, record } = await beginningOf(
+    { ...parts, environment },
+    { ...request, elsewhere: true },
+  );
   const isNew = await parts.stores.runs.create(header, first, record);
   return isNew ? { plan: request.plan, header, first: started(first) } : undefined;
 }
 
 /** What a recorded run begins with; undefined: there is no such run. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
 export async function startOf(
-  { stores, definitions }: Pick<RuntimeParts, 'stores' | 'definitions'>,
+  parts: Pick<RuntimeParts, 'stores' | 'definitions'>,
   runId: string,
 ): Promise<Recorded | undefined> {
-  const header = await stores.runs.header(runId);
-  if (!header) return undefined;
-  const [first] = await stores.runs.journal(runId);
+  const header = await parts.stores.runs.header(runId);
+  return header && recordedRun(parts, header);
+}
+
+/** What the run with this header begins with. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
+export async function recordedRun(
+  { stores, definitions }: Pick<RuntimeParts, 'stores' | 'definitions'>,
+  header: NewRun,
+): Promise<Recorded> {
+  const [first] = await stores.runs.journal(header.runId);
   return { plan: await definitions.plan(header.planHash), header, first: started(first) };
 }
 

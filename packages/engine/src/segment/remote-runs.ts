@@ -1,7 +1,7 @@
 import type { Json, Plan, RunRecord } from '@heddle/core';
 import { indexPlan, Replica } from '@heddle/core/run';
 import type { Address } from '@heddle/core/run';
-import { runElsewhere, runIdTaken } from '../local/run-errors.ts';
+import { runElsewhere, runIdTaken, runNotFound } from '../local/run-errors.ts';
 import { answerTo, refuse, wasToken } from '../local/resume.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import type { RunRequest } from '../local/starting.ts';
@@ -61,8 +61,19 @@ export class RemoteRuns {
   }
 
   /** Ends a run that nobody runs any more as cancelled. Throws as `endAbandoned` does. */
-  abandon(runId: string, reason: string | undefined): Promise<void> {
-    return endAbandoned(this.parts, runId, reason === undefined ? undefined : this.parts.keeper.text(reason));
+  async abandon(runId: string, reason: string | undefined): Promise<void> {
+    return endAbandoned(
+      this.parts,
+      runId,
+      reason === undefined ? undefined : await this.redacted(runId, reason),
+    );
+  }
+
+  /** The text without the secrets that the run's blocks can read. Throws RUN_NOT_FOUND, ENVIRONMENT_UNAVAILABLE. */
+  async redacted(runId: string, text: string): Promise<string> {
+    const plan = await this.planOf(runId);
+    if (!plan) throw runNotFound(runId);
+    return (await this.parts.environments.open(plan)).text(text);
   }
 
   /** The run as it is stored; undefined: there is none. */
@@ -102,7 +113,8 @@ export class RemoteRuns {
     }
     const plan = (await this.planOf(runId)) as Plan;
     const output = await answerTo(this.parts, plan, point, input);
-    const kept = await this.parts.keeper.keepAll({ input, output }, `The answer to "${point.blockName}"`);
+    const { keeper } = await this.parts.environments.open(plan);
+    const kept = await keeper.keepAll({ input, output }, `The answer to "${point.blockName}"`);
     const { blockId: block, scope } = point;
     return {
       token: point.token,

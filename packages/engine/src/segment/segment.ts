@@ -1,6 +1,7 @@
 import { eventAt, isOwed, key } from '@heddle/core/run';
 import type { BlockLog, Command, Entry, EntryBody, Event, Place, Replica } from '@heddle/core/run';
 import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
+import type { RunEnvironment } from '../local/environment.ts';
 import type { Job } from '../local/job.ts';
 import { Performer } from '../local/perform.ts';
 import { reachOf } from '../local/reach.ts';
@@ -33,6 +34,7 @@ interface SegmentParts {
   gate: Parameters<typeof reachOf>[1]['gate'];
   calls: Calls;
   follower: Follower;
+  environment: RunEnvironment;
   /** True: goes on over every block that code can run here. False: carries out what it is given, and no more. */
   beyond: boolean;
   /** Milliseconds after which nothing new begins. */
@@ -65,17 +67,16 @@ export class Segment {
 
   constructor(parts: SegmentParts) {
     this.parts = parts;
-    const { follower, runtime, gate } = parts;
+    const { follower, runtime, gate, environment } = parts;
     this.replica = follower.replica;
     const { header, plan } = follower;
-    const { clock, values, keeper, env } = runtime;
+    const { clock, values } = runtime;
     this.performer = new Performer({
       replica: this.replica,
       workflowId: header.workflowId,
       clock,
       values,
-      keeper,
-      env,
+      environment,
       gate,
       // Where the answer of a try is lost on its way, the try runs again: a person may have its token already.
       token: (place, attempt) =>
@@ -83,6 +84,7 @@ export class Segment {
       ...reachOf(runtime, {
         header,
         plan,
+        environment,
         replica: () => this.replica,
         gate,
         child: (request, place, job) => this.call(request, place, job),
@@ -190,7 +192,7 @@ export class Segment {
   private advance(body: EntryBody, atMs: number): Command[] | undefined {
     const entry: Entry = { seq: this.replica.seq + 1, atMs, ...body };
     const applied = this.replica.apply(entry);
-    this.logs.push(...applied.logs);
+    for (const log of applied.logs) this.logs.push(log);
     return applied.changed ? applied.commands : undefined;
   }
 
@@ -228,13 +230,14 @@ export class Segment {
   /** A child that has ended is read; one that has not is left to whoever keeps the run. */
   private async call(request: ChildRequest, place: Place, job: Job): Promise<ChildOutcome> {
     const { calls, follower } = this.parts;
-    const known = await calls.outcome(follower.header.runId, place, job.attempt);
+    const child = { place, attempt: job.attempt };
+    const known = await calls.outcome(follower.header, child);
     if (known) return known;
     const at = this.replica.index.addressOf(place.block, place.scope);
     this.called.push({
       at,
       try: job.attempt,
-      ...(await calls.record(follower.header, { place, request, attempt: job.attempt })),
+      ...(await calls.record(follower.header, { ...child, request })),
     });
     job.waitForChild();
     return new Promise((_, reject) => {

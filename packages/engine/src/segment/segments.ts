@@ -118,7 +118,8 @@ export class Segments {
     const follower = await (beyond
       ? this.followers.take(runId, position)
       : this.followers.look(runId, position));
-    const missing = missingEnvironment(follower.header, this.parts.env);
+    const environment = await this.parts.environments.open(follower.plan);
+    const missing = missingEnvironment(follower.header, environment.values);
     if (missing !== undefined) throw new EngineError('ENV_MISSING', missing, { details: { runId } });
     const { concurrency } = this.parts;
     const segment = new Segment({
@@ -126,6 +127,7 @@ export class Segments {
       gate: gateOf(this.queue, concurrency.run),
       calls: this.calls,
       follower,
+      environment,
       beyond,
       softMs,
       progress,

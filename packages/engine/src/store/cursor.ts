@@ -20,7 +20,10 @@ export function decodeCursor(query: RunQuery): Cursor | undefined {
   if (query.cursor === undefined) return undefined;
   try {
     const [createdMs, runId] = JSON.parse(Buffer.from(query.cursor, 'base64url').toString()) as unknown[];
-    if (typeof createdMs === 'number' && typeof runId === 'string') return { createdMs, runId };
+    const isTime = Number.isSafeInteger(createdMs);
+    // PostgreSQL has no NUL in its texts.
+    const isId = typeof runId === 'string' && runId.isWellFormed() && !runId.includes('\0');
+    if (isTime && isId) return { createdMs: createdMs as number, runId };
   } catch {
     // Falls through to the one error for every text that is not a cursor.
   }

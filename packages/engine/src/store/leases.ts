@@ -35,6 +35,8 @@ export interface LeaseStore {
   claim(owner: string, most: number): Promise<Lease[]>;
   /** Takes a run that nobody else holds; undefined: somebody does, or it has ended. */
   acquire(owner: string, runId: string): Promise<Lease | undefined>;
+  /** Those of these runs that have not ended, should move, and that no living process has. */
+  unheld(runIds: readonly string[]): Promise<string[]>;
   /** Gives back a run that only a person can move: nobody has to hold it until then. */
   rest(lease: Lease): Promise<void>;
   /** Creates a run that the process holds; undefined: the id is taken. */

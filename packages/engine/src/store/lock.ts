@@ -13,10 +13,17 @@ export interface DataOwner {
   hostname: string;
   /** ISO 8601. */
   startedAt: string;
+  /** Of an owner that does not take up the open runs of the folder: the earlier ones that it has opened. Absent: all. */
+  opened?: readonly string[];
 }
 
 export interface DataLock {
   release(): void;
+}
+
+export interface OwnerLock extends DataLock {
+  /** Tells visitors that only new runs and these earlier ones are run. */
+  tellOpened(runIds: readonly string[]): void;
 }
 
 /** The lock of a process that takes the folder for itself, and of one that shares it with others of its kind. */
@@ -39,30 +46,45 @@ const SHARED_PATIENCE_MS = 10 * PATIENCE_MS;
  *
  * The lock is SQLite's on an empty file of its own: the operating system drops it when the process dies, however it
  * dies, so no stale lock can remain. Nothing but SQLite may open that file in the owner's process, since on POSIX
- * systems closing any descriptor of it drops the lock (SQLite sees to its own). Who owns it stands in `owner.json`, for messages only.
+ * systems closing any descriptor of it drops the lock (SQLite sees to its own). Who owns it, and
+ * which runs it does not run, stands in `owner.json`, for people only.
  */
-export function lockData(data: string, clock: Clock): DataLock {
+export function lockData(data: string, clock: Clock): OwnerLock {
   const info = join(data, 'owner.json');
   const db = take('alone', data);
+  const startedAt = new Date(clock.now()).toISOString();
+  const tell = (more: Pick<DataOwner, 'opened'>): void => {
+    const owner: DataOwner = { pid: process.pid, hostname: hostname(), startedAt, ...more };
+    try {
+      writeFileSync(`${info}.new`, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+      renameSync(`${info}.new`, info);
+    } catch (error) {
+      throw systemFault(error, info);
+    }
+  };
   try {
-    const owner: DataOwner = {
-      pid: process.pid,
-      hostname: hostname(),
-      startedAt: new Date(clock.now()).toISOString(),
-    };
-    writeFileSync(`${info}.new`, `${JSON.stringify(owner)}\n`);
-    renameSync(`${info}.new`, info);
+    tell({});
   } catch (error) {
     db.close();
-    throw systemFault(error, info);
+    throw error;
   }
   return {
+    tellOpened: (opened) => tell({ opened }),
     release() {
       if (!db.isOpen) return;
       rmSync(info, { force: true });
       db.close();
     },
   };
+}
+
+/** True for runs of the folder that its owner runs, by id and time of creation; undefined where the folder has no owner. */
+export function ownedRuns(data: string): ((runId: string, createdMs: number) => boolean) | undefined {
+  if (!isOwned(data)) return undefined;
+  const { startedAt, opened } = readOwner(join(data, 'owner.json')) ?? {};
+  // An owner that has only just come takes up what there is, as far as is known.
+  if (startedAt === undefined || !opened) return () => true;
+  return (runId, createdMs) => createdMs >= Date.parse(startedAt) || opened.includes(runId);
 }
 
 /**

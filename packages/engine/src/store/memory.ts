@@ -1,5 +1,7 @@
+import { systemClock } from '../clock.ts';
 import type {
   BlockLog,
+  Clock,
   DefinitionStore,
   Deployment,
   Entry,
@@ -13,7 +15,7 @@ import { decodeCursor, encodeCursor, pageLimit } from './cursor.ts';
 import { entryTwice, parseStored, planUnknown, unknownRun } from './faults.ts';
 import { isEnded, readJournal, readTail, toRows } from './journal.ts';
 import type { LocalRunStore, SavedRun } from './stores.ts';
-import { valueKey } from './value-key.ts';
+import { keysNamed, valueKey } from './value-key.ts';
 
 interface MemoryRun {
   header: NewRun;
@@ -106,6 +108,22 @@ export class MemoryRunStore implements LocalRunStore {
       .map(({ runId }) => runId);
   }
 
+  children(runId: string): string[] {
+    return [...this.#runs].flatMap(([id, { header }]) => (header.parent?.runId === runId ? [id] : []));
+  }
+
+  remove(runId: string): string[] | undefined {
+    const run = this.#runs.get(runId);
+    if (!run?.record || !isEnded(run.record.status)) return undefined;
+    this.#runs.delete(runId);
+    return keysNamed(JSON.stringify(run.entries));
+  }
+
+  /** True while a run names the key. */
+  uses(key: string): boolean {
+    return [...this.#runs.values()].some(({ entries }) => JSON.stringify(entries).includes(key));
+  }
+
   #known(runId: string): MemoryRun {
     const run = this.#runs.get(runId);
     if (!run) throw unknownRun(runId);
@@ -181,15 +199,33 @@ export class MemoryDefinitionStore implements DefinitionStore {
 
 /** Values in memory. */
 export class MemoryValueStore implements ValueStore {
-  readonly #values = new Map<string, string>();
+  readonly #values = new Map<string, { json: string; putMs: number }>();
+  readonly #runs: Pick<MemoryRunStore, 'uses'>;
+  readonly #clock: Pick<Clock, 'now'>;
+
+  constructor(
+    runs: Pick<MemoryRunStore, 'uses'> = { uses: () => true },
+    clock: Pick<Clock, 'now'> = systemClock,
+  ) {
+    this.#runs = runs;
+    this.#clock = clock;
+  }
 
   put(json: string): string {
     const key = valueKey(json);
-    this.#values.set(key, json);
+    this.#values.set(key, { json, putMs: this.#clock.now() });
     return key;
   }
 
   get(key: string): string | undefined {
-    return this.#values.get(key);
+    return this.#values.get(key)?.json;
+  }
+
+  prune(keys: readonly string[], unusedMs: number): void {
+    const beforeMs = this.#clock.now() - unusedMs;
+    for (const key of keys) {
+      const { putMs = Infinity } = this.#values.get(key) ?? {};
+      if (putMs <= beforeMs && !this.#runs.uses(key)) this.#values.delete(key);
+    }
   }
 }

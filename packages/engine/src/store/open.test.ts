@@ -39,7 +39,7 @@ it('is free again once it is closed, and after an attempt that failed', () => {
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
   db.exec('PRAGMA user_version = 99');
   expect(() => openStores({ data })).toThrow(/format 99/);
-  db.exec('PRAGMA user_version = 2');
+  db.exec('PRAGMA user_version = 3');
   db.close();
   open({ data });
   expect(JSON.parse(readFileSync(join(data, 'owner.json'), 'utf8'))).toMatchObject({ pid: process.pid });
@@ -60,7 +60,7 @@ it('refuses a data file of a newer format, for owners and readers', () => {
   const data = dataFolder();
   openStores({ data }).close();
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
-  db.exec('PRAGMA user_version = 3');
+  db.exec('PRAGMA user_version = 99');
   db.close();
   for (const readOnly of [false, true]) {
     expect(() => openStores({ data, readOnly })).toThrow(

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { EngineError } from '@heddle/core';
@@ -8,6 +8,7 @@ import { lockData, shareData } from './lock.ts';
 import type { DataLock } from './lock.ts';
 import { MemoryControlStore } from './memory-control.ts';
 import { MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
+import { makePrivateData, makePrivateFile } from './private-files.ts';
 import { GroupCommit } from './sqlite/commit.ts';
 import { SqliteControlStore } from './sqlite/control.ts';
 import type { Writer } from './sqlite/control.ts';
@@ -64,10 +65,11 @@ interface Place {
 }
 
 function memoryStores(clock: Clock): Stores {
+  const runs = new MemoryRunStore();
   return {
-    runs: new MemoryRunStore(),
+    runs,
     definitions: new MemoryDefinitionStore(),
-    values: new MemoryValueStore(),
+    values: new MemoryValueStore(runs, clock),
     control: new MemoryControlStore(clock),
     close: () => undefined,
   };
@@ -75,11 +77,20 @@ function memoryStores(clock: Clock): Stores {
 
 function take(place: Place, shared: boolean): Stores {
   try {
-    mkdirSync(place.data, { recursive: true });
+    makePrivateData(place.data, place.onError);
+    makePrivateFile(join(place.data, 'lock.db'));
   } catch (error) {
     throw systemFault(error, place.data);
   }
-  const lock = shared ? shareData(place.data) : lockData(place.data, place.clock);
+  return shared ? locked(place, shareData(place.data), true) : owned(place);
+}
+
+function owned(place: Place): Stores {
+  const lock = lockData(place.data, place.clock);
+  return { ...locked(place, lock, false), tellOpened: (runIds) => lock.tellOpened(runIds) };
+}
+
+function locked(place: Place, lock: DataLock, shared: boolean): Stores {
   try {
     return openLocked(place, lock, shared);
   } catch (error) {
@@ -89,6 +100,7 @@ function take(place: Place, shared: boolean): Stores {
 }
 
 function openLocked(place: Place, lock: DataLock, shared: boolean): Stores {
+  makePrivateFile(place.file);
   const { db, commit } = connect(place, (fresh) => migrate(fresh, place.file));
   const files = valueFiles(place);
   // What looks left behind may be somebody's who is writing it.
@@ -173,7 +185,7 @@ function assemble(
   const stores = {
     runs: new SqliteRunStore(db, file, commit),
     definitions: new SqliteDefinitionStore(db, file, commit),
-    values: new SqliteValueStore(db, { file, files }, commit),
+    values: new SqliteValueStore(db, { file, files, clock }, commit),
     control,
   };
   return { stores, control };

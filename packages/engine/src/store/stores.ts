@@ -22,6 +22,8 @@ export interface SharedStores {
 /** Everything that one data folder, or the memory of one process, keeps. */
 export interface Stores extends SharedStores {
   readonly control: ControlStore;
+  /** Of the owner of a folder: tells visitors that it runs only new runs and these earlier ones. */
+  tellOpened?(runIds: readonly string[]): void;
   /** Writes what is under way, closes the files and gives the data folder free. Later writes fail with ENGINE_CLOSED. */
   close(): void;
 }

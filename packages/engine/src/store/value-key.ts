@@ -4,3 +4,10 @@ import { createHash } from 'node:crypto';
 export function valueKey(json: string): string {
   return `sha256:${createHash('sha256').update(json).digest('hex')}`;
 }
+
+const KEYS = /sha256:[0-9a-f]{64}/g;
+
+/** The keys that a text names, each once. */
+export function keysNamed(text: string): string[] {
+  return text.includes('sha256:') ? [...new Set(text.match(KEYS))] : [];
+}

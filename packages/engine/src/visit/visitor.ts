@@ -5,9 +5,9 @@ import { Values } from '../local/values.ts';
 import { detailOf } from '../resource.ts';
 import { requestControl } from '../store/control.ts';
 import type { ControlAsk, ControlOutcome, ControlStore } from '../store/control.ts';
-import { isOwned, isShared } from '../store/lock.ts';
+import { isOwned, isShared, ownedRuns } from '../store/lock.ts';
 import { openStores } from '../store/open.ts';
-import { openPostgres } from '../store/postgres/options.ts';
+import { openLeased } from '../store/postgres/options.ts';
 import type { PostgresOptions } from '../store/postgres/options.ts';
 import type { SharedStores, Stores } from '../store/stores.ts';
 import type { ListQuery, RunDetail, RunEvent } from '../types.ts';
@@ -17,15 +17,25 @@ import { follow } from './follow.ts';
 /** A block log with its values fetched. */
 export type ShownLog = Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json };
 
+/** A run as it is seen from beside the process that runs it. */
+export interface ShownRun extends RunDetail {
+  /** It should move by itself, and no process runs it. */
+  interrupted: boolean;
+}
+
 /** What became of a request to the process that runs the folder; `waiting`: it has not answered yet, the request stays. */
 export type Asked = ControlOutcome | { status: 'waiting' };
 
 /** Reads runs that other processes, or none, run. */
 export interface RunReader {
-  listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
+  listRuns(query?: ListQuery): Promise<{ runs: ShownRun[]; nextCursor: string | null }>;
   /** Throws RUN_NOT_FOUND. */
-  getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
+  getRun(runId: string, options?: { select?: readonly string[] }): Promise<ShownRun>;
   getLogs(runId: string): Promise<ShownLog[]>;
+  /** Why the run was cancelled; null where no reason was given, or it was not. */
+  cancelReason(runId: string): Promise<string | null>;
+  /** The mocks that stand in for blocks of the run; null: none. */
+  mocksOf(runId: string): Promise<Json>;
   /** The plan that the run is pinned to. */
   planOf(runId: string): Promise<Plan>;
   /** Everything that has happened in a run and that will, until it ends, only a person can move it, or nobody runs the folder, alone or shared. */
@@ -55,7 +65,17 @@ export async function visitPostgres(
   clock: Clock = systemClock,
 ): Promise<RunReader> {
   // Whoever runs it may be anywhere.
-  return new StoreReader(await openPostgres(options), { clock, isServed: () => true });
+  const stores = await openLeased(options);
+  const unheld = (runIds: readonly string[]): Promise<string[]> => stores.leases.unheld(runIds);
+  return new StoreReader(stores, { clock, isServed: () => true, unheld });
+}
+
+/** What is known of the processes that run what is stored. */
+interface Presence {
+  /** True while one may run something of it. */
+  isServed: () => boolean;
+  /** Those of these runs that have not ended and that no process has. */
+  unheld: (runIds: readonly string[]) => Promise<string[]>;
 }
 
 class StoreReader implements RunReader {
@@ -64,25 +84,49 @@ class StoreReader implements RunReader {
   readonly #clock: Clock;
   readonly #isServed: () => boolean;
 
-  constructor(stores: SharedStores, { clock, isServed }: { clock: Clock; isServed: () => boolean }) {
+  readonly #unheld: Presence['unheld'];
+
+  constructor(stores: SharedStores, { clock, isServed, unheld }: Presence & { clock: Clock }) {
     this.#stores = stores;
+    this.#unheld = unheld;
     this.#values = new Values(stores.values);
     this.#clock = clock;
     this.#isServed = isServed;
   }
 
-  async listRuns(query: ListQuery = {}): Promise<{ runs: RunDetail[]; nextCursor: string | null }> {
+  async listRuns(query: ListQuery = {}): Promise<{ runs: ShownRun[]; nextCursor: string | null }> {
     const { status, ...rest } = query;
     const page = await this.#stores.runs.list({ ...rest, ...(status && { status: [...status] }) });
     const found = await Promise.all(page.runs.map(async (record) => (await this.#newest(record)).record));
     const asked = found.filter((record) => !status || status.includes(record.status));
-    const runs = await Promise.all(asked.map((record) => detailOf(record, this.#values)));
+    const details = await Promise.all(asked.map((record) => detailOf(record, this.#values)));
+    const runs = await this.#shown(details);
     return { runs, nextCursor: page.cursor ?? null };
   }
 
-  async getRun(runId: string, { select }: { select?: readonly string[] } = {}): Promise<RunDetail> {
+  async getRun(runId: string, { select }: { select?: readonly string[] } = {}): Promise<ShownRun> {
     const { record, logs } = await this.#run(runId, select !== undefined);
-    return detailOf(record, this.#values, { select, logs });
+    const [run] = await this.#shown([await detailOf(record, this.#values, { select, logs })]);
+    if (!run) throw notFound(runId);
+    return run;
+  }
+
+  async #shown(runs: readonly RunDetail[]): Promise<ShownRun[]> {
+    const moving = runs.filter(({ endedAt, pauseKind }) => endedAt === null && pauseKind !== 'human');
+    const unheld = new Set(moving.length === 0 ? [] : await this.#unheld(moving.map(({ runId }) => runId)));
+    return runs.map((run) => ({ ...run, interrupted: unheld.has(run.runId) }));
+  }
+
+  async cancelReason(runId: string): Promise<string | null> {
+    const entries = await this.#stores.runs.journal(runId);
+    const entry = entries.findLast(({ type }) => type === 'cancelled');
+    return entry?.type === 'cancelled' ? (entry.reason ?? null) : null;
+  }
+
+  async mocksOf(runId: string): Promise<Json> {
+    const header = await this.#stores.runs.header(runId);
+    if (!header) throw notFound(runId);
+    return header.mocks;
   }
 
   async getLogs(runId: string): Promise<ShownLog[]> {
@@ -143,7 +187,11 @@ class FolderVisitor extends StoreReader implements Visitor {
   readonly #leave: () => void;
 
   constructor(data: string, stores: Stores, clock: Clock) {
-    super(stores, { clock, isServed: () => isOwned(data) || isShared(data) });
+    super(stores, {
+      clock,
+      isServed: () => isOwned(data) || isShared(data),
+      unheld: (runIds) => unheldRuns(stores, runIds, ownedRuns(data)),
+    });
     this.#data = data;
     this.#control = stores.control;
     this.#now = clock;
@@ -166,6 +214,18 @@ class FolderVisitor extends StoreReader implements Visitor {
     const { outcome } = await requestControl(this.#control, ask, { clock: this.#now, timeoutMs });
     return outcome ?? { status: 'waiting' };
   }
+}
+
+/** Those of the runs that the owner of the folder does not run. Workers of another runtime may be anywhere: its runs are not judged. */
+async function unheldRuns(
+  { runs }: Stores,
+  runIds: readonly string[],
+  isOwnersRun: ReturnType<typeof ownedRuns> = () => false,
+): Promise<string[]> {
+  const headers = await Promise.all(runIds.map(async (runId) => runs.header(runId)));
+  return headers.flatMap((header) =>
+    header && !header.elsewhere && !isOwnersRun(header.runId, header.createdMs) ? [header.runId] : [],
+  );
 }
 
 function notFound(runId: string): EngineError {

@@ -17,7 +17,7 @@ export type GuestMessage =
   | { readonly kind: 'sync'; readonly op: string; readonly head: string; readonly body: string | null }
   | { readonly kind: 'sleep'; readonly ms: number }
   /** What the job ran in is not to be used again. */
-  | { readonly kind: 'spoil' }
+  | { readonly kind: 'taint' }
   | { readonly kind: 'random'; readonly bytes: number }
   /** Code of the guest's own that its snapshot has not. */
   | { readonly kind: 'part'; readonly name: string }
@@ -91,7 +91,7 @@ const READERS: Readonly<Record<string, (rest: string) => GuestMessage | null>> =
   C: readCall,
   S: readSync,
   Z: readSleep,
-  Q: (rest) => (rest === '' ? { kind: 'spoil' } : null),
+  Q: (rest) => (rest === '' ? { kind: 'taint' } : null),
   R: readRandom,
   M: (name) => ({ kind: 'part', name }),
   H: readHash,

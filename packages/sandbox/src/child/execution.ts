@@ -1,11 +1,39 @@
 import type { EndCode, Order, RunOrder } from '../protocol.ts';
-import { Alarms } from './alarms.ts';
 import { hash, random, readMessage, type GuestMessage } from './bridge.ts';
-import type { Floor } from './floor.ts';
+import type { ProcessContext } from './process-context.ts';
 import { LIMIT_TEXT } from './limit-text.ts';
 import type { Realm, RealmUser } from './realms.ts';
 import { Stdout } from './stdout.ts';
 import { ask, pause } from './wait.ts';
+
+/** The timers of one job. */
+class Alarms {
+  readonly #timers = new Map<number, NodeJS.Timeout>();
+
+  get size(): number {
+    return this.#timers.size;
+  }
+
+  /** Has `due` called later; in place of an earlier one with the id. */
+  set(id: number, ms: number, due: () => void): void {
+    clearTimeout(this.#timers.get(id));
+    const fire = (): void => {
+      this.#timers.delete(id);
+      due();
+    };
+    this.#timers.set(id, setTimeout(fire, ms));
+  }
+
+  clear(id: number): void {
+    clearTimeout(this.#timers.get(id));
+    this.#timers.delete(id);
+  }
+
+  clearAll(): void {
+    for (const timer of this.#timers.values()) clearTimeout(timer);
+    this.#timers.clear();
+  }
+}
 
 type Answer = Extract<Order, { t: 'answer' }>;
 
@@ -24,7 +52,7 @@ export class Execution implements RealmUser {
   /** Whether nothing had to be made for it. */
   readonly isAhead: boolean;
   readonly #order: RunOrder;
-  readonly #floor: Floor;
+  readonly #context: ProcessContext;
   readonly #realm: Realm;
   readonly #stdout: Stdout;
   readonly #alarms = new Alarms();
@@ -41,16 +69,16 @@ export class Execution implements RealmUser {
   #wallTimer: NodeJS.Timeout | undefined;
   #end: { code: EndCode; text: string } | null = null;
   #inside = false;
-  #spoiled = false;
+  #tainted = false;
   #reported = false;
 
-  constructor(order: RunOrder, floor: Floor) {
+  constructor(order: RunOrder, context: ProcessContext) {
     this.id = order.id;
     this.#order = order;
-    this.#floor = floor;
-    this.#busyBeforeMs = floor.busyMs;
+    this.#context = context;
+    this.#busyBeforeMs = context.busyMs;
     this.#stdout = new Stdout(order.limits.stdoutChars, order.limits.logLines);
-    this.#realm = floor.realms.lease(this, order.key, order.limits.memoryMiB);
+    this.#realm = context.realms.lease(this, order.key, order.limits.memoryMiB);
     this.isAhead = this.#realm.isAhead;
     this.#realm.post = (text) => this.#receive(text);
   }
@@ -59,7 +87,7 @@ export class Execution implements RealmUser {
   start(): void {
     this.#enter(['run', this.#order.mode, ...this.#order.args]);
     if (this.#reported) return;
-    this.#floor.send({ t: 'waiting', id: this.id });
+    this.#context.send({ t: 'waiting', id: this.id });
     this.#watchWall();
   }
 
@@ -87,7 +115,7 @@ export class Execution implements RealmUser {
   #enter(entry: (string | number | boolean)[]): void {
     if (this.#reported) return;
     const { cpuMs } = this.#order.limits;
-    this.#floor.announce(this.id);
+    this.#context.announce(this.id);
     const began = performance.now();
     this.#inside = true;
     try {
@@ -98,7 +126,7 @@ export class Execution implements RealmUser {
     this.#inside = false;
     const spentMs = performance.now() - began - this.#waitedMs;
     this.#waitedMs = 0;
-    this.#floor.busyMs += spentMs;
+    this.#context.busyMs += spentMs;
     this.#cpuMs += spentMs;
     if (this.#cpuMs >= cpuMs) this.#set('TIMEOUT_CPU', LIMIT_TEXT.TIMEOUT_CPU(cpuMs));
     if (this.#end !== null) this.#finish();
@@ -108,7 +136,7 @@ export class Execution implements RealmUser {
   #blame(error: unknown, spentMs: number): void {
     const { cpuMs } = this.#order.limits;
     const { name, message } = asError(error);
-    this.#spoiled = true;
+    this.#tainted = true;
     if (this.#realm.isGone) this.#set('OUT_OF_MEMORY', LIMIT_TEXT.OUT_OF_MEMORY(this.#realm.memoryMiB));
     else if (message.includes('timed out') && this.#cpuMs + spentMs >= cpuMs - 1)
       this.#set('TIMEOUT_CPU', LIMIT_TEXT.TIMEOUT_CPU(cpuMs));
@@ -123,7 +151,7 @@ export class Execution implements RealmUser {
   #wallLeft(): number {
     const elapsed = performance.now() - this.#startedMs;
     // Time in which other jobs held the thread is not this job's.
-    const stolen = this.#floor.busyMs - this.#busyBeforeMs - this.#cpuMs;
+    const stolen = this.#context.busyMs - this.#busyBeforeMs - this.#cpuMs;
     return this.#order.limits.wallMs - (elapsed - stolen);
   }
 
@@ -202,7 +230,7 @@ export class Execution implements RealmUser {
       case 'hash':
         return hash(message);
       case 'part':
-        return this.#floor.realms.parts.get(message.name);
+        return this.#context.realms.parts.get(message.name);
       default:
         this.#note(message);
         return undefined;
@@ -222,8 +250,8 @@ export class Execution implements RealmUser {
         return this.#alarms.clear(message.id);
       case 'call':
         return this.#call(message);
-      case 'spoil':
-        this.#spoiled = true;
+      case 'taint':
+        this.#tainted = true;
         return undefined;
       default:
         return undefined;
@@ -261,7 +289,7 @@ export class Execution implements RealmUser {
     if (!this.#countCall()) return;
     this.#open++;
     const body = message.body === null ? null : Buffer.from(message.body, 'latin1');
-    this.#floor.send({
+    this.#context.send({
       t: 'call',
       id: this.id,
       call: message.call,
@@ -277,13 +305,13 @@ export class Execution implements RealmUser {
     // What was to come later for this job must not come to another one.
     const isLeft = this.#alarms.size > 0 || this.#open > 0;
     const isWhole = this.#end.code === 'OK' || this.#end.code === 'GUEST_ERROR';
-    if (isLeft || !isWhole) this.#spoiled ||= this.#realm.isShared;
+    if (isLeft || !isWhole) this.#tainted ||= this.#realm.isShared;
     clearTimeout(this.#wallTimer);
     this.#alarms.clearAll();
     this.#realm.post = () => undefined;
     const { code, text } = this.#end;
     const wallMs = performance.now() - this.#startedMs;
-    this.#floor.ended(this.id, {
+    this.#context.ended(this.id, {
       id: this.id,
       code,
       text,
@@ -291,6 +319,6 @@ export class Execution implements RealmUser {
       cpuMs: this.#cpuMs,
       wallMs,
     });
-    this.#floor.realms.giveBack(this, this.#realm, this.#spoiled);
+    this.#context.realms.giveBack(this, this.#realm, this.#tainted);
   }
 }

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { CachedDataResult, Context, Isolate, Reference, Script } from 'isolated-vm';
-import { flatten } from '../images/flat-report.ts';
-import type { ImageOrder, ImageReport, ModuleFailure } from '../images/javascript/order.ts';
+import { flatten } from '../image-protocol.ts';
+import type { ImageOrder, ImageReport, ModuleFailure } from '../image-protocol.ts';
 import { hash, random, readMessage } from './bridge.ts';
 import { CONTEXT_FLAGS } from './context-flags.ts';
 import type { IsolatedVm } from './realms.ts';
@@ -12,7 +12,7 @@ declare const require: (file: string) => { ivm: IsolatedVm };
 const vm = require(process.argv[2] as string).ivm;
 const GUEST = GUEST_SOURCE;
 
-/** Notes who asks for time and chance while modules load: a snapshot would give all runs the same. */
+/** Notes whether modules ask for the time or random numbers while they load: a snapshot would give all runs the same ones. */
 const COUNT = `(() => {
   let used = false;
   const { random } = Math;
@@ -39,7 +39,7 @@ type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
 
 interface Loaded {
   readonly failed: readonly ModuleFailure[];
-  /** Whether loading asked the process, the clock or chance for something. */
+  /** Whether loading asked the process, the clock or a random generator. */
   readonly touched: boolean;
 }
 
@@ -186,7 +186,7 @@ function make(order: ImageOrder): ImageReport {
   if (loaded.failed.length > 0) return { t: 'failed', modules: loaded.failed };
   const why = isPure
     ? 'it cannot be kept in a snapshot'
-    : 'it asks for time, chance or the host while it loads';
+    : 'it asks for the time, random numbers or the host while it loads';
   return { t: 'made', kind: 'cache', data: cache, why };
 }
 

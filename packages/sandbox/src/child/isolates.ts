@@ -159,10 +159,10 @@ export class Isolates implements Realms {
     return isolate.take();
   }
 
-  giveBack(user: RealmUser, realm: ContextRealm, spoiled: boolean): void {
+  giveBack(user: RealmUser, realm: ContextRealm, tainted: boolean): void {
     const { isolate } = realm;
     isolate.users.delete(user);
-    if (spoiled || isolate.realms >= MAX_REALMS) isolate.retired = true;
+    if (tainted || isolate.realms >= MAX_REALMS) isolate.retired = true;
     if (isolate.native.isDisposed) for (const other of [...isolate.users]) other.lost();
     if (isolate.retired && isolate.users.size === 0) isolate.dispose();
     else realm.release();

@@ -1,8 +1,8 @@
-import { flatten } from '../images/flat-report.ts';
-import compileSource from '../images/python/build/compile.py';
-import loadSource from '../images/python/build/load.py';
-import type { PythonModuleFailure, PythonOrder, PythonReport } from '../images/python/build/order.ts';
-import preimportSource from '../images/python/build/preimport.py';
+import { flatten } from '../image-protocol.ts';
+import compileSource from '../python/image/compile.py';
+import loadSource from '../python/image/load.py';
+import type { PythonModuleFailure, PythonOrder, PythonReport } from '../image-protocol.ts';
+import preimportSource from '../python/image/preimport.py';
 import { join } from 'node:path';
 import { SITE } from '../guest/python/site.ts';
 import { FILES_FD } from '../isolation/program.ts';

@@ -184,9 +184,9 @@ export class Interpreters implements Realms {
     return this.#interpreter;
   }
 
-  giveBack(_user: RealmUser, realm: Interpreter, spoiled: boolean): void {
+  giveBack(_user: RealmUser, realm: Interpreter, tainted: boolean): void {
     this.#busy = false;
-    if (spoiled || this.#key === '' || realm.isGone) this.#drop();
+    if (tainted || this.#key === '' || realm.isGone) this.#drop();
   }
 
   release(key: string): void {

@@ -43,7 +43,7 @@ export interface Realms {
   /** A realm for one job; jobs with the same key may share what is below it. */
   lease(user: RealmUser, key: string, memoryMiB: number): Realm;
   /** Ends a job's use of its realm. */
-  giveBack(user: RealmUser, realm: Realm, spoiled: boolean): void;
+  giveBack(user: RealmUser, realm: Realm, tainted: boolean): void;
   /** Drops what is kept for a key. */
   release(key: string): void;
   /** Builds what the next job needs; called when nothing else is to do. */

@@ -1,8 +1,16 @@
 import type { Order, Report, RunOrder } from '../protocol.ts';
 import { Execution } from './execution.ts';
-import type { Floor } from './floor.ts';
+import type { ProcessContext } from './process-context.ts';
 import type { Realms } from './realms.ts';
-import { residentMiB } from './resident.ts';
+
+/** What the process has in memory, in MiB; without /proc, as in strict isolation, the most that it ever had. */
+function measureRssMiB(): number {
+  try {
+    return process.memoryUsage.rss() / 2 ** 20;
+  } catch {
+    return process.resourceUsage().maxRSS / 1024;
+  }
+}
 
 type Boot = Extract<Order, { t: 'boot' }>;
 
@@ -30,7 +38,7 @@ let measureEvery = 32;
 
 const send = (report: Report): void => void process.send?.(report);
 
-const floor: { -readonly [K in keyof Floor]: Floor[K] } = {
+const context: { -readonly [K in keyof ProcessContext]: ProcessContext[K] } = {
   realms: undefined as never,
   busyMs: 0,
   send,
@@ -42,7 +50,7 @@ const floor: { -readonly [K in keyof Floor]: Floor[K] } = {
   ended(id, report) {
     executions.delete(id);
     announced = inbox[0]?.id ?? 0;
-    if (served++ % measureEvery === 0) rssMiB = residentMiB();
+    if (served++ % measureEvery === 0) rssMiB = measureRssMiB();
     send({ t: 'done', ...report, late: late.delete(id), next: announced, rssMiB });
     schedule();
   },
@@ -54,11 +62,11 @@ function turn(): void {
   const order = inbox.shift();
   if (order === undefined) {
     preparing = true;
-    floor.realms.prepare();
+    context.realms.prepare();
     setImmediate(() => (preparing = false));
     return;
   }
-  const execution = new Execution(order, floor);
+  const execution = new Execution(order, context);
   executions.set(order.id, execution);
   if (!execution.isAhead) late.add(order.id);
   execution.start();
@@ -84,7 +92,7 @@ export function serve(boot: (order: Boot) => Booted, options: { measureEvery?: n
     switch (order.t) {
       case 'boot': {
         const { realms, snapshot } = boot(order);
-        floor.realms = realms;
+        context.realms = realms;
         return send({ t: 'ready', snapshot });
       }
       case 'run':
@@ -96,7 +104,7 @@ export function serve(boot: (order: Boot) => Booted, options: { measureEvery?: n
       case 'cancel':
         return cancel(order.id);
       case 'release':
-        floor.realms.release(order.key);
+        context.realms.release(order.key);
         return schedule();
     }
   });

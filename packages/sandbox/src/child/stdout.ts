@@ -26,8 +26,8 @@ export class Stdout {
     return true;
   }
 
-  /** The whole output, without one trailing newline. */
+  /** The lines with newlines between them: the last one has none, so an empty line at the end keeps its own. */
   toString(): string {
-    return this.#text.endsWith('\n') ? this.#text.slice(0, -1) : this.#text;
+    return this.#text;
   }
 }

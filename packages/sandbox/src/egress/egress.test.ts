@@ -244,14 +244,37 @@ describe('redirects', () => {
     expect(seen.length - before).toBe(6);
   });
 
-  it('take credentials along within an origin only', async () => {
-    const headers = { Authorization: 'Bearer x', Cookie: 'a=1', 'X-Api-Key': 'k', 'X-Plain': 'p' };
-    await send({ url: via('/end'), headers });
-    expect(last().headers).toMatchObject({ authorization: 'Bearer x', cookie: 'a=1', 'x-api-key': 'k' });
-    await send({ url: via(at('/end', 'other.test')), headers });
-    expect(last().headers).toMatchObject({ 'x-plain': 'p', host: `other.test:${port}` });
-    for (const name of ['authorization', 'cookie', 'x-api-key']) expect(last().headers[name]).toBeUndefined();
-  });
+  it.each(['Authorization', 'Cookie', 'X-Api-Key', 'x-functions-key', 'Ocp-Apim-Subscription-Key', 'X-Own'])(
+    'take %s along within an origin only',
+    async (name) => {
+      const lower = name.toLowerCase();
+      const headers = {
+        [name]: 'k',
+        Accept: 'text/x',
+        'User-Agent': 'u',
+        Range: 'bytes=0-',
+        'X-Sim-Via': 'a',
+      };
+      await send({ url: via('/end'), headers });
+      expect(last().headers).toMatchObject({ [lower]: 'k', accept: 'text/x' });
+      await send({ url: via(at('/end', 'other.test')), headers });
+      expect(last().headers).toMatchObject({
+        accept: 'text/x',
+        'user-agent': 'u',
+        range: 'bytes=0-',
+        'x-sim-via': 'a',
+      });
+      expect(last().headers).toMatchObject({ host: `other.test:${port}` });
+      expect(last().headers[lower]).toBeUndefined();
+      // What was dropped does not come back with a redirect to where it came from.
+      await send({
+        url: via(at(`/to?status=302&at=${encodeURIComponent(at('/end'))}`, 'other.test')),
+        headers,
+      });
+      expect(last().headers['host']).toBe(`ok.test:${port}`);
+      expect(last().headers[lower]).toBeUndefined();
+    },
+  );
 
   it.each([
     [303, 'POST', 'GET', ''],

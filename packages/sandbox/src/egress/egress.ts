@@ -1,11 +1,11 @@
 import { denied, EgressError, isEgressError } from './error.ts';
 import { createCheck } from './guard.ts';
-import { redirectHeaders, requestHeaders, type Pairs } from './headers.ts';
+import { requestHeaders } from './headers.ts';
+import { followRedirects, redirectOf, type Hop } from './redirects.ts';
 import { Transport, type Connection, type Reply } from './transport.ts';
 import { unlessAborted } from './unless-aborted.ts';
 import type { EgressPolicy, EgressRequest, EgressResponse, Resolve, Target } from './types.ts';
 
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
 /** An HTTP client that connects only where its policy allows. */
@@ -16,13 +16,6 @@ export interface Egress {
   check(url: string | URL): Promise<Target>;
   /** Ends idle connections. */
   close(): Promise<void>;
-}
-
-interface Hop {
-  url: string | URL;
-  method: string;
-  headers: Pairs;
-  body: string | Uint8Array | null;
 }
 
 function firstHop(request: EgressRequest): Hop {
@@ -36,20 +29,8 @@ function firstHop(request: EgressRequest): Hop {
   return { url: request.url, method, headers: requestHeaders(request.headers, host), body };
 }
 
-/** The hop that a redirect asks for, by the rules of the Fetch standard (HTTP-redirect fetch). */
-function nextHop(hop: Hop, from: URL, reply: Reply, location: string): Hop {
-  if (!URL.canParse(location, from.href))
-    throw denied(`${from.host} redirects to "${location.slice(0, 200)}", which is no URL.`);
-  const url = new URL(location, from);
-  const toGet =
-    (reply.status === 303 && hop.method !== 'HEAD') ||
-    ((reply.status === 301 || reply.status === 302) && hop.method === 'POST');
-  return {
-    url,
-    method: toGet ? 'GET' : hop.method,
-    headers: redirectHeaders(hop.headers, url.origin === from.origin, !toGet),
-    body: toGet ? null : hop.body,
-  };
+function answered({ at, ...reply }: Reply & { at: URL }): Reply & { url: string } {
+  return { ...reply, url: at.href };
 }
 
 /** An error of the connection in words; its code stays readable for callers that retry. */
@@ -91,32 +72,18 @@ export function createEgress(
 
   const follow = async (request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> => {
     const maxBytes = Math.min(maxResponseBytes, request.maxResponseBytes ?? maxResponseBytes);
-    let hop = firstHop(request);
-    for (let hops = 0; ; hops++) {
+    const { redirect = 'follow', allowance } = request;
+    const send = async (hop: Hop): Promise<Reply & { at: URL }> => {
       const target = await unlessAborted(check(hop.url), signal);
-      const reply = await transport.exchange({
-        target,
-        method: hop.method,
-        headers: hop.headers,
-        body: hop.body,
-        signal,
-        maxBytes,
-        allowance: request.allowance,
-      });
-      const location = REDIRECTS.has(reply.status)
-        ? reply.headers.find(([name]) => name === 'location')?.[1]
-        : undefined;
-      if (location === undefined || request.redirect === 'manual') {
-        return { ...reply, url: target.url.href, redirected: hops > 0 };
-      }
-      if (request.redirect === 'error')
+      const reply = await transport.exchange({ ...hop, target, signal, maxBytes, allowance });
+      if (redirect === 'error' && redirectOf(reply) !== undefined)
         throw denied(`${target.url.host} redirects, which this request does not allow.`);
-      if (hops >= maxRedirects)
-        throw denied(
-          `The request was redirected more than ${maxRedirects} times, last by ${target.url.host}.`,
-        );
-      hop = nextHop(hop, target.url, reply, location);
-    }
+      return { ...reply, at: target.url };
+    };
+    const first = firstHop(request);
+    if (redirect === 'manual') return { ...answered(await send(first)), redirected: false };
+    const { reply, redirects } = await followRedirects(first, { send, most: maxRedirects, refusal: denied });
+    return { ...answered(reply), redirected: redirects > 0 };
   };
 
   return {

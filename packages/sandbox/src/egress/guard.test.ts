@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isDestination } from './destinations.ts';
 import { createCheck } from './guard.ts';
 import type { Address, EgressPolicy } from './types.ts';
 
@@ -11,6 +12,7 @@ const hosts: Record<string, Address[]> = {
   'mapped.example.com': [{ address: '::ffff:192.168.1.1', family: 6 }],
   'intra.internal': [{ address: '10.1.2.3', family: 4 }],
   localhost: [{ address: '127.0.0.1', family: 4 }],
+  'meta.example.com': [{ address: '169.254.169.254', family: 4 }],
   'empty.example.com': [],
 };
 
@@ -84,15 +86,34 @@ describe('the egress check', () => {
   });
 
   it('names the host and what to change', async () => {
-    expect(await check('http://10.0.0.1/')).toContain(
-      '10.0.0.1 is a private address; add its range to allowPrivate',
+    expect(await check('http://10.0.0.1/')).toBe(
+      'EGRESS_DENIED: 10.0.0.1 is a private address; add "10.0.0.1:80" to exceptions in the egress policy to allow it.',
     );
-    expect(await check('http://loop.example.com/')).toContain('loop.example.com leads to a private address');
+    expect(await check('http://loop.example.com/')).toContain(
+      'loop.example.com leads to a private address; add "loop.example.com:80"',
+    );
     expect(await check('http://example.com:22/')).toContain(
-      'port 22 of example.com are not allowed; add the port to ports',
+      'port 22 of example.com are not allowed; add "example.com:22"',
     );
     expect(await check('http://example.com/', { allowHosts: ['a.test'] })).toContain(
-      'add the host to allowHosts',
+      '(allowHosts); add "example.com:80"',
+    );
+  });
+
+  it('says what to do in the words of the policy, or nothing', async () => {
+    const remedy = 'use --allow-host {target}';
+    expect(await check('https://redis/', { remedy })).toMatch(
+      /redis is a name of an internal network; use --allow-host redis:443 to allow it\.$/,
+    );
+    expect(await check('http://[::1]:8080/', { remedy })).toContain('--allow-host [::1]:8080 to');
+    expect(await check('http://redis/', { remedy: '' })).toMatch(/redis is a name of an internal network\.$/);
+  });
+
+  it('repeats no host in what to do that a shell would run', async () => {
+    const said = await check('http://$(id>x)`id`;id/', { remedy: 'use --allow-host {target}' });
+    expect(said).toMatch(/^EGRESS_DENIED/);
+    expect(await check('http://a;id/', { remedy: 'use --allow-host {target}' })).toContain(
+      'use --allow-host HOST:PORT to',
     );
   });
 
@@ -146,6 +167,86 @@ describe('the egress check', () => {
     expect(await check('http://example.com:6379/', { ports: [6379] })).toBe('93.184.216.34');
     expect(await check('http://example.com/', { ports: [443] })).toMatch(/^EGRESS_DENIED/);
     expect(await check('http://example.com:1/', { ports: 'any' })).toBe('93.184.216.34');
+  });
+
+  describe('with exceptions', () => {
+    it.each([
+      ['localhost:3000', 'http://localhost:3000/', true],
+      ['localhost:3000', 'http://LOCALHOST.:3000/', true],
+      ['localhost:3000', 'http://localhost:3001/', false],
+      ['localhost', 'http://localhost/', true],
+      ['localhost', 'http://localhost:3000/', false],
+      ['localhost:*', 'http://localhost:3000/', true],
+      ['*.internal:*', 'http://intra.internal:5/', true],
+      ['internal:*', 'http://intra.internal:5/', false],
+      ['10.1.0.0/16', 'http://intra.internal/', true],
+      ['10.1.0.0/16', 'http://intra.internal:9000/', false],
+      ['10.1.0.0/16:9000', 'http://intra.internal:9000/', true],
+      ['10.1.0.0/16:*', 'http://10.1.9.9:1/', true],
+      ['10.1.0.0/16:*', 'http://10.2.0.1:1/', false],
+      ['10.2.0.1', 'http://10.2.0.1/', true],
+      ['127.1:80', 'http://127.0.0.1/', true],
+      ['[::1]:9000', 'http://[::1]:9000/', true],
+      ['::1', 'http://[::1]/', true],
+      ['[fd00::/8]:*', 'http://[fd12::1]:9/', true],
+      ['[fd00::]/8:*', 'http://[fd12::1]:9/', true],
+      ['example.com:22', 'http://example.com:22/', true],
+      ['example.com:22', 'http://v6.example.com:22/', false],
+      // Everything that a name leads to has to be allowed.
+      ['10.0.0.0/8', 'http://mixed.example.com/', true],
+      ['10.1.0.0/16', 'http://mixed.example.com/', false],
+      // What a cloud tells its machines, only by a range that names it.
+      ['meta.example.com:*', 'http://meta.example.com/', false],
+      ['169.254.169.254', 'http://meta.example.com/', true],
+    ])('%s: %s is allowed: %s', async (exception, url, allowed) => {
+      const said = await check(url, { exceptions: [exception] });
+      expect(said.startsWith('EGRESS_')).toBe(!allowed);
+    });
+
+    it('allows them beside a list of hosts, and refuses what is denied before all', async () => {
+      const policy = { allowHosts: ['a.test'], exceptions: ['localhost:*'] };
+      expect(await check('http://localhost:9/', policy)).toBe('127.0.0.1');
+      expect(await check('http://example.com/', policy)).toMatch(/^EGRESS_DENIED/);
+      expect(await check('http://localhost:9/', { ...policy, denyHosts: ['localhost'] })).toMatch(
+        /denyHosts/,
+      );
+    });
+
+    it('does not tell which names of an internal network there are', async () => {
+      const policy = { exceptions: ['192.168.7.0/24'] };
+      const [known, unknown] = [
+        await check('http://intra.internal/', policy),
+        await check('http://nope.internal/', policy),
+      ];
+      expect(known.replaceAll('intra', 'nope')).toBe(unknown);
+    });
+  });
+
+  it('refuses hosts, ports and ranges that are denied', async () => {
+    const denyHosts = ['example.com:8080', '93.184.0.0/16:443', '*.internal'];
+    expect(await check('http://example.com/', { denyHosts })).toBe('93.184.216.34');
+    expect(await check('http://example.com:8080/', { denyHosts })).toMatch(/denyHosts/);
+    expect(await check('https://example.com/', { denyHosts })).toMatch(/denyHosts/);
+    expect(await check('http://intra.internal/', { denyHosts, allowPrivate: true })).toMatch(/denyHosts/);
+  });
+
+  it.each([
+    '',
+    'http://example.com',
+    'a b',
+    'a:0',
+    'a:65536',
+    'a:x',
+    '10.0.0.0/33',
+    'a/8',
+    '[::1',
+    '*',
+    'a.*.b',
+    'u@h',
+  ])('refuses the destination "%s" in a policy', (text) => {
+    expect(isDestination(text)).toBe(false);
+    expect(() => createCheck({ exceptions: [text] })).toThrow(/in exceptions is no destination/);
+    expect(() => createCheck({ denyHosts: [text] })).toThrow(/in denyHosts is no destination/);
   });
 
   it.each(['10.0.0.0', '10.0.0.0/33', 'host/8', '10.0.0.0/8/1'])(

@@ -19,7 +19,6 @@ const CONNECTION = new Set([
   'expect',
   'accept-encoding',
 ]);
-const CREDENTIALS = /^(?:authorization|cookie|.*(?:api[-_]?key|token|secret|password|auth).*)$/;
 
 /** The headers of a request that may be sent, names in lower case. Throws EGRESS_DENIED for what could forge a second header. */
 export function requestHeaders(headers: EgressRequest['headers'], host: string): Pairs {
@@ -48,11 +47,4 @@ export function requestHeaders(headers: EgressRequest['headers'], host: string):
   if (chars > MAX_HEADER_CHARS)
     throw denied(`The headers of the request to ${host} have more than ${MAX_HEADER_CHARS} characters.`);
   return pairs;
-}
-
-/** The headers for the next hop: credentials stay with the origin they were given for, descriptions of a dropped body go with it. */
-export function redirectHeaders(pairs: Pairs, sameOrigin: boolean, keepsBody: boolean): Pairs {
-  return pairs.filter(
-    ([name]) => (sameOrigin || !CREDENTIALS.test(name)) && (keepsBody || !name.startsWith('content-')),
-  );
 }

@@ -1,6 +1,12 @@
+import '../node-version.ts';
+
 /** Guarded HTTP client, also for the host's own requests. */
+export { isDestination } from './destinations.ts';
 export { createEgress, type Egress } from './egress.ts';
-export { EgressError, isEgressError, type EgressErrorCode } from './error.ts';
+export { denied, EgressError, isEgressError, type EgressErrorCode } from './error.ts';
+export type { Pairs } from './headers.ts';
+export { followRedirects, type Hop } from './redirects.ts';
+export type { Connection } from './transport.ts';
 export type {
   Address,
   EgressPolicy,

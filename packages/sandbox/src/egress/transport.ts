@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
 import type * as UndiciModule from 'undici';
-import { Gathered } from '../gathered.ts';
+import { ByteBuffer } from '../byte-buffer.ts';
 import { EgressError } from './error.ts';
 import type { Pairs } from './headers.ts';
 import { limitBytes } from './wire.ts';
@@ -173,7 +173,7 @@ async function collect(
   const source =
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
   // A body may come in pieces of one byte each, which as objects would take a hundred times its size.
-  const gathered = new Gathered();
+  const buffer = new ByteBuffer();
   const all = allowance ?? { leftBytes: Infinity };
   let bytes = 0;
   try {
@@ -185,7 +185,7 @@ async function collect(
         throw tooLarge(target, `more than ${maxBytes} bytes; raise maxResponseBytes to allow it`);
       if (all.leftBytes < 0)
         throw tooLarge(target, 'more bytes than all requests of this job together may receive');
-      gathered.add(chunk as Uint8Array);
+      buffer.add(chunk as Uint8Array);
     }
   } catch (error) {
     all.leftBytes += bytes;
@@ -193,7 +193,7 @@ async function collect(
   } finally {
     body.destroy();
   }
-  return gathered.take();
+  return buffer.take();
 }
 
 function tooLarge({ url }: Target, what: string): EgressError {

@@ -7,8 +7,15 @@ export interface EgressPolicy {
   readonly allowPrivate?: boolean | readonly string[];
   /** When given, only these hosts: `api.example.com`, or `*.example.com` for every name below it. */
   readonly allowHosts?: readonly string[];
-  /** Never these hosts, in the same form. */
+  /**
+   * Destinations that are allowed besides: `HOST`, `HOST:PORT`, or a CIDR range in place of the host; `*.NAME` for every name
+   * below it, `*` for any port. Without a port: `ports`. A named host may lead to private addresses; reserved ones need a range.
+   */
+  readonly exceptions?: readonly string[];
+  /** Never these destinations, in the form of `exceptions`; without a port: none. They come before everything else. */
   readonly denyHosts?: readonly string[];
+  /** What refusals say to do, `{target}` being HOST:PORT; default: to add it to `exceptions`; empty: nothing. */
+  readonly remedy?: string;
   /** Ports that may be used; default 80, 443, 8080 and 8443. */
   readonly ports?: readonly number[] | 'any';
   /** Time for the whole exchange with its redirects, in milliseconds; default 60,000. */

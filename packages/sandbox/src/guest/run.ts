@@ -1,4 +1,4 @@
-import loadImports from 'seldom:./imports.ts';
+import loadImports from 'onDemand:./imports.ts';
 import type * as imports from './imports.ts';
 import { EXPRESSION_START, type GuestMode } from '../protocol.ts';
 import { importLater, importNames, sealModules } from './modules.ts';

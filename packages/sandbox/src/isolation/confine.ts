@@ -1,11 +1,14 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { bubblewrapArguments } from './bwrap.ts';
-import type { HostTools } from './host-tools.ts';
-import type { IsolationLevel } from './level.ts';
+import {
+  bubblewrapArguments,
+  DEFAULT_RLIMITS,
+  limitArguments,
+  dropArguments,
+  type HostTools,
+} from './host-tools.ts';
+import type { IsolationLevel } from './options.ts';
 import { librariesOf, unusualFolders } from './libraries.ts';
-import { dropArguments } from './privileges.ts';
 import type { Program } from './program.ts';
-import { DEFAULT_RLIMITS, limitArguments } from './rlimits.ts';
 import { seccompFilter } from './seccomp.ts';
 import { takeSlotUid, type UidRange } from './slot-uid.ts';
 import type { Architecture } from './syscalls.ts';

@@ -1,6 +1,11 @@
 import type { Confinement } from './confine.ts';
-import { isAtLeast, type IsolationLevel } from './level.ts';
-import { resolveIsolation, type IsolationOptions, type ResolvedIsolation } from './options.ts';
+import {
+  isAtLeast,
+  resolveIsolation,
+  type IsolationLevel,
+  type IsolationOptions,
+  type ResolvedIsolation,
+} from './options.ts';
 import { probeOnce, type Probe, type Probed } from './probe.ts';
 import type { IsolationReport } from './report.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { librariesOf, unusualFolders } from './libraries.ts';
-import { barrierTo } from './reach.ts';
+import { barrierTo } from './users.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-libraries-')));
 chmodSync(folder, 0o755);

@@ -1,8 +1,21 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
-import { checkTool, failed, ok } from './checks.ts';
-import { barrierTo } from './reach.ts';
-import type { IsolationCheck } from './report.ts';
+import { existsSync, readFileSync, realpathSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { checkTool, failed, ok, type IsolationCheck } from './report.ts';
 import type { UidRange } from './slot-uid.ts';
+
+const READ_BY_OTHERS = 0o004;
+const ENTER_BY_OTHERS = 0o001;
+
+/** Returns the file or folder whose mode keeps other users from reading `path`: the path itself or a folder above it; null if others can read it. */
+export function barrierTo(path: string): string | null {
+  const stat = statSync(path);
+  const needed = stat.isDirectory() ? READ_BY_OTHERS | ENTER_BY_OTHERS : READ_BY_OTHERS;
+  if ((stat.mode & needed) !== needed) return path;
+  for (let folder = dirname(path); ; folder = dirname(folder)) {
+    if ((statSync(folder).mode & ENTER_BY_OTHERS) === 0) return folder;
+    if (folder === dirname(folder)) return null;
+  }
+}
 
 const NAME = 'users';
 

@@ -3,7 +3,7 @@ import { tellHost } from '../host-fault.ts';
 import { failure } from '../outcome.ts';
 import type { Ending, Job } from '../pool/job.ts';
 import type { EndCode, GuestError } from '../protocol.ts';
-import { excessOf } from '../structure.ts';
+import { complexityExcess } from '../json-complexity.ts';
 import type { NativeLimits } from './limits.ts';
 import type { TreeOutput } from './output.ts';
 import type { TreeEnd, TreeStop } from './tree.ts';
@@ -70,7 +70,7 @@ function ofScript(end: TreeEnd, output: TreeOutput, limits: Limits): Told {
 /** The text as the JSON that it is, or as a JSON string. */
 function asJson(text: string): string {
   // It is refused by whoever reads it.
-  if (excessOf(text) !== null) return text;
+  if (complexityExcess(text) !== null) return text;
   try {
     JSON.parse(text);
     return text;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
 import type { Confinement } from '../isolation/confine.ts';
-import { bareRoot } from '../images/bare-root.ts';
+import { bareRoot } from '../isolation/libraries.ts';
 import { NativeHost } from './host.ts';
 import { nativeInvocation } from './jail.ts';
 

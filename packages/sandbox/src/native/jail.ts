@@ -1,10 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { bubblewrapArguments } from '../isolation/bwrap.ts';
+import { bubblewrapArguments, dropArguments, limitArguments } from '../isolation/host-tools.ts';
 import type { Confinement } from '../isolation/confine.ts';
 import { librariesOf } from '../isolation/libraries.ts';
-import { dropArguments } from '../isolation/privileges.ts';
-import { limitArguments } from '../isolation/rlimits.ts';
 import { seccompFilter } from '../isolation/seccomp.ts';
 import type { Architecture } from '../isolation/syscalls.ts';
 import { INSIDE } from './layout.ts';

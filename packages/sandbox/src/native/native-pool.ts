@@ -1,5 +1,5 @@
 import { realpathSync } from 'node:fs';
-import { barrierTo } from '../isolation/reach.ts';
+import { barrierTo } from '../isolation/users.ts';
 import { startFailure, tellHost } from '../host-fault.ts';
 import { failure } from '../outcome.ts';
 import type { Job } from '../pool/job.ts';
@@ -117,7 +117,7 @@ export class NativePool {
     for (let job: Job | undefined = first; job !== undefined;) {
       this.#queue.remove(job);
       job.fail('SANDBOX_UNAVAILABLE', 'The sandbox was closed.');
-      job = this.#queue.heads(first.tenant).find(({ lane }) => lane === first.lane);
+      job = this.#queue.heads(first.tenant).find(({ poolKey }) => poolKey === first.poolKey);
     }
   }
 

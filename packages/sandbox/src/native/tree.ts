@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
-import { Gathered } from '../gathered.ts';
+import { ByteBuffer } from '../byte-buffer.ts';
 import type { Confinement } from '../isolation/confine.ts';
 import { freeSlotUid, takeSlotUid } from '../isolation/slot-uid.ts';
 import { nativeInvocation, JAIL_FDS, type NativeJail } from './jail.ts';
@@ -73,7 +73,7 @@ class Tree {
   #stopped: TreeStop | null = null;
   #cpuMs = 0;
   #memoryMiB = 0;
-  readonly #result = new Gathered();
+  readonly #result = new ByteBuffer();
   #outputBytes = 0;
   #said = '';
   #status = '';

@@ -1,7 +1,7 @@
 import type { SandboxErrorCode, SandboxFailure } from '../outcome.ts';
 import { failure } from '../outcome.ts';
 import type { Allowance } from '../egress/types.ts';
-import type { LoadedImage } from '../images/source.ts';
+import type { LoadedImage } from '../image.ts';
 import type { Limits } from '../limits.ts';
 import type { GuestMode, Report, UnitKind } from '../protocol.ts';
 
@@ -11,7 +11,7 @@ type Done = Extract<Report, { t: 'done' }>;
 export type Ending = { readonly done: Done } | { readonly failure: SandboxFailure };
 
 /** What a process serves. */
-export function laneOf(tenant: string, image: LoadedImage | null): string {
+export function poolKeyOf(tenant: string, image: LoadedImage | null): string {
   return JSON.stringify([tenant, image?.id ?? null]);
 }
 
@@ -22,7 +22,7 @@ export class Job {
   /** The image that its process has; null: none. */
   readonly image: LoadedImage | null;
   /** Which processes may serve it: those of its tenant that have its image. */
-  readonly lane: string;
+  readonly poolKey: string;
   readonly mode: GuestMode;
   /** What its text is. */
   readonly kind: UnitKind;
@@ -51,7 +51,7 @@ export class Job {
     this.runId = spec.runId;
     this.tenant = spec.tenant;
     this.image = spec.image ?? null;
-    this.lane = laneOf(spec.tenant, this.image);
+    this.poolKey = poolKeyOf(spec.tenant, this.image);
     this.mode = spec.mode;
     this.kind = spec.kind;
     this.args = spec.args;

@@ -12,7 +12,7 @@ export type EndReason =
   | 'jobs'
   | 'age'
   | 'memory'
-  /** Another lane needed its place: while it was idle, while it was busy. */
+  /** Another pool key needed its place: `room` while it was idle, `drained` while it was busy. */
   | 'room'
   | 'drained'
   /** It had done what it was started for. */

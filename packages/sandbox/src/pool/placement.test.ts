@@ -3,7 +3,7 @@ import { LATE_JOBS, planGrowth, relieve } from './placement.ts';
 import type { Slot } from './slot.ts';
 
 function process(fields: Partial<Parameters<typeof relieve>[1]> = {}) {
-  return { lane: 't', ready: true, retiring: false, runs: new Set<string>(), late: 0, ...fields };
+  return { poolKey: 't', ready: true, retiring: false, runs: new Set<string>(), late: 0, ...fields };
 }
 
 const late = () => process({ runs: new Set(['run']), late: LATE_JOBS });
@@ -12,7 +12,7 @@ describe('a process whose jobs come faster than it makes contexts', () => {
   it('takes turns with another of its tenant', () => {
     const [slot, stranger, leaving, helper] = [
       late(),
-      process({ lane: 'u' }),
+      process({ poolKey: 'u' }),
       process({ retiring: true }),
       process(),
     ];
@@ -23,7 +23,7 @@ describe('a process whose jobs come faster than it makes contexts', () => {
 
   it('whose jobs have isolates of their own gets a new one, unless there is one to take turns with', () => {
     const [slot, helper] = [process({ late: LATE_JOBS }), process()];
-    expect(relieve([slot, process({ lane: 'u' })], slot, '')).toBe(true);
+    expect(relieve([slot, process({ poolKey: 'u' })], slot, '')).toBe(true);
     expect(slot.late).toBe(0);
     slot.late = LATE_JOBS;
     expect(relieve([slot, helper], slot, '')).toBe(false);
@@ -32,7 +32,7 @@ describe('a process whose jobs come faster than it makes contexts', () => {
 
   it('gets a new one where all of its tenant help already', () => {
     const slot = late();
-    expect(relieve([slot, process({ lane: 'u' }), process({ runs: new Set(['run']) })], slot, 'run')).toBe(
+    expect(relieve([slot, process({ poolKey: 'u' }), process({ runs: new Set(['run']) })], slot, 'run')).toBe(
       true,
     );
   });
@@ -45,8 +45,8 @@ describe('a process whose jobs come faster than it makes contexts', () => {
 
   it('gets no help before it is late often enough, for a run that was released, or when it ends', () => {
     const helper = process();
-    const seldom = process({ runs: new Set(['run']), late: LATE_JOBS - 1 });
-    expect(relieve([seldom, helper], seldom, 'run')).toBe(false);
+    const rare = process({ runs: new Set(['run']), late: LATE_JOBS - 1 });
+    expect(relieve([rare, helper], rare, 'run')).toBe(false);
     const released = process({ late: LATE_JOBS });
     expect(relieve([released, helper], released, 'run')).toBe(false);
     const ending = { ...late(), retiring: true };
@@ -59,13 +59,13 @@ describe('a process whose jobs come faster than it makes contexts', () => {
 /** A process that has served its tenant long enough. */
 const serving = (tenant: string, image: string, fields: Partial<Slot> = {}): Slot =>
   ({
-    ...{ tenant, lane: `${tenant}/${image}`, ready: true, retiring: false, idleSinceMs: 0 },
+    ...{ tenant, poolKey: `${tenant}/${image}`, ready: true, retiring: false, idleSinceMs: 0 },
     ...{ startedAtMs: -1_000_000, jobs: new Map([[1, {}]]) },
     ...fields,
   }) as unknown as Slot;
 
-describe('one more process for a lane', () => {
-  const wanted = { tenant: 'a', lane: 'a/2' };
+describe('one more process for a poolKey', () => {
+  const wanted = { tenant: 'a', poolKey: 'a/2' };
 
   it('is started while there is room, and once', () => {
     expect(planGrowth([serving('a', '1')], wanted, 2)).toEqual({ start: true, started: false });
@@ -91,7 +91,7 @@ describe('one more process for a lane', () => {
     expect(planGrowth([other, serving('c', '1', { startedAtMs: Infinity })], wanted, 2).drain).toBe(other);
   });
 
-  it('waits where the lane has one that is busy', () => {
+  it('waits where the poolKey has one that is busy', () => {
     expect(planGrowth([serving('b', '1'), serving('a', '2')], wanted, 2)).toEqual({
       start: false,
       started: false,

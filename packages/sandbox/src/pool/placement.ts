@@ -22,11 +22,11 @@ export function isStuck(slot: Slot): boolean {
 
 /** Whether the process has room for the job now. */
 function takes(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Placement): boolean {
-  if (slot.lane !== job.lane || !slot.ready || slot.retiring || slot.dead) return false;
+  if (slot.poolKey !== job.poolKey || !slot.ready || slot.retiring || slot.dead) return false;
   return slot.runnable < pipeline && slot.jobs.size < maxJobsPerProcess && !isStuck(slot);
 }
 
-/** The process that takes the job now: the least busy of its lane, among equals one that knows its run, of those the one idle for longest. */
+/** The process that takes the job now: the least busy of its pool key, among equals one that knows its run, of those the one idle for longest. */
 export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slot | undefined {
   const key = options.keyOf(job);
   let best: Slot | undefined;
@@ -45,19 +45,19 @@ export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slo
 /** By how many more jobs have to come while their context is made than after it, for a process to get help. */
 export const LATE_JOBS = 32;
 
-type Helper = Pick<Slot, 'lane' | 'ready' | 'retiring' | 'runs'>;
+type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'runs'>;
 
 /**
- * Where the jobs of a run come faster than the process makes contexts for them, it takes turns with another of its lane
+ * Where the jobs of a run come faster than the process makes contexts for them, it takes turns with another of its pool key
  * from now on: while one works, the other makes its next context. Jobs with isolates of their own (an empty key) go to all
- * processes of the lane in turn. Returns whether one is to be started for that.
+ * processes of the pool key in turn. Returns whether one is to be started for that.
  */
 export function relieve(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late'>, key: string): boolean {
   const serves = ({ runs }: Helper): boolean => key !== '' && runs.has(key);
   if (slot.retiring || slot.late < LATE_JOBS || (key !== '' && !serves(slot))) return false;
   slot.late = 0;
   for (const other of slots) {
-    if (other === slot || other.lane !== slot.lane || other.retiring || serves(other)) continue;
+    if (other === slot || other.poolKey !== slot.poolKey || other.retiring || serves(other)) continue;
     if (other.ready && key !== '') other.runs.add(key);
     return false;
   }
@@ -67,31 +67,31 @@ export function relieve(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late
 /** How long a busy process serves its tenant before another tenant's need can end that. */
 const TENURE_MS = 1_000;
 
-/** What is done so that a lane gets one more process. */
+/** What is done so that a pool key gets one more process. */
 export interface Growth {
   /** Whether one is started now. */
   readonly start: boolean;
   /** Whether one is already starting. */
   readonly started: boolean;
-  /** An idle process of another lane that makes room. */
+  /** An idle process of another pool key that makes room. */
   readonly stop?: Slot;
-  /** A busy process of another lane that makes room once its jobs are done. */
+  /** A busy process of another pool key that makes room once its jobs are done. */
   readonly drain?: Slot;
 }
 
 /**
- * How a lane gets one more of `most` processes. Idle ones of other lanes make room; a lane without any has a busy one
+ * How a pool key gets one more of `most` processes. Idle ones of other keys make room; a pool key without any has a busy one
  * drained, of its own tenant where there is one, so that neither a tenant nor an image with endless work keeps all.
  */
 export function planGrowth(
   slots: readonly Slot[],
-  { tenant, lane }: Pick<Slot, 'tenant' | 'lane'>,
+  { tenant, poolKey }: Pick<Slot, 'tenant' | 'poolKey'>,
   most: number,
 ): Growth {
   const serving = slots.filter((slot) => !slot.retiring);
-  const started = serving.some((slot) => slot.lane === lane && !slot.ready);
+  const started = serving.some((slot) => slot.poolKey === poolKey && !slot.ready);
   if (started || serving.length < most) return { start: !started, started };
-  const others = serving.filter((slot) => slot.lane !== lane);
+  const others = serving.filter((slot) => slot.poolKey !== poolKey);
   const stop = longestIdle(others);
   if (stop !== undefined) return { start: true, started, stop };
   const hasNone = others.length === serving.length;

@@ -5,11 +5,19 @@ import type { Ending, Job } from './job.ts';
 import { Meter, type PoolMetrics } from './meter.ts';
 import type { PoolOptions } from './options.ts';
 import { choose, isStuck, planGrowth, relieve, STUCK_MS } from './placement.ts';
-import { overdueFailure } from './overdue.ts';
 import { FairQueue } from './queue.ts';
-import type { Assignment, Lane, Slot, SlotEvents } from './slot.ts';
+import type { Assignment, ProcessTarget, Slot, SlotEvents } from './slot.ts';
 import { Starter } from './starter.ts';
-import { wearOf } from './wear.ts';
+import { recycleReason } from './recycle.ts';
+
+/** Why a job failed whose process was silent for too long; `isTimed`: all of that was processor time. */
+function overdueFailure({ job, isTimed }: { job: Job; isTimed: boolean }): SandboxFailure {
+  const { cpuMs, wallMs } = job.limits;
+  const end = 'and could not be interrupted; its process was killed.';
+  return isTimed
+    ? failure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of processor time ${end}`)
+    : failure('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms ${end}`);
+}
 
 /** How long a process may take to obey a cancellation before it is killed. */
 const CANCEL_MS = 250;
@@ -62,10 +70,10 @@ export class Pool implements SlotEvents {
     slot.extend(assignment, CANCEL_MS);
   }
 
-  /** Has a process ready for a lane before its first job, where there is room for one. */
-  warm(lane: Lane): void {
-    const has = [...this.#slots].some((slot) => slot.lane === lane.lane && !slot.retiring);
-    if (!this.#closed && !has && this.#slots.size < this.#options.maxProcesses) this.#start(lane);
+  /** Starts a process for a pool key before its first job, if there is room for one. */
+  warm(target: ProcessTarget): void {
+    const has = [...this.#slots].some((slot) => slot.poolKey === target.poolKey && !slot.retiring);
+    if (!this.#closed && !has && this.#slots.size < this.#options.maxProcesses) this.#start(target);
   }
 
   /** Ends processes that were started before it was known how they have to be confined. */
@@ -154,7 +162,7 @@ export class Pool implements SlotEvents {
     }
     if (!slot.ready && slot.killed === undefined && this.#starter.isGivenUp(slot))
       this.#failQueued(
-        this.#queue.ofLane(slot),
+        this.#queue.ofKey(slot),
         failure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${why}).`),
       );
     if (this.#slots.size === 0) {
@@ -217,20 +225,20 @@ export class Pool implements SlotEvents {
     return slot;
   }
 
-  /** Starts a process for the lane where there may be one more; whether one is on its way. */
-  #grow(lane: Lane): boolean {
-    const growth = planGrowth([...this.#slots], lane, this.#options.maxProcesses);
+  /** Starts a process for the pool key if there may be one more. Returns whether one is starting. */
+  #grow(target: ProcessTarget): boolean {
+    const growth = planGrowth([...this.#slots], target, this.#options.maxProcesses);
     growth.stop?.kill('room');
     growth.drain?.retire('drained');
-    return growth.start ? this.#start(lane) : growth.started;
+    return growth.start ? this.#start(target) : growth.started;
   }
 
-  #start(lane: Lane): boolean {
+  #start(target: ProcessTarget): boolean {
     if (this.#closed) return false;
     try {
-      this.#slots.add(this.#starter.start(lane, this));
+      this.#slots.add(this.#starter.start(target, this));
     } catch (error) {
-      this.#failQueued(this.#queue.ofLane(lane), startFailure(error, lane.image));
+      this.#failQueued(this.#queue.ofKey(target), startFailure(error, target.image));
       return false;
     }
     this.#trimTimer ??= setInterval(() => this.#trim(), this.#options.idleMs / 2).unref();
@@ -260,7 +268,7 @@ export class Pool implements SlotEvents {
   }
 
   #recycle(slot: Slot): void {
-    const worn = wearOf(slot, this.#options.recycle);
+    const worn = recycleReason(slot, this.#options.recycle);
     if (worn !== null) slot.retire(worn);
     if (slot.retired !== undefined && slot.jobs.size === 0) slot.kill(slot.retired);
   }
@@ -280,7 +288,7 @@ export class Pool implements SlotEvents {
       this.#watchStuck();
       if (!isStuck(slot)) continue;
       const free = [...this.#slots].some(
-        (other) => other.lane === slot.lane && other.ready && !other.retiring && other.runnable === 0,
+        (other) => other.poolKey === slot.poolKey && other.ready && !other.retiring && other.runnable === 0,
       );
       if (free || this.#grow(slot)) this.#putBack(slot.recall());
     }

@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { MOST_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
-import { Gathered } from '../gathered.ts';
+import { ByteBuffer } from '../byte-buffer.ts';
 import { WAIT_FD } from '../isolation/program.ts';
 import type { HostAnswer } from '../protocol.ts';
 
@@ -45,7 +45,7 @@ function readQuestion(frame: Buffer): Question | null {
 export class Questions {
   readonly #pipe: Duplex;
   readonly #events: QuestionEvents;
-  readonly #gathered = new Gathered();
+  readonly #received = new ByteBuffer();
 
   constructor(pipe: Duplex, events: QuestionEvents) {
     this.#pipe = pipe;
@@ -61,12 +61,12 @@ export class Questions {
   }
 
   #take(data: Buffer): void {
-    this.#gathered.add(data);
-    if (this.#gathered.length < LENGTH_BYTES) return;
-    const length = this.#gathered.view().readUInt32LE(0);
+    this.#received.add(data);
+    if (this.#received.length < LENGTH_BYTES) return;
+    const length = this.#received.view().readUInt32LE(0);
     if (length > MOST_BYTES) return this.#refuse();
-    if (this.#gathered.length < LENGTH_BYTES + length) return;
-    const all = this.#gathered.take();
+    if (this.#received.length < LENGTH_BYTES + length) return;
+    const all = this.#received.take();
     // It waits, so nothing can follow.
     const question = all.length === LENGTH_BYTES + length ? readQuestion(all.subarray(LENGTH_BYTES)) : null;
     if (question === null) this.#refuse();

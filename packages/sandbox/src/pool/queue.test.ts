@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { LoadedImage } from '../images/source.ts';
+import type { LoadedImage } from '../image.ts';
 import { resolveLimits } from '../limits.ts';
 import { Job } from './job.ts';
 import { FairQueue } from './queue.ts';

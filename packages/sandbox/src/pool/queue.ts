@@ -6,7 +6,7 @@ interface QueueBounds {
   readonly maxQueuedPerTenant: number;
 }
 
-/** Waiting jobs: first come first served within a lane, the lanes of a tenant in turn, tenants in turn. */
+/** Waiting jobs: first in, first out for each pool key; the keys of a tenant in turn, and tenants in turn. */
 export class FairQueue {
   readonly #tenants = new Map<string, Map<string, Job[]>>();
   #size = 0;
@@ -32,35 +32,35 @@ export class FairQueue {
   }
 
   add(job: Job): void {
-    this.#laneOf(job).push(job);
+    this.#poolKeyOf(job).push(job);
     this.#size++;
   }
 
-  /** Puts jobs back before all others of their lane. */
+  /** Puts jobs back in front of all others of their pool key. */
   putBack(jobs: readonly Job[]): void {
     for (const job of [...jobs].reverse()) {
-      this.#laneOf(job).unshift(job);
+      this.#poolKeyOf(job).unshift(job);
       this.#size++;
     }
   }
 
   remove(job: Job): boolean {
-    const jobs = this.#tenants.get(job.tenant)?.get(job.lane);
+    const jobs = this.#tenants.get(job.tenant)?.get(job.poolKey);
     const at = jobs?.indexOf(job) ?? -1;
     if (jobs === undefined || at < 0) return false;
     jobs.splice(at, 1);
     this.#size--;
-    if (jobs.length === 0) this.#dropLane(job);
+    if (jobs.length === 0) this.#dropKey(job);
     return true;
   }
 
   all(): Job[] {
-    return [...this.#tenants.values()].flatMap((lanes) => [...lanes.values()].flat());
+    return [...this.#tenants.values()].flatMap((keys) => [...keys.values()].flat());
   }
 
-  /** The jobs of a lane. */
-  ofLane({ tenant, lane }: Pick<Job, 'tenant' | 'lane'>): Job[] {
-    return [...(this.#tenants.get(tenant)?.get(lane) ?? [])];
+  /** Returns the jobs of a pool key. */
+  ofKey({ tenant, poolKey }: Pick<Job, 'tenant' | 'poolKey'>): Job[] {
+    return [...(this.#tenants.get(tenant)?.get(poolKey) ?? [])];
   }
 
   /** Tenants with waiting jobs, the longest unserved first. */
@@ -73,35 +73,35 @@ export class FairQueue {
     return this.all().filter((job) => job.queuedAtMs <= ms);
   }
 
-  /** The first job of each of the tenant's lanes, the longest unserved lane first. */
+  /** Returns the first job of each of the tenant's pool keys, beginning with the key that was served longest ago. */
   heads(tenant: string): Job[] {
     return [...(this.#tenants.get(tenant)?.values() ?? [])].map((jobs) => jobs[0] as Job);
   }
 
-  /** Takes a first job of its lane out and moves tenant and lane behind the others. */
+  /** Removes the first job of a pool key, and moves its tenant and its key behind the others. */
   take(job: Job): void {
     if (!this.remove(job)) return;
-    const lanes = this.#tenants.get(job.tenant);
-    if (lanes === undefined) return;
+    const keys = this.#tenants.get(job.tenant);
+    if (keys === undefined) return;
     this.#tenants.delete(job.tenant);
-    this.#tenants.set(job.tenant, lanes);
-    const rest = lanes.get(job.lane);
+    this.#tenants.set(job.tenant, keys);
+    const rest = keys.get(job.poolKey);
     if (rest === undefined) return;
-    lanes.delete(job.lane);
-    lanes.set(job.lane, rest);
+    keys.delete(job.poolKey);
+    keys.set(job.poolKey, rest);
   }
 
-  #laneOf({ tenant, lane }: Job): Job[] {
-    let lanes = this.#tenants.get(tenant);
-    if (lanes === undefined) this.#tenants.set(tenant, (lanes = new Map()));
-    let jobs = lanes.get(lane);
-    if (jobs === undefined) lanes.set(lane, (jobs = []));
+  #poolKeyOf({ tenant, poolKey }: Job): Job[] {
+    let keys = this.#tenants.get(tenant);
+    if (keys === undefined) this.#tenants.set(tenant, (keys = new Map()));
+    let jobs = keys.get(poolKey);
+    if (jobs === undefined) keys.set(poolKey, (jobs = []));
     return jobs;
   }
 
-  #dropLane({ tenant, lane }: Job): void {
-    const lanes = this.#tenants.get(tenant);
-    lanes?.delete(lane);
-    if (lanes?.size === 0) this.#tenants.delete(tenant);
+  #dropKey({ tenant, poolKey }: Job): void {
+    const keys = this.#tenants.get(tenant);
+    keys?.delete(poolKey);
+    if (keys?.size === 0) this.#tenants.delete(tenant);
   }
 }

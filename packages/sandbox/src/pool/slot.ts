@@ -1,5 +1,5 @@
 import type { ChildProcess } from 'node:child_process';
-import type { LoadedImage } from '../images/source.ts';
+import type { LoadedImage } from '../image.ts';
 import { tellHost } from '../host-fault.ts';
 import type { HostAnswer, HostCall, Order, Report } from '../protocol.ts';
 import type { EndReason } from './meter.ts';
@@ -19,7 +19,7 @@ export interface Assignment {
 }
 
 /** Whom a process serves: the jobs of a tenant that have an image in common. */
-export type Lane = Pick<Job, 'tenant' | 'lane' | 'image'>;
+export type ProcessTarget = Pick<Job, 'tenant' | 'poolKey' | 'image'>;
 
 export interface SlotEvents {
   ready(slot: Slot): void;
@@ -35,7 +35,7 @@ export interface SlotEvents {
 /** One child process with the jobs inside it. */
 export class Slot {
   readonly tenant: string;
-  readonly lane: string;
+  readonly poolKey: string;
   readonly image: LoadedImage | null;
   readonly startedAtMs = performance.now();
   readonly jobs = new Map<number, Assignment>();
@@ -65,9 +65,14 @@ export class Slot {
   #stderr = '';
   #lastId = 0;
 
-  constructor({ tenant, lane, image }: Lane, child: ChildProcess, boot: Order, events: SlotEvents) {
+  constructor(
+    { tenant, poolKey, image }: ProcessTarget,
+    child: ChildProcess,
+    boot: Order,
+    events: SlotEvents,
+  ) {
     this.tenant = tenant;
-    this.lane = lane;
+    this.poolKey = poolKey;
     this.image = image;
     this.#child = child;
     this.#events = events;

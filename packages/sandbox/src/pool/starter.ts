@@ -1,7 +1,7 @@
-import type { LoadedImage } from '../images/source.ts';
+import type { LoadedImage } from '../image.ts';
 import type { ImageBoot } from '../protocol.ts';
 import { launch, type LaunchOptions, type Program } from './launch.ts';
-import { Slot, type Lane, type SlotEvents } from './slot.ts';
+import { Slot, type ProcessTarget, type SlotEvents } from './slot.ts';
 
 export interface StarterOptions extends LaunchOptions {
   readonly program: (image: LoadedImage | null) => Program;
@@ -11,7 +11,7 @@ export interface StarterOptions extends LaunchOptions {
   readonly bootOf?: (image: LoadedImage) => ImageBoot | undefined;
 }
 
-/** Starts of a lane that fail in a row, after which its jobs do not wait for another. */
+/** Failed starts in a row for one pool key, after which its waiting jobs fail. */
 const MAX_FAILED_STARTS = 3;
 
 /** Starts the processes of a pool. */
@@ -20,7 +20,7 @@ export class Starter {
   /** What the first process without an image made for all after it. */
   #snapshot: Uint8Array | null = null;
 
-  /** Starts that failed in a row, by lane: an image that does not start says nothing about others. */
+  /** Failed starts in a row by pool key: an image that does not start says nothing about other images. */
   readonly #failed = new Map<string, number>();
 
   constructor(options: StarterOptions) {
@@ -31,29 +31,29 @@ export class Starter {
    * A process on its way.
    * @throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED.
    */
-  start(lane: Lane, events: SlotEvents): Slot {
+  start(target: ProcessTarget, events: SlotEvents): Slot {
     const { memoryMiB, startTimeoutMs, program, bootOf } = this.#options;
-    const image = lane.image === null ? undefined : bootOf?.(lane.image);
-    const child = launch(this.#options, program(lane.image));
+    const image = target.image === null ? undefined : bootOf?.(target.image);
+    const child = launch(this.#options, program(target.image));
     const boot = { t: 'boot', snapshot: this.#snapshot, memoryMiB, ...(image && { image }) } as const;
-    const slot = new Slot(lane, child, boot, events);
+    const slot = new Slot(target, child, boot, events);
     slot.expectReady(startTimeoutMs);
     return slot;
   }
 
   /** Takes note of a process that is ready, and keeps what it made for those after it. */
-  ready({ lane, image, snapshot }: Slot): void {
-    this.#failed.delete(lane);
+  ready({ poolKey, image, snapshot }: Slot): void {
+    this.#failed.delete(poolKey);
     // In others packages have run by now, whose authors must not write what processes of all tenants begin with.
     if (image === null) this.#snapshot ??= snapshot;
   }
 
-  /** Takes note of a process that ended before it was ready; whether its lane is given up. */
-  isGivenUp({ lane }: Pick<Lane, 'lane'>): boolean {
-    const failed = (this.#failed.get(lane) ?? 0) + 1;
-    this.#failed.delete(lane);
+  /** Counts a process that ended before it was ready. Returns whether its pool key has failed too often. */
+  isGivenUp({ poolKey }: Pick<ProcessTarget, 'poolKey'>): boolean {
+    const failed = (this.#failed.get(poolKey) ?? 0) + 1;
+    this.#failed.delete(poolKey);
     if (failed >= MAX_FAILED_STARTS) return true;
-    this.#failed.set(lane, failed);
+    this.#failed.set(poolKey, failed);
     return false;
   }
 }

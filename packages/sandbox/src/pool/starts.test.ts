@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, expect, it } from 'vitest';
-import type { LoadedImage } from '../images/source.ts';
+import type { LoadedImage } from '../image.ts';
 import { resolveLimits } from '../limits.ts';
 import { Job, type Ending } from './job.ts';
 import { Pool } from './pool.ts';

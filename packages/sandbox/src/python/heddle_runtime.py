@@ -151,12 +151,12 @@ def _close():
     heddle_streams.lines.end()
     sys.modules.pop("__main__", None)
     if asyncio.all_tasks(asyncio.get_event_loop()):
-        _bridge.spoil()
+        _bridge.taint()
 
 
 def _free(error):
     """Lets go of what the block holds, so that there is memory to tell of the error with; nobody gets the interpreter after it."""
-    _bridge.spoil()
+    _bridge.taint()
     traceback.clear_frames(error.__traceback__)
     main = sys.modules.get("__main__")
     if type(main) is types.ModuleType:

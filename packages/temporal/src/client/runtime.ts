@@ -42,7 +42,7 @@ export class TemporalRuntime implements RuntimePort {
     expectFit(plan);
     const recorded = await this.runs.record(request);
     // R29: who cancels before the start has no block run, not even for a moment.
-    const cancel = signal?.aborted ? await this.cancelMessage(ABORTED) : undefined;
+    const cancel = signal?.aborted ? await this.cancelMessage(runId, ABORTED) : undefined;
     await this.launch(recorded, cancel);
     if (signal) this.cancelWith(signal, runId);
     return this.live(runId, 1);
@@ -174,7 +174,7 @@ export class TemporalRuntime implements RuntimePort {
   /** False: the server has no such workflow that is open. */
   private async signalCancel(runId: string, reason: string | undefined): Promise<boolean> {
     try {
-      await this.handle(runId).signal(CANCEL_SIGNAL, await this.cancelMessage(reason));
+      await this.handle(runId).signal(CANCEL_SIGNAL, await this.cancelMessage(runId, reason));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
       throw refused(error);
@@ -197,14 +197,15 @@ export class TemporalRuntime implements RuntimePort {
   private async cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
     const recorded = seq <= 1 ? await this.runs.recorded(runId) : undefined;
     if (recorded?.header.parent) return true;
-    if (recorded) await this.launch(recorded, await this.cancelMessage(reason));
+    if (recorded) await this.launch(recorded, await this.cancelMessage(runId, reason));
     return false;
   }
 
-  private async cancelMessage(reason: string | undefined): Promise<CancelMessage> {
-    const { clock, values, keeper } = this.parts.runtime;
+  private async cancelMessage(runId: string, reason: string | undefined): Promise<CancelMessage> {
+    const { clock, values } = this.parts.runtime;
     const atMs = clock.now();
-    const entry = { atMs, type: 'cancelled', ...(reason !== undefined && { reason: keeper.text(reason) }) };
+    const said = reason === undefined ? {} : { reason: await this.runs.redacted(runId, reason) };
+    const entry = { atMs, type: 'cancelled', ...said };
     return {
       atMs,
       id: `cancelled:${randomUUID()}`,

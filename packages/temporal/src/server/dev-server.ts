@@ -69,7 +69,7 @@ async function startOn(port: number, options: DevServerOptions): Promise<Started
   const address = `127.0.0.1:${port}`;
   // Else the one that listens there would be taken for ours.
   if (await isOpen(address)) return { kind: 'failed', reason: `${address}: ${TAKEN}. Use another port.` };
-  if (options.dbFile !== undefined) mkdirSync(dirname(options.dbFile), { recursive: true });
+  if (options.dbFile !== undefined) mkdirSync(dirname(options.dbFile), { recursive: true, mode: 0o700 });
   const command = commandOf(port, options);
   const log = openLog(options.logFile);
   try {

@@ -1,3 +1,6 @@
+// Begins, like every entry, with the check of the Node.js version.
+import '@heddle/core/files';
+
 export { findServer, type FindOptions, type FoundServer, type Place } from './find.ts';
 export {
   type DevServer,

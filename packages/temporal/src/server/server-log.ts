@@ -31,8 +31,8 @@ export function openLog(file: string | undefined): ServerLog {
 }
 
 function openNamed(file: string): number {
-  mkdirSync(dirname(file), { recursive: true });
-  return openSync(file, 'a+');
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  return openSync(file, 'a+', 0o600);
 }
 
 function openNameless(): number {

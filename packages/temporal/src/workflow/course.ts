@@ -48,7 +48,7 @@ export class Course {
       if (!outcome.changed) return void skip.push(index);
       this.keepToken(event, tokens?.[index]);
       this.atMs = Math.max(this.atMs, event.atMs);
-      commands.push(...outcome.commands);
+      for (const command of outcome.commands) commands.push(command);
     });
     const taken = events.length - skip.length;
     if (taken > 0) {

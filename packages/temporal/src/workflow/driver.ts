@@ -63,7 +63,7 @@ function takeIn({ course, inbox, work }: DriverParts): Command[] {
     const left = again.filter((command) => course.owes(command));
     const next = fed.commands.concat(left);
     if (long) work.takesLong(next);
-    commands.push(...next);
+    for (const command of next) commands.push(command);
   }
   return commands;
 }

@@ -2,12 +2,12 @@ import type { RunDetail, RunEvent } from '@heddle/engine';
 import type { Json } from '@heddle/core';
 
 /** An event in the words of the older interface; undefined: it has none for it. */
-export function legacyEvent(event: RunEvent, { workflowId }: Pick<RunDetail, 'workflowId'>) {
+export function legacyEvent(event: RunEvent, { workflowId, runId }: Pick<RunDetail, 'workflowId' | 'runId'>) {
   const told = toldOf(event);
   if (!told) return undefined;
   const [type, data] = told;
   const timestamp = new Date(event.atMs).toISOString();
-  return { type, timestamp, executionId: event.runId, workflowId, data };
+  return { type, timestamp, executionId: runId, workflowId, data };
 }
 
 type Data = { [name: string]: unknown };

@@ -4,13 +4,15 @@ import { defineOperation } from '../../operation.ts';
 import type { Reply } from '../../operation.ts';
 import { emptyBody, noQuery, workflowPath } from '../shapes.ts';
 import { executeWorkflow } from '../runs/execute.ts';
+import { findClaim } from '../runs/find.ts';
 import { cancelRun, getWorkflowRun } from '../runs/operations.ts';
 import { resumeRun } from '../runs/resume.ts';
 import { expectCombination, expectRunIdForm } from '../runs/rules.ts';
 import { cancelResult } from '../runs/schemas.ts';
 import type { RunResult } from '../runs/schemas.ts';
+import { answerOf } from './response.ts';
 import * as schemas from './schemas.ts';
-import { answerOf, bodyOf, executedOf, modesOf } from './views.ts';
+import { bodyOf, executedOf, modesOf } from './views.ts';
 
 const SHARED = { tag: 'Older interface', resource: 'workflow', legacy: true, query: noQuery } as const;
 const READ = { ...SHARED, scope: 'api:read', role: 'read', workspaceKeys: true } as const;
@@ -60,7 +62,7 @@ export const executeLegacy = defineOperation({
     if ('raw' in reply) return reply;
     if (!isAsync) {
       const result = dataOf<RunResult>(reply);
-      const response = answerOf(result);
+      const response = await answerOf(services.engine, result);
       response.headers.set('X-Execution-Id', result.runId);
       return { raw: response };
     }
@@ -144,8 +146,9 @@ export const resumeExecution = defineOperation({
     const reply = await resumeRun.handle(services, { ...call, ...more }, workflow);
     const status = 'status' in reply ? reply.status : 200;
     if (status !== 202) return { raw: Response.json(executedOf(dataOf<RunResult>(reply))) };
-    const statusUrl = `${call.origin}/api/jobs/${encodeURIComponent(executionId)}`;
-    const ids = { jobId: executionId, executionId, statusUrl };
+    const { runId } = dataOf<{ runId: string }>(reply);
+    const statusUrl = `${call.origin}/api/jobs/${encodeURIComponent(runId)}`;
+    const ids = { jobId: runId, executionId: runId, statusUrl };
     return {
       raw: Response.json({ success: true, async: true, message: 'Resume queued', ...ids }, { status }),
     };
@@ -167,7 +170,7 @@ export const getJob = defineOperation({
   errors: [400, 401, 403, 404, 429],
   async handle(services, call) {
     const { jobId } = call.path;
-    const claim = await services.store.claims.find(jobId);
+    const claim = await findClaim(services, call.principal, jobId);
     const workflow = claim && (await services.store.workflows.find(claim.workflow_id));
     if (!workflow) throw notFound('Job');
     const demand = { role: 'read', workspaceKeys: true, noun: 'Job' } as const;

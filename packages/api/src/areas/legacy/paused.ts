@@ -34,9 +34,12 @@ export const listPausedExecutions = defineOperation({
   params: workflowPath,
   query: schemas.pausedQuery,
   success: [{ status: 200, schema: schemas.pausedList, description: 'Executions that wait' }],
-  async handle({ engine }, { query, origin }, workflow) {
+  async handle({ engine, store }, { query, origin }, workflow) {
     const runs = await pausedRuns(engine, expectWorkflow(workflow).id);
-    const all = await Promise.all(runs.map((run) => pausedOf(engine, run, origin)));
+    const claims = await store.claims.of(runs.map(({ runId }) => runId));
+    const all = await Promise.all(
+      runs.map((run) => pausedOf(engine, { run, runId: claims.get(run.runId)?.run_id ?? run.runId }, origin)),
+    );
     const { status } = query;
     const pausedExecutions = all.filter((each) => status === undefined || each.status === status);
     return { raw: Response.json({ pausedExecutions }) };
@@ -51,8 +54,8 @@ export const getPausedExecution = defineOperation({
   params: executionPath,
   success: [{ status: 200, schema: schemas.pausedExecution, description: 'What it waits for' }],
   async handle(services, { path, origin }, workflow) {
-    const run = await expectPaused(services, expectWorkflow(workflow), path.executionId);
-    return { raw: Response.json(await pausedOf(services.engine, run, origin)) };
+    const paused = await expectPaused(services, expectWorkflow(workflow), path.executionId);
+    return { raw: Response.json(await pausedOf(services.engine, paused, origin)) };
   },
 });
 
@@ -71,19 +74,25 @@ export const getPauseContext = defineOperation({
   params: contextPath,
   success: [{ status: 200, schema: schemas.pauseContext, description: 'The point, and its execution' }],
   async handle(services, { path, origin }, workflow) {
-    const run = await expectPaused(services, expectWorkflow(workflow), path.executionId);
-    const { pausePoints, ...execution } = await pausedOf(services.engine, run, origin);
+    const paused = await expectPaused(services, expectWorkflow(workflow), path.executionId);
+    const { pausePoints, ...execution } = await pausedOf(services.engine, paused, origin);
     const pausePoint = pausePoints.find(({ contextId }) => contextId === path.contextId);
     if (!pausePoint) throw notFound('Pause point');
     return { raw: Response.json({ execution, pausePoint, queue: [], activeResumeEntry: null }) };
   },
 });
 
+/** A run that waits, and the id by which its workspace knows it. */
+interface Paused {
+  run: RunDetail;
+  runId: string;
+}
+
 /** The run, which waits. Throws 404. */
-async function expectPaused(services: Services, workflow: WorkflowRow, runId: string): Promise<RunDetail> {
-  const { run } = await findRun(services, workflow, runId);
+async function expectPaused(services: Services, workflow: WorkflowRow, id: string): Promise<Paused> {
+  const { run, runId } = await findRun(services, workflow, id);
   if (run?.status !== 'paused') throw notFound('Paused execution');
-  return run;
+  return { run, runId };
 }
 
 async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail[]> {
@@ -100,9 +109,9 @@ async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail
 
 type Logs = Awaited<ReturnType<Engine['getLogs']>>;
 
-async function pausedOf(engine: Engine, run: RunDetail, origin: string) {
-  const { runId, workflowId, pauses } = run;
-  const logs = await engine.getLogs(runId);
+async function pausedOf(engine: Engine, { run, runId }: Paused, origin: string) {
+  const { workflowId, pauses } = run;
+  const logs = await engine.getLogs(run.runId);
   const resumed = logs.filter((log) => log.blockType === 'human_in_the_loop' && log.status === 'completed');
   const times = pauses.map(({ pausedAt }) => pausedAt);
   return {
@@ -113,12 +122,12 @@ async function pausedOf(engine: Engine, run: RunDetail, origin: string) {
     pausedAt: times[0] ?? '',
     updatedAt: times.at(-1) ?? '',
     ...{ expiresAt: null, metadata: {}, triggerIds: [] },
-    pausePoints: pauses.map((pause) => pointOf(run, pause, { logs, origin })),
+    pausePoints: pauses.map((pause) => pointOf({ runId, workflowId }, pause, { logs, origin })),
   };
 }
 
 function pointOf(
-  { runId, workflowId }: RunDetail,
+  { runId, workflowId }: { runId: string; workflowId: string },
   { token, blockId, output, pausedAt, scope }: RunDetail['pauses'][number],
   { logs, origin }: { logs: Logs; origin: string },
 ) {

@@ -6,6 +6,7 @@ import { EVENT_STREAM, streamOf } from '../../http/stream.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import { findRun } from '../runs/find.ts';
+import type { RunIds } from '../runs/ids.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { legacyEvent } from './events.ts';
 import { executionPath } from './schemas.ts';
@@ -32,13 +33,18 @@ export const streamExecution = defineOperation({
   ],
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, query, headers }, workflow) {
-    const { run } = await findRun(services, expectWorkflow(workflow), path.executionId);
+    const found = await findRun(services, expectWorkflow(workflow), path.executionId);
     // One that was accepted and not begun has no events yet.
+    const { run, engineId, runId } = found;
     if (!run) throw notFound('Execution');
     const from = query.from ?? lastSeen(headers);
-    return { raw: new Response(followed(services, run, from), { headers: EVENT_STREAM }) };
+    return {
+      raw: new Response(followed(services, { ...run, engineId, runId }, from), { headers: EVENT_STREAM }),
+    };
   },
 });
+
+type Followed = RunIds & Pick<RunDetail, 'workflowId'>;
 
 /** What a browser that connects again has seen last. */
 function lastSeen(headers: Headers): number {
@@ -47,28 +53,25 @@ function lastSeen(headers: Headers): number {
   throw badRequest('Last-Event-ID is the id of an event: a whole number');
 }
 
-function followed(services: Services, run: RunDetail, from: number): ReadableStream<Uint8Array> {
+function followed(services: Services, run: Followed, from: number): ReadableStream<Uint8Array> {
   const gone = new AbortController();
   return streamOf(
     () => gone.abort(),
     async (write) => {
-      const stop = services.every(services.heartbeatMs, () => write(': heartbeat\n\n'));
       try {
         const { signal } = gone;
-        for await (const [id, event] of numbered(services.engine.follow(run.runId, { signal })))
+        for await (const [id, event] of numbered(services.engine.follow(run.engineId, { signal })))
           if (id === undefined || id > from) write(frameOf(run, event, id));
       } catch (error) {
         // A process that stops is no fault; whoever follows connects to the next one.
         if (!refusalOf(error)) services.report(error);
-      } finally {
-        stop();
       }
       write('data: "[DONE]"\n\n');
     },
   );
 }
 
-function frameOf(run: RunDetail, event: RunEvent, id: number | undefined): string {
+function frameOf(run: Followed, event: RunEvent, id: number | undefined): string {
   const shown = legacyEvent(event, run);
   if (!shown) return '';
   if (id === undefined) return `data: ${JSON.stringify(shown)}\n\n`;

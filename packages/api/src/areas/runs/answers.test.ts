@@ -13,7 +13,7 @@ let read = Promise.withResolvers<void>();
 
 const teller = defineBlock({
   type: 'teller',
-  input: z.object({}),
+  input: z.object({ key: z.string() }),
   async run(_fields, context) {
     await read.promise;
     return act(context);
@@ -23,9 +23,11 @@ const teller = defineBlock({
 const api = await testApi({
   engineOptions: { blocks: [teller], env: { TOKEN: 'swordfish-1234' } },
 });
-const id = await api.deployed(workflow([block('Teller', 'teller')], ['Start -> Teller']));
+const id = await api.deployed(
+  workflow([block('Teller', 'teller', { key: '{{TOKEN}}' })], ['Start -> Teller']),
+);
 
-const KNOWS = { 'X-Heddle-Stream-Protocol': 'agent-events-v1' };
+const KNOWS = { 'X-Sim-Stream-Protocol': 'agent-events-v1' };
 
 /** The frames of a run in which the block does this, without the id of the block. */
 async function frames(
@@ -43,7 +45,7 @@ async function frames(
     .split('\n\n')
     .map((frame) => JSON.parse(frame.replace(/^data: /, '')) as { blockId?: string })
     .map(({ blockId, ...frame }) => (blockId === undefined ? frame : { ...frame, of: blockId.slice(0, 6) }));
-  return { protocol: response.headers.get('x-heddle-stream-protocol'), told: told.slice(0, -1) };
+  return { protocol: response.headers.get('x-sim-stream-protocol'), told: told.slice(0, -1) };
 }
 
 const of = 'Teller';

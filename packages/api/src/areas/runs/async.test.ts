@@ -32,7 +32,13 @@ describe('an asynchronous run', () => {
     const id = await api.deployed(GREETING);
     const runId = crypto.randomUUID();
     const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
-    await api.store.claims.claim({ run_id: runId, ...about, trigger: 'api', mode: 'async' });
+    await api.store.claims.claim({
+      engine_id: runId,
+      run_id: runId,
+      ...about,
+      trigger: 'api',
+      mode: 'async',
+    });
     await api.store.claims.enqueue(runId, { input: { name: 'Bob' }, version: 1 });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     expect(await call('GET', path)).toMatchObject({
@@ -63,7 +69,7 @@ describe('an asynchronous run', () => {
     });
     const runId = crypto.randomUUID();
     const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
-    await store.claims.claim({ run_id: runId, ...about, trigger: 'api', mode: 'async' });
+    await store.claims.claim({ engine_id: runId, run_id: runId, ...about, trigger: 'api', mode: 'async' });
     await store.claims.enqueue(runId, { input: { name: 'Eve' }, version: 1 });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     expect(await store.claims.waiting(new Date(Date.now() - 5000).toISOString())).toEqual([]);
@@ -78,7 +84,13 @@ describe('an asynchronous run', () => {
     const id = await api.deployed(GREETING);
     const runId = crypto.randomUUID();
     const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
-    await api.store.claims.claim({ run_id: runId, ...about, trigger: 'api', mode: 'async' });
+    await api.store.claims.claim({
+      engine_id: runId,
+      run_id: runId,
+      ...about,
+      trigger: 'api',
+      mode: 'async',
+    });
     await api.store.claims.enqueue(runId, { input: {}, version: 1 });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     const cancelled = { success: true, reason: 'queue_cancelled', durablyRecorded: true };

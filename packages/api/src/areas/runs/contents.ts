@@ -1,33 +1,54 @@
 import type { Json } from '@heddle/core';
 import { filesIn, withContents } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
-import type { Engine } from '@heddle/engine';
+import type { Engine, FileReader } from '@heddle/engine';
 import { ApiError, notFound } from '../../errors.ts';
 import type { RunFile } from './schemas.ts';
 
 /** Most bytes of one file, and of all files of an answer, that are shown as Base64. */
 export const MAX_INLINE_BYTES = 16 * 1024 * 1024;
 
-type Reads = Pick<Engine, 'readFile'>;
+/** Bounds of what is read of files for one answer: an output can name any number of records. */
+const READ_LIMITS = { files: 100, bytes: 3 * MAX_INLINE_BYTES };
+
+/** Returns a function that reads files for one answer about a run, until the caller has left. */
+export function filesFor(
+  engine: Pick<Engine, 'fileReader'>,
+  runId: string,
+  signal: AbortSignal,
+): Promise<FileReader> {
+  return engine.fileReader(runId, { ...READ_LIMITS, signal });
+}
 
 /**
  * A function that gives values with `base64` in the records of their files, as far as an answer may show them: none over
- * `maxBytes`, and of all values not more than 16 MiB. The others are there to be downloaded.
+ * `maxBytes`, and of all values not more than 16 MiB, where a file that stands there twice counts twice. The others are
+ * there to be downloaded.
  */
-export function inliner(engine: Reads, maxBytes: number): (value: Json) => Promise<Json> {
+export function inliner(files: () => Promise<FileReader>, maxBytes: number): (value: Json) => Promise<Json> {
   let left = MAX_INLINE_BYTES;
+  let reading: Promise<FileReader> | undefined;
   return async (value) => {
     const contents = new Map<string, string>();
     for (const file of filesIn(value)) {
-      const most = Math.min(maxBytes, left);
-      const content = file.size > most ? undefined : await engine.readFile(file);
-      const bytes = content === undefined ? 0 : Buffer.byteLength(content, 'base64');
-      if (content === undefined || bytes > most) continue;
-      left -= bytes;
-      contents.set(file.key, content);
+      if (file.size > Math.min(maxBytes, left)) continue;
+      const content = await (await (reading ??= files()))(file);
+      if (content !== undefined) contents.set(nameOf(file), content);
     }
-    return withContents(value, contents);
+    if (contents.size === 0) return value;
+    return withContents(value, (file) => {
+      const content = contents.get(nameOf(file));
+      const bytes = content === undefined ? 0 : Buffer.byteLength(content, 'base64');
+      // What a record says of its size may be of a workflow's own making.
+      if (bytes > Math.min(maxBytes, left)) return undefined;
+      left -= bytes;
+      return content;
+    });
   };
+}
+
+function nameOf({ id, key }: FileRecord): string {
+  return `${id} ${key}`;
 }
 
 /** Where a file of a run is downloaded. */
@@ -41,18 +62,18 @@ export function downloadPath(run: { workflowId: string; runId: string }, fileId:
  * 413 for what is too much, 404 for what is no longer there.
  */
 export async function shownFiles(
-  engine: Reads,
-  output: Json,
-  run: { workflowId: string; runId: string },
+  files: () => Promise<FileReader>,
+  run: { workflowId: string; runId: string; output: Json },
   maxBytes?: number,
 ): Promise<RunFile[]> {
   const shown: RunFile[] = [];
   let left = MAX_INLINE_BYTES;
-  for (const file of filesIn(output)) {
+  const read = maxBytes === undefined ? undefined : await files();
+  for (const file of filesIn(run.output)) {
     const { id, name, size, type } = file;
     const entry = { id, name, size, type, downloadPath: downloadPath(run, id) };
     const expectFits = (bytes: number): void => expectInline(entry, bytes, { maxBytes: maxBytes ?? 0, left });
-    const base64 = maxBytes === undefined ? undefined : await contentOf(engine, file, expectFits);
+    const base64 = read && (await contentOf(read, file, expectFits));
     if (base64 !== undefined) left -= Buffer.byteLength(base64, 'base64');
     shown.push({ ...entry, ...(base64 !== undefined && { base64 }) });
   }
@@ -60,12 +81,12 @@ export async function shownFiles(
 }
 
 async function contentOf(
-  engine: Reads,
+  read: FileReader,
   file: FileRecord,
   expectFits: (bytes: number) => void,
 ): Promise<string> {
   expectFits(file.size);
-  const content = await engine.readFile(file);
+  const content = await read(file);
   if (content === undefined) throw notFound('File');
   // What a record says of its size may be of a workflow's own making.
   expectFits(Buffer.byteLength(content, 'base64'));

@@ -1,13 +1,14 @@
 import { fileName, filesIn, mediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
-import type { RunDetail } from '@heddle/engine';
 import { isApiError, notFound } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import type { WorkflowRow } from '../../store/schema.ts';
 import { noQuery } from '../shapes.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
+import { filesFor } from './contents.ts';
 import { findRun } from './find.ts';
+import type { FoundRun } from './find.ts';
 import * as schemas from './schemas.ts';
 
 export const downloadRunFile = defineOperation({
@@ -25,13 +26,14 @@ export const downloadRunFile = defineOperation({
   success: [],
   streams: [{ type: '*/*', description: 'The content of the file, as an attachment of its media type' }],
   errors: [400, 401, 403, 404, 429],
-  async handle(services, { path, principal, head }, workflow) {
+  async handle(services, { path, principal, head, signal }, workflow) {
     const row = expectWorkflow(workflow);
-    const run = await runOf(services, row, path.runId);
-    const file = run && filesIn(run.output).find(({ id }) => id === path.fileId);
+    const found = await runOf(services, row, path.runId);
+    const file = found?.run && filesIn(found.run.output).find(({ id }) => id === path.fileId);
     if (!file) throw notFound('File');
     if (head) return { raw: new Response(null, { headers: headersOf(file) }) };
-    const content = await services.engine.readFile(file);
+    const read = await filesFor(services.engine, found.engineId, signal);
+    const content = await read(file);
     if (content === undefined) throw notFound('File');
     const resource = { workspaceId: row.workspace_id, resourceType: 'run_file', resourceId: file.id };
     const details = { workflowId: row.id, runId: path.runId, name: file.name };
@@ -47,9 +49,9 @@ async function runOf(
   services: Services,
   workflow: WorkflowRow,
   runId: string,
-): Promise<RunDetail | undefined> {
+): Promise<FoundRun | undefined> {
   try {
-    return (await findRun(services, workflow, runId)).run;
+    return await findRun(services, workflow, runId);
   } catch (error) {
     if (isApiError(error) && error.status === 404) return undefined;
     throw error;

@@ -1,3 +1,5 @@
+import type { Json } from '@heddle/core';
+import { callChainOf } from '../../admission/chain.ts';
 import { admitRun } from '../../admission/run-stages.ts';
 import type { Leave, RunDemand } from '../../admission/usage.ts';
 import { expectAccess } from '../../auth/authorize.ts';
@@ -8,27 +10,32 @@ import { defineOperation } from '../../operation.ts';
 import type { Call, Reply } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import type { WorkflowRow } from '../../store/schema.ts';
+import { accepts } from '../../http/parse.ts';
 import { noQuery, workflowPath } from '../shapes.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { activeVersion } from '../workflows/views.ts';
 import { claim, modeOf, taken } from './claim.ts';
-import { MAX_INLINE_BYTES, inliner } from './contents.ts';
+import { MAX_INLINE_BYTES, filesFor, inliner } from './contents.ts';
+import { engineIds, namedByCaller } from './ids.ts';
+import type { RunIds } from './ids.ts';
 import { agentEventsOf, expectCombination, expectPresent, expectRunIdForm, isManual } from './rules.ts';
 import * as schemas from './schemas.ts';
-import type { ExecuteBody } from './schemas.ts';
+import type { ExecuteBody, RunResult } from './schemas.ts';
+import { publicRefusal, publicResult } from './public-answers.ts';
 import { blocksOf, resolveSelectors } from './selected.ts';
 import type { Selected } from './selected.ts';
-import { startRun } from './start.ts';
+import { originFrom, startRun } from './start.ts';
 import type { Origin } from './start.ts';
 import { Started } from './started.ts';
+import type { Waiting } from './store.ts';
 import { finalResult, ndjson, serverSentEvents } from './streams.ts';
 import type { Streamed } from './streams.ts';
 import { withFiles } from './take-files.ts';
 import { receiptOf } from './views.ts';
 
 type ExecuteCall = Call<{ workflowId: string }, object, ExecuteBody>;
-type Claimed = ExecuteCall & { runId: string; wantsLines: boolean };
+type Claimed = ExecuteCall & RunIds & { wantsLines: boolean };
 type Admitted = Claimed & { leave: Leave | undefined };
 
 export const executeWorkflow = defineOperation({
@@ -76,21 +83,28 @@ export const executeWorkflow = defineOperation({
       const demand = { role: 'write', workspaceKeys: false, noun: 'Workflow' } as const;
       await expectAccess(services.store, principal, workflow.workspace_id, demand);
     }
-    const runId = await claim(services, workflow, call);
+    const ids = await claim(services, workflow, call);
+    const { claims, publicRuns } = services.store;
     try {
-      return await run(services, workflow, { ...call, runId, wantsLines: wantsLines(headers, body) });
+      if (principal.anonymous)
+        await publicRuns.add({ run_id: ids.engineId, created_at: new Date(services.now()).toISOString() });
+      return await run(services, workflow, { ...call, ...ids, wantsLines: wantsLines(headers, body) });
     } catch (error) {
       // Nothing has come of the id, so it can be used again; unless the engine has a run of it.
-      if (isRunIdTaken(error)) throw taken(runId);
-      if (!(error instanceof Started)) await services.store.claims.release(runId);
-      throw error instanceof Started ? error.reason : error;
+      if (isRunIdTaken(error)) throw taken(ids.runId);
+      if (!(error instanceof Started)) {
+        await claims.release(ids.engineId);
+        if (principal.anonymous) await publicRuns.release(ids.engineId);
+      }
+      const reason = error instanceof Started ? error.reason : error;
+      throw principal.anonymous ? publicRefusal(reason) : reason;
     }
   },
 });
 
 async function run(services: Services, workflow: WorkflowRow, call: Claimed): Promise<Reply> {
   const { body, principal } = call;
-  const from = await originOf(services, workflow, body);
+  const from = await originFrom(services, await sourceOf(services, workflow, body), body);
   const leave = await admitRun(services, demandOf(workflow, call), holderOf(principal));
   try {
     return await admitted(services, from, { ...call, leave });
@@ -102,27 +116,33 @@ async function run(services: Services, workflow: WorkflowRow, call: Claimed): Pr
 
 /** The run that is let in. What it holds is left when it moves no more; here only where it is never begun. */
 async function admitted(services: Services, from: Origin, call: Admitted): Promise<Reply> {
-  const { signal, runId, origin, leave } = call;
+  const { signal, engineId, runId, origin, leave, principal } = call;
+  const { anonymous: isPublic = false } = principal;
+  const ids = { engineId, runId };
   const headers = { 'X-Run-Id': runId };
-  const body = await withFiles(services, from, call.body, { runId, signal });
+  const body = await withFiles(services, from, call.body, { ...ids, signal, isPublic });
   if (body.async) {
     await accept(services, from, { ...call, body });
     return { status: 202, headers, data: receiptOf(from.workflow.id, runId, origin) };
   }
-  const selected = selectionOf(from, body);
+  const selected = await selectionOf(services, from, body);
   expectPresent(signal);
   const leaving = abortsWith(signal);
   const { syncSeconds } = services.policy;
   const timeout = syncSeconds === undefined ? {} : { timeoutMs: syncSeconds * 1000 };
-  const started = await startRun(services, from, body, { runId, ...timeout, signal: leaving.signal });
+  const started = await startRun(services, from, body, {
+    ...{ ...engineIds(ids), via: callChainOf(call.headers), signal: leaving.signal },
+    ...timeout,
+  });
   if (leave) void started.result().then(leave, leave);
-  const show = shownWith(services, body);
-  const agents = agentEventsOf(call.headers, body);
-  const streamed = { run: started, selected, agents, show, abandon: leaving.abort, headers };
+  const show = shownWith(services, body, call);
+  const agents = isPublic ? undefined : agentEventsOf(call.headers, body);
+  const view = isPublic ? publicResult : (result: RunResult): RunResult => result;
+  const streamed = { run: started, runId, selected, agents, show, view, abandon: leaving.abort, headers };
   if (body.stream) return { raw: serverSentEvents(services, streamed) };
   if (call.wantsLines) return { raw: ndjson(services, streamed) };
   try {
-    const result = await finalResult(services, streamed);
+    const result = await namedByCaller(ids, () => finalResult(services, streamed));
     if (!signal.aborted || result.status !== 'cancelled') return { headers, data: result };
   } catch (error) {
     throw new Started(error);
@@ -133,7 +153,11 @@ async function admitted(services: Services, from: Origin, call: Admitted): Promi
 }
 
 /** The version that is live, or the draft. Throws 403 for a workflow that is not deployed. */
-async function originOf(services: Services, workflow: WorkflowRow, body: ExecuteBody): Promise<Origin> {
+async function sourceOf(
+  services: Services,
+  workflow: WorkflowRow,
+  body: ExecuteBody,
+): Promise<Omit<Origin, 'start'>> {
   if (isManual(body)) return { workflow, version: undefined };
   const version = await activeVersion(services, workflow);
   if (!version) throw forbidden('WORKFLOW_NOT_DEPLOYED', 'Workflow is not deployed');
@@ -141,17 +165,23 @@ async function originOf(services: Services, workflow: WorkflowRow, body: Execute
 }
 
 /** Records what the run is started with, before anything of it is promised. */
-async function accept(services: Services, from: Origin, { body, runId, leave }: Admitted): Promise<void> {
+async function accept(services: Services, from: Origin, call: Admitted): Promise<void> {
+  const { body, headers, engineId, runId, leave } = call;
+  const via = callChainOf(headers);
   const seconds = [services.policy.asyncSeconds, body.executionTimeoutSeconds].filter(
     (each) => each !== undefined,
   );
-  const waiting = {
-    input: (body.input ?? {}) as never,
-    version: from.version?.engine_version ?? 0,
+  const version = from.version?.engine_version ?? 0;
+  const waiting: Waiting = {
+    input: await services.engine.redact(from.workflow.id, (body.input ?? {}) as Json, { version }),
+    version,
+    ownsFiles: true,
+    ...(from.start !== undefined && { start: from.start }),
+    ...(via.length > 0 && { via }),
     ...(seconds.length > 0 && { timeoutMs: Math.min(...seconds) * 1000 }),
   };
   try {
-    await services.store.claims.enqueue(runId, waiting);
+    await services.store.claims.enqueue(engineId, waiting);
   } catch (error) {
     services.report(error);
     throw new Started(
@@ -161,34 +191,37 @@ async function accept(services: Services, from: Origin, { body, runId, leave }: 
       }),
     );
   }
-  services.queue.submit({ runId, workflowId: from.workflow.id, waiting, leave });
+  services.queue.submit({ engineId, runId, workflowId: from.workflow.id, waiting, leave });
 }
 
 /** How values of the run are shown: with the contents of their files, unless they are not wanted. */
 function shownWith(
   { engine }: Services,
   { includeFileBase64, base64MaxBytes }: ExecuteBody,
+  { engineId, signal }: Pick<Admitted, 'engineId' | 'signal'>,
 ): Streamed['show'] {
   if (includeFileBase64 === false) return (value) => Promise.resolve(value);
-  return inliner(engine, base64MaxBytes ?? MAX_INLINE_BYTES);
+  return inliner(() => filesFor(engine, engineId, signal), base64MaxBytes ?? MAX_INLINE_BYTES);
 }
 
-function selectionOf(
+async function selectionOf(
+  services: Services,
   { workflow, version }: Origin,
   { selectedOutputs }: ExecuteBody,
-): Selected[] | undefined {
+): Promise<Selected[] | undefined> {
   if (selectedOutputs === undefined) return undefined;
-  return resolveSelectors(selectedOutputs, blocksOf(readGraph(version?.state ?? workflow.state)));
+  const blocks = blocksOf(readGraph(version?.state ?? workflow.state));
+  return resolveSelectors(services, selectedOutputs, { workflow, blocks });
 }
 
-function demandOf(workflow: WorkflowRow, { runId, body, principal }: Claimed): RunDemand {
+function demandOf(workflow: WorkflowRow, { engineId, body, principal }: Claimed): RunDemand {
   const mode = modeOf(body);
   const { id: workflowId, workspace_id: workspaceId } = workflow;
-  return { runId, workflowId, workspaceId, userId: principal.userId, mode };
+  return { runId: engineId, workflowId, workspaceId, userId: principal.userId, mode };
 }
 
 function wantsLines(headers: Headers, body: ExecuteBody): boolean {
-  return !body.async && !body.stream && (headers.get('accept') ?? '').includes('application/x-ndjson');
+  return !body.async && !body.stream && accepts(headers, 'application/x-ndjson');
 }
 
 /** A signal of the run's own: a connection that closes long after its answer must not end a run that is paused. */

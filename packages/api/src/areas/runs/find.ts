@@ -1,28 +1,53 @@
-import type { RunDetail } from '@heddle/engine';
+import type { Engine, RunDetail } from '@heddle/engine';
+import type { Principal } from '../../auth/principal.ts';
 import { isRunNotFound } from '../../engine-errors.ts';
 import { notFound } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import type { ClaimRow, WorkflowRow } from '../../store/schema.ts';
+import type { RunIds } from './ids.ts';
 
 /** A run as the engine has it, and the claim of its id; a run that waits to be started has the claim alone. */
-export type FoundRun = { run: RunDetail; claim: ClaimRow | undefined } | { run: undefined; claim: ClaimRow };
+export type FoundRun = RunIds &
+  ({ run: RunDetail; claim: ClaimRow | undefined } | { run: undefined; claim: ClaimRow });
 
 /** The run of the workflow. Throws 404, also for a run of another workflow. */
-export async function findRun(services: Services, workflow: WorkflowRow, runId: string): Promise<FoundRun> {
-  const first = await engineRun(services, runId);
-  const claim = await services.store.claims.find(runId);
-  if (claim && claim.workflow_id !== workflow.id) throw notFound('Run');
-  const unstarted = claim && (claim.waiting !== null || claim.failure !== null);
-  if (!first && unstarted) return { run: undefined, claim };
-  // It may have been started between the two looks.
-  const run = first ?? (await engineRun(services, runId));
-  if (!run || run.workflowId !== workflow.id) throw notFound('Run');
-  return { run, claim };
+export async function findRun(
+  { engine, store }: Services,
+  { id, workspace_id }: WorkflowRow,
+  runId: string,
+): Promise<FoundRun> {
+  // The claim is read first: a run that is started between the two looks is found then.
+  const claim = (await store.claims.findIn(workspace_id, runId)) ?? (await store.claims.find(runId));
+  if (claim && claim.workflow_id !== id) throw notFound('Run');
+  const ids = claim ? { engineId: claim.engine_id, runId: claim.run_id } : { engineId: runId, runId };
+  const run = await engineRun(engine, ids.engineId);
+  if (!run && claim && isUnstarted(claim)) return { ...ids, run, claim };
+  if (!run || run.workflowId !== id) throw notFound('Run');
+  return { ...ids, run, claim };
 }
 
-async function engineRun({ engine }: Services, runId: string): Promise<RunDetail | undefined> {
+/** The claim of the run that the caller may mean by an id without a workspace; undefined: none, or several. */
+export async function findClaim(
+  { store }: Pick<Services, 'store'>,
+  { kind, workspaceId, userId }: Principal,
+  runId: string,
+): Promise<ClaimRow | undefined> {
+  if (kind === 'workspace') return workspaceId === null ? undefined : store.claims.findIn(workspaceId, runId);
+  const [only, second] = userId === null ? [] : await store.claims.findOf(userId, runId);
+  return second ? undefined : only;
+}
+
+function isUnstarted({ waiting, failure }: ClaimRow): boolean {
+  return waiting !== null || failure !== null;
+}
+
+/** The run that the engine knows by this id; undefined: there is none. */
+export async function engineRun(
+  engine: Pick<Engine, 'getRun'>,
+  engineId: string,
+): Promise<RunDetail | undefined> {
   try {
-    return await engine.getRun(runId);
+    return await engine.getRun(engineId);
   } catch (error) {
     if (isRunNotFound(error)) return undefined;
     throw error;

@@ -1,6 +1,35 @@
+import type { JsonObject } from '@heddle/core';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { testApi } from '../../../../../test/support/api.ts';
-import { GREETING, greetingOf } from '../../../../../test/support/api-workflows.ts';
+import { ORIGIN, testApi } from '../../../../../test/support/api.ts';
+import type { CallOptions, TestApi } from '../../../../../test/support/api.ts';
+import { FILE } from '../../../../../test/support/api-files.ts';
+import { GREETING, greetingOf, LONG, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import { block, workflow } from '../../../../../test/support/workflow.ts';
+
+/** Waits for a person, and answers with its file; its start tells what the run knows of itself. */
+const TELLING = withMetadata(
+  workflow(
+    [
+      block('Ask', 'human_in_the_loop', {
+        inputFormat: [{ id: 'ok', name: 'ok', type: 'boolean', required: true }],
+      }),
+      block('Reply', 'response', {
+        dataMode: 'structured',
+        builderData: [{ id: '1', name: 'doc', type: 'array', value: '<start.doc>' }],
+      }),
+    ],
+    ['Start -> Ask -> Reply'],
+    { inputFormat: [{ name: 'doc', type: 'file[]' }] },
+  ) as JsonObject,
+);
+
+function withMetadata(drawn: JsonObject): JsonObject {
+  const { state } = drawn as { state: { blocks: { Start: { subBlocks: JsonObject } } } };
+  state.blocks.Start.subBlocks['runMetadata'] = { id: 'runMetadata', type: 'switch', value: true };
+  return drawn;
+}
 
 const api = await testApi();
 const { call, fetch } = api;
@@ -34,7 +63,13 @@ describe('the id of a run', () => {
     ]);
   });
 
-  it.each(['', 'a b', 'a/b', 'x'.repeat(129)])('has a form: %j is refused', async (runId) => {
+  it.each([
+    ...['', 'a b', 'a/b', 'x'.repeat(129)],
+    // No address could name such a run.
+    ...['.', '..'],
+    // Ids of child runs.
+    ...['0b7f0b1e-7c1c-8f5e-9d3a-000000000001', '0B7F0B1E-7C1C-8F5E-9D3A-000000000001'],
+  ])('has a form: %j is refused', async (runId) => {
     const path = await greetingOf(api);
     const answer = await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
     expect(answer).toMatchObject({ status: 400 });
@@ -47,6 +82,212 @@ describe('the id of a run', () => {
     expect(await call('POST', `${path}/execute`, { headers, body: {} })).toMatchObject({ status: 403 });
     await call('POST', `${path}/deploy`);
     expect(await call('POST', `${path}/execute`, { headers, body: {} })).toMatchObject({ status: 200 });
+  });
+});
+
+/** A character of an id, those that addresses treat in a way of their own more often. */
+const character = fc.oneof(
+  fc.constantFrom('.', ':', '_', '-'),
+  fc.constantFrom('a', 'z', 'A', 'Z', '0', '9'),
+);
+
+describe('an id that is accepted', () => {
+  it('names its run in every address', async () => {
+    const path = await greetingOf(api);
+    const ids = fc.string({ unit: character, minLength: 1, maxLength: 6 });
+    const mark = crypto.randomUUID();
+    await fc.assert(
+      fc.asyncProperty(ids, fc.boolean(), async (start, isLong) => {
+        const runId = isLong ? `${start}${mark}` : start;
+        const answer = await call<ShownRun>('POST', `${path}/execute`, {
+          headers: { 'X-Run-Id': runId },
+          body: { async: true },
+        });
+        if (answer.status === 400 || answer.status === 409) return;
+        expect(answer.status).toBe(202);
+        const read = await call<ShownRun>('GET', new URL(answer.data.statusUrl).pathname);
+        expect(read).toMatchObject({ status: 200, data: { runId } });
+      }),
+      {
+        numRuns: 60,
+        examples: [
+          ['...', false],
+          ['.', true],
+          [':', false],
+          ['a.', false],
+        ],
+      },
+    );
+  });
+});
+
+describe('the ids of a workspace', () => {
+  it('are its own: another workspace may use them too, and is told nothing of them', async () => {
+    const { engine, store } = api;
+    const theirs = await testApi({ engine, store });
+    const headers = { 'X-Run-Id': `order.${crypto.randomUUID()}` };
+    const runId = headers['X-Run-Id'];
+    const answers = [];
+    for (const [own, name] of [
+      [api, 'Ada'],
+      [theirs, 'Bob'],
+    ] as const) {
+      const path = await greetingOf(own);
+      const body = { input: { name } };
+      answers.push(await own.call('POST', `${path}/execute`, { headers, body }));
+      const read = await own.call('GET', `${path}/runs/${runId}?includeOutput=true`);
+      expect(read).toMatchObject({ status: 200, data: { runId, output: { data: { hello: name } } } });
+      expect((await own.call('POST', `${path}/execute`, { headers, body })).status).toBe(409);
+    }
+    expect(answers).toMatchObject([
+      { status: 200, data: { runId, output: { data: { hello: 'Ada' } } } },
+      { status: 200, data: { runId, output: { data: { hello: 'Bob' } } } },
+    ]);
+    expect([...api.faults, ...theirs.faults]).toEqual([]);
+  });
+
+  it('name a job where no workspace is named, unless the caller has two of that name', async () => {
+    const { engine, store } = api;
+    const theirs = await testApi({ engine, store });
+    const headers = { 'X-Run-Id': `job.${crypto.randomUUID()}` };
+    const job = `/api/jobs/${headers['X-Run-Id']}`;
+    const execute = async (own: TestApi): Promise<unknown> =>
+      own.call('POST', `${await greetingOf(own)}/execute`, {
+        headers,
+        body: { input: { name: own.userId } },
+      });
+    await execute(api);
+    // Whatever strangers call theirs.
+    await execute(theirs);
+    expect(await call('GET', job)).toMatchObject({
+      status: 200,
+      body: { taskId: headers['X-Run-Id'], output: { data: { hello: api.userId } } },
+    });
+    const { key } = await store.keys.create({ workspaceId: api.workspaceId }, 'of the workspace');
+    await store.workspaces.setMember(theirs.workspaceId, api.userId, 'read');
+    expect(await call('GET', job)).toMatchObject({ status: 404, body: { error: 'Job not found' } });
+    expect(await call('GET', job, { key })).toMatchObject({ status: 200 });
+  });
+
+  it('are not those of runs that the host started in it', async () => {
+    const id = await api.deployed(GREETING);
+    const runId = `nightly.${crypto.randomUUID()}`;
+    await api.engine.execute(id, {}, { runId });
+    const path = `/api/v2/workflows/${id}`;
+    const headers = { 'X-Run-Id': runId };
+    expect((await call('POST', `${path}/execute`, { headers, body: {} })).status).toBe(409);
+    expect(await call('GET', `${path}/runs/${runId}`)).toMatchObject({ status: 200, data: { runId } });
+    const { engine, store } = api;
+    const theirs = await testApi({ engine, store });
+    const other = await greetingOf(theirs);
+    expect((await theirs.call('POST', `${other}/execute`, { headers, body: {} })).status).toBe(200);
+  });
+});
+
+describe('a run with an id of its caller', () => {
+  const answer = { ok: true };
+
+  /** What every way to look at the run says, and what was sent to it. */
+  async function everything(id: string, runId: string): Promise<string[]> {
+    const v2 = `/api/v2/workflows/${id}`;
+    const older = `/api/workflows/${id}`;
+    const headers = { 'X-Run-Id': runId };
+    const seen: string[] = [];
+    const ask = async (method: string, path: string, options: CallOptions = {}): Promise<Response> => {
+      const response = await api.fetch(method, path, options);
+      expect(response.status, `${method} ${path}`).toBeLessThan(300);
+      const text = await response.clone().text();
+      seen.push(`${method} ${path}\n${JSON.stringify([...response.headers])}\n${text}`);
+      return response;
+    };
+    await ask('POST', `${v2}/execute`, { headers, body: { input: { doc: FILE } } });
+    const run = `${v2}/runs/${runId}?includeOutput=true&selectedOutputs=Start`;
+    const { data } = (await (await ask('GET', run)).json()) as { data: ShownRun };
+    const contextId = data.paused?.contextId ?? '';
+    for (const path of [
+      `${v2}/runs`,
+      `${older}/executions/${runId}`,
+      `/api/jobs/${runId}`,
+      `${older}/paused`,
+    ])
+      await ask('GET', path);
+    for (const path of [`${older}/paused/${runId}`, `/api/resume/${id}/${runId}/${contextId}`])
+      await ask('GET', path);
+    await ask('POST', `${v2}/runs/${runId}/resume`, { body: { contextId, input: answer } });
+    await ask('GET', `${older}/executions/${runId}/stream`);
+    const shown = (await (await ask('GET', run)).json()) as { data: { files: { downloadPath: string }[] } };
+    await ask('GET', shown.data.files[0]?.downloadPath ?? '');
+    await ask('POST', `${v2}/runs/${runId}/cancel`);
+    return seen;
+  }
+
+  it('is known by it in every answer, and by no other', async () => {
+    const id = await api.deployed(TELLING);
+    const runId = `told.${crypto.randomUUID()}`;
+    const seen = await everything(id, runId);
+    const claim = await api.store.claims.findIn(api.workspaceId, runId);
+    expect(claim?.engine_id).toMatch(/^[\da-f-]{36}$/);
+    for (const text of seen) expect(text).not.toContain(claim?.engine_id);
+    for (const text of seen.filter((each) => !each.includes('/files/')))
+      expect(text.split('\n').slice(1).join('\n')).toContain(runId);
+    // What the run's own blocks know of it.
+    expect(seen[1]).toContain(`"executionId":"${runId}"`);
+  });
+
+  it('is named by it in what is refused', async () => {
+    const id = await api.deployed(GREETING);
+    const runId = `ended.${crypto.randomUUID()}`;
+    const path = `/api/v2/workflows/${id}`;
+    await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
+    const body = { contextId: 'none' };
+    expect(await call('POST', `${path}/runs/${runId}/resume`, { body })).toMatchObject({
+      status: 409,
+      body: { error: { message: `Run ${runId} has ended: nothing in it waits for a person.` } },
+    });
+  });
+
+  it('is the source of a run from one of its blocks', async () => {
+    const id = await api.deployed(GREETING);
+    const runId = `source.${crypto.randomUUID()}`;
+    const path = `/api/v2/workflows/${id}`;
+    const headers = { 'X-Run-Id': runId };
+    await call('POST', `${path}/execute`, { headers, body: { input: { name: 'Ada' } } });
+    const blocks = await call<{ blocks: { [id: string]: { name: string } } }>('GET', `${path}/state`);
+    const [blockId] = Object.entries(blocks.data.blocks).find(([, { name }]) => name === 'Reply') ?? [];
+    const from = (sourceRunId: string) => ({
+      body: { run: { source: 'manual', entry: { type: 'block', blockId, sourceRunId } } },
+    });
+    expect(await call('POST', `${path}/execute`, from(runId))).toMatchObject({
+      status: 200,
+      data: { status: 'completed', output: { data: { hello: 'Ada' } } },
+    });
+    expect(await call('POST', `${path}/execute`, from('of-nobody'))).toMatchObject({ status: 404 });
+  });
+
+  it('that was accepted is started, listed and cancelled by it', async () => {
+    const id = await api.deployed(LONG);
+    const runId = `accepted.${crypto.randomUUID()}`;
+    const path = `/api/v2/workflows/${id}`;
+    const headers = { 'X-Run-Id': runId };
+    const accepted = await call<ShownRun>('POST', `${path}/execute`, { headers, body: { async: true } });
+    expect(accepted).toMatchObject({ status: 202, data: { runId } });
+    expect(accepted.data.statusUrl).toBe(`${ORIGIN}${path}/runs/${runId}`);
+    await untilStatus(api, `${path}/runs/${runId}`, 'paused');
+    expect(await call('GET', `${path}/runs`)).toMatchObject({ data: [{ runId, trigger: 'api' }] });
+    expect(await call('POST', `${path}/runs/${runId}/cancel`)).toMatchObject({
+      data: { success: true, runId },
+    });
+  });
+
+  it('is found by the engine’s id too, which operators see, and answers with the caller’s', async () => {
+    const path = await greetingOf(api);
+    const runId = `both.${crypto.randomUUID()}`;
+    await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
+    const claim = await api.store.claims.findIn(api.workspaceId, runId);
+    expect(await call('GET', `${path}/runs/${claim?.engine_id}`)).toMatchObject({
+      status: 200,
+      data: { runId, trigger: 'api' },
+    });
   });
 });
 
@@ -69,7 +310,7 @@ describe('options that cannot be combined', () => {
     [{ includeThinking: true }, 'includeThinking and includeToolCalls require stream: true'],
     [
       { stream: true, includeToolCalls: true },
-      'includeThinking and includeToolCalls require the X-Heddle-Stream-Protocol: agent-events-v1 header',
+      'includeThinking and includeToolCalls require the X-Sim-Stream-Protocol: agent-events-v1 header',
     ],
   ])('%j are refused, and nothing is recorded', async (body, message) => {
     const path = await greetingOf(api);
@@ -81,7 +322,7 @@ describe('options that cannot be combined', () => {
 
   it('are fine without one of them', async () => {
     const path = await greetingOf(api);
-    const headers = { 'X-Heddle-Stream-Protocol': 'x, Agent-Events-V1' };
+    const headers = { 'X-Sim-Stream-Protocol': 'x, Agent-Events-V1' };
     const body = { stream: true, includeToolCalls: true };
     expect((await fetch('POST', `${path}/execute`, { headers, body })).status).toBe(200);
     const bounds = [0, 604_801, 1.5].map((executionTimeoutSeconds) => ({
@@ -93,7 +334,7 @@ describe('options that cannot be combined', () => {
   });
 
   it('are told after the length of the chain, and before the workflow is looked up', async () => {
-    const chain = (length: number) => ({ 'X-Heddle-Via': Array<string>(length).fill('w').join(',') });
+    const chain = (length: number) => ({ 'X-Sim-Via': Array<string>(length).fill('w').join(',') });
     const path = '/api/v2/workflows/nowhere/execute';
     const body = { async: true, stream: true };
     expect(await call('POST', path, { body, headers: chain(25) })).toMatchObject({

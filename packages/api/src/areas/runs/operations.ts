@@ -1,4 +1,3 @@
-import type { RunDetail } from '@heddle/engine';
 import { expectAccess } from '../../auth/authorize.ts';
 import { decodeCursor, encodeCursor } from '../../cursor.ts';
 import { badRequest, isApiError } from '../../errors.ts';
@@ -9,9 +8,10 @@ import type { WorkflowRow } from '../../store/schema.ts';
 import { workflowPath } from '../shapes.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
-import { MAX_INLINE_BYTES, shownFiles } from './contents.ts';
+import { MAX_INLINE_BYTES, filesFor, shownFiles } from './contents.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
+import { namedByCaller } from './ids.ts';
 import { pageOfRuns } from './page.ts';
 import * as schemas from './schemas.ts';
 import { blocksOf, resolveSelectors, selectedValues } from './selected.ts';
@@ -36,7 +36,7 @@ export const getWorkflowRun = defineOperation({
   check({ query }) {
     expectFileOptions(query);
   },
-  async handle(services, { path, query, principal, head }, workflow) {
+  async handle(services, { path, query, principal, head, signal }, workflow) {
     const row = expectWorkflow(workflow);
     const found = await findRun(services, row, path.runId);
     if (head) return { data: null };
@@ -47,12 +47,12 @@ export const getWorkflowRun = defineOperation({
     const mayResume = await may(services, principal, row);
     return {
       data: {
-        ...resultOf(run, blockOutputs),
+        ...resultOf({ ...run, runId: found.runId }, blockOutputs),
         output: shown ? run.output : null,
         trigger: triggerOf(run, claim),
-        paused: await pausedOf(services.engine, run, mayResume),
+        paused: await pausedOf(services.engine, found, mayResume),
         cost: null,
-        files: query.includeOutput ? await filesOf(services, row, shown ? run : undefined, query) : null,
+        files: query.includeOutput ? await filesOf(services, shown ? found : undefined, query, signal) : null,
       },
     };
   },
@@ -61,13 +61,14 @@ export const getWorkflowRun = defineOperation({
 /** The files of the output that is shown, with their contents when they are asked for. Throws 404, 413. */
 async function filesOf(
   { engine }: Services,
-  { id: workflowId }: WorkflowRow,
-  run: RunDetail | undefined,
+  found: FoundRun | undefined,
   { includeFileBase64, base64MaxBytes = MAX_INLINE_BYTES }: schemas.RunQuery,
+  signal: AbortSignal,
 ): Promise<schemas.RunFile[]> {
-  if (!run) return [];
+  if (!found?.run) return [];
   const inline = includeFileBase64 === true ? base64MaxBytes : undefined;
-  return shownFiles(engine, run.output, { workflowId, runId: run.runId }, inline);
+  const run = { ...found.run, runId: found.runId };
+  return shownFiles(() => filesFor(engine, found.engineId, signal), run, inline);
 }
 
 /** Throws 400 for options of files without an output to have files. */
@@ -96,7 +97,7 @@ export const listWorkflowRuns = defineOperation({
       throw badRequest('startDate must not be after endDate');
     }
     const of = { ...query, workflow: row.id };
-    const at = cursor === undefined ? undefined : String(decodeCursor(cursor, of)[0]);
+    const at = cursor === undefined ? undefined : decodeCursor(cursor, of, schemas.runsPosition)[0];
     const { items, next } = await pageOfRuns(services, row, query, at);
     return { page: items, nextCursor: next === undefined ? null : encodeCursor([next], of) };
   },
@@ -119,12 +120,13 @@ export const cancelRun = defineOperation({
   async handle(services, { path, principal }, workflow) {
     const row = expectWorkflow(workflow);
     const found = await findRun(services, row, path.runId);
-    const outcome = await cancelFound(services, found, path.runId);
+    const { runId } = found;
+    const outcome = await namedByCaller(found, () => cancelFound(services, found));
     if (outcome.success) {
-      const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: path.runId };
+      const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: runId };
       await services.store.audit.record({ action: 'RUN_CANCELLED', ...resource }, principal);
     }
-    const fixed = { runId: path.runId, redisAvailable: false, durablyRecorded: outcome.success };
+    const fixed = { runId, redisAvailable: false, durablyRecorded: outcome.success };
     return { data: { locallyAborted: false, pausedCancelled: false, ...fixed, ...outcome } };
   },
 });
@@ -136,21 +138,22 @@ interface Cancelled {
   pausedCancelled?: boolean;
 }
 
-async function cancelFound(services: Services, found: FoundRun, runId: string): Promise<Cancelled> {
+async function cancelFound(services: Services, found: FoundRun): Promise<Cancelled> {
   const { engine, store } = services;
+  const { engineId } = found;
   if (!found.run) {
     const failure = { reason: 'CANCELLED', message: 'The run was cancelled before it began.' } as const;
-    if (await store.claims.settled(runId, failure)) return { success: true, reason: 'queue_cancelled' };
-    const claim = await store.claims.find(runId);
+    if (await store.claims.settled(engineId, failure)) return { success: true, reason: 'queue_cancelled' };
+    const claim = await store.claims.find(engineId);
     // It was started, or settled otherwise, between the look and the cancel.
     if (claim?.failure != null) return { success: false, reason: `already_${unstartedRun(claim).status}` };
   }
   const before = found.run?.status;
-  if (await engine.cancel(runId, 'It was cancelled through the API.')) {
+  if (await engine.cancel(engineId, 'It was cancelled through the API.')) {
     const pausedCancelled = before === 'paused';
     return { success: true, reason: 'recorded', pausedCancelled, locallyAborted: !pausedCancelled };
   }
-  const { status } = await engine.getRun(runId);
+  const { status } = await engine.getRun(engineId);
   return { success: false, reason: `already_${status}` };
 }
 
@@ -166,7 +169,11 @@ async function selectedOf(
     name: blockName,
   }));
   const blocks = [...ran, ...blocksOf(readGraph(row.state))];
-  return selectedValues(services.engine, runId, resolveSelectors(selectors, blocks));
+  return selectedValues(
+    services.engine,
+    runId,
+    await resolveSelectors(services, selectors, { workflow: row, blocks }),
+  );
 }
 
 /** Whether the caller may resume runs of the workflow: then it is told with what. */

@@ -1,6 +1,6 @@
 import type { RunDetail } from '@heddle/engine';
 import type { Services } from '../../services.ts';
-import type { WorkflowRow } from '../../store/schema.ts';
+import type { ClaimRow, WorkflowRow } from '../../store/schema.ts';
 import { triggerOf } from './views.ts';
 
 interface RunsQuery {
@@ -32,7 +32,7 @@ export async function pageOfRuns(
     const page = await list(services, workflow, query, { limit: query.limit, cursor: at });
     const { claims } = services.store;
     const known = await claims.of(page.runs.map(({ runId }) => runId));
-    const all = page.runs.map((run) => itemOf(run, triggerOf(run, known.get(run.runId))));
+    const all = page.runs.map((run) => itemOf(run, known.get(run.runId)));
     const wanted = all.filter((item) => query.trigger === undefined || item.trigger === query.trigger);
     const taken = wanted.slice(0, query.limit - items.length);
     items.push(...taken);
@@ -67,13 +67,13 @@ async function list(
   });
 }
 
-function itemOf(run: RunDetail, trigger: string) {
-  const { runId, workflowId, status, startedAt, createdAt, endedAt, durationMs } = run;
+function itemOf(run: RunDetail, claim: ClaimRow | undefined) {
+  const { workflowId, status, startedAt, createdAt, endedAt, durationMs } = run;
   return {
-    runId,
+    runId: claim?.run_id ?? run.runId,
     workflowId,
     status,
-    trigger,
+    trigger: triggerOf(run, claim),
     startedAt: startedAt ?? createdAt,
     endedAt,
     durationMs,

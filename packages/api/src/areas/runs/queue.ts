@@ -1,16 +1,16 @@
 import PQueue from 'p-queue';
 import { isEngineError } from '@heddle/core';
 import type { Engine, RunHandle } from '@heddle/engine';
-import { isRunIdTaken } from '../../engine-errors.ts';
-import type { ClaimStore, Waiting } from './store.ts';
+import { isRunIdTaken, refusalOf } from '../../engine-errors.ts';
+import { engineIds } from './ids.ts';
+import { redactedMessage } from './redacted.ts';
+import type { Accepted, ClaimStore } from './store.ts';
 
 /** How many accepted runs are started at once. */
 const AT_ONCE = 16;
+const UNAVAILABLE = 503;
 
-interface Accepted {
-  runId: string;
-  workflowId: string;
-  waiting: Waiting;
+interface Submitted extends Accepted {
   /** Called when the run has ended, waits for a person, or has not come about. */
   leave?: (() => void) | undefined;
 }
@@ -38,16 +38,16 @@ export class RunQueue {
   async takeUp(before?: string): Promise<void> {
     if (this.#closed) return;
     for (const accepted of await this.#claims.waiting(before))
-      if (!this.#submitted.has(accepted.runId)) this.submit(accepted);
+      if (!this.#submitted.has(accepted.engineId)) this.submit(accepted);
   }
 
   /** Starts the run when its turn has come. */
-  submit(accepted: Accepted): void {
-    this.#submitted.add(accepted.runId);
+  submit(accepted: Submitted): void {
+    this.#submitted.add(accepted.engineId);
     this.#starts
       .add(() => this.#start(accepted))
       .catch(this.#report)
-      .finally(() => this.#submitted.delete(accepted.runId));
+      .finally(() => this.#submitted.delete(accepted.engineId));
   }
 
   /** Starts nothing more; what was not started is at the next start. */
@@ -57,7 +57,7 @@ export class RunQueue {
     await this.#starts.onIdle();
   }
 
-  async #start(accepted: Accepted): Promise<void> {
+  async #start(accepted: Submitted): Promise<void> {
     if (this.#closed) return;
     const { leave } = accepted;
     const run = await this.#begin(accepted).catch((error: unknown) => {
@@ -69,35 +69,40 @@ export class RunQueue {
   }
 
   /** The run, where it was begun here. */
-  async #begin({ runId, workflowId, waiting }: Accepted): Promise<RunHandle | undefined> {
-    const run = await this.#engineStart({ runId, workflowId, waiting });
+  async #begin(accepted: Accepted): Promise<RunHandle | undefined> {
+    const { engineId } = accepted;
+    const run = await this.#engineStart(accepted);
     if (run === 'failed') return undefined;
-    if (await this.#claims.settled(runId)) return run;
+    if (await this.#claims.settled(engineId)) return run;
     // It was taken back while it was being started.
-    const claim = await this.#claims.find(runId);
-    if (claim?.failure != null) await this.#engine.cancel(runId, 'It was cancelled before it began.');
+    const claim = await this.#claims.find(engineId);
+    if (claim?.failure != null) await this.#engine.cancel(engineId, 'It was cancelled before it began.');
     return run;
   }
 
-  async #engineStart({ runId, workflowId, waiting }: Accepted): Promise<RunHandle | 'failed' | undefined> {
-    const { input, version, timeoutMs } = waiting;
-    const timeout = timeoutMs === undefined ? {} : { timeoutMs };
+  async #engineStart(accepted: Accepted): Promise<RunHandle | 'failed' | undefined> {
+    const { workflowId, waiting } = accepted;
+    const { input, version, ownsFiles = false, ...more } = waiting;
+    const options = { ...engineIds(accepted), version, olderFiles: !ownsFiles, ...more };
     try {
-      return await this.#engine.start(workflowId, input, { runId, version, ...timeout });
+      return await this.#engine.start(workflowId, input, options);
     } catch (error) {
       // Else another process has started it, or this one before it died.
       if (isRunIdTaken(error)) return undefined;
-      await this.#fail(runId, error);
+      await this.#fail(accepted, error);
       return 'failed';
     }
   }
 
-  async #fail(runId: string, error: unknown): Promise<void> {
-    if (!isEngineError(error)) this.#report(error);
-    // The engine may be open again later: nothing has come of it yet.
-    if (isEngineError(error) && error.code === 'ENGINE_CLOSED') return;
+  async #fail({ engineId, workflowId, waiting: { version } }: Accepted, error: unknown): Promise<void> {
+    const refusal = refusalOf(error);
+    if (!refusal) this.#report(error);
+    // The engine or its database is away for now: the run is started later.
+    if (refusal?.status === UNAVAILABLE) return;
     const invalid = isEngineError(error) && error.code === 'INPUT_INVALID';
-    const message = error instanceof Error ? error.message : String(error);
-    await this.#claims.settled(runId, { reason: invalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED', message });
+    // What is no refusal can name a database, or a file: callers are not shown it.
+    const said = refusal?.message ?? 'The run could not be started.';
+    const message = await redactedMessage(this.#engine, workflowId, said, { version });
+    await this.#claims.settled(engineId, { reason: invalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED', message });
   }
 }

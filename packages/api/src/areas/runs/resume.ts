@@ -9,6 +9,7 @@ import type { Services } from '../../services.ts';
 import { noQuery } from '../shapes.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { findRun } from './find.ts';
+import { namedByCaller } from './ids.ts';
 import * as schemas from './schemas.ts';
 import { receiptOf, resultOf } from './views.ts';
 
@@ -39,20 +40,21 @@ export const resumeRun = defineOperation({
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
   async handle(services, { path, body, principal, origin }, workflow) {
     const row = expectWorkflow(workflow);
-    const { run, claim } = await findRun(services, row, path.runId);
-    if (!run) throw conflict(`Run ${path.runId} has not begun: nothing in it waits for a person.`);
-    const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: path.runId };
+    const found = await findRun(services, row, path.runId);
+    const { run, claim, engineId, runId } = found;
+    if (!run) throw conflict(`Run ${runId} has not begun: nothing in it waits for a person.`);
+    const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: runId };
     const input = (body.input ?? {}) as Json;
-    const { workflowId, runId } = path;
-    const ids = { runId, workflowId, workspaceId: row.workspace_id };
+    const ids = { runId: engineId, workflowId: row.id, workspaceId: row.workspace_id };
     // Neither buckets nor places are asked for: what has begun may end.
     const leave = await reserve(services, { ...ids, userId: principal.userId, mode: 'resume' });
-    const answered = answer(services, run, { token: body.contextId, input }).finally(leave);
+    const given = { token: body.contextId, input };
+    const answered = namedByCaller(found, () => answer(services, run, given)).finally(leave);
     const waits = claim === undefined || claim.mode === 'sync';
-    const result = waits ? await answered : await taken(services, answered, path.runId, body.contextId);
+    const result = waits ? await answered : await taken(services, answered, engineId, body.contextId);
     await services.store.audit.record({ action: 'RUN_RESUMED', ...resource }, principal);
-    const headers = { 'X-Run-Id': path.runId };
-    if (waits && result) return { headers, data: resultOf(result, null) };
+    const headers = { 'X-Run-Id': runId };
+    if (waits && result) return { headers, data: resultOf({ ...result, runId }, null) };
     return { status: 202, headers, data: receiptOf(row.id, runId, origin) };
   },
 });
@@ -80,12 +82,12 @@ function timed(): ApiError {
 async function taken(
   services: Services,
   answered: Promise<RunResource>,
-  runId: string,
+  engineId: string,
   token: string,
 ): Promise<RunResource | undefined> {
   const { promise: seen, resolve, reject } = Promise.withResolvers<undefined>();
   const look = async (): Promise<void> => {
-    const { pauses } = await services.engine.getRun(runId);
+    const { pauses } = await services.engine.getRun(engineId);
     if (!pauses.some((pause) => pause.token === token)) resolve(undefined);
   };
   const stop = services.every(LOOK_EVERY_MS, () => void look().catch(reject));

@@ -1,3 +1,4 @@
+import { isChildRunId } from '@heddle/engine';
 import { unauthorized } from '../../auth/authorize.ts';
 import type { Principal } from '../../auth/principal.ts';
 import { ApiError, badRequest } from '../../errors.ts';
@@ -5,7 +6,7 @@ import { RUN_ID } from './schemas.ts';
 import type { ExecuteBody } from './schemas.ts';
 
 /** Header by which a client says that it knows the events of agents. */
-const PROTOCOL_HEADER = 'x-heddle-stream-protocol';
+const PROTOCOL_HEADER = 'x-sim-stream-protocol';
 export const AGENT_EVENTS = 'agent-events-v1';
 
 /** What may not be combined, in the order in which it is told. */
@@ -22,6 +23,11 @@ const RULES: readonly (readonly [
     (body, _headers, { anonymous = false }) => body.async && anonymous,
     'Async execution requires an OAuth access token or API key',
   ],
+  [
+    ({ selectedOutputs, stopAfterBlockId }, _headers, { anonymous = false }) =>
+      anonymous && (selectedOutputs !== undefined || stopAfterBlockId !== undefined),
+    'selectedOutputs and stopAfterBlockId require an OAuth access token or API key',
+  ],
   [(body) => body.async && body.stream, 'async and stream cannot be combined'],
   [
     (body) => body.executionTimeoutSeconds !== undefined && !body.async,
@@ -37,7 +43,7 @@ const RULES: readonly (readonly [
   ],
   [
     (body, headers) => (body.includeThinking || body.includeToolCalls) && !knowsAgentEvents(headers),
-    `includeThinking and includeToolCalls require the X-Heddle-Stream-Protocol: ${AGENT_EVENTS} header`,
+    `includeThinking and includeToolCalls require the X-Sim-Stream-Protocol: ${AGENT_EVENTS} header`,
   ],
 ];
 
@@ -52,8 +58,15 @@ export function expectCombination(body: ExecuteBody, headers: Headers, principal
 /** Throws 400 for an id of a run that has another form than ids have; whether it is used is another question. */
 export function expectRunIdForm(headers: Headers): void {
   const given = headers.get('x-run-id');
-  if (given === null || RUN_ID.test(given)) return;
-  throw badRequest('X-Run-Id has 1 to 128 characters out of letters, digits and . _ : -');
+  if (given === null) return;
+  if (!RUN_ID.test(given))
+    throw badRequest('X-Run-Id has 1 to 128 characters out of letters, digits and . _ : -');
+  if (given === '.' || given === '..')
+    throw badRequest(`X-Run-Id cannot be "${given}": no address could name the run`);
+  if (isChildRunId(given))
+    throw badRequest(
+      'X-Run-Id cannot be a UUID of version 8: child runs have those. Take one of version 4 or 7',
+    );
 }
 
 /** Throws what a client that has gone away before its run began is answered with, in case somebody reads it. */

@@ -145,6 +145,9 @@ export const runsQuery = z.strictObject({
   order: order.default('desc'),
 });
 
+/** The cursor of the engine's own list. */
+export const runsPosition = z.tuple([z.string()]);
+
 export const runItem = z.object({
   runId: z.string(),
   workflowId: z.string(),

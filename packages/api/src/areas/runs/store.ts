@@ -3,6 +3,7 @@ import { compiled } from '../../store/compiled.ts';
 import { isDuplicate } from '../../store/database.ts';
 import type { Db } from '../../store/database.ts';
 import type { ClaimRow } from '../../store/schema.ts';
+import type { RunIds } from './ids.ts';
 import type { RunErrorCode } from './schemas.ts';
 
 /** What an accepted run is started with. */
@@ -10,7 +11,19 @@ export interface Waiting {
   input: Json;
   /** Version of the engine's deployment. */
   version: number;
+  /** Id of the block at which the run begins; absent: the version's default. */
+  start?: string;
   timeoutMs?: number;
+  /** Workflows that called each other up to this run. */
+  via?: string[];
+  /** Its files were stored with their owner. Absent: it was accepted by a version that did not do that yet. */
+  ownsFiles?: true;
+}
+
+/** A run that was accepted. */
+export interface Accepted extends RunIds {
+  workflowId: string;
+  waiting: Waiting;
 }
 
 /** Why no run has come of a claim; `CANCELLED`: it was taken back. */
@@ -19,8 +32,12 @@ export interface ClaimFailure {
   message: string;
 }
 
+/** A claim of a run that is to be started. */
+export type NewClaim = Omit<ClaimRow, 'waiting' | 'failure'>;
+
 /** The form of a new claim: the statement has its columns in this order. */
-const NEW: Omit<ClaimRow, 'waiting' | 'failure'> = {
+const NEW: NewClaim = {
+  engine_id: '',
   run_id: '',
   workflow_id: '',
   workspace_id: '',
@@ -40,8 +57,8 @@ export class ClaimStore {
     this.#insert = compiled(db, (of) => of.insertInto('claims').values(NEW));
   }
 
-  /** False when the id was claimed before. */
-  async claim(claim: Omit<ClaimRow, 'waiting' | 'failure'>): Promise<boolean> {
+  /** False when the workspace has used the id before. */
+  async claim(claim: NewClaim): Promise<boolean> {
     try {
       await this.#insert(...COLUMNS.map((column) => claim[column]));
       return true;
@@ -52,49 +69,76 @@ export class ClaimStore {
   }
 
   /** Records what the run of a claimed id is to be started with: from now on it is accepted. */
-  async enqueue(runId: string, waiting: Waiting): Promise<void> {
+  async enqueue(engineId: string, waiting: Waiting): Promise<void> {
     await this.#db
       .updateTable('claims')
       .set({ waiting: JSON.stringify(waiting) })
-      .where('run_id', '=', runId)
+      .where('engine_id', '=', engineId)
       .execute();
   }
 
   /** Gives an id back of which no run has come. */
-  async release(runId: string): Promise<void> {
-    await this.#db.deleteFrom('claims').where('run_id', '=', runId).execute();
+  async release(engineId: string): Promise<void> {
+    await this.#db.deleteFrom('claims').where('engine_id', '=', engineId).execute();
   }
 
   /** Records why no run has come of a claimed id, which stays used. */
-  async fail(runId: string, failure: ClaimFailure): Promise<void> {
+  async fail(engineId: string, failure: ClaimFailure): Promise<void> {
     await this.#db
       .updateTable('claims')
       .set({ failure: JSON.stringify(failure) })
-      .where('run_id', '=', runId)
+      .where('engine_id', '=', engineId)
       .execute();
   }
 
-  async find(runId: string): Promise<ClaimRow | undefined> {
-    return this.#db.selectFrom('claims').selectAll().where('run_id', '=', runId).executeTakeFirst();
+  /** The claim of the run that the engine knows by this id. */
+  async find(engineId: string): Promise<ClaimRow | undefined> {
+    return (await this.of([engineId])).get(engineId);
   }
 
-  /** The claims of those runs, by their ids. */
-  async of(runIds: readonly string[]): Promise<Map<string, ClaimRow>> {
-    if (runIds.length === 0) return new Map();
-    const rows = await this.#db.selectFrom('claims').selectAll().where('run_id', 'in', runIds).execute();
-    return new Map(rows.map((row) => [row.run_id, row]));
+  /** The claim of the run that the workspace knows by this id. */
+  async findIn(workspaceId: string, runId: string): Promise<ClaimRow | undefined> {
+    return this.#db
+      .selectFrom('claims')
+      .selectAll()
+      .where('workspace_id', '=', workspaceId)
+      .where('run_id', '=', runId)
+      .executeTakeFirst();
+  }
+
+  /** The claims of this id in all workspaces of the person. */
+  async findOf(userId: string, runId: string): Promise<ClaimRow[]> {
+    return this.#db
+      .selectFrom('claims')
+      .innerJoin('members', 'members.workspace_id', 'claims.workspace_id')
+      .selectAll('claims')
+      .where('members.user_id', '=', userId)
+      .where('claims.run_id', '=', runId)
+      .execute();
+  }
+
+  /** The claims of these runs, by the engine's ids. */
+  async of(engineIds: readonly string[]): Promise<Map<string, ClaimRow>> {
+    if (engineIds.length === 0) return new Map();
+    const rows = await this.#db
+      .selectFrom('claims')
+      .selectAll()
+      .where('engine_id', 'in', engineIds)
+      .execute();
+    return new Map(rows.map((row) => [row.engine_id, row]));
   }
 
   /** Accepted runs that were not started yet, oldest first: those of before that time, or all. */
-  async waiting(before?: string): Promise<{ runId: string; workflowId: string; waiting: Waiting }[]> {
+  async waiting(before?: string): Promise<Accepted[]> {
     const rows = await this.#db
       .selectFrom('claims')
-      .select(['run_id', 'workflow_id', 'waiting'])
+      .select(['engine_id', 'run_id', 'workflow_id', 'waiting'])
       .where('waiting', 'is not', null)
       .$if(before !== undefined, (of) => of.where('created_at', '<', before as string))
       .orderBy('created_at')
       .execute();
     return rows.map((row) => ({
+      engineId: row.engine_id,
       runId: row.run_id,
       workflowId: row.workflow_id,
       waiting: JSON.parse(row.waiting ?? 'null') as Waiting,
@@ -105,11 +149,11 @@ export class ClaimStore {
    * The accepted run has been started, or has not come to that for the reason of `failure`. False when that is settled
    * already.
    */
-  async settled(runId: string, failure?: ClaimFailure): Promise<boolean> {
+  async settled(engineId: string, failure?: ClaimFailure): Promise<boolean> {
     const result = await this.#db
       .updateTable('claims')
       .set({ waiting: null, failure: failure ? JSON.stringify(failure) : null })
-      .where('run_id', '=', runId)
+      .where('engine_id', '=', engineId)
       .where('waiting', 'is not', null)
       .executeTakeFirst();
     return Number(result.numUpdatedRows) > 0;

@@ -47,6 +47,19 @@ describe('a stream of lines', () => {
     await expect.poll(async () => (await own.call<ShownRun>('GET', path)).data.status).toBe('cancelled');
   });
 
+  it.each([
+    ['Application/X-NDJSON', true],
+    ['application/json, application/x-ndjson;q=0.5', true],
+    ['application/x-ndjson;q=0', false],
+    ['application/x-ndjson-other', false],
+    ['*/*', false],
+  ])('is given for Accept: %s: %s', async (accept, isGiven) => {
+    const path = await greetingOf(api);
+    const response = await fetch('POST', `${path}/execute`, { headers: { Accept: accept }, body: {} });
+    expect(response.headers.get('content-type')?.includes('ndjson')).toBe(isGiven);
+    await response.body?.cancel();
+  });
+
   it('is answered as JSON when the run is refused', async () => {
     const id = await api.drafted(GREETING);
     const headers = { Accept: 'application/x-ndjson' };

@@ -13,9 +13,13 @@ import type { RunResult } from './schemas.ts';
 /** A run that is streamed: what moves it, and what of it is wanted. */
 export interface Streamed {
   run: RunHandle;
+  /** The id by which the caller knows the run. */
+  runId: string;
   selected: readonly Selected[] | undefined;
   /** A value as it is shown. */
   show: (value: Json) => Promise<Json>;
+  /** The result as the caller may see it. */
+  view: (result: RunResult) => RunResult;
   /** What of the events of agents is wanted; undefined: the client does not know them. */
   agents: AgentEvents | undefined;
   /** Cancels the run: nobody reads any more. */
@@ -51,29 +55,23 @@ export function ndjson(services: Services, streamed: Streamed): Response {
   return new Response(body, { headers: { ...headers, ...streamed.headers } });
 }
 
-/**
- * Server-sent events: selected outputs as they come, then `final` (or `error`), then `"[DONE]"`. Comments keep the
- * connection alive; readers of events do not see them.
- */
+/** Server-sent events: selected outputs as they come, then `final` (or `error`), then `"[DONE]"`. */
 export function serverSentEvents(services: Services, streamed: Streamed): Response {
   const body = streamOf(
     () => streamed.abandon(),
     async (write) => {
       const frame = (value: unknown): void => write(`data: ${JSON.stringify(value)}\n\n`);
-      const stop = services.every(services.heartbeatMs, () => write(': heartbeat\n\n'));
       try {
         const sent = await sendChunks(streamed, frame);
         frame(await lastFrame(services, streamed, sent));
       } catch (error) {
         services.report(error);
         frame({ event: 'error', error: 'Internal server error' });
-      } finally {
-        stop();
       }
       frame('[DONE]');
     },
   );
-  const agreed = streamed.agents && { 'X-Heddle-Stream-Protocol': AGENT_EVENTS };
+  const agreed = streamed.agents && { 'X-Sim-Stream-Protocol': AGENT_EVENTS };
   return new Response(body, { headers: { ...EVENT_STREAM, ...agreed, ...streamed.headers } });
 }
 
@@ -82,8 +80,10 @@ async function sendChunks(
   { run, selected = [], agents, show }: Streamed,
   frame: (value: unknown) => void,
 ): Promise<ReadonlySet<string>> {
-  const answers = new Answers({ selected, agents, show, frame });
-  if (selected.length === 0 && !agents) return answers.sent;
+  // Events are the run's own: what is selected of called workflows comes at the end.
+  const own = selected.filter(({ workflowId }) => workflowId === undefined);
+  const answers = new Answers({ selected: own, agents, show, frame });
+  if (own.length === 0 && !agents) return answers.sent;
   for await (const event of run.events()) {
     if (event.type === 'block:told') answers.told(event.blockId, event.emission);
     else if (event.type === 'block:completed') await answers.completed(event.log.blockId, event.output);
@@ -94,12 +94,13 @@ async function sendChunks(
 }
 
 async function lastFrame(services: Services, streamed: Streamed, sent: ReadonlySet<string>): Promise<object> {
+  const { selected, show, view } = streamed;
   const resource = await streamed.run.result();
-  const { status } = resource;
-  const { error } = resultOf(resource, null);
+  const result = view(resultOf(resource, null));
+  const { status, error } = result;
   if (error?.code === 'TIMEOUT') return { event: 'error', error: error.message };
-  const { selected, show } = streamed;
-  const output = await show(selected ? await unsent(services, resource, selected, sent) : resource.output);
+  const shown = selected ? await unsent(services, resource, selected, sent) : (result.output as Json);
+  const output = await show(shown);
   const success = status === 'completed' || status === 'paused';
   const failed = success ? {} : { error: error?.message ?? `The run was ${status}.` };
   const data = { success, ...failed, output, ...(status === 'paused' && { status }) };
@@ -126,11 +127,15 @@ async function unsent(
 /** The result with what was selected of it. */
 export async function finalResult(
   { engine }: Pick<Services, 'engine'>,
-  { run, selected, show }: Pick<Streamed, 'run' | 'selected' | 'show'>,
+  { run, runId, selected, show, view }: Pick<Streamed, 'run' | 'runId' | 'selected' | 'show' | 'view'>,
 ): Promise<RunResult> {
   const resource = await run.result();
   const values = selected ? await selectedValues(engine, resource.runId, selected) : null;
   // Together: what is shown of files counts over both.
-  const [output, blockOutputs] = (await show([resource.output, values])) as [Json, typeof values];
-  return resultOf({ ...resource, output }, blockOutputs);
+  const result = view(resultOf({ ...resource, runId }, values));
+  const [output, blockOutputs] = (await show([result.output as Json, result.blockOutputs as Json])) as [
+    Json,
+    typeof values,
+  ];
+  return { ...result, output, blockOutputs };
 }

@@ -2,8 +2,10 @@ import { isEngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import { ApiError } from '../../errors.ts';
 import type { Services } from '../../services.ts';
+import type { RunIds } from './ids.ts';
 import { expectPresent } from './rules.ts';
 import type { ExecuteBody } from './schemas.ts';
+import { redactedMessage } from './redacted.ts';
 import { sourceOf } from './start.ts';
 import type { Origin } from './start.ts';
 import { Started } from './started.ts';
@@ -16,20 +18,31 @@ export async function withFiles(
   services: Services,
   origin: Origin,
   body: ExecuteBody,
-  { runId, signal }: { runId: string; signal: AbortSignal },
+  { engineId, runId, signal, isPublic }: RunIds & { signal: AbortSignal; isPublic: boolean },
 ): Promise<ExecuteBody> {
-  const source = body.input === undefined ? undefined : sourceOf(services, origin, body);
+  const source = body.input === undefined ? undefined : sourceOf(services, origin);
   if (!source) return body;
   const { workflow, ...place } = source;
+  const { files, fileBytes: bytes } = services.publicInputs;
+  const stored: string[] = [];
+  const options = {
+    ...place,
+    signal,
+    onStored: ({ key }: { key: string }): void => void stored.push(key),
+    ...(isPublic && { limits: { files, bytes } }),
+  };
   try {
-    const input = await services.engine.takeFiles(workflow, body.input as Json, { ...place, signal });
+    const input = await services.engine.takeFiles(workflow, body.input as Json, options);
     return { ...body, input: input as ExecuteBody['input'] };
   } catch (error) {
     if (!isEngineError(error) || error.code !== 'INPUT_INVALID') throw error;
     expectPresent(signal);
-    const message = `File processing failed: ${error.message}`;
-    await services.store.claims.fail(runId, { reason: 'INVALID_INPUT', message });
+    const why = await redactedMessage(services.engine, workflow, error.message, place);
+    const message = `File processing failed: ${why}`;
+    await services.store.claims.fail(engineId, { reason: 'INVALID_INPUT', message });
     const details = { details: { runId }, headers: { 'X-Run-Id': runId } };
     throw new Started(new ApiError(400, message, details));
+  } finally {
+    if (isPublic && stored.length > 0) await services.store.publicRuns.addFiles(engineId, stored);
   }
 }

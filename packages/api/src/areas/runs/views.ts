@@ -2,6 +2,8 @@ import type { Json } from '@heddle/core';
 import type { Engine, RunDetail, RunResource } from '@heddle/engine';
 import type { ClaimRow } from '../../store/schema.ts';
 import { textOr } from '../workflows/graph.ts';
+import { inCallersWords } from './ids.ts';
+import type { RunIds } from './ids.ts';
 import type { ClaimFailure } from './store.ts';
 import type { RunErrorCode, RunResult } from './schemas.ts';
 
@@ -60,7 +62,8 @@ export function unstartedRun(claim: ClaimRow): RunResult & { trigger: string; pa
 }
 
 /** What the run waits for; `mayResume`: the caller may answer, so the earliest open point is named. */
-export async function pausedOf(engine: Engine, run: RunDetail, mayResume: boolean) {
+export async function pausedOf(engine: Engine, found: RunIds & { run: RunDetail }, mayResume: boolean) {
+  const { run } = found;
   const { pauses } = run;
   const first = pauses.find(({ kind }) => kind === 'human') ?? pauses[0];
   if (run.status !== 'paused' || !first) return null;
@@ -72,10 +75,20 @@ export async function pausedOf(engine: Engine, run: RunDetail, mayResume: boolea
     resumeAt: first.resumesAt,
     pauseKind: first.kind,
     blockedOnBlockId: first.blockId,
-    automaticResumeWaitingReason: run.suspended,
+    automaticResumeWaitingReason: waitingReason(run.suspended && inCallersWords(found, run.suspended)),
     pausePointCount: pauses.length + resumed.length,
     resumedCount: resumed.length,
   };
+}
+
+const LONGEST_REASON = 500;
+/** A host with its port. */
+const ADDRESS = /\S:\d{2,5}\b/;
+
+/** Why a run does not go on. A reason that names an address is the operator's, who finds it in the records. */
+function waitingReason(suspended: string | null): string | null {
+  if (suspended === null || !ADDRESS.test(suspended)) return suspended?.slice(0, LONGEST_REASON) ?? null;
+  return 'The service cannot go on with the run for now.';
 }
 
 /** What started a run. */

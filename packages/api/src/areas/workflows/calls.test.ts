@@ -4,13 +4,16 @@ import { describe, expect, it } from 'vitest';
 import { testApi } from '../../../../../test/support/api.ts';
 import type { TestApi } from '../../../../../test/support/api.ts';
 import { APPROVAL, GREETING } from '../../../../../test/support/api-workflows.ts';
+import { hasPostgres, postgresDatabase } from '../../../../../test/support/postgres.ts';
 import { block, workflow } from '../../../../../test/support/workflow.ts';
+import type { Drawing } from '../../../../../test/support/workflow.ts';
 import { draftOf } from '../../../../../test/support/draft.ts';
 import { openApiStore } from '../../store/open.ts';
 
 const store = await openApiStore();
 const engine = await createEngine({
   callee: (caller, reference) => store.workflows.callee(caller, reference),
+  tenant: (workflowId) => store.workflows.tenant(workflowId),
 });
 const mine = await testApi({ store, engine });
 const theirs = await testApi({ store, engine });
@@ -35,6 +38,30 @@ const NOT_THERE = {
   status: 'failed',
   error: { code: 'CHILD_WORKFLOW_FAILED', details: { reason: 'CHILD_NOT_FOUND' } },
 };
+
+/** Answers with these words. */
+const saying = (words: string, drawing: Drawing = {}): Json =>
+  workflow(
+    [block('Reply', 'response', { dataMode: 'json', data: JSON.stringify({ words }) })],
+    ['Start -> Reply'],
+    drawing,
+  );
+
+/** A caller of `child`, and the words that the child answers it with. */
+async function callerOf(api: TestApi, child: string): Promise<() => Promise<string>> {
+  const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
+  const path = `/api/v2/workflows/${await api.deployed(call)}/execute`;
+  return async () => {
+    const { data } = await api.call<{ output: unknown }>('POST', path, { body: {} });
+    return /"words":"(\w+)"/.exec(JSON.stringify(data.output))?.[1] ?? JSON.stringify(data);
+  };
+}
+
+async function redraft(api: TestApi, id: string, drawn: Json): Promise<string> {
+  const path = `/api/v2/workflows/${id}`;
+  expect((await api.call('PUT', `${path}/state`, { body: draftOf(drawn) })).status).toBe(200);
+  return path;
+}
 
 describe('a workflow that runs another one', () => {
   it('finds those of its workspace', async () => {
@@ -70,13 +97,92 @@ describe('a workflow that runs another one', () => {
     expect(JSON.stringify(result)).toContain('hello');
   });
 
+  it('runs the live version, whatever the engine has beside it: a deployment may stop between its two writes', async () => {
+    const child = await mine.deployed(saying('live'));
+    const said = await callerOf(mine, child);
+    const path = await redraft(mine, child, saying('lost'));
+    const { addVersion } = mine.store.workflows;
+    mine.store.workflows.addVersion = () => Promise.reject(new Error('The records are gone.'));
+    const stopped = await mine.call('POST', `${path}/deploy`);
+    mine.store.workflows.addVersion = addVersion;
+    expect(stopped.status).toBe(500);
+    expect(mine.faults.splice(0)).toHaveLength(1);
+    expect(await engine.execute(child)).toMatchObject({ output: { data: { words: 'lost' } } });
+    expect(await said()).toBe('live');
+    expect(await mine.call('GET', `${path}/versions`)).toMatchObject({ data: [{ version: 1 }] });
+    expect(await mine.call('POST', `${path}/deploy`)).toMatchObject({ data: { version: 2 } });
+    expect(await said()).toBe('lost');
+  });
+
+  it('runs the version that is shown as live, though several are activated at once', async () => {
+    const child = await mine.deployed(saying('first'));
+    const said = await callerOf(mine, child);
+    const path = await redraft(mine, child, saying('second'));
+    await mine.call('POST', `${path}/deploy`);
+    const { workflows } = mine.store;
+    const activate = workflows.activate.bind(workflows);
+    const last = Promise.withResolvers<void>();
+    let begun = 0;
+    // The engine's newest version comes from the second call, the record from the first.
+    workflows.activate = async (...given) => {
+      begun += 1;
+      const isFirst = begun === 1;
+      if (isFirst) await last.promise;
+      await activate(...given);
+      if (!isFirst) last.resolve();
+    };
+    const answers = await Promise.all(
+      [1, 2].map((version) => mine.call('POST', `${path}/versions/${version}/activate`)),
+    );
+    workflows.activate = activate;
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    const { data } = await mine.call<{ activeDeployment: { version: number } }>('GET', `${path}/deployment`);
+    expect(await said()).toBe(data.activeDeployment.version === 1 ? 'first' : 'second');
+  });
+
   it('that nobody has made here may run whatever the engine has', async () => {
     await engine.deploy(workflow([], [], { id: 'alone', name: 'Alone' }));
     const caller = workflow([block('Call', 'workflow', { workflowId: 'alone' })], ['Start -> Call'], {
       id: 'x',
     });
     expect(await engine.execute({ workflow: caller })).toMatchObject({ status: 'completed' });
+    const theirsByName = workflow(
+      [block('Call', 'workflow', { workflowId: 'Secret of theirs' })],
+      ['Start -> Call'],
+      {
+        id: 'x',
+      },
+    );
+    await deployedAs(theirs, 'Secret of theirs', GREETING);
+    expect(await engine.execute({ workflow: theirsByName })).toMatchObject({
+      error: { code: 'CHILD_NOT_FOUND' },
+    });
     expect(await calling(mine, 'alone')).toMatchObject(NOT_THERE);
+  });
+});
+
+describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the records refuse', () => {
+  it('leaves children the version that is live', async () => {
+    const url = await postgresDatabase();
+    const records = await openApiStore({
+      postgres: { url },
+      secret: 'a secret of more than thirty-two characters',
+    });
+    const api = await testApi({
+      store: records,
+      engine: await createEngine({
+        postgres: { url },
+        callee: (caller, reference) => records.workflows.callee(caller, reference),
+        tenant: (workflowId) => records.workflows.tenant(workflowId),
+      }),
+    });
+    const child = await api.deployed(saying('live'));
+    const said = await callerOf(api, child);
+    const path = await redraft(api, child, saying('lost'));
+    // PostgreSQL has no texts with this character.
+    const refused = await api.call('POST', `${path}/deploy`, { body: { name: 'x\u0000' } });
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    expect(await said()).toBe('live');
   });
 });
 

@@ -9,6 +9,7 @@ import { emptyBody, noQuery, workflowPath } from '../shapes.ts';
 import { exported, readGraph } from './graph.ts';
 import { expectWorkflow } from './operations.ts';
 import * as schemas from './schemas.ts';
+import { withoutCredentials } from './redact.ts';
 import { activeVersion, deploymentOf, needsRedeployment, versionOf } from './views.ts';
 
 const TAG = 'Workflows';
@@ -131,7 +132,8 @@ export const listWorkflowVersions = defineOperation({
   async handle(services, { query }, workflow) {
     const row = expectWorkflow(workflow);
     const of = { workflow: row.id };
-    const before = query.cursor === undefined ? undefined : Number(decodeCursor(query.cursor, of)[0]);
+    const before =
+      query.cursor === undefined ? undefined : decodeCursor(query.cursor, of, schemas.versionPosition)[0];
     const rows = await services.store.workflows.versions(row.id, query.limit, before);
     const page = rows.slice(0, query.limit).map((version) => versionOf(version, row.active_version));
     const last = rows.length > query.limit ? page.at(-1) : undefined;
@@ -144,7 +146,7 @@ export const getWorkflowVersion = defineOperation({
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/versions/{version}',
   tag: TAG,
-  summary: 'Get a version with its graph',
+  summary: 'Get a version with its graph, without credentials',
   ...READ,
   resource: 'workflow',
   params: schemas.versionPath,
@@ -155,7 +157,12 @@ export const getWorkflowVersion = defineOperation({
     const row = expectWorkflow(workflow);
     const version = await services.store.workflows.version(row.id, Number(path.version));
     if (!version) throw notFound('Version');
-    return { data: { ...versionOf(version, row.active_version), state: readGraph(version.state) } };
+    return {
+      data: {
+        ...versionOf(version, row.active_version),
+        state: withoutCredentials(readGraph(version.state)),
+      },
+    };
   },
 });
 
@@ -178,17 +185,20 @@ export const activateWorkflowVersion = defineOperation({
     const { store } = services;
     const found = await store.workflows.version(row.id, Number(path.version));
     if (!found) throw notFound('Version');
-    // The engine's newest version is the one that other workflows call, so the live one is made the newest.
+    // Compiled anew: what this engine cannot run is refused here, and not run after run.
     const { version: engine_version, warnings } = await toEngine(services, row, found.state);
     const at = new Date(services.now()).toISOString();
     const audit = auditOf('WORKFLOW_VERSION_ACTIVATED', row, principal, { version: found.version });
-    await store.workflows.activate({ ...found, engine_version }, audit);
-    const state = deploymentOf({ ...row, deployed_at: at }, found, 'activate');
+    await store.workflows.activate({ ...found, engine_version }, at, audit);
+    const state = deploymentOf({ ...row, deployed_at: at }, found);
     return { data: { ...state, warnings, version: found.version } };
   },
 });
 
-/** Compiles the graph as the engine's newest version. Throws 400 with every diagnostic. */
+/**
+ * Stores the compiled graph as a version of the engine. The engine's store and the records share no transaction, so this
+ * comes first: a version that is not recorded afterwards is never run. Throws 400 with every diagnostic.
+ */
 async function toEngine(
   { engine, compat }: Services,
   row: WorkflowRow,

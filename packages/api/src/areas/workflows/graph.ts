@@ -1,5 +1,8 @@
 import { createHash, randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type * as z from 'zod';
 import type { Json, JsonObject } from '@heddle/core';
+import { blockShape, edgeShape, variableShape } from './schemas.ts';
 import type { GraphBody } from './schemas.ts';
 
 /** A draft as it is stored, and shown. */
@@ -31,24 +34,74 @@ export function seededGraph(): Graph {
   return { blocks: { [id]: start }, edges: [], loops: {}, parallels: {}, variables: {} };
 }
 
-/** The draft to be, and what of the body was changed or dropped for it. */
+/** Returns the draft of a body, and a warning for each thing in it that was changed or dropped. */
 export function graphOf(body: GraphBody, before: Graph): { graph: Graph; warnings: string[] } {
+  const dropped = new DroppedKeys();
   const warnings: string[] = [];
   const blocks = Object.entries(body.blocks).map(([id, block]): [string, JsonObject] => {
-    if (block.id !== undefined && block.id !== id) {
+    if (block.id != null && block.id !== id) {
       warnings.push(`The block "${id}" says that its id is "${block.id}": the key counts.`);
     }
-    return [id, plain({ ...block, id })];
+    return [id, plain({ ...dropped.known(blockShape, block, `block "${block.name}"`), id })];
   });
-  const edges = body.edges.map((edge, index) => plain({ ...edge, id: edge.id ?? edgeId(edge, index) }));
+  const edges = body.edges.map((edge, index) => {
+    const id = edge.id ?? edgeId(edge, index);
+    return plain({ ...dropped.known(edgeShape, edge, `edge "${id}"`), id });
+  });
+  const given = body.variables == null ? before.variables : variables(body.variables, dropped);
   const graph: Graph = {
     blocks: Object.fromEntries(blocks),
     edges,
     ...containers(blocks),
-    variables: body.variables === undefined ? before.variables : variables(body.variables),
+    variables: given,
     ...(body.metadata && { metadata: plain(body.metadata) }),
   };
-  return { graph, warnings };
+  for (const key of ['loops', 'parallels'] as const) {
+    const isOther = body[key] != null && !isDeepStrictEqual(body[key], graph[key]);
+    if (isOther) warnings.push(`"${key}" was replaced by what the blocks say.`);
+  }
+  for (const key of NOT_OF_DRAFTS) if (body[key] != null) dropped.add(key, 'the graph');
+  return { graph, warnings: [...warnings, ...dropped.warnings()] };
+}
+
+/** Keys of an exported state that no draft has. */
+const NOT_OF_DRAFTS = [
+  'lastSaved',
+  'isDeployed',
+  'deployedAt',
+  'deploymentStatuses',
+  'needsRedeployment',
+] as const;
+
+/** Most names of keys that warnings tell of, and most characters of each. */
+const MOST_WARNINGS = 100;
+const SHOWN_CHARACTERS = 100;
+
+/** Collects the keys of a body that the format does not have: one warning for each name. */
+class DroppedKeys {
+  readonly #found = new Map<string, { first: string; count: number }>();
+
+  /** Returns the value without the keys that `shape` does not have. */
+  known(shape: z.ZodObject, value: object, where: string): object {
+    const entries = Object.entries(value);
+    const kept = entries.filter(([key]) => Object.hasOwn(shape.shape, key));
+    if (kept.length === entries.length) return value;
+    for (const [key] of entries) if (!Object.hasOwn(shape.shape, key)) this.add(key, where);
+    return Object.fromEntries(kept);
+  }
+
+  add(key: string, where: string): void {
+    const found = this.#found.get(key);
+    if (found) found.count += 1;
+    else if (this.#found.size < MOST_WARNINGS) this.#found.set(key, { first: where, count: 1 });
+  }
+
+  warnings(): string[] {
+    return [...this.#found].map(([key, { first, count }]) => {
+      const others = count === 1 ? '' : ` and ${count - 1} more`;
+      return `The key "${key.slice(0, SHOWN_CHARACTERS)}" of ${first}${others} was dropped: drafts do not have it.`;
+    });
+  }
 }
 
 /** Every id that the graph has of its own. */
@@ -78,8 +131,13 @@ export function exported(
 
 /** Loops and parallels are what the blocks say: what is sent of them does not count. */
 function containers(blocks: readonly [string, JsonObject][]): { loops: JsonObject; parallels: JsonObject } {
-  const inside = (container: string): string[] =>
-    blocks.filter(([, block]) => parentOf(block) === container).map(([id]) => id);
+  const children = new Map<Json | undefined, string[]>();
+  for (const [id, block] of blocks) {
+    const siblings = children.get(parentOf(block));
+    if (siblings) siblings.push(id);
+    else children.set(parentOf(block), [id]);
+  }
+  const inside = (container: string): string[] => children.get(container) ?? [];
   const found = { loops: {} as JsonObject, parallels: {} as JsonObject };
   for (const [id, block] of blocks) {
     const data = objectOr(block['data']);
@@ -118,12 +176,16 @@ function parallel(id: string, { data, nodes, enabled }: Container): JsonObject {
   });
 }
 
-function variables(given: NonNullable<GraphBody['variables']>): JsonObject {
+/** Variables by their ids, from a record or a list. */
+function variables(given: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
+  const keyed = Array.isArray(given)
+    ? given.map((variable) => [variable.id ?? variable.name, variable] as const)
+    : Object.entries(given);
   return Object.fromEntries(
-    Object.entries(given).map(([key, variable]): [string, Json] => [
-      key,
-      plain({ ...variable, id: variable.id ?? key }),
-    ]),
+    keyed.map(([key, variable]): [string, Json] => {
+      const known = dropped.known(variableShape, variable, `variable "${variable.name}"`);
+      return [key, plain({ ...known, id: variable.id ?? key })];
+    }),
   );
 }
 

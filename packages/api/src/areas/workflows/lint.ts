@@ -8,6 +8,7 @@ type BlockRef = { blockId: string; blockName: string | null; blockType: string |
 /** Ports of a condition or router carry its id: an edge from another one leads from nowhere. */
 const UNRESOLVED = new Set(['REFERENCE_UNKNOWN_BLOCK', 'REFERENCE_UNKNOWN_VARIABLE', 'REFERENCE_INVALID']);
 const FIELDS = new Set(['FIELD_REQUIRED', 'FIELD_EMPTY']);
+const CODE = new Set(['LANGUAGE_UNKNOWN', 'SYNTAX_INVALID']);
 const TARGETS = new Set(['EDGE_TO_NOWHERE', 'EDGE_TO_SELF', 'EDGE_ACROSS_SCOPES']);
 
 /** What is doubtful or wrong in a draft: advice, it blocks no write. */
@@ -42,10 +43,10 @@ export function lint(workflow: JsonObject, graph: Graph, compat: boolean): LintR
       kind: 'block-output',
       reason: each.message,
     })),
-    codeIssues: of(new Set(['LANGUAGE_UNKNOWN'])).map((each) => ({
+    codeIssues: of(CODE).map((each) => ({
       ...ref(each.blockId),
       field: fieldOf(each),
-      language: 'unknown',
+      language: each.code === 'SYNTAX_INVALID' ? 'javascript' : 'unknown',
       message: each.message,
     })),
     tableFieldIssues: [],
@@ -68,7 +69,7 @@ function checks(): LintReport['checks'] {
     {
       name: 'embedded-code-syntax',
       status: 'partial',
-      detail: 'References in code are checked, its syntax is not.',
+      detail: 'JavaScript is parsed; of other languages only the references are checked.',
     },
     { name: 'runtime-execution', status: 'skipped', detail: 'Nothing is run.' },
   ];

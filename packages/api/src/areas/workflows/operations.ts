@@ -34,9 +34,8 @@ export const listWorkflows = defineOperation({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }) {
     const { cursor, scope, sortBy, limit } = query;
-    const at = cursor === undefined ? undefined : decodeCursor(cursor, query);
-    const after = at && ([at[0] ?? null, String(at[1])] as const);
-    const rows = await services.store.workflows.list({ ...query, archived: scope === 'archived', after });
+    const at = cursor === undefined ? undefined : decodeCursor(cursor, query, schemas.listPosition(sortBy));
+    const rows = await services.store.workflows.list({ ...query, archived: scope === 'archived', after: at });
     const page = await itemsOf(services, rows.slice(0, limit));
     const last = rows.length > limit ? page.at(-1) : undefined;
     const position = last && rows[limit - 1]?.position;

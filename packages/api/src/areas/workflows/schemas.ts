@@ -5,6 +5,9 @@ import { cursor, json, order, pageLimit, timestamp, workspaceId } from '../shape
 const MOST_BLOCKS = 2000;
 const MOST_EDGES = 10_000;
 
+/** A count as far as the databases take one. */
+const databaseInt = z.int().min(0).max(2_147_483_647);
+
 const folderPath = z.string().max(4096);
 const open = z.record(z.string(), json);
 
@@ -20,14 +23,15 @@ export const listQuery = z.strictObject({
   sortOrder: order.default('asc'),
 });
 
+/** Where a page of workflows ends: the value that is sorted by, and the id. */
+export function listPosition(sortBy: z.output<typeof listQuery>['sortBy']) {
+  const value = sortBy === 'position' || sortBy === 'runCount' ? databaseInt : z.string();
+  return z.tuple([value, z.string()]);
+}
+
 export const createBody = z.strictObject({
   workspaceId,
-  name: z
-    .string({ error: (issue) => (issue.input === undefined ? 'name is required' : 'name must be a string') })
-    .regex(/\S/, 'name is required')
-    .trim()
-    .min(1, 'name is required')
-    .max(255),
+  name: z.string().regex(/\S/, 'name is required').trim().min(1, 'name is required').max(255),
   description: z.string().max(50_000).nullish(),
   folderPath: folderPath.optional(),
 });
@@ -55,28 +59,28 @@ export const workflowDetail = workflowItem.extend({
   inputs: z.array(z.object({ name: z.string(), type: z.string(), description: z.string().nullable() })),
 });
 
-/** Keys that only an editor has are dropped: what was read may be sent back. */
-const block = z.object({
-  id: z.string().min(1).optional(),
+/** A block as the format has it. Exports write null for what is absent. */
+export const blockShape = z.looseObject({
+  id: z.string().min(1).nullish(),
   type: z.string().min(1),
   name: z.string().min(1).max(255),
-  position: z.object({ x: z.number(), y: z.number() }).optional(),
-  subBlocks: z.record(z.string(), json).optional(),
+  position: z.object({ x: z.number(), y: z.number() }).nullish(),
+  subBlocks: z.record(z.string(), json).nullish(),
   outputs: json.optional(),
-  enabled: z.boolean().optional(),
-  horizontalHandles: z.boolean().optional(),
-  height: z.number().optional(),
-  advancedMode: z.boolean().optional(),
-  errorEnabled: z.boolean().optional(),
+  enabled: z.boolean().nullish(),
+  horizontalHandles: z.boolean().nullish(),
+  height: z.number().nullish(),
+  advancedMode: z.boolean().nullish(),
+  errorEnabled: z.boolean().nullish(),
   retry: json.optional(),
   timeoutMs: json.optional(),
-  triggerMode: z.boolean().optional(),
+  triggerMode: z.boolean().nullish(),
   data: open.nullish(),
-  locked: z.boolean().optional(),
+  locked: z.boolean().nullish(),
 });
 
-const edge = z.object({
-  id: z.string().min(1).optional(),
+export const edgeShape = z.looseObject({
+  id: z.string().min(1).nullish(),
   source: z.string().min(1),
   target: z.string().min(1),
   sourceHandle: z.string().nullish(),
@@ -84,8 +88,8 @@ const edge = z.object({
   type: z.string().nullish(),
 });
 
-const variable = z.object({
-  id: z.string().optional(),
+export const variableShape = z.looseObject({
+  id: z.string().nullish(),
   name: z.string().min(1).max(255),
   type: z.string(),
   value: json,
@@ -93,17 +97,23 @@ const variable = z.object({
 
 export const graphBody = z.strictObject({
   blocks: z
-    .record(z.string(), block)
+    .record(z.string(), blockShape)
     .refine(
       (blocks) => Object.keys(blocks).length <= MOST_BLOCKS,
       `A draft has at most ${MOST_BLOCKS} blocks`,
     )
     .meta({ maxProperties: MOST_BLOCKS }),
-  edges: z.array(edge).max(MOST_EDGES),
+  edges: z.array(edgeShape).max(MOST_EDGES),
   loops: json.optional(),
   parallels: json.optional(),
-  variables: z.record(z.string(), variable).optional(),
-  metadata: open.optional(),
+  variables: z.union([z.record(z.string(), variableShape), z.array(variableShape)]).nullish(),
+  metadata: open.nullish(),
+  // Exported states have these; a draft does not.
+  lastSaved: json.optional(),
+  isDeployed: json.optional(),
+  deployedAt: json.optional(),
+  deploymentStatuses: json.optional(),
+  needsRedeployment: json.optional(),
 });
 
 export type GraphBody = z.output<typeof graphBody>;
@@ -222,6 +232,8 @@ export const versionPath = z.strictObject({
 });
 
 export const versionsQuery = z.strictObject({ limit: pageLimit(100, 50), cursor });
+
+export const versionPosition = z.tuple([databaseInt]);
 
 export const versionItem = z.object({
   id: z.string(),

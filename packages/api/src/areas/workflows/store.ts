@@ -1,3 +1,4 @@
+import type { Callee } from '@heddle/engine';
 import { compiled } from '../../store/compiled.ts';
 import { isDuplicate } from '../../store/database.ts';
 import type { Db } from '../../store/database.ts';
@@ -32,23 +33,28 @@ export class WorkflowStore {
   }
 
   /**
-   * The id of the workflow that another one means by an id or a name: live, and of its own workspace; undefined: there is
-   * none. For the engine's `callee`. One that is none of this service means whatever the engine has that is none either.
+   * The workflow that another one means by an id or a name, of its own workspace, in the version that is live; undefined:
+   * there is none. For the engine's `callee`. A caller without a workspace resolves only workflows without one.
    */
-  async callee(caller: string, reference: string): Promise<string | undefined> {
+  async callee(caller: string, reference: string): Promise<Callee | undefined> {
     const from = await this.find(caller);
-    if (!from) return (await this.find(reference)) ? undefined : reference;
+    if (!from) return (await this.find(reference)) ? undefined : { workflow: reference };
     const rows = await this.#db
       .selectFrom('workflows')
-      .select('id')
-      .where('workspace_id', '=', from.workspace_id)
-      .where('active_version', 'is not', null)
-      .where('archived_at', 'is', null)
-      .where((or) => or.or([or('id', '=', reference), or('name', '=', reference)]))
-      .orderBy('deployed_at', 'desc')
+      .innerJoin('workflow_versions', (join) =>
+        join
+          .onRef('workflow_versions.workflow_id', '=', 'workflows.id')
+          .onRef('workflow_versions.version', '=', 'workflows.active_version'),
+      )
+      .select(['workflows.id', 'workflow_versions.engine_version'])
+      .where('workflows.workspace_id', '=', from.workspace_id)
+      .where('workflows.archived_at', 'is', null)
+      .where((or) => or.or([or('workflows.id', '=', reference), or('workflows.name', '=', reference)]))
+      .orderBy('workflows.deployed_at', 'desc')
       .execute();
     // As everywhere, an id counts before a name; of several folders' names the one that was deployed last.
-    return (rows.find(({ id }) => id === reference) ?? rows[0])?.id;
+    const live = rows.find(({ id }) => id === reference) ?? rows[0];
+    return live && { workflow: live.id, version: live.engine_version };
   }
 
   /** The workspace of a workflow; undefined for one that is none of this service. For the engine's `tenant`. */
@@ -130,7 +136,7 @@ export class WorkflowStore {
             .executeTakeFirst();
           const row = { ...version, version: Number(last?.number ?? 0) + 1 };
           await db.insertInto('workflow_versions').values(row).execute();
-          await setActive(db, row);
+          await setActive(db, row, row.created_at);
           const details = JSON.stringify({ version: row.version });
           await db
             .insertInto('audit')
@@ -144,8 +150,8 @@ export class WorkflowStore {
     }
   }
 
-  /** Makes a version live that is there, as `engineVersion` of the engine. */
-  async activate(row: VersionRow, audit: AuditRow): Promise<void> {
+  /** Makes a stored version live from `at` on, as `engine_version` of the engine. */
+  async activate(row: VersionRow, at: string, audit: AuditRow): Promise<void> {
     await this.#db.transaction().execute(async (db) => {
       await db
         .updateTable('workflow_versions')
@@ -153,7 +159,7 @@ export class WorkflowStore {
         .where('workflow_id', '=', row.workflow_id)
         .where('version', '=', row.version)
         .execute();
-      await setActive(db, row);
+      await setActive(db, row, at);
       await db.insertInto('audit').values(audit).execute();
     });
   }
@@ -198,10 +204,14 @@ export class WorkflowStore {
   }
 }
 
-async function setActive(db: Db, row: Pick<VersionRow, 'workflow_id' | 'version'>): Promise<void> {
+async function setActive(
+  db: Db,
+  row: Pick<VersionRow, 'workflow_id' | 'version'>,
+  deployed_at: string,
+): Promise<void> {
   await db
     .updateTable('workflows')
-    .set({ active_version: row.version, deployed_at: new Date().toISOString() })
+    .set({ active_version: row.version, deployed_at })
     .where('id', '=', row.workflow_id)
     .execute();
 }
@@ -216,7 +226,7 @@ async function foreignIds(db: Db, workflow: WorkflowRow, ids: readonly string[])
       .where('workflow_id', '!=', workflow.id)
       .where('id', 'in', some)
       .execute();
-    found.push(...rows.map(({ id }) => id));
+    for (const { id } of rows) found.push(id);
   }
   return found;
 }

@@ -21,12 +21,10 @@ export async function itemsOf({ store }: Pick<Services, 'store'>, rows: readonly
 }
 
 /** How the deployment of a workflow stands. */
-export function deploymentOf(
-  row: WorkflowRow,
-  active: VersionRow | undefined,
-  action: 'deploy' | 'activate' = 'deploy',
-) {
+export function deploymentOf(row: WorkflowRow, active: VersionRow | undefined) {
   const deployedAt = row.deployed_at ?? active?.created_at ?? '';
+  // A deploy makes its version at the time from which that is live; an activation comes later.
+  const action: 'deploy' | 'activate' = deployedAt === active?.created_at ? 'deploy' : 'activate';
   const version = active && { deploymentVersionId: versionId(active), version: active.version };
   const ready = { webhooks: 'not_applicable', schedules: 'not_applicable', mcp: 'not_applicable' };
   return {

@@ -43,6 +43,9 @@ describe('workflows', () => {
   it.each([
     [{ name: '' }, 400, 'name is required'],
     [{}, 400, 'name is required'],
+    [{ name: 'x'.repeat(256) }, 400, 'name must have at most 255 characters'],
+    [{ name: 'a', workspaceId: undefined }, 400, 'workspaceId is required'],
+    [{ name: 'a', workspaceId: 'x'.repeat(129) }, 400, 'workspaceId must have at most 128 characters'],
     [{ name: 'a', folderPath: '/nowhere' }, 404, 'Folder not found'],
     [{ name: 'a', colour: 'red' }, 400, 'Unrecognized key: "colour"'],
   ])('are refused with the body %o', async (body, status, message) => {
@@ -129,6 +132,59 @@ describe('a draft', () => {
     });
   });
 
+  it('tells what of it was dropped or replaced', async () => {
+    const { id } = await made();
+    const path = `/api/v2/workflows/${id}/state`;
+    const mark = crypto.randomUUID();
+    const blocks = {
+      [`${mark}-a`]: { type: 'function', name: 'A', colour: 'red', selected: true },
+      [`${mark}-b`]: { type: 'function', name: 'B', colour: 'blue' },
+    };
+    const edges = [{ id: `${mark}-e`, source: `${mark}-a`, target: `${mark}-b`, animated: true }];
+    const variables = [{ id: 'v', name: 'v', type: 'string', value: '', workflowId: 'w' }];
+    const body = { blocks, edges, variables, loops: { ghost: {} } };
+    for (const query of ['?dryRun=true', ''])
+      expect(await call('PUT', path + query, { body })).toMatchObject({
+        status: 200,
+        data: {
+          warnings: [
+            '"loops" was replaced by what the blocks say.',
+            'The key "colour" of block "A" and 1 more was dropped: drafts do not have it.',
+            'The key "selected" of block "A" was dropped: drafts do not have it.',
+            `The key "animated" of edge "${mark}-e" was dropped: drafts do not have it.`,
+            'The key "workflowId" of variable "v" was dropped: drafts do not have it.',
+          ],
+        },
+      });
+    const read = await call<{ blocks: object; variables: object }>('GET', path);
+    expect(JSON.stringify(read.data)).not.toMatch(/colour|selected|animated|workflowId/);
+    expect(read.data.variables).toEqual({ v: { id: 'v', name: 'v', type: 'string', value: '' } });
+  });
+
+  it('may be the state of an exported file', async () => {
+    const { id } = await made();
+    const exported = workflow([fn('A', 'return 1')], ['Start -> A']) as { state: object };
+    const own = draftOf(exported as never);
+    const body = {
+      ...{ ...exported.state, ...own, metadata: null, variables: null },
+      ...{
+        lastSaved: 1,
+        isDeployed: true,
+        deployedAt: null,
+        deploymentStatuses: {},
+        needsRedeployment: false,
+      },
+    };
+    const answer = await call<{ warnings: string[] }>('PUT', `/api/v2/workflows/${id}/state`, { body });
+    expect(answer.status).toBe(200);
+    expect(answer.data.warnings).toContain(
+      'The key "lastSaved" of the graph was dropped: drafts do not have it.',
+    );
+    expect(await call('POST', `/api/v2/workflows/${id}/deploy`)).toMatchObject({ status: 200 });
+    const strange = await call('PUT', `/api/v2/workflows/${id}/state`, { body: { ...body, colour: 'red' } });
+    expect(strange).toMatchObject({ status: 400 });
+  });
+
   it('is looked through, which blocks no write', async () => {
     const { id } = await made();
     const body = draftOf(workflow([fn('A', 'return <b.c>'), fn('Lost', 'return 1')], ['Start -> A']));
@@ -178,6 +234,38 @@ describe('a draft', () => {
 });
 
 describe('deployments', () => {
+  it('warn of misspelt fields, wrong values and code that does not parse, as drafts do', async () => {
+    const { id } = await made();
+    const [s, f, w] = [`${id}-s`, `${id}-f`, `${id}-w`];
+    const blocks = {
+      [s]: { type: 'start_trigger', name: 'Start' },
+      [f]: {
+        type: 'function',
+        name: 'Work',
+        subBlocks: { code: { value: 'return (' }, langauge: { value: 'python' } },
+      },
+      [w]: { type: 'wait', name: 'Pause', subBlocks: { timeUnit: { value: 'fortnights' } } },
+    };
+    const edges = [
+      { source: s, target: f },
+      { source: f, target: w },
+    ];
+    const put = await call<{
+      lint: { diagnostics: { code: string; message: string }[]; codeIssues: object[] };
+    }>('PUT', `/api/v2/workflows/${id}/state`, { body: { blocks, edges } });
+    const { diagnostics, codeIssues } = put.data.lint;
+    expect(diagnostics.map(({ code }) => code).toSorted()).toEqual([
+      'FIELD_UNKNOWN',
+      'FIELD_VALUE',
+      'SYNTAX_INVALID',
+    ]);
+    expect(codeIssues).toMatchObject([{ blockId: f, field: 'code', language: 'javascript' }]);
+    const deployed = await call<{ warnings: string[] }>('POST', `/api/v2/workflows/${id}/deploy`, {
+      body: {},
+    });
+    expect(deployed.data.warnings.toSorted()).toEqual(diagnostics.map(({ message }) => message).toSorted());
+  });
+
   it('make versions, one for each deploy, and the newest is live', async () => {
     const id = await api.deployed(GREETING);
     const again = await call('POST', `/api/v2/workflows/${id}/deploy`, { body: { name: 'second' } });
@@ -264,6 +352,20 @@ describe('deployments', () => {
       'WORKFLOW_UNDEPLOYED',
       'WORKFLOW_VERSION_ACTIVATED',
     ]);
+  });
+
+  it('stand the same in the answer and when they are read', async () => {
+    const id = await api.deployed(GREETING);
+    const path = `/api/v2/workflows/${id}`;
+    for (const change of ['deploy', 'deploy', 'versions/1/activate']) {
+      const { data } = await call<object>('POST', `${path}/${change}`);
+      const { latestDeploymentAttempt: attempt } = data as { latestDeploymentAttempt: { action: string } };
+      expect(attempt.action).toBe(change === 'deploy' ? 'deploy' : 'activate');
+      const { version: _version, ...state } = data as { version: number };
+      expect(await call('GET', `${path}/deployment`)).toMatchObject({ data: state });
+      const { deployedAt } = data as { deployedAt: string };
+      expect(await call('GET', path)).toMatchObject({ data: { deployedAt } });
+    }
   });
 
   it('run the version that was activated, not the newest', async () => {

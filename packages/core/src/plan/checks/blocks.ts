@@ -1,4 +1,6 @@
+import { parentOf } from '../../graph/containment.ts';
 import type { Place } from '../../graph/containment.ts';
+import { append } from '../../graph/lists.ts';
 import { own } from '../../json.ts';
 import type { Json } from '../../json.ts';
 import { isContainerType } from '../../schema/read-block.ts';
@@ -7,7 +9,10 @@ import { diagnostic } from '../codes.ts';
 import type { DiagnosticCode } from '../codes.ts';
 import type { Compilation } from '../compilation.ts';
 import { fieldSite } from '../site.ts';
-import { isTriggerType } from '../types.ts';
+import type { BlockConfig } from '../plan.ts';
+import { NearNames } from '../../refs/nearest.ts';
+import { isTriggerType, typeNames } from '../types.ts';
+import { checkFields } from './fields.ts';
 
 /** Fields without which a block of a known type fails or does nothing when it is reached. A mock may still stand in for it. */
 const NEEDED: ReadonlyMap<string, string> = new Map([
@@ -16,32 +21,42 @@ const NEEDED: ReadonlyMap<string, string> = new Map([
   ['api', 'url'],
 ]);
 
-/** Types that nothing runs, and fields that must not be empty. */
-export function checkBlocks(compilation: Compilation): void {
+/** Types that nothing runs, fields that must not be empty, and fields that blocks do not take. */
+export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
+  const types = new NearNames(typeNames(compilation.types));
+  const bodies = new Map<string, Place[]>();
+  for (const place of compilation.structure.places.values()) {
+    const container = parentOf(place);
+    if (container !== undefined) append(bodies, container, place);
+  }
   for (const id of [...compilation.structure.members].toSorted()) {
     const { block } = compilation.structure.places.get(id) as Place;
+    if (!block.trigger || isTriggerType(block.type)) checkFields(compilation, block, configs.get(id));
     if (block.trigger || isTriggerType(block.type)) continue;
-    if (isContainerType(block.type)) checkBody(compilation, block);
+    if (isContainerType(block.type)) checkBody(compilation, block, bodies.get(id) ?? []);
     else {
-      checkType(compilation, block);
-      checkFields(compilation, block);
+      checkType(compilation, block, types);
+      checkEmpty(compilation, block);
     }
   }
 }
 
-function checkType(compilation: Compilation, block: Block): void {
+function checkType(compilation: Compilation, block: Block, types: NearNames): void {
   if (compilation.runnable.has(block.type)) return;
+  const near = compilation.types.has(block.type) ? undefined : types.nearest(block.type);
   compilation.found.push(
     diagnostic('BLOCK_TYPE_UNKNOWN', {
       blockId: block.id,
       path: ['blocks', block.id, 'type'],
       message: `Nothing that is registered runs blocks of the type "${block.type}"; "${block.name}" fails when it is reached.`,
-      hint: 'Register an executor for the type, or give it a mock.',
+      hint: near
+        ? `Did you mean "${near.name}"? Else register an executor for the type, or give it a mock.`
+        : 'Register an executor for the type, or give it a mock.',
     }),
   );
 }
 
-function checkFields(compilation: Compilation, block: Block): void {
+function checkEmpty(compilation: Compilation, block: Block): void {
   for (const name of compilation.types.get(block.type)?.required ?? []) {
     if (isEmpty(own(block.fields, name))) report(compilation, block, { code: 'FIELD_REQUIRED', name });
   }
@@ -61,10 +76,8 @@ function report(
   compilation.found.push(diagnostic(code, { blockId: block.id, path, message, hint: 'Fill it in.' }));
 }
 
-function checkBody(compilation: Compilation, block: Block): void {
-  const { places, regions, found } = { ...compilation.structure, found: compilation.found };
-  if ((regions.get(block.id)?.size ?? 0) > 0) return;
-  const inside = [...places.values()].filter((place) => place.containers.at(-1) === block.id);
+function checkBody({ structure, found }: Compilation, block: Block, inside: readonly Place[]): void {
+  if ((structure.regions.get(block.id)?.size ?? 0) > 0) return;
   const why =
     inside.length === 0
       ? 'it is empty'

@@ -1,6 +1,7 @@
 import type { Compilation } from '../compilation.ts';
 import type { BlockConfig } from '../plan.ts';
 import { checkBlocks } from './blocks.ts';
+import { checkJsonFields } from './json-fields.ts';
 import { checkNames } from './names.ts';
 import { checkReach, reachedFrom } from './reach.ts';
 import { checkReferences } from './references.ts';
@@ -14,7 +15,8 @@ export function runChecks(
 ): void {
   checkStarts(compilation, starts);
   checkNames(compilation);
-  checkBlocks(compilation);
+  checkBlocks(compilation, blocks);
+  checkJsonFields(compilation, blocks);
   const reached = reachedFrom(compilation.structure, starts);
   checkReach(compilation, reached);
   checkReferences(compilation, reached, blocks);

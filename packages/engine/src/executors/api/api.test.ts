@@ -88,6 +88,14 @@ describe('the request of an api block', () => {
     expect(request.headers).toEqual(isJson ? [['Content-Type', 'application/json']] : []);
   });
 
+  it('carries the chain of workflows that led to it, whatever is authored', async () => {
+    const headers = table(['x-sim-via', 'forged'], ['X-A', '1']);
+    expect((await requestOf({ headers }, { callChain: ['outer', 'own'] })).headers).toEqual([
+      ['X-A', '1'],
+      ['X-Sim-Via', 'outer,own'],
+    ]);
+  });
+
   it('keeps a content type of its own, and sends no body with GET', async () => {
     expect(
       (await requestOf({ method: 'PUT', body: {}, headers: { 'content-type': 'application/x' } })).headers,

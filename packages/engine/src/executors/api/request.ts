@@ -1,6 +1,9 @@
-import { BlockError } from '@heddle/core/blocks';
-import type { BlockContext, Json } from '@heddle/core/blocks';
-import { asPairs, asText, isOn, parseJson } from '../values.ts';
+import { BlockError, fieldSchemas } from '@heddle/core/blocks';
+import type { BlockContext } from '@heddle/core/blocks';
+import { isJsonText, parseJson } from '@heddle/core/fields';
+import { checkHeaders } from '../header-rules.ts';
+import type { EngineContext } from '../services.ts';
+import { asPairs, asText, isOn } from '../values.ts';
 
 /** One HTTP request as an api block describes it. */
 export interface ApiRequest {
@@ -13,21 +16,28 @@ export interface ApiRequest {
 }
 
 const KEY_HEADER = 'Idempotency-Key';
-
-const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);
+/** By it a server that runs workflows finds those that call each other without end. */
+const CALL_CHAIN_HEADER = 'X-Sim-Via';
 
 /** The request, or undefined when the block has no URL. Throws BLOCK_CONFIG_INVALID. */
-export function readRequest(context: BlockContext): ApiRequest | undefined {
-  const address = unquoted(asText(context.field('url')).trim());
+export function readRequest(context: EngineContext): ApiRequest | undefined {
+  const address = asText(context.field('url'));
   if (address === '') return undefined;
-  const method = asText(context.field('method')).trim().toUpperCase() || 'GET';
-  if (!METHODS.has(method)) throw invalid(`The method "${method}" is not one of ${[...METHODS].join(', ')}.`);
+  const method = methodOf(asText(context.field('method')).trim());
   const headers = pairsOf(context, 'headers');
-  const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(context.field('body', 'native'));
+  const body = method === 'GET' || method === 'HEAD' ? undefined : bodyOf(context);
   if (body !== undefined && body.isJson && !has(headers, 'content-type'))
     headers.push(['Content-Type', 'application/json']);
   const hasKey = addIdempotencyKey(context, headers);
-  return { url: urlOf(address, pairsOf(context, 'params')), method, headers, body: body?.text, hasKey };
+  checkHeaders(headers, 'request');
+  const sent = withCallChain(headers, context.services.run.callChain);
+  return { url: urlOf(address, pairsOf(context, 'params')), method, headers: sent, body: body?.text, hasKey };
+}
+
+function methodOf(text: string): string {
+  const method = fieldSchemas.httpMethod.safeParse(text || 'GET');
+  if (method.success) return method.data;
+  throw invalid(`The method "${text.toUpperCase()}" is not ${method.error.issues[0]?.message ?? 'known'}.`);
 }
 
 function pairsOf(context: BlockContext, name: string): [string, string][] {
@@ -49,12 +59,14 @@ function urlOf(address: string, params: readonly [string, string][]): string {
   return url.href;
 }
 
-/** Text stays text; what is JSON, or looks like it, is sent as JSON. */
-function bodyOf(value: Json | undefined): { text: string; isJson: boolean } | undefined {
+/** Text stays text; what is JSON, or looks like it, is sent as JSON. Text that only its values make JSON is none. */
+function bodyOf(context: BlockContext): { text: string; isJson: boolean } | undefined {
+  const value = context.field('body');
   if (value === undefined || value === null || value === '') return undefined;
   if (typeof value !== 'string') return { text: JSON.stringify(value), isJson: true };
-  const parsed = /^\s*[[{]/.test(value) ? parseJson(value) : undefined;
-  return parsed === undefined ? { text: value, isJson: false } : { text: value, isJson: true };
+  const template = context.block.params['body'];
+  const isJson = /^\s*[[{]/.test(value) && parseJson(value) !== undefined && template !== undefined;
+  return { text: value, isJson: isJson && isJsonText(template) };
 }
 
 /** `idempotencyHeader`: true sends `Idempotency-Key`, a text names another header; equal over tries and restarts. */
@@ -66,15 +78,18 @@ function addIdempotencyKey(context: BlockContext, headers: [string, string][]): 
   return key !== '' || has(headers, KEY_HEADER);
 }
 
-function has(headers: readonly (readonly [string, string])[], name: string): boolean {
-  return headers.some(([key]) => key.toLowerCase() === name.toLowerCase());
+/** The chain is the engine's: an authored header cannot cut it short. */
+function withCallChain(
+  headers: readonly [string, string][],
+  callChain: readonly string[],
+): [string, string][] {
+  if (callChain.length === 0) return [...headers];
+  const authored = headers.filter(([name]) => name.toLowerCase() !== CALL_CHAIN_HEADER.toLowerCase());
+  return [...authored, [CALL_CHAIN_HEADER, callChain.join(',')]];
 }
 
-function unquoted(text: string): string {
-  const quote = text[0];
-  return text.length > 1 && (quote === '"' || quote === "'") && text.endsWith(quote)
-    ? text.slice(1, -1).trim()
-    : text;
+function has(headers: readonly (readonly [string, string])[], name: string): boolean {
+  return headers.some(([key]) => key.toLowerCase() === name.toLowerCase());
 }
 
 /** The URL for messages: without credentials, without the values of its query. */

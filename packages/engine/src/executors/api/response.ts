@@ -1,6 +1,6 @@
+import { parseJson } from '@heddle/core/fields';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { EgressResponse } from '@heddle/sandbox/egress';
-import { parseJson } from '../values.ts';
 
 const BINARY =
   /^(?:image|audio|video|font)\/|^application\/(?:octet-stream|pdf|zip|gzip|x-tar|vnd\.(?!.*(?:json|xml)))/;

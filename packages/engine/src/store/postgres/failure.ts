@@ -14,6 +14,7 @@ export interface Place {
 export const NOT_NULL = '23502';
 export const FOREIGN_KEY = '23503';
 export const UNIQUE = '23505';
+const NUL_CHARACTER = '22021';
 
 /** The statement was rolled back in favour of another one and may be run again as it is. */
 const AGAIN: ReadonlySet<string> = new Set(['40001', '40P01']);
@@ -50,7 +51,6 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   ETIMEDOUT: SLOW,
   EHOSTUNREACH: ['DATA_UNREACHABLE', () => 'there is no way to the host. Check the network'],
   ENETUNREACH: ['DATA_UNREACHABLE', () => 'there is no way to the host. Check the network'],
-  '22021': ['OPTIONS_INVALID', () => 'it takes no NUL character in an id or a name. Use another one'],
   '25006': ['DATA_UNWRITABLE', () => 'it may only be read. Name the server that takes writes'],
   '28000': REFUSED,
   '28P01': REFUSED,
@@ -99,6 +99,11 @@ export function mayRunAgain(error: unknown): boolean {
 /** An EngineError for what the database, or the way to it, has against a statement; undefined when the statement itself is wrong. */
 export function databaseFault(error: unknown, place: Place): EngineError | undefined {
   const state = stateOf(error);
+  if (state === NUL_CHARACTER) {
+    // It is the caller's to mend, who need not know where the database is.
+    const message = 'An id or a name holds a NUL character, which PostgreSQL does not take. Use another one.';
+    return new EngineError('OPTIONS_INVALID', message, { cause: error });
+  }
   const fault =
     state === undefined ? said(error) : (FAULTS[state] ?? (state.startsWith('08') ? LOST : undefined));
   if (!fault) return undefined;

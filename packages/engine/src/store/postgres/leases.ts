@@ -95,6 +95,18 @@ export class PostgresLeaseStore implements LeaseStore {
     return row && { runId, owner, epoch: row.epoch };
   }
 
+  async unheld(runIds: readonly string[]): Promise<string[]> {
+    const { build } = this.#database;
+    const living = build.selectFrom('processes').select('id').where('expires', '>', NOW);
+    const query = build
+      .selectFrom('runs')
+      .select('run_id as runId')
+      .where('run_id', 'in', runIds)
+      .where((eb) => eb.and([eb.not('ended'), eb.not('resting'), eb.not('elsewhere')]))
+      .where((eb) => eb.or([eb('owner', 'is', null), eb.not(eb('owner', 'in', living))]));
+    return (await this.#database.run(query)).rows.map(({ runId }) => runId);
+  }
+
   async rest({ runId, owner, epoch }: Lease): Promise<void> {
     const query = this.#database.build
       .updateTable('runs')

@@ -2,10 +2,10 @@ import { EngineError } from '@heddle/core';
 import type { PoolClient } from 'pg';
 import type { Database } from './database.ts';
 import type { Place } from './failure.ts';
-import { FORMAT_1, FORMAT_2 } from './schema.ts';
+import { FORMAT_1, FORMAT_2, FORMAT_3 } from './schema.ts';
 
 /** Statements that lead from format n (its index) to format n + 1. Entries are never changed, only added. */
-export const MIGRATIONS: readonly string[] = [FORMAT_1, FORMAT_2];
+export const MIGRATIONS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3];
 
 /** Half of the key of the lock; the other half is the schema's. */
 const LOCK = 1_751_475_300;

@@ -112,6 +112,34 @@ export class PostgresRunStore implements LocalRunStore {
     return (await this.#database.run(query)).rows.map((row) => row.run_id);
   }
 
+  async children(runId: string): Promise<string[]> {
+    const query = this.#database.build
+      .selectFrom('runs')
+      .select('run_id')
+      .where('parent', '=', runId)
+      .orderBy('number');
+    return (await this.#database.run(query)).rows.map((row) => row.run_id);
+  }
+
+  async remove(runId: string): Promise<string[] | undefined> {
+    const query = this.#database.build
+      .with('gone', (db) =>
+        db
+          .deleteFrom('runs')
+          .where('run_id', '=', runId)
+          .where('ended', '=', sql.lit(true))
+          .returning('number'),
+      )
+      .with('entries', (db) => db.deleteFrom('journal').using('gone').whereRef('run', '=', 'gone.number'))
+      .with('shown', (db) => db.deleteFrom('logs').using('gone').whereRef('run', '=', 'gone.number'))
+      .with('used', (db) =>
+        db.deleteFrom('value_uses').using('gone').whereRef('run', '=', 'gone.number').returning('key'),
+      )
+      .selectFrom('gone')
+      .select((eb) => sql<string[]>`array(${eb.selectFrom('used').select('used.key')})`.as('keys'));
+    return (await this.#database.run(query)).rows[0]?.keys;
+  }
+
   #page({ workflowId, status, fromMs, toMs, order = 'desc', ...query }: RunQuery, rows: number) {
     const after = decodeCursor(query);
     const beyond = sql.raw(order === 'asc' ? '>' : '<');

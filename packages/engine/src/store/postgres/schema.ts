@@ -46,7 +46,9 @@ export interface Tables {
   };
   journal: { run: number; seq: number; entry: string };
   logs: { run: number; execution_order: number; log: string };
-  stored_values: { key: string; json: string };
+  stored_values: { key: string; json: string; put_at: Generated<Date | null> };
+  /** An entry of the run names the key. */
+  value_uses: { key: string; run: number };
 }
 
 /**
@@ -147,4 +149,38 @@ export const FORMAT_2 = `
     outcome text
   );
   CREATE INDEX requests_open ON requests (position) WHERE outcome IS NULL;
+`;
+
+/**
+ * Format 3: runs can be removed, and with them the values that no other run uses.
+ *
+ * A trigger records which keys an entry names, so that it is recorded also by processes of older versions that still run.
+ * Values from before have no `put_at`: which runs use them is not known, so they stay.
+ */
+export const FORMAT_3 = `
+  CREATE TABLE value_uses (
+    key text COLLATE "C" NOT NULL,
+    run bigint NOT NULL,
+    PRIMARY KEY (key, run)
+  );
+  CREATE INDEX value_uses_run ON value_uses (run);
+  CREATE FUNCTION record_value_uses() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $body$
+    BEGIN
+      INSERT INTO value_uses (key, run)
+        SELECT DISTINCT named[1], NEW.run FROM regexp_matches(NEW.entry, 'sha256:[0-9a-f]{64}', 'g') AS named
+        ON CONFLICT DO NOTHING;
+      RETURN NULL;
+    END
+  $body$;
+  CREATE TRIGGER journal_value_uses AFTER INSERT OR UPDATE ON journal
+    FOR EACH ROW WHEN (NEW.entry LIKE '%sha256:%') EXECUTE FUNCTION record_value_uses();
+  ALTER TABLE stored_values ADD COLUMN put_at timestamptz;
+  ALTER TABLE stored_values ALTER COLUMN put_at SET DEFAULT clock_timestamp();
+  UPDATE runs SET parent = known -> 'parent' ->> 'runId'
+    FROM (
+      SELECT number AS of, regexp_replace(header, '\\\\u[0-9a-fA-F]{4}', '\\\\u0041', 'g')::json AS known
+        FROM runs WHERE parent IS NULL AND header LIKE '%"parent":{%'
+    ) AS headers
+    WHERE number = of;
+  CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 `;

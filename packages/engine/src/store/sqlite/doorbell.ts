@@ -16,7 +16,7 @@ export class Doorbell {
 
   ring(): void {
     try {
-      writeFileSync(this.#file, `${process.pid}\n`);
+      writeFileSync(this.#file, `${process.pid}\n`, { mode: 0o600 });
     } catch {
       // The request is stored; the owner's poll finds it.
     }

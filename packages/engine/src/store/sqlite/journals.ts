@@ -1,6 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { entryTwice, unknownRun } from '../faults.ts';
 import type { JournalRow } from '../journal.ts';
+import { keysNamed } from '../value-key.ts';
 import { MARK_SPAN } from './schema.ts';
 
 /** A run whose journal grows, as it stands there. */
@@ -31,6 +32,14 @@ function prepare(db: DatabaseSync) {
       SELECT journal.run, seq AS lastSeq, last, position, entry FROM (${MARK}) AS mark JOIN journal ON journal.run = mark.run
       WHERE position BETWEEN first AND last AND seq <= ?2 ORDER BY position DESC LIMIT 1`),
     replace: db.prepare('UPDATE journal SET entry = ? WHERE position = ?'),
+    use: db.prepare('INSERT OR IGNORE INTO value_uses (key, run) VALUES (?, ?)'),
+    used: db.prepare('DELETE FROM value_uses WHERE run = ? RETURNING key'),
+    removeEntries: db.prepare(`
+      DELETE FROM journal WHERE position IN (
+        SELECT journal.position FROM journal_marks AS mark CROSS JOIN journal
+          ON journal.run = mark.run AND position BETWEEN first AND last
+        WHERE mark.run = ?)`),
+    removeMarks: db.prepare('DELETE FROM journal_marks WHERE run = ?'),
     number: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
     // CROSS JOIN: in this order, in which nothing needs sorting.
     rows: db.prepare(`
@@ -77,8 +86,19 @@ export class SqliteJournals {
     for (const row of rows) {
       const found = this.#sql.found.get(runId, row.seq) as Found | undefined;
       if (found?.lastSeq !== row.seq) this.#add({ run, lastSeq: -1, last: -1 }, row, 1);
-      else if (found.entry !== row.entry) this.#sql.replace.run(row.entry, found.position);
+      else if (found.entry !== row.entry) {
+        this.#sql.replace.run(row.entry, found.position);
+        this.#use(run, row.entry);
+      }
     }
+  }
+
+  /** Removes the journal of a run, and returns the keys that its entries have named. */
+  remove(runId: string, run: number): string[] {
+    this.#growing.delete(runId);
+    this.#sql.removeEntries.run(run);
+    this.#sql.removeMarks.run(run);
+    return this.#sql.used.all(run).map((row) => row['key'] as string);
   }
 
   /** Rows after `afterSeq`, in order. */
@@ -100,10 +120,15 @@ export class SqliteJournals {
 
   #add(growing: Growing, { seq, entry }: JournalRow, span: number): void {
     const position = Number(this.#sql.append.run(growing.run, seq, entry).lastInsertRowid);
+    this.#use(growing.run, entry);
     growing.lastSeq = seq;
     if (position <= growing.last) return;
     growing.last = position + span - 1;
     this.#sql.mark.run(growing.run, seq, position, growing.last);
+  }
+
+  #use(run: number, entry: string): void {
+    for (const key of keysNamed(entry)) this.#sql.use.run(key, run);
   }
 
   #lastOf(runId: string): Growing {

@@ -8,6 +8,7 @@ function prepare(db: DatabaseSync) {
     part: db.prepare('SELECT logs FROM logs WHERE run = ? AND part = ?'),
     add: db.prepare('INSERT OR IGNORE INTO logs (run, part, logs) VALUES (?, ?, ?)'),
     change: db.prepare('UPDATE logs SET logs = ? WHERE run = ? AND part = ?'),
+    remove: db.prepare('DELETE FROM logs WHERE run = ?'),
     all: db.prepare(
       'SELECT logs FROM logs WHERE run = (SELECT number FROM runs WHERE run_id = ?) ORDER BY part',
     ),
@@ -30,6 +31,11 @@ export class SqliteLogs {
       const stored = parse(this.#sql.part.get(run, part)?.['logs'], `run number ${run}`);
       this.#sql.change.run(JSON.stringify(merged(stored, changed)), run, part);
     }
+  }
+
+  /** Removes the logs of a run; to be called in a transaction. */
+  remove(run: number): void {
+    this.#sql.remove.run(run);
   }
 
   /** Logs of a run, in the order of their starts. */

@@ -7,6 +7,8 @@ import { GroupCommit } from './commit.ts';
 import { openDatabase } from './database.ts';
 import { expectNewest, formatOf, migrate, MIGRATIONS } from './migrations.ts';
 import { SqliteRunStore } from './runs.ts';
+import { ValueFiles } from './value-files.ts';
+import { SqliteValueStore } from './values.ts';
 
 const STEPS = ['CREATE TABLE a (x); INSERT INTO a VALUES (1)', 'ALTER TABLE a ADD y DEFAULT 2'];
 
@@ -98,6 +100,24 @@ it('converts a file of format 1, losing nothing', async () => {
   await runs.saveRecord(record('r', { seq: 299 }), []);
   expect(runs.journal('fresh')).toEqual([...entries, entry(301)]);
   expect(runs.list({ status: ['completed'] }).runs).toMatchObject([{ runId: 'r', seq: 300 }]);
+});
+
+it('converts a file of format 2: its runs know their parents, and its values are never pruned', async () => {
+  const { db, file } = database();
+  migrate(db, file, { migrations: MIGRATIONS.slice(0, 2) });
+  const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
+  const insert = db.prepare(`
+    INSERT INTO runs (run_id, workflow_id, created_ms, status, ended, seq, header) VALUES (?, 'w', 1, 'failed', 1, 1, ?)`);
+  insert.run('r', JSON.stringify(newRun('r', { parent })));
+  insert.run('damaged', '{');
+  db.exec(`INSERT INTO stored_values VALUES ('k', 5, '"old"')`);
+  migrate(db, file);
+  const commit = new GroupCommit(db, file);
+  expect(new SqliteRunStore(db, file, commit).children('p')).toEqual(['r']);
+  const files = new ValueFiles(join(dataFolder(), 'values'), 'process');
+  const values = new SqliteValueStore(db, { file, files, clock: { now: () => 1e15 } }, commit);
+  await values.prune(['k'], 0);
+  expect(await values.get('k')).toBe('"old"');
 });
 
 it('refuses a newer format, naming both and what to do', () => {

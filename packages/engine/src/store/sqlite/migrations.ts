@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { EngineError } from '@heddle/core';
 import { FORMAT_1 } from './format-1.ts';
-import { FORMAT_2, FROM_1_TO_2 } from './schema.ts';
+import { FORMAT_2, FROM_1_TO_2, FROM_2_TO_3 } from './schema.ts';
 
 /** Statements that lead from format n (its index) to format n + 1. Entries are never changed, only added. */
-export const MIGRATIONS: readonly string[] = [FORMAT_1, FROM_1_TO_2];
+export const MIGRATIONS: readonly string[] = [FORMAT_1, FROM_1_TO_2, FROM_2_TO_3];
 
 export interface Formats {
   migrations: readonly string[];
@@ -12,7 +12,7 @@ export interface Formats {
   newest?: string;
 }
 
-const FORMATS: Formats = { migrations: MIGRATIONS, newest: FORMAT_2 };
+const FORMATS: Formats = { migrations: MIGRATIONS, newest: `${FORMAT_2} ${FROM_2_TO_3}` };
 
 /** The format of the file: 0 for a new one. */
 export function formatOf(db: DatabaseSync): number {

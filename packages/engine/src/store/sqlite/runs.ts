@@ -13,13 +13,15 @@ import { SqliteLogs } from './logs.ts';
 function prepare(db: DatabaseSync) {
   return {
     create: db.prepare(`
-      INSERT OR IGNORE INTO runs (run_id, workflow_id, created_ms, status, ended, seq, record, header)
-      VALUES (?, ?, ?, ?, 0, ?, ?, ?)`),
+      INSERT OR IGNORE INTO runs (run_id, workflow_id, created_ms, status, ended, seq, record, header, parent)
+      VALUES (?, ?, ?, ?, 0, ?, ?, ?, ?)`),
     header: db.prepare('SELECT header FROM runs WHERE run_id = ?'),
     open: db.prepare('SELECT run_id FROM runs WHERE ended = 0 ORDER BY created_ms, run_id'),
     record: db.prepare('SELECT record FROM runs WHERE run_id = ? AND record IS NOT NULL'),
     saveRecord: db.prepare(`
       UPDATE runs SET status = ?, ended = ?, seq = ?, record = ? WHERE run_id = ? AND seq <= ? RETURNING number`),
+    children: db.prepare('SELECT run_id FROM runs WHERE parent = ? ORDER BY number'),
+    remove: db.prepare('DELETE FROM runs WHERE run_id = ? AND ended = 1 RETURNING number'),
   };
 }
 
@@ -45,7 +47,7 @@ export class SqliteRunStore implements LocalRunStore {
   create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> {
     const { runId, workflowId, createdMs } = run;
     const { status = 'running', seq = 0 } = record ?? {};
-    const texts = [record ? JSON.stringify(record) : null, JSON.stringify(run)];
+    const texts = [record ? JSON.stringify(record) : null, JSON.stringify(run), run.parent?.runId ?? null];
     const row = toRow(first);
     return this.#commit.run(() => {
       const created = this.#sql.create.run(runId, workflowId, createdMs, status, seq, ...texts);
@@ -129,6 +131,19 @@ export class SqliteRunStore implements LocalRunStore {
 
   open(): string[] {
     return this.#read(() => this.#sql.open.all()).map((row) => row['run_id'] as string);
+  }
+
+  children(runId: string): string[] {
+    return this.#read(() => this.#sql.children.all(runId)).map((row) => row['run_id'] as string);
+  }
+
+  remove(runId: string): Promise<string[] | undefined> {
+    return this.#commit.run(() => {
+      const run = this.#sql.remove.get(runId)?.['number'] as number | undefined;
+      if (run === undefined) return undefined;
+      this.#logs.remove(run);
+      return this.#journals.remove(runId, run);
+    });
   }
 
   #rows(runId: string, afterSeq: number): JournalRow[] {

@@ -95,6 +95,25 @@ export const FORMAT_2 = `
   CREATE INDEX control_open ON control (position) WHERE outcome IS NULL;
 `;
 
+/**
+ * Converts a file of format 2: runs can be removed, and with them the values that no other run uses.
+ *
+ * A row of `value_uses` says that an entry of the run names the key. Values from before have no `put_ms`: which runs use
+ * them is not known, so they stay.
+ */
+export const FROM_2_TO_3 = `
+  CREATE TABLE value_uses (
+    key TEXT NOT NULL,
+    run INTEGER NOT NULL,
+    PRIMARY KEY (key, run)
+  ) WITHOUT ROWID;
+  CREATE INDEX value_uses_run ON value_uses (run);
+  ALTER TABLE stored_values ADD COLUMN put_ms INTEGER;
+  ALTER TABLE runs ADD COLUMN parent TEXT;
+  UPDATE runs SET parent = header ->> '$.parent.runId' WHERE json_valid(header);
+  CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
+`;
+
 /** Converts a file of format 1. */
 export const FROM_1_TO_2 = `
   ALTER TABLE runs RENAME TO runs_1;

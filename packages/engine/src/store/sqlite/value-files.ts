@@ -47,9 +47,9 @@ export class ValueFiles {
     const target = this.path(key);
     const draft = join(this.#unfinished, randomUUID());
     try {
-      await mkdir(this.#unfinished, { recursive: true });
+      await mkdir(this.#unfinished, { recursive: true, mode: 0o700 });
       await this.#writeDraft(draft, json);
-      await mkdir(dirname(target), { recursive: true });
+      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
       await rename(draft, target);
       if (this.#durability === 'power') await Promise.all([dirname(target), this.#folder].map(flushFolder));
     } catch (error) {
@@ -58,13 +58,18 @@ export class ValueFiles {
     }
   }
 
+  /** Removes the value's file, at once. */
+  remove(key: string): void {
+    rmSync(this.path(key), { force: true });
+  }
+
   /** Removes what a process that died has left unfinished. For the owner of the data folder, before it writes. */
   sweep(): void {
     rmSync(this.#unfinished, { recursive: true, force: true });
   }
 
   async #writeDraft(draft: string, json: string): Promise<void> {
-    const file = await open(draft, 'wx');
+    const file = await open(draft, 'wx', 0o600);
     try {
       await file.writeFile(json);
       if (this.#durability === 'power') await file.sync();

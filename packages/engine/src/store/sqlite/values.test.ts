@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync 
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../../../../../test/support/data-folder.ts';
+import { TestClock } from '../../../../../test/support/test-clock.ts';
 import { openStores } from '../open.ts';
 import type { Durability, Stores } from '../stores.ts';
 
@@ -93,4 +94,21 @@ it('removes what a process that died has left unfinished', async () => {
   writeFileSync(join(data, 'values', 'unfinished', 'half'), 'x');
   open(data);
   expect(existsSync(join(data, 'values', 'unfinished'))).toBe(false);
+});
+
+it('a value that is put again is not pruned before it is used, and is there when it was pruned meanwhile', async () => {
+  const clock = new TestClock(1_000_000);
+  const data = dataFolder();
+  const { values } = openStores({ data, clock });
+  const keys = [await values.put('"small"'), await values.put(LARGE)];
+  clock.advance(3_600_000);
+  for (const json of ['"small"', LARGE]) await values.put(json);
+  clock.advance(1_800_000);
+  await values.prune(keys, 3_600_000);
+  expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual(['"small"', LARGE]);
+  clock.advance(1_800_000);
+  const again = values.put(LARGE);
+  await values.prune(keys, 3_600_000);
+  await again;
+  expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual([undefined, LARGE]);
 });

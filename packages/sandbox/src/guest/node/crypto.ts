@@ -1,4 +1,13 @@
-import { host } from './host.ts';
+/** What the bundle of an image can ask for while it is loaded, and what it keeps of that. */
+interface ImageHost {
+  hash(algorithm: string, key: string | null, data: string): unknown;
+  random(bytes: number): unknown;
+}
+
+declare const __heddleImage: ImageHost;
+
+/** A parameter of the function that a bundle is wrapped in. */
+const host = __heddleImage;
 
 type Data = string | Uint8Array;
 

@@ -11,7 +11,7 @@ export interface Bridge {
   succeed(json: string): void;
   fail(json: string): void;
   /** The interpreter is not to be used again: something of the job is still in it. */
-  spoil(): void;
+  taint(): void;
 }
 
 /** Sends what cannot be answered later: the answer is there when it returns. */
@@ -28,7 +28,7 @@ export const bridge: Bridge = {
   sleep: (ms) => void request('Z' + Math.ceil(ms * 1_000) / 1_000),
   succeed: (json) => void send('D' + json),
   fail: (json) => void send('E' + json),
-  spoil: () => void send('Q'),
+  taint: () => void send('Q'),
 };
 
 const ASK = /^([+-])(\d+):/;

@@ -1,16 +1,72 @@
 import { deliver } from '../calls.ts';
 import { installConsole } from '../console.ts';
 import { connect, reopen, send } from '../link.ts';
-import { define } from '../primordials.ts';
+import { define, apply, NativeUint8Array, NativePromise } from '../primordials.ts';
 import { sendError } from '../report.ts';
 import { fire, installTimers, onMicrotaskError } from '../timers.ts';
 import { installWebGlobals } from '../web/install.ts';
-import { poolRandomValues } from './chance.ts';
-import { installHops, resetHops } from './hops.ts';
 import { evaluate, makeSnapshot, readFile, start, type Runtime } from './interpreter.ts';
-import { installRequest } from './request.ts';
+import { installRequest, installXhr } from './xhr.ts';
 import { installShell, type Files } from './shell.ts';
-import { installXhr } from './xhr.ts';
+import { bytesOf } from '../web/bytes.ts';
+
+/** Turns of the Python event loop in one entry; later turns queue behind other work of the process. */
+const TURNS_PER_ENTRY = 64;
+
+let turns = 0;
+
+/** Resets the count of turns at the beginning of an entry. */
+function resetTurns(): void {
+  turns = 0;
+}
+
+/**
+ * The channel by which Pyodide's event loop schedules its turns. Turns run in the same entry, since one through the process
+ * costs a millisecond; their number is limited, so that timers and answers run in between.
+ */
+class Channel {
+  readonly port1: { onmessage: (() => void) | null } = { onmessage: null };
+  readonly port2 = {
+    postMessage: (): void => {
+      const turn = (): void => this.port1.onmessage?.();
+      if (++turns <= TURNS_PER_ENTRY) void NativePromise.resolve().then(turn);
+      else setTimeout(turn, 0);
+    },
+  };
+}
+
+/** Installs MessageChannel. Its messages only schedule turns; they have no content. */
+function installMessageChannel(): void {
+  define(globalThis, 'MessageChannel', Channel);
+}
+
+/** Random bytes fetched at once: Python asks for a few bytes at a time, and messages to the process are limited. */
+const POOL_BYTES = 16_384;
+const MOST_FROM_POOL = 256;
+
+type GetRandomValues = <T extends ArrayBufferView>(view: T) => T;
+
+/** Replaces `crypto.getRandomValues` by one that serves small requests from a pool. No byte is served twice. */
+function installRandomPool(): void {
+  const { crypto } = globalThis as unknown as { crypto: { getRandomValues: GetRandomValues } };
+  const { getRandomValues } = crypto;
+  const pool = new NativeUint8Array(POOL_BYTES);
+  let next = POOL_BYTES;
+  const pooled: GetRandomValues = (view) => {
+    const bytes = bytesOf(view, 'The argument of getRandomValues()');
+    if (bytes.length > MOST_FROM_POOL) return apply(getRandomValues, crypto, [view]) as typeof view;
+    if (next + bytes.length > POOL_BYTES) {
+      apply(getRandomValues, crypto, [pool]);
+      next = 0;
+    }
+    for (let i = 0; i < bytes.length; i++) {
+      bytes[i] = pool[next] as number;
+      pool[next++] = 0;
+    }
+    return view;
+  };
+  define(crypto, 'getRandomValues', pooled);
+}
 
 type Entry =
   | [kind: 'boot']
@@ -31,7 +87,7 @@ async function boot(): Promise<void> {
     // Forty megabytes that nothing needs any more once the interpreter stands.
     given = null;
     installShell(files);
-    poolRandomValues();
+    installRandomPool();
     runtime = await start(files);
     send('D');
   } catch (error) {
@@ -60,7 +116,7 @@ function make(entry: Extract<Entry, ['snapshot'] | ['evaluate' | 'read', string]
 
 /** One entry into the realm; every use is timed by the process. */
 function enter(...entry: Entry): unknown {
-  resetHops();
+  resetTurns();
   try {
     if (entry[0] === 'run') run(entry);
     else if (entry[0] === 'timer') fire(entry[1]);
@@ -88,7 +144,7 @@ function connectTo(
 onMicrotaskError((error) => sendError('run', -1, error));
 installConsole();
 installTimers();
-installHops();
+installMessageChannel();
 installWebGlobals();
 installXhr();
 installRequest();

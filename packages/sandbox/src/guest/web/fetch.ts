@@ -1,6 +1,6 @@
 import { hostCall } from '../calls.ts';
 import { viewOf, fromBinary, toBinary } from './bytes.ts';
-import { decode, encode } from './encoding.ts';
+import { decode, encode, TextDecoder, TextEncoder } from './encoding.ts';
 import { Headers } from './headers.ts';
 
 interface ResponseInit {
@@ -133,3 +133,5 @@ export async function fetch(input: unknown, init: FetchInit = {}): Promise<Respo
   const { url, redirected, ...rest } = reply.head as ReplyHead;
   return place(new Response(fromBinary(reply.body), rest), url, redirected);
 }
+
+export { Headers, TextDecoder, TextEncoder };

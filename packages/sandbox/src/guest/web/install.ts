@@ -1,10 +1,10 @@
-import loadBase64 from 'seldom:./base64.ts';
+import loadAbort from 'lazy:./abort.ts';
+import loadBase64 from 'onDemand:./base64.ts';
 import loadBuffer from 'lazy:./buffer.ts';
-import loadClone from 'seldom:./clone.ts';
+import loadClone from 'onDemand:./clone.ts';
 import loadCrypto from 'lazy:./crypto.ts';
-import loadDom from 'lazy:./dom.ts';
-import loadHttp from 'lazy:./http.ts';
-import loadUrl from 'seldom:./url.ts';
+import loadFetch from 'lazy:./fetch.ts';
+import loadUrl from 'onDemand:./url.ts';
 import { construct, define, now } from '../primordials.ts';
 import { lazy } from './lazy.ts';
 
@@ -58,8 +58,8 @@ export function installWebGlobals(): void {
   lazy(['structuredClone'], loadClone);
   lazy(['atob', 'btoa'], loadBase64);
   lazy(['Buffer'], loadBuffer);
-  lazy(['EventTarget', 'Event', 'CustomEvent', 'AbortController', 'AbortSignal', 'DOMException'], loadDom);
-  lazy(['TextEncoder', 'TextDecoder', 'Headers', 'Response', 'fetch'], loadHttp);
+  lazy(['EventTarget', 'Event', 'CustomEvent', 'AbortController', 'AbortSignal', 'DOMException'], loadAbort);
+  lazy(['TextEncoder', 'TextDecoder', 'Headers', 'Response', 'fetch'], loadFetch);
   lazy(['crypto'], loadCrypto);
   define(globalThis, 'self', globalThis);
 }

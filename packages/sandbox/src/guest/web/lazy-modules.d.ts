@@ -4,8 +4,8 @@ declare module 'lazy:*' {
   export default load;
 }
 
-/** The same of one that few contexts use: in a guest without packages the code is not there before. */
-declare module 'seldom:*' {
+/** The same for a module that few contexts use: a guest without packages gets its code from the process on demand. */
+declare module 'onDemand:*' {
   const load: (shared: object) => Readonly<Record<string, unknown>>;
   export default load;
 }

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../../test/support/api.ts';
+import { BROKEN, GREETING, untilStatus } from '../../../../../test/support/api-workflows.ts';
+import type { ShownRun } from '../../../../../test/support/api-workflows.ts';
+import { block, workflow } from '../../../../../test/support/workflow.ts';
+
+const api = await testApi();
+const { call } = api;
+
+/** A workflow with these triggers, each of which answers with its own name. */
+function withTriggers(types: { [name: string]: string }) {
+  const names = Object.keys(types);
+  const reply = (name: string) =>
+    block(`Reply ${name}`, 'response', { dataMode: 'json', data: `{"from": "${name}"}` });
+  const exported = workflow(
+    [...names.map((name) => block(name, types[name] ?? '', {})), ...names.map(reply)],
+    names.map((name) => `${name} -> Reply ${name}`),
+  );
+  const { state } = exported as { state: { blocks: { [id: string]: { name: string } } } };
+  for (const [id, { name }] of Object.entries(state.blocks)) if (name === 'Start') delete state.blocks[id];
+  return exported;
+}
+
+async function idsOf(workflowId: string): Promise<{ [name: string]: string }> {
+  const { data } = await call<{ blocks: { [id: string]: { name: string } } }>(
+    'GET',
+    `/api/v2/workflows/${workflowId}/state`,
+  );
+  return Object.fromEntries(Object.entries(data.blocks).map(([id, { name }]) => [name, id]));
+}
+
+describe('a run of a workflow with several triggers', () => {
+  it('begins at the only one that calls set off', async () => {
+    const id = await api.deployed(
+      withTriggers({ Hook: 'generic_webhook', Manual: 'manual_trigger', Old: 'starter' }),
+    );
+    const path = `/api/v2/workflows/${id}/execute`;
+    expect(await call('POST', path, { body: {} })).toMatchObject({
+      data: { output: { data: { from: 'Old' } } },
+    });
+    expect(await call('POST', `/api/workflows/${id}/execute`, { body: {} })).toMatchObject({
+      body: { from: 'Old' },
+    });
+  });
+
+  it('is refused where several could be meant, and begins at the one that is named', async () => {
+    const id = await api.deployed(withTriggers({ One: 'api_trigger', Two: 'start_trigger' }));
+    const path = `/api/v2/workflows/${id}`;
+    const ids = await idsOf(id);
+    for (const body of [{}, { async: true }, { stream: true }])
+      expect(await call('POST', `${path}/execute`, { body })).toMatchObject({
+        status: 400,
+        body: {
+          error: {
+            message: `Several triggers can start this workflow: name one in run.entry.blockId. There are ${ids['Two']} (Two), ${ids['One']} (One)`,
+          },
+        },
+      });
+    const run = { source: 'deployment', entry: { type: 'trigger', blockId: ids['One'] } };
+    expect(await call('POST', `${path}/execute`, { body: { run } })).toMatchObject({
+      data: { output: { data: { from: 'One' } } },
+    });
+    const accepted = await call<ShownRun>('POST', `${path}/execute`, { body: { run, async: true } });
+    await untilStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
+    expect(await call('GET', `${path}/runs/${accepted.data.runId}?includeOutput=true`)).toMatchObject({
+      data: { output: { data: { from: 'One' } } },
+    });
+  });
+
+  it('is refused for a block that is no trigger, also asynchronously', async () => {
+    const id = await api.deployed(GREETING);
+    const { Reply } = await idsOf(id);
+    const run = { source: 'deployment', entry: { type: 'trigger', blockId: Reply } };
+    for (const body of [{ run }, { run, async: true }])
+      expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body })).toMatchObject({
+        status: 400,
+        body: { error: { message: expect.stringContaining('is no trigger that can start this workflow') } },
+      });
+  });
+});
+
+describe('selectors of workflows that a run has called', () => {
+  const calling = (child: string, ...more: string[]) =>
+    workflow(
+      [block('Call', 'workflow', { workflowId: child, input: '{"name": "Ada"}' })],
+      ['Start -> Call', ...more],
+    );
+
+  it('give the values of their blocks, at any depth, in answers, streams and polls', async () => {
+    const inner = await api.deployed(GREETING);
+    const middle = await api.deployed(calling(inner));
+    const outer = await api.deployed(calling(middle));
+    await call('POST', `/api/v2/workflows/${outer}/deploy`);
+    const path = `/api/v2/workflows/${outer}`;
+    const selector = `${middle}.call.childWorkflowId`;
+    const body = { selectedOutputs: [selector, 'Call.success'] };
+    const ran = await call<ShownRun>('POST', `${path}/execute`, { body });
+    const blockOutputs = { [selector]: inner, 'Call.success': true };
+    expect(ran).toMatchObject({ status: 200, data: { blockOutputs } });
+    const polled = `${path}/runs/${ran.data.runId}?selectedOutputs=${middle}.Call.childWorkflowId`;
+    expect(await call('GET', polled)).toMatchObject({
+      data: { blockOutputs: { [`${middle}.Call.childWorkflowId`]: inner } },
+    });
+    const streamed = await api.fetch('POST', `${path}/execute`, { body: { ...body, stream: true } });
+    expect(await streamed.text()).toContain(`"childWorkflowId":"${inner}"`);
+    // The innermost is called by the middle one alone, and is live in the same workspace.
+    const deep = await call('POST', `${path}/execute`, {
+      body: { selectedOutputs: [`${inner}.Reply.data.hello`] },
+    });
+    expect(deep).toMatchObject({ data: { blockOutputs: { [`${inner}.Reply.data.hello`]: 'Ada' } } });
+  });
+
+  it('are refused for a block that the workflow does not have, and for workflows of others', async () => {
+    const inner = await api.deployed(GREETING);
+    const outer = await api.deployed(calling(inner));
+    const path = `/api/v2/workflows/${outer}/execute`;
+    const refused = async (selector: string): Promise<unknown> =>
+      (await call('POST', path, { body: { selectedOutputs: [selector] } })).body;
+    expect(await refused(`${inner}.Ghost.x`)).toMatchObject({
+      error: {
+        message: `Invalid selectedOutputs: "${inner}.Ghost.x" names no block. There are "Start", "Words", "Reply".`,
+      },
+    });
+    const { engine, store } = api;
+    const stranger = await testApi({ engine, store });
+    const foreign = await stranger.deployed(GREETING);
+    expect(await refused(`${foreign}.Reply.data`)).toMatchObject({
+      error: { message: expect.stringContaining('There are "Start", "Call".') },
+    });
+  });
+});
+
+describe('the error of a failed run', () => {
+  it('names the failed block when the run is polled, as the answer did', async () => {
+    const id = await api.deployed(BROKEN);
+    const path = `/api/v2/workflows/${id}`;
+    const { data } = await call<ShownRun & { error: object }>('POST', `${path}/execute`, { body: {} });
+    expect(data.error).toMatchObject({ details: { blockName: 'Fetch', blockType: 'api' } });
+    expect(await call('GET', `${path}/runs/${data.runId}`)).toMatchObject({ data: { error: data.error } });
+  });
+});
+
+describe('the error of a run that could not be started', () => {
+  it('says nothing of what went wrong inside', async () => {
+    const own = await testApi();
+    const id = await own.deployed(GREETING);
+    const path = `/api/v2/workflows/${id}`;
+    const start = own.engine.start.bind(own.engine);
+    own.engine.start = () =>
+      Promise.reject(new Error('connect ECONNREFUSED 10.0.0.7:5432 database "heddle"'));
+    const { data } = await own.call<ShownRun>('POST', `${path}/execute`, { body: { async: true } });
+    await untilStatus(own, `${path}/runs/${data.runId}`, 'failed');
+    own.engine.start = start;
+    expect(await own.call('GET', `${path}/runs/${data.runId}`)).toMatchObject({
+      data: { error: { code: 'EXECUTION_FAILED', message: 'The run could not be started.' } },
+    });
+    expect(own.faults).toHaveLength(1);
+  });
+});

@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import type { Json } from '@heddle/core';
+import { filesIn } from '@heddle/core/files';
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../../test/support/api.ts';
+import type { TestApi } from '../../../../../test/support/api.ts';
+import { untilStatus } from '../../../../../test/support/api-workflows.ts';
+import { CONTENT_FILE, ECHO, FILE } from '../../../../../test/support/api-files.ts';
+
+const MiB = 1024 * 1024;
+
+const api: TestApi = await testApi({
+  engineOptions: { tenant: (workflowId) => api.store.workflows.tenant(workflowId) },
+});
+/** Another workspace of the same service, with people of its own. */
+const other = await testApi({ engine: api.engine, store: api.store });
+
+interface Ran {
+  runId: string;
+  status: string;
+  output: { data: { doc: Json; any: Json; text: Json } };
+}
+
+async function echoOf(of: TestApi): Promise<string> {
+  return `/api/v2/workflows/${await of.deployed(ECHO)}`;
+}
+
+const mine = await echoOf(api);
+const theirs = await echoOf(other);
+
+async function run(of: TestApi, path: string, input: { [name: string]: Json }, more: object = {}) {
+  const { data } = await of.call<Ran>('POST', `${path}/execute`, { body: { input }, ...more });
+  return data;
+}
+
+/** A record of a file of the first workspace, as an answer has shown it. */
+async function stored(file: Json = FILE): Promise<{ id: string; [field: string]: Json }> {
+  const { output } = await run(api, mine, { doc: file });
+  const [record] = filesIn(output.data.doc);
+  if (!record) throw new Error('There is no file.');
+  const { id, name, size, type, key } = record;
+  return { id, name, size, type, key };
+}
+
+describe('the record of a file', () => {
+  it('opens it in the workspace that it belongs to', async () => {
+    const { output } = await run(api, mine, { doc: [await stored()] });
+    expect(output.data).toMatchObject({ doc: [{ base64: CONTENT_FILE }], text: CONTENT_FILE });
+  });
+
+  it('is data in another workspace: to blocks, in answers, as a download', async () => {
+    const record = await stored();
+    const { output, runId } = await run(other, theirs, { doc: [record], any: { deep: record } });
+    expect(output.data).toEqual({ doc: [record], any: { deep: record }, text: '' });
+    const at = `${theirs}/runs/${runId}`;
+    expect((await other.fetch('GET', `${at}/files/${record.id}`)).status).toBe(404);
+    const read = await other.call('GET', `${at}?includeOutput=true&includeFileBase64=true`);
+    expect(read.status).toBe(404);
+    expect(JSON.stringify(read.body)).not.toContain(CONTENT_FILE);
+    for (const headers of [{ Accept: 'application/x-ndjson' }, {}]) {
+      const body = { input: { doc: [record] }, ...(headers.Accept === undefined && { stream: true }) };
+      const streamed = await other.fetch('POST', `${theirs}/execute`, { body, headers });
+      expect(await streamed.text()).not.toContain(CONTENT_FILE);
+    }
+  });
+
+  it('is data to a public workflow of another workspace', async () => {
+    const body = { isPublicApi: true };
+    expect(await other.call('PATCH', `${theirs}/deployment`, { body })).toMatchObject({ status: 200 });
+    const record = await stored();
+    const { output } = await run(other, theirs, { doc: [record] }, { key: null });
+    expect(output.data).toMatchObject({ doc: [record], text: '' });
+  });
+
+  it('is data to a draft that gives itself the id of a workflow of another workspace', async () => {
+    const record = await stored();
+    const draft = await other.drafted({ ...(ECHO as object), id: mine.split('/').at(-1) ?? '' } as Json);
+    const { data } = await other.call<Ran>('POST', `/api/v2/workflows/${draft}/execute`, {
+      body: { run: { source: 'manual' }, input: { doc: [record] } },
+    });
+    expect(data.output.data).toMatchObject({ doc: [record], text: '' });
+  });
+});
+
+describe('an answer', () => {
+  const large = (size: number): Json => ({
+    ...FILE,
+    data: `data:;base64,${Buffer.alloc(size).toString('base64')}`,
+  });
+
+  it('has no content for 200 forged records of one key', async () => {
+    const record = await stored(large(3 * MiB));
+    const forged = Array.from({ length: 200 }, (_, n) => ({ ...record, id: `forged ${n}` }));
+    const { output } = await run(api, mine, { any: { list: forged } });
+    expect(output.data.any).toEqual({ list: forged });
+  });
+
+  it('has the content of one record that stands there 200 times as often as 16 MiB hold it', async () => {
+    const record = await stored(large(3 * MiB));
+    const list = Array.from({ length: 200 }, () => record);
+    const response = await api.fetch('POST', `${mine}/execute`, { body: { input: { any: { list } } } });
+    expect((await response.text()).split('"base64"')).toHaveLength(1 + 5);
+  });
+});
+
+describe('a file that a version without owners has stored', () => {
+  /** Its record: what such a version has stored is the JSON text of this input. */
+  async function older(): Promise<{ [field: string]: Json }> {
+    const id = crypto.randomUUID();
+    const input = { file: id, data: Buffer.alloc(9000, 'x').toString('base64') };
+    await run(api, mine, input);
+    const key = `sha256:${createHash('sha256').update(JSON.stringify(input)).digest('hex')}`;
+    return { id, name: 'old.txt', size: 9000, type: 'text/plain', key };
+  }
+
+  it('is found by the accepted run that took it, and is data to later runs', async () => {
+    const record = await older();
+    const workflowId = mine.split('/').at(-1) ?? '';
+    const runId = crypto.randomUUID();
+    const about = {
+      workflow_id: workflowId,
+      workspace_id: api.workspaceId,
+      created_at: '2026-01-01T00:00:00Z',
+    };
+    await api.store.claims.claim({
+      engine_id: runId,
+      run_id: runId,
+      ...about,
+      trigger: 'api',
+      mode: 'async',
+    });
+    await api.store.claims.enqueue(runId, { input: { doc: [record] }, version: 1 });
+    await testApi({ engine: api.engine, store: api.store });
+    await untilStatus(api, `${mine}/runs/${runId}`, 'completed');
+    const query = 'includeOutput=true&includeFileBase64=true';
+    const { data } = await api.call<{ files: { base64: string }[] }>('GET', `${mine}/runs/${runId}?${query}`);
+    expect(Buffer.from(data.files[0]?.base64 ?? '', 'base64')).toHaveLength(9000);
+    const later = await run(api, mine, { doc: [record] });
+    expect(later.output.data).toEqual({ doc: [record], any: '', text: '' });
+  });
+});

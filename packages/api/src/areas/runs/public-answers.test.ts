@@ -1,0 +1,180 @@
+import type { Json } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { errorIn, testApi } from '../../../../../test/support/api.ts';
+import { APPROVAL, BROKEN, GREETING } from '../../../../../test/support/api-workflows.ts';
+import { ECHO, FILE } from '../../../../../test/support/api-files.ts';
+import { block, fn, loop, workflow } from '../../../../../test/support/workflow.ts';
+import { publicRefusal, publicResult } from './public-answers.ts';
+import type { RunResult } from './schemas.ts';
+
+const api = await testApi({ publicInputs: { values: 100 } });
+const { call, fetch } = api;
+
+const SAYING = fn('Say', 'console.log("from the console"); return {answer: 42}');
+
+async function published(exported: Json): Promise<string> {
+  const path = `/api/v2/workflows/${await api.deployed(exported)}`;
+  await call('PATCH', `${path}/deployment`, { body: { isPublicApi: true } });
+  return path;
+}
+
+/** What each way of asking answers to somebody without a credential, as text. */
+async function answersOf(path: string, input: { [name: string]: Json } = {}): Promise<string[]> {
+  const ways = [
+    { body: { input } },
+    { body: { input, stream: true } },
+    { body: { input }, headers: { Accept: 'application/x-ndjson' } },
+  ];
+  const texts: string[] = [];
+  for (const way of ways) {
+    const response = await fetch('POST', `${path}/execute`, { key: null, ...way });
+    expect(response.status).toBe(200);
+    texts.push(await response.text());
+  }
+  return texts;
+}
+
+describe('without a credential', () => {
+  it('the output of code comes without what it has written to the console', async () => {
+    const inLoop = loop('Each', { loopType: 'for', iterations: 2 }, SAYING);
+    for (const exported of [
+      workflow([SAYING], ['Start -> Say']),
+      workflow([inLoop], ['Start -> Each', 'Each -> Say']),
+    ]) {
+      for (const text of await answersOf(await published(exported))) {
+        expect(text).toContain('"answer":42');
+        expect(text).not.toContain('console');
+      }
+    }
+  });
+
+  it('so does that of a child', () => {
+    const child = { result: 1, stdout: 'b' };
+    const output = { success: true, childWorkflowId: 'w', childWorkflowName: 'W', result: child };
+    expect(publicResult(resultWith({ output })).output).toEqual({ ...output, result: { result: 1 } });
+  });
+
+  it('a Response is the answer as it is', async () => {
+    const reply = block('Reply', 'response', { dataMode: 'json', data: '{"stdout": "said on purpose"}' });
+    for (const text of await answersOf(await published(workflow([reply], ['Start -> Reply']))))
+      expect(text).toContain('said on purpose');
+  });
+
+  it('a failure is one sentence, and names no block, value or address', async () => {
+    const secret = 'postgres.internal:5432';
+    const failing = [BROKEN, workflow([fn('Query', `throw new Error("${secret}")`)], ['Start -> Query'])];
+    for (const exported of failing) {
+      for (const text of await answersOf(await published(exported))) {
+        expect(text).toContain('A block of the workflow failed.');
+        expect(text).not.toMatch(/127\.0\.0\.1|internal|Fetch|Query|details|stack/);
+      }
+    }
+  });
+
+  it('a failure has its code and the id of the run', async () => {
+    const { data } = await call<RunResult>('POST', `${await published(BROKEN)}/execute`, {
+      key: null,
+      body: {},
+    });
+    expect(data).toMatchObject({ runId: expect.any(String), status: 'failed', output: {} });
+    expect(data.error).toEqual({
+      code: 'BLOCK_EXECUTION_FAILED',
+      message: 'A block of the workflow failed.',
+    });
+  });
+
+  it('a pause shows neither what waits nor how it is answered', async () => {
+    for (const text of await answersOf(await published(APPROVAL))) {
+      expect(text).toContain('paused');
+      expect(text).not.toMatch(/resume|context|_pause|"ok"/i);
+    }
+  });
+
+  it.each([
+    { selectedOutputs: ['Reply.data'] },
+    { selectedOutputs: ['Ghost'] },
+    { selectedOutputs: [] },
+    { stopAfterBlockId: 'Words' },
+    { stopAfterBlockId: 'Ghost' },
+    { stream: true, selectedOutputs: ['Ghost'] },
+  ])('%j is refused, and names nothing', async (body) => {
+    const answer = await call('POST', `${await published(GREETING)}/execute`, { key: null, body });
+    expect([answer.status, errorIn(answer.body)]).toEqual([
+      400,
+      {
+        code: 'BAD_REQUEST',
+        message: 'selectedOutputs and stopAfterBlockId require an OAuth access token or API key',
+      },
+    ]);
+  });
+
+  it('a block to start at that there is none, or that is no trigger, names nothing', async () => {
+    const path = await published(GREETING);
+    for (const blockId of ['Ghost', 'Words']) {
+      const run = { source: 'deployment', entry: { type: 'trigger', blockId } };
+      const answer = await call('POST', `${path}/execute`, { key: null, body: { run } });
+      expect([answer.status, errorIn(answer.body).message]).toEqual([
+        400,
+        'The workflow does not take this input.',
+      ]);
+    }
+  });
+
+  it('a file that cannot be taken says nothing of what was found at its address', async () => {
+    const doc = { type: 'url', name: 'x', data: 'http://169.254.169.254/latest' };
+    const answer = await call('POST', `${await published(ECHO)}/execute`, {
+      key: null,
+      body: { input: { doc } },
+    });
+    expect([answer.status, errorIn(answer.body).message]).toEqual([
+      400,
+      'The workflow does not take this input.',
+    ]);
+  });
+
+  it('inputs have bounds of their own: bytes, values, files', async () => {
+    const path = await published(ECHO);
+    const send = (input: object, key?: null) =>
+      call('POST', `${path}/execute`, { body: { input }, ...(key === null && { key }) });
+    for (const [input, status] of [
+      [{ any: { text: 'x'.repeat(1024 * 1024) } }, 413],
+      [{ any: { list: Array.from({ length: 100 }, () => 0) } }, 413],
+      [{ doc: Array.from({ length: 6 }, () => FILE) }, 400],
+    ] as const) {
+      expect((await send(input, null)).status).toBe(status);
+      expect((await send(input)).status).toBe(200);
+    }
+  });
+});
+
+it('no caller sends half a million values', async () => {
+  const path = `/api/v2/workflows/${await api.deployed(GREETING)}/execute`;
+  const list = Array.from({ length: 500_000 }, () => 0);
+  expect(await call('POST', path, { body: { input: { list } } })).toMatchObject({
+    status: 413,
+    body: { error: { message: 'Request body has more than 500000 values' } },
+  });
+});
+
+it('a host’s own call without a caller has the same bounds', async () => {
+  const path = { workflowId: (await published(GREETING)).split('/').at(-1) ?? '' };
+  const { executeWorkflow } = api.api.operations;
+  const run = (input: { [name: string]: Json }) =>
+    executeWorkflow({ principal: null, path, body: { input } });
+  await expect(run({ text: 'x'.repeat(1024 * 1024) })).rejects.toMatchObject({ status: 413 });
+  await expect(run({ list: Array.from({ length: 100 }, () => 0) })).rejects.toMatchObject({ status: 413 });
+});
+
+it('what is no refusal stays what it is', () => {
+  const fault = new Error('a fault');
+  expect(publicRefusal(fault)).toBe(fault);
+});
+
+function resultWith(more: Partial<RunResult>): RunResult {
+  const times = { startedAt: null, endedAt: null, durationMs: null };
+  return {
+    ...{ runId: 'r', workflowId: 'w', status: 'completed', output: null, blockOutputs: null, error: null },
+    ...times,
+    ...more,
+  };
+}

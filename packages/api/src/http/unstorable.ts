@@ -1,0 +1,53 @@
+import type * as z from 'zod';
+
+type Path = (string | number)[];
+type Part = readonly [key: string | number, schema: z.core.$ZodType, value: unknown];
+
+/**
+ * Returns the paths of the declared texts in `value` that no id or name can be: they contain NUL, which PostgreSQL
+ * cannot store, or half of a surrogate pair, which is not a character. What the schema leaves open (`z.unknown()`) is
+ * data, and is not looked at. `value` fits the schema.
+ */
+export function unstorableTexts(schema: z.core.$ZodType, value: unknown, path: Path = []): Path[] {
+  if (isOpen(schema)) return [];
+  if (typeof value === 'string') return isStorable(value) ? [] : [path];
+  if (typeof value !== 'object' || value === null) return [];
+  return partsOf(schema, value).flatMap(([key, part, inner]) => {
+    const at = [...path, key];
+    return typeof key === 'string' && !isStorable(key) ? [at] : unstorableTexts(part, inner, at);
+  });
+}
+
+/** The parts of the value that the schema declares. */
+function partsOf(schema: z.core.$ZodType, value: object): Part[] {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  if ('innerType' in def) return partsOf(def.innerType, value);
+  const held = value as { [key: string | number]: unknown };
+  switch (def.type) {
+    case 'object':
+      return Object.entries(def.shape).map(([name, field]) => [name, field, held[name]]);
+    case 'array':
+      return (value as unknown[]).map((each, index) => [index, def.element, each]);
+    case 'tuple':
+      return def.items.map((item, index) => [index, item, held[index]]);
+    case 'record':
+      // Keys of data are data.
+      if (isOpen(def.valueType)) return [];
+      return Object.entries(value).map(([key, each]) => [key, def.valueType, each]);
+    case 'union': {
+      const option = def.options.find((each) => (each as z.ZodType).safeParse(value).success);
+      return option ? partsOf(option, value) : [];
+    }
+    default:
+      return [];
+  }
+}
+
+function isOpen(schema: z.core.$ZodType): boolean {
+  const { def } = (schema as z.core.$ZodTypes)._zod;
+  return 'innerType' in def ? isOpen(def.innerType) : def.type === 'unknown';
+}
+
+function isStorable(text: string): boolean {
+  return !text.includes('\0') && text.isWellFormed();
+}

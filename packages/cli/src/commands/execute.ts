@@ -1,0 +1,82 @@
+import type { Json } from '@heddle/core';
+import { isJsonObject, own } from '@heddle/core/blocks';
+import type { JsonObject } from '@heddle/core/blocks';
+import { readEnv } from '../env.ts';
+import { EXIT, exitOf } from '../exit-code.ts';
+import { jsonSource } from '../input/json-source.ts';
+import { writeJson } from '../io.ts';
+import type { Io } from '../io.ts';
+import { dataOf, Remote, textOf } from '../remote.ts';
+import type { RemoteOptions } from '../remote-options.ts';
+import { duration } from '../render/format.ts';
+import { safe, safeLine, styleFor } from '../render/style.ts';
+import { shortId } from '../run-id.ts';
+import { UsageError } from '../usage-error.ts';
+
+export interface ExecuteOptions extends RemoteOptions {
+  input?: string;
+  json: boolean;
+  select: readonly string[];
+  /** Do not wait for the end. */
+  async: boolean;
+}
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/** Runs a workflow that is live on a server, by its name or id, and prints its output. */
+export async function execute(io: Io, workflow: string, options: ExecuteOptions): Promise<number> {
+  const remote = new Remote(options, readEnv());
+  const input = options.input === undefined ? {} : await jsonSource(io, '--input', options.input);
+  const workflowId = UUID.test(workflow) ? workflow : await remote.find(workflow);
+  if (workflowId === undefined) {
+    throw new UsageError(
+      `The workspace has no workflow "${workflow}".`,
+      'heddle deploy FILE makes one live. Names are exact, or an id is given.',
+    );
+  }
+  const path = `/api/v2/workflows/${encodeURIComponent(workflowId)}/execute`;
+  if (options.async) {
+    const receipt = dataOf(await remote.call('POST', path, { input, async: true }));
+    if (options.json) writeJson(io, { data: receipt });
+    else io.stdout.write(`${textOf(receipt, 'runId')}\n`);
+    return EXIT.completed;
+  }
+  const select = options.select.length > 0 && { selectedOutputs: [...options.select] };
+  const run = await resultOf(remote.lines(path, { input, ...select }));
+  if (options.json) writeJson(io, { data: run });
+  else report(io, run);
+  return exitOf(textOf(run, 'status'));
+}
+
+async function resultOf(lines: AsyncIterable<JsonObject>): Promise<JsonObject> {
+  for await (const line of lines) {
+    const type = textOf(line, 'type');
+    if (type === 'final') return dataOf(line);
+    if (type === 'error')
+      throw new UsageError(`The server failed: ${textOf(line, 'error')}.`, 'Its log has more.');
+  }
+  throw new UsageError(
+    'The server ended the answer before the run had ended.',
+    'The run may go on: GET …/runs of the workflow lists it.',
+  );
+}
+
+function report(io: Io, run: JsonObject): void {
+  const style = styleFor(io.stderr);
+  const status = textOf(run, 'status');
+  const ms = own(run, 'durationMs');
+  const took = typeof ms === 'number' ? ` in ${duration(ms)}` : '';
+  const mark =
+    status === 'completed' ? style.green('✓') : status === 'failed' ? style.red('✗') : style.yellow('‖');
+  const lines = [
+    `${mark} ${style.bold(status)}${took}${style.dim(`  run ${shortId(textOf(run, 'runId'))}`)}`,
+  ];
+  const error = own(run, 'error');
+  if (isJsonObject(error)) {
+    lines.push(`  ${style.dim('code')}   ${safeLine(textOf(error, 'code'))}`);
+    lines.push(`  ${style.dim('error')}  ${style.red(safe(textOf(error, 'message')))}`);
+  }
+  io.stderr.write(`${lines.join('\n')}\n`);
+  const output: Json = own(run, 'output') ?? null;
+  if (status === 'completed' || status === 'paused') writeJson(io, output);
+}

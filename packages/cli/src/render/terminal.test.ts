@@ -1,0 +1,55 @@
+import { styleText } from 'node:util';
+import { expect, it } from 'vitest';
+import { keptIo, Kept } from '../../../../test/support/io.ts';
+import { main } from '../main.ts';
+import { createPainter } from '../live/painter.ts';
+import { guardedIo, terminalText } from './terminal.ts';
+
+const HOSTILE = [
+  '\u0007',
+  '\u001b]0;title\u0007',
+  '\u009b31m',
+  '\u0085',
+  '\u202e',
+  '\u2066',
+  '\u061c',
+  '\u200f',
+  '\b',
+  '\u007f',
+];
+
+it.each(HOSTILE)('a terminal gets %j as text, and JSON keeps its value', (hostile) => {
+  const text = terminalText(`a${hostile}b\n`);
+  expect(text).toMatch(/^a[ -~]*b\n$/);
+  const json = JSON.stringify({ hostile });
+  expect(JSON.parse(terminalText(json))).toEqual({ hostile });
+});
+
+it('what the command line tells a terminal itself stays', () => {
+  const io = keptIo();
+  const stdout = new Kept(true);
+  const guarded = guardedIo({ ...io, stdout });
+  const painter = createPainter(guarded.stdout, true);
+  painter.status(`${styleText(['red', 'bold'], 'line', { validateStream: false })} \u009b2J`);
+  painter.print(['done \u202e']);
+  expect(stdout.text).toBe(
+    '\r\u001b[2K\u001b[?7l\u001b[31m\u001b[1mline\u001b[22m\u001b[39m \\u009b2J\u001b[?7h' +
+      '\r\u001b[2Kdone \\u202e\n' +
+      '\r\u001b[2K\u001b[?7l\u001b[31m\u001b[1mline\u001b[22m\u001b[39m \\u009b2J\u001b[?7h',
+  );
+  expect(guarded.stdout.isTTY).toBe(true);
+});
+
+it('whatever a command writes goes through it: arguments, names of files, errors, JSON', async () => {
+  for (const args of [
+    ['run', 'x\u202e\u009b.json'],
+    ['check', 'x\u202e\u009b.json', '--json'],
+    ['no\u202e\u009bsuch'],
+  ]) {
+    const io = keptIo();
+    await main(args, io);
+    const written = io.stdout.text + io.stderr.text;
+    expect(written).not.toMatch(/[\u0080-\u009f\u202e]/);
+    expect(written).not.toBe('');
+  }
+});

@@ -1,0 +1,44 @@
+import type { Io, OutStream } from '../io.ts';
+import { CONTROLS } from './style.ts';
+
+/** What the command line itself tells a terminal: colours and weights, and the line that is rewritten. */
+const OWN_SEQUENCE = String.raw`\u001B\[[0-9;]*m|\r\u001B\[2K|\u001B\[\?7[hl]`;
+const FOREIGN = new RegExp(`${OWN_SEQUENCE}|[${CONTROLS}]`, 'g');
+const ANY = new RegExp(`[${CONTROLS}]`);
+
+/**
+ * Returns the text with every character that a terminal would obey, and that the command line does not write itself, as
+ * JSON escapes it: `\u202e`. So it is harmless in text and the same value in JSON.
+ */
+export function terminalText(text: string): string {
+  if (!ANY.test(text)) return text;
+  return text.replaceAll(FOREIGN, (found) => (found.length > 1 ? found : escaped(found)));
+}
+
+function escaped(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;
+}
+
+/** Returns the same streams; whatever is written to them goes through `terminalText`, wherever it comes from. */
+export function guardedIo(io: Io): Io {
+  return {
+    get stdin() {
+      return io.stdin;
+    },
+    stdout: guarded(io.stdout),
+    stderr: guarded(io.stderr),
+  };
+}
+
+function guarded(stream: OutStream): OutStream {
+  const pass = stream.write.bind(stream) as (...given: unknown[]) => boolean;
+  const write = (chunk: unknown, ...rest: unknown[]): boolean =>
+    pass(typeof chunk === 'string' ? terminalText(chunk) : chunk, ...rest);
+  return new Proxy(stream, {
+    get(target, name) {
+      if (name === 'write') return write;
+      const value: unknown = Reflect.get(target, name, target);
+      return typeof value === 'function' ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

@@ -1,0 +1,32 @@
+import { expect, it } from 'vitest';
+import { ownershipOf } from './api-store.ts';
+
+const records = (oldest: () => string | undefined) => ({
+  callee: async () => undefined,
+  tenant: async () => undefined,
+  oldestWorkspace: async () => oldest(),
+});
+
+it('gives the values of the command line to the oldest workspace alone', async () => {
+  const { environments } = ownershipOf(
+    records(() => 'first'),
+    { KEY: 'value' },
+  );
+  expect(await environments.names('first')).toEqual(['KEY']);
+  expect(await environments.values('first', ['KEY'])).toEqual({ KEY: 'value' });
+  expect(await environments.names('second')).toEqual([]);
+  expect(await environments.values('second', ['KEY'])).toEqual({});
+});
+
+it('keeps to the workspace that was the oldest when it was first asked for, and asks again while there is none', async () => {
+  let oldest: string | undefined;
+  const { environments } = ownershipOf(
+    records(() => oldest),
+    { KEY: 'value' },
+  );
+  expect(await environments.names('first')).toEqual([]);
+  oldest = 'first';
+  expect(await environments.names('first')).toEqual(['KEY']);
+  oldest = 'second';
+  expect(await environments.names('second')).toEqual([]);
+});

@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import { code, condition, start, workflowFile } from '../../../../test/support/workflow-file.ts';
+import type { DrawnBlock } from '../../../../test/support/workflow-file.ts';
+import { parseWorkflow } from '../schema/parse.ts';
+import { checkWorkflow } from './compile.ts';
+import type { Diagnostic } from './diagnostic.ts';
+
+/** What the check says about the syntax of a block behind one that is called Fetch. */
+function syntaxOf(block: DrawnBlock): Pick<Diagnostic, 'severity' | 'path' | 'message'>[] {
+  const inner: { [id: string]: DrawnBlock } =
+    block.type === 'loop' || block.type === 'parallel' ? { in: code('', { parentId: 'b' }) } : {};
+  const file = workflowFile({
+    blocks: { s: start(), f: code('return 1', { name: 'Fetch' }), b: { name: 'Work', ...block }, ...inner },
+    edges: ['s > f', 'f > b', ...Object.keys(inner).map((id) => `b:${block.type}-start-source > ${id}`)],
+  });
+  return checkWorkflow(parseWorkflow(file).workflow!)
+    .filter((each) => each.code === 'SYNTAX_INVALID')
+    .map(({ severity, path, message }) => ({ severity, path, message }));
+}
+
+const CODE = ['blocks', 'b', 'subBlocks', 'code', 'value'];
+
+describe('code that is no JavaScript', () => {
+  it('is a warning that names the line and shows it as it was written', () => {
+    const text = 'const a = <fetch.result>\nreturn [a, <fetch.result>}\n';
+    expect(syntaxOf(code(text))).toEqual([
+      {
+        severity: 'warning',
+        path: CODE,
+        message:
+          'The code of "Work" is no valid JavaScript: Unexpected token at line 2 in "return [a, <fetch.result>}".',
+      },
+    ]);
+  });
+
+  it.each([
+    'return (',
+    'if (x {',
+    'let a = 1; let a = 2',
+    '} {',
+    "return 'a",
+    'return `a${',
+    'return /a',
+    '/* open',
+    'return )',
+    'const x: number = 1',
+  ])('%s', (text) => {
+    expect(syntaxOf(code(text))).toHaveLength(1);
+  });
+
+  it.each([
+    ['a result at the top', 'return 1'],
+    ['await at the top', 'const a = await fetch("x"); for await (const x of a) {}'],
+    ['imports', "import a, { b } from 'x';\nimport * as c from 'y';\nreturn a + b + c + (await import('z'))"],
+    [
+      'references in every place',
+      'return [<fetch.result>, "<fetch.result>", `<fetch.result>`, /<fetch.result>/]',
+    ],
+    ['placeholders', 'return {{KEY}} + "{{KEY}}"'],
+    ['a comment at the end', 'return 1 // done'],
+    ['what only a function may have', 'using a = null; return new.target'],
+    ['a name that other engines reserve', 'const params = 1; return params'],
+    ['nothing', ''],
+  ])('does not count %s', (_, text) => {
+    expect(syntaxOf(code(text))).toEqual([]);
+  });
+
+  it('leaves unknown references to their own finding', () => {
+    expect(syntaxOf(code('return <nosuch.x>'))).toEqual([]);
+  });
+
+  it('is looked for in JavaScript only, and not in a very long text', () => {
+    expect(syntaxOf({ fields: { code: 'return (', language: 'python' } })).toEqual([]);
+    expect(syntaxOf(code(`return (${' '.repeat(50_000)}`))).toEqual([]);
+  });
+
+  it('does not stop the check when it is nested deeper than a parser reaches', () => {
+    expect(syntaxOf(code(`return ${'['.repeat(20_000)}`))).toEqual([]);
+  });
+});
+
+describe('an expression that is no JavaScript', () => {
+  it('is a warning in a row of a condition', () => {
+    expect(syntaxOf(condition('b', '<fetch.result> >', '<fetch.result> > 1; // fine', ''))).toEqual([
+      {
+        severity: 'warning',
+        path: ['blocks', 'b', 'subBlocks', 'conditions', 'value', 0],
+        message:
+          'The condition "if" of "Work" is no valid JavaScript: Unexpected token in "<fetch.result> >".',
+      },
+    ]);
+  });
+
+  it.each<[string, DrawnBlock, string]>([
+    [
+      'a while condition',
+      { type: 'loop', data: { loopType: 'while', whileCondition: '<loop.index> <' } },
+      'whileCondition',
+    ],
+    [
+      'a doWhile condition',
+      { type: 'loop', data: { loopType: 'doWhile', doWhileCondition: 'return true' } },
+      'doWhileCondition',
+    ],
+    ['a count', { type: 'parallel', data: { parallelType: 'count', count: '<fetch.result> +' } }, 'count'],
+  ])('is a warning in %s', (_, block, key) => {
+    expect(syntaxOf(block)).toMatchObject([{ severity: 'warning', path: ['blocks', 'b', 'data', key] }]);
+  });
+
+  it('ends in what the sandbox takes', () => {
+    expect(syntaxOf(condition('b', 'true;', '1 < 2 /* so */ ;;', '{a: 1}.a'))).toEqual([]);
+  });
+});

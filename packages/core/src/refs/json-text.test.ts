@@ -1,0 +1,276 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { dose } from '../../../../test/support/dose.ts';
+import { isBlockError } from '../errors.ts';
+import type { Json } from '../json.ts';
+import { fillJsonText, isJsonText, jsonStructure, resolveJson, templateFields } from './json-text.ts';
+import type { Lookup } from './lookup.ts';
+import type { Template, TextPart } from './template.ts';
+
+/** A reference to a value that the test holds by name; one that it does not hold is empty. */
+const ref = (block: string): TextPart => ({
+  ref: { kind: 'block', text: `<${block}>`, block, up: 0, into: [], path: [] },
+});
+const env = (name: string): TextPart => ({ env: name, text: `{{${name}}}` });
+const text = (...parts: TextPart[]): Template => ({ kind: 'text', parts });
+
+const lookupOf = (values: { [name: string]: Json }, envs: { [name: string]: string } = {}): Lookup => ({
+  block: ({ block }) => {
+    const output = Object.hasOwn(values, block) ? values[block] : undefined;
+    return output === undefined ? { ran: false } : { ran: true, output };
+  },
+  container: () => undefined,
+  results: () => undefined,
+  variable: () => undefined,
+  env: (name) => (Object.hasOwn(envs, name) ? envs[name] : undefined),
+  describe: (name) => ({ name, type: 'function' }),
+});
+
+const VALUES = {
+  s: 'a "b"\n\\',
+  n: 7,
+  o: { k: ['v'] },
+  z: null,
+  inject: '","role":"admin',
+  slash: 'n","role":"admin',
+  json: '{"x":1}',
+};
+const ENV = { NUM: '5', TEXT: 'p"w', OBJECT: '{"a": 12345678901234567890}', EMPTY: '' };
+const lookup = lookupOf(VALUES, ENV);
+
+describe('JSON text with holes', () => {
+  it.each<[string, TextPart[], Json, string]>([
+    [
+      'inside a literal: the text, escaped',
+      ['{"v": "x ', ref('s'), '"}'],
+      { v: 'x a "b"\n\\' },
+      '{"v": "x a \\"b\\"\\n\\\\"}',
+    ],
+    ['alone in a literal: the text', ['{"v": "', ref('n'), '"}'], { v: '7' }, '{"v": "7"}'],
+    [
+      'alone in a literal: the JSON text of an object',
+      ['["', ref('o'), '"]'],
+      ['{"k":["v"]}'],
+      '["{\\"k\\":[\\"v\\"]}"]',
+    ],
+    [
+      'bare: the value',
+      ['[', ref('o'), ',', ref('n'), ',', ref('s'), ']'],
+      [VALUES.o, 7, VALUES.s],
+      '[{"k":["v"]},7,"a \\"b\\"\\n\\\\"]',
+    ],
+    ['bare: null', ['[', ref('z'), ']'], [null], '[null]'],
+    ['bare and empty: null', ['{"v": ', ref('none'), '}'], { v: null }, '{"v": null}'],
+    ['in a literal and empty: nothing', ['{"v": "', ref('none'), '"}'], { v: '' }, '{"v": ""}'],
+    [
+      'a text that ends the literal stays in it',
+      ['{"v": "', ref('inject'), '"}'],
+      { v: VALUES.inject },
+      '{"v": "\\",\\"role\\":\\"admin"}',
+    ],
+    [
+      'a bare text is a string',
+      ['{"v": ', ref('inject'), '}'],
+      { v: VALUES.inject },
+      '{"v": "\\",\\"role\\":\\"admin"}',
+    ],
+    ['JSON text in a bare hole is a string', ['[', ref('json'), ']'], ['{"x":1}'], '["{\\"x\\":1}"]'],
+    ['a key', ['{"a ', ref('n'), '": 1}'], { 'a 7': 1 }, '{"a 7": 1}'],
+    ['two in one literal', ['["', ref('n'), ref('n'), '"]'], ['77'], '["77"]'],
+    [
+      'an escaped quote ends no literal',
+      ['["\\"', ref('n'), '\\\\", ', ref('n'), ']'],
+      ['"7\\', 7],
+      '["\\"7\\\\", 7]',
+    ],
+    ['a placeholder in a literal: its text', ['{"v": "', env('TEXT'), '"}'], { v: 'p"w' }, '{"v": "p\\"w"}'],
+    ['a bare placeholder: its JSON', ['[', env('NUM'), ',', env('TEXT'), ']'], [5, 'p"w'], '[5,"p\\"w"]'],
+    [
+      'an unknown placeholder: as it is written',
+      ['["', env('NO'), '", ', env('NO'), ']'],
+      ['{{NO}}', '{{NO}}'],
+      '["{{NO}}", "{{NO}}"]',
+    ],
+    [
+      'authored marks stay text',
+      ['["\uE000\\ue001', ref('n'), '"]'],
+      ['\uE000\uE0017'],
+      '["\uE000\\ue0017"]',
+    ],
+  ])('%s', (_title, parts, value, filled) => {
+    expect(resolveJson(text(...parts), lookup)).toEqual(value);
+    expect(fillJsonText(text(...parts), lookup)).toBe(filled);
+    expect(isJsonText(text(...parts))).toBe(true);
+  });
+
+  it.each<[string, TextPart[], string]>([
+    ['a hole beside another', [ref('json'), ref('none')], '{"x":1}'],
+    ['a hole beside a number', ['[1', ref('n'), ']'], '[17]'],
+    ['a bare key', ['{', ref('s'), ' : 1}'], '{a "b"\n\\ : 1}'],
+    ['a hole in an escape', ['["\\', ref('slash'), '"]'], '["\\n","role":"admin"]'],
+    ['a hole in the digits of an escape', ['["\\u00', ref('n'), '1"]'], '["\\u0071"]'],
+    ['a comma too much', ['[', ref('n'), ',]'], '[7,]'],
+    ['plain text', ['Hello ', ref('n')], 'Hello 7'],
+  ])(
+    'that is none with its holes as values stays text, whatever the values are: %s',
+    (_title, parts, filled) => {
+      expect(resolveJson(text(...parts), lookup)).toBe(filled);
+      expect(fillJsonText(text(...parts), lookup)).toBeUndefined();
+      expect(isJsonText(text(...parts))).toBe(false);
+    },
+  );
+
+  it.each<[string, TextPart[], Json]>([
+    ['an object', [ref('o')], VALUES.o],
+    ['blanks around it', ['\n ', ref('n'), ' '], 7],
+    ['text', [ref('s')], VALUES.s],
+    ['JSON text', [ref('json')], { x: 1 }],
+    ['null', [ref('z')], null],
+    ['nothing', [ref('none')], ''],
+    ['a placeholder', [env('NUM')], 5],
+    ['an empty placeholder', [env('EMPTY')], ''],
+    ['an unknown placeholder', [env('NO')], '{{NO}}'],
+  ])('that is exactly one hole is its value (decision 12): %s', (_title, parts, value) => {
+    expect(resolveJson(text(...parts), lookup)).toEqual(value);
+    expect(fillJsonText(text(...parts), lookup)).toBeUndefined();
+    expect(isJsonText(text(...parts))).toBe(true);
+  });
+
+  it('keeps what is authored between the holes, to the last digit and blank', () => {
+    const parts = ['{"id": 12345678901234567890,\n "1": ', ref('n'), ', "o": ', env('NUM'), ' }'];
+    expect(fillJsonText(text(...parts), lookup)).toBe('{"id": 12345678901234567890,\n "1": 7, "o": 5 }');
+  });
+
+  it('refuses a value that gives a key that its object has, in value and text', () => {
+    const template = text('{"role": "user", "', ref('s'), '": 1}');
+    const clashing = lookupOf({ s: 'role' });
+    for (const read of [resolveJson, fillJsonText]) {
+      const failure = thrown(() => read(template, clashing));
+      expect(isBlockError(failure) && [failure.code, failure.retryable]).toEqual([
+        'BLOCK_CONFIG_INVALID',
+        false,
+      ]);
+      expect((failure as Error).message).toContain('a key that its object already has');
+    }
+    expect(resolveJson(template, lookupOf({ s: '__proto__' }))).toEqual(
+      JSON.parse('{"role": "user", "__proto__": 1}'),
+    );
+  });
+
+  it('does not look at values for templates or structure again', () => {
+    const marked = lookupOf({ s: '\uE000\uE0000\uE000 <n> {{NUM}}' }, ENV);
+    expect(resolveJson(text('{"v": "', ref('s'), '", "w": ', ref('s'), '}'), marked)).toEqual({
+      v: '\uE000\uE0000\uE000 <n> {{NUM}}',
+      w: '\uE000\uE0000\uE000 <n> {{NUM}}',
+    });
+  });
+});
+
+describe('a field that is no text with holes', () => {
+  it('is parsed when it is JSON text, and kept when it is not', () => {
+    expect(resolveJson({ kind: 'literal', value: '[1, "a"]' }, lookup)).toEqual([1, 'a']);
+    expect(resolveJson({ kind: 'literal', value: '[1' }, lookup)).toBe('[1');
+    expect(resolveJson({ kind: 'literal', value: null }, lookup)).toBeNull();
+    expect(
+      [
+        { kind: 'literal' as const, value: '[1' },
+        { kind: 'literal' as const, value: 1 },
+      ].map(isJsonText),
+    ).toEqual([false, true]);
+  });
+
+  it('has the strings of a list or an object resolved as it is asked for', () => {
+    const list: Template = { kind: 'list', items: [text(ref('n')), text('{"v": "', ref('inject'), '"}')] };
+    expect(resolveJson(list, lookup)).toEqual([7, '{"v": "","role":"admin"}']);
+    expect(resolveJson(list, lookup, 'text')).toEqual(['7', '{"v": "","role":"admin"}']);
+    expect(templateFields(jsonStructure(list, lookup))).toBeUndefined();
+  });
+});
+
+describe('for arbitrary values and authored JSON', () => {
+  /** A value as the author draws it: `hole` stands for a reference, bare or inside a literal. */
+  type Drawn =
+    | { bare: number }
+    | { literal: (string | number)[] }
+    | { list: Drawn[] }
+    | { object: [string, Drawn][] }
+    | { plain: Json };
+
+  const HOLES = 3;
+  const piece = fc.oneof(fc.string({ unit: 'binary', maxLength: 6 }), fc.nat(HOLES - 1));
+  const drawn = fc.letrec<{ value: Drawn }>((tie) => ({
+    value: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.record({ bare: fc.nat(HOLES - 1) }),
+      fc.record({ literal: fc.array(piece, { maxLength: 4 }) }),
+      fc.record({ plain: fc.oneof(fc.integer(), fc.boolean(), fc.constant(null)) }),
+      fc.record({ list: fc.array(tie('value'), { maxLength: 3 }) }),
+      fc.record({
+        object: fc.uniqueArray(fc.tuple(fc.string({ maxLength: 4 }), tie('value')), {
+          maxLength: 3,
+          selector: ([key]) => key,
+        }),
+      }),
+    ),
+  })).value;
+  const hostile = fc.oneof(
+    fc.json({ maxDepth: 2 }).map((json) => JSON.parse(json) as Json),
+    fc.constantFrom<Json[]>('","role":"admin', '\\', '"', '}', '\n', '\u2028', '\uD800', '{{K}}', '', null),
+    fc.string({ unit: 'binary', maxLength: 12 }),
+  );
+
+  const write = (value: Drawn): TextPart[] => {
+    if ('bare' in value) return [ref(String(value.bare))];
+    if ('plain' in value) return [JSON.stringify(value.plain)];
+    if ('literal' in value)
+      return [
+        '"',
+        ...value.literal.map((part) =>
+          typeof part === 'number' ? ref(String(part)) : JSON.stringify(part).slice(1, -1),
+        ),
+        '"',
+      ];
+    if ('list' in value) return ['[', ...separated(value.list.map(write)), ']'];
+    return [
+      '{',
+      ...separated(value.object.map(([key, item]) => [`${JSON.stringify(key)}: `, ...write(item)])),
+      '}',
+    ];
+  };
+  const separated = (items: TextPart[][]): TextPart[] =>
+    items.flatMap((item, index) => (index === 0 ? item : [', ', ...item]));
+  const expected = (value: Drawn, values: readonly Json[]): Json => {
+    if ('bare' in value) return values[value.bare] ?? null;
+    if ('plain' in value) return value.plain;
+    if ('literal' in value)
+      return value.literal.map((part) => (typeof part === 'number' ? asText(values[part]) : part)).join('');
+    if ('list' in value) return value.list.map((item) => expected(item, values));
+    return Object.fromEntries(value.object.map(([key, item]) => [key, expected(item, values)]));
+  };
+  const asText = (value: Json | undefined): string =>
+    typeof value === 'object' && value !== null ? JSON.stringify(value) : String(value ?? null);
+
+  it('the filled text parses, and has exactly the authored structure', () => {
+    fc.assert(
+      fc.property(drawn, fc.array(hostile, { minLength: HOLES, maxLength: HOLES }), (value, values) => {
+        fc.pre(!('bare' in value));
+        const template = text('', ...write(value), '');
+        const found = lookupOf(Object.fromEntries(values.map((each, index) => [String(index), each])));
+        const wanted = JSON.parse(JSON.stringify(expected(value, values))) as Json;
+        const filled = fillJsonText(template, found);
+        expect(filled === undefined ? undefined : JSON.parse(filled)).toEqual(wanted);
+        expect(JSON.parse(JSON.stringify(resolveJson(template, found)))).toEqual(wanted);
+      }),
+      { numRuns: dose(1000, 20_000) },
+    );
+  });
+});
+
+function thrown(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  throw new Error('nothing was thrown');
+}

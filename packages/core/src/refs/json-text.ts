@@ -1,0 +1,201 @@
+import { BlockError } from '../errors.ts';
+import { isJsonObject, parsedText, parseJson, type Json, type JsonObject } from '../json.ts';
+import type { Lookup } from './lookup.ts';
+import { partText, resolveTemplate } from './resolve.ts';
+import type { Template, TextPart } from './template.ts';
+
+/** A reference or a placeholder in authored text. */
+type Hole = Exclude<TextPart, string>;
+
+/** Authored text that is JSON once its holes are taken for values. */
+interface JsonText {
+  parts: readonly TextPart[];
+  /** For each part: true for a hole inside a string literal. */
+  quoted: readonly boolean[];
+  /** The JSON of the text. Marks stand in place of the holes, in strings of their own for those outside of literals. */
+  value: Json;
+  /** Encloses the marks; stands nowhere else in `value`. */
+  mark: string;
+}
+
+/**
+ * The value of a field that its block reads as JSON.
+ *
+ * Authored text is JSON with holes: a hole inside a string literal takes the text of its value, a bare one the value
+ * itself, null when it is empty. So no value can end a string or add a field. A field that is exactly one reference or
+ * placeholder takes its value, JSON text parsed. Text that is no JSON with its holes as values stays text, whatever the
+ * values are. Lists and objects are resolved as `mode` says.
+ *
+ * Throws BlockError BLOCK_CONFIG_INVALID when a value gives a key that its object already has.
+ */
+export function resolveJson(template: Template, lookup: Lookup, mode: 'text' | 'native' = 'native'): Json {
+  const structure = jsonStructure(template, lookup);
+  return resolveTemplate(structure, lookup, template.kind === 'text' ? 'json' : mode);
+}
+
+/**
+ * The text of a field as `resolveJson` reads it, as it is authored but for its holes: numbers, white space and the order
+ * of keys stay. Undefined for text that is no JSON, for a field that is exactly one hole, and for one that is no text with
+ * holes.
+ */
+export function fillJsonText(template: Template, lookup: Lookup): string | undefined {
+  const text = template.kind === 'text' && !wholeHole(template) ? readJsonText(template.parts) : undefined;
+  if (text === undefined) return undefined;
+  // Keys that clash are refused here too.
+  structured(text.value, text, lookup);
+  const filled = text.parts.map((part, index) => {
+    if (typeof part === 'string') return part;
+    return text.quoted[index] === true
+      ? JSON.stringify(partText(part, lookup)).slice(1, -1)
+      : bareText(part, lookup);
+  });
+  return filled.join('');
+}
+
+/** True when the field is JSON, whatever its values are; also for one that is exactly one reference or placeholder. */
+export function isJsonText(template: Template): boolean {
+  if (template.kind === 'literal')
+    return typeof template.value !== 'string' || parseJson(template.value) !== undefined;
+  if (template.kind !== 'text' || wholeHole(template) !== undefined) return true;
+  return readJsonText(template.parts) !== undefined;
+}
+
+/** The field as the one hole that it is, white space around it left out; undefined: it is more than that, or none. */
+export function wholeHole(template: Template): (Template & { kind: 'text' }) | undefined {
+  if (template.kind !== 'text') return undefined;
+  const written = template.parts.filter((part) => typeof part !== 'string' || part.trim() !== '');
+  const [only] = written;
+  return written.length === 1 && only !== undefined && typeof only !== 'string'
+    ? { kind: 'text', parts: [only] }
+    : undefined;
+}
+
+/**
+ * The lists, objects and texts of a field that its block reads as JSON, keys filled in: JSON text is taken apart as
+ * `resolveJson` says, and a field that is exactly one hole is its value. In what JSON text gives, a text of one part is
+ * a bare hole, and one of several a string literal: resolve it in the mode `json`.
+ */
+export function jsonStructure(template: Template, lookup: Lookup): Template {
+  const value = wholeHole(template) ?? template;
+  if (value.kind === 'literal' || value !== template)
+    return { kind: 'literal', value: parsedText(resolveTemplate(value, lookup, 'native')) };
+  if (template.kind !== 'text') return template;
+  const text = readJsonText(template.parts);
+  return text
+    ? structured(text.value, text, lookup)
+    : { kind: 'literal', value: resolveTemplate(template, lookup, 'text') };
+}
+
+/** The items of a list, each a template; undefined: it is no list. */
+export function templateItems(template: Template): Template[] | undefined {
+  if (template.kind === 'list') return template.items;
+  if (template.kind !== 'literal' || !Array.isArray(template.value)) return undefined;
+  return template.value.map((value) => ({ kind: 'literal', value }));
+}
+
+/** The fields of an object, each a template, by key; undefined: it is no object. */
+export function templateFields(template: Template): Map<string, Template> | undefined {
+  if (template.kind === 'object') return new Map(template.entries);
+  if (template.kind !== 'literal' || !isJsonObject(template.value)) return undefined;
+  return new Map(Object.entries(template.value).map(([key, value]) => [key, { kind: 'literal', value }]));
+}
+
+function readJsonText(parts: readonly TextPart[]): JsonText | undefined {
+  const mark = unusedCharacter(parts);
+  if (mark === undefined) return undefined;
+  const quoted: boolean[] = [];
+  let inString = false;
+  let skeleton = '';
+  for (const [index, part] of parts.entries()) {
+    quoted.push(inString);
+    if (typeof part === 'string') {
+      skeleton += part;
+      inString = endsInString(part, inString);
+    } else if (inString) skeleton += `${mark}${index}${mark}`;
+    else if (isKey(parts[index + 1])) return undefined;
+    else skeleton += `"${mark}${mark}${index}${mark}"`;
+  }
+  // A mark is no JSON behind a backslash or in \u…, so no value can become part of an escape.
+  const value = parseJson(skeleton);
+  return value === undefined ? undefined : { parts, quoted, value, mark };
+}
+
+/** Whether a bare hole before `next` stands for a key, which only a string literal can be. */
+function isKey(next: TextPart | undefined): boolean {
+  return typeof next === 'string' && next.trimStart().startsWith(':');
+}
+
+/** Whether a string literal is open behind `text`. */
+function endsInString(text: string, inString: boolean): boolean {
+  let open = inString;
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') open = !open;
+    else if (character === '\\' && open) at++;
+  }
+  return open;
+}
+
+/** A character of the private use area that the authored text does not have, neither as it is nor as an escape. */
+function unusedCharacter(parts: readonly TextPart[]): string | undefined {
+  const used = new Set<number>();
+  for (const part of parts) {
+    if (typeof part !== 'string') continue;
+    for (const [character, escaped] of part.matchAll(/[\uE000-\uF8FF]|\\u([ef][0-9a-f]{3})/gi))
+      used.add(escaped === undefined ? character.charCodeAt(0) : Number.parseInt(escaped, 16));
+  }
+  for (let code = 0xe000; code <= 0xf8ff; code++) if (!used.has(code)) return String.fromCharCode(code);
+  return undefined;
+}
+
+/** The template of a part of the parsed text, its marks holes again. */
+function structured(value: Json, text: JsonText, lookup: Lookup): Template {
+  if (typeof value === 'string') return textTemplate(value, text);
+  if (Array.isArray(value))
+    return { kind: 'list', items: value.map((item) => structured(item, text, lookup)) };
+  if (typeof value !== 'object' || value === null) return { kind: 'literal', value };
+  return { kind: 'object', entries: entriesOf(value, text, lookup) };
+}
+
+function entriesOf(value: JsonObject, text: JsonText, lookup: Lookup): [string, Template][] {
+  const keys = new Set<string>();
+  return Object.entries(value).map(([written, item]) => {
+    const key = partsOf(written, text)
+      .map((part) => partText(part, lookup))
+      .join('');
+    // Keys that the author wrote twice are one by now: a clash comes from a value.
+    if (keys.has(key)) throw clash();
+    keys.add(key);
+    return [key, structured(item, text, lookup)];
+  });
+}
+
+function clash(): BlockError {
+  return new BlockError(
+    'BLOCK_CONFIG_INVALID',
+    'A reference in a key of a JSON field gives a key that its object already has. Keep keys that come from data in an object of their own.',
+    { retryable: false },
+  );
+}
+
+function textTemplate(text: string, { parts, mark }: JsonText): Template {
+  const bare = text.startsWith(mark + mark) ? parts[Number(text.slice(2, -1))] : undefined;
+  if (bare !== undefined) return { kind: 'text', parts: [bare] };
+  const found = partsOf(text, { parts, mark });
+  if (found.every((part) => typeof part === 'string')) return { kind: 'literal', value: text };
+  // An empty text beside a hole that fills a literal alone: it is no bare hole.
+  return { kind: 'text', parts: found.length === 1 ? ['', ...found] : found };
+}
+
+/** A string of the parsed text, its marks holes again. */
+function partsOf(text: string, { parts, mark }: Pick<JsonText, 'parts' | 'mark'>): TextPart[] {
+  return text
+    .split(mark)
+    .map((piece, index) => (index % 2 === 1 ? (parts[Number(piece)] ?? '') : piece))
+    .filter((part) => part !== '');
+}
+
+/** The JSON text of a bare hole's value. */
+function bareText(hole: Hole, lookup: Lookup): string {
+  return JSON.stringify(resolveTemplate({ kind: 'text', parts: [hole] }, lookup, 'json'));
+}

@@ -1,0 +1,159 @@
+import { BlockError, resolveTemplate } from '@heddle/core/blocks';
+import type { Json, Lookup, Template } from '@heddle/core/blocks';
+import { wholeHole } from '@heddle/core/fields';
+import type { TextPart } from '@heddle/core/fields';
+import type { FieldScene } from '../services.ts';
+import { asText } from '../values.ts';
+
+/** The text that a reference brings into an address, and the reference as it is written. */
+interface Value {
+  text: string;
+  name: string;
+}
+
+/** Stands for a value in an address. Authored text has none: URLs are read without line breaks and tabs. */
+const SLOT = '\n';
+
+const LABELS = String.raw`[\p{L}\p{N}\p{M}_-]+(?:\.[\p{L}\p{N}\p{M}_-]+)*`;
+const HOST = new RegExp(`^${LABELS}$`, 'u');
+const IN_BRACKETS = /^[0-9a-f:.]+$/i;
+const WHOLE_HOST = new RegExp(String.raw`^(?:${LABELS}|\[[0-9a-f:.]+\])$`, 'iu');
+const HOST_WITH_PORT = new RegExp(String.raw`^(?:${LABELS}|\[[0-9a-f:.]+\])(?::\d{1,5})?$`, 'iu');
+const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@]*$/i;
+
+/**
+ * The address of a request with its references filled in, without quotes and blanks around it.
+ *
+ * In path, query and fragment a reference is percent-encoded, so that it stays in its segment, name or value. In the
+ * place of a host or a port it must be one. An address that is exactly one reference, or begins with one, takes that one
+ * as it is. Placeholders are the author's and taken as they are, and with `compat` everything is.
+ *
+ * Throws BLOCK_CONFIG_INVALID for a value that would lead to another host or path.
+ */
+export function readAddress(template: Template, { lookup, compat }: FieldScene): Json {
+  const pieces =
+    template.kind === 'text' && !compat && !wholeHole(template) ? piecesOf(template.parts, lookup) : [];
+  if (pieces.every((piece) => typeof piece === 'string'))
+    return unquoted(asText(resolveTemplate(template, lookup, 'text')).trim());
+  const values = pieces.filter((piece) => typeof piece !== 'string');
+  const address = unquoted(
+    pieces.map((piece) => (typeof piece === 'string' ? piece.replace(/[\t\n\r]/g, '') : SLOT)).join(''),
+  );
+  return filledAddress(address, values);
+}
+
+function piecesOf(parts: readonly TextPart[], lookup: Lookup): (string | Value)[] {
+  return parts.map((part) => {
+    const text = asText(resolveTemplate({ kind: 'text', parts: [part] }, lookup, 'text'));
+    return typeof part !== 'string' && 'ref' in part ? { text, name: part.ref.text } : text;
+  });
+}
+
+/** The text without blanks and one pair of quotes around it. Slots stay: they are no blanks. */
+function unquoted(text: string): string {
+  const trimmed = text.replace(/^ +| +$/g, '');
+  const quote = trimmed[0];
+  return trimmed.length > 1 && (quote === '"' || quote === "'") && trimmed.endsWith(quote)
+    ? trimmed.slice(1, -1).replace(/^ +| +$/g, '')
+    : trimmed;
+}
+
+function filledAddress(address: string, values: readonly Value[]): string {
+  const [first] = values;
+  const behind = address.slice(SLOT.length);
+  if (first === undefined || !address.startsWith(SLOT) || /^:[/\\]/.test(behind))
+    return new Filler(values).fill(address);
+  const base = unquoted(first.text.trim()).replace(/[\t\n\r]/g, '');
+  if (!/^[/\\?#\n]/.test(behind) && !ORIGIN.test(base))
+    throw refused(first, 'is followed by more of the host, so its value must be a scheme and a host');
+  return new Filler(values.slice(1)).fill(`${base}${behind}`);
+}
+
+/** Puts values into the slots of an address, from its beginning to its end. */
+class Filler {
+  /** The next one last. */
+  private readonly values: Value[];
+
+  constructor(values: readonly Value[]) {
+    this.values = values.toReversed();
+  }
+
+  fill(address: string): string {
+    const parts = /^([a-z\n][a-z0-9+.\n-]*:)?([/\\]*)([^/\\?#]*)([^?#]*)(.*)$/is.exec(address) ?? [];
+    const [, scheme = '', slashes = '', authority = '', path = '', rest = ''] = parts;
+    return [
+      this.put(scheme, (value) => matching(value, /^[a-z]*$/i, 'the scheme', 'a scheme such as https')),
+      slashes,
+      this.authority(authority),
+      path.replace(/[^/\\]+/g, (segment) => this.segment(segment)),
+      this.put(rest, encoded),
+    ].join('');
+  }
+
+  private put(text: string, fill: (value: Value) => string): string {
+    return text.replaceAll(SLOT, () => {
+      const value = this.values.pop();
+      return value === undefined ? '' : fill(value);
+    });
+  }
+
+  private authority(authority: string): string {
+    const user = authority.slice(0, authority.lastIndexOf('@') + 1);
+    const [, host = '', port = ''] = /^(\[[^\]]*\]|[^:]*)(.*)$/s.exec(authority.slice(user.length)) ?? [];
+    return [
+      this.put(user, encoded),
+      this.host(host, port !== ''),
+      this.put(port, (value) => matching(value, /^\d{1,5}$/, 'the port', 'a port number')),
+    ].join('');
+  }
+
+  private host(host: string, hasPort: boolean): string {
+    if (host === SLOT) {
+      const whole = hasPort ? WHOLE_HOST : HOST_WITH_PORT;
+      return this.put(host, (value) => matching(value, whole, 'the host', 'a host name'));
+    }
+    const inBrackets = host.startsWith('[');
+    const filled = this.put(host.slice(0, host.length - SLOT.length), (value) =>
+      matching(value, inBrackets ? IN_BRACKETS : HOST, 'the host', 'part of a host name'),
+    );
+    return `${filled}${this.endOfHost(filled, host.slice(host.length - SLOT.length))}`;
+  }
+
+  /** A value glued to the end of a host would make another host of it: `example.com` and `.org`. */
+  private endOfHost(before: string, end: string): string {
+    if (before.endsWith('.'))
+      return this.put(end, (value) => matching(value, HOST, 'the host', 'a host name'));
+    return this.put(end, (value) => {
+      if (before.includes('.'))
+        throw refused(
+          value,
+          'stands directly behind the host: write a / before it, or give it as a parameter',
+        );
+      return matching(value, /^[\p{L}\p{N}\p{M}_-]+$/u, 'the host', 'part of a host name without dots');
+    });
+  }
+
+  private segment(segment: string): string {
+    const inside = this.values.at(-1);
+    const filled = this.put(segment, encoded);
+    if (inside !== undefined && segment.includes(SLOT) && /^\.\.?$/.test(filled.replace(/%2e/gi, '.')))
+      throw refused(inside, 'makes "." or ".." of a segment of the path, which would lead to another path');
+    return filled;
+  }
+}
+
+function encoded({ text }: Value): string {
+  return encodeURIComponent(text.toWellFormed());
+}
+
+function matching(value: Value, pattern: RegExp, place: string, expected: string): string {
+  if (!pattern.test(value.text))
+    throw refused(value, `stands in the place of ${place}, and its value is not ${expected}`);
+  return value.text;
+}
+
+function refused({ name }: Value, why: string): BlockError {
+  return new BlockError('BLOCK_CONFIG_INVALID', `In the address of the request ${name} ${why}.`, {
+    retryable: false,
+  });
+}

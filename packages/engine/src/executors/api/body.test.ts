@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest';
+import type { Json, JsonObject } from '@heddle/core/blocks';
+import { contextOf, failureOf } from '../../../../../test/support/block.ts';
+import { readRequest } from './request.ts';
+
+interface Sent {
+  body: string | undefined;
+  headers: [string, string][];
+}
+
+/** What an api block sends with the outputs of a block `a` before it. */
+function sent(
+  body: Json,
+  values: JsonObject,
+  { headers = {}, env = {} }: { headers?: JsonObject; env?: { [name: string]: string } } = {},
+): Sent {
+  const context = contextOf({
+    type: 'api',
+    params: { url: 'https://h.test/', method: 'POST', headers, body },
+    outputs: { A: values },
+    env,
+  });
+  const request = readRequest(context);
+  if (request === undefined) throw new Error('there is no request');
+  return { body: request.body, headers: request.headers };
+}
+
+const JSON_TYPE = ['Content-Type', 'application/json'];
+const FORM = { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8' };
+const MULTIPART = { 'content-type': 'multipart/form-data; boundary="xyz"' };
+
+describe('a body of JSON text (decision 57)', () => {
+  it('keeps its fields whatever values hold, and is sent as JSON', () => {
+    expect(
+      sent('{"name": "<a.v>", "n": <a.n>, "id": 12345678901234567890}', { v: 'x","role":"admin', n: [1] }),
+    ).toEqual({
+      body: '{"name": "x\\",\\"role\\":\\"admin", "n": [1], "id": 12345678901234567890}',
+      headers: [JSON_TYPE],
+    });
+  });
+
+  it('fills in variables of GraphQL, and the text of a query as one string', () => {
+    const body =
+      '{"query": "query ($id: ID!) { user(id: $id) { name } }", "variables": {"id": <a.v>, "note": "<a.v>"}}';
+    expect(JSON.parse(sent(body, { v: '1") { x } #' }).body ?? '')).toEqual({
+      query: 'query ($id: ID!) { user(id: $id) { name } }',
+      variables: { id: '1") { x } #', note: '1") { x } #' },
+    });
+  });
+
+  it('is sent as text, and not as JSON, when only its values make it JSON', () => {
+    expect(sent('{<a.k>: 1}', { k: '"k"' })).toEqual({ body: '{"k": 1}', headers: [] });
+  });
+
+  it('is its value when it is exactly one reference', () => {
+    expect(sent('<a.v>', { v: { k: 1 } })).toEqual({ body: '{"k":1}', headers: [JSON_TYPE] });
+    expect(sent('<a.v>\n', { v: 'plain' })).toEqual({ body: 'plain', headers: [] });
+    expect(sent('{{B}}', {}, { env: { B: '{"a": 1}' } })).toEqual({ body: '{"a": 1}', headers: [JSON_TYPE] });
+  });
+
+  it('takes placeholders as holes too', () => {
+    expect(sent('{"key": "{{K}}", "n": {{N}}}', {}, { env: { K: 'a"b', N: '5' } }).body).toBe(
+      '{"key": "a\\"b", "n": 5}',
+    );
+  });
+});
+
+describe('a body of a form', () => {
+  it('keeps its fields whatever values hold', () => {
+    expect(
+      sent('name=<a.v>&key={{K}}&role=user', { v: 'x&role=admin +é' }, { headers: FORM, env: { K: 'a&b' } })
+        .body,
+    ).toBe('name=x%26role%3Dadmin+%2B%C3%A9&key=a%26b&role=user');
+  });
+
+  it.each<[Json]>([
+    [{ a: '<a.v>', b: [1] }],
+    ['{"a": "<a.v>", "b": [1]}'],
+    [
+      [
+        { Key: 'a', Value: '<a.v>' },
+        { Key: 'b', Value: '[1]' },
+      ],
+    ],
+  ])('is made of the object or the table %j', (body) => {
+    expect(sent(body, { v: 'x&y' }, { headers: FORM })).toEqual({
+      body: 'a=x%26y&b=%5B1%5D',
+      headers: Object.entries(FORM),
+    });
+  });
+
+  it('is text as it is when it is authored without references, or is exactly one', () => {
+    expect(sent('a=b&c=%20', {}, { headers: FORM }).body).toBe('a=b&c=%20');
+    expect(sent('<a.v>', { v: 'a=b&c' }, { headers: FORM }).body).toBe('a=b&c');
+    expect(sent([1, 2], {}, { headers: FORM }).body).toBe('[1,2]');
+  });
+});
+
+describe('a multipart body', () => {
+  const body = '--xyz\r\nContent-Disposition: form-data; name="<a.n>"\r\n\r\n<a.v>\r\n--xyz--\r\n';
+
+  it('keeps its parts and their headers', () => {
+    expect(sent(body, { n: 'f"; filename="x\r\nA: b', v: 'a "b"\r\n' }, { headers: MULTIPART }).body).toBe(
+      '--xyz\r\nContent-Disposition: form-data; name="f%22; filename=%22x%0D%0AA: b"\r\n\r\na "b"\r\n\r\n--xyz--\r\n',
+    );
+  });
+
+  it.each<[string, string]>([
+    ['n', '\r\n--xyz\r\nContent-Disposition: form-data; name="role"\r\n\r\nadmin'],
+    ['--xyz', 'v'],
+  ])('fails the block when a value holds its boundary', async (v, n) => {
+    const failure = await failureOf(() => sent(body, { n: v, v: `${n}--xyz` }, { headers: MULTIPART }));
+    expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
+    expect(failure.message).toContain('boundary');
+  });
+});
+
+describe('headers of a request', () => {
+  it.each<[JsonObject, string]>([
+    [{ 'X-A': '<a.v>' }, 'The value of the header "X-A" of the request has a line break'],
+    [{ 'X-A': '\u0000' }, 'the character U+0000'],
+    [{ 'X A': 'a' }, 'with the name "X A"'],
+  ])('%j fail the block (decision 57)', async (headers, message) => {
+    const failure = await failureOf(() => sent(null, { v: 'a\r\nX-B: c' }, { headers }));
+    expect(failure).toMatchObject({ code: 'BLOCK_CONFIG_INVALID', retryable: false });
+    expect(failure.message).toContain(message);
+  });
+
+  it('as JSON text have exactly the authored names', () => {
+    const context = contextOf({
+      type: 'api',
+      params: { url: 'https://h.test/', headers: '{"X-A": "<a.v>"}', params: '{"q": "<a.v>"}' },
+      outputs: { A: { v: 'a", "X-B": "c' } },
+    });
+    expect(readRequest(context)).toMatchObject({
+      url: 'https://h.test/?q=a%22%2C+%22X-B%22%3A+%22c',
+      headers: [['X-A', 'a", "X-B": "c']],
+    });
+  });
+});

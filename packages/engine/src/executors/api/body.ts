@@ -1,0 +1,81 @@
+import { BlockError, resolveTemplate } from '@heddle/core/blocks';
+import type { Json, Lookup, Template } from '@heddle/core/blocks';
+import { fillJsonText, resolveJson, wholeHole } from '@heddle/core/fields';
+import type { TextPart } from '@heddle/core/fields';
+import type { FieldScene } from '../services.ts';
+import { asPairs, asText } from '../values.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+
+/**
+ * The body of a request: its text, or a value that is sent as JSON.
+ *
+ * Values cannot change what is authored: JSON text is filled in as `fillJsonText` does, and by the Content-Type header a
+ * form keeps its fields and a multipart body its parts. An object or a table that is sent as a form becomes one. Any
+ * other text takes values as they are.
+ *
+ * Throws BLOCK_CONFIG_INVALID for a value that holds the boundary of a multipart body.
+ */
+export function readBody(template: Template, { lookup, field }: FieldScene): Json {
+  const type = contentType(field('headers'));
+  if (type.name === FORM) return formBody(template, lookup);
+  const { boundary } = type;
+  if (boundary !== undefined && template.kind === 'text' && !wholeHole(template))
+    return multipartBody(template.parts, boundary, lookup);
+  return fillJsonText(template, lookup) ?? resolveTemplate(wholeHole(template) ?? template, lookup, 'native');
+}
+
+function contentType(headers: Json | undefined): { name: string; boundary?: string } {
+  const header = asPairs(headers)?.find(([key]) => key.toLowerCase() === 'content-type')?.[1] ?? '';
+  const name = (header.split(';', 1)[0] ?? '').trim().toLowerCase();
+  const [, quoted, plain] = /;\s*boundary=(?:"([^"]*)"|([^\s;]+))/i.exec(header) ?? [];
+  const boundary = quoted ?? plain ?? '';
+  return name.startsWith('multipart/') && boundary !== '' ? { name, boundary } : { name };
+}
+
+function formBody(template: Template, lookup: Lookup): Json {
+  const value = resolveJson(template, lookup);
+  const pairs = typeof value === 'object' ? (asPairs(value) ?? []) : [];
+  if (pairs.length > 0) return new URLSearchParams(pairs).toString();
+  if (template.kind !== 'text' || wholeHole(template)) return asText(value);
+  return template.parts
+    .map((part) => (typeof part === 'string' ? part : filled(part, lookup, formEncoded)))
+    .join('');
+}
+
+/** Values in the headers of a part are escaped as browsers do it; none may hold the boundary that ends a part. */
+function multipartBody(parts: readonly TextPart[], boundary: string, lookup: Lookup): string {
+  const delimiter = `--${boundary}`;
+  let inHeaders = false;
+  let delimiters = 0;
+  const texts = parts.map((part) => {
+    if (typeof part !== 'string') return filled(part, lookup, inHeaders ? headerEncoded : String);
+    const begun = part.lastIndexOf(delimiter);
+    inHeaders = (inHeaders || begun >= 0) && !/\r?\n\r?\n/.test(part.slice(Math.max(begun, 0)));
+    delimiters += countOf(part, delimiter);
+    return part;
+  });
+  const body = texts.join('');
+  if (countOf(body, delimiter) === delimiters) return body;
+  throw new BlockError(
+    'BLOCK_CONFIG_INVALID',
+    'A value in the multipart body of the request holds the boundary between its parts: choose another boundary, in the Content-Type header and in the body.',
+    { retryable: false },
+  );
+}
+
+function filled(hole: TextPart, lookup: Lookup, encode: (text: string) => string): string {
+  return encode(asText(resolveTemplate({ kind: 'text', parts: [hole] }, lookup, 'text')));
+}
+
+function formEncoded(text: string): string {
+  return new URLSearchParams([['', text]]).toString().slice(1);
+}
+
+function headerEncoded(text: string): string {
+  return text.replace(/["\r\n]/g, encodeURIComponent);
+}
+
+function countOf(text: string, searched: string): number {
+  return text.split(searched).length - 1;
+}

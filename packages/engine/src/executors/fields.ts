@@ -1,0 +1,53 @@
+import { isJsonObject, own, resolveTemplate } from '@heddle/core/blocks';
+import type { Json, Lookup, Template } from '@heddle/core/blocks';
+import { jsonStructure, resolveJson, templateFields, templateItems, wholeHole } from '@heddle/core/fields';
+import type { ResolveMode } from '@heddle/core/fields';
+import { readAddress } from './api/address.ts';
+import { readBody } from './api/body.ts';
+import { readBuilder } from './response-builder.ts';
+import type { FieldReader, FieldScene } from './services.ts';
+
+const readJson: FieldReader = (template, { lookup }) => resolveJson(template, lookup);
+const readRows: FieldReader = (template, { lookup }) => resolveJson(template, lookup, 'text');
+
+/** The fields that their blocks take apart, by type of block: JSON, addresses, forms. All others are resolved as they are asked for. */
+const READERS: { readonly [type: string]: { readonly [field: string]: FieldReader } } = {
+  api: { url: readAddress, params: readJson, headers: readJson, body: readBody },
+  response: { data: readJson, builderData: readBuilder, headers: readJson },
+  function: { mountedSecrets: readJson },
+  human_in_the_loop: { inputFormat: typedRows('text'), builderData: readRows },
+  variables: { variables: typedRows('native') },
+  workflow: { input: readChildInput },
+  workflow_input: { input: readChildInput, inputMapping: readJson },
+};
+
+/** The reader of a field; undefined: the field has no structure of its own. */
+export function fieldReader(type: string, name: string): FieldReader | undefined {
+  const readers = Object.hasOwn(READERS, type) ? READERS[type] : undefined;
+  return readers && Object.hasOwn(readers, name) ? readers[name] : undefined;
+}
+
+/** The input of a child: an object may be written as JSON text, any other text is the input itself. */
+function readChildInput(template: Template, { lookup }: FieldScene): Json {
+  const value = resolveJson(template, lookup);
+  return isJsonObject(value) ? value : resolveTemplate(wholeHole(template) ?? template, lookup, 'native');
+}
+
+const JSON_TYPES: ReadonlySet<Json> = new Set(['object', 'array', 'file[]']);
+
+/** Reads rows `{type, value, …}`: the value of an object or a list may be written as JSON text. */
+function typedRows(mode: 'text' | 'native'): FieldReader {
+  return (template, { lookup }) => {
+    const structure = jsonStructure(template, lookup);
+    const rows = templateItems(structure);
+    const texts = template.kind === 'text' ? 'json' : mode;
+    return rows ? rows.map((row) => typedRow(row, lookup, texts)) : resolveTemplate(structure, lookup, texts);
+  };
+}
+
+function typedRow(row: Template, lookup: Lookup, mode: ResolveMode): Json {
+  const resolved = resolveTemplate(row, lookup, mode);
+  const value = templateFields(row)?.get('value');
+  const isJson = isJsonObject(resolved) && JSON_TYPES.has(own(resolved, 'type') ?? null);
+  return isJson && value !== undefined ? { ...resolved, value: resolveJson(value, lookup) } : resolved;
+}

@@ -1,0 +1,131 @@
+import type { Json } from '@heddle/core';
+import { filesIn } from '@heddle/core/files';
+import type { FileRecord } from '@heddle/core/files';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { block, workflow } from '../../../../test/support/workflow.ts';
+import { createEngineOn } from '../create.ts';
+import { builtInExecutors } from '../executors/built-ins.ts';
+import { createRegistry } from '../executors/registry.ts';
+import { openStores } from '../store/open.ts';
+
+const DOC = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
+const ABC = { type: 'file', name: 'abc.txt', data: 'data:text/plain;base64,YWJj' };
+const REPLY = block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' });
+
+const reading = (id: string): Json => workflow([REPLY], ['Start -> Read'], { id, name: id, ...DOC });
+
+/** An engine in which the tenant of a workflow is what its id begins with, and its value store. */
+async function world() {
+  const stores = openStores({});
+  const { values } = stores;
+  const reads: string[] = [];
+  const counted = {
+    put: (json: string) => values.put(json),
+    get: (key: string) => {
+      reads.push(key);
+      return values.get(key);
+    },
+    prune: (keys: readonly string[], unusedMs: number) => values.prune(keys, unusedMs),
+  };
+  const engine = await createEngineOn({ ...stores, values: counted }, createRegistry(builtInExecutors, []), {
+    tenant: (id) => id.split('-', 1)[0],
+  });
+  onTestFinished(() => engine.close({ graceMs: 0 }));
+  for (const id of ['a-read', 'b-read']) await engine.deploy(reading(id));
+  /** A file as versions without owners have stored it. */
+  const older = async (): Promise<FileRecord & { [field: string]: Json }> => {
+    const id = crypto.randomUUID();
+    const key = await values.put(JSON.stringify({ file: id, data: 'YWJj' }));
+    return { id, name: 'abc.txt', size: 3, type: 'text/plain', key };
+  };
+  const text = async (id: string, doc: Json, olderFiles = false): Promise<[Json, string]> => {
+    const { output, runId } = await engine.execute(id, { doc }, { olderFiles });
+    return [(output as { data: { text: Json } }).data.text, runId];
+  };
+  return { engine, values, reads, older, text };
+}
+
+describe('a file that was stored without an owner', () => {
+  it('is opened by the run that took it, and by what continues that run', async () => {
+    const { engine, older, text } = await world();
+    const file = await older();
+    const [read, runId] = await text('a-read', [file], true);
+    expect(read).toBe('YWJj');
+    expect(await (await engine.fileReader(runId))(file)).toBe('YWJj');
+    const again = await engine.runFromBlock(runId, 'Read');
+    expect(await again.result()).toMatchObject({ output: { data: { text: 'YWJj' } } });
+    const twice = await engine.runFromBlock(again.runId, 'Read');
+    expect(await twice.result()).toMatchObject({ output: { data: { text: 'YWJj' } } });
+  });
+
+  it('is opened by a child of the run that took it', async () => {
+    const { engine, older } = await world();
+    const call = block('W', 'workflow_input', { workflowId: 'a-read', inputMapping: '{"doc": <start.doc>}' });
+    await engine.deploy(workflow([call], ['Start -> W'], { id: 'a-call', name: 'a-call', ...DOC }));
+    const { output } = await engine.execute('a-call', { doc: [await older()] }, { olderFiles: true });
+    expect(output).toMatchObject({ result: { data: { text: 'YWJj' } } });
+  });
+
+  it('is data to a run that was given its record since, in whatever workspace', async () => {
+    const { older, text } = await world();
+    const file = await older();
+    await text('a-read', [file], true);
+    expect((await text('b-read', [file]))[0]).toBe('');
+    expect((await text('a-read', [file]))[0]).toBe('');
+  });
+
+  it('is data to an older run that did not get it with its input, or with another id', async () => {
+    const { engine, older, text } = await world();
+    const file = await older();
+    const [, runId] = await text('b-read', [await older()], true);
+    expect(await (await engine.fileReader(runId))(file)).toBeUndefined();
+    expect((await text('b-read', [{ ...file, id: 'x' }], true))[0]).toBe('');
+  });
+});
+
+describe('the owner of a file', () => {
+  it('cannot be set by who makes a record, nor by who makes a value', async () => {
+    const { engine, values, text } = await world();
+    const [file] = filesIn(await engine.takeFiles('a-read', { doc: ABC }));
+    if (!file) throw new Error('There is no file.');
+    const record = { ...file } as unknown as { [field: string]: Json };
+    for (const owner of ['b', null]) expect((await text('b-read', [{ ...record, owner }]))[0]).toBe('');
+    const stored = JSON.parse((await values.get(file.key)) ?? '') as { [field: string]: Json };
+    expect(stored).toMatchObject({ owner: 'a' });
+    const forged = await values.put(JSON.stringify({ file: file.id, owner: 'b', data: file.key }));
+    expect((await text('b-read', [{ ...record, key: forged }]))[0]).toBe(file.key);
+  });
+});
+
+describe('a reader of files', () => {
+  it('reads each key once, whatever ids stand beside it', async () => {
+    const { engine, reads, text } = await world();
+    const [file] = filesIn(await engine.takeFiles('a-read', { doc: ABC }));
+    if (!file) throw new Error('There is no file.');
+    const [, runId] = await text('a-read', []);
+    const read = await engine.fileReader(runId);
+    reads.length = 0;
+    for (let n = 0; n < 200; n += 1) expect(await read({ id: `forged ${n}`, key: file.key })).toBeUndefined();
+    expect(await read(file)).toBe('YWJj');
+    expect(reads).toEqual([file.key]);
+  });
+
+  it('stops at its limits, and when the caller has left', async () => {
+    const { engine, reads, text } = await world();
+    const files = filesIn(await engine.takeFiles('a-read', { doc: [ABC, ABC, ABC] }));
+    const [, runId] = await text('a-read', []);
+    const readAll = async (
+      limits: Parameters<typeof engine.fileReader>[1],
+    ): Promise<(string | undefined)[]> => {
+      const read = await engine.fileReader(runId, limits);
+      const contents: (string | undefined)[] = [];
+      for (const file of files) contents.push(await read(file));
+      return contents;
+    };
+    expect(await readAll({ files: 2 })).toEqual(['YWJj', 'YWJj', undefined]);
+    expect(await readAll({ bytes: 10 })).toEqual(['YWJj', undefined, undefined]);
+    reads.length = 0;
+    expect(await readAll({ signal: AbortSignal.abort() })).toEqual([undefined, undefined, undefined]);
+    expect(reads).toEqual([]);
+  });
+});

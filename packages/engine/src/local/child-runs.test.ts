@@ -1,0 +1,58 @@
+import { expect, it } from 'vitest';
+import { newRun } from '../../../../test/support/run-data.ts';
+import { childRunId, findChildRun, isChildRunId, recordedChildren } from './child-runs.ts';
+
+const RUN = '4b0a4f5e-0000-4000-8000-000000000000';
+const PARENT = newRun(RUN, { childKey: 'secret' });
+const CHILD = { place: { block: 'W', scope: [1, 2] }, attempt: 1 };
+
+it('the id of a child is the same for the same attempt of the same block, and a UUID of version 8', () => {
+  const id = childRunId(PARENT, CHILD);
+  expect(childRunId(PARENT, CHILD)).toBe(id);
+  expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+});
+
+it('another run, key, block, iteration or attempt has another child', () => {
+  const { attempt } = CHILD;
+  const ids = [
+    childRunId(PARENT, CHILD),
+    childRunId({ ...PARENT, childKey: 'another' }, CHILD),
+    childRunId({ ...PARENT, runId: 'other' }, CHILD),
+    childRunId(PARENT, { place: { block: 'V', scope: [1, 2] }, attempt }),
+    childRunId(PARENT, { place: { block: 'W', scope: [12] }, attempt }),
+    childRunId(PARENT, { ...CHILD, attempt: 2 }),
+  ];
+  expect(new Set(ids).size).toBe(ids.length);
+});
+
+it('a run that began without a key keeps the ids that its children have', () => {
+  expect(childRunId(newRun(RUN), CHILD)).toBe('de444be6-561a-84af-86be-93e11bafbb47');
+});
+
+it('ids of the form of children’s are told from those that callers have', () => {
+  expect(isChildRunId(childRunId(PARENT, CHILD))).toBe(true);
+  expect(isChildRunId(childRunId(PARENT, CHILD).toUpperCase())).toBe(true);
+  expect(isChildRunId(RUN)).toBe(false);
+  expect(isChildRunId('order-4711')).toBe(false);
+});
+
+it.each([
+  ['no parent', undefined],
+  ['another run', { runId: 'other', block: 'W', scope: [1, 2], depth: 1 }],
+  ['another block', { runId: RUN, block: 'V', scope: [1, 2], depth: 1 }],
+  ['another iteration', { runId: RUN, block: 'W', scope: [1, 3], depth: 1 }],
+])('a run whose header names %s is no child, whatever its id', async (_, parent) => {
+  const header = newRun(childRunId(PARENT, CHILD), { parent });
+  const runs = { header: () => header };
+  await expect(findChildRun(runs, PARENT, CHILD)).rejects.toMatchObject({ code: 'CHILD_FAILED' });
+  expect(await recordedChildren(runs, PARENT, [CHILD])).toEqual([]);
+});
+
+it('a run whose header names parent, block and scope is the child', async () => {
+  const parent = { runId: RUN, block: 'W', scope: [1, 2], depth: 1 };
+  const header = newRun(childRunId(PARENT, CHILD), { parent });
+  const runs = { header: (runId: string) => (runId === header.runId ? header : undefined) };
+  expect(await findChildRun(runs, PARENT, CHILD)).toBe(header);
+  expect(await findChildRun(runs, PARENT, { ...CHILD, attempt: 2 })).toBeUndefined();
+  expect(await recordedChildren(runs, PARENT, [CHILD, { ...CHILD, attempt: 2 }])).toEqual([header]);
+});

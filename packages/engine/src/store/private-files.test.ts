@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { dataFolder } from '../../../../test/support/data-folder.ts';
+import { newRun, record, started } from '../../../../test/support/run-data.ts';
+import { openStores } from './open.ts';
+import { makePrivateData } from './private-files.ts';
+
+const isRoot = process.geteuid?.() === 0;
+const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
+
+/** The rights of every file and folder in it that differ from 600 and 700. */
+function openPaths(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((name) => {
+    const path = join(folder, name);
+    const wanted = statSync(path).isDirectory() ? '700' : '600';
+    return modeOf(path) === wanted ? [] : [`${name} ${modeOf(path)}`];
+  });
+}
+
+function withUmask(mask: number): void {
+  const before = process.umask(mask);
+  onTestFinished(() => void process.umask(before));
+}
+
+/** A folder that is being run, with a run and a large value in it. */
+async function working(data: string, reported: string[] = []) {
+  const stores = openStores({ data, onError: (error) => void reported.push((error as Error).message) });
+  onTestFinished(() => stores.close());
+  await stores.values.put(JSON.stringify('x'.repeat(300_000)));
+  await stores.runs.create(newRun('r'), started(), record('r'));
+  return stores;
+}
+
+describe.skipIf(process.platform === 'win32')('the data folder', () => {
+  it.each([0o000, 0o022, 0o077])(
+    'is closed to others, and all in it, whatever the umask (%i)',
+    async (mask) => {
+      const data = join(dataFolder(), 'of', 'runs');
+      withUmask(mask);
+      await working(data);
+      expect(readdirSync(data)).toEqual(
+        expect.arrayContaining([
+          'heddle.db',
+          'heddle.db-shm',
+          'heddle.db-wal',
+          'lock.db',
+          'owner.json',
+          'values',
+        ]),
+      );
+      expect(modeOf(data)).toBe('700');
+      expect(openPaths(data)).toEqual([]);
+    },
+  );
+
+  it('that was open is closed when it is opened again, with the files in it', async () => {
+    const data = dataFolder();
+    (await working(data)).close();
+    mkdirSync(join(data, 'temporal'));
+    writeFileSync(join(data, 'temporal', 'server.log'), '');
+    writeFileSync(join(data, 'api.db'), '');
+    for (const name of readdirSync(data, { recursive: true, encoding: 'utf8' })) {
+      const path = join(data, name);
+      chmodSync(path, statSync(path).isDirectory() ? 0o755 : 0o644);
+    }
+    chmodSync(data, 0o755);
+    const reported: string[] = [];
+    await working(data, reported);
+    expect(modeOf(data)).toBe('700');
+    expect(openPaths(data)).toEqual([]);
+    expect(reported).toEqual([]);
+  });
+
+  it('with things of others in it keeps its rights, which is said, and its own files are closed', async () => {
+    const data = dataFolder();
+    writeFileSync(join(data, 'notes.txt'), '', { mode: 0o644 });
+    chmodSync(data, 0o755);
+    const reported: string[] = [];
+    await working(data, reported);
+    expect(modeOf(data)).toBe('755');
+    expect(openPaths(data)).toEqual([expect.stringMatching(/^notes\.txt 6/)]);
+    expect(reported).toEqual([expect.stringMatching(/stays open .*0755.*"notes.txt"/)]);
+  });
+
+  it.runIf(isRoot)('may be passed, but not read, where its images are for other users', () => {
+    const data = dataFolder();
+    mkdirSync(join(data, 'images'), { mode: 0o755 });
+    const report = (error: Error): void => expect.fail(error.message);
+    makePrivateData(data, report);
+    expect(modeOf(data)).toBe('711');
+    expect(modeOf(join(data, 'images'))).toBe('755');
+  });
+
+  it.runIf(isRoot)('cannot be locked or read by another user, so that none stops the engine', async () => {
+    const data = dataFolder();
+    (await working(data)).close();
+    const asStranger = (command: string): number | null =>
+      spawnSync('/bin/sh', ['-c', command, data], { uid: 65_534, gid: 65_534, cwd: '/' }).status;
+    chmodSync(data, 0o755);
+    chmodSync(join(data, 'lock.db'), 0o644);
+    expect(asStranger('exec 3<"$0/lock.db"')).toBe(0);
+    const stores = await working(data);
+    expect(asStranger('exec 3<"$0/lock.db"')).not.toBe(0);
+    expect(asStranger('cat "$0/heddle.db-wal"')).not.toBe(0);
+    expect(asStranger('ls "$0"')).not.toBe(0);
+    expect(readFileSync(join(data, 'owner.json'), 'utf8')).toContain(String(process.pid));
+    stores.close();
+  });
+});

@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, renameSync } from 'node:fs';
+import { chmod, lstat, mkdir, open, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { ImageBlob } from '@heddle/sandbox';
+import { ImageError } from './error.ts';
+import type { Records } from './records.ts';
+import { digestFile, digestTree } from './tree.ts';
+
+/** Flushes a file or folder to disk. */
+async function flush(path: string): Promise<void> {
+  const handle = await open(path, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** Returns a stamp that changes when a file changes or a folder is replaced; null if there is none. Contents of folders do not count. */
+async function stampOf(path: string): Promise<string | null> {
+  try {
+    const stat = await lstat(path, { bigint: true });
+    return `${stat.ino} ${stat.size} ${stat.mtimeNs} ${stat.ctimeNs}`;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return null;
+  }
+}
+
+/** The content-addressed store: files and folders by their SHA-256, written once and never changed. */
+export class Blobs {
+  readonly #folder: string;
+  readonly #records: Records;
+  readonly #now: () => number;
+  /** Digests that this process has verified, with the stamp of the file at that time. */
+  readonly #verified = new Map<string, string>();
+
+  constructor(folder: string, records: Records, now: () => number) {
+    this.#folder = folder;
+    this.#records = records;
+    this.#now = now;
+  }
+
+  path(sha256: string): string {
+    return join(this.#folder, 'blobs', sha256.slice(0, 2), sha256);
+  }
+
+  /** Moves a file or folder into the store. `source` is a name under which `find` returns it. */
+  async take(path: string, source: string | null = null): Promise<ImageBlob> {
+    const isFolder = (await lstat(path)).isDirectory();
+    if (!isFolder) {
+      await chmod(path, 0o444);
+      await flush(path);
+    }
+    const { sha256, size } = isFolder ? await digestTree(path) : await digestFile(path);
+    const target = this.path(sha256);
+    await mkdir(dirname(target), { recursive: true });
+    // A broken file is moved aside, so that the intact one can take its place.
+    if (existsSync(target) && !(await this.#isSound(target, sha256)))
+      await rename(target, join(dirname(path), `broken-${randomUUID()}`));
+    this.#records.atomically(() => {
+      this.#records.change(
+        `INSERT INTO blobs (sha256, source, added_at) VALUES (?, ?, ?)
+         ON CONFLICT (sha256) DO UPDATE SET added_at = excluded.added_at, source = coalesce(excluded.source, source)`,
+        sha256,
+        source,
+        this.#now(),
+      );
+      // In the same transaction as the row, so that no collection runs in between.
+      if (!existsSync(target)) renameSync(path, target);
+    });
+    await flush(dirname(target));
+    await rm(path, { recursive: true, force: true });
+    return { path: target, sha256, size };
+  }
+
+  /** Returns the verified blob that came from a source, or null. */
+  async find(source: string): Promise<ImageBlob | null> {
+    const row = this.#records.one('SELECT sha256 FROM blobs WHERE source = ?', source);
+    if (row === undefined) return null;
+    const sha256 = row['sha256'] as string;
+    const target = this.path(sha256);
+    // Protect the blob from collection before looking at it; in the other order it could be collected before use.
+    const sql = 'UPDATE blobs SET added_at = ? WHERE sha256 = ?';
+    if (this.#records.change(sql, this.#now(), sha256) === 0) return null;
+    if (!existsSync(target) || !(await this.#isSound(target, sha256))) return null;
+    return { path: target, sha256, size: (await lstat(target)).size };
+  }
+
+  /** Verifies the digest of a blob, once per process and whenever its file has changed. Throws ImageError integrity_error. */
+  async verify(name: string, { sha256 }: ImageBlob): Promise<void> {
+    const target = this.path(sha256);
+    // The stamp is taken before the digest, so that a change in between is noticed the next time.
+    const stamp = await stampOf(target);
+    if (stamp !== null && this.#verified.get(sha256) === stamp) return;
+    if (stamp === null)
+      throw new ImageError(
+        'integrity_error',
+        `The file ${name} of the image (${sha256}) is missing from the store.`,
+      );
+    if (!(await this.#isSound(target, sha256)))
+      throw new ImageError(
+        'integrity_error',
+        `The file ${name} of the image is not what was stored: its digest is not ${sha256}. Build the image again.`,
+      );
+    this.#verified.set(sha256, stamp);
+  }
+
+  async #isSound(path: string, sha256: string): Promise<boolean> {
+    const stat = await lstat(path);
+    if (stat.isDirectory()) return (await digestTree(path)).sha256 === sha256;
+    // Others may change the target of a link, and a pipe or a device has no end.
+    return stat.isFile() && (await digestFile(path)).sha256 === sha256;
+  }
+}

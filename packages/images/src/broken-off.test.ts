@@ -1,0 +1,210 @@
+import { execFile, spawn, spawnSync } from 'node:child_process';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../test/support/images.ts';
+import { ImageError } from './error.ts';
+import { createImages } from './images.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const SCRIPT = fileURLToPath(new URL('../../../test/support/build-image-once.ts', import.meta.url));
+const ALPHA = { language: 'javascript', dependencies: ['alpha'] };
+
+/** The system's clock, some time ahead. */
+const ahead = (ms: number) => ({ now: () => Date.now() + ms, sleep: () => Promise.resolve() });
+
+describe('a build whose process is killed', () => {
+  it('is taken over, and what it left is removed after a day', async () => {
+    const folder = imageFolder();
+    const log = join(folder, 'log');
+    const child = spawn(process.execPath, ['--conditions=@heddle/source', SCRIPT, folder, log]);
+    await expect.poll(() => existsSync(log), { timeout: 20_000 }).toBe(true);
+    child.kill('SIGKILL');
+    await new Promise((resolve) => child.once('close', resolve));
+    expect(readdirSync(join(folder, 'work'))).toHaveLength(1);
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      ...['--conditions=@heddle/source', '--input-type=module', '--eval'],
+      `import { createImages } from '@heddle/images';
+       const images = createImages({ folder: ${JSON.stringify(folder)}, builders: {} });
+       process.stdout.write((await images.list())[0]?.state ?? 'none');
+       await images.close();`,
+    ]);
+    expect(['building', 'pending']).toContain(stdout);
+    const javascript = fakeBuilder({ runtimeParts: async () => ({}) });
+    const store = openImages({ javascript }, { folder, clock: ahead(61_000) });
+    expect(await store.build(ALPHA)).toMatchObject({ state: 'ready' });
+    expect(javascript.calls).toEqual(['resolve', 'assemble']);
+    await openImages({ javascript }, { folder, clock: ahead(2 * DAY_MS) }).collect();
+    expect(readdirSync(join(folder, 'work'))).toEqual([]);
+  });
+
+  it('that comes back after another took it over changes nothing', async () => {
+    const folder = imageFolder();
+    const time = stillClock();
+    let wake: () => void = () => undefined;
+    const asleep = new Promise<void>((resolve) => (wake = resolve));
+    const late = fakeBuilder({
+      async resolve() {
+        await asleep;
+        return { entries: [{ name: 'alpha', version: '0.0.1', digest: 'sha256:11' }], data: null };
+      },
+    });
+    const first = openImages({ javascript: late }, { folder, clock: time });
+    const building = first.build(SPEC);
+    await expect.poll(async () => (await first.list())[0]?.state).toBe('building');
+    time.pass(61_000);
+    const second = openImages({ javascript: fakeBuilder() }, { folder, clock: time });
+    const done = await second.build(SPEC);
+    wake();
+    await building;
+    expect(await second.get(done.id)).toEqual(done);
+  });
+});
+
+describe('a store', () => {
+  it('takes the sound file in the place of one that was half written', async () => {
+    const other = openImages({ javascript: fakeBuilder() });
+    const { path } = (await other.open((await other.build(SPEC)).id)).blobs['bundle.js']!;
+    const folder = imageFolder();
+    const place = join(folder, 'blobs', ...path.split('/').slice(-2));
+    mkdirSync(dirname(place), { recursive: true });
+    writeFileSync(place, readFileSync(path));
+    truncateSync(place, 3);
+    const store = openImages({ javascript: fakeBuilder() }, { folder });
+    const { id } = await store.build(SPEC);
+    expect((await store.open(id)).blobs['bundle.js']!.path).toBe(place);
+    expect(readFileSync(place)).toEqual(readFileSync(path));
+  });
+
+  it('loses files that no row names, a day after they came', async () => {
+    const folder = imageFolder();
+    const stray = join(folder, 'blobs', 'ab', 'ab'.repeat(32));
+    mkdirSync(dirname(stray), { recursive: true });
+    writeFileSync(stray, 'x');
+    const store = openImages({ javascript: fakeBuilder() }, { folder });
+    expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
+    expect(existsSync(stray)).toBe(true);
+    const later = openImages({ javascript: fakeBuilder() }, { folder, clock: ahead(DAY_MS + 60_000) });
+    expect(await later.collect()).toEqual({ images: 0, blobs: 1 });
+    expect(existsSync(stray)).toBe(false);
+  });
+
+  it('of a later version of Heddle is not touched', async () => {
+    const folder = imageFolder();
+    await createImages({ folder, builders: {} }).close();
+    const db = new DatabaseSync(join(folder, 'images.db'));
+    db.exec('PRAGMA user_version = 2');
+    db.close();
+    expect(() => createImages({ folder, builders: {} })).toThrow(/format 2, which a later version/);
+  });
+
+  it('serves two versions of Heddle, each with an image of one lock', async () => {
+    const folder = imageFolder();
+    const [old, young] = ['1', '2'].map((engine) =>
+      fakeBuilder({ runtimeParts: async () => ({ engine }) }),
+    ) as [ReturnType<typeof fakeBuilder>, ReturnType<typeof fakeBuilder>];
+    const before = openImages({ javascript: old }, { folder });
+    const after = openImages({ javascript: young }, { folder });
+    const { id } = await before.build(SPEC);
+    const [a, b] = [await before.open(id), await after.open(id)];
+    expect(a.id).not.toBe(b.id);
+    expect([old.calls, young.calls]).toEqual([['resolve', 'assemble'], ['assemble']]);
+    const [again, too] = [await before.open(id), await after.open(id)];
+    expect([again.id, too.id]).toEqual([a.id, b.id]);
+  });
+});
+
+describe('an image', () => {
+  it('that could not be made anew is still there to run with', async () => {
+    const time = stillClock();
+    let fails = false;
+    const sound = fakeBuilder();
+    const javascript = fakeBuilder({
+      resolve: (spec, context) =>
+        fails
+          ? Promise.reject(new ImageError('registry_unavailable', 'It is away.'))
+          : sound.resolve(spec, context),
+    });
+    const store = openImages({ javascript }, { clock: time });
+    const { id, imageId } = await store.build(SPEC);
+    fails = true;
+    expect(await store.build(SPEC, { refresh: true })).toMatchObject({
+      state: 'failed',
+      errorCode: 'registry_unavailable',
+      imageId,
+    });
+    expect((await store.open(id)).id).toBe(imageId);
+    time.pass(DAY_MS);
+    expect((await store.open(id)).id).toBe(imageId);
+  });
+
+  it.each([
+    ['no object', 'null'],
+    ['other fields', '{"entries": [], "data": {"lockfile": 1}}'],
+  ])('with a lock that cannot be read says so: %s', async (_what, lock) => {
+    const { javascriptBuilder } = await import('./javascript/builder.ts');
+    const folder = imageFolder();
+    await openImages({ javascript: fakeBuilder() }, { folder }).build(SPEC);
+    const db = new DatabaseSync(join(folder, 'images.db'));
+    db.prepare('UPDATE specs SET lock = ?').run(lock === 'null' ? '{"entries": [], "data": null}' : lock);
+    db.close();
+    const store = openImages({ javascript: javascriptBuilder({ npm: null }) }, { folder });
+    expect(await store.build(SPEC)).toMatchObject({
+      errorCode: 'integrity_error',
+      errorMessage: expect.stringMatching(/lock of the image cannot be read.*refresh/) as string,
+    });
+  });
+});
+
+/** A folder with 2 MiB of room, or null where this user may not mount. */
+function tinyDisk(): string | null {
+  const folder = imageFolder();
+  if (spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', folder]).status !== 0) return null;
+  onTestFinished(() => void spawnSync('umount', ['-l', folder]));
+  return folder;
+}
+
+const mayMount = process.geteuid?.() === 0 && spawnSync('unshare', ['--mount', 'true']).status === 0;
+
+describe.skipIf(!mayMount)('a full disk', () => {
+  it('fails the build and says so, and is no obstacle once there is room', async (context) => {
+    const folder = tinyDisk();
+    if (folder === null) return context.skip('tmpfs cannot be mounted here');
+    const filler = join(folder, 'filler');
+    const javascript = fakeBuilder({
+      async assemble(_lock, spec, { workFolder }) {
+        const path = join(workFolder, 'bundle');
+        writeFileSync(path, Buffer.alloc(2 ** 20));
+        return {
+          blobs: { 'bundle.js': path },
+          features: { modules: spec.dependencies },
+          warnings: [],
+          tools: {},
+        };
+      },
+    });
+    const store = openImages({ javascript }, { folder });
+    writeFileSync(filler, Buffer.alloc(2 ** 20 + 2 ** 18));
+    expect(await store.build(SPEC)).toMatchObject({
+      state: 'failed',
+      errorCode: 'provider_error',
+      errorMessage: 'The disk that images are kept on is full; make room on it and build again.',
+    });
+    expect(readdirSync(join(folder, 'work'))).toEqual([]);
+    rmSync(filler);
+    const record = await store.build(SPEC);
+    expect(record).toMatchObject({ state: 'ready' });
+    expect((await store.open(record.id)).blobs['bundle.js']!.size).toBe(2 ** 20);
+  });
+});

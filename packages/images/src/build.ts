@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ImageBlob } from '@heddle/sandbox';
+import type { Blobs } from './blobs.ts';
+import type { Assembled, BuildContext, ImageBuilder, ImageSpec, Lock, Registries } from './builder.ts';
+import { ImageError, isImageError } from './error.ts';
+import type { Fetcher } from './fetcher.ts';
+import { imageKey, lockHash } from './keys.ts';
+import { BuildLog, secretsOf } from './log.ts';
+import type { Manifest } from './record.ts';
+import { sizeOf } from './tree.ts';
+
+/** One build: a spec, its builder and its runtime. */
+export interface Order {
+  readonly spec: ImageSpec;
+  readonly builder: ImageBuilder;
+  readonly runtimeKey: string;
+  /** The lock of an earlier image, in place of resolving. */
+  readonly lock: Lock | null;
+}
+
+/** What all builds of a folder share. */
+export interface BuildEnvironment {
+  readonly folder: string;
+  readonly blobs: Blobs;
+  readonly fetcher: Fetcher;
+  readonly registries: Registries;
+  readonly now: () => number;
+  /** Maximum size of all files of an image. */
+  readonly maxImageMiB: number;
+  /** As in `BuildContext`. */
+  readonly largest: (name: string, value: number) => number | null;
+}
+
+export interface Built {
+  readonly manifest: Manifest;
+  readonly lock: Lock;
+}
+
+/** A failed build. */
+export interface BuildFailure {
+  readonly code: ImageError['code'];
+  readonly message: string;
+  readonly detail: string;
+}
+
+const SQLITE_FULL = 13;
+
+/** Throws ImageError image_too_large. Called before files go into the store. */
+async function checkSize(paths: readonly string[], maxImageMiB: number): Promise<void> {
+  let bytes = 0;
+  for (const path of paths) bytes += await sizeOf(path);
+  if (bytes > maxImageMiB * 2 ** 20)
+    throw new ImageError(
+      'image_too_large',
+      `The image has ${Math.ceil(bytes / 2 ** 20)} MiB; ${maxImageMiB} are allowed.`,
+    );
+}
+
+async function publish(
+  order: Order,
+  lock: Lock,
+  assembled: Assembled,
+  environment: BuildEnvironment,
+): Promise<Manifest> {
+  const { blobs, maxImageMiB } = environment;
+  await checkSize(Object.values(assembled.blobs), maxImageMiB);
+  const taken: Record<string, { sha256: string; size: number }> = {};
+  for (const [name, path] of Object.entries(assembled.blobs)) {
+    const { sha256, size } = await blobs.take(path);
+    taken[name] = { sha256, size };
+  }
+  const hash = lockHash(lock);
+  return {
+    format: 1,
+    id: imageKey(hash, order.runtimeKey, order.spec),
+    language: order.spec.language,
+    runtime: order.builder.runtime,
+    lockHash: hash,
+    runtimeKey: order.runtimeKey,
+    blobs: taken,
+    features: assembled.features,
+    warnings: assembled.warnings,
+    tools: assembled.tools,
+  };
+}
+
+async function keep(
+  name: string,
+  make: (folder: string) => Promise<void>,
+  { blobs, workFolder }: { blobs: Blobs; workFolder: string },
+): Promise<ImageBlob> {
+  const found = await blobs.find(name);
+  if (found !== null) return found;
+  const folder = join(workFolder, `kept-${randomUUID()}`);
+  await mkdir(folder);
+  await make(folder);
+  return blobs.take(folder, name);
+}
+
+/** Returns whether the disk was full, for a file or for the index. */
+function isFull(error: unknown): boolean {
+  const { code, errcode } = (error ?? {}) as { code?: string; errcode?: number };
+  return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL;
+}
+
+/** Returns the failure with messages that can be shown: without tokens and paths. */
+function explain(error: unknown, signal: AbortSignal, log: BuildLog): BuildFailure {
+  const detail = log.tail();
+  const reason: unknown = signal.aborted ? signal.reason : error;
+  if (isImageError(reason)) return { code: reason.code, message: log.redact(reason.message), detail };
+  if (isFull(reason))
+    return {
+      code: 'provider_error',
+      message: 'The disk that images are kept on is full; make room on it and build again.',
+      detail,
+    };
+  const said = reason instanceof Error ? reason.message : String(reason);
+  return {
+    code: 'provider_error',
+    message: `The build broke off through no fault of the packages: ${log.redact(said).slice(0, 500)}`,
+    detail,
+  };
+}
+
+/**
+ * Builds one image: resolves the spec, assembles the files and stores them. Never throws; an aborted build fails with the
+ * signal's reason.
+ */
+export async function buildImage(
+  order: Order,
+  environment: BuildEnvironment,
+  signal: AbortSignal,
+  progress: (step: string) => void,
+): Promise<Built | BuildFailure> {
+  const { blobs, fetcher, registries, now, largest } = environment;
+  const workFolder = join(environment.folder, 'work', `${now()}-${randomUUID()}`);
+  const log = new BuildLog(secretsOf(registries), [workFolder, environment.folder]);
+  const context: BuildContext = {
+    workFolder,
+    registries,
+    signal,
+    now,
+    largest,
+    log: (line) => log.add(line),
+    progress,
+    fetchVerified: (url, digest, options) =>
+      fetcher.verified({ url, digest, workFolder }, options, blobs, signal),
+    kept: (name, make) => keep(name, make, { blobs, workFolder }),
+    fetchPage: (url, options) => fetcher.page(url, options, signal),
+  };
+  try {
+    await mkdir(workFolder, { recursive: true, mode: 0o700 });
+    if (order.lock === null) progress('resolving');
+    const lock = order.lock ?? (await order.builder.resolve(order.spec, context));
+    signal.throwIfAborted();
+    progress('assembling');
+    const assembled = await order.builder.assemble(lock, order.spec, context);
+    signal.throwIfAborted();
+    progress('publishing');
+    return { manifest: await publish(order, lock, assembled, environment), lock };
+  } catch (error) {
+    return explain(error, signal, log);
+  } finally {
+    await rm(workFolder, { recursive: true, force: true });
+  }
+}

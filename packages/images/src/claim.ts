@@ -1,0 +1,112 @@
+import type { Records } from './records.ts';
+
+/** The right to build a spec for a runtime. */
+export interface Claim {
+  readonly specHash: string;
+  readonly runtimeKey: string;
+  /** Unique for this build. */
+  readonly owner: string;
+}
+
+/** A build without a heartbeat for this time counts as dead, in milliseconds. */
+const CLAIM_MS = 60_000;
+
+/** Interval of heartbeats, in milliseconds. */
+export const HEARTBEAT_MS = 15_000;
+
+const MINE = 'spec_hash = ? AND runtime_key = ? AND claim = ?';
+
+/** Claims the build. `busy`: a live build of another owner has it; `ready`: the image is there. */
+export function claimBuild(
+  records: Records,
+  { specHash, runtimeKey, owner }: Claim,
+  { nowMs, refresh }: { nowMs: number; refresh: boolean },
+): 'claimed' | 'busy' | 'ready' {
+  return records.atomically(() => {
+    records.change(
+      `INSERT INTO builds (spec_hash, runtime_key, state, used_at) VALUES (?, ?, 'pending', ?)
+       ON CONFLICT DO NOTHING`,
+      specHash,
+      runtimeKey,
+      nowMs,
+    );
+    if (isClaimed(records, specHash, runtimeKey, nowMs)) return 'busy';
+    if (!refresh && records.build(specHash, runtimeKey)?.state === 'ready') return 'ready';
+    records.change(
+      `UPDATE builds SET state = 'building', claim = ?, claim_until = ?, used_at = ?
+       WHERE spec_hash = ? AND runtime_key = ?`,
+      owner,
+      nowMs + CLAIM_MS,
+      nowMs,
+      specHash,
+      runtimeKey,
+    );
+    return 'claimed';
+  });
+}
+
+/** Renews the claim. Returns whether the owner still holds it. */
+export function renewClaim(records: Records, { specHash, runtimeKey, owner }: Claim, nowMs: number): boolean {
+  const until = nowMs + CLAIM_MS;
+  return (
+    records.change(`UPDATE builds SET claim_until = ? WHERE ${MINE}`, until, specHash, runtimeKey, owner) > 0
+  );
+}
+
+/** Releases the claim of an interrupted build, which can be claimed again at once. */
+export function releaseClaim(records: Records, { specHash, runtimeKey, owner }: Claim): void {
+  records.change(
+    `UPDATE builds SET state = CASE WHEN image_id IS NULL THEN 'pending' ELSE 'ready' END, claim = NULL, claim_until = NULL
+     WHERE ${MINE}`,
+    specHash,
+    runtimeKey,
+    owner,
+  );
+}
+
+/** Deletes a build without an outcome. Returns whether the owner still held the claim. */
+export function deleteBuild(records: Records, { specHash, runtimeKey, owner }: Claim): boolean {
+  return records.change(`DELETE FROM builds WHERE ${MINE}`, specHash, runtimeKey, owner) > 0;
+}
+
+/** Returns whether a live owner holds the build. */
+export function isClaimed(records: Records, specHash: string, runtimeKey: string, nowMs: number): boolean {
+  const row = records.one(
+    'SELECT 1 FROM builds WHERE spec_hash = ? AND runtime_key = ? AND claim IS NOT NULL AND claim_until > ?',
+    specHash,
+    runtimeKey,
+    nowMs,
+  );
+  return row !== undefined;
+}
+
+/** How a build ended. */
+export interface Outcome {
+  readonly imageId: string | null;
+  readonly error: { readonly code: string; readonly message: string; readonly detail: string } | null;
+}
+
+/** Records the outcome. Returns whether the owner still held the claim; otherwise nothing is written. */
+export function recordOutcome(
+  records: Records,
+  { specHash, runtimeKey, owner }: Claim,
+  { imageId, error }: Outcome,
+  nowMs: number,
+): boolean {
+  const changed = records.change(
+    `UPDATE builds SET state = ?, image_id = coalesce(?, image_id), error_code = ?, error_message = ?, error_detail = ?,
+       built_at = coalesce(?, built_at), failed_at = ?, claim = NULL, claim_until = NULL
+     WHERE ${MINE}`,
+    error === null ? 'ready' : 'failed',
+    imageId,
+    error?.code ?? null,
+    error?.message ?? null,
+    error?.detail ?? null,
+    imageId === null ? null : nowMs,
+    error === null ? null : nowMs,
+    specHash,
+    runtimeKey,
+    owner,
+  );
+  return changed > 0;
+}

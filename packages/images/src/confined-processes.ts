@@ -1,0 +1,65 @@
+import type { IsolationOptions } from '@heddle/sandbox';
+import { type Confinement, Isolation, launch, type Program } from '@heddle/sandbox/build';
+import { ImageError } from './error.ts';
+
+export interface ProcessOptions {
+  /** The process is killed after this time. */
+  readonly deadlineMs: number;
+  /** Kills the process. */
+  readonly signal: AbortSignal;
+  readonly onMessage: (message: unknown) => void;
+  /** Called before the process is killed at its deadline. */
+  readonly onTimeout: () => void;
+}
+
+/** Starts sandbox processes for builds: one process for each order, with the limits of a run. */
+export class ConfinedProcesses {
+  readonly #isolation: Isolation;
+
+  constructor(isolation: IsolationOptions | undefined) {
+    this.#isolation = new Isolation(isolation, process.execPath);
+  }
+
+  /** Returns how processes are confined; probes the host the first time. Throws ImageError provider_error where none may run. */
+  async confinement(): Promise<Confinement> {
+    await this.#isolation.settle();
+    const { refusal, confinement } = this.#isolation;
+    if (refusal !== null) throw new ImageError('provider_error', refusal);
+    return confinement;
+  }
+
+  /**
+   * Starts the program, sends it the order and resolves when the process has ended. Call `confinement` before.
+   * Rejects with the signal's reason, or when the process cannot be started.
+   */
+  run(
+    program: Program,
+    order: object,
+    { deadlineMs, signal, onMessage, onTimeout }: ProcessOptions,
+  ): Promise<void> {
+    const { confinement } = this.#isolation;
+    const child = launch({ execPath: process.execPath, confinement: () => confinement }, program);
+    return new Promise((resolve, reject) => {
+      const kill = (): void => void child.kill('SIGKILL');
+      const timer = setTimeout(() => {
+        onTimeout();
+        kill();
+      }, deadlineMs);
+      signal.addEventListener('abort', kill, { once: true });
+      child.ref();
+      child.channel?.ref();
+      child.on('message', onMessage);
+      child.on('error', reject);
+      child.on('close', () => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', kill);
+        if (signal.aborted) reject(signal.reason as Error);
+        else resolve();
+      });
+      child.send(order, (error) => {
+        // The end of the process is reported by `close`.
+        if (error !== null) kill();
+      });
+    });
+  }
+}

@@ -1,0 +1,104 @@
+import { createHash } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readFileSync } from 'node:fs';
+import { expect, it, onTestFinished } from 'vitest';
+import { fakeBuilder, openImages } from '../../../test/support/images.ts';
+import type { BuildContext, Registries } from './builder.ts';
+import type { ImageRecord } from './record.ts';
+
+const digestOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`;
+
+type Answer = (request: IncomingMessage, response: ServerResponse) => void;
+
+async function server(answer: Answer): Promise<string> {
+  const made = createServer(answer);
+  await new Promise<void>((resolve) => made.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void made.close());
+  return `http://127.0.0.1:${(made.address() as AddressInfo).port}`;
+}
+
+/** What a builder gets that does `act`, and the record of its build. */
+async function building<T>(
+  registries: Registries,
+  act: (context: BuildContext) => Promise<T>,
+): Promise<{ got: T | undefined; record: ImageRecord }> {
+  let got: T | undefined;
+  const javascript = fakeBuilder({
+    async resolve(_spec, context) {
+      got = await act(context);
+      return { entries: [], data: null };
+    },
+  });
+  const images = openImages({ javascript }, { registries });
+  const record = await images.build({ language: 'javascript', dependencies: ['alpha'] });
+  return { got, record };
+}
+
+it('a file is fetched once and found by its digest afterwards', async () => {
+  let requests = 0;
+  const index = await server((_request, response) => (requests++, response.end('wheel')));
+  const { got } = await building({ python: { index } }, async (context) => {
+    const fetch = () => context.fetchVerified(`${index}/a.whl`, digestOf('wheel'), { maxBytes: 100 });
+    return [await fetch(), await fetch()];
+  });
+  expect(got![0]).toEqual(got![1]);
+  expect(readFileSync(got![0]!.path, 'utf8')).toBe('wheel');
+  expect([requests, got![0]!.size]).toEqual([1, 5]);
+});
+
+it.each<[string, Answer, object]>([
+  ['another file', (_request, response) => response.end('other'), { errorCode: 'integrity_error' }],
+  [
+    'too large a file',
+    (_request, response) => response.end('x'.repeat(200)),
+    { errorCode: 'image_too_large' },
+  ],
+  ['no file', (_request, response) => response.writeHead(404).end(), { errorCode: 'package_not_found' }],
+  ['too many requests', (_request, response) => response.writeHead(429).end(), { errorCode: 'rate_limited' }],
+  [
+    'its own fault',
+    (_request, response) => response.writeHead(502).end(),
+    { errorCode: 'registry_unavailable' },
+  ],
+  [
+    'a way in circles',
+    (request, response) => response.writeHead(302, { location: request.url ?? '' }).end(),
+    { errorCode: 'registry_unavailable' },
+  ],
+])('a registry that answers with %s fails the build', async (_what, answer, expected) => {
+  const index = await server(answer);
+  const { record } = await building({ python: { index } }, (context) =>
+    context.fetchVerified(`${index}/a.whl`, digestOf('wheel'), { maxBytes: 100 }),
+  );
+  expect(record).toMatchObject(expected);
+});
+
+it('a registry that the operator named may be private; where it sends us to may not', async () => {
+  const index = await server((_request, response) =>
+    response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' }).end(),
+  );
+  const { record } = await building({ python: { index } }, (context) =>
+    context.fetchPage(index, { maxBytes: 100 }),
+  );
+  expect(record).toMatchObject({ errorCode: 'registry_unavailable' });
+  const other = await building({}, (context) => context.fetchPage(index, { maxBytes: 100 }));
+  expect(other.record).toMatchObject({ errorCode: 'registry_unavailable' });
+});
+
+it('credentials of a URL are sent to its origin only', async () => {
+  const seen: (string | undefined)[] = [];
+  const files = await server(
+    (request, response) => (seen.push(request.headers.authorization), response.end('ok')),
+  );
+  const index = await server((request, response) => {
+    seen.push(request.headers.authorization);
+    response.writeHead(302, { location: files }).end();
+  });
+  const withUser = index.replace('http://', 'http://me:p%40ss@');
+  const { got } = await building({ python: { index: withUser, extraIndexes: [files] } }, (context) =>
+    context.fetchPage(withUser, { maxBytes: 100 }),
+  );
+  expect(Buffer.from(got!.body).toString()).toBe('ok');
+  expect(seen).toEqual([`Basic ${Buffer.from('me:p@ss').toString('base64')}`, undefined]);
+});

@@ -1,0 +1,152 @@
+import { createHash } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import type { ImageBlob } from '@heddle/sandbox';
+import {
+  createEgress,
+  type Egress,
+  type EgressResponse,
+  followRedirects,
+  isEgressError,
+  type Pairs,
+} from '@heddle/sandbox/egress';
+import type { Blobs } from './blobs.ts';
+import type { FetchOptions, Registries } from './builder.ts';
+import { ImageError } from './error.ts';
+
+const TIMEOUT_MS = 300_000;
+const MOST_BYTES = 2 ** 30;
+const MOST_REDIRECTS = 5;
+
+/**
+ * Where an operator's own hosts may be: addresses of internal networks, also those for documentation and benchmarks, which
+ * gateways of closed networks use; no link-local ones.
+ */
+export const INTERNAL = [
+  ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', '100.64.0.0/10'],
+  ...['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '198.18.0.0/15'],
+  ...['::1/128', 'fc00::/7', '2001:db8::/32'],
+];
+
+/** The hosts that the operator named: they may be private; where they send us to may not. */
+function hostsOf(value: unknown): string[] {
+  if (typeof value === 'string')
+    return /^https?:/.test(value) && URL.canParse(value) ? [new URL(value).hostname] : [];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(hostsOf) : [];
+}
+
+/** Fetches from registries, within sizes, from public addresses and the operator's own hosts. */
+export class Fetcher {
+  readonly #public: Egress;
+  readonly #named: Egress;
+  readonly #hosts: ReadonlySet<string>;
+
+  constructor(registries: Registries) {
+    const limits = {
+      ports: 'any',
+      timeoutMs: TIMEOUT_MS,
+      maxResponseBytes: MOST_BYTES,
+      maxRedirects: 0,
+    } as const;
+    this.#hosts = new Set(hostsOf(registries));
+    this.#public = createEgress(limits);
+    this.#named = createEgress({ ...limits, allowPrivate: INTERNAL });
+  }
+
+  /** The page at the URL, after redirects. Throws ImageError registry_unavailable, rate_limited, image_too_large. */
+  async page(
+    url: string,
+    { maxBytes, headers = {} }: FetchOptions,
+    signal: AbortSignal,
+  ): Promise<{ status: number; url: string; body: Uint8Array }> {
+    const at = new URL(url);
+    const sent: Pairs = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+    if (at.username !== '') {
+      const user = `${decodeURIComponent(at.username)}:${decodeURIComponent(at.password)}`;
+      sent.push(['authorization', `Basic ${Buffer.from(user).toString('base64')}`]);
+      at.username = at.password = '';
+    }
+    const { reply } = await followRedirects(
+      { url: at, method: 'GET', headers: sent, body: null },
+      {
+        send: async (hop) => {
+          const to = new URL(hop.url);
+          return { ...(await this.#send(to, hop.headers, { maxBytes, signal })), at: to };
+        },
+        most: MOST_REDIRECTS,
+        refusal: (message) => new ImageError('registry_unavailable', message),
+      },
+    );
+    return judged(reply, reply.at);
+  }
+
+  /** The file at the URL in the store, checked against its digest. */
+  async verified(
+    source: { readonly url: string; readonly digest: string; readonly workFolder: string },
+    options: FetchOptions,
+    blobs: Blobs,
+    signal: AbortSignal,
+  ): Promise<ImageBlob> {
+    const { url, digest, workFolder } = source;
+    const match = /^(sha256|sha512):([0-9a-f]+)$/.exec(digest);
+    if (match === null) throw new ImageError('provider_error', `"${digest}" is no digest.`);
+    const found = await blobs.find(digest);
+    if (found !== null) return found;
+    const { status, body } = await this.page(url, options, signal);
+    const { host, pathname } = new URL(url);
+    const file = pathname.slice(pathname.lastIndexOf('/') + 1);
+    if (status === 404 || status === 410)
+      throw new ImageError('package_not_found', `${host} has no file ${file}.`);
+    if (status !== 200)
+      throw new ImageError('registry_unavailable', `${host} answered ${status} for the file ${file}.`);
+    const actual = createHash(match[1] as string)
+      .update(body)
+      .digest('hex');
+    if (actual !== match[2])
+      throw new ImageError(
+        'integrity_error',
+        `The file ${file} of ${host} is not the one that was announced: its digest is not ${digest}.`,
+      );
+    const path = join(workFolder, `fetched-${randomUUID()}`);
+    await writeFile(path, body);
+    return blobs.take(path, digest);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#public.close(), this.#named.close()]);
+  }
+
+  async #send(
+    url: URL,
+    headers: Pairs,
+    { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
+  ): Promise<EgressResponse> {
+    const egress = this.#hosts.has(url.hostname) ? this.#named : this.#public;
+    try {
+      return await egress.fetch({
+        url: url.href,
+        headers,
+        redirect: 'manual',
+        maxResponseBytes: maxBytes,
+        signal,
+      });
+    } catch (error) {
+      signal.throwIfAborted();
+      if (!isEgressError(error)) throw error;
+      if (error.code === 'EGRESS_TOO_LARGE')
+        throw new ImageError('image_too_large', `A file of ${url.host} has more than ${maxBytes} bytes.`);
+      throw new ImageError('registry_unavailable', error.message, { cause: error });
+    }
+  }
+}
+
+function judged(
+  { status, body }: EgressResponse,
+  url: URL,
+): { status: number; url: string; body: Uint8Array } {
+  if (status === 429)
+    throw new ImageError('rate_limited', `${url.host} gets too many requests; build again in a while.`);
+  if (status >= 500) throw new ImageError('registry_unavailable', `${url.host} answered ${status}.`);
+  return { status, url: url.href, body };
+}

@@ -1,0 +1,131 @@
+/** The command-line tools that an image can name, by id: name, version and revision of the recipe that installs it. */
+export const CLI_TOOLS = [
+  'age@1.3.1-r1',
+  'argocd@3.4.6-r1',
+  'aws-cli@2.36.15-r1',
+  'azure-cli@2.89.0-r1',
+  'doctl@1.166.0-r1',
+  'duckdb@1.5.5-r1',
+  'firebase-cli@15.25.1-r1',
+  'flyctl@0.4.78-r1',
+  'github-cli@2.97.0-r1',
+  'gitlab-cli@1.111.0-r1',
+  'google-cloud-cli@577.0.0-r1',
+  'helm@4.2.3-r1',
+  'kubectl@1.36.3-r1',
+  'kustomize@5.8.1-r1',
+  'minio-mc@RELEASE.2025-08-13T08-35-41Z-r1',
+  'mongosh@2.9.2-r1',
+  'pulumi@3.255.0-r1',
+  'railway-cli@5.30.4-r1',
+  'rclone@1.75.0-r1',
+  'restic@0.19.1-r1',
+  'sops@3.13.3-r1',
+  'stripe-cli@1.45.0-r1',
+  'supabase-cli@2.111.0-r1',
+  'terraform@1.15.8-r1',
+] as const;
+
+/** Why an entry is refused, in order: the first that applies is told. */
+type Rule = readonly [refused: (entry: string) => boolean, reason: string | ((entry: string) => string)];
+
+const SHELL = /[;&|`$(){}"'\\]/;
+const PYTHON =
+  /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9._-]+(?:,[A-Za-z0-9._-]+)*\])?(?:(?:===|==|!=|<=|>=|~=|<|>)[A-Za-z0-9.*+!-]+(?:,(?:===|==|!=|<=|>=|~=|<|>)[A-Za-z0-9.*+!-]+)*)?$/;
+const NPM =
+  /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*(?:@[\^~<>=]{0,2}[A-Za-z0-9.*+-]+)?$/;
+const DEBIAN = /^[a-z0-9][a-z0-9+.-]+(?::[a-z0-9-]+)?(?:=[A-Za-z0-9.+:~-]+)?$/;
+
+const flag: Rule = [(entry) => entry.startsWith('-'), 'it begins with a dash, like a flag of an installer'];
+const space: Rule = [(entry) => /\s/.test(entry), 'it contains white space'];
+
+const DEPENDENCY: readonly Rule[] = [
+  flag,
+  [
+    (entry) => entry.startsWith('git+') || entry.includes('://'),
+    'it is a URL; name a package of the registry',
+  ],
+  [
+    (entry) => /^(?:file|link|workspace|npm|portal|patch):/.test(entry),
+    'it names a file or another name of a package; name a package of the registry',
+  ],
+  space,
+  [(entry) => SHELL.test(entry), 'it contains a character that no package name has'],
+  [(entry) => /^[./~]/.test(entry), 'it is a path; name a package of the registry'],
+];
+
+/** A tool is meant by its whole id; who gives the name of one is told the id. */
+function notInCatalogue(entry: string): string {
+  const [name = ''] = entry.toLowerCase().split('@');
+  const meant = CLI_TOOLS.find((id) => id.startsWith(`${name}@`));
+  const said = 'it is not in the catalogue of command-line tools';
+  return meant === undefined ? said : `${said}; the id is ${meant}`;
+}
+
+const RULES = {
+  javascript: [
+    ...DEPENDENCY,
+    [
+      (entry: string) => !NPM.test(entry),
+      'it is no npm package with an optional range, such as zod or zod@^4',
+    ] as const,
+  ],
+  python: [
+    ...DEPENDENCY,
+    [
+      (entry: string) => !PYTHON.test(entry),
+      'it is no Python requirement, such as jinja2 or pydantic>=2,<3',
+    ] as const,
+  ],
+  systemPackages: [
+    flag,
+    space,
+    [
+      (entry: string) => entry.includes('://') || /^(?:file|https?|ftp):/.test(entry),
+      'it is a URL; name a Debian package',
+    ] as const,
+    [
+      (entry: string) => /[/\\]/.test(entry) || /^[.~]/.test(entry),
+      'it is a path; name a Debian package',
+    ] as const,
+    [
+      (entry: string) => !DEBIAN.test(entry),
+      'it is no Debian package, such as jq, jq:amd64 or jq=1.6-2.1',
+    ] as const,
+    [
+      (entry: string) => /(?:-|(?<!\+)\+)$/.test(entry.split(/[:=]/)[0] as string),
+      'it ends like an instruction to remove or install',
+    ] as const,
+  ],
+  cliTools: [[(entry: string) => !(CLI_TOOLS as readonly string[]).includes(entry), notInCatalogue] as const],
+} satisfies Record<string, readonly Rule[]>;
+
+/** What an entry is one of. */
+export type Grammar = keyof typeof RULES;
+
+/** Why the entry is refused, or null. */
+export function refusal(entry: string, grammar: Grammar): string | null {
+  const rules: readonly Rule[] = RULES[grammar];
+  const reason = rules.find(([refused]) => refused(entry))?.[1] ?? null;
+  return typeof reason === 'function' ? reason(entry) : reason;
+}
+
+/** The name in a dependency, without range and extras; of npm with its scope. */
+export function dependencyName(entry: string, language: 'javascript' | 'python'): string {
+  if (language === 'python') return (/^[A-Za-z0-9._-]+/.exec(entry) as RegExpExecArray)[0];
+  const at = entry.indexOf('@', 1);
+  return at < 0 ? entry : entry.slice(0, at);
+}
+
+/** The range in an npm dependency; `latest` where none is given. */
+export function npmRange(entry: string): string {
+  const at = entry.indexOf('@', 1);
+  return at < 0 ? 'latest' : entry.slice(at + 1);
+}
+
+/** The entry as it is stored: Python names are folded (PEP 503). */
+export function canonicalEntry(entry: string, grammar: Grammar): string {
+  if (grammar !== 'python') return entry;
+  const name = dependencyName(entry, 'python');
+  return name.toLowerCase().replace(/[-_.]+/g, '-') + entry.slice(name.length);
+}

@@ -1,0 +1,83 @@
+import { randomUUID } from 'node:crypto';
+import { type ImageBlob, type LoadedImage, SandboxError } from '@heddle/sandbox';
+import type { Blobs } from './blobs.ts';
+import { isImageError } from './error.ts';
+import { readManifest, type Manifest } from './record.ts';
+import type { BuildRow, Records } from './records.ts';
+
+/** How long an opened image is protected from collection, and how often the lease is renewed, in milliseconds. */
+const LEASE_MS = 3_600_000;
+const LEASE_RENEWAL_MS = 60_000;
+
+/** Loads images from the store: leases them and verifies their files. */
+export class ImageLoader {
+  readonly #records: Records;
+  readonly #blobs: Blobs;
+  readonly #now: () => number;
+  readonly #holder = randomUUID();
+  readonly #leased = new Map<string, number>();
+
+  constructor(records: Records, blobs: Blobs, now: () => number) {
+    this.#records = records;
+    this.#blobs = blobs;
+    this.#now = now;
+  }
+
+  /**
+   * Leases an image and returns its manifest; null for an unknown image. One transaction, so that a collection runs either
+   * before or after it.
+   */
+  lease(imageId: string | null): Manifest | null {
+    const nowMs = this.#now();
+    if (imageId === null || (this.#leased.get(imageId) ?? -Infinity) + LEASE_RENEWAL_MS > nowMs)
+      return readManifest(this.#records, imageId);
+    return this.#records.atomically(() => {
+      const manifest = readManifest(this.#records, imageId);
+      if (manifest === null) return null;
+      this.#records.change(
+        'INSERT INTO leases (image_id, holder, until) VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET until = excluded.until',
+        imageId,
+        this.#holder,
+        nowMs + LEASE_MS,
+      );
+      this.#records.change('UPDATE builds SET used_at = ? WHERE image_id = ?', nowMs, imageId);
+      this.#leased.set(imageId, nowMs);
+      return manifest;
+    });
+  }
+
+  /** Loads the image of a build. Marks the build as failed when a file does not match its digest. */
+  async loadFor(row: BuildRow, manifest: Manifest, id: string): Promise<LoadedImage> {
+    try {
+      return await this.load(manifest, id);
+    } catch (error) {
+      this.#records.change(
+        `UPDATE builds SET state = 'failed', image_id = NULL, error_code = 'integrity_error', error_message = ?, failed_at = ?
+         WHERE spec_hash = ? AND runtime_key = ? AND image_id = ?`,
+        (error as Error).message,
+        this.#now(),
+        row.specHash,
+        row.runtimeKey,
+        manifest.id,
+      );
+      throw error;
+    }
+  }
+
+  /** Loads the image of a leased manifest. Throws SandboxError IMAGE_FAILED, which names the file that does not match its digest. */
+  async load(manifest: Manifest, id: string): Promise<LoadedImage> {
+    const blobs: Record<string, ImageBlob> = {};
+    for (const [name, { sha256, size }] of Object.entries(manifest.blobs)) {
+      const blob = { path: this.#blobs.path(sha256), sha256, size };
+      try {
+        await this.#blobs.verify(name, blob);
+      } catch (error) {
+        if (!isImageError(error)) throw error;
+        throw new SandboxError('IMAGE_FAILED', `The image "${id}" cannot be used: ${error.message}`);
+      }
+      blobs[name] = blob;
+    }
+    const { language, runtime, features } = manifest;
+    return { id: manifest.id, language, runtime, blobs, features };
+  }
+}

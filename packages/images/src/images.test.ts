@@ -1,0 +1,270 @@
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../test/support/images.ts';
+import { ImageError } from './error.ts';
+
+describe('a build', () => {
+  it('resolves, assembles, and leaves an image that can be opened', async () => {
+    const javascript = fakeBuilder();
+    const store = openImages({ javascript });
+    const steps: string[] = [];
+    const record = await store.build(SPEC, { name: 'tools', onProgress: (step) => steps.push(step) });
+    expect(record).toMatchObject({
+      state: 'ready',
+      names: ['tools'],
+      packages: ['alpha 1.0.0', 'beta@^2 1.0.0'],
+      errorCode: null,
+    });
+    expect(record.builtAt).toMatch(/^\d{4}-/);
+    expect(steps).toEqual(['resolving', 'assembling', 'publishing']);
+    const image = await store.open('tools');
+    expect(image).toMatchObject({ id: record.imageId, language: 'javascript', runtime: 'isolate' });
+    expect(readFileSync(image.blobs['bundle.js']!.path, 'utf8')).toContain('alpha');
+    expect(await store.open(record.id)).toEqual(image);
+    expect(await store.open(record.id.slice(0, 12))).toEqual(image);
+    expect(await store.open(image.id)).toEqual(image);
+  });
+
+  it('is one for specs that say the same, at the same time and later', async () => {
+    const javascript = fakeBuilder();
+    const store = openImages({ javascript });
+    const other = { language: 'javascript', dependencies: ['# both', ' beta@^2', 'alpha', 'alpha'] };
+    const [a, b] = await Promise.all([store.build(SPEC), store.build(other)]);
+    expect(a).toEqual(b);
+    await store.build(other);
+    expect(javascript.calls).toEqual(['resolve', 'assemble']);
+    expect(await store.list()).toHaveLength(1);
+  });
+
+  it('resolves anew only when it is asked to', async () => {
+    const javascript = fakeBuilder();
+    const store = openImages({ javascript });
+    await store.build(SPEC);
+    await store.build(SPEC, { refresh: true });
+    expect(javascript.calls).toEqual(['resolve', 'assemble', 'resolve', 'assemble']);
+  });
+
+  it('leaves nothing in the work folder', async () => {
+    const path = imageFolder();
+    const store = openImages({ javascript: fakeBuilder() }, { folder: path });
+    await store.build(SPEC);
+    expect(readdirSync(join(path, 'work'))).toEqual([]);
+  });
+
+  it('refuses a spec with faults, each addressed to its entry', async () => {
+    const store = openImages({ javascript: fakeBuilder() });
+    const wrong = { language: 'javascript', dependencies: ['ok', '--evil', 'a b'], systemPackages: ['jq-'] };
+    await expect(store.build(wrong)).rejects.toMatchObject({
+      code: 'INVALID_OPTION',
+      issues: [
+        { field: 'dependencies', line: 2, value: '--evil' },
+        { field: 'dependencies', line: 3, value: 'a b' },
+        { field: 'systemPackages', line: 1, value: 'jq-' },
+      ],
+    });
+    expect(await store.list()).toEqual([]);
+  });
+
+  it('fails with code, message and the end of its log, without tokens and paths', async () => {
+    const registries = { npm: { '//registry.test/:_authToken': 'very-secret-token' } };
+    let work = '';
+    const javascript = fakeBuilder({
+      async resolve(_spec, context) {
+        work = context.workFolder;
+        context.log('x'.repeat(10_000));
+        context.log(`npm error in ${work}/a with very-secret-token and https://me:pass@host/x`);
+        throw new ImageError('package_not_found', `No package "alpha" (very-secret-token) in ${work}.`);
+      },
+    });
+    const record = await openImages({ javascript }, { registries }).build(SPEC);
+    expect(record).toMatchObject({
+      state: 'failed',
+      errorCode: 'package_not_found',
+      errorMessage: 'No package "alpha" (***) in ….',
+      builtAt: null,
+    });
+    expect(record.errorDetail).toHaveLength(4_000);
+    expect(record.errorDetail).toMatch(/^…x+\nnpm error in …\/a with \*\*\* and https:\/\/\*\*\*@host\/x$/);
+  });
+
+  it('that breaks through no fault of packages is a provider_error', async () => {
+    const javascript = fakeBuilder({ resolve: () => Promise.reject(new Error('disk is full')) });
+    const record = await openImages({ javascript }).build(SPEC);
+    expect(record).toMatchObject({
+      errorCode: 'provider_error',
+      errorMessage: expect.stringContaining('disk is full') as string,
+    });
+    const none = await openImages({}).build(SPEC);
+    expect(none).toMatchObject({
+      errorCode: 'provider_error',
+      errorMessage: expect.stringContaining('javascript') as string,
+    });
+  });
+
+  it.each([
+    ['javascript', SPEC],
+    ['python', { language: 'python', dependencies: ['alpha'] }],
+    ['native', { language: 'python', systemPackages: ['jq'] }],
+  ] as const)('of more than is allowed fails, and leaves nothing: %s', async (kind, spec) => {
+    const folder = imageFolder();
+    const large = fakeBuilder({
+      async assemble(_lock, _spec, { workFolder }) {
+        const root = join(workFolder, 'root');
+        mkdirSync(join(root, 'inner'), { recursive: true });
+        for (const name of ['a', 'inner/b']) writeFileSync(join(root, name), Buffer.alloc(600 * 1024));
+        return { blobs: { rootfs: root }, features: { modules: [] }, warnings: [], tools: {} };
+      },
+    });
+    const failed = await openImages({ [kind]: large }, { folder, maxImageMiB: 1 }).build(spec);
+    expect(failed).toMatchObject({
+      errorCode: 'image_too_large',
+      errorMessage: 'The image has 2 MiB; 1 are allowed.',
+    });
+    expect(readdirSync(join(folder, 'blobs'))).toEqual([]);
+    expect(await openImages({ [kind]: large }, { maxImageMiB: 2 }).build(spec)).toMatchObject({
+      state: 'ready',
+    });
+  });
+
+  it('ends at its deadline', async () => {
+    const javascript = fakeBuilder({
+      resolve: (_spec, { signal }) =>
+        new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => reject(new Error('stopped'))),
+        ),
+    });
+    const record = await openImages({ javascript }, { buildTimeoutMs: 20 }).build(SPEC);
+    expect(record).toMatchObject({ state: 'failed', errorCode: 'build_timeout' });
+  });
+
+  it('goes to the native runtime where the isolate has no answer', async () => {
+    const python = fakeBuilder({
+      resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel of numpy.')),
+    });
+    const native = fakeBuilder({ runtime: 'native' });
+    const spec = { language: 'python', dependencies: ['numpy'] };
+    const store = openImages({ python, native });
+    expect(await store.build(spec)).toMatchObject({ state: 'ready', runtime: 'native' });
+    expect((await store.open((await store.list())[0]!.id)).runtime).toBe('native');
+    await store.build(spec);
+    expect(native.calls).toEqual(['resolve', 'assemble']);
+    const refused = fakeBuilder({
+      runtime: 'native',
+      resolve: () => Promise.reject(new ImageError('provider_error', 'It needs strict isolation.')),
+    });
+    expect(await openImages({ python, native: refused }).build(spec)).toMatchObject({
+      errorCode: 'no_compatible_wheel',
+      errorMessage: 'No wheel of numpy. The native runtime cannot take it either: It needs strict isolation.',
+    });
+  });
+});
+
+describe('an image', () => {
+  it('that is not there, not ready or failed is refused, and why is said', async () => {
+    const javascript = fakeBuilder({
+      assemble: () => Promise.reject(new ImageError('bundle_failed', 'It does not parse.')),
+    });
+    const time = stillClock();
+    const store = openImages({ javascript }, { clock: time });
+    await expect(store.open('ghost')).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+    await store.build(SPEC, { name: 'tools' });
+    await expect(store.open('tools')).rejects.toMatchObject({
+      code: 'IMAGE_FAILED',
+      message: 'The image "tools" could not be built (bundle_failed): It does not parse.',
+    });
+    store.remove('tools');
+    await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+  });
+
+  it('that is being built is not ready', async () => {
+    let finish: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (finish = resolve));
+    const sound = fakeBuilder();
+    const javascript = fakeBuilder({
+      resolve: async (spec, context) => (await gate, sound.resolve(spec, context)),
+    });
+    const store = openImages({ javascript });
+    const building = store.build(SPEC, { name: 'tools' });
+    await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
+    await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_NOT_READY' });
+    finish();
+    await building;
+    expect(await store.open('tools')).toBeDefined();
+  });
+
+  it('with a flipped bit is refused and named, and mended by another build', async () => {
+    const path = imageFolder();
+    const javascript = fakeBuilder();
+    const store = openImages({ javascript }, { folder: path });
+    await store.build(SPEC, { name: 'tools' });
+    const { path: blob, sha256 } = (await store.open('tools')).blobs['bundle.js']!;
+    chmodSync(blob, 0o644);
+    const bytes = readFileSync(blob);
+    bytes[3]! ^= 1;
+    writeFileSync(blob, bytes);
+    const fresh = openImages({ javascript }, { folder: path });
+    await expect(fresh.open('tools')).rejects.toMatchObject({
+      code: 'IMAGE_FAILED',
+      message: expect.stringMatching(`bundle\\.js.*${sha256}`) as string,
+    });
+    expect(await fresh.get('tools')).toMatchObject({
+      state: 'failed',
+      errorCode: 'integrity_error',
+      imageId: null,
+    });
+    expect(await fresh.build(SPEC)).toMatchObject({ state: 'ready' });
+    expect(javascript.calls).toEqual(['resolve', 'assemble', 'assemble']);
+    expect(await openImages({ javascript }, { folder: path }).open('tools')).toBeDefined();
+  });
+
+  it('is made again from its lock when the runtime changes', async () => {
+    const path = imageFolder();
+    const old = fakeBuilder();
+    await openImages({ javascript: old }, { folder: path }).build(SPEC, { name: 'tools' });
+    const javascript = fakeBuilder({ runtimeParts: async () => ({ engine: '2' }) });
+    const store = openImages({ javascript }, { folder: path });
+    expect(await store.get('tools')).toMatchObject({ state: 'pending', imageId: null });
+    const image = await store.open('tools');
+    expect(javascript.calls).toEqual(['assemble']);
+    expect(image.id).not.toBe((await openImages({ javascript: old }, { folder: path }).open('tools')).id);
+  });
+
+  it('that the native runtime took is made again by it, from its lock, when that runtime changes', async () => {
+    const path = imageFolder();
+    const refuses = (): ReturnType<typeof fakeBuilder> =>
+      fakeBuilder({ resolve: () => Promise.reject(new ImageError('no_compatible_wheel', 'No wheel.')) });
+    const spec = { language: 'python', dependencies: ['numpy'] };
+    const old = fakeBuilder({ runtime: 'native' });
+    await openImages({ python: refuses(), native: old }, { folder: path }).build(spec, { name: 'figures' });
+    const native = fakeBuilder({ runtime: 'native', runtimeParts: async () => ({ engine: '2' }) });
+    const python = refuses();
+    const store = openImages({ python, native }, { folder: path });
+    expect(await store.open('figures')).toMatchObject({ runtime: 'native', language: 'python' });
+    expect([old.calls, python.calls, native.calls]).toEqual([['resolve', 'assemble'], [], ['assemble']]);
+    expect(await store.get('figures')).toMatchObject({ state: 'ready', packages: ['numpy 1.0.0'] });
+  });
+
+  it('that failed is tried again by a run after ten minutes, by a person at once', async () => {
+    const time = stillClock();
+    let fails = true;
+    const sound = fakeBuilder();
+    const javascript = fakeBuilder({
+      resolve: (spec, context) =>
+        fails
+          ? Promise.reject(new ImageError('rate_limited', 'Too many requests.'))
+          : sound.resolve(spec, context),
+    });
+    const store = openImages({ javascript }, { clock: time });
+    await store.build(SPEC, { name: 'tools' });
+    fails = false;
+    time.pass(599_999);
+    await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_FAILED' });
+    time.pass(1);
+    expect(await store.open('tools')).toBeDefined();
+    fails = true;
+    await store.build({ ...SPEC, dependencies: ['gamma'] });
+    fails = false;
+    expect(await store.build({ ...SPEC, dependencies: ['gamma'] })).toMatchObject({ state: 'ready' });
+  });
+});

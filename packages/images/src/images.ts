@@ -1,0 +1,281 @@
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ImageSource, type LoadedImage, SandboxError } from '@heddle/sandbox';
+import { Blobs } from './blobs.ts';
+import type { ImageBuilders, Registries } from './builder.ts';
+import { Builds, type ImageClock } from './builds.ts';
+import { collect, type Collected } from './collect.ts';
+import { Fetcher } from './fetcher.ts';
+import { specHash } from './keys.ts';
+import { isClaimed } from './claim.ts';
+import { describeRecord, readManifest, type Manifest, type ImageRecord } from './record.ts';
+import { Records, type BuildRow } from './records.ts';
+import { Runtimes } from './runtimes.ts';
+import { ImageLoader } from './image-loader.ts';
+import { readSpec, type SpecIssue } from './spec.ts';
+
+export interface ImagesOptions {
+  /** The folder of images and their index; several processes may share it. */
+  readonly folder: string;
+  readonly builders: ImageBuilders;
+  /** Where packages come from; default: the public registries. */
+  readonly registries?: Registries;
+  /** A build that takes longer fails, in milliseconds; default 15 minutes. */
+  readonly buildTimeoutMs?: number;
+  /** Maximum size of all files of an image, in MiB; a larger image fails with `image_too_large`; default 1,024. */
+  readonly maxImageMiB?: number;
+  /** Time after a failure until a run retries the build, in milliseconds; default 10 minutes. `build` retries at once. */
+  readonly retryAfterMs?: number;
+  readonly clock?: ImageClock;
+}
+
+export interface BuildOptions {
+  /** A name for the image; it can be given to another spec later. */
+  readonly name?: string;
+  /** Resolves ranges again, although there is an image. */
+  readonly refresh?: boolean;
+  /** Called with each step of the build, in short sentences. */
+  readonly onProgress?: (step: string) => void;
+}
+
+/** The images of one folder. */
+export interface Images extends ImageSource {
+  /**
+   * Builds the spec unless there is an image, and returns its record. A failed build is a record too.
+   * @throws SandboxError INVALID_OPTION with `issues` for a wrong spec, IMAGE_NOT_FOUND when the spec is removed and
+   * IMAGES_CLOSED when the images are closed before the build has ended.
+   */
+  build(spec: unknown, options?: BuildOptions): Promise<ImageRecord>;
+  /** Returns the record with the name, the id, or an unambiguous prefix of the id. */
+  get(id: string): Promise<ImageRecord | null>;
+  list(): Promise<ImageRecord[]>;
+  /** Removes a name, or a spec with its names; the next collection removes the files. Returns whether there was one. */
+  remove(id: string): boolean;
+  /** Removes images that no spec has named and no run has used for a day, and files without an image. */
+  collect(): Promise<Collected>;
+  /** Stops the builds of this process, which can be started again at once, and closes the index. */
+  close(): Promise<void>;
+}
+
+/** Thrown for a wrong spec, with every fault and its place. */
+export class SpecError extends SandboxError {
+  readonly issues: readonly SpecIssue[];
+
+  constructor(issues: readonly SpecIssue[]) {
+    const [first] = issues;
+    const place = first === undefined || first.line === 0 ? '' : `, line ${first.line} ("${first.value}")`;
+    const more = issues.length > 1 ? `; ${issues.length - 1} more` : '';
+    super(
+      'INVALID_OPTION',
+      `The spec of the image is wrong at ${first?.field}${place}: ${first?.reason}${more}.`,
+    );
+    this.issues = issues;
+  }
+}
+
+const systemClock: ImageClock = {
+  now: Date.now,
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+};
+
+/** Default of `maxImageMiB`. */
+const DEFAULT_IMAGE_MIB = 1_024;
+
+/** Minimum length of a prefix of an id. */
+const SHORTEST_ID = 7;
+
+class ImageStore implements Images {
+  readonly #folder: string;
+  readonly #records: Records;
+  readonly #blobs: Blobs;
+  readonly #fetcher: Fetcher;
+  readonly #runtimes: Runtimes;
+  readonly #builds: Builds;
+  readonly #loader: ImageLoader;
+  readonly #clock: ImageClock;
+  readonly #retryAfterMs: number;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: ImagesOptions) {
+    const { registries = {}, clock = systemClock } = options;
+    const folder = resolve(options.folder);
+    for (const name of ['blobs', 'work']) mkdirSync(join(folder, name), { recursive: true });
+    this.#folder = folder;
+    this.#clock = clock;
+    this.#retryAfterMs = options.retryAfterMs ?? 600_000;
+    this.#records = new Records(join(folder, 'images.db'));
+    this.#blobs = new Blobs(folder, this.#records, () => clock.now());
+    this.#loader = new ImageLoader(this.#records, this.#blobs, () => clock.now());
+    this.#fetcher = new Fetcher(registries);
+    this.#runtimes = new Runtimes(options.builders);
+    const environment = {
+      folder,
+      registries,
+      blobs: this.#blobs,
+      fetcher: this.#fetcher,
+      now: () => clock.now(),
+      maxImageMiB: options.maxImageMiB ?? DEFAULT_IMAGE_MIB,
+      largest: (name: string, value: number) => this.#records.largest(name, value),
+    };
+    const timeoutMs = options.buildTimeoutMs ?? 900_000;
+    this.#builds = new Builds({
+      records: this.#records,
+      runtimes: this.#runtimes,
+      environment,
+      clock,
+      timeoutMs,
+    });
+  }
+
+  async build(value: unknown, options: BuildOptions = {}): Promise<ImageRecord> {
+    const read = readSpec(value);
+    if (!read.ok) throw new SpecError(read.issues);
+    const hash = specHash(read.spec);
+    const nowMs = this.#clock.now();
+    this.#records.change(
+      'INSERT INTO specs (spec_hash, spec, created_at) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+      hash,
+      JSON.stringify(read.spec),
+      nowMs,
+    );
+    if (options.name !== undefined) {
+      const sql =
+        'INSERT INTO names (name, spec_hash) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET spec_hash = excluded.spec_hash';
+      this.#records.change(sql, options.name, hash);
+    }
+    const refresh = options.refresh ?? false;
+    try {
+      await this.#builds.build(hash, { refresh, progress: options.onProgress ?? (() => undefined) });
+    } catch (error) {
+      if (this.#closed === undefined) throw error;
+    }
+    if (this.#closed !== undefined)
+      throw new SandboxError('IMAGES_CLOSED', 'The images were closed before the build had ended.');
+    const record = await this.#describe(hash);
+    if (record !== null) return record;
+    const what = `The image ${options.name ?? hash}`;
+    throw new SandboxError('IMAGE_NOT_FOUND', `${what} was removed while it was being built.`);
+  }
+
+  async get(id: string): Promise<ImageRecord | null> {
+    const hash = this.#specOf(id);
+    return hash === null ? null : this.#describe(hash);
+  }
+
+  async list(): Promise<ImageRecord[]> {
+    const all = await Promise.all(this.#records.specHashes().map((hash) => this.#describe(hash)));
+    return all.filter((record) => record !== null);
+  }
+
+  async open(id: string): Promise<LoadedImage> {
+    const hash = this.#specOf(id);
+    if (hash === null) {
+      const key = readManifest(this.#records, id)?.runtimeKey;
+      const fits = key !== undefined && (await this.#runtimes.keys()).includes(key);
+      const manifest = fits ? this.#loader.lease(id) : null;
+      if (manifest === null) throw new SandboxError('IMAGE_NOT_FOUND', `There is no image "${id}".`);
+      return this.#loader.load(manifest, id);
+    }
+    return this.#openSpec(hash, id);
+  }
+
+  remove(id: string): boolean {
+    return this.#records.atomically(() => {
+      if (this.#records.change('DELETE FROM names WHERE name = ?', id) > 0) return true;
+      const hash = this.#specOf(id);
+      if (hash === null) return false;
+      this.#records.change('DELETE FROM names WHERE spec_hash = ?', hash);
+      // The lock goes too, so that the same spec is resolved again. A build in progress ends itself.
+      this.#records.change('DELETE FROM builds WHERE spec_hash = ? AND claim IS NULL', hash);
+      return this.#records.change('DELETE FROM specs WHERE spec_hash = ?', hash) > 0;
+    });
+  }
+
+  async collect(): Promise<Collected> {
+    const store = { folder: this.#folder, records: this.#records, blobs: this.#blobs };
+    return collect(store, await this.#runtimes.keys(), this.#clock.now());
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end();
+    return this.#closed;
+  }
+
+  async #end(): Promise<void> {
+    await this.#builds.close();
+    await this.#fetcher.close();
+    this.#records.close();
+  }
+
+  #specOf(id: string): string | null {
+    const named = this.#records.one('SELECT spec_hash FROM names WHERE name = ?', id);
+    if (named !== undefined) return named['spec_hash'] as string;
+    if (id.length < SHORTEST_ID || !/^[0-9a-f]{7,64}$/.test(id)) return null;
+    const like = this.#records.all(
+      'SELECT spec_hash FROM specs WHERE spec_hash >= ? AND spec_hash < ?',
+      id,
+      `${id}g`,
+    );
+    return like.length === 1 ? (like[0] as { spec_hash: string }).spec_hash : null;
+  }
+
+  /** Loads the image of a spec; builds it again if its runtime has changed. */
+  async #openSpec(hash: string, id: string): Promise<LoadedImage> {
+    const first = await this.#taken(hash);
+    // A process with another runtime collected the image before this one leased it.
+    const isGone = first.manifest === null && first.row?.imageId != null;
+    const { row, manifest } = isGone ? await this.#taken(hash) : first;
+    // If a rebuild failed, the previous image is still used.
+    if (row?.state === 'failed' && row.imageId === null)
+      throw new SandboxError(
+        'IMAGE_FAILED',
+        `The image "${id}" could not be built (${row.errorCode}): ${row.errorMessage}`,
+      );
+    if (row === undefined || manifest === null)
+      throw new SandboxError(
+        'IMAGE_NOT_READY',
+        `The image "${id}" is ${row?.state ?? 'pending'}: its build has not ended.`,
+      );
+    return this.#loader.loadFor(row, manifest, id);
+  }
+
+  async #taken(hash: string): Promise<{ row: BuildRow | undefined; manifest: Manifest | null }> {
+    const row = await this.#upToDate(hash);
+    return { row, manifest: this.#loader.lease(row?.imageId ?? null) };
+  }
+
+  async #row(hash: string): Promise<BuildRow | undefined> {
+    const spec = this.#records.spec(hash);
+    return spec === undefined ? undefined : this.#records.build(hash, (await this.#runtimes.for(spec)).key);
+  }
+
+  async #describe(hash: string): Promise<ImageRecord | null> {
+    return describeRecord(this.#records, hash, await this.#row(hash));
+  }
+
+  /** Returns the state of the build, after a rebuild if one is due. */
+  async #upToDate(hash: string): Promise<BuildRow | undefined> {
+    const row = await this.#row(hash);
+    if (!this.#isDue(hash, row)) return row;
+    await this.#builds.build(hash, { refresh: false, progress: () => undefined });
+    return this.#row(hash);
+  }
+
+  /**
+   * Returns whether a run builds the image, or waits for its build: if there was an image before, if the last failure is
+   * old enough, or if no live process builds it. Runs do not wait for the first build of an image.
+   */
+  #isDue(hash: string, row: BuildRow | undefined): boolean {
+    if (row !== undefined && (row.imageId !== null || row.state === 'ready')) return false;
+    const nowMs = this.#clock.now();
+    if (row?.state === 'failed') return (row.failedAtMs ?? 0) + this.#retryAfterMs <= nowMs;
+    if (this.#records.spec(hash)?.lock != null) return true;
+    return row === undefined || !isClaimed(this.#records, hash, row.runtimeKey, nowMs);
+  }
+}
+
+/** Opens the images of a folder; creates the folder if it is missing. Close them to stop builds of this process. */
+export function createImages(options: ImagesOptions): Images {
+  return new ImageStore(options);
+}

@@ -1,0 +1,287 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { levels } from '../../../../test/attacks/levels.ts';
+import { imageFolder, openImages } from '../../../../test/support/images.ts';
+import { npmRegistry, type FixturePackage, type NpmRegistry } from '../../../../test/support/npm-registry.ts';
+import type { ImageErrorCode } from '../error.ts';
+import type { ImageRecord } from '../record.ts';
+import { javascriptBuilder, type JavaScriptBuilderOptions } from './builder.ts';
+import { findNpm } from './npm-settings.ts';
+
+const npm = findNpm(process.env['PATH']);
+/** The highest that this machine has. */
+const isolation = levels.at(-1)?.options.isolation ?? {};
+
+interface Setting {
+  readonly builder?: JavaScriptBuilderOptions;
+  readonly npm?: Readonly<Record<string, string>>;
+  readonly folder?: string;
+  readonly buildTimeoutMs?: number;
+  readonly maxImageMiB?: number;
+}
+
+function imagesOf(registry: NpmRegistry, { builder = {}, npm: more = {}, ...rest }: Setting = {}) {
+  const settings = { registry: registry.url, 'fetch-retries': '0', ...more };
+  return openImages(
+    { javascript: javascriptBuilder({ npm, isolation, ...builder }) },
+    {
+      registries: { npm: settings },
+      ...rest,
+    },
+  );
+}
+
+/** The record of an image of the packages, where the registry has nothing else. */
+async function build(
+  packages: readonly FixturePackage[],
+  dependencies: string[],
+  setting?: Setting,
+): Promise<ImageRecord> {
+  const images = imagesOf(await npmRegistry(packages), setting);
+  return images.build({ language: 'javascript', dependencies });
+}
+
+async function expectFailure(
+  record: Promise<ImageRecord>,
+  code: ImageErrorCode,
+  message: RegExp,
+): Promise<ImageRecord> {
+  const { errorCode, errorMessage } = await record;
+  expect({ errorCode, errorMessage }).toEqual({
+    errorCode: code,
+    errorMessage: expect.stringMatching(message) as string,
+  });
+  return record;
+}
+
+const pkg = (name: string, source: string, more: Partial<FixturePackage> = {}): FixturePackage => ({
+  name,
+  files: { 'index.js': source },
+  ...more,
+});
+
+describe('an image of npm packages', () => {
+  it('is a snapshot where its packages load without the time, random numbers and the host', async () => {
+    const packages = [
+      pkg('left', "exports.value = require('right').value + 1;", {
+        manifest: { dependencies: { right: '^1.0.0' } },
+      }),
+      pkg('right', 'exports.value = 1;', { version: '1.2.0' }),
+      pkg('right', 'exports.value = 2;', { version: '2.0.0' }),
+    ];
+    const images = imagesOf(await npmRegistry(packages));
+    const record = await images.build({ language: 'javascript', dependencies: ['left'] });
+    expect(record).toMatchObject({ state: 'ready', packages: ['left 1.0.0', 'right 1.2.0'], warnings: [] });
+    const { blobs, features } = await images.open(record.id);
+    expect(Object.keys(blobs)).toEqual(['bundle.js', 'snapshot.bin']);
+    expect(features).toEqual({ snapshot: true, modules: ['left'] });
+  });
+
+  it.each([
+    ['the clock', 'exports.at = Date.now();'],
+    ['a new date', 'exports.at = new Date();'],
+    ['chance', 'exports.seed = Math.random();'],
+    ['cryptographic chance', 'exports.id = crypto.randomUUID();'],
+    ['a timer', 'setTimeout(() => {}, 10);'],
+  ])('keeps compiled code only where a package asks for %s while it loads', async (_what, source) => {
+    const images = imagesOf(await npmRegistry([pkg('impure', source)]));
+    const record = await images.build({ language: 'javascript', dependencies: ['impure'] });
+    expect(record).toMatchObject({ state: 'ready', errorMessage: null });
+    expect(record.warnings).toEqual([expect.stringContaining('loaded anew for each run')]);
+    expect(Object.keys((await images.open(record.id)).blobs)).toEqual(['bundle.js', 'code-cache.bin']);
+  });
+
+  it('runs no script of a package, and says which it did not run', async () => {
+    const folder = imageFolder();
+    const mark = join(folder, 'ran');
+    const scripts = {
+      preinstall: `echo > ${mark}`,
+      install: `echo > ${mark}`,
+      postinstall: `echo > ${mark}`,
+    };
+    const record = await build([pkg('scripted', '', { manifest: { scripts } })], ['scripted'], { folder });
+    expect(record).toMatchObject({ state: 'ready', warnings: ['Install scripts were not run: scripted.'] });
+    expect(existsSync(mark)).toBe(false);
+  });
+
+  it('is built with the credentials of its registry, which nobody gets to see', async () => {
+    const registry = await npmRegistry([pkg('private', '')]);
+    const host = registry.url.replace('http:', '');
+    const images = imagesOf(registry, { npm: { [`${host}/:_authToken`]: 'a-very-secret-token' } });
+    expect(await images.build({ language: 'javascript', dependencies: ['private'] })).toMatchObject({
+      state: 'ready',
+    });
+    expect([...registry.tokens]).toEqual(['Bearer a-very-secret-token']);
+    const failed = await images.build({ language: 'javascript', dependencies: ['ghost'] });
+    expect(failed.errorCode).toBe('package_not_found');
+    expect(JSON.stringify(failed)).not.toContain('a-very-secret-token');
+  });
+
+  it('takes nothing out of an archive that leads out of its package', async () => {
+    const folder = imageFolder();
+    const entries = [
+      { path: 'package/../../../../../../escaped.js', content: 'bad' },
+      { path: `${folder}/escaped.js`, content: 'bad' },
+      { path: 'package/passwd', type: '2', link: '/etc/passwd' },
+      { path: 'package/up', type: '2', link: '../../..' },
+      { path: 'package/up/escaped.js', content: 'bad' },
+    ] as const;
+    const record = await build([pkg('sly', 'exports.ok = true;', { entries })], ['sly'], { folder });
+    expect(record.errorCode ?? 'ready').toMatch(/^(?:ready|unsupported_package|install_failed)$/);
+    expect(existsSync(join(folder, 'escaped.js'))).toBe(false);
+    expect(existsSync(join(folder, '..', 'escaped.js'))).toBe(false);
+  });
+});
+
+describe('a build of npm packages fails with', () => {
+  it('invalid_specifier where a package comes from elsewhere than the registry', async () => {
+    const needs = (range: string): FixturePackage =>
+      pkg('needy', '', { manifest: { dependencies: { other: range } } });
+    await expectFailure(
+      build([needs('git+https://example.com/a.git')], ['needy']),
+      'invalid_specifier',
+      /registry/,
+    );
+    await expectFailure(build([needs('file:../../etc')], ['needy']), 'invalid_specifier', /registry/);
+  });
+
+  it('package_not_found, also for what a package needs', async () => {
+    await expectFailure(build([], ['ghost']), 'package_not_found', /ghost/);
+    const needy = pkg('needy', '', { manifest: { dependencies: { ghost: '1' } } });
+    await expectFailure(build([needy], ['needy']), 'package_not_found', /ghost/);
+  });
+
+  it('version_not_found', async () => {
+    await expectFailure(build([pkg('one', '')], ['one@^9']), 'version_not_found', /one@\^9/);
+  });
+
+  it('resolution_conflict', async () => {
+    const packages = [
+      pkg('host', '', { version: '1.0.0' }),
+      pkg('host', '', { version: '2.0.0' }),
+      pkg('plugin', '', { manifest: { peerDependencies: { host: '^1.0.0' } } }),
+    ];
+    await expectFailure(build(packages, ['host@2', 'plugin']), 'resolution_conflict', /exclude/);
+    await expectFailure(
+      build(packages, ['host@1', 'host@2']),
+      'resolution_conflict',
+      /host is asked for in two/,
+    );
+  });
+
+  it('incompatible_platform', async () => {
+    const other = pkg('elsewhere', '', { manifest: { os: ['aix'] } });
+    await expectFailure(build([other], ['elsewhere']), 'incompatible_platform', /elsewhere/);
+  });
+
+  it('unsupported_package for what needs files or native code', async () => {
+    const reads = pkg('reads', "exports.text = require('node:fs').readFileSync('/etc/passwd');");
+    await expectFailure(
+      build([reads], ['reads']),
+      'unsupported_package',
+      /reads cannot run.*fs\.readFileSync/,
+    );
+    const native = pkg('native', "module.exports = require('./build/thing.node');", {
+      files: { 'index.js': "module.exports = require('./build/thing.node');", 'build/thing.node': '\x7fELF' },
+    });
+    await expectFailure(build([native], ['native']), 'unsupported_package', /thing\.node/);
+  });
+
+  it('unsupported_package where a script would have made what is missing', async () => {
+    const makes = pkg('makes', "module.exports = require('./made.js');", {
+      manifest: { scripts: { install: 'echo > made.js' } },
+    });
+    await expectFailure(
+      build([makes], ['makes']),
+      'unsupported_package',
+      /The package makes has an install script, which runs in native images only.*made\.js/s,
+    );
+  });
+
+  it('bundle_failed', async () => {
+    await expectFailure(
+      build([pkg('broken', 'const = ;')], ['broken']),
+      'bundle_failed',
+      /broken\/index\.js:1/,
+    );
+    const lost = pkg('lost', "require('./nowhere.js');");
+    await expectFailure(build([lost], ['lost']), 'bundle_failed', /nowhere/);
+  });
+
+  it('load_failed where a package throws, loops or takes all memory', async () => {
+    const packages = [
+      pkg('throws', "throw new Error('no luck');"),
+      pkg('loops', 'for (;;);'),
+      pkg('eats', 'const all = []; for (;;) all.push(new Array(1000).fill(all.length));'),
+    ];
+    const limited = { builder: { limits: { cpuMs: 2_000, memoryMiB: 16 } } };
+    await expectFailure(build(packages, ['throws']), 'load_failed', /throws cannot be loaded: no luck/);
+    await expectFailure(build(packages, ['loops'], limited), 'load_failed', /more than 2000 ms/);
+    await expectFailure(build(packages, ['eats'], limited), 'load_failed', /more than 16 MiB/);
+  });
+
+  it('registry_unavailable', async () => {
+    const off = { npm: { registry: 'http://127.0.0.1:9' } };
+    await expectFailure(build([], ['one'], off), 'registry_unavailable', /registry/);
+    const registry = await npmRegistry([]);
+    registry.answer = (_request, response) => (response.writeHead(503).end(), true);
+    const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
+    await expectFailure(record, 'registry_unavailable', /registry/);
+  });
+
+  it('rate_limited', async () => {
+    const registry = await npmRegistry([]);
+    registry.answer = (_request, response) => (response.writeHead(429).end(), true);
+    const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
+    await expectFailure(record, 'rate_limited', /too many/);
+  });
+
+  it('integrity_error where a package is not the one that was announced', async () => {
+    const forged = pkg('forged', '', { forged: true });
+    await expectFailure(build([forged], ['forged']), 'integrity_error', /announced/);
+  });
+
+  it('image_too_large for an archive that unpacks to more than is allowed', async () => {
+    const bomb = pkg('bomb', '', { entries: [{ path: 'package/big', content: Buffer.alloc(4 * 2 ** 20) }] });
+    const limited = { builder: { limits: { bytes: 2 ** 20 } } };
+    await expectFailure(build([bomb], ['bomb'], limited), 'image_too_large', /1 MiB/);
+    const files = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`${at}.js`, '']));
+    const many = pkg('many', '', { files });
+    await expectFailure(
+      build([many], ['many'], { builder: { limits: { files: 20 } } }),
+      'image_too_large',
+      /20 files/,
+    );
+  });
+
+  it('image_too_large for more than the images of the folder may have', async () => {
+    const large = pkg('large', `exports.text = ${JSON.stringify('x'.repeat(2 * 2 ** 20))};`);
+    await expectFailure(build([large], ['large'], { maxImageMiB: 1 }), 'image_too_large', /1 are allowed/);
+  });
+
+  it('build_timeout where a registry never answers', async () => {
+    const registry = await npmRegistry([]);
+    registry.answer = () => true;
+    const record = imagesOf(registry, { buildTimeoutMs: 1_500 }).build({
+      language: 'javascript',
+      dependencies: ['one'],
+    });
+    await expectFailure(record, 'build_timeout', /minute/);
+  });
+
+  it('install_failed for what npm says and nobody foresaw', async () => {
+    const registry = await npmRegistry([]);
+    registry.answer = (_request, response) => (response.writeHead(418).end('{}'), true);
+    const record = imagesOf(registry).build({ language: 'javascript', dependencies: ['one'] });
+    await expectFailure(record, 'install_failed', /.+/);
+  });
+
+  it('provider_error on a host without npm', async () => {
+    await expectFailure(
+      build([], ['one'], { builder: { npm: null } }),
+      'provider_error',
+      /npm was not found/,
+    );
+  });
+});

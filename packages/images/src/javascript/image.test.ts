@@ -1,0 +1,262 @@
+import { rmSync } from 'node:fs';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox, type FunctionOutcome } from '@heddle/sandbox';
+import type { EgressResponse } from '@heddle/sandbox/egress';
+import { openImages } from '../../../../test/support/images.ts';
+import { npmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
+import { javascriptBuilder } from './builder.ts';
+import { findNpm } from './npm-settings.ts';
+
+const PACKAGES: readonly FixturePackage[] = [
+  {
+    name: 'common',
+    files: {
+      'index.js':
+        'let count = 0; exports.next = () => ++count; exports.boom = () => { throw new TypeError("from inside"); };',
+      'extra.js': 'exports.extra = require("./index.js").next;',
+      'data.json': '{"kind": "json", "default": "own"}',
+      'list.json': '[1, 2]',
+      'lib/inner.js': 'exports.inner = require("../index.js").next;',
+    },
+  },
+  { name: 'callable', files: { 'index.js': 'module.exports = (a) => a + 1; module.exports.version = "1";' } },
+  {
+    name: '@scope/modern',
+    files: {
+      'index.js': 'export default class Modern {}; export const answer = 42;',
+      'deep.js': 'export const deep = 1;',
+    },
+    manifest: { type: 'module', exports: { '.': './index.js', './deep': './deep.js' } },
+  },
+  {
+    name: 'in-parts',
+    files: {
+      'index.mjs': 'export const made = {}; export const how = "import";',
+      'index.cjs': 'exports.made = {}; exports.how = "require";',
+      'lib/one.mjs': 'import { made } from "../index.mjs"; export const one = made;',
+      'lib/one.cjs': 'throw new Error("the same in another format");',
+      'lib/deep/two.mjs': 'export { one as two } from "../one.mjs";',
+      'lib/closed/three.mjs': 'export const three = 3;',
+      'lib/needy.mjs': 'import "not-installed"; export const needy = 1;',
+      'lib/types.d.ts': 'export type T = 1;',
+      'values.json': '{"a": 1}',
+    },
+    manifest: {
+      exports: {
+        '.': { types: './lib/types.d.ts', import: './index.mjs', require: './index.cjs' },
+        './values.json': './values.json',
+        './package.json': './package.json',
+        './features/*': './lib/*.mjs',
+        './features/closed/*': null,
+        './types': { types: './lib/types.d.ts' },
+        './gone': './lib/gone.mjs',
+      },
+    },
+  },
+  {
+    name: 'sloppy',
+    files: { 'index.js': 'exports.main = 1;', 'draft.js': 'const = ;', 'sound.js': 'exports.sound = 1;' },
+  },
+  {
+    name: 'of-node',
+    files: {
+      'index.js': `
+        const { EventEmitter } = require('events');
+        const { createHash } = require('node:crypto');
+        const path = require('path');
+        const fs = require('fs');
+        exports.emit = () => { const e = new EventEmitter(); let got; e.on('x', (v) => (got = v)); e.emit('x', 5); return got; };
+        exports.hash = (text) => createHash('sha256').update(text).digest('hex');
+        exports.join = () => path.join('/a', '..', 'b');
+        exports.read = () => fs.readFileSync('/etc/passwd', 'utf8');
+        exports.env = () => [typeof process, Object.keys(process.env).length, typeof setImmediate];`,
+    },
+  },
+  { name: 'impure', files: { 'index.js': 'exports.seed = crypto.randomUUID(); exports.at = Date.now();' } },
+];
+const ALL = ['common', 'callable', '@scope/modern', 'of-node'];
+
+/** Runs code with an image of packages from a registry of the test's own. */
+async function runner(dependencies: readonly string[]) {
+  const registry = await npmRegistry(PACKAGES);
+  const images = openImages(
+    { javascript: javascriptBuilder({ npm: findNpm(process.env['PATH']) }) },
+    { registries: { npm: { registry: registry.url } } },
+  );
+  const record = await images.build({ language: 'javascript', dependencies }, { name: 'tools' });
+  expect(record).toMatchObject({ state: 'ready', errorMessage: null });
+  const sandbox = createSandbox({ images, maxProcesses: 1 });
+  onTestFinished(() => sandbox.close());
+  const run = (code: string, image: string | null = 'tools'): Promise<FunctionOutcome> =>
+    sandbox.run({ runId: 'run', code, ...(image === null ? {} : { image }) });
+  return { run, images, record };
+}
+
+async function value(outcome: Promise<FunctionOutcome>): Promise<unknown> {
+  const ended = await outcome;
+  if (!ended.ok) throw new Error(`${ended.error.code}: ${ended.error.message}`);
+  return JSON.parse(ended.json);
+}
+
+async function failure(outcome: Promise<FunctionOutcome>): Promise<object> {
+  const ended = await outcome;
+  if (ended.ok) throw new Error(`It gave ${ended.json}.`);
+  return ended.error;
+}
+
+describe('code with an image', () => {
+  it('imports and requires its packages, whole and in parts', async () => {
+    const { run } = await runner(ALL);
+    const code = `
+      import common, { next as step } from 'common';
+      import callable from "callable"; import * as all from 'callable'
+      import Modern, { answer } from '@scope/modern';
+      import { deep } from '@scope/modern/deep';
+      import 'common';
+      const later = await import('@scope/' + 'modern');
+      const { extra } = require('common/extra');
+      return [common.next(), step(), extra(), callable(1), all.version, typeof Modern, answer, deep,
+        later.answer, require('callable')(5), require('callable') === callable, later.default === Modern];`;
+    expect(await value(run(code))).toEqual([1, 2, 3, 2, '1', 'function', 42, 1, 42, 6, true, true]);
+  });
+
+  it('imports and requires the other modules that packages offer: by name, by pattern, data', async () => {
+    const { run, record } = await runner(['common', 'in-parts']);
+    expect(record.warnings).toEqual([]);
+    const code = `
+      import data, { kind } from 'common/data.json' with { type: 'json' };
+      import list from 'common/list.json';
+      import { inner } from 'common/lib/inner';
+      import { made, how } from 'in-parts';
+      import { one } from 'in-parts/features/one';
+      const { two } = await import('in-parts/features/deep/two');
+      return [data, kind, list, require('common/data') === data, inner(), how, one === made, two === made, require('in-parts').made === made,
+        require('in-parts/values.json').a, require('in-parts/package.json').version];`;
+    const json = { kind: 'json', default: 'own' };
+    expect(await value(run(code))).toEqual([
+      ...[json, 'json', [1, 2], true, 1, 'import', true, true, true],
+      ...[1, '1.0.0'],
+    ]);
+    for (const path of ['features/closed/three', 'types', 'gone', 'lib/one.mjs', 'index.cjs'])
+      expect(await failure(run(`return require('in-parts/${path}')`))).toMatchObject({
+        code: 'MODULE_NOT_IN_IMAGE',
+      });
+    expect(await failure(run("return require('in-parts/features/needy')"))).toMatchObject({
+      code: 'USER_ERROR',
+      message: "Cannot find module 'not-installed'",
+    });
+  });
+
+  it('has of a package whose other modules do not go into an image the main one, and is told so', async () => {
+    const { run, record } = await runner(['common', 'sloppy']);
+    expect(record.warnings).toEqual([expect.stringMatching(/^Only the main module .*: sloppy\.$/)]);
+    const code = "return [require('sloppy').main, require('common/extra').extra()]";
+    expect(await value(run(code))).toEqual([1, 1]);
+    expect(await failure(run("return require('sloppy/sound')"))).toMatchObject({
+      code: 'MODULE_NOT_IN_IMAGE',
+    });
+  });
+
+  it('finds packages as they were loaded, whatever code before it did', async () => {
+    const { run } = await runner(ALL);
+    await value(
+      run("const c = require('common'); c.next(); c.next = null; Object.prototype.x = 1; return 1"),
+    );
+    expect(await value(run("return [require('common').next(), ({}).x]"))).toEqual([1, null]);
+    const chances = [await value(run('return Math.random()')), await value(run('return Math.random()'))];
+    expect(chances[0]).not.toBe(chances[1]);
+  });
+
+  it('has of Node what packages need, and none of it itself', async () => {
+    const { run } = await runner(ALL);
+    const code = `const n = require('of-node');
+      return [n.emit(), n.hash('abc'), n.join(), n.env(), typeof process, typeof __heddleImage];`;
+    expect(await value(run(code))).toEqual([
+      5,
+      'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+      '/b',
+      ['object', 0, 'function'],
+      'undefined',
+      'undefined',
+    ]);
+  });
+
+  it('fails with the name and the line of what is missing', async () => {
+    const { run } = await runner(ALL);
+    expect(await failure(run("\nimport x from 'lodash';"))).toMatchObject({
+      code: 'MODULE_NOT_IN_IMAGE',
+      message: 'The module "lodash" is not in the image, which has: @scope/modern, callable, common, of-node',
+      line: 2,
+    });
+    expect(await failure(run("const a = 1;\n\nrequire('node:fs')"))).toMatchObject({
+      code: 'BUILTIN_NOT_AVAILABLE',
+      message: 'The Node.js module fs is not available in the sandbox',
+      line: 3,
+    });
+    expect(await failure(run("await 1;\nreturn require('of-node').read()"))).toMatchObject({
+      code: 'BUILTIN_NOT_AVAILABLE',
+      message: 'The Node.js module fs.readFileSync is not available in the sandbox',
+      line: 2,
+    });
+    expect(await failure(run("import { nothing } from '@scope/modern'"))).toMatchObject({
+      code: 'USER_ERROR',
+      name: 'SyntaxError',
+      message: 'The module "@scope/modern" does not export "nothing"',
+    });
+    expect(await failure(run("import x from 'common'", null))).toMatchObject({ code: 'MODULE_NOT_IN_IMAGE' });
+    expect(await failure(run('return 1', 'ghost'))).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+  });
+
+  it('keeps its lines, in errors of packages and of its own', async () => {
+    const { run } = await runner(ALL);
+    const import3 = 'import {\n  next,\n} from "common";\n';
+    expect(await failure(run(`${import3}missing();`))).toMatchObject({
+      code: 'USER_ERROR',
+      line: 4,
+      column: 1,
+    });
+    expect(await failure(run(`${import3}const = 1;`))).toMatchObject({ code: 'SYNTAX_ERROR', line: 4 });
+    expect(await failure(run('const c = await import("common");\nc.boom();'))).toMatchObject({
+      code: 'USER_ERROR',
+      message: 'from inside',
+      line: 2,
+    });
+  });
+
+  it('may name imports in texts, comments and patterns', async () => {
+    const { run } = await runner(ALL);
+    const code =
+      'const a = "import x from \'y\'"; /* import(z) */ // import q from "q"\n' +
+      'const r = /import("x")/; return [a, `import ${"(b)"}`, r.source, { import: 1 }.import];';
+    expect(await value(run(code))).toEqual(["import x from 'y'", 'import (b)', 'import("x")', 1]);
+  });
+
+  it('runs on while its image is removed and its files are deleted, and is not found by the next', async () => {
+    const { images } = await runner(['common']);
+    const { blobs } = await images.open('tools');
+    const fetch = async (): Promise<EgressResponse> => {
+      expect(images.remove('tools')).toBe(true);
+      expect(images.remove((await images.list())[0]!.id)).toBe(true);
+      for (const { path } of Object.values(blobs)) rmSync(path);
+      return { url: '', status: 200, statusText: '', headers: [], redirected: false, body: new Uint8Array() };
+    };
+    const sandbox = createSandbox({ images, maxProcesses: 1, fetch });
+    onTestFinished(() => sandbox.close());
+    const code =
+      "const c = require('common'); await fetch('http://x.test/'); return [c.next(), require('common/extra').extra()]";
+    expect(await value(sandbox.run({ runId: 'run', code, image: 'tools' }))).toEqual([1, 2]);
+    const next = sandbox.run({ runId: 'run', code: 'return 1', image: 'tools' });
+    expect(await failure(next)).toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+  });
+
+  it('gets the time and chance of its own run from packages that ask for them while they load', async () => {
+    const { run } = await runner(['impure']);
+    const before = Date.now();
+    const [first, second] = (await Promise.all([
+      value(run("const i = require('impure'); return [i.seed, i.at]")),
+      value(run("const i = require('impure'); return [i.seed, i.at]")),
+    ])) as [string, number][];
+    expect(first![0]).not.toBe(second![0]);
+    expect(first![1]).toBeGreaterThanOrEqual(before);
+  });
+});

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { levels } from '../../../../test/attacks/levels.ts';
+import { livingOf, processesOf } from '../../../../test/attacks/processes.ts';
+import { imageFolder, openImages } from '../../../../test/support/images.ts';
+import { npmRegistry } from '../../../../test/support/npm-registry.ts';
+import { findNpm } from './npm-settings.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, 'latin1');
+
+/** A program in the place of npm that asks the registry for something and then goes on for ever, whatever becomes of others. */
+function endless(): string {
+  const folder = imageFolder();
+  chmodSync(folder, 0o755);
+  mkdirSync(join(folder, 'bin'));
+  const program = join(folder, 'bin', 'npm-cli.js');
+  writeFileSync(
+    program,
+    `process.title = 'npm install';
+     for (const name of ['SIGTERM', 'SIGHUP', 'SIGPIPE', 'uncaughtException']) process.on(name, () => {});
+     require('http').get(require('fs').readFileSync(process.env.HOME + '/.npmrc', 'utf8').match(/^registry=(.*)$/m)[1]).on('error', () => {});
+     setInterval(() => {}, 1000);`,
+  );
+  return program;
+}
+
+/** A process that builds an image of the registry's packages, as a host of its own. */
+function buildElsewhere(
+  registry: string,
+  npm: string | null,
+  isolation: object,
+): { host: number; folder: string } {
+  const folder = imageFolder();
+  const host = join(folder, 'host.mjs');
+  const source = JSON.stringify(new URL('../index.ts', import.meta.url).href);
+  const options = { npm, isolation };
+  writeFileSync(
+    host,
+    `import { createImages, javascriptBuilder } from ${source};
+     const images = createImages({
+       folder: ${JSON.stringify(folder)},
+       builders: { javascript: javascriptBuilder(${JSON.stringify(options)}) },
+       registries: { npm: { registry: ${JSON.stringify(registry)} } },
+     });
+     await images.build({ language: 'javascript', dependencies: ['one'] });`,
+  );
+  const child = spawn(process.execPath, ['--conditions=@heddle/source', host], { stdio: 'ignore' });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  return { host: child.pid as number, folder };
+}
+
+/** The work folder of the build in a folder of images, and where npm's files are: elsewhere for users who do not get into it. */
+function placesOf(folder: string): string[] {
+  const [name = ''] = readdirSync(join(folder, 'work'));
+  const work = join(folder, 'work', name);
+  const traces = readdirSync(work).filter((entry) => entry.startsWith('heddle-build-'));
+  return [work, ...traces.map((trace) => readlinkSync(join(work, trace)))];
+}
+
+type Case = [what: string, level: string, program: string | null | (() => string), isolation: object];
+
+describe.runIf(process.platform === 'linux')('what runs in a build whose host is killed', () => {
+  const real = findNpm(process.env['PATH']);
+  it.each<Case>([
+    ['npm', 'basic', real, { level: 'basic' }],
+    ...levels.map(({ name, options }): Case => ['npm', name, real, options.isolation ?? {}]),
+    ...levels.map(({ name, options }): Case => [
+      'a program that does not want to',
+      name,
+      endless,
+      options.isolation ?? {},
+    ]),
+  ])(
+    'ends with it, and what it leaves goes with a collection: %s at the level %s',
+    async (_what, _level, program, isolation) => {
+      const registry = await npmRegistry([]);
+      const asked = new Promise<void>((resolve) => {
+        // The answer never comes: npm waits.
+        registry.answer = () => (resolve(), true);
+      });
+      const { host, folder } = buildElsewhere(
+        registry.url,
+        typeof program === 'function' ? program() : program,
+        isolation,
+      );
+      await asked;
+      const below = livingOf(processesOf(host));
+      // It gives itself the name of what it does.
+      expect(below.some((pid) => commandOf(pid).startsWith('npm install'))).toBe(true);
+      process.kill(host, 'SIGKILL');
+      await expect.poll(() => livingOf(below), { timeout: 10_000 }).toEqual([]);
+      const left = placesOf(folder);
+      expect(left.map((path) => existsSync(path))).toEqual(left.map(() => true));
+      const now = (): number => Date.now() + 2 * DAY_MS;
+      await openImages({}, { folder, clock: { now, sleep: () => Promise.resolve() } }).collect();
+      expect(left.map((path) => existsSync(path))).toEqual(left.map(() => false));
+    },
+  );
+});

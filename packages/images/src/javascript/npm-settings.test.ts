@@ -1,0 +1,46 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { imageFolder } from '../../../../test/support/images.ts';
+import { findNpm, readNpmSettings } from './npm-settings.ts';
+
+it('settings about registries come from the user, the project and the environment, later ones winning', () => {
+  const folder = imageFolder();
+  const home = join(folder, 'home');
+  const cwd = join(folder, 'project');
+  for (const path of [home, cwd]) mkdirSync(path);
+  writeFileSync(
+    join(home, '.npmrc'),
+    '; mine\nregistry=https://user.test/\n//user.test/:_authToken=${TOKEN}\nignore-scripts=false\ncafile="/ca.pem"\n',
+  );
+  writeFileSync(
+    join(cwd, '.npmrc'),
+    '@us:registry = https://us.test/\nregistry=https://project.test/\nscript-shell=/bin/evil\n',
+  );
+  const env = {
+    TOKEN: 'secret',
+    npm_config_fetch_retries: '1',
+    NPM_CONFIG_PROXY: 'http://proxy.test',
+    PATH: '/bin',
+  };
+  expect(readNpmSettings({ env, cwd, home })).toEqual({
+    registry: 'https://project.test/',
+    '//user.test/:_authToken': 'secret',
+    cafile: '/ca.pem',
+    '@us:registry': 'https://us.test/',
+    'fetch-retries': '1',
+    proxy: 'http://proxy.test',
+  });
+  const other = { npm_config_userconfig: join(cwd, '.npmrc'), npm_config_registry: 'https://env.test/' };
+  expect(readNpmSettings({ env: other, cwd: folder, home })).toMatchObject({ registry: 'https://env.test/' });
+});
+
+it('npm is found where the PATH has it, and nowhere else', () => {
+  const folder = imageFolder();
+  expect(findNpm(folder, join(folder, 'bin', 'node'))).toBeNull();
+  mkdirSync(join(folder, 'lib', 'node_modules', 'npm', 'bin'), { recursive: true });
+  writeFileSync(join(folder, 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js'), '');
+  const found = expect.stringMatching(/npm-cli\.js$/) as string;
+  expect(findNpm(join(folder, 'bin'), '/nowhere/node')).toEqual(found);
+  expect(findNpm(undefined, join(folder, 'bin', 'node'))).toEqual(found);
+});

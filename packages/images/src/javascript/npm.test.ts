@@ -1,0 +1,242 @@
+import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { levels } from '../../../../test/attacks/levels.ts';
+import { imageFolder } from '../../../../test/support/images.ts';
+import { npmRegistry } from '../../../../test/support/npm-registry.ts';
+import type { BuildContext } from '../builder.ts';
+import { Npm } from './npm.ts';
+import { findNpm, type NpmSettings } from './npm-settings.ts';
+
+const SECRET = 'a-very-secret-token';
+const MOST = { files: 1_000, bytes: 20 * 2 ** 20 };
+const strict = levels.find(({ name }) => name === 'strict');
+
+/** A folder that every user may enter. */
+function openFolder(): string {
+  const folder = imageFolder();
+  chmodSync(folder, 0o755);
+  return folder;
+}
+
+function contextOf(npm: NpmSettings, workFolder: string, signal = new AbortController().signal) {
+  const lines: string[] = [];
+  const unused = () => Promise.reject(new Error('not used'));
+  const context: BuildContext = {
+    ...{
+      workFolder,
+      signal,
+      registries: { npm },
+      progress: () => undefined,
+      now: Date.now,
+      largest: () => null,
+    },
+    log: (line) => void lines.push(line),
+    ...{ fetchVerified: unused, kept: unused, fetchPage: unused },
+  };
+  return { context, lines };
+}
+
+/** A program in the place of npm, which does what a hostile one would. */
+function hostile(source: string): string {
+  const folder = openFolder();
+  mkdirSync(join(folder, 'bin'));
+  const program = join(folder, 'bin', 'npm-cli.js');
+  writeFileSync(
+    program,
+    `const report = {};\n(async () => {${source}})().then(() => done(), (e) => done(e));
+    function done(error) {
+      if (error) report.error = error.stack;
+      console.error('REPORT ' + JSON.stringify(report));
+      require('fs').writeFileSync('package-lock.json', '{}');
+      process.exit(0);
+    }`,
+  );
+  return program;
+}
+
+/** What a hostile npm finds where builds run it. */
+async function found(source: string, level: (typeof levels)[number], npm: NpmSettings) {
+  const { context, lines } = contextOf(npm, openFolder());
+  const project = join(context.workFolder, 'project');
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{}');
+  await new Npm(hostile(source), MOST, level.options.isolation).run([], project, context);
+  const report = /REPORT (.*)/.exec(lines.join('\n'))?.[1] ?? '{}';
+  return { report: JSON.parse(report) as Record<string, unknown>, lines, project };
+}
+
+/** A server that notes what comes. */
+async function listening(): Promise<{ port: number; seen: string[] }> {
+  const seen: string[] = [];
+  const server = createServer((request, response) => {
+    seen.push(`${request.method} ${request.url} ${request.headers.authorization ?? 'nobody'}`);
+    response.end('{}');
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return { port: (server.address() as AddressInfo).port, seen };
+}
+
+const ASK = `
+  const ask = (url, more = {}) => new Promise((resolve) => {
+    const request = require('http').request(url, more, (answer) => (answer.resume(), resolve(answer.statusCode)));
+    request.on('error', (error) => resolve(error.code));
+    request.end();
+  });`;
+
+describe.each(levels)('npm in a build at the level $name', (level) => {
+  it('has no credentials, and its requests have', async () => {
+    const { port, seen } = await listening();
+    const npm = { registry: `http://127.0.0.1:${port}/`, [`//127.0.0.1:${port}/:_authToken`]: SECRET };
+    const source = `${ASK}
+      const fs = require('fs');
+      report.status = await ask('http://127.0.0.1:${port}/one', { headers: { authorization: 'Bearer mine' } });
+      report.env = process.env;
+      report.files = fs.readdirSync(process.env.HOME).map((name) => fs.readFileSync(process.env.HOME + '/' + name, 'utf8'));`;
+    const { report } = await found(source, level, npm);
+    expect(report).toMatchObject({ status: 200 });
+    expect(JSON.stringify(report)).not.toContain(SECRET);
+    expect(seen).toEqual([`GET /one Bearer ${SECRET}`]);
+  });
+
+  it('reaches no host through the gate that its settings do not name, and changes nothing at those', async () => {
+    const named = await listening();
+    const other = await listening();
+    const source = `${ASK}
+      report.other = await ask('http://127.0.0.1:${other.port}/');
+      report.metadata = await ask('http://169.254.169.254/latest/meta-data');
+      report.put = await ask('http://127.0.0.1:${named.port}/one', { method: 'PUT' });`;
+    const { report } = await found(source, level, { registry: `http://127.0.0.1:${named.port}/` });
+    expect(report).toEqual({ other: 403, metadata: 403, put: 403 });
+    expect([...named.seen, ...other.seen]).toEqual([]);
+  });
+
+  it('gives back files only, as the host’s own', async () => {
+    const source = `
+      const fs = require('fs');
+      fs.mkdirSync('node_modules/a', { recursive: true });
+      fs.writeFileSync('node_modules/a/run', '', { mode: 0o4777 });
+      fs.writeFileSync('node_modules/a/read', '', { mode: 0o600 });
+      fs.writeFileSync('elsewhere', '');`;
+    const { project } = await found(source, level, {});
+    const stat = (name: string) => statSync(join(project, 'node_modules/a', name));
+    expect([stat('run').uid, stat('read').uid]).toEqual([process.geteuid!(), process.geteuid!()]);
+    expect(existsSync(join(project, 'elsewhere'))).toBe(false);
+  });
+
+  it.each([
+    ['a link in the place of its lockfile', "fs.symlinkSync('/etc/passwd', 'package-lock.json')"],
+    [
+      'a link in the place of its packages',
+      "fs.writeFileSync('package-lock.json', '{}'); fs.symlinkSync('/etc', 'node_modules')",
+    ],
+  ])('is not believed when it leaves %s', async (_what, act) => {
+    const program = hostile('');
+    writeFileSync(program, `const fs = require('fs'); ${act};`);
+    const { context } = contextOf({}, openFolder());
+    const run = new Npm(program, MOST, level.options.isolation).run([], context.workFolder, context);
+    await expect(run).rejects.toMatchObject({ code: 'install_failed' });
+  });
+
+  it('ends with all that it started when the build is broken off', async () => {
+    const ending = new AbortController();
+    const program = hostile('');
+    writeFileSync(program, `console.error('begun'); setInterval(() => {}, 1000);`);
+    const { context } = contextOf({}, openFolder(), ending.signal);
+    const run = new Npm(program, MOST, level.options.isolation).run([], context.workFolder, context);
+    setTimeout(() => ending.abort(new Error('enough')), 500);
+    await expect(run).rejects.toThrow('enough');
+  });
+
+  it('is told by npm itself what the gate refuses', async () => {
+    const { context } = contextOf({ registry: 'http://127.0.0.1:9/', 'fetch-retries': '0' }, openFolder());
+    const project = join(context.workFolder, 'project');
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), '{"dependencies":{"one":"1"}}');
+    const npm = new Npm(findNpm(process.env['PATH']), MOST, level.options.isolation);
+    await expect(npm.run(['install', '--package-lock-only'], project, context)).rejects.toMatchObject({
+      code: 'registry_unavailable',
+      message: expect.stringMatching(/127\.0\.0\.1:9/) as string,
+    });
+  });
+
+  it('takes tarballs from where the registry sends it to, and says there who we are to nobody', async () => {
+    const registry = await npmRegistry([{ name: 'one', files: { 'index.js': '' } }]);
+    const host = registry.url.replace('http:', '');
+    const far = await listening();
+    registry.answer = (request, response) => {
+      if (request.url?.endsWith('.tgz') !== true) return false;
+      response.writeHead(302, { location: `http://127.0.0.1:${far.port}/one.tgz` }).end();
+      return true;
+    };
+    const named = { [`//127.0.0.1:${far.port}/:always-auth`]: 'false' };
+    const settings = {
+      registry: registry.url,
+      [`${host}/:_authToken`]: SECRET,
+      'fetch-retries': '0',
+      ...named,
+    };
+    const { context } = contextOf(settings, openFolder());
+    const project = join(context.workFolder, 'project');
+    mkdirSync(project);
+    writeFileSync(join(project, 'package.json'), '{"dependencies":{"one":"1"}}');
+    const npm = new Npm(findNpm(process.env['PATH']), MOST, level.options.isolation);
+    // What stands there is another file.
+    await expect(npm.run(['install'], project, context)).rejects.toMatchObject({ code: 'integrity_error' });
+    expect(new Set(far.seen)).toEqual(new Set(['GET /one.tgz nobody']));
+    expect([...registry.tokens]).toEqual([`Bearer ${SECRET}`]);
+  });
+});
+
+describe.skipIf(strict === undefined)('the sandbox of npm', () => {
+  it('has nothing of the host: no files, users, processes, network and no further process', async () => {
+    const { port, seen } = await listening();
+    const source = `
+      const fs = require('fs');
+      const attempt = (act) => { try { return act() ?? 'done'; } catch (error) { return error.code; } };
+      report.root = fs.readdirSync('/').sort();
+      report.passwd = attempt(() => fs.readFileSync('/etc/passwd', 'utf8'));
+      report.parent = attempt(() => process.kill(process.ppid === 0 ? ${process.pid} : ${process.pid}, 0));
+      report.shell = attempt(() => { const { error } = require('child_process').spawnSync('/proc/self/exe', ['-v']); throw error; });
+      report.system = attempt(() => fs.writeFileSync('/usr/local/bin/node', ''));
+      report.npm = attempt(() => fs.writeFileSync(process.argv[1], ''));
+      report.uid = process.getuid();
+      report.direct = await new Promise((resolve) => {
+        const socket = require('net').connect(${port}, '127.0.0.1', () => resolve('connected'));
+        socket.on('error', (error) => resolve(error.code));
+      });
+      report.names = await new Promise((resolve) => require('dns').lookup('registry.npmjs.org', (error) => resolve(error?.code)));
+      report.interfaces = Object.keys(require('os').networkInterfaces());`;
+    const { report } = await found(source, strict!, { registry: `http://127.0.0.1:${port}/` });
+    expect(report).toEqual({
+      root: ['dev', 'lib', 'lib64', 'opt', 'proc', 'run', 'tmp', 'usr', 'work'].filter(
+        (name) => !name.startsWith('lib') || (report['root'] as string[]).includes(name),
+      ),
+      passwd: 'ENOENT',
+      parent: 'ESRCH',
+      shell: 'EPERM',
+      system: expect.stringMatching(/EROFS|EACCES|ETXTBSY/) as string,
+      npm: expect.stringMatching(/EROFS|EACCES/) as string,
+      uid: 65_534,
+      direct: 'ECONNREFUSED',
+      names: expect.stringMatching(/EAI_AGAIN|ENOTFOUND/) as string,
+      interfaces: ['lo'],
+    });
+    expect(seen).toEqual([]);
+  });
+
+  it('has limits of what it writes', async () => {
+    const source = `
+      const fs = require('fs');
+      const file = fs.openSync('large', 'w');
+      process.on('SIGXFSZ', () => {});
+      try { for (let at = 0; at < 200; at++) fs.writeSync(file, Buffer.alloc(2 ** 20)); } catch (error) { report.large = error.code; }
+      report.bytes = fs.statSync('large').size;
+      fs.rmSync('large');`;
+    const { report } = await found(source, strict!, {});
+    expect(report).toMatchObject({ large: 'EFBIG', bytes: 84 * 2 ** 20 });
+  });
+});

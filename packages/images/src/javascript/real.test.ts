@@ -1,0 +1,59 @@
+import { homedir } from 'node:os';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createSandbox } from '@heddle/sandbox';
+import { openImages } from '../../../../test/support/images.ts';
+import { javascriptBuilder } from './builder.ts';
+import { findNpm, readNpmSettings } from './npm-settings.ts';
+
+const npm = readNpmSettings({ env: process.env, cwd: process.cwd(), home: homedir() });
+const registry = npm['registry'] ?? 'https://registry.npmjs.org/';
+
+/** Why nothing can be built of the registry that npm is set to, or null. */
+async function unreachable(): Promise<string | null> {
+  try {
+    const { status } = await fetch(new URL('zod', registry), {
+      method: 'HEAD',
+      signal: AbortSignal.timeout(10_000),
+    });
+    return status === 200 ? null : `${registry} answers ${status}`;
+  } catch (error) {
+    return `${registry} cannot be reached: ${(error as Error).message}`;
+  }
+}
+
+const why = await unreachable();
+
+describe.skipIf(why !== null)(
+  `images of the packages of ${registry}${why === null ? '' : ` (skipped: ${why})`}`,
+  () => {
+    it('have lodash, dayjs and zod, loaded in a snapshot', async () => {
+      const images = openImages(
+        { javascript: javascriptBuilder({ npm: findNpm(process.env['PATH']) }) },
+        { registries: { npm } },
+      );
+      const spec = { language: 'javascript', dependencies: ['lodash@^4', 'dayjs@^1', 'zod@^4'] };
+      const record = await images.build(spec, { name: 'tools' });
+      expect(record).toMatchObject({ state: 'ready', warnings: [], errorMessage: null });
+      expect((await images.open('tools')).features.snapshot).toBe(true);
+      const sandbox = createSandbox({ images, maxProcesses: 1 });
+      onTestFinished(() => sandbox.close());
+      const code = `
+      import _ from 'lodash';
+      import dayjs from 'dayjs';
+      import utc from 'dayjs/plugin/utc';
+      import { z } from 'zod';
+      const now = Date.now();
+      dayjs.extend(utc);
+      const shape = z.object({ name: z.string(), at: z.iso.datetime() });
+      return [
+        _.chunk([1, 2, 3], 2), _.debounce.length, dayjs.utc(0).format('YYYY-MM-DD'),
+        Math.abs(dayjs().valueOf() - now) < 10000,
+        shape.safeParse({ name: 'x', at: '2020-01-01T00:00:00Z' }).success, shape.safeParse({}).error.issues.length,
+      ];`;
+      expect(await sandbox.run({ runId: 'run', code, image: 'tools' })).toMatchObject({
+        ok: true,
+        json: '[[[1,2],[3]],3,"1970-01-01",true,true,2]',
+      });
+    });
+  },
+);

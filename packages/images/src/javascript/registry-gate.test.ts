@@ -1,0 +1,115 @@
+import { writeFileSync } from 'node:fs';
+import { createServer as createPlain, get, type RequestListener, type Server } from 'node:http';
+import { createServer as createSecure } from 'node:https';
+import { connect, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { selfSigned } from '../../../../test/support/certificate.ts';
+import { imageFolder } from '../../../../test/support/images.ts';
+import type { NpmSettings } from './npm-settings.ts';
+import { RegistryGate } from './registry-gate.ts';
+
+async function portOf(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => (server.closeAllConnections(), void server.close()));
+  return (server.address() as AddressInfo).port;
+}
+
+/** The answer to a request through the gate. */
+async function ask(settings: NpmSettings, url: string): Promise<{ status: number; text: string }> {
+  const gate = await RegistryGate.open(settings);
+  onTestFinished(() => gate.close());
+  return new Promise((resolve, reject) => {
+    const request = get({ socketPath: gate.path, path: url }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (data: string) => (text += data));
+      answer.on('end', () => resolve({ status: answer.statusCode ?? 0, text }));
+    });
+    request.on('error', reject);
+  });
+}
+
+const says =
+  (text: string): RequestListener =>
+  (_request, response) =>
+    void response.end(text);
+
+describe('the gate to registries', () => {
+  const { cert, key } = selfSigned();
+  const secure = (listener: RequestListener): Promise<number> =>
+    portOf(createSecure({ cert, key }, listener) as unknown as Server);
+
+  it('believes a server by the authorities that npm is set to, and no other', async () => {
+    const port = await secure(says('hello'));
+    const registry = `https://127.0.0.1:${port}/`;
+    const cafile = join(imageFolder(), 'ca.pem');
+    writeFileSync(cafile, cert);
+    expect(await ask({ registry, cafile }, registry)).toEqual({ status: 200, text: 'hello' });
+    expect(await ask({ registry, ca: cert.replaceAll('\n', '\\n') }, registry)).toMatchObject({
+      status: 200,
+    });
+    expect(await ask({ registry, 'node-extra-ca-certs': cafile }, registry)).toMatchObject({ status: 200 });
+    expect(await ask({ registry, 'strict-ssl': 'false' }, registry)).toMatchObject({ status: 200 });
+    expect(await ask({ registry }, registry)).toMatchObject({
+      status: 502,
+      text: expect.stringMatching(/self-signed/) as string,
+    });
+  });
+
+  it('shows a registry the certificate that npm has for it', async () => {
+    const server = createSecure(
+      { cert, key, ca: cert, requestCert: true, rejectUnauthorized: true },
+      says('known'),
+    ) as unknown as Server;
+    const registry = `https://127.0.0.1:${await portOf(server)}/`;
+    const [certfile, keyfile] = ['cert.pem', 'key.pem'].map((name) => join(imageFolder(), name)) as [
+      string,
+      string,
+    ];
+    writeFileSync(certfile, cert);
+    writeFileSync(keyfile, key);
+    const place = registry.replace('https:', '');
+    const own = { [`${place}:certfile`]: certfile, [`${place}:keyfile`]: keyfile };
+    expect(await ask({ registry, cafile: certfile, ...own }, registry)).toEqual({
+      status: 200,
+      text: 'known',
+    });
+    expect(await ask({ registry, cafile: certfile }, registry)).toMatchObject({ status: 502 });
+  });
+
+  it.each(['http', 'https'])('goes through the proxy that npm is set to, for %s', async (scheme) => {
+    const port = await secure(says('far'));
+    const asked: string[] = [];
+    const proxy = createPlain((request, response) => {
+      asked.push(request.url ?? '');
+      response.end('far');
+    });
+    proxy.on('connect', (request, socket) => {
+      asked.push(request.url ?? '');
+      const outside = connect(port, '127.0.0.1', () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        outside.pipe(socket).pipe(outside);
+      });
+      for (const each of [outside, socket]) each.on('error', () => (outside.destroy(), socket.destroy()));
+    });
+    // Only the proxy knows the name.
+    const registry = `${scheme}://registry.example.invalid/`;
+    const settings = { registry, proxy: `http://127.0.0.1:${await portOf(proxy)}/`, 'strict-ssl': 'false' };
+    expect(await ask(settings, `${registry}one`)).toEqual({ status: 200, text: 'far' });
+    expect(asked).toEqual([scheme === 'http' ? `${registry}one` : 'registry.example.invalid:443']);
+  });
+
+  it('follows a registry to public addresses only', async () => {
+    const elsewhere = await portOf(createPlain(says('internal')));
+    const port = await portOf(
+      createPlain((_request, response) =>
+        response.writeHead(302, { location: `http://127.0.0.1:${elsewhere}/` }).end(),
+      ),
+    );
+    const registry = `http://127.0.0.1:${port}/`;
+    expect(await ask({ registry }, registry)).toMatchObject({
+      status: 403,
+      text: expect.stringMatching(/private address/) as string,
+    });
+  });
+});

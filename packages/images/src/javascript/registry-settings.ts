@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+import { rootCertificates } from 'node:tls';
+import type { Connection } from '@heddle/sandbox/egress';
+import { ImageError } from '../error.ts';
+import type { NpmSettings } from './npm-settings.ts';
+
+/** The registry of everybody who says nothing else. */
+const USUAL = 'https://registry.npmjs.org/';
+
+/** Settings that npm itself gets: where registries are by name, and how patient it is. */
+const INNER = /^(?:registry|@[^:]+:registry|fetch-retries|fetch-retry-[a-z]+|fetch-timeout)$/;
+
+/** What npm needs for one place, outside of npm. */
+interface Credentials {
+  /** The header that names us. */
+  readonly authorization: string | null;
+  readonly client: { readonly cert: string; readonly key: string } | null;
+}
+
+const NOBODY: Credentials = { authorization: null, client: null };
+
+const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
+
+function fileOf(setting: string, path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    throw new ImageError('provider_error', `The file of npm's setting ${setting} cannot be read.`, {
+      cause: error,
+    });
+  }
+}
+
+/** Where npm's settings say that packages are: what npm is told of it, and what only the host knows. */
+export class RegistrySettings {
+  /** Without anything that is nobody's business: what the process of npm gets. */
+  readonly inner: NpmSettings;
+  readonly #all: NpmSettings;
+  readonly #registries: readonly URL[];
+  readonly #hosts: ReadonlySet<string>;
+
+  constructor(settings: NpmSettings) {
+    this.#all = settings;
+    const registries = Object.entries(settings).filter(([key]) => /^(?:@.+:)?registry$/.test(key));
+    if (settings['registry'] === undefined) registries.push(['registry', USUAL]);
+    this.#registries = registries.flatMap(([, value]) => (URL.canParse(value) ? [new URL(value)] : []));
+    const named = Object.keys(settings).flatMap((key) => /^\/\/([^/:]+(?::\d+)?)[/:]/.exec(key)?.[1] ?? []);
+    this.#hosts = new Set([...this.#registries.map(({ host }) => host), ...named]);
+    this.inner = Object.fromEntries(
+      Object.entries(settings)
+        .filter(([key]) => INNER.test(key))
+        .map(([key, value]) => [key, withoutUser(value)]),
+    );
+  }
+
+  /** Whether a URL is at a host that the settings name. */
+  isNamed({ host }: URL): boolean {
+    return this.#hosts.has(host);
+  }
+
+  /** Who we are at a URL, by npm's own rule: the longest path that has a name, else that of the registry at the same host. */
+  credentialsFor(url: URL): Credentials {
+    const own = this.#at(url);
+    if (own !== NOBODY) return own;
+    const registry = this.#registries.find(({ host }) => host === url.host);
+    if (registry === undefined) return NOBODY;
+    const { username, password } = registry;
+    if (username === '') return this.#at(registry);
+    const authorization = basic(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
+    return { authorization, client: null };
+  }
+
+  /** How registries are connected to, through which proxy where there is one. */
+  connectionFor(url: URL, { client }: Credentials): Connection {
+    const { cafile, ca, 'node-extra-ca-certs': extra } = this.#all;
+    const authorities =
+      cafile !== undefined
+        ? [fileOf('cafile', cafile)]
+        : ca !== undefined && ca !== 'null'
+          ? [ca.replaceAll('\\n', '\n')]
+          : extra !== undefined
+            ? [...rootCertificates, fileOf('NODE_EXTRA_CA_CERTS', extra)]
+            : undefined;
+    const proxy = this.#proxyFor(url);
+    return {
+      verify: this.#all['strict-ssl'] !== 'false',
+      ...(authorities && { ca: authorities }),
+      ...(client && { client }),
+      ...(proxy !== undefined && { proxy }),
+    };
+  }
+
+  #at({ host, pathname }: URL): Credentials {
+    for (let key = `//${host}${pathname}`; key.length > 2; key = key.replace(/(?:[^/]+|\/)$/, '')) {
+      const get = (name: string): string | undefined => this.#all[`${key}:${name}`];
+      const { token, auth, user, password } = {
+        token: get('_authToken'),
+        auth: get('_auth'),
+        user: get('username'),
+        password: get('_password'),
+      };
+      if (token !== undefined) return { authorization: `Bearer ${token}`, client: null };
+      if (auth !== undefined) return { authorization: `Basic ${auth}`, client: null };
+      if (user !== undefined && password !== undefined) {
+        const clear = Buffer.from(password, 'base64').toString('utf8');
+        return { authorization: basic(`${user}:${clear}`), client: null };
+      }
+      const [certfile, keyfile] = [get('certfile'), get('keyfile')];
+      if (certfile !== undefined && keyfile !== undefined)
+        return {
+          authorization: null,
+          client: { cert: fileOf('certfile', certfile), key: fileOf('keyfile', keyfile) },
+        };
+    }
+    return NOBODY;
+  }
+
+  #proxyFor({ protocol, hostname }: URL): string | undefined {
+    const { proxy, 'https-proxy': secure, noproxy = '' } = this.#all;
+    const isExempt = noproxy
+      .split(',')
+      .map((name) => name.trim().replace(/^\./, ''))
+      .some((name) => name !== '' && (hostname === name || hostname.endsWith(`.${name}`)));
+    const found = protocol === 'https:' ? (secure ?? proxy) : proxy;
+    return isExempt || found === undefined || !URL.canParse(found) ? undefined : found;
+  }
+}
+
+function withoutUser(value: string): string {
+  if (!URL.canParse(value)) return value;
+  const url = new URL(value);
+  if (url.username === '' && url.password === '') return value;
+  url.username = url.password = '';
+  return url.href;
+}

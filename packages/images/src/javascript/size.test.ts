@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { imageFolder } from '../../../../test/support/images.ts';
+import { checkInstalled } from './size.ts';
+
+const MOST = { files: 10, bytes: 1_000 };
+
+it('packages within their limits, with links among each other, are taken', async () => {
+  const folder = imageFolder();
+  mkdirSync(join(folder, 'a'));
+  mkdirSync(join(folder, '.bin'));
+  writeFileSync(join(folder, 'a', 'cli.js'), 'x'.repeat(900));
+  symlinkSync('../a/cli.js', join(folder, '.bin', 'a'));
+  await expect(checkInstalled(folder, MOST)).resolves.toBeUndefined();
+});
+
+it('a link that leads out of the packages is refused, relative or not', async () => {
+  for (const target of ['../../outside', '/etc/passwd']) {
+    const folder = imageFolder();
+    symlinkSync(target, join(folder, 'link'));
+    await expect(checkInstalled(folder, MOST)).rejects.toMatchObject({ code: 'unsupported_package' });
+  }
+});
+
+it('too many files and too many bytes are refused', async () => {
+  const many = imageFolder();
+  for (let at = 0; at < 11; at++) writeFileSync(join(many, `${at}`), '');
+  await expect(checkInstalled(many, MOST)).rejects.toMatchObject({ code: 'image_too_large' });
+  const large = imageFolder();
+  writeFileSync(join(large, 'a'), 'x'.repeat(1_001));
+  await expect(checkInstalled(large, MOST)).rejects.toMatchObject({ code: 'image_too_large' });
+});
+
+it('a watch that is stopped while it looks does not keep its process alive', async () => {
+  const folder = imageFolder();
+  for (let at = 0; at < 500; at++) writeFileSync(join(folder, `${at}`), '');
+  const script = `
+    import { watchSize } from ${JSON.stringify(new URL('./size.ts', import.meta.url).href)};
+    const watch = watchSize(${JSON.stringify(folder)}, { files: 1e6, bytes: 1e9 }, new AbortController().signal);
+    // The first look begins after a second; it is under way at every one of these.
+    setTimeout(() => setImmediate(watch.stop), 1000);`;
+  const args = ['--conditions=@heddle/source', '--input-type=module', '--eval', script];
+  await expect(promisify(execFile)(process.execPath, args, { timeout: 20_000 })).resolves.toMatchObject({
+    stderr: '',
+  });
+});

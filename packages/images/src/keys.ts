@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import type { ImageSpec, Lock } from './builder.ts';
+import { dependencyName } from './grammar.ts';
+
+/** Returns JSON with sorted keys, so that equal values have equal texts. */
+function canonicalJson(value: unknown): string {
+  return JSON.stringify(value, (_key, inner: unknown) =>
+    typeof inner === 'object' && inner !== null && !Array.isArray(inner)
+      ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : inner,
+  );
+}
+
+/** SHA-256 in hexadecimal. */
+export function sha256(data: string | Uint8Array): string {
+  return createHash('sha256').update(data).digest('hex');
+}
+
+/** Returns the hash of a spec. Specs that differ only in order, duplicates, comments and spelling have the same hash. */
+export function specHash(spec: ImageSpec): string {
+  return sha256(canonicalJson({ v: 1, ...spec }));
+}
+
+/** Returns the hash of a lock: its names, versions and digests. */
+export function lockHash(lock: Lock): string {
+  const entries = lock.entries.map(({ name, version, digest }) => [name, version, digest].join(' '));
+  return sha256(canonicalJson({ v: 1, entries: entries.sort() }));
+}
+
+/** Returns the key of a runtime: what the files of an image depend on besides its lock. */
+export function runtimeKey(parts: Readonly<Record<string, string>>): string {
+  return sha256(canonicalJson({ v: 1, ...parts }));
+}
+
+/** Returns the key of an image: its lock, its runtime, and the names that code can import, which can differ between specs with one lock. */
+export function imageKey(lock: string, runtime: string, spec: ImageSpec): string {
+  const { language, cliTools, systemPackages } = spec;
+  const names = spec.dependencies.map((entry) => dependencyName(entry, language)).sort();
+  return sha256(canonicalJson({ v: 1, lock, runtime, language, names, cliTools, systemPackages }));
+}

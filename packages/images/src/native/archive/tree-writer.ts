@@ -1,0 +1,170 @@
+import { createWriteStream, lstatSync, type Stats } from 'node:fs';
+import { chmod, link, lstat, mkdir, rm, symlink, readdir, readlink } from 'node:fs/promises';
+import { dirname, join, posix } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { extract } from 'tar-stream';
+import { ImageError } from '../../error.ts';
+
+/** What may be written to one tree, in files and bytes. */
+export interface TreeLimits {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+const RUNNABLE = 0o111;
+
+/**
+ * Writes the files of archives below one folder. Nothing is followed: a name that leads out of the folder, or through a link,
+ * is refused. Modes are 755 or 644, so that no file is another user's to run as.
+ */
+export class TreeWriter {
+  readonly #root: string;
+  readonly #limits: TreeLimits;
+  readonly #name: string;
+  #files = 0;
+  #bytes = 0;
+
+  /** `name` stands in messages: which archive it is. */
+  constructor(root: string, limits: TreeLimits, name: string) {
+    this.#root = root;
+    this.#limits = limits;
+    this.#name = name;
+  }
+
+  /** The path of an archive's entry below the root: relative, without `.`; empty for the root itself. */
+  path(entry: string): string {
+    const path = posix.normalize(entry.replace(/^(?:\.?\/)+/, '')).replace(/\/+$/, '');
+    if (path === '.' || path === '') return '';
+    if (
+      path.startsWith('..') ||
+      path.startsWith('/') ||
+      /[\0-\x1f]/.test(path) ||
+      entry.split('/').includes('..')
+    )
+      throw this.#unsupported(`the name ${JSON.stringify(entry.slice(0, 100))}, which leads out of it`);
+    return path;
+  }
+
+  /** Counts what an archive has and the tree does without: it is unpacked all the same. */
+  skip(size: number): void {
+    this.#count(size);
+  }
+
+  async folder(path: string): Promise<void> {
+    this.#count();
+    await this.#folders(path);
+  }
+
+  async file(path: string, content: Readable, { mode, size }: { mode: number; size: number }): Promise<void> {
+    this.#count(size);
+    const target = await this.#place(path);
+    let left = size;
+    content.on('data', (chunk: Uint8Array) => {
+      left -= chunk.length;
+      if (left < 0) content.destroy(this.#unsupported(`a file ${path} larger than it says`));
+    });
+    await pipeline(content, createWriteStream(target, { flags: 'wx', mode: 0o644 }));
+    await chmod(target, (mode & RUNNABLE) === 0 ? 0o644 : 0o755);
+  }
+
+  /** A symbolic link. It may be absolute: whoever sees the tree sees it as the root. */
+  async link(path: string, to: string): Promise<void> {
+    this.#count();
+    const inside = to.startsWith('/') ? posix.normalize(to) : posix.join('/', dirname(path), to);
+    const depth = to.startsWith('/') ? 0 : path.split('/').length - 1;
+    const climbs = /^(?:\.\.\/)*(?:\.\.$)?/.exec(posix.normalize(to))?.[0].split('..').length ?? 1;
+    if (climbs - 1 > depth || inside.includes('\0'))
+      throw this.#unsupported(`a link ${path} that leads out of it`);
+    await symlink(to, await this.#place(path));
+  }
+
+  /** Another name of a file that was written before. */
+  async sameAs(path: string, other: string): Promise<void> {
+    this.#count();
+    const source = join(this.#root, other);
+    await this.#checkFolders(dirname(other));
+    if (!(await lstat(source).catch(() => undefined))?.isFile())
+      throw this.#unsupported(`a link ${path} to what is not in it`);
+    await link(source, await this.#place(path));
+  }
+
+  /** A file of the store under a name here; nothing is copied. */
+  async adopt(path: string, source: string, size: number): Promise<void> {
+    this.#count(size);
+    await link(source, await this.#place(path));
+  }
+
+  #count(bytes = 0): void {
+    this.#files++;
+    this.#bytes += bytes;
+    if (this.#files > this.#limits.files)
+      throw new ImageError('image_too_large', `${this.#name} has more than ${this.#limits.files} files.`);
+    if (this.#bytes > this.#limits.bytes)
+      throw new ImageError(
+        'image_too_large',
+        `${this.#name} has more than ${Math.floor(this.#limits.bytes / 2 ** 20)} MiB when it is unpacked.`,
+      );
+  }
+
+  /** Where a file goes; what stood there before it gives way, a folder aside. */
+  async #place(path: string): Promise<string> {
+    await this.#folders(posix.dirname(path));
+    const target = join(this.#root, path);
+    const there = await lstat(target).catch(() => undefined);
+    if (there?.isDirectory() === true) throw this.#unsupported(`${path}, which is a folder elsewhere`);
+    if (there !== undefined) await rm(target);
+    return target;
+  }
+
+  async #folders(path: string): Promise<void> {
+    if (path === '.' || path === '') return;
+    await this.#checkFolders(path);
+    await mkdir(join(this.#root, path), { recursive: true, mode: 0o755 });
+  }
+
+  async #checkFolders(path: string): Promise<void> {
+    const parts = path === '.' ? [] : path.split('/');
+    for (let count = 1; count <= parts.length; count++) {
+      const part = parts.slice(0, count).join('/');
+      const there: Stats | undefined = lstatSync(join(this.#root, part), { throwIfNoEntry: false });
+      if (there === undefined) return;
+      if (!there.isDirectory()) throw this.#unsupported(`files below ${part}, which is no folder`);
+    }
+  }
+
+  #unsupported(what: string): ImageError {
+    return new ImageError('unsupported_package', `${this.#name} has ${what}.`);
+  }
+}
+
+/** Unpacks a tar archive below a folder of the tree; what is neither file, folder nor symbolic link is left out. */
+export async function untar(source: Readable, writer: TreeWriter, folder: string): Promise<void> {
+  const tar = extract();
+  source.on('error', (error) => tar.destroy(error));
+  source.pipe(tar);
+  for await (const entry of tar) {
+    const { name, type, mode, size } = entry.header;
+    const path = writer.path(name);
+    const place = `${folder}/${path}`;
+    if (type === 'file') await writer.file(place, entry as unknown as Readable, { mode, size });
+    else if (type === 'symlink') await writer.link(place, entry.header.linkname ?? '');
+    else if (type === 'directory' && path !== '') await writer.folder(place);
+    else writer.skip(size);
+    entry.resume();
+  }
+}
+
+/** Lays a tree of the store into another: folders and links are made anew, files are the same ones. */
+export async function mergeTree(from: string, writer: TreeWriter, inner = ''): Promise<void> {
+  for (const name of (await readdir(join(from, inner))).sort()) {
+    const path = inner === '' ? name : `${inner}/${name}`;
+    const full = join(from, path);
+    const stat = await lstat(full);
+    if (stat.isDirectory()) {
+      await writer.folder(path);
+      await mergeTree(from, writer, path);
+    } else if (stat.isSymbolicLink()) await writer.link(path, await readlink(full));
+    else await writer.adopt(path, full, stat.size);
+  }
+}

@@ -1,0 +1,234 @@
+import { chmodSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { bubblewrap } from '../../../../test/support/bubblewrap.ts';
+import { debianMirror, type FixtureDeb } from '../../../../test/support/debian-mirror.ts';
+import { imageFolder, openImages } from '../../../../test/support/images.ts';
+import { npmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
+import { type IndexedWheel, pythonIndex } from '../../../../test/support/python/python-index.ts';
+import { findNpm } from '../javascript/npm-settings.ts';
+import { CLI_TOOLS } from '../grammar.ts';
+import type { ImageRecord } from '../record.ts';
+import { nativeBuilder } from './builder.ts';
+import { RECIPES } from './tools/recipes.ts';
+
+const path = process.platform === 'linux' ? bubblewrap() : undefined;
+const isolation = path === undefined ? {} : { bubblewrap: path };
+
+/** The names of the base, which every image asks for; those of a test come in their place. */
+const BASE = [
+  ...['mawk', 'base-files', 'bash', 'ca-certificates', 'coreutils', 'dash', 'debianutils'],
+  ...['findutils', 'grep', 'gzip', 'libc-bin', 'libstdc++6', 'sed', 'tar', 'python3'],
+];
+
+function withBase(debs: readonly FixtureDeb[]): FixtureDeb[] {
+  const named = new Set(debs.map(({ name }) => name));
+  return [...BASE.filter((name) => !named.has(name)).map((name) => ({ name })), ...debs];
+}
+
+interface Setting {
+  readonly more?: Readonly<Record<string, Buffer | number>>;
+  readonly keyring?: string;
+  readonly mirror?: string;
+  /** Of Python packages. */
+  readonly index?: string;
+  /** Of npm packages. */
+  readonly registry?: string;
+  /** In the place of one with the system packages alone. */
+  readonly spec?: object;
+  readonly buildTimeoutMs?: number;
+}
+
+/** The record of a native image of system packages, where the mirror has the base and nothing else. */
+async function build(
+  debs: readonly FixtureDeb[],
+  systemPackages: readonly string[],
+  { more = {}, keyring, mirror, index, registry, spec, ...rest }: Setting = {},
+): Promise<ImageRecord> {
+  const { url } = await debianMirror(withBase(debs), more);
+  const debian = { mirror: mirror ?? url, suite: 'stable', ...(keyring !== undefined && { keyring }) };
+  const folder = imageFolder();
+  // Processes have users of their own, who have to get in.
+  chmodSync(folder, 0o755);
+  const registries = {
+    debian,
+    ...(index !== undefined && { python: { index } }),
+    ...(registry !== undefined && { npm: { registry, 'fetch-retries': '0' } }),
+  };
+  const native = nativeBuilder({ isolation, npm: findNpm(process.env['PATH']) });
+  const images = openImages({ native }, { folder, registries, ...rest });
+  return images.build(spec ?? { language: 'javascript', systemPackages });
+}
+
+const failureOf = ({ errorCode, errorMessage }: ImageRecord) => ({ errorCode, errorMessage });
+const failure = (errorCode: string, message: RegExp) => ({
+  errorCode,
+  errorMessage: expect.stringMatching(message) as string,
+});
+
+describe.skipIf(path === undefined)('a build of a native image that fails', () => {
+  it.each<[string, readonly FixtureDeb[], readonly string[], RegExp]>([
+    ['package_not_found', [], ['nope'], /no system package nope/],
+    ['version_not_found', [{ name: 'jq', version: '1.6' }], ['jq=1.7'], /no version 1\.7 .* there is 1\.6/],
+    [
+      'resolution_conflict',
+      [{ name: 'aa', fields: { Depends: 'gone (>= 2)' } }],
+      ['aa'],
+      /aa 1\.0 needs gone/,
+    ],
+    ['incompatible_platform', [{ name: 'aa' }], ['aa:s390x'], /for s390x/],
+    [
+      'integrity_error',
+      [{ name: 'aa', served: Buffer.from('another') }],
+      ['aa'],
+      /is not the one that was announced/,
+    ],
+    [
+      'unsupported_package',
+      [{ name: 'aa', files: [{ path: '../../etc/evil', content: 'x' }] }],
+      ['aa'],
+      /The package aa 1\.0 has the name .* leads out of it/,
+    ],
+    [
+      'unsupported_package',
+      [{ name: 'aa', files: [{ path: './etc', type: '2', link: '/etc' }] }],
+      ['aa'],
+      /The image has etc, which is a folder elsewhere/,
+    ],
+    ['provider_error', [], ['sed'], /No process could be started in the image/],
+  ])('says %s', async (code, debs, systemPackages, message) => {
+    expect(failureOf(await build(debs, systemPackages))).toEqual(failure(code, message));
+  });
+
+  it('says registry_unavailable of a mirror that is none', async () => {
+    const more = { '/dists/stable/Release': 404 };
+    expect(failureOf(await build([], ['sed'], { more }))).toEqual(
+      failure('registry_unavailable', /no Release/),
+    );
+  });
+
+  it('says registry_unavailable of a mirror that nobody is', async () => {
+    expect(failureOf(await build([], ['sed'], { mirror: 'http://127.0.0.1:9' }))).toEqual(
+      failure('registry_unavailable', /127\.0\.0\.1:9/),
+    );
+  });
+
+  it.each([
+    ['rate_limited', 429, /too many requests/],
+    ['registry_unavailable', 503, /answered 503/],
+  ])('says %s of a mirror that answers %i', async (code, status, message) => {
+    const more = { '/dists/stable/InRelease': status };
+    expect(failureOf(await build([], ['sed'], { more }))).toEqual(failure(code, message));
+  });
+
+  it('says build_timeout of a mirror that does not answer', async () => {
+    const server = createServer(() => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => (server.closeAllConnections(), void server.close()));
+    const mirror = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const record = await build([], ['sed'], { mirror, buildTimeoutMs: 300 });
+    expect(failureOf(record)).toEqual(failure('build_timeout', /took more than/));
+  });
+
+  it.each<[code: string, what: string, wheel: IndexedWheel, dependency: string, message: RegExp]>([
+    [
+      'no_compatible_wheel',
+      'wheels for other systems',
+      { name: 'alpha', tags: 'cp311-cp311-win_amd64' },
+      'alpha',
+      /alpha 1\.0 has no wheel for Python 3\.11 on linux .*; its wheels are for win_amd64\. Ask for another release/,
+    ],
+    ['package_not_found', 'a package that nobody has', { name: 'alpha' }, 'ghost', /no Python package ghost/],
+    ['version_not_found', 'a version that nobody has', { name: 'alpha' }, 'alpha>2', /newest one is 1\.0/],
+    [
+      'incompatible_platform',
+      'another Python',
+      { name: 'alpha', python: '<3.8' },
+      'alpha',
+      /runs on Python 3\.11\.2; it asks for Python <3\.8/,
+    ],
+    [
+      'integrity_error',
+      'another file than announced',
+      { name: 'alpha', metadataBeside: true, forged: true },
+      'alpha',
+      /not the one that was announced/,
+    ],
+    [
+      'unsupported_package',
+      'a path out of the folder',
+      { name: 'alpha', metadataBeside: true, entries: [{ path: '../evil.py' }] },
+      'alpha',
+      /evil/,
+    ],
+  ])('says %s of Python packages: %s', async (code, _what, wheel, ...[dependency, message]) => {
+    const { url: index } = await pythonIndex([wheel]);
+    const spec = { language: 'python', dependencies: [dependency], systemPackages: ['sed'] };
+    const record = await build([{ name: 'python3', version: '3.11.2-1' }], [], { index, spec });
+    expect(failureOf(record)).toEqual(failure(code, message));
+  });
+
+  it.each<[code: string, what: string, entry: FixturePackage, dependency: string, message: RegExp]>([
+    ['package_not_found', 'a package that nobody has', { name: 'one' }, 'ghost', /ghost/],
+    ['version_not_found', 'a version that nobody has', { name: 'one' }, 'one@^9', /one@\^9/],
+    [
+      'invalid_specifier',
+      'one that comes from elsewhere',
+      { name: 'one', manifest: { dependencies: { other: 'git+https://x.test/a.git' } } },
+      'one',
+      /registry/,
+    ],
+    ['incompatible_platform', 'another system', { name: 'one', manifest: { os: ['aix'] } }, 'one', /one/],
+    ['integrity_error', 'another file than announced', { name: 'one', forged: true }, 'one', /announced/],
+  ])('says %s of npm packages: %s', async (code, _what, entry, ...[dependency, message]) => {
+    const { url: registry } = await npmRegistry([entry]);
+    const spec = { language: 'javascript', dependencies: [dependency], systemPackages: ['sed'] };
+    expect(failureOf(await build([], [], { registry, spec }))).toEqual(failure(code, message));
+  });
+
+  it('says integrity_error of an index that is not the announced one', async () => {
+    const architecture = process.arch === 'arm64' ? 'arm64' : 'amd64';
+    const more = {
+      [`/dists/stable/main/binary-${architecture}/Packages.gz`]: Buffer.from('Package: evil\n'),
+    };
+    expect(failureOf(await build([], ['sed'], { more }))).toEqual(failure('integrity_error', /Packages\.gz/));
+  });
+
+  it('says integrity_error where keys are configured and nothing is signed', async () => {
+    expect(failureOf(await build([], ['sed'], { keyring: '/nowhere.gpg' }))).toEqual(
+      failure('integrity_error', /no signed release file/),
+    );
+  });
+
+  it('says unsupported_package of a tool whose file nobody vouches for', async () => {
+    const { url } = await debianMirror(withBase([]));
+    const registries = { debian: { mirror: url, suite: 'stable' } };
+    const images = openImages({ native: nativeBuilder({ isolation }) }, { registries });
+    const record = await images.build({ language: 'javascript', cliTools: ['terraform@1.15.8-r1'] });
+    expect(failureOf(record)).toEqual(
+      failure('unsupported_package', /no checksum of https:\/\/releases\.hashicorp\.com\/.*terraform/),
+    );
+  });
+});
+
+describe('a build of a native image', () => {
+  it('says provider_error, and why, where the host does not confine far enough', async () => {
+    const native = nativeBuilder({ isolation: { level: 'basic' } });
+    const images = openImages({ native }, { registries: { debian: { mirror: 'http://127.0.0.1:9' } } });
+    const record = await images.build({ language: 'javascript', systemPackages: ['jq'] });
+    expect(failureOf(record)).toEqual(failure('provider_error', /needs the isolation level strict/));
+  });
+});
+
+describe('the recipes of command-line tools', () => {
+  it('are one for each id of the catalogue', () => {
+    expect(RECIPES.map(({ id }) => id).sort()).toEqual([...CLI_TOOLS].sort());
+  });
+
+  it('say the version and the revision of their id', () => {
+    expect(RECIPES.map(({ id, version, revision }) => [id, `${version}-r${revision}`])).toEqual(
+      CLI_TOOLS.map((id) => [id, id.slice(id.indexOf('@') + 1)]),
+    );
+  });
+});

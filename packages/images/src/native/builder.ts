@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { IsolationOptions } from '@heddle/sandbox';
+import { BOOT_FILES, NativeHost } from '@heddle/sandbox/build';
+import type { BuildContext, ImageBuilder, ImageSpec, Lock, LockEntry } from '../builder.ts';
+import { ImageError } from '../error.ts';
+import { Npm } from '../javascript/npm.ts';
+import { findNpm } from '../javascript/npm-settings.ts';
+import type { PythonLockData } from '../python/lock.ts';
+import { assembleRoot } from './assemble.ts';
+import { Checker } from './check.ts';
+import { debianArchitecture, readArchives } from './debian/archive-index.ts';
+import { archivesOf } from './debian/archives.ts';
+import type { DebianPackage } from './debian/catalogue.ts';
+import { closureOf, wantedOf } from './debian/closure.ts';
+import { MOST } from './limits.ts';
+import { readNativeLock, type LockedTool, type NativeLockData } from './lock.ts';
+import type { NpmLock } from '../javascript/lockfile.ts';
+import { lockNpm, npmDependencies } from '../javascript/npm-project.ts';
+import { lockWheels } from './python/lock.ts';
+import { ASSUMED, basePackages } from './root.ts';
+import { checkRecipe, lockTool, recipeOf } from './tools/lock-tools.ts';
+
+export interface NativeBuilderOptions {
+  /** How npm and the processes that load packages are confined, as for `createSandbox`; the level has to be `strict`. */
+  readonly isolation?: IsolationOptions;
+  /** The file npm-cli.js; default: the one beside Node.js. */
+  readonly npm?: string | null;
+  /** Checksums of publishers' files that the operator vouches for: id of a command-line tool → SHA-256 in hexadecimal. */
+  readonly checksums?: Readonly<Record<string, string>>;
+}
+
+/** Another number where the same lock makes another root file system. */
+const REVISION = 2;
+
+/** The digest of the programs that start code. */
+async function digestOfBoot(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const name of (await readdir(BOOT_FILES)).sort())
+    hash.update(name).update(await readFile(join(BOOT_FILES, name)));
+  return hash.digest('hex');
+}
+
+interface Locked {
+  readonly npm: NpmLock | null;
+  readonly python: PythonLockData | null;
+  readonly entries: readonly LockEntry[];
+}
+
+async function lockDependencies(
+  spec: ImageSpec,
+  { npm, packages }: { npm: Npm; packages: readonly DebianPackage[] },
+  context: BuildContext,
+): Promise<Locked> {
+  if (spec.dependencies.length === 0) return { npm: null, python: null, entries: [] };
+  if (spec.language === 'javascript') {
+    const { lock, entries } = await lockNpm(npm, npmDependencies(spec), context);
+    return { npm: lock, python: null, entries };
+  }
+  const { data, entries } = await lockWheels(spec.dependencies, packages, context);
+  return { npm: null, python: data as PythonLockData, entries };
+}
+
+/** Everything that an image is made of. Throws ImageError. */
+async function lockNative(
+  spec: ImageSpec,
+  { npm, checksums }: { npm: Npm; checksums: Readonly<Record<string, string>> },
+  context: BuildContext,
+): Promise<Lock> {
+  // Before anything is fetched: what cannot be installed is known by its recipe.
+  const recipes = spec.cliTools.map(recipeOf);
+  for (const recipe of recipes) checkRecipe(recipe, checksums);
+  const { catalogue, warnings } = await readArchives(archivesOf(context.registries.debian), context);
+  const architecture = debianArchitecture();
+  const needsPython = recipes.some(({ install }) => install.from === 'pypi');
+  const wanted = [...basePackages(spec, needsPython), ...spec.systemPackages];
+  const packages = closureOf(
+    wanted.map((entry) => wantedOf(entry, architecture)),
+    catalogue,
+    ASSUMED,
+  );
+  const debs = packages.map(({ name, version, url, sha256 }) => ({ name, version, url, sha256 }));
+  const entries: LockEntry[] = debs.map(({ name, version, sha256 }) => ({
+    name,
+    version,
+    digest: `sha256:${sha256}`,
+  }));
+  const tools: LockedTool[] = [];
+  for (const { id } of recipes) {
+    const locked = await lockTool(id, { npm, packages, checksums }, context);
+    tools.push(locked.tool);
+    entries.push(...locked.entries);
+  }
+  const locked = await lockDependencies(spec, { npm, packages }, context);
+  const data: NativeLockData = { debs, tools, npm: locked.npm, python: locked.python, warnings };
+  return { entries: [...entries, ...locked.entries], data };
+}
+
+/** Builds images with system packages, command-line tools and native code: a root file system of Debian packages. */
+export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder {
+  const host = new NativeHost(options.isolation, process.execPath);
+  const program = options.npm === undefined ? findNpm(undefined) : options.npm;
+  const npm = new Npm(program, MOST, options.isolation);
+  const checksums = options.checksums ?? {};
+
+  const requireHost = async (): Promise<void> => {
+    const refusal = await host.refusal();
+    if (refusal !== null) throw new ImageError('provider_error', refusal);
+  };
+
+  return {
+    runtime: 'native',
+
+    async runtimeParts() {
+      return {
+        revision: String(REVISION),
+        node: process.versions.node,
+        system: `${process.platform}-${process.arch}`,
+        boot: await digestOfBoot(),
+      };
+    },
+
+    async resolve(spec, context): Promise<Lock> {
+      await requireHost();
+      return lockNative(spec, { npm, checksums }, context);
+    },
+
+    async assemble(lock, spec, context) {
+      await requireHost();
+      const data = readNativeLock(lock.data);
+      const root = join(context.workFolder, 'rootfs');
+      const checker = new Checker(root, host, context);
+      const { modules, warnings } = await assembleRoot(root, { spec, data, npm, checker }, context);
+      return {
+        blobs: { rootfs: root },
+        features: { modules },
+        warnings,
+        tools: { node: process.versions.node },
+      };
+    },
+  };
+}

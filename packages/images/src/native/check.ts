@@ -1,0 +1,122 @@
+import { chmod } from 'node:fs/promises';
+import {
+  barrierTo,
+  type Confinement,
+  INSIDE,
+  insideEnvironment,
+  kernelCpuSeconds,
+  NATIVE_LIMITS,
+  type NativeHost,
+  type NativeJob,
+  readObject,
+  runTree,
+  type TreeEnd,
+} from '@heddle/sandbox/build';
+import type { BuildContext } from '../builder.ts';
+import { ImageError } from '../error.ts';
+import { MOST } from './limits.ts';
+
+/** Of one check: packages are large, and are loaded for the first time. */
+const CHECK_MS = 120_000;
+const RESULT_BYTES = 1 << 20;
+const MEMORY_MIB = 1_024;
+const DISK_MIB = 512;
+
+/** Runs jobs in a root file system that is being built, without network and within limits. */
+export class Checker {
+  readonly #rootfs: string;
+  readonly #host: NativeHost;
+  readonly #context: BuildContext;
+
+  constructor(rootfs: string, host: NativeHost, context: BuildContext) {
+    this.#rootfs = rootfs;
+    this.#host = host;
+    this.#context = context;
+  }
+
+  /** How processes are confined that have the root as theirs. Throws ImageError provider_error where none gets to it. */
+  async confinement(): Promise<Confinement> {
+    // The user of the check has to get to the root through it.
+    await chmod(this.#context.workFolder, 0o711);
+    const confinement = await this.#host.confinement();
+    if (confinement.uids !== null && barrierTo(this.#rootfs) !== null)
+      throw new ImageError(
+        'provider_error',
+        'Users of sandbox processes cannot enter the folder of images; let others enter it and those above it (chmod o+x), or keep images elsewhere.',
+      );
+    return confinement;
+  }
+
+  /** How a job ends; what it says goes to the log, or to `output`. */
+  async run(job: NativeJob, output?: (data: Buffer, stream: 'stdout' | 'stderr') => void): Promise<TreeEnd> {
+    const { signal } = this.#context;
+    const confinement = await this.confinement();
+    return runTree(confinement, {
+      jail: {
+        rootfs: this.#rootfs,
+        execPath: this.#host.execPath,
+        command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
+        environment: insideEnvironment(false),
+        limits: { ...NATIVE_LIMITS, memoryMiB: MEMORY_MIB, diskMiB: DISK_MIB },
+        cpuSeconds: kernelCpuSeconds(CHECK_MS),
+        proxy: null,
+      },
+      job: JSON.stringify(job),
+      limits: { cpuMs: CHECK_MS, wallMs: CHECK_MS, resultBytes: RESULT_BYTES, outputBytes: MOST.bytes },
+      signal,
+      output: output ?? ((data) => this.#context.log(data.toString())),
+    });
+  }
+
+  /** What a command writes to standard output; null where it does not end with 0, or it is more than an image may have. */
+  async outputOf(command: readonly string[]): Promise<Buffer | null> {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const end = await this.run({ language: 'command', command }, (data, stream) => {
+      if (stream === 'stdout') size += data.length;
+      if (stream === 'stdout' && size <= MOST.bytes) chunks.push(data);
+    });
+    this.#context.signal.throwIfAborted();
+    return end.exitCode === 0 && size <= MOST.bytes ? Buffer.concat(chunks) : null;
+  }
+
+  /** Throws `load_failed` where the code gives no value; `what` is loaded by it. */
+  async load(language: 'javascript' | 'python', code: string, what: string): Promise<void> {
+    const end = await this.run({ language, code, globals: {}, values: {} });
+    this.#context.signal.throwIfAborted();
+    if (end.exitCode === null) throw notStarted(end);
+    if (end.result.startsWith('D')) return;
+    const said = readObject(end.result.slice(1))?.['message'];
+    const limit = end.stopped === null ? '' : ` within ${MEMORY_MIB} MiB and ${CHECK_MS / 1_000} seconds`;
+    const why =
+      typeof said === 'string'
+        ? said
+        : end.said.split('\n').at(-1) || `it ended with exit code ${end.exitCode}`;
+    throw new ImageError('load_failed', `${what} cannot be loaded${limit}: ${why}`);
+  }
+
+  /** Throws `install_failed` where a command does not end with 0. */
+  async command(command: readonly string[], what: string): Promise<void> {
+    const end = await this.run({ language: 'command', command });
+    this.#context.signal.throwIfAborted();
+    if (end.exitCode === 0) return;
+    if (end.exitCode === null && end.stopped === null) throw notStarted(end);
+    const why = end.said.split('\n').at(-1) || `exit code ${end.exitCode}`;
+    throw new ImageError(
+      'install_failed',
+      `${what} does not work in the image: ${command.join(' ')} said ${why}.`,
+    );
+  }
+}
+
+function notStarted({ said, stopped }: TreeEnd): ImageError {
+  return stopped === null
+    ? new ImageError(
+        'provider_error',
+        `No process could be started in the image: ${said || 'it ended at once'}.`,
+      )
+    : new ImageError(
+        'load_failed',
+        `The packages take more than ${CHECK_MS / 1_000} seconds or ${MEMORY_MIB} MiB.`,
+      );
+}

@@ -1,0 +1,110 @@
+import { paragraphsOf, readParagraph, readRelations, type Alternatives, type Relation } from './control.ts';
+import { compareVersions, isInRelation } from './version.ts';
+
+/** A package of an archive, as its index says. */
+export interface DebianPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly architecture: string;
+  /** Everything it needs to work: `Pre-Depends` and `Depends`. */
+  readonly needs: readonly Alternatives[];
+  /** What it cannot be together with: `Conflicts` and `Breaks`. */
+  readonly refuses: readonly Relation[];
+  /** Other names it goes by, with the version where one is given. */
+  readonly provides: readonly Relation[];
+  /** Of the .deb: below the mirror's root, in bytes, hexadecimal. */
+  readonly url: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** Where an index was read. */
+export interface IndexPlace {
+  /** The URL under which `Filename` stands. */
+  readonly root: string;
+}
+
+/** Every package of some archives: the newest version of a name first. */
+export class Catalogue {
+  readonly #texts = new Map<string, { text: string; root: string }[]>();
+  /** Virtual name → names of packages that provide it. */
+  readonly #providers = new Map<string, Set<string>>();
+  readonly #read = new Map<string, readonly DebianPackage[]>();
+
+  /** Adds an index (`Packages`). Paragraphs are taken apart when somebody asks for them: there are tens of thousands. */
+  add(index: string, { root }: IndexPlace): void {
+    for (const text of paragraphsOf(index)) {
+      const name = /^Package:\s*(\S+)/m.exec(text)?.[1];
+      if (name === undefined) continue;
+      const known = this.#texts.get(name);
+      if (known === undefined) this.#texts.set(name, [{ text, root }]);
+      else known.push({ text, root });
+      const provides = /^Provides:(.*(?:\n[ \t].*)*)/m.exec(text)?.[1];
+      for (const { name: other } of readRelations(provides).flat()) {
+        const providers = this.#providers.get(other);
+        if (providers === undefined) this.#providers.set(other, new Set([name]));
+        else providers.add(name);
+      }
+    }
+  }
+
+  /** The packages of a name, the newest first. */
+  versions(name: string): readonly DebianPackage[] {
+    const known = this.#read.get(name);
+    if (known !== undefined) return known;
+    const all = (this.#texts.get(name) ?? []).flatMap(({ text, root }) => readPackage(text, root) ?? []);
+    const unique = new Map(all.map((each) => [`${each.version} ${each.architecture}`, each]));
+    const sorted = [...unique.values()].sort((a, b) => compareVersions(b.version, a.version));
+    this.#read.set(name, sorted);
+    return sorted;
+  }
+
+  /** The packages that would do, the preferred one first: those of the name, then those that provide it. */
+  candidates(relation: Relation): DebianPackage[] {
+    const own = this.versions(relation.name).filter((each) => satisfies(each, relation));
+    const others = [...(this.#providers.get(relation.name) ?? [])].sort();
+    const provided = others
+      .flatMap((name) => this.versions(name))
+      .filter((each) => each.name !== relation.name && satisfies(each, relation));
+    return [...own, ...provided];
+  }
+
+  /** Whether a name stands for anything. */
+  has(name: string): boolean {
+    return this.#texts.has(name) || this.#providers.has(name);
+  }
+}
+
+/** Whether a package does what a relation asks for, by its own name or by one that it provides. */
+export function satisfies(candidate: DebianPackage, { name, version }: Relation): boolean {
+  if (candidate.name === name)
+    return version === undefined || isInRelation(candidate.version, version.operator, version.than);
+  return candidate.provides.some((provided) => {
+    if (provided.name !== name) return false;
+    if (version === undefined) return true;
+    // Without a version of its own a provided name meets no relation that asks for one (Debian Policy 7.5).
+    return (
+      provided.version !== undefined && isInRelation(provided.version.than, version.operator, version.than)
+    );
+  });
+}
+
+function readPackage(text: string, root: string): DebianPackage | undefined {
+  const fields = readParagraph(text);
+  const [name, version] = [fields.get('package'), fields.get('version')];
+  const [filename, sha256] = [fields.get('filename'), fields.get('sha256')];
+  const size = Number(fields.get('size'));
+  if (name === undefined || version === undefined || filename === undefined) return undefined;
+  if (sha256 === undefined || !/^[0-9a-f]{64}$/.test(sha256) || !Number.isSafeInteger(size)) return undefined;
+  return {
+    name,
+    version,
+    architecture: fields.get('architecture') ?? 'all',
+    needs: [...readRelations(fields.get('pre-depends')), ...readRelations(fields.get('depends'))],
+    refuses: [...readRelations(fields.get('conflicts')), ...readRelations(fields.get('breaks'))].flat(),
+    provides: readRelations(fields.get('provides')).flat(),
+    url: new URL(filename.split('/').map(encodeURIComponent).join('/'), root).href,
+    size,
+    sha256,
+  };
+}

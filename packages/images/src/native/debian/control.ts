@@ -1,0 +1,65 @@
+import type { VersionOperator } from './version.ts';
+
+/** One package that would do. */
+export interface Relation {
+  readonly name: string;
+  readonly version?: { readonly operator: VersionOperator; readonly than: string };
+}
+
+/** Packages of which one is needed, the preferred one first. */
+export type Alternatives = readonly Relation[];
+
+const RELATION =
+  /^([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9-]+)?\s*(?:\(\s*(<<|<=|=|>=|>>|<|>)\s*([^\s)]+)\s*\))?\s*(?:\[[^\]]*\])?\s*(?:<[^>]*>\s*)*$/;
+
+/** Old spellings, which mean "or equal". */
+const OPERATORS: Readonly<Record<string, VersionOperator>> = { '<': '<=', '>': '>=' };
+
+function readRelation(text: string): Relation | null {
+  const match = RELATION.exec(text.trim());
+  if (match === null) return null;
+  const [, name = '', operator, than] = match;
+  if (operator === undefined || than === undefined) return { name };
+  return { name, version: { operator: OPERATORS[operator] ?? (operator as VersionOperator), than } };
+}
+
+/** What a field such as `Depends` asks for: all of the list, of each entry one. What is not understood is left out. */
+export function readRelations(field: string | undefined): Alternatives[] {
+  if (field === undefined || field.trim() === '') return [];
+  return field
+    .split(',')
+    .map((entry) => entry.split('|').map(readRelation))
+    .map((entry) => entry.filter((relation) => relation !== null))
+    .filter((entry) => entry.length > 0);
+}
+
+/** The relation as Debian writes it. */
+export function relationText({ name, version }: Relation): string {
+  return version === undefined ? name : `${name} (${version.operator} ${version.than})`;
+}
+
+/** The fields of one paragraph, by their names in lower case. */
+export type Paragraph = ReadonlyMap<string, string>;
+
+/** The fields of a paragraph of Debian's control files; lines that go on are joined by newlines. */
+export function readParagraph(text: string): Paragraph {
+  const fields = new Map<string, string>();
+  let name = '';
+  for (const line of text.split('\n')) {
+    if (line.startsWith('#')) continue;
+    if (/^[ \t]/.test(line)) {
+      if (name !== '') fields.set(name, `${fields.get(name) ?? ''}\n${line.trim()}`);
+      continue;
+    }
+    const colon = line.indexOf(':');
+    if (colon < 1) continue;
+    name = line.slice(0, colon).toLowerCase();
+    fields.set(name, line.slice(colon + 1).trim());
+  }
+  return fields;
+}
+
+/** The paragraphs of a text, each as text. */
+export function paragraphsOf(text: string): string[] {
+  return text.split(/\n[ \t]*\n+/).filter((paragraph) => paragraph.trim() !== '');
+}

@@ -1,0 +1,198 @@
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { debianMirror, type DebianMirror } from '../../../../../test/support/debian-mirror.ts';
+import { imageFolder } from '../../../../../test/support/images.ts';
+import { hasPgp, signer, type Signer } from '../../../../../test/support/pgp.ts';
+import type { BuildContext, Registries } from '../../builder.ts';
+import { Fetcher } from '../../fetcher.ts';
+import { Records } from '../../records.ts';
+import { readArchives } from './archive-index.ts';
+import { archivesOf } from './archives.ts';
+import { fetchRelease } from './release.ts';
+import { join } from 'node:path';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const NOW_MS = Date.UTC(2026, 4, 10, 12);
+
+const at = (ms: number): string => new Date(ms).toUTCString().replace('GMT', 'UTC');
+
+/** An archive whose release file says what a test wants it to. */
+class Bench {
+  readonly mirror: DebianMirror;
+  readonly #records: Records;
+  readonly #plain: string;
+
+  static async open(): Promise<Bench> {
+    return new Bench(await debianMirror([{ name: 'aa' }]));
+  }
+
+  private constructor(mirror: DebianMirror) {
+    this.mirror = mirror;
+    this.#plain = String(mirror.routes.get('/dists/stable/Release'));
+    this.#records = new Records(join(imageFolder(), 'images.db'));
+    onTestFinished(() => this.#records.close());
+  }
+
+  /** The text of the release file with further fields. */
+  text(fields: Readonly<Record<string, string>> = {}): string {
+    const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\n`);
+    return `${lines.join('')}${'Suite' in fields ? this.#plain.replace(/^Suite:.*\n/, '') : this.#plain}`;
+  }
+
+  serve(text: string, { sign }: Signer, change: (signed: string) => string = (signed) => signed): void {
+    this.mirror.routes.set('/dists/stable/InRelease', Buffer.from(change(sign(text).toString())));
+  }
+
+  context(registries: Registries = {}, nowMs = NOW_MS): BuildContext {
+    const debian = { mirror: this.mirror.url, suite: 'stable' };
+    const fetcher = new Fetcher({ debian });
+    onTestFinished(() => fetcher.close());
+    const { signal } = new AbortController();
+    const unused = () => Promise.reject(new Error('not used'));
+    return {
+      ...{ workFolder: imageFolder(), registries, signal, log: () => undefined, progress: () => undefined },
+      ...{ now: () => nowMs, largest: (name, value) => this.#records.largest(name, value) },
+      ...{ fetchVerified: unused, kept: unused },
+      fetchPage: (url, options) => fetcher.page(url, options, signal),
+    };
+  }
+
+  archive(keyring: string | undefined, snapshot = false) {
+    const settings = { mirror: this.mirror.url, suite: 'stable', snapshot };
+    return archivesOf({ ...settings, ...(keyring !== undefined && { keyring }) })[0]!;
+  }
+
+  release({ keyring }: { keyring?: string }, more: { snapshot?: boolean; nowMs?: number } = {}) {
+    return fetchRelease(this.archive(keyring, more.snapshot), this.context({}, more.nowMs));
+  }
+}
+
+const integrity = (message: RegExp) => ({
+  code: 'integrity_error',
+  message: expect.stringMatching(message) as string,
+});
+
+describe.skipIf(!hasPgp)('a signed release file', () => {
+  it('is believed when a key of the keyring has signed it', async () => {
+    const bench = await Bench.open();
+    const key = signer('archive');
+    bench.serve(bench.text({ Date: at(NOW_MS - DAY_MS), 'Valid-Until': at(NOW_MS + DAY_MS) }), key);
+    const { files, warnings } = await bench.release(key);
+    expect([...files.keys()]).toEqual([expect.stringMatching(/^main\/binary-.*\/Packages\.gz$/)]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('is refused with the signature of another key', async () => {
+    const bench = await Bench.open();
+    bench.serve(bench.text(), signer('somebody else'));
+    await expect(bench.release(signer('archive'))).rejects.toMatchObject(
+      integrity(/is not signed by a key of Debian: .*(?:public key|signature)/i),
+    );
+  });
+
+  it('is refused where a digest was changed after it was signed', async () => {
+    const bench = await Bench.open();
+    const key = signer('archive');
+    bench.serve(bench.text(), key, (signed) => signed.replace(/[0-9a-f]{64}/, 'f'.repeat(64)));
+    await expect(bench.release(key)).rejects.toMatchObject(integrity(/BAD signature/));
+  });
+
+  it('counts by what is signed, and not by what stands around it', async () => {
+    const bench = await Bench.open();
+    const key = signer('archive');
+    const evil = `SHA256:\n ${'f'.repeat(64)} 1 main/binary-evil/Packages\n`;
+    bench.serve(bench.text(), key, (signed) => `${evil}\n${signed}\n${evil}`);
+    const found = await bench.release(key).then(
+      ({ files }) => [...files.values()],
+      (error: { code: string }) => error.code,
+    );
+    expect(found).not.toContain('f'.repeat(64));
+  });
+
+  it('is refused when it has expired, unless the mirror is a snapshot', async () => {
+    const bench = await Bench.open();
+    const key = signer('archive');
+    const past = { Date: at(NOW_MS - 9 * DAY_MS), 'Valid-Until': at(NOW_MS - 2 * DAY_MS) };
+    bench.serve(bench.text(past), key);
+    await expect(bench.release(key)).rejects.toMatchObject(
+      integrity(/expired at 2026-05-08 12:00 UTC.*registries\.debian\.snapshot/),
+    );
+    expect((await bench.release(key, { snapshot: true })).files.size).toBe(1);
+  });
+
+  it('is refused when it is of the future', async () => {
+    const bench = await Bench.open();
+    const key = signer('archive');
+    bench.serve(bench.text({ Date: at(NOW_MS + 2 * HOUR_MS) }), key);
+    await expect(bench.release(key)).rejects.toMatchObject(integrity(/of the future.*clock/));
+    await expect(bench.release(key, { snapshot: true })).rejects.toMatchObject(integrity(/of the future/));
+    expect((await bench.release(key, { nowMs: NOW_MS + 2 * HOUR_MS })).files.size).toBe(1);
+  });
+
+  it('is refused when a newer one was seen before, by more than mirrors differ', async () => {
+    const bench = await Bench.open();
+    const key = signer('archive');
+    const serve = (daysAgo: number): void =>
+      bench.serve(bench.text({ Date: at(NOW_MS - daysAgo * DAY_MS) }), key);
+    serve(2);
+    await bench.release(key);
+    serve(2.9);
+    await bench.release(key);
+    serve(4);
+    await expect(bench.release(key)).rejects.toMatchObject(
+      integrity(/is of 2026-05-06 12:00 UTC, and one of 2026-05-08 12:00 UTC was seen before/),
+    );
+    expect((await bench.release(key, { snapshot: true })).files.size).toBe(1);
+    serve(1);
+    expect((await bench.release(key)).files.size).toBe(1);
+  });
+
+  it('is refused when it is that of another suite', async () => {
+    const bench = await Bench.open();
+    const key = signer('archive');
+    bench.serve(bench.text({ Suite: 'oldstable', Codename: 'bullseye' }), key);
+    await expect(bench.release(key)).rejects.toMatchObject(integrity(/is that of oldstable, bullseye/));
+    bench.serve(bench.text({ Suite: 'oldstable', Codename: 'stable' }), key);
+    expect((await bench.release(key)).files.size).toBe(1);
+  });
+
+  it('is refused with a date that is none', async () => {
+    const bench = await Bench.open();
+    const key = signer('archive');
+    bench.serve(bench.text({ 'Valid-Until': 'for ever' }), key);
+    await expect(bench.release(key)).rejects.toMatchObject(integrity(/"for ever", which is none/));
+  });
+});
+
+describe('a release file', () => {
+  it('that nobody signed does not make later ones look old', async () => {
+    const bench = await Bench.open();
+    const set = (daysAgo: number) =>
+      bench.mirror.routes.set(
+        '/dists/stable/Release',
+        Buffer.from(bench.text({ Date: at(NOW_MS - daysAgo * DAY_MS) })),
+      );
+    set(0);
+    const { warnings } = await bench.release({});
+    expect(warnings).toEqual([expect.stringMatching(/taken as it is, since it has no signature/)]);
+    set(9);
+    expect((await bench.release({})).files.size).toBe(1);
+  });
+
+  it('that has expired is refused without a signature too', async () => {
+    const bench = await Bench.open();
+    const text = bench.text({ 'Valid-Until': at(NOW_MS - 1) });
+    bench.mirror.routes.set('/dists/stable/Release', Buffer.from(text));
+    await expect(bench.release({})).rejects.toMatchObject(integrity(/expired/));
+  });
+
+  it('without the component that is asked for is registry_unavailable', async () => {
+    const bench = await Bench.open();
+    const text = bench.text().replaceAll('main/', 'contrib/');
+    bench.mirror.routes.set('/dists/stable/Release', Buffer.from(text));
+    await expect(readArchives([bench.archive(undefined)], bench.context())).rejects.toMatchObject({
+      code: 'registry_unavailable',
+      message: expect.stringMatching(/stable has no index main\/binary-/) as string,
+    });
+  });
+});

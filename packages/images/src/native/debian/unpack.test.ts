@@ -1,0 +1,138 @@
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  writeFileSync,
+  existsSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { debOf, type FixtureDeb } from '../../../../../test/support/debian-mirror.ts';
+import type { TarEntry } from '../../../../../test/support/tarball.ts';
+import { unpackedText } from '../archive/decompress.ts';
+import { unpackDeb } from './unpack.ts';
+
+/** The folder that a package was unpacked to. */
+async function unpack(files: readonly TarEntry[], more: Partial<FixtureDeb> = {}): Promise<string> {
+  const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
+  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  const path = join(home, 'a.deb');
+  writeFileSync(path, more.served ?? debOf({ files, ...more }));
+  const folder = join(home, 'tree');
+  mkdirSync(folder);
+  await unpackDeb(path, folder, 'The package a 1');
+  return folder;
+}
+
+const modeOf = (path: string): string => (lstatSync(path).mode & 0o7777).toString(8);
+
+describe('a package that is unpacked', () => {
+  it.each(['gz', 'zst', ''] as const)('has its files, packed with "%s"', async (packing) => {
+    const folder = await unpack([{ path: './usr/bin/tool', mode: 0o755, content: 'x' }], { packing });
+    expect(readFileSync(join(folder, 'usr/bin/tool'), 'utf8')).toBe('x');
+  });
+
+  it('has files of the merged folders in /usr, links as they are, and no manuals', async () => {
+    const folder = await unpack([
+      { path: './bin/', type: '5' },
+      { path: './bin/sh', type: '2', link: 'dash' },
+      { path: './lib/x.so.1', content: 'lib' },
+      { path: './lib/x.so', type: '1', link: './lib/x.so.1' },
+      { path: './usr/share/man/man1/a.1', content: '' },
+      { path: './usr/share/doc/a/changelog', content: '' },
+      { path: './usr/share/doc/a/copyright', content: 'c' },
+    ]);
+    expect(readlinkSync(join(folder, 'usr/bin/sh'))).toBe('dash');
+    expect(readFileSync(join(folder, 'usr/lib/x.so'), 'utf8')).toBe('lib');
+    expect(
+      ['bin', 'usr/share/man', 'usr/share/doc/a/changelog'].map((path) => existsSync(join(folder, path))),
+    ).toEqual([false, false, false]);
+    expect(readFileSync(join(folder, 'usr/share/doc/a/copyright'), 'utf8')).toBe('c');
+  });
+
+  it('has no file that runs as another user', async () => {
+    const folder = await unpack([
+      { path: './usr/bin/su', mode: 0o6755, content: '' },
+      { path: './etc/secret', mode: 0o600, content: '' },
+    ]);
+    expect([modeOf(join(folder, 'usr/bin/su')), modeOf(join(folder, 'etc/secret'))]).toEqual(['755', '644']);
+  });
+
+  it.each<[string, TarEntry[], RegExp]>([
+    ['leads out by its name', [{ path: '../evil', content: '' }], /leads out of it/],
+    ['leads out within its name', [{ path: './usr/../../evil', content: '' }], /leads out of it/],
+    [
+      'has a link that climbs out',
+      [{ path: './usr/x', type: '2', link: '../../../etc/passwd' }],
+      /link usr\/x that leads out/,
+    ],
+    [
+      'writes through its own link',
+      [
+        { path: './opt/x', type: '2', link: '/tmp' },
+        { path: './opt/x/evil', content: '' },
+      ],
+      /files below opt\/x, which is no folder/,
+    ],
+    [
+      'has a second name of what is not in it',
+      [{ path: './usr/x', type: '1', link: '/etc/passwd' }],
+      /link usr\/x to what is not in it/,
+    ],
+    ['has a device', [{ path: './dev/mem', type: '3' }], /neither file, folder nor link/],
+  ])('is refused where it %s', async (_what, files, message) => {
+    await expect(unpack(files)).rejects.toMatchObject({
+      code: 'unsupported_package',
+      message: expect.stringMatching(message) as string,
+    });
+  });
+
+  it.each([
+    ['files', [{ path: './usr/a', content: 'x'.repeat(2_000) }]],
+    ['files that are left out', [{ path: './usr/share/man/a', content: 'x'.repeat(2_000) }]],
+    ['names', Array.from({ length: 20 }, (_, at) => ({ path: `./usr/${at}`, content: '' }))],
+  ])('is refused where it unpacks to more %s than an image may have', async (_what, files) => {
+    const home = mkdtempSync(join(tmpdir(), 'heddle-unpack-'));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const path = join(home, 'a.deb');
+    writeFileSync(path, debOf({ files }));
+    const limits = { files: 10, bytes: 1_000 };
+    await expect(unpackDeb(path, join(home, 'out'), 'The package', limits)).rejects.toMatchObject({
+      code: 'image_too_large',
+    });
+  });
+
+  it.each([
+    ['no archive', Buffer.from('hello')],
+    ['cut short', Buffer.from('!<arch>\ndata.tar.gz     0           0     0     100644  999999    `\nxx')],
+  ])('is refused where it is %s', async (_what, served) => {
+    await expect(unpack([], { served })).rejects.toMatchObject({ code: 'integrity_error' });
+  });
+
+  it('is refused where its content is broken', async () => {
+    const deb = debOf({ files: [{ path: './a', content: 'a'.repeat(10_000) }] });
+    deb.fill(0, deb.length - 40);
+    await expect(unpack([], { served: deb })).rejects.toMatchObject({ code: 'integrity_error' });
+  });
+});
+
+describe('xz', () => {
+  /** `hello` and a newline. */
+  const HELLO = '/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAFaGVsbG8KAAAApWCX8ZT2/eAAAR4GwS+kHR+2830BAAAAAARZWg==';
+  const options = { packing: '.xz', maxBytes: 100, name: 'The file' } as const;
+
+  it('is unpacked', async () => {
+    expect(await unpackedText(Buffer.from(HELLO, 'base64'), options)).toBe('hello\n');
+  });
+
+  it.each([
+    ['broken', Buffer.from('nothing at all'), 100, 'integrity_error'],
+    ['too large', Buffer.from(HELLO, 'base64'), 3, 'image_too_large'],
+  ])('is refused where it is %s', async (_what, bytes, maxBytes, code) => {
+    await expect(unpackedText(bytes, { ...options, maxBytes })).rejects.toMatchObject({ code });
+  });
+});

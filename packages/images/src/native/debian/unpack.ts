@@ -1,0 +1,104 @@
+import { readFile } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { extract, type Header } from 'tar-stream';
+import { ImageError, isImageError } from '../../error.ts';
+import { packingOf, unpacked } from '../archive/decompress.ts';
+import { TreeWriter, type TreeLimits } from '../archive/tree-writer.ts';
+import { MOST } from '../limits.ts';
+
+const MAGIC = '!<arch>\n';
+const HEADER_BYTES = 60;
+
+/** A member of an archive of `ar`, as a view of its bytes. */
+interface ArMember {
+  readonly name: string;
+  readonly bytes: Uint8Array;
+}
+
+/** The members of an archive of `ar`, or null where the bytes are none. */
+function readAr(bytes: Uint8Array): ArMember[] | null {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (buffer.toString('latin1', 0, MAGIC.length) !== MAGIC) return null;
+  const members: ArMember[] = [];
+  for (let at = MAGIC.length; at < buffer.length;) {
+    if (at + HEADER_BYTES > buffer.length) return null;
+    const header = buffer.toString('latin1', at, at + HEADER_BYTES);
+    const size = Number(header.slice(48, 58));
+    const start = at + HEADER_BYTES;
+    if (!header.endsWith('`\n') || !Number.isSafeInteger(size) || size < 0 || start + size > buffer.length)
+      return null;
+    members.push({
+      name: header.slice(0, 16).trim().replace(/\/$/, ''),
+      bytes: buffer.subarray(start, start + size),
+    });
+    // Members begin at even places.
+    at = start + size + (size % 2);
+  }
+  return members;
+}
+
+/** Folders at the root that are links to those in /usr (the merged /usr of Debian since 12). */
+export const MERGED_FOLDERS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
+
+const MERGED = new RegExp(`^(?:${MERGED_FOLDERS.join('|')})(?=/|$)`);
+
+/** What nobody reads in a sandbox. Copyright files stay: licences ask for them. */
+const LEFT_OUT = /^usr\/share\/(?:(?:man|info|locale|lintian|linda|bug)(?:\/|$)|doc\/(?!.*\/copyright$))/;
+
+/** The place of a file of a package: with /usr merged, or null where it is left out. */
+function placeOf(path: string): string | null {
+  const merged = path.replace(MERGED, (folder) => `usr/${folder}`);
+  return merged === '' || LEFT_OUT.test(merged) ? null : merged;
+}
+
+async function write(writer: TreeWriter, header: Header, content: Readable): Promise<void> {
+  const { name, type, mode, size } = header;
+  // The links of the merged /usr themselves are made once, for all.
+  if (MERGED_FOLDERS.includes(name.replace(/^\.?\/|\/$/g, ''))) return;
+  const path = placeOf(writer.path(name));
+  if (path === null) return writer.skip(size);
+  const target = header.linkname ?? '';
+  if (type === 'directory') return writer.folder(path);
+  if (type === 'file' || type === 'contiguous-file') return writer.file(path, content, { mode, size });
+  if (type === 'symlink') return writer.link(path, target);
+  if (type !== 'link')
+    throw new ImageError('unsupported_package', `It has ${path}, which is neither file, folder nor link.`);
+  const other = placeOf(writer.path(target));
+  if (other !== null) await writer.sameAs(path, other);
+}
+
+/**
+ * Unpacks a .deb below a folder: its files, none of its scripts.
+ * @throws ImageError integrity_error for what is no package, unsupported_package for what leads out of the folder,
+ * image_too_large.
+ */
+export async function unpackDeb(
+  path: string,
+  folder: string,
+  name: string,
+  limits: TreeLimits = MOST,
+): Promise<void> {
+  const members = readAr(await readFile(path));
+  const data = members?.find((member) => /^data\.tar(?:\.|$)/.test(member.name));
+  const packing = data === undefined ? null : packingOf(data.name.slice('data.tar'.length));
+  if (data === undefined || packing === null)
+    throw new ImageError('integrity_error', `${name} is no Debian package that can be read.`);
+  const writer = new TreeWriter(folder, limits, name);
+  const tar = extract();
+  const source = unpacked(data.bytes, packing);
+  source.on('error', (error) => tar.destroy(error));
+  source.pipe(tar);
+  try {
+    for await (const entry of tar) {
+      await write(writer, entry.header, entry as unknown as Readable);
+      entry.resume();
+    }
+  } catch (error) {
+    source.destroy();
+    if (isImageError(error)) throw error;
+    if (error instanceof Error && 'syscall' in error) throw error;
+    throw new ImageError('integrity_error', `${name} cannot be unpacked: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,22 @@
+import { afterAll, describe, expect, it } from 'vitest';
+import { nativeImagesOf } from '../../../../test/support/native-images.ts';
+
+/** What the mirrors of this machine have, with room for ever so little of it. */
+const images = await nativeImagesOf({ maxImageMiB: 20 });
+
+afterAll(() => images?.close());
+
+describe.skipIf(images === undefined)('a native image of the real mirrors', { timeout: 300_000 }, () => {
+  const build = (systemPackages: readonly string[]) =>
+    images!.build({ language: 'javascript', systemPackages }, { refresh: true });
+
+  it('of more than the images of the folder may have fails, and says by how much', async () => {
+    const failed = await build(['jq', 'sed']);
+    expect(failed).toMatchObject({
+      state: 'failed',
+      errorCode: 'image_too_large',
+      errorMessage: expect.stringMatching(/^The image has \d+ MiB; 20 are allowed\.$/) as string,
+    });
+    expect(Number(/has (\d+)/.exec(failed.errorMessage!)![1])).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,175 @@
+import { existsSync, readFileSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { dose } from '../../../../test/support/dose.ts';
+import { nativeImagesOf } from '../../../../test/support/native-images.ts';
+import { openNpmRegistry, type FixturePackage } from '../../../../test/support/npm-registry.ts';
+import type { ImageRecord } from '../record.ts';
+
+const TIME = { timeout: 300_000 };
+
+/** A package whose script is a program of Node.js. */
+const scripted = (name: string, source: string, more: Record<string, unknown> = {}): FixturePackage => ({
+  name,
+  files: { 'index.js': "module.exports = require('./made.json');", 'script.js': source },
+  manifest: { scripts: { install: 'node script.js' }, ...more },
+});
+
+const MADE = "require('node:fs').writeFileSync('made.json', JSON.stringify(report));";
+
+/** Declares what it takes of Node-API: headers are another matter. */
+const ADDON = `
+  typedef void *env; typedef void *value;
+  int napi_create_uint32(env, unsigned, value *);
+  value napi_register_module_v1(env e, value exports) { value v; napi_create_uint32(e, 42, &v); return v; }`;
+
+const outside = createServer((_request, response) => response.end('outside'));
+await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve));
+const outsidePort = (outside.address() as AddressInfo).port;
+
+const registry = await openNpmRegistry([
+  { name: 'prebuilt', files: { 'addon.txt': 'from the registry' } },
+  scripted(
+    'makes',
+    `const report = { uid: process.getuid(), cwd: process.cwd(), home: process.env.HOME, secrets: JSON.stringify(process.env).includes('oken') };
+     ${MADE}`,
+  ),
+  scripted(
+    'fetches',
+    `const report = {};
+     const ask = (url) => new Promise((resolve) => require('node:http').get(url, (answer) => {
+       let size = 0; answer.on('data', (data) => (size += data.length)).on('end', () => resolve([answer.statusCode, size > 0]));
+     }).on('error', (error) => resolve([error.code])));
+     (async () => {
+       const meta = process.env.npm_config_registry;
+       report.registry = await ask(meta.replace(/\\/$/, '') + '/prebuilt/-/prebuilt-1.0.0.tgz');
+       report.outside = (await ask('http://127.0.0.1:${outsidePort}/'))[0];
+       report.direct = await new Promise((resolve) => require('node:net').connect(${outsidePort}, '127.0.0.1', () => resolve('connected')).on('error', (error) => resolve(error.code)));
+       ${MADE}
+     })();`,
+  ),
+  scripted(
+    'attacks',
+    `const fs = require('node:fs');
+     const attempt = (act) => { try { act(); return 'done'; } catch (error) { return error.code; } };
+     const report = {
+       system: attempt(() => fs.writeFileSync('/usr/bin/evil', '')),
+       node: attempt(() => fs.writeFileSync(process.execPath, '')),
+       host: attempt(() => fs.readFileSync(${JSON.stringify(import.meta.filename)})),
+       host_process: attempt(() => process.kill(${process.pid}, 0)),
+       setuid: attempt(() => { fs.writeFileSync('run', ''); fs.chmodSync('run', 0o4755); }),
+     };
+     ${MADE}`,
+  ),
+  scripted('fails', "console.error('cannot find the library frobnicate'); process.exit(3);"),
+  scripted('leads-out', "require('node:fs').symlinkSync('/etc/shadow', 'made.json');"),
+  {
+    name: 'has-optional',
+    files: { 'index.js': "module.exports = 'without';" },
+    manifest: { optionalDependencies: { fails: '*' } },
+  },
+  {
+    name: 'compiles',
+    files: { 'index.js': "module.exports = require('./addon.node');", 'addon.c': ADDON },
+    manifest: { scripts: { install: 'cc -shared -fPIC -o addon.node addon.c' } },
+  },
+]);
+
+const images = await nativeImagesOf({ npm: registry.url });
+
+afterAll(async () => {
+  await images?.close();
+  registry.close();
+  outside.close();
+});
+
+describe.skipIf(images === undefined)('install scripts of packages in a native image', TIME, () => {
+  /** The image of packages, made anew. */
+  const build = (dependencies: readonly string[], systemPackages: readonly string[] = ['jq']) =>
+    images!.build({ language: 'javascript', dependencies, systemPackages }, { refresh: true });
+
+  let building: Promise<ImageRecord> | undefined;
+  /** One image for all whose scripts end well: it takes its time. */
+  const all = (): Promise<ImageRecord> =>
+    (building ??= build(['makes', 'fetches', 'attacks', 'has-optional']));
+
+  /** What the script of a package left. */
+  async function made(name: string): Promise<{ report: unknown; folder: string }> {
+    const record = await all();
+    expect(record.errorMessage).toBe(null);
+    const { blobs } = await images!.open(record.id);
+    const folder = join(blobs['rootfs']!.path, 'opt/heddle/node_modules', name);
+    return { folder, report: JSON.parse(readFileSync(join(folder, 'made.json'), 'utf8')) };
+  }
+
+  it('run, as nobody, and what they make is in the image', async () => {
+    const { report } = await made('makes');
+    expect(report).toEqual({
+      uid: 65_534,
+      cwd: '/opt/heddle/node_modules/makes',
+      home: '/work',
+      secrets: false,
+    });
+  });
+
+  it('reach the registry and nothing else', async () => {
+    expect((await made('fetches')).report).toEqual({
+      registry: [200, true],
+      outside: 403,
+      direct: 'ECONNREFUSED',
+    });
+  });
+
+  it('change their packages alone, and leave no file that runs as another user', async () => {
+    const { report, folder } = await made('attacks');
+    expect(report).toEqual({
+      system: 'EROFS',
+      node: expect.stringMatching(/EROFS|EACCES|ETXTBSY/) as string,
+      host: 'ENOENT',
+      host_process: 'ESRCH',
+      setuid: 'done',
+    });
+    expect(existsSync(join(folder, '../../../../usr/bin/evil'))).toBe(false);
+    const { mode } = statSync(join(folder, 'run'));
+    expect((mode & 0o7777).toString(8)).toBe('755');
+  });
+
+  it('that fail end the build with the package and the reason', async () => {
+    expect(await build(['fails'])).toMatchObject({
+      state: 'failed',
+      errorCode: 'unsupported_package',
+      errorMessage: expect.stringMatching(
+        /^The package fails needs its install script, which failed: cannot find the library frobnicate\..*systemPackages/,
+      ) as string,
+    });
+  });
+
+  it('of optional packages may fail', async () => {
+    expect((await all()).warnings).toContainEqual(
+      expect.stringMatching(/^The package fails .* It is optional, and left out\.$/),
+    );
+  });
+
+  it('leave nothing that leads out of their packages', async () => {
+    expect(await build(['leads-out'])).toMatchObject({
+      errorCode: 'unsupported_package',
+      errorMessage: expect.stringMatching(/link that leads out/) as string,
+    });
+  });
+
+  it('compile addons where the image has a compiler, and say what is missing where it has none', async () => {
+    expect(await build(['compiles'])).toMatchObject({
+      errorCode: 'unsupported_package',
+      errorMessage: expect.stringMatching(
+        /The package compiles needs its install script.*cc.*not found/,
+      ) as string,
+    });
+    if (dose(0, 1) === 0) return;
+    expect(await build(['compiles'], ['gcc', 'libc6-dev'])).toMatchObject({
+      state: 'ready',
+      errorMessage: null,
+    });
+  });
+});

@@ -1,0 +1,165 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  freeSlotUid,
+  INSIDE,
+  insideEnvironment,
+  runTree,
+  takeSlotUid,
+  type TreeEnd,
+} from '@heddle/sandbox/build';
+import type { BuildContext } from '../builder.ts';
+import { ImageError } from '../error.ts';
+import { chownTree, reclaimTree } from '../ownership.ts';
+import type { ScriptedPackage } from '../javascript/lockfile.ts';
+import type { Npm } from '../javascript/npm.ts';
+import type { NpmSettings } from '../javascript/npm-settings.ts';
+import { RegistryGate } from '../javascript/registry-gate.ts';
+import { checkInstalled, watchSize } from '../javascript/size.ts';
+import type { Checker } from './check.ts';
+
+/** Of the scripts of one package: compilers take their time. */
+const SCRIPT_MS = 600_000;
+const LIMITS = { memoryMiB: 2_048, diskMiB: 512, processes: 256 };
+const OUTPUT_BYTES = 16 * 2 ** 20;
+
+/** Where npm and the headers of Node.js stand while scripts run. */
+const NPM = '/run/heddle/npm';
+const HEADERS = '/run/heddle/headers';
+
+/** Where packages are, and what their scripts run with. */
+interface ScriptPlace {
+  /** The root file system that is being built. */
+  readonly root: string;
+  /** The folder above `node_modules`, below the root. */
+  readonly place: string;
+  readonly npm: Npm;
+  readonly checker: Checker;
+}
+
+/** The headers that belong to the engine's Node.js, where it brings them: the folder that has `include`, or null. */
+function headersOf(execPath: string): string | null {
+  const home = dirname(dirname(execPath));
+  return existsSync(join(home, 'include', 'node', 'node_version.h')) ? home : null;
+}
+
+function environment(headers: string | null, settings: NpmSettings): Record<string, string> {
+  const told = Object.entries(settings).map(([key, value]) => [`npm_config_${key}`, value] as const);
+  return {
+    ...Object.fromEntries(told),
+    ...insideEnvironment(true),
+    NODE_OPTIONS: `--require ${INSIDE.boot}/registry.cjs`,
+    HEDDLE_REGISTRY: INSIDE.proxy,
+    npm_config_cache: `${INSIDE.work}/.npm`,
+    ...(headers !== null && { npm_config_nodedir: HEADERS }),
+  };
+}
+
+/** The line by which a script says why it failed; what npm and node-gyp say around it tells less. */
+function reasonOf({ said, stopped, exitCode }: TreeEnd): string {
+  if (stopped === 'memory') return `it took more than ${LIMITS.memoryMiB} MiB of memory`;
+  if (stopped !== null) return `it took more than ${SCRIPT_MS / 60_000} minutes, or printed too much`;
+  const lines = said.split('\n').map((line) => line.trim());
+  const own = lines.filter(
+    (line) => line !== '' && !/^(?:npm |gyp (?:info|verb)|node:|at |Node\.js v)/.test(line),
+  );
+  return own.at(-1)?.slice(0, 300) ?? `exit code ${exitCode}`;
+}
+
+/**
+ * Runs the install scripts of packages in the image that they are for, as npm would: with all that the image has, in a sandbox
+ * that can write to the packages alone and reaches nothing but their registry. Returns warnings.
+ * @throws ImageError unsupported_package, naming the package whose script failed.
+ */
+export async function runScripts(
+  scripted: readonly ScriptedPackage[],
+  place: ScriptPlace,
+  context: BuildContext,
+): Promise<readonly string[]> {
+  if (scripted.length === 0) return [];
+  const { uids } = await place.checker.confinement();
+  const modules = join(place.root, place.place, 'node_modules');
+  const uid = uids === null ? null : takeSlotUid(uids);
+  const gate = await RegistryGate.open(context.registries.npm ?? {});
+  const size = watchSize(modules, place.npm.most, context.signal);
+  try {
+    if (uid !== null) await chownTree(modules, uid);
+    const warnings: string[] = [];
+    for (const each of scripted) {
+      context.progress(`running the install script of ${each.name}`);
+      const end = await runOne(each, { ...place, gate, uid, signal: size.signal }, context);
+      size.signal.throwIfAborted();
+      if (end.exitCode === 0) continue;
+      const failure = failureOf(each, end, gate.fault);
+      if (!each.optional) throw failure;
+      await rm(join(place.root, place.place, each.path), { recursive: true, force: true });
+      warnings.push(`${failure.message} It is optional, and left out.`);
+    }
+    await reclaimTree(modules);
+    await checkInstalled(modules, place.npm.most);
+    return warnings;
+  } finally {
+    size.stop();
+    await gate.close();
+    if (uid !== null) freeSlotUid(uid);
+  }
+}
+
+async function runOne(
+  { path }: ScriptedPackage,
+  {
+    root,
+    place,
+    npm,
+    checker,
+    gate,
+    uid,
+    signal,
+  }: ScriptPlace & {
+    readonly gate: RegistryGate;
+    readonly uid: number | null;
+    readonly signal: AbortSignal;
+  },
+  context: BuildContext,
+): Promise<TreeEnd> {
+  const { execPath } = process;
+  const headers = headersOf(execPath);
+  const modules = `${place}/node_modules`;
+  const switches = ['--foreground-scripts', '--dangerously-allow-all-scripts', '--no-audit', '--no-fund'];
+  const more = ['--no-update-notifier', '--no-progress', '--logs-max=0', '--loglevel=error'];
+  return runTree(await checker.confinement(), {
+    jail: {
+      rootfs: root,
+      execPath,
+      command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
+      environment: environment(headers, gate.settings),
+      limits: LIMITS,
+      cpuSeconds: SCRIPT_MS / 1_000,
+      proxy: gate.path,
+      folder: `/${place}`,
+      mounts: [
+        ...['--bind', join(root, modules), `/${modules}`, '--ro-bind', dirname(dirname(npm.program)), NPM],
+        ...(headers === null ? [] : ['--ro-bind', join(headers, 'include'), `${HEADERS}/include`]),
+      ],
+    },
+    job: JSON.stringify({
+      language: 'command',
+      command: [INSIDE.node, `${NPM}/bin/npm-cli.js`, 'rebuild', `./${path}`, ...switches, ...more],
+    }),
+    limits: { cpuMs: SCRIPT_MS, wallMs: SCRIPT_MS, resultBytes: 0, outputBytes: OUTPUT_BYTES },
+    ...(uid !== null && { uid }),
+    signal,
+    output: (data) => context.log(data.toString()),
+  });
+}
+
+function failureOf({ name }: ScriptedPackage, end: TreeEnd, fault: string | null): ImageError {
+  if (end.exitCode === null && end.stopped === null)
+    return new ImageError('provider_error', `No process could be started in the image: ${end.said}.`);
+  const refused = fault === null ? '' : ` ${fault}`;
+  return new ImageError(
+    'unsupported_package',
+    `The package ${name} needs its install script, which failed: ${reasonOf(end)}.${refused} Scripts reach the registry only; what they need of the system has to be among systemPackages (such as g++, make and python3).`,
+  );
+}

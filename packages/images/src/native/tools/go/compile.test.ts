@@ -1,0 +1,226 @@
+import { spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { chmodSync, cpSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { ImageBlob } from '@heddle/sandbox';
+import { INSIDE, NativeHost } from '@heddle/sandbox/build';
+import { bubblewrap } from '../../../../../../test/support/bubblewrap.ts';
+import {
+  goProxy,
+  goSum,
+  pinned,
+  type FixtureModule,
+  type GoProxy,
+} from '../../../../../../test/support/go-proxy.ts';
+import { fakeBuilder, imageFolder, openImages, SPEC } from '../../../../../../test/support/images.ts';
+import { sharedFolder } from '../../../../../../test/support/native-images.ts';
+import type { BuildContext } from '../../../builder.ts';
+import { createImages } from '../../../images.ts';
+import type { GoInstall, GoSource } from '../recipe.ts';
+import { cachedPrograms } from './compile.ts';
+import { readGoSettings } from './settings.ts';
+import { cachedToolchain, toolchainFor } from './toolchain.ts';
+
+const path = process.platform === 'linux' ? bubblewrap() : undefined;
+const host = new NativeHost(path === undefined ? {} : { bubblewrap: path }, process.execPath);
+const settings = readGoSettings({ env: process.env, home: homedir() });
+
+/** The toolchain, kept between runs of the tests, or why it cannot be had. */
+async function toolchainOf(): Promise<ImageBlob | string> {
+  if (path === undefined) return 'there is no bubblewrap';
+  const found: { blob?: ImageBlob } = {};
+  const builder = fakeBuilder({
+    async resolve(_spec, context) {
+      found.blob = await cachedToolchain(toolchainFor(), context);
+      return { entries: [], data: null };
+    },
+  });
+  const images = createImages({
+    ...{ folder: sharedFolder(), builders: { javascript: builder }, registries: { go: settings } },
+  });
+  const { errorCode, errorMessage } = await images.build(SPEC, { refresh: true });
+  await images.close();
+  if (errorCode !== null && errorCode !== 'registry_unavailable')
+    throw new Error(`${errorCode}: ${errorMessage}`);
+  return found.blob ?? errorMessage ?? 'nobody said why';
+}
+
+const toolchain = await toolchainOf();
+
+interface Setting {
+  readonly main: FixtureModule;
+  /** What the proxy has besides. */
+  readonly others?: readonly FixtureModule[];
+  /** What stands in folders beside. */
+  readonly beside?: readonly (FixtureModule & { readonly folder: string })[];
+  readonly variables?: Readonly<Record<string, string>>;
+  readonly answer?: GoProxy['answer'];
+}
+
+/** A build of the program `tool` of a module, by a proxy that has nothing but fixtures. */
+async function bench({ main, others = [], beside = [], variables = {}, answer }: Setting) {
+  const proxy = await goProxy([main, ...others, ...beside]);
+  if (answer !== undefined) proxy.answer = answer;
+  const source = (module: FixtureModule, folder: string): GoSource => ({ ...pinned(module), folder });
+  const install: GoInstall = {
+    from: 'go',
+    modules: [source(main, 'main'), ...beside.map((module) => source(module, module.folder))],
+    programs: { tool: './cmd/tool' },
+    variables,
+    published: { from: 'download', format: 'binary', programs: {} },
+  };
+  const folder = imageFolder();
+  chmodSync(folder, 0o755);
+  const tool = join(folder, 'tool');
+  const compile = async (context: BuildContext): Promise<void> => {
+    chmodSync(context.workFolder, 0o711);
+    const locked = { toolchain: toolchainFor(), modules: install.modules };
+    const mine: BuildContext = {
+      ...context,
+      kept: (name, make) =>
+        name.startsWith('go-toolchain:') ? Promise.resolve(toolchain as ImageBlob) : context.kept(name, make),
+    };
+    const { path: made } = await cachedPrograms(
+      { id: 'tool', install, locked },
+      { confinement: () => host.confinement() },
+      mine,
+    );
+    cpSync(join(made, 'tool'), tool);
+  };
+  const builder = fakeBuilder({
+    resolve: async (_spec, context) => (await compile(context), { entries: [], data: null }),
+  });
+  const images = openImages(
+    { javascript: builder },
+    { folder, registries: { go: { proxies: [proxy.url] } } },
+  );
+  return {
+    proxy,
+    /** What the program prints, or how the build failed. */
+    async build(): Promise<string> {
+      const { errorCode, errorMessage, errorDetail } = await images.build(SPEC, { refresh: true });
+      if (errorCode !== null) return `${errorCode}: ${errorMessage}\n${errorDetail}`;
+      return spawnSync(tool, [], { encoding: 'utf8', env: {} }).stderr.trim();
+    },
+  };
+}
+
+const word = (text: string): string => `package word\n\nconst Word = ${JSON.stringify(text)}\n`;
+const MAIN = `package main
+
+import "example.test/Word"
+
+var version = "none"
+
+func main() { println(version, word.Word) }
+`;
+const WORD: FixtureModule = { path: 'example.test/Word', files: { 'word.go': word('said') } };
+const REQUIRES = 'module example.test/tool\n\ngo 1.24\n\nrequire example.test/Word v1.0.0\n';
+const tool = (files: Readonly<Record<string, string>>): FixtureModule => ({
+  path: 'example.test/tool',
+  files: { 'go.mod': REQUIRES, 'go.sum': goSum(WORD), 'cmd/tool/main.go': MAIN, ...files },
+});
+
+describe.skipIf(typeof toolchain === 'string')(
+  `a tool that is compiled with Go${typeof toolchain === 'string' ? ` (impossible: ${toolchain})` : ''}`,
+  () => {
+    const TIME = { timeout: 300_000 };
+
+    it('is made of its module and what go.sum names, with what the linker sets, once', TIME, async () => {
+      // Another one each time: what is there already is not compiled.
+      const version = randomUUID();
+      const { build, proxy } = await bench({
+        main: tool({}),
+        others: [WORD],
+        variables: { 'main.version': version },
+      });
+      expect(await build()).toBe(`${version} said`);
+      const { length } = proxy.asked;
+      expect(await build()).toBe(`${version} said`);
+      expect(proxy.asked).toHaveLength(length);
+    });
+
+    it('runs nothing of its module, and takes no settings from it', TIME, async () => {
+      const evil = `/usr/bin/env touch ${INSIDE.work}/home/evil`;
+      const script = `${INSIDE.work}/src/main/evil.sh`;
+      const { build } = await bench({
+        main: tool({
+          'go.mod': `${REQUIRES}\ntoolchain go1.99.0\n\ntool example.test/tool/cmd/tool\n\nreplace example.test/Word => ../beside\n`,
+          'go.env': `GOFLAGS=-toolexec=${script}\nCGO_ENABLED=1\nGOTOOLCHAIN=go1.99.0\n`,
+          'cmd/tool/go.env': `GOFLAGS=-toolexec=${script}\n`,
+          'go.work': 'go 1.99\n\nuse ./elsewhere\n',
+          'evil.sh': `#!/bin/sh\n${evil}\n`,
+          'vendor/modules.txt': '# example.test/Word v1.0.0\nexample.test/Word\n',
+          'vendor/example.test/Word/word.go': word('vendored'),
+          'cmd/tool/default.pgo': 'no profile',
+          'cmd/tool/generate.go': `package main\n\n//go:generate ${evil}\n`,
+          'cmd/tool/cgo.go': `package main\n\n// #cgo CFLAGS: -fplugin=${INSIDE.work}/src/main/evil.so\n// #cgo pkg-config: --evil\n// int evil(void);\nimport "C"\n\nfunc init() { version = "C" }\n`,
+        }),
+        beside: [
+          {
+            path: 'example.test/beside',
+            files: { 'go.mod': 'module example.test/Word\n\ngo 1.24\n', 'word.go': word('beside') },
+            folder: 'beside',
+          },
+        ],
+        variables: { 'main.version': 'v1.2.3' },
+      });
+      expect(await build()).toBe('v1.2.3 beside');
+    });
+
+    it('embeds nothing from outside of its module', TIME, async () => {
+      const main = `package main\n\nimport _ "embed"\n\n//go:embed passwd\nvar text string\n\nfunc main() { println(text) }\n`;
+      const { build } = await bench({
+        main: tool({
+          'cmd/tool/main.go': main.replace('embed passwd', 'embed ../../../../../etc/passwd'),
+        }),
+      });
+      expect(await build()).toMatch(/^install_failed: .*pattern .*passwd: invalid pattern syntax/);
+    });
+
+    const refused =
+      (status: number): GoProxy['answer'] =>
+      (request, response) => {
+        const isWord = request.url?.startsWith('/example.test/!word/') === true;
+        if (isWord) response.writeHead(status).end();
+        return isWord;
+      };
+    it.each<[string, Setting, RegExp]>([
+      [
+        'integrity_error of a dependency that is not the one of go.sum',
+        { main: tool({}), others: [{ ...WORD, files: { 'word.go': word('forged') } }] },
+        /^integrity_error: The command-line tool tool could not be compiled: .* not the one of its go\.sum.*example\.test\/Word/,
+      ],
+      [
+        'integrity_error of a dependency that go.sum does not name',
+        { main: tool({ 'go.sum': '' }), others: [WORD] },
+        /^integrity_error: .*go\.sum does not say.*missing go\.sum entry/,
+      ],
+      [
+        'package_not_found of a dependency that no proxy has',
+        { main: tool({}) },
+        /^package_not_found: .*example\.test\/!word/,
+      ],
+      ['rate_limited', { main: tool({}), answer: refused(429) }, /^rate_limited: .*too many requests/],
+      [
+        'registry_unavailable',
+        { main: tool({}), answer: refused(503) },
+        /^registry_unavailable: .*answered 503/,
+      ],
+      [
+        'unsupported_package of a module for a later Go',
+        { main: tool({ 'go.mod': REQUIRES.replace('1.24', '1.99') }), others: [WORD] },
+        /^unsupported_package: .*another version of Go.*requires go >= 1\.99/,
+      ],
+      [
+        'install_failed, and what Go says, of code that is wrong',
+        { main: tool({ 'cmd/tool/main.go': 'package main\n\nfunc main() { nothing() }\n' }), others: [WORD] },
+        /^install_failed: .*cmd\/tool\/main\.go:3:\d+: undefined: nothing/,
+      ],
+    ])('says %s', TIME, async (_what, setting, message) => {
+      expect(await (await bench(setting)).build()).toMatch(message);
+    });
+  },
+);

@@ -1,0 +1,49 @@
+import type { TreeEnd } from '@heddle/sandbox/build';
+import { ImageError, type ImageErrorCode } from '../../../error.ts';
+
+/** What Go says, and what it means for who asked for the tool. The first that fits counts. */
+const MEANINGS: readonly (readonly [RegExp, ImageErrorCode, string])[] = [
+  [
+    /checksum mismatch|SECURITY ERROR/,
+    'integrity_error',
+    'a module that it needs is not the one of its go.sum',
+  ],
+  [/missing go\.sum entry/, 'integrity_error', 'its go.sum does not say which files a module has'],
+  [
+    /requires go >= |requires newer Go|invalid go version|unknown toolchain/,
+    'unsupported_package',
+    'it asks for another version of Go than the one that tools are compiled with',
+  ],
+  [/no space left on device|disk quota exceeded/, 'provider_error', 'the disk is full'],
+];
+
+/** The line of Go's words that names the fault. */
+function lineOf(said: string, pattern: RegExp): string {
+  const lines = said.split('\n').map((line) => line.trim());
+  const own = lines.filter((line) => line !== '' && !/^(?:#|go: downloading )/.test(line));
+  return (own.find((line) => pattern.test(line)) ?? own.at(-1) ?? 'it said nothing').slice(0, 300);
+}
+
+/** What an end of Go that is none of success means; `fault`: why the gate did not carry a request out, or null. */
+export function goFailure(
+  id: string,
+  { said, stopped, exitCode }: TreeEnd,
+  { fault, minutes, memoryMiB }: { fault: ImageError | null; minutes: number; memoryMiB: number },
+): ImageError {
+  const what = `The command-line tool ${id} could not be compiled`;
+  if (exitCode === null && stopped === null)
+    return new ImageError(
+      'provider_error',
+      `${what}: Go did not start in its sandbox: ${said || 'it ended at once'}.`,
+    );
+  if (stopped !== null) {
+    const limit =
+      stopped === 'memory' ? `${memoryMiB} MiB of memory` : `${minutes} minutes, or printed too much`;
+    return new ImageError('install_failed', `${what}: it took more than ${limit}.`);
+  }
+  for (const [pattern, code, sentence] of MEANINGS)
+    if (pattern.test(said))
+      return new ImageError(code, `${what}: ${sentence}. Go said: ${lineOf(said, pattern)}`);
+  if (fault !== null) return new ImageError(fault.code, `${what}. ${fault.message}`, { cause: fault });
+  return new ImageError('install_failed', `${what}. Go said: ${lineOf(said, /(?!)/)}`);
+}

@@ -1,0 +1,88 @@
+import { request } from 'node:http';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { goProxy } from '../../../../../../test/support/go-proxy.ts';
+import { fakeBuilder, openImages, SPEC } from '../../../../../../test/support/images.ts';
+import { GoGate } from './gate.ts';
+
+interface Asked {
+  readonly path: string;
+  readonly method?: string;
+  readonly headers?: Record<string, string>;
+}
+
+/** Sends through a gate, as Go would, while a build goes on; the answers and the gate's fault. */
+async function through(proxies: readonly string[], asked: readonly Asked[]) {
+  const answers: string[] = [];
+  let fault = null as string | null;
+  const builder = fakeBuilder({
+    async resolve(_spec, context) {
+      const gate = await GoGate.open(context);
+      try {
+        for (const each of asked) answers.push(await send(gate.path, each));
+        fault = gate.fault && `${gate.fault.code}: ${gate.fault.message}`;
+      } finally {
+        await gate.close();
+      }
+      return { entries: [], data: null };
+    },
+  });
+  const images = openImages({ javascript: builder }, { registries: { go: { proxies } } });
+  await images.build(SPEC);
+  return { answers, fault };
+}
+
+function send(socketPath: string, { path, method = 'GET', headers = {} }: Asked): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const sent = request({ socketPath, path, method, headers }, (answer) => {
+      let text = '';
+      answer.setEncoding('utf8').on('data', (data: string) => (text += data));
+      answer.on('end', () => resolve(`${answer.statusCode} ${text}`.trim()));
+    });
+    onTestFinished(() => void sent.destroy());
+    sent.on('error', reject).end();
+  });
+}
+
+const DEEP = { path: 'example.test/Deep', files: { 'go.mod': 'module example.test/Deep\n' } };
+/** As Go writes it. */
+const MOD = '/example.test/%21deep/@v/v1.0.0.mod';
+
+describe('the gate of Go', () => {
+  it('gives files of modules, asks without what Go says of itself, and names us to the proxy', async () => {
+    const proxy = await goProxy([DEEP]);
+    const headers = { authorization: 'Basic Z286Z28=', cookie: 'a=b' };
+    const { answers, fault } = await through(
+      [proxy.url.replace('//', '//us:secret@')],
+      [{ path: `${GoGate.url}${MOD}`, headers }],
+    );
+    expect(answers).toEqual(['200 module example.test/Deep']);
+    expect(fault).toBeNull();
+    expect([...proxy.tokens]).toEqual([`Basic ${Buffer.from('us:secret').toString('base64')}`]);
+  });
+
+  it.each<[string, (origin: string) => Asked]>([
+    ['another host', (origin) => ({ path: `${origin}${MOD}` })],
+    ['a path that is no file of a module', () => ({ path: `${GoGate.url}/secrets` })],
+    ['a path upwards', () => ({ path: `${GoGate.url}/x/../../secrets` })],
+    ['a path upwards, escaped', () => ({ path: `${GoGate.url}/x/%2e%2e/secrets/@v/v1.mod` })],
+    ['a list of versions', () => ({ path: `${GoGate.url}/example.test/!deep/@v/list` })],
+    ['a query', () => ({ path: `${GoGate.url}${MOD}?steal=1` })],
+    ['anything but reading', () => ({ path: `${GoGate.url}${MOD}`, method: 'POST' })],
+    ['a path alone', () => ({ path: MOD })],
+  ])('refuses %s, and asks nobody', async (_what, asked) => {
+    const proxy = await goProxy([DEEP]);
+    const { answers } = await through([proxy.url], [asked(proxy.url)]);
+    expect(answers).toEqual(['403 A build only reads files of modules.']);
+    expect(proxy.asked).toEqual([]);
+  });
+
+  it('keeps why a request was not answered', async () => {
+    const proxy = await goProxy([]);
+    const asked = [{ path: `${GoGate.url}${MOD}` }];
+    expect((await through([proxy.url], asked)).fault).toMatch(/^package_not_found: .*!deep/);
+    proxy.answer = (_request, response) => (response.writeHead(429).end(), true);
+    const { answers, fault } = await through([proxy.url], asked);
+    expect(fault).toMatch(/^rate_limited: /);
+    expect(answers[0]).toMatch(/^403 .*too many requests/);
+  });
+});

@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { goProxy, pinned, type FixtureModule } from '../../../../../../test/support/go-proxy.ts';
+import { fakeBuilder, openImages, SPEC } from '../../../../../../test/support/images.ts';
+import type { Registries } from '../../../builder.ts';
+import type { GoModule } from '../recipe.ts';
+import { unpackModule } from './modules.ts';
+
+const SOUND: FixtureModule = { path: 'example.test/Tools/one', files: { 'a/main.go': 'package main\n' } };
+
+/** `a/main.go` of a module as a build unpacks it, or how the build failed. */
+async function unpacked(module: GoModule, go: NonNullable<Registries['go']>): Promise<string> {
+  let text = '';
+  const builder = fakeBuilder({
+    async assemble(_lock, _spec, context) {
+      const folder = join(context.workFolder, 'module');
+      await unpackModule(module, { folder }, context);
+      text = readFileSync(join(folder, 'a/main.go'), 'utf8');
+      return { blobs: { module: folder }, features: { modules: [] }, warnings: [], tools: {} };
+    },
+  });
+  const images = openImages({ javascript: builder }, { registries: { go } });
+  const { state, errorCode, errorMessage } = await images.build(SPEC);
+  return state === 'ready' ? text : `${errorCode}: ${errorMessage}`;
+}
+
+describe('a module of Go', () => {
+  it('is found under a name without capitals, by its sum', async () => {
+    const { url, asked } = await goProxy([SOUND]);
+    expect(await unpacked(pinned(SOUND), { proxies: [`${url}/`] })).toBe('package main\n');
+    expect(asked).toEqual(['/example.test/!tools/one/@v/v1.0.0.zip']);
+  });
+
+  it('is asked for with the credentials of its proxy, which nobody sees', async () => {
+    const proxy = await goProxy([SOUND]);
+    const named = proxy.url.replace('//', '//us:pass%20word@');
+    expect(await unpacked(pinned(SOUND), { proxies: [named] })).toBe('package main\n');
+    expect([...proxy.tokens]).toEqual([`Basic ${Buffer.from('us:pass word').toString('base64')}`]);
+    proxy.answer = (_request, response) => (response.writeHead(401).end(), true);
+    const said = await unpacked(pinned(SOUND), { proxies: [named] });
+    expect(said).toMatch(/^registry_unavailable: 127\.0\.0\.1:\d+ answered 401 for the Go module/);
+  });
+
+  const at = (path: string): string => `example.test/Tools/one@v1.0.0/${path}`;
+  it.each<[string, FixtureModule, RegExp]>([
+    ['a path upwards', { ...SOUND, entries: [{ path: at('../../evil') }] }, /^unsupported_package: .*evil/],
+    [
+      'a link',
+      { ...SOUND, entries: [{ path: at('a/link'), content: '/etc/passwd', mode: 0o120777 }] },
+      /^unsupported_package: The Go module example\.test\/Tools\/one v1\.0\.0 cannot be unpacked.*link/,
+    ],
+    [
+      'a file of another module',
+      { ...SOUND, entries: [{ path: 'other.test/x@v1.0.0/main.go' }] },
+      /^unsupported_package: .*other\.test\/x@v1\.0\.0\/main\.go/,
+    ],
+    [
+      'a file that unpacks to more than its size allows',
+      { ...SOUND, entries: [{ path: at('zeros'), content: new Uint8Array(8 * 2 ** 20) }] },
+      /^image_too_large: .*zeros/,
+    ],
+  ])('with %s is refused', async (_what, module, message) => {
+    const { url } = await goProxy([module]);
+    expect(await unpacked(pinned(module), { proxies: [url] })).toMatch(message);
+  });
+
+  it('that is not the announced one is refused, with both sums', async () => {
+    const { url } = await goProxy([{ ...SOUND, files: { 'a/main.go': 'package evil\n' } }]);
+    const said = await unpacked(pinned(SOUND), { proxies: [url] });
+    expect(said).toMatch(/^integrity_error: The Go module .* its sum is h1:/);
+    expect(said).toContain(pinned(SOUND).sum);
+  });
+
+  it.each<[number, RegExp]>([
+    [404, /^package_not_found: 127\.0\.0\.1:\d+ has no Go module example\.test\/Tools\/one v1\.0\.0/],
+    [410, /^package_not_found: /],
+    [403, /^registry_unavailable: .*answered 403/],
+    [429, /^rate_limited: /],
+    [503, /^registry_unavailable: .*answered 503/],
+  ])('for which the proxy answers %i fails', async (status, message) => {
+    const proxy = await goProxy([SOUND]);
+    proxy.answer = (_request, response) => (response.writeHead(status).end(), true);
+    expect(await unpacked(pinned(SOUND), { proxies: [proxy.url] })).toMatch(message);
+  });
+
+  it('comes from the next proxy where one has not got it, and after a failure only where that is said', async () => {
+    const [empty, broken, full] = [await goProxy([]), await goProxy([]), await goProxy([SOUND])];
+    broken.answer = (_request, response) => (response.writeHead(503).end(), true);
+    const ask = (proxies: readonly string[], nextAfter: 'absence' | 'failure') =>
+      unpacked(pinned(SOUND), { proxies, nextAfter });
+    expect(await ask([empty.url, full.url], 'absence')).toBe('package main\n');
+    expect(await ask([broken.url, full.url], 'absence')).toMatch(/^registry_unavailable: /);
+    expect(await ask([broken.url, 'http://127.0.0.1:9', full.url], 'failure')).toBe('package main\n');
+    expect(await ask([full.url, broken.url], 'failure')).toBe('package main\n');
+    expect(await ask([broken.url, empty.url], 'failure')).toMatch(/^package_not_found: /);
+  });
+
+  it('cannot be had where Go names no proxy', async () => {
+    expect(await unpacked(pinned(SOUND), { proxies: [] })).toMatch(
+      /^registry_unavailable: .*GOPROXY names no module proxy/,
+    );
+  });
+});

@@ -1,0 +1,45 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, it } from 'vitest';
+import { imageFolder } from '../../../../../../test/support/images.ts';
+import { readGoSettings } from './settings.ts';
+
+const home = '/nonexistent';
+const USUAL = { proxies: ['https://proxy.golang.org'] };
+
+it.each<[string, Record<string, string>, unknown]>([
+  ['the public proxy, where nothing is set', {}, USUAL],
+  ['the public proxy, where the setting is empty', { GOPROXY: '' }, USUAL],
+  [
+    'the proxies of a list, and nothing that is none',
+    { GOPROXY: 'https://a.test/go, http://b.test,file:///mnt/modules,direct' },
+    { proxies: ['https://a.test/go', 'http://b.test'] },
+  ],
+  [
+    'that the next proxy is asked after every failure',
+    { GOPROXY: 'https://a.test|https://b.test|direct' },
+    { proxies: ['https://a.test', 'https://b.test'], nextAfter: 'failure' },
+  ],
+  ['no proxy, where Go may not ask any', { GOPROXY: 'off' }, { proxies: [] }],
+  ['no proxy, where Go asks the sources alone', { GOPROXY: 'direct' }, { proxies: [] }],
+])("Go's settings give %s", (_what, env, settings) => {
+  expect(readGoSettings({ env, home })).toEqual(settings);
+});
+
+it("Go's settings come from the environment, else from the file of go env, wherever that is", () => {
+  const folder = imageFolder();
+  const write = (path: string, text: string): string => {
+    mkdirSync(dirname(join(folder, path)), { recursive: true });
+    writeFileSync(join(folder, path), text);
+    return join(folder, path);
+  };
+  write('.config/go/env', 'GOFLAGS=-mod=mod\nGOPROXY=https://home.test\n');
+  write('xdg/go/env', 'GOPROXY=https://xdg.test');
+  const named = write('named', 'GOPROXY=https://named.test\r\n');
+  const read = (env: Record<string, string>) => readGoSettings({ env, home: folder }).proxies;
+  expect(read({})).toEqual(['https://home.test']);
+  expect(read({ XDG_CONFIG_HOME: join(folder, 'xdg') })).toEqual(['https://xdg.test']);
+  expect(read({ GOENV: named })).toEqual(['https://named.test']);
+  expect(read({ GOENV: 'off' })).toEqual(USUAL.proxies);
+  expect(read({ GOENV: named, GOPROXY: 'https://own.test' })).toEqual(['https://own.test']);
+});

@@ -1,0 +1,135 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rename, symlink, rm } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { Readable } from 'node:stream';
+import type { BuildContext } from '../../builder.ts';
+import { ImageError, isImageError } from '../../error.ts';
+import type { Npm } from '../../javascript/npm.ts';
+import { withArchive } from '../../python/wheels/archive.ts';
+import { unpacked } from '../archive/decompress.ts';
+import { TreeWriter, untar, mergeTree } from '../archive/tree-writer.ts';
+import { LARGEST_PACKAGE_BYTES, MOST } from '../limits.ts';
+import type { LockedTool } from '../lock.ts';
+import { readNpmLock } from '../../javascript/lockfile.ts';
+import { installNpm } from '../../javascript/npm-project.ts';
+import type { Checker } from '../check.ts';
+import { runScripts } from '../scripts.ts';
+import { readWheels } from '../python/lock.ts';
+import { installWheels } from '../python/wheels.ts';
+import { cachedPrograms } from './go/compile.ts';
+import { recipeOf } from './lock-tools.ts';
+import type { Download, Recipe } from './recipe.ts';
+
+/** Where an image keeps what is not Debian's, below its root. */
+export const HOME = 'opt/heddle';
+const PROGRAMS = `${HOME}/bin`;
+
+const broken = (id: string, why: string): ImageError =>
+  new ImageError('install_failed', `The command-line tool ${id} could not be installed: ${why}.`);
+
+/** Makes a program of a tool known by its name. */
+async function expose(root: string, name: string, target: string): Promise<void> {
+  const place = join(root, PROGRAMS, name);
+  await mkdir(dirname(place), { recursive: true });
+  await rm(place, { force: true });
+  await symlink(relative(dirname(place), target), place);
+}
+
+async function unpackZip(path: string, writer: TreeWriter, home: string): Promise<void> {
+  await withArchive(path, async (files) => {
+    for (const file of files) {
+      const bytes = await file.read();
+      // Zip tells nothing of who may run a file: all may.
+      const meta = { mode: 0o755, size: bytes.length };
+      await writer.file(`${home}/${writer.path(file.path)}`, Readable.from([bytes]), meta);
+    }
+  });
+}
+
+/** The publisher's file, of a recipe that has one. */
+function publishedOf({ install }: Recipe): Download | null {
+  if (install.from === 'go') return install.published;
+  return install.from === 'download' ? install : null;
+}
+
+async function installDownload(
+  tool: LockedTool,
+  recipe: Recipe,
+  root: string,
+  context: BuildContext,
+): Promise<void> {
+  const { url, id } = recipe;
+  const install = publishedOf(recipe);
+  if (install === null) return;
+  const home = `${HOME}/tools/${id}`;
+  const writer = new TreeWriter(root, MOST, `The command-line tool ${id}`);
+  const { path } = await context.fetchVerified(url, `sha256:${tool.sha256}`, {
+    maxBytes: LARGEST_PACKAGE_BYTES,
+  });
+  try {
+    if (install.format === 'zip') await unpackZip(path, writer, home);
+    else if (install.format === 'tar.gz') await untar(unpacked(await readFile(path), '.gz'), writer, home);
+    else
+      for (const name of Object.values(install.programs)) {
+        const bytes = await readFile(path);
+        await writer.file(`${home}/${name}`, Readable.from([bytes]), { mode: 0o755, size: bytes.length });
+      }
+  } catch (error) {
+    if (isImageError(error)) throw error;
+    throw broken(id, (error as Error).message);
+  }
+  for (const [name, inner] of Object.entries(install.programs)) {
+    const target = join(root, home, inner);
+    if (!existsSync(target)) throw broken(id, `its archive has no file ${inner}`);
+    await expose(root, name, target);
+  }
+}
+
+/** What tools are installed with. */
+interface InstallEnvironment {
+  readonly npm: Npm;
+  readonly checker: Checker;
+}
+
+/** Installs a locked tool below the root; of its code only install scripts of npm packages run, in the image. Returns warnings. */
+export async function installTool(
+  tool: LockedTool,
+  root: string,
+  { npm, checker }: InstallEnvironment,
+  context: BuildContext,
+): Promise<readonly string[]> {
+  const recipe = recipeOf(tool.id);
+  const { install, id } = recipe;
+  context.progress(`installing ${id}`);
+  const home = `${HOME}/tools/${id}`;
+  await mkdir(join(root, home), { recursive: true });
+  if (install.from === 'npm') {
+    const { modules, scripted } = await installNpm(npm, readNpmLock(tool.npm), context);
+    await rename(modules, join(root, home, 'node_modules'));
+    const warnings = await runScripts(scripted, { root, place: home, npm, checker }, context);
+    for (const name of install.programs) {
+      const target = join(root, home, 'node_modules', '.bin', name);
+      if (!existsSync(target)) throw broken(id, `its package has no program ${name}`);
+      await expose(root, name, target);
+    }
+    return warnings;
+  }
+  if (install.from === 'pypi') {
+    const place = { root, site: `${home}/python`, programs: `${home}/bin` };
+    const { warnings } = await installWheels(readWheels(tool.python).wheels, place, context);
+    for (const name of install.programs) {
+      const target = join(root, home, 'bin', name);
+      if (!existsSync(target)) throw broken(id, `its package has no program ${name}`);
+      await expose(root, name, target);
+    }
+    return warnings;
+  }
+  if (install.from === 'go' && tool.go !== undefined) {
+    const { path } = await cachedPrograms({ id, install, locked: tool.go }, checker, context);
+    await mergeTree(path, new TreeWriter(join(root, home), MOST, `The command-line tool ${id}`));
+    for (const name of Object.keys(install.programs)) await expose(root, name, join(root, home, name));
+    return [];
+  }
+  await installDownload(tool, recipe, root, context);
+  return [];
+}

@@ -1,0 +1,86 @@
+import type { BuildContext, LockEntry } from '../../builder.ts';
+import { ImageError } from '../../error.ts';
+import type { Npm } from '../../javascript/npm.ts';
+import type { PythonLockData } from '../../python/lock.ts';
+import type { DebianPackage } from '../debian/catalogue.ts';
+import type { LockedTool } from '../lock.ts';
+import { lockNpm } from '../../javascript/npm-project.ts';
+import { lockWheels } from '../python/lock.ts';
+import { toolchainFor } from './go/toolchain.ts';
+import type { GoInstall, GoModule, Recipe } from './recipe.ts';
+import { RECIPES } from './recipes.ts';
+
+/** What tools are locked with. */
+export interface ToolEnvironment {
+  readonly npm: Npm;
+  /** The Debian packages of the image. */
+  readonly packages: readonly DebianPackage[];
+  /** Checksums that the operator vouches for, by the tool's id. */
+  readonly checksums: Readonly<Record<string, string>>;
+}
+
+/** The recipe of an id that the grammar let through. */
+export function recipeOf(id: string): Recipe {
+  const found = RECIPES.find((recipe) => recipe.id === id);
+  if (found !== undefined) return found;
+  throw new ImageError('package_not_found', `There is no recipe for the command-line tool ${id}.`);
+}
+
+/** The checksum of a recipe's file. Throws where it cannot be checked: what nobody vouches for is not installed. */
+function checksumOf({ id, url, sha256 }: Recipe, checksums: ToolEnvironment['checksums']): string {
+  if (process.arch !== 'x64')
+    throw new ImageError('incompatible_platform', `The command-line tool ${id} is only there for x86-64.`);
+  const digest = checksums[id] ?? sha256;
+  if (digest !== null && digest !== undefined && /^[0-9a-f]{64}$/.test(digest)) return digest;
+  throw new ImageError(
+    'unsupported_package',
+    `The command-line tool ${id} is not installed, since its recipe has no checksum of ${url}: an operator who has the publisher's can give it to the builder of native images (checksums, or --checksum of heddle sandbox build).`,
+  );
+}
+
+/** Whether the publisher's file is taken: where there is nothing else, and where the operator vouches for it. */
+export function isDownloaded({ id, install }: Recipe, checksums: ToolEnvironment['checksums']): boolean {
+  return install.from === 'download' || (install.from === 'go' && checksums[id] !== undefined);
+}
+
+/** Throws ImageError for a tool that cannot be installed here, whatever registries have. */
+export function checkRecipe(recipe: Recipe, checksums: ToolEnvironment['checksums']): void {
+  if (isDownloaded(recipe, checksums)) checksumOf(recipe, checksums);
+  else if (recipe.install.from === 'go') toolchainFor();
+}
+
+/** The sum of a module as the digest of a lock: what is hashed are the names and digests of its files. */
+function entryOf({ path, version, sum }: GoModule): LockEntry {
+  return {
+    name: path,
+    version,
+    digest: `sha256:${Buffer.from(sum.slice('h1:'.length), 'base64').toString('hex')}`,
+  };
+}
+
+function lockGo(id: string, { modules }: GoInstall): { tool: LockedTool; entries: readonly LockEntry[] } {
+  const toolchain = toolchainFor();
+  return { tool: { id, go: { toolchain, modules } }, entries: [...modules, toolchain].map(entryOf) };
+}
+
+/** What a tool is made of. Throws ImageError. */
+export async function lockTool(
+  id: string,
+  { npm, packages, checksums }: ToolEnvironment,
+  context: BuildContext,
+): Promise<{ tool: LockedTool; entries: readonly LockEntry[] }> {
+  const recipe = recipeOf(id);
+  const { install, version } = recipe;
+  if (install.from === 'npm') {
+    const { lock, entries } = await lockNpm(npm, { [install.name]: version }, context);
+    return { tool: { id, npm: lock }, entries };
+  }
+  if (install.from === 'pypi') {
+    const { data, entries } = await lockWheels([`${install.name}==${version}`], packages, context);
+    return { tool: { id, python: data as PythonLockData }, entries };
+  }
+  if (install.from === 'go' && !isDownloaded(recipe, checksums)) return lockGo(id, install);
+  const sha256 = checksumOf(recipe, checksums);
+  const [name = id] = id.split('@');
+  return { tool: { id, sha256 }, entries: [{ name, version, digest: `sha256:${sha256}` }] };
+}

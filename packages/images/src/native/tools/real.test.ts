@@ -1,0 +1,34 @@
+import { afterAll, expect, it } from 'vitest';
+import { nativeBench } from '../../../../../test/support/native-images.ts';
+
+const bench = await nativeBench();
+afterAll(() => bench.close());
+
+const AGE = 'age@1.3.1-r1';
+
+/** The image of the tool; undefined, and said why, where its sources cannot be reached. */
+async function imageOfAge(): Promise<string | undefined> {
+  if (bench.images === undefined || bench.javascript === undefined) return undefined;
+  const { id, state, errorCode, errorMessage } = await bench.images.build({
+    ...{ language: 'javascript', cliTools: [AGE] },
+  });
+  if (state === 'ready') return id;
+  if (errorCode !== 'registry_unavailable') throw new Error(`${errorCode}: ${errorMessage}`);
+  process.stderr.write(`No image of ${AGE}: ${errorMessage}\n`);
+  return undefined;
+}
+
+const image = await imageOfAge();
+
+it.skipIf(image === undefined)('a tool that was compiled for an image works in its scripts', async () => {
+  const code = `
+age-keygen -o key 2>/dev/null
+recipient=$(age-keygen -y key)
+age -r "$recipient" -o secret <<< 'for nobody else'
+grep -q 'for nobody' secret && exit 3
+echo "__HEDDLE_RESULT__=$(age -d -i key secret), by $(age --version) in $(readlink -f "$(command -v age)")"`;
+  const where = { runId: 'age', language: 'shell', image, code } as const;
+  expect(await bench.valueOf(where as Parameters<typeof bench.valueOf>[0])).toBe(
+    `for nobody else, by v1.3.1 in /opt/heddle/tools/${AGE}/age`,
+  );
+});

@@ -1,0 +1,95 @@
+import { chmod, cp, lchown, lstat, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { barrierTo } from '@heddle/sandbox/build';
+
+const RUNNABLE = 0o111;
+
+/** Yields a folder and everything in it; links are not followed. */
+async function* walkTree(path: string): AsyncGenerator<string> {
+  yield path;
+  if (!(await lstat(path)).isDirectory()) return;
+  for (const name of await readdir(path)) yield* walkTree(join(path, name));
+}
+
+/** Makes the user of a process the owner of a folder and everything in it. */
+export async function chownTree(folder: string, uid: number): Promise<void> {
+  for await (const path of walkTree(folder)) await lchown(path, uid, uid);
+  await chmod(folder, 0o700);
+}
+
+/** Makes the host's user the owner of what a process wrote, with the modes 0644 and 0755. No process of the other user may be running. */
+export async function reclaimTree(folder: string): Promise<void> {
+  const [uid, gid] = [process.geteuid?.(), process.getegid?.()];
+  // The folder first: the other user can change nothing below it from then on.
+  for await (const path of ownedFirst(folder, uid, gid)) {
+    const stat = await lstat(path);
+    if (stat.isFile()) await chmod(path, (stat.mode & RUNNABLE) === 0 ? 0o644 : 0o755);
+  }
+}
+
+async function* ownedFirst(
+  path: string,
+  uid: number | undefined,
+  gid: number | undefined,
+): AsyncGenerator<string> {
+  if (uid !== undefined && gid !== undefined) await lchown(path, uid, gid);
+  const isFolder = (await lstat(path)).isDirectory();
+  if (isFolder) await chmod(path, 0o755);
+  yield path;
+  if (isFolder) for (const name of await readdir(path)) yield* ownedFirst(join(path, name), uid, gid);
+}
+
+/** Moves a file or folder, also between file systems. */
+export async function move(from: string, to: string): Promise<void> {
+  try {
+    await rename(from, to);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+    await cp(from, to, { recursive: true, verbatimSymlinks: true });
+    await rm(from, { recursive: true, force: true });
+  }
+}
+
+/** A folder that the user of a process can enter: in the build's work folder, or else in the folder of temporary files. */
+export interface WorkArea {
+  readonly folder: string;
+  remove(): Promise<void>;
+}
+
+/** Prefix of work areas in the folder of temporary files. */
+const TEMPORARY_PREFIX = 'heddle-build-';
+
+/** Removes the work folder of a dead build, and its work area in the folder of temporary files. */
+export async function removeWorkFolder(workFolder: string): Promise<void> {
+  for (const entry of await readdir(workFolder, { withFileTypes: true }).catch(() => [])) {
+    if (!entry.isSymbolicLink() || !entry.name.startsWith(TEMPORARY_PREFIX)) continue;
+    const folder = join(tmpdir(), entry.name);
+    const stat = await lstat(folder).catch(() => null);
+    // Another user may have made a folder of that name since.
+    if (stat?.isDirectory() === true && stat.uid === process.geteuid?.())
+      await rm(folder, { recursive: true, force: true });
+  }
+  await rm(workFolder, { recursive: true, force: true });
+}
+
+/** Opens the work area of one process; `hasUser`: whether the process becomes another user. */
+export async function openWorkArea(workFolder: string, hasUser: boolean): Promise<WorkArea> {
+  const own = join(workFolder, 'npm');
+  await mkdir(own, { recursive: true });
+  await chmod(own, 0o755);
+  // The user may pass through and not list it.
+  if (hasUser) await chmod(workFolder, 0o711);
+  if (!hasUser || barrierTo(own) === null) return { folder: own, remove: async () => undefined };
+  const folder = await mkdtemp(join(tmpdir(), TEMPORARY_PREFIX));
+  // If this process dies, the collection that finds its work folder also finds the work area.
+  const trace = join(workFolder, basename(folder));
+  const remove = async (): Promise<void> => {
+    for (const path of [folder, trace]) await rm(path, { recursive: true, force: true });
+  };
+  await symlink(folder, trace);
+  await chmod(folder, 0o755);
+  if (barrierTo(folder) === null) return { folder, remove };
+  await remove();
+  throw new Error(`No user but the host's gets into ${dirname(folder)}.`);
+}

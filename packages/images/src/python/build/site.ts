@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { PythonReport } from '@heddle/sandbox/build';
+import type { BuildContext } from '../../builder.ts';
+import { ImageError } from '../../error.ts';
+import type { LockedWheel } from '../lock.ts';
+import { withArchive } from '../wheels/archive.ts';
+import { contentsOf } from '../wheels/contents.ts';
+import { fetchWheel, withWheel } from '../wheels/fetch.ts';
+import { LARGEST_SITE_BYTES, MOST_FILES } from '../wheels/limits.ts';
+import { type StoredFile, writeStoredZip } from '../wheels/stored-zip.ts';
+import type { PythonLoader } from './python-loader.ts';
+
+/** The packages of an image in one archive. */
+export interface Site {
+  readonly path: string;
+  /** What to import for each distribution, by canonical name. */
+  readonly modules: ReadonlyMap<string, readonly string[]>;
+  readonly warnings: readonly string[];
+}
+
+/** Of sources, for one process. */
+const BATCH_BYTES = 4 * 2 ** 20;
+
+interface Unpacked {
+  readonly files: ReadonlyMap<string, Buffer>;
+  readonly modules: ReadonlyMap<string, readonly string[]>;
+  readonly warnings: readonly string[];
+}
+
+/** The locked wheels, unpacked and compiled, in an archive of the work folder. */
+export async function makeSite(
+  wheels: readonly LockedWheel[],
+  loader: PythonLoader,
+  context: BuildContext,
+): Promise<Site> {
+  const { files, modules, warnings } = await unpack(wheels, context);
+  context.progress('compiling');
+  const compiled = await compile(files, loader, context);
+  const path = join(context.workFolder, 'site.zip');
+  await writeStoredZip(path, sorted(compiled));
+  return { path, modules, warnings };
+}
+
+/** All files of all wheels. Of two wheels with the same file the later one by name has it, and the log says so. */
+async function unpack(wheels: readonly LockedWheel[], context: BuildContext): Promise<Unpacked> {
+  const files = new Map<string, Buffer>();
+  const modules = new Map<string, readonly string[]>();
+  const warnings: string[] = [];
+  let bytes = 0;
+  for (const wheel of wheels) {
+    context.signal.throwIfAborted();
+    context.progress(`fetching ${wheel.name} ${wheel.version}`);
+    const path = await fetchWheel(wheel, context);
+    await withWheel(wheel, path, async (archive) => {
+      const contents = contentsOf(archive);
+      modules.set(wheel.name, contents.modules);
+      if (contents.startup.length > 0) warnings.push(startupWarning(wheel, contents.startup));
+      for (const [name, file] of contents.files) {
+        const data = await file.read();
+        const before = files.get(name);
+        if (before && !before.equals(data))
+          context.log(`${name} of ${wheel.name} takes the place of another package's`);
+        bytes += data.byteLength - (before?.byteLength ?? 0);
+        if (bytes > LARGEST_SITE_BYTES || files.size >= MOST_FILES) throw tooLarge();
+        files.set(name, data);
+      }
+    });
+  }
+  return { files, modules, warnings };
+}
+
+function tooLarge(): ImageError {
+  return new ImageError(
+    'image_too_large',
+    `The packages have more than ${MOST_FILES} files or ${LARGEST_SITE_BYTES / 2 ** 20} MiB.`,
+  );
+}
+
+function startupWarning({ name }: LockedWheel, startup: readonly string[]): string {
+  return `${name}: ${startup.join(', ')} would run when Python starts, and is left out.`;
+}
+
+/** The files with compiled ones in the place of sources, which is what makes imports quick. */
+async function compile(
+  files: ReadonlyMap<string, Buffer>,
+  loader: PythonLoader,
+  context: BuildContext,
+): Promise<Map<string, Buffer>> {
+  const kept = new Map(files);
+  for (const sources of batches(files)) {
+    const compiled = await compileBatch(sources, loader, context);
+    for (const [path, bytes] of compiled) {
+      // The process compiles what it was given and nothing else.
+      if (sources.has(path.slice(0, -1)) && kept.delete(path.slice(0, -1))) kept.set(path, bytes);
+    }
+  }
+  return kept;
+}
+
+/** Sources in portions that an interpreter takes beside what comes of them. */
+function* batches(files: ReadonlyMap<string, Buffer>): Generator<ReadonlyMap<string, Buffer>> {
+  let batch = new Map<string, Buffer>();
+  let bytes = 0;
+  for (const [path, source] of files) {
+    if (!path.endsWith('.py')) continue;
+    if (bytes > 0 && bytes + source.byteLength > BATCH_BYTES) {
+      yield batch;
+      batch = new Map();
+      bytes = 0;
+    }
+    batch.set(path, source);
+    bytes += source.byteLength;
+  }
+  if (bytes > 0 || batch.size > 0) yield batch;
+}
+
+async function compileBatch(
+  sources: ReadonlyMap<string, Buffer>,
+  loader: PythonLoader,
+  context: BuildContext,
+): Promise<[string, Buffer][]> {
+  const site = join(context.workFolder, `sources-${randomUUID()}.zip`);
+  await writeStoredZip(site, sorted(sources));
+  const report = await loader.run({ t: 'compile' }, [site], context.signal);
+  if (report.t !== 'compiled') throw compileFailure(report);
+  for (const path of report.uncompiled) context.log(`${path} does not compile and stays as it is`);
+  const archive = join(context.workFolder, `compiled-${randomUUID()}.zip`);
+  await writeFile(archive, report.archive);
+  return withArchive(archive, async (compiled) =>
+    Promise.all(compiled.map(async (file) => [file.path, await file.read()] as [string, Buffer])),
+  );
+}
+
+function compileFailure(report: PythonReport): ImageError {
+  if (report.t === 'limit')
+    return new ImageError(
+      'image_too_large',
+      'The packages have more code than can be compiled within the limits of a run.',
+    );
+  const why = report.t === 'failed' ? report.message : report.t;
+  return new ImageError('provider_error', `The packages could not be compiled: ${why}`);
+}
+
+/** The same files give the same archive. */
+async function* sorted(files: ReadonlyMap<string, Buffer>): AsyncGenerator<StoredFile> {
+  for (const path of [...files.keys()].sort()) yield { path, bytes: files.get(path) ?? Buffer.alloc(0) };
+}

@@ -1,0 +1,272 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { imageFolder, openImages } from '../../../../test/support/images.ts';
+import {
+  type IndexedWheel,
+  type PythonIndex,
+  pythonIndex,
+  type PythonIndexOptions,
+} from '../../../../test/support/python/python-index.ts';
+import { wheelBytes, wheelFilename } from '../../../../test/support/python/wheel.ts';
+import type { Registries } from '../builder.ts';
+import type { ImageErrorCode } from '../error.ts';
+import type { ImageRecord } from '../record.ts';
+import { pythonBuilder } from './builder.ts';
+
+async function build(
+  dependencies: readonly string[],
+  python: NonNullable<Registries['python']>,
+  options: { readonly buildTimeoutMs?: number; readonly maxImageMiB?: number } = {},
+): Promise<ImageRecord> {
+  const images = openImages({ python: pythonBuilder() }, { registries: { python }, ...options });
+  return images.build({ language: 'python', dependencies });
+}
+
+/** The record of an image of packages, where the index has these. */
+async function buildFrom(
+  wheels: readonly IndexedWheel[],
+  dependencies: readonly string[],
+  options?: PythonIndexOptions,
+): Promise<{ record: ImageRecord; index: PythonIndex }> {
+  const index = await pythonIndex(wheels, options);
+  return { record: await build(dependencies, { index: index.url }), index };
+}
+
+function expectFailure(
+  { errorCode, errorMessage }: ImageRecord,
+  code: ImageErrorCode,
+  message: RegExp,
+): void {
+  expect({ errorCode, errorMessage }).toEqual({
+    errorCode: code,
+    errorMessage: expect.stringMatching(message) as string,
+  });
+}
+
+const bomb = { path: 'alpha/bomb', content: new Uint8Array(8 * 2 ** 20) };
+
+describe('builds that fail', { timeout: 120_000 }, () => {
+  it.each<
+    [code: ImageErrorCode, what: string, wheels: IndexedWheel[], dependencies: string[], message: RegExp]
+  >([
+    ['package_not_found', 'an unknown package', [], ['alpha'], /^There is no Python package alpha\./],
+    [
+      'package_not_found',
+      'an unknown requirement',
+      [{ name: 'alpha', requires: ['ghost'] }],
+      ['alpha'],
+      /ghost \(alpha 1\.0 needs ghost\)/,
+    ],
+    [
+      'version_not_found',
+      'a version that is not there',
+      [{ name: 'alpha' }],
+      ['alpha>=2'],
+      /newest one is 1\.0/,
+    ],
+    [
+      'resolution_conflict',
+      'a contradiction',
+      [
+        { name: 'alpha', requires: ['gamma<2'] },
+        { name: 'beta', requires: ['gamma>=2'] },
+        { name: 'gamma' },
+        { name: 'gamma', version: '2.0' },
+      ],
+      ['alpha', 'beta'],
+      /alpha 1\.0 needs gamma<2\./,
+    ],
+    [
+      'no_compatible_wheel',
+      'wheels for other platforms',
+      [{ name: 'alpha', tags: 'cp314-cp314-manylinux_2_28_x86_64' }],
+      ['alpha'],
+      /its wheels are for manylinux x86_64\. Use the native runtime/,
+    ],
+    [
+      'incompatible_platform',
+      'another Python',
+      [{ name: 'alpha', python: '<3.14' }],
+      ['alpha'],
+      /asks for Python <3\.14/,
+    ],
+    [
+      'integrity_error',
+      'another file than announced',
+      [{ name: 'alpha', metadataBeside: true, forged: true }],
+      ['alpha'],
+      /not the one that was announced/,
+    ],
+    [
+      'integrity_error',
+      'other requirements than announced',
+      [{ name: 'alpha', metadataBeside: true, requires: ['beta'], announced: [] }],
+      ['alpha'],
+      /asks for other packages/,
+    ],
+    [
+      'unsupported_package',
+      'a URL as a requirement',
+      [{ name: 'alpha', requires: ['beta @ https://x.test/b.whl'] }],
+      ['alpha'],
+      /a URL; only packages of the index/,
+    ],
+    [
+      'unsupported_package',
+      'a path out of the folder',
+      [{ name: 'alpha', metadataBeside: true, entries: [{ path: '../evil.py' }] }],
+      ['alpha'],
+      /alpha-1\.0-py3-none-any\.whl: The archive .*evil/,
+    ],
+    [
+      'unsupported_package',
+      'a link',
+      [
+        {
+          name: 'alpha',
+          metadataBeside: true,
+          entries: [{ path: 'link', content: '/etc/passwd', mode: 0o120777 }],
+        },
+      ],
+      ['alpha'],
+      /has a link/,
+    ],
+    [
+      'image_too_large',
+      'a zip bomb',
+      [{ name: 'alpha', metadataBeside: true, entries: [bomb] }],
+      ['alpha'],
+      /unpacks to more than 200 times/,
+    ],
+    [
+      'load_failed',
+      'an exception while loading',
+      [{ name: 'alpha', files: { 'alpha.py': 'raise ValueError("no luck")' } }],
+      ['alpha'],
+      /The module alpha cannot be imported: ValueError: no luck/,
+    ],
+    [
+      'load_failed',
+      'an end of the interpreter while loading',
+      [{ name: 'alpha', files: { 'alpha.py': 'import sys; sys.exit(3)' } }],
+      ['alpha'],
+      /SystemExit: 3/,
+    ],
+    [
+      'load_failed',
+      'too much memory while loading',
+      [{ name: 'alpha', files: { 'alpha.py': 'x = bytearray(400 * 2**20)' } }],
+      ['alpha'],
+      /MemoryError/,
+    ],
+  ])('%s: %s', async (code, _what, ...[wheels, dependencies, message]) => {
+    const { record } = await buildFrom(wheels, dependencies);
+    expectFailure(record, code, message);
+  });
+
+  it.each<[code: ImageErrorCode, status: number]>([
+    ['registry_unavailable', 503],
+    ['registry_unavailable', 403],
+    ['rate_limited', 429],
+  ])('%s: the index answers %i', async (code, status) => {
+    const index = await pythonIndex([]);
+    index.answer = (_request, response) => {
+      response.writeHead(status).end();
+      return true;
+    };
+    expectFailure(await build(['alpha'], { index: index.url }), code, /127\.0\.0\.1/);
+  });
+
+  it('registry_unavailable: nobody answers, or no index', async () => {
+    expectFailure(
+      await build(['alpha'], { index: 'http://127.0.0.1:9/simple' }),
+      'registry_unavailable',
+      /./,
+    );
+    const index = await pythonIndex([]);
+    index.answer = (_request, response) => {
+      response.end('{"hello": 1}');
+      return true;
+    };
+    expectFailure(
+      await build(['alpha'], { index: index.url }),
+      'registry_unavailable',
+      /something else than a page/,
+    );
+    expectFailure(
+      await build(['alpha'], { wheelhouse: join(imageFolder(), 'none') }),
+      'registry_unavailable',
+      /folder of wheels cannot be read/,
+    );
+  });
+
+  it('image_too_large for more than the images of the folder may have', async () => {
+    const index = await pythonIndex([{ name: 'alpha' }]);
+    expectFailure(
+      await build(['alpha'], { index: index.url }, { maxImageMiB: 1 }),
+      'image_too_large',
+      /1 are allowed/,
+    );
+  });
+
+  it('build_timeout: an index that does not answer', async () => {
+    const index = await pythonIndex([]);
+    index.answer = () => true;
+    expectFailure(await build(['alpha'], { index: index.url }, { buildTimeoutMs: 50 }), 'build_timeout', /./);
+  });
+
+  it('invalid_specifier: what is no requirement is refused before a build', async () => {
+    await expect(build(['alpha @ https://x.test/a.whl'], {})).rejects.toThrow(/it is a URL/);
+    await expect(build(['--index-url=https://x.test'], {})).rejects.toThrow(/dash/);
+  });
+});
+
+describe('how metadata is found', () => {
+  const large = {
+    path: 'alpha/data.bin',
+    content: Buffer.from(Array.from({ length: 400_000 }, (_, at) => (at * 7919) % 251)),
+    deflate: false,
+  };
+  const alpha: IndexedWheel = { name: 'alpha', requires: ['ghost'], entries: [large] };
+  const file = '/files/alpha-1.0-py3-none-any.whl';
+
+  it.each<[what: string, wheel: IndexedWheel, options: PythonIndexOptions, files: string[]]>([
+    ['beside the wheel', { ...alpha, metadataBeside: true }, {}, [`${file}.metadata`]],
+    [
+      'beside the wheel, by a page of HTML',
+      { ...alpha, metadataBeside: true },
+      { form: 'html' },
+      [`${file}.metadata`],
+    ],
+    ['at the end of the wheel, by a range', alpha, {}, [`${file} bytes=N`]],
+    ['in the whole wheel, where there are no ranges', alpha, { ranges: false }, [file, file]],
+    ['in the whole wheel, where its size is not told', alpha, { form: 'html' }, [file]],
+  ])('%s', async (_what, wheel, options, files) => {
+    const { record, index } = await buildFrom([wheel], ['alpha'], options);
+    expectFailure(record, 'package_not_found', /ghost/);
+    const asked = index.requests.filter((path) => path.startsWith('/files/'));
+    expect(asked.map((path) => path.replace(/\d+-\d+$/, 'N'))).toEqual(files);
+  });
+});
+
+describe('wheelhouses', { timeout: 120_000 }, () => {
+  const gamma = {
+    name: 'alpha',
+    version: '0.1',
+    files: { 'alpha.py': 'raise ValueError("from the wheelhouse")' },
+  };
+
+  it('go before the index', async () => {
+    const folder = imageFolder();
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, wheelFilename(gamma)), wheelBytes(gamma));
+    const index = await pythonIndex([{ name: 'alpha', version: '9.0' }]);
+    expectFailure(
+      await build(['alpha'], { wheelhouse: folder, index: index.url }),
+      'load_failed',
+      /from the wheelhouse/,
+    );
+    expect(index.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { IsolationOptions } from '@heddle/sandbox';
+import { PYTHON_FILES, PYTHON_IMAGE_FILE } from '@heddle/sandbox/build';
+import type { Assembled, ImageBuilder } from '../builder.ts';
+import { ImageError } from '../error.ts';
+import { makeMemory } from './build/memory.ts';
+import { makeSite } from './build/site.ts';
+import { PythonLoader } from './build/python-loader.ts';
+import { lockPython, readLockData } from './lock.ts';
+import { parseRequirement } from './pep/requirement.ts';
+import { type Distribution, targetOf } from './pep/target.ts';
+import { withCredentials } from './sources/credentials.ts';
+import type { PyodideWheels } from './sources/pyodide.ts';
+
+export interface PythonBuilderOptions {
+  /** How the processes that load packages are confined, as for `createSandbox`. */
+  readonly isolation?: IsolationOptions;
+}
+
+/** What the build of this package writes of the Pyodide that it is made with. */
+interface Built extends Distribution {
+  readonly version: string;
+  readonly wheels: PyodideWheels;
+}
+
+/** Builds images of Python packages for the isolate: from wheels, without running anything of theirs but in the sandbox. */
+export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder {
+  const loader = new PythonLoader(options.isolation);
+  return {
+    runtime: 'isolate',
+
+    async runtimeParts() {
+      const { version, python, abiVersion } = await distribution();
+      return {
+        pyodide: version,
+        python,
+        abi: abiVersion,
+        // Node.js too: it decides what V8 makes of the interpreter.
+        node: process.versions.node,
+        guest: await digest(join(PYTHON_FILES, 'guest.js')),
+        workshop: await digest(PYTHON_IMAGE_FILE),
+      };
+    },
+
+    async resolve(spec, context) {
+      const built = await distribution();
+      const runtime = { target: targetOf(built), wheels: built.wheels };
+      return lockPython(spec, withCredentials(context), runtime);
+    },
+
+    async assemble(lock, spec, context): Promise<Assembled> {
+      const { wheels, warnings } = readLockData(lock);
+      const site = await makeSite(wheels, loader, withCredentials(context));
+      const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
+      const memory = await makeMemory([...new Set(names)], site, loader, context);
+      const { version, python } = await distribution();
+      return {
+        blobs: { 'site.zip': site.path, ...(memory.path !== undefined && { 'memory.snap': memory.path }) },
+        features: { snapshot: memory.path !== undefined, modules: memory.modules },
+        warnings: [...warnings, ...site.warnings, ...memory.warnings],
+        tools: { pyodide: version, python },
+      };
+    },
+  };
+}
+
+async function distribution(): Promise<Built> {
+  const path = join(PYTHON_FILES, 'distribution.json');
+  if (!existsSync(path)) {
+    throw new ImageError(
+      'provider_error',
+      'The interpreter is missing; run `npm run build` in @heddle/sandbox.',
+    );
+  }
+  return JSON.parse(await readFile(path, 'utf8')) as Built;
+}
+
+async function digest(path: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+}

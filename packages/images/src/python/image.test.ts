@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { pythonImage } from '../../../../test/support/python/image.ts';
+import { type IndexedWheel, pythonIndex } from '../../../../test/support/python/python-index.ts';
+
+const WHEELS: readonly IndexedWheel[] = [
+  {
+    name: 'Alpha.Pkg',
+    version: '1.2',
+    requires: ['beta>=1; extra == "more"', 'never; sys_platform == "win32"'],
+    files: {
+      'alpha_pkg/__init__.py':
+        'from pathlib import Path\nfrom importlib.metadata import version\nVERSION = version("alpha.pkg")\nTEXT = Path(__file__).with_name("data.txt").read_text()\ndef fail():\n    raise KeyError("from alpha")\n',
+      'alpha_pkg/data.txt': 'grüezi',
+      'alpha_pkg/template.py': 'this is {{ no }} python',
+      'alpha_pkg/chance.py': 'import random\nSECRET = random.Random().random()\n',
+      'alpha_pkg/generator.py': 'import random\nGENERATOR = random.Random()\n',
+      'evil.pth': 'import os; os.environ["EVIL"] = "pth"\n',
+      'sitecustomize.py': 'import os; os.environ["EVIL"] = "sitecustomize"\n',
+    },
+  },
+  {
+    name: 'beta',
+    version: '1.0',
+    files: { 'beta.py': 'import alpha_pkg.chance, alpha_pkg.generator\nSTATE = []\n', '_beta_hidden.py': '' },
+  },
+];
+
+describe('an image of Python packages', { timeout: 120_000 }, () => {
+  it('has what was asked for in every run, and nothing of the runs before', async () => {
+    const { url } = await pythonIndex(WHEELS);
+    const { record, images, run } = await pythonImage(['alpha.pkg[more]==1.*'], { index: url });
+    expect(record).toMatchObject({
+      state: 'ready',
+      runtime: 'isolate',
+      packages: ['alpha-pkg 1.2', 'beta 1.0'],
+      warnings: ['alpha-pkg: evil.pth, sitecustomize.py would run when Python starts, and is left out.'],
+    });
+    const { blobs, features } = await images.open(record.imageId ?? '');
+    expect(Object.keys(blobs).sort()).toEqual(['memory.snap', 'site.zip']);
+    expect(features).toEqual({ snapshot: true, modules: ['alpha_pkg'] });
+
+    const use = `
+import os, sys, alpha_pkg, beta
+beta.STATE.append(1)
+return [alpha_pkg.TEXT, alpha_pkg.VERSION, beta.STATE, os.environ.get("EVIL"), alpha_pkg.__file__, "sitecustomize" in sys.modules]`;
+    const expected = ['grüezi', '1.2', [1], null, '/opt/site/alpha_pkg/__init__.pyc', false];
+    for (const outcome of [await run(use), await run(use)]) {
+      expect(outcome).toMatchObject({ ok: true });
+      expect(JSON.parse(outcome.ok ? outcome.json : '')).toEqual(expected);
+    }
+
+    for (const draw of ['alpha_pkg.chance.SECRET', 'alpha_pkg.generator.GENERATOR.random()']) {
+      const code = `import alpha_pkg.chance, alpha_pkg.generator\nreturn ${draw}`;
+      const drawn = [await run(code), await run(code)].map((outcome) =>
+        outcome.ok ? outcome.json : 'failed',
+      );
+      expect(new Set([...drawn, 'failed']).size).toBe(3);
+    }
+  });
+
+  it('tells errors of packages by the line of the code that called them', async () => {
+    const { url } = await pythonIndex(WHEELS);
+    const { run } = await pythonImage(['alpha-pkg'], { index: url });
+    const failed = await run('import alpha_pkg\n\nalpha_pkg.fail()');
+    expect(failed).toMatchObject({ ok: false, error: { code: 'USER_ERROR', name: 'KeyError', line: 3 } });
+    const missing = await run('x = 1\nimport numpy');
+    expect(missing).toMatchObject({
+      ok: false,
+      error: {
+        code: 'MODULE_NOT_IN_IMAGE',
+        message: expect.stringContaining("No module named 'numpy'") as string,
+        line: 2,
+      },
+    });
+    const broken = await run('import alpha_pkg.template');
+    expect(broken).toMatchObject({ ok: false, error: { code: 'USER_ERROR', name: 'SyntaxError' } });
+  });
+});

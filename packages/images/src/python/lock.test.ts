@@ -1,0 +1,150 @@
+import { createHash } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { imageFolder } from '../../../../test/support/images.ts';
+import { target } from '../../../../test/support/python/releases.ts';
+import { pythonIndex } from '../../../../test/support/python/python-index.ts';
+import { wheelBytes } from '../../../../test/support/python/wheel.ts';
+import type { BuildContext, Registries } from '../builder.ts';
+import { ImageError } from '../error.ts';
+import { lockPython, readLockData } from './lock.ts';
+import { withCredentials } from './sources/credentials.ts';
+
+const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
+
+/** A context whose pages and files are in memory; `asked` gets each request with its authorization. */
+function contextOf(
+  python: NonNullable<Registries['python']>,
+  files: Readonly<Record<string, Uint8Array>>,
+  asked: string[] = [],
+): BuildContext {
+  const workFolder = imageFolder();
+  const at = (url: string, headers: Readonly<Record<string, string>> = {}): Uint8Array | undefined => {
+    asked.push(`${url} ${headers['authorization'] ?? ''}`.trim());
+    return files[url];
+  };
+  const context: Partial<BuildContext> = {
+    workFolder,
+    registries: { python },
+    signal: new AbortController().signal,
+    log: () => undefined,
+    progress: () => undefined,
+    fetchPage: (url, { headers }) => {
+      const body = at(url, headers);
+      return Promise.resolve({ status: body ? 200 : 404, url, body: body ?? new Uint8Array() });
+    },
+    fetchVerified: (url, digest, { headers }) => {
+      const body = at(url, headers);
+      if (!body || `sha256:${sha256(body)}` !== digest) throw new ImageError('integrity_error', url);
+      const path = join(workFolder, sha256(body));
+      writeFileSync(path, body);
+      return Promise.resolve({ path, sha256: sha256(body), size: body.length });
+    },
+  };
+  // All that a lock needs of a context.
+  return context as BuildContext;
+}
+
+const spec = (...dependencies: string[]) =>
+  ({ language: 'python', dependencies, cliTools: [], systemPackages: [] }) as const;
+
+describe('wheels of a Pyodide distribution', () => {
+  const filename = 'alpha-1.0-cp314-cp314-pyemscripten_2026_0_wasm32.whl';
+  const bytes = wheelBytes({ name: 'alpha', tags: 'cp314-cp314-pyemscripten_2026_0_wasm32' });
+  const mirror = 'https://mirror.test/full';
+  const files = { [`${mirror}/${filename}`]: bytes };
+
+  it('are taken from the mirror, by the digest of the lock that came with the interpreter', async () => {
+    const wheels = { [filename]: sha256(bytes), 'libthing-1.0.zip': '00' };
+    const lock = await lockPython(spec('alpha'), contextOf({ pyodide: mirror }, files), { target, wheels });
+    expect(lock.entries).toEqual([{ name: 'alpha', version: '1.0', digest: `sha256:${sha256(bytes)}` }]);
+    expect(readLockData(lock).wheels[0]).toMatchObject({
+      source: 'pyodide',
+      location: `${mirror}/${filename}`,
+    });
+  });
+
+  it('are refused when the mirror has another file', async () => {
+    const context = contextOf({ pyodide: mirror }, files);
+    await expect(
+      lockPython(spec('alpha'), context, { target, wheels: { [filename]: '0'.repeat(64) } }),
+    ).rejects.toMatchObject({
+      code: 'integrity_error',
+    });
+  });
+
+  it('are not known without a mirror', async () => {
+    await expect(
+      lockPython(spec('alpha'), contextOf({}, files), { target, wheels: { [filename]: sha256(bytes) } }),
+    ).rejects.toMatchObject({
+      code: 'package_not_found',
+    });
+  });
+});
+
+describe('locks', () => {
+  it('are read from a record, or refused', () => {
+    const wheel = {
+      name: 'a',
+      version: '1',
+      filename: 'a',
+      digest: 'd',
+      location: 'l',
+      source: 'index',
+      requires: [],
+    };
+    const lock = (data: unknown) => ({ entries: [], data });
+    expect(readLockData(lock({ wheels: [wheel], warnings: ['w'] }))).toEqual({
+      wheels: [wheel],
+      warnings: ['w'],
+    });
+    for (const data of [null, {}, { wheels: [{ ...wheel, digest: 1 }], warnings: [] }]) {
+      expect(() => readLockData(lock(data))).toThrow(/Build the image anew/);
+    }
+  });
+
+  it('are the same for the same index', async () => {
+    const { url } = await pythonIndex([
+      { name: 'alpha', requires: ['beta'] },
+      { name: 'beta' },
+      { name: 'beta', version: '0.9' },
+    ]);
+    const page = async (path: string): Promise<Uint8Array> =>
+      new Uint8Array(await (await fetch(path)).arrayBuffer());
+    const context: BuildContext = {
+      ...contextOf({ index: url }, {}),
+      fetchPage: async (path) => ({ status: 200, url: path, body: await page(path) }),
+      fetchVerified: async (path, digest) => {
+        const file = join(imageFolder(), 'file');
+        writeFileSync(file, await page(path));
+        return { path: file, sha256: digest, size: 0 };
+      },
+    };
+    const locks = await Promise.all(
+      [1, 2].map(() => lockPython(spec('alpha'), context, { target, wheels: {} })),
+    );
+    expect(locks[0]).toEqual(locks[1]);
+    expect(locks[0]?.entries.map(({ name, version }) => `${name} ${version}`)).toEqual([
+      'alpha 1.0',
+      'beta 1.0',
+    ]);
+  });
+});
+
+it('sends credentials to the origin that they are for, pages and files, and nowhere else', async () => {
+  const asked: string[] = [];
+  const inner = contextOf({ index: 'https://me:s%20cret@private.test/simple/' }, {}, asked);
+  const context = withCredentials(inner);
+  await context.fetchPage('https://private.test/simple/a/', { maxBytes: 1 });
+  await context.fetchPage('https://files.test/a.whl', { maxBytes: 1 });
+  expect(() => context.fetchVerified('https://private.test/a.whl', 'sha256:0', { maxBytes: 1 })).toThrow(
+    'a.whl',
+  );
+  const basic = `Basic ${Buffer.from('me:s cret').toString('base64')}`;
+  expect(asked).toEqual([
+    `https://private.test/simple/a/ ${basic}`,
+    'https://files.test/a.whl',
+    `https://private.test/a.whl ${basic}`,
+  ]);
+});

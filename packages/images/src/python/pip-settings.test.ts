@@ -1,0 +1,51 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { imageFolder } from '../../../../test/support/images.ts';
+import { readPipSettings } from './pip-settings.ts';
+
+const pypi = { index: 'https://pypi.org/simple/', files: 'https://files.pythonhosted.org/' };
+
+/** No file of the machine that the test runs on counts where one is named last with all settings. */
+function homeWith(conf: string): string {
+  const home = imageFolder();
+  mkdirSync(join(home, '.config', 'pip'), { recursive: true });
+  writeFileSync(join(home, '.config', 'pip', 'pip.conf'), conf);
+  return home;
+}
+
+it('reads the settings of the user, sections in their order, values over several lines', () => {
+  const home = homeWith('');
+  const conf = `; a comment
+[global]
+index-url = https://one.test/simple
+extra-index-url =
+    https://two.test/simple
+    # not this
+    https://user:secret@three.test/simple
+find_links: ${join(home, 'none')} ${home}
+[install]
+index-url = https://four.test/simple
+[freeze]
+index-url = https://five.test/simple
+`;
+  writeFileSync(join(home, '.config', 'pip', 'pip.conf'), conf);
+  expect(readPipSettings({ env: {}, home })).toEqual({
+    index: 'https://four.test/simple',
+    extraIndexes: ['https://two.test/simple', 'https://user:secret@three.test/simple'],
+    wheelhouse: home,
+  });
+});
+
+it('takes the environment over files, and only what is a URL of an index', () => {
+  const home = homeWith(
+    '[global]\nindex-url = https://one.test/simple\nextra-index-url = file:///wheels\nfind-links = https://links.test\n',
+  );
+  expect(readPipSettings({ env: { PIP_INDEX_URL: 'https://two.test/simple' }, home })).toEqual({
+    index: 'https://two.test/simple',
+  });
+  expect(readPipSettings({ env: { PIP_CONFIG_FILE: '/dev/null', PIP_FIND_LINKS: home }, home })).toEqual({
+    ...pypi,
+    wheelhouse: home,
+  });
+});

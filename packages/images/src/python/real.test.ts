@@ -1,0 +1,93 @@
+import { homedir } from 'node:os';
+import { describe, expect, it } from 'vitest';
+import { imageFolder } from '../../../../test/support/images.ts';
+import { pythonImage } from '../../../../test/support/python/image.ts';
+import { writeSourceWheel } from '../../../../test/support/python/source-wheel.ts';
+import { readPipSettings } from './pip-settings.ts';
+
+const python = readPipSettings({ env: process.env, home: homedir() });
+const { index = '' } = python;
+
+/** Why the index cannot be used, or undefined. */
+async function obstacle(): Promise<string | undefined> {
+  try {
+    const { status } = await fetch(`${index}six/`, { signal: AbortSignal.timeout(10_000) });
+    return status === 200 ? undefined : `it answers ${status}`;
+  } catch (error) {
+    return String((error as Error).cause ?? error);
+  }
+}
+
+const reason = await obstacle();
+const WAY_OUT = /^no_compatible_wheel: numpy \d.* has no wheel for Python in the isolate .*native runtime/;
+
+describe.skipIf(reason !== undefined)(
+  `packages of the real index${reason === undefined ? '' : ` (unreachable: ${reason})`}`,
+  () => {
+    it('pydantic, msgpack and jiter work, with their compiled parts', { timeout: 300_000 }, async () => {
+      const { record, images, run } = await pythonImage(['jiter', 'msgpack', 'pydantic>=2'], python);
+      expect(record.warnings).toEqual([]);
+      // From a memory without what is compiled, which is loaded after it is restored: in every run.
+      const { features } = await images.open(record.id);
+      expect(features).toEqual({ snapshot: true, modules: ['jiter', 'msgpack', 'pydantic'] });
+      const kept = `
+import sys
+before = [name in sys.modules for name in ("annotated_types", "msgpack._cmsgpack", "pydantic_core._pydantic_core")]
+import msgpack, pydantic_core
+return [before, type(sys.modules["msgpack._cmsgpack"].__loader__).__name__, pydantic_core.to_json([1]).decode()]`;
+      for (const outcome of [await run(kept), await run(kept)])
+        expect(outcome).toMatchObject({ ok: true, json: '[[true,false,false],"ExtensionFileLoader","[1]"]' });
+      const outcome = await run(`
+from pydantic import BaseModel, Field, ValidationError
+import jiter, msgpack
+class Item(BaseModel):
+    count: int = Field(gt=0)
+class Order(BaseModel):
+    id: int
+    items: list[Item]
+order = Order.model_validate_json('{"id": "7", "items": [{"count": 1}]}')
+try:
+    Order(id="x", items=[{"count": 0}])
+except ValidationError as error:
+    faults = error.error_count()
+return [order.model_dump(), faults, msgpack.unpackb(msgpack.packb([1, 2.5])), msgpack.Packer.__module__, jiter.from_json(b'{"a": [1]}')]`);
+      expect(outcome).toMatchObject({ ok: true });
+      expect(JSON.parse(outcome.ok ? outcome.json : '')).toEqual([
+        { id: 7, items: [{ count: 1 }] },
+        2,
+        [1, 2.5],
+        'msgpack._cmsgpack',
+        { a: [1] },
+      ]);
+    });
+
+    it(
+      'beautifulsoup4, jinja2 and pyyaml work, compiled parts that are not for the platform left out by a wheelhouse',
+      { timeout: 300_000 },
+      async () => {
+        const wheelhouse = imageFolder();
+        await writeSourceWheel({ name: 'markupsafe', version: '3.0.3', folder: 'src' }, index, wheelhouse);
+        await writeSourceWheel({ name: 'pyyaml', version: '6.0.3', folder: 'lib' }, index, wheelhouse);
+        const { run } = await pythonImage(['beautifulsoup4', 'jinja2', 'pyyaml'], { ...python, wheelhouse });
+        const outcome = await run(`
+from bs4 import BeautifulSoup
+from jinja2 import Environment
+import yaml
+page = Environment(autoescape=True).from_string("<ul>{% for x in xs %}<li>{{ x }}</li>{% endfor %}</ul>").render(xs=["<a>", "b"])
+items = [item.text for item in BeautifulSoup(page, "html.parser").select("li")]
+return [page, items, yaml.safe_load("a: [1, 2]\\nb: {c: null}"), yaml.safe_dump({"k": [1]})]`);
+        expect(outcome).toMatchObject({ ok: true });
+        expect(JSON.parse(outcome.ok ? outcome.json : '')).toEqual([
+          '<ul><li>&lt;a&gt;</li><li>b</li></ul>',
+          ['<a>', 'b'],
+          { a: [1, 2], b: { c: null } },
+          'k:\n- 1\n',
+        ]);
+      },
+    );
+
+    it('numpy has no wheel, which is said with the way out', { timeout: 60_000 }, async () => {
+      await expect(pythonImage(['numpy'], python)).rejects.toThrow(WAY_OUT);
+    });
+  },
+);

@@ -1,0 +1,210 @@
+import { describe, expect, it } from 'vitest';
+import {
+  resolution,
+  resolve,
+  source,
+  target,
+  type World,
+} from '../../../../../test/support/python/releases.ts';
+import type { Source } from '../sources/source.ts';
+import { resolveRequirements } from './resolution.ts';
+
+describe('what is chosen', () => {
+  it.each<[title: string, wanted: string[], world: World, chosen: string[]]>([
+    ['nothing for nothing', [], {}, []],
+    ['the newest release', ['A'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.10']],
+    ['the newest within the range', ['a<1.10'], { a: { '1.0': [], '1.10': [], '1.9': [] } }, ['a 1.9']],
+    [
+      'what it requires, by any spelling of the name',
+      ['a'],
+      { a: { '1': ['B.c_D>=2'] }, 'b-c-d': { '1': [], '2': [] } },
+      ['a 1', 'b-c-d 2'],
+    ],
+    [
+      'an older release where the newest clashes',
+      ['a', 'b'],
+      { a: { '1': [], '2': ['c>=2'] }, b: { '1': ['c<2'] }, c: { '1': [], '2': [] } },
+      ['a 1', 'b 1', 'c 1'],
+    ],
+    [
+      'deep backtracking',
+      ['a', 'b'],
+      {
+        a: { '3': ['x>=3'], '2': ['x>=2'], '1': ['x>=1'] },
+        b: { '1': ['y'] },
+        y: { '1': ['z'] },
+        z: { '1': ['x<2'] },
+        x: { '1': [], '2': [], '3': [] },
+      },
+      ['a 1', 'b 1', 'x 1', 'y 1', 'z 1'],
+    ],
+    ['a cycle', ['a'], { a: { '1': ['b'] }, b: { '1': ['a'] } }, ['a 1', 'b 1']],
+    [
+      'requirements whose marker holds on the target only',
+      ['a', "w; sys_platform == 'win32'"],
+      { a: { '1': ["b; sys_platform == 'emscripten'", "c; python_version < '3.14'"] }, b: { '1': [] } },
+      ['a 1', 'b 1'],
+    ],
+    [
+      'what an extra adds',
+      ['a[Fast]'],
+      { a: { '1': ["b; extra == 'fast'", "c; extra == 'slow'", 'd'] }, b: { '1': [] }, d: { '1': [] } },
+      ['a 1', 'b 1', 'd 1'],
+    ],
+    [
+      'extras of extras',
+      ['a[all]'],
+      {
+        a: { '1': ["a[x,y]; extra == 'all'", "b; extra == 'x'", "c; extra == 'y'"] },
+        b: { '1': [] },
+        c: { '1': [] },
+      },
+      ['a 1', 'b 1', 'c 1'],
+    ],
+    [
+      'the release of which an extra can be had',
+      ['a[x]'],
+      { a: { '2': ["nothing; extra == 'x'"], '1': ["b; extra == 'x'"] }, b: { '1': [] } },
+      ['a 1', 'b 1'],
+    ],
+    ['no pre-release', ['a'], { a: { '1.0': [], '2.0b1': [] } }, ['a 1.0']],
+    ['a pre-release that is asked for', ['a>=2.0b1'], { a: { '1.0': [], '2.0b1': [] } }, ['a 2.0b1']],
+    [
+      'a pre-release that somebody else asks for',
+      ['a', 'b'],
+      { a: { '1.0': [], '2.0b1': [] }, b: { '1': ['a>=2.0b1'] } },
+      ['a 2.0b1', 'b 1'],
+    ],
+    ['a pre-release where there is nothing else', ['a'], { a: { '2.0b1': [], '2.0b2': [] } }, ['a 2.0b2']],
+    ['nothing that was yanked', ['a'], { a: { '1': [], '2': { yanked: 'broken' } } }, ['a 1']],
+    ['what was yanked when it is pinned', ['a==2'], { a: { '1': [], '2': { yanked: '' } } }, ['a 2']],
+    [
+      'what was yanked when a package pins it',
+      ['a', 'b'],
+      { a: { '1': [], '2': { yanked: '' } }, b: { '1': ['a==2'] } },
+      ['a 2', 'b 1'],
+    ],
+    ['a release that runs on this Python', ['a'], { a: { '1': [], '2': { python: '>=3.15' } } }, ['a 1']],
+    [
+      'a release that has a wheel',
+      ['a'],
+      { a: { '1': [], '2': { tags: ['cp314-cp314-manylinux_2_28_x86_64'] }, '3': { tags: [] } } },
+      ['a 1'],
+    ],
+    [
+      'a release whose requirement has a wheel',
+      ['a'],
+      { a: { '1': ['b==1'], '2': ['b==2'] }, b: { '1': [], '2': { tags: ['cp314-cp314-win_amd64'] } } },
+      ['a 1', 'b 1'],
+    ],
+    [
+      'an older release rather than one whose requirement nobody has',
+      ['a'],
+      { a: { '1': [], '2': ['ghost'] } },
+      ['a 1'],
+    ],
+    [
+      'an older release rather than one that needs a URL',
+      ['a'],
+      { a: { '1': [], '2': ['b @ https://x.test/b.whl'] } },
+      ['a 1'],
+    ],
+    [
+      'an older release rather than one with unreadable requirements',
+      ['a'],
+      { a: { '1': [], '2': ['b ??'] } },
+      ['a 1'],
+    ],
+  ])('%s', async (_title, wanted, world, chosen) => {
+    expect(await resolve(wanted, world)).toEqual(chosen);
+  });
+
+  it('takes the wheel that is made for the platform', async () => {
+    const world: World = {
+      a: {
+        '1': {
+          tags: [
+            'py3-none-any',
+            'cp311-abi3-pyemscripten_2026_0_wasm32',
+            'cp314-cp314-manylinux_2_28_x86_64',
+          ],
+        },
+      },
+    };
+    const { chosen } = await resolution(['a'], world);
+    expect(chosen[0]?.offer.filename).toBe('a-1-cp311-abi3-pyemscripten_2026_0_wasm32.whl');
+  });
+
+  it('tells when it took less than the newest, and why', async () => {
+    const world: World = {
+      a: { '1': [], '2': { tags: ['cp314-cp314-win_amd64'] } },
+      b: { '1': [], '2': ['ghost'] },
+    };
+    const { warnings } = await resolution(['a', 'b'], world);
+    expect(warnings).toEqual([
+      'a: 1 was taken, since 2 has no wheel for this platform.',
+      'b: 1 was taken, since 2 does not go together with the rest.',
+    ]);
+  });
+});
+
+describe('sources', () => {
+  const manylinux = { tags: ['cp314-cp314-manylinux_2_28_x86_64'] };
+
+  it.each<[title: string, worlds: [Source['kind'], World][], chosen: string]>([
+    [
+      'a wheelhouse stands alone',
+      [
+        ['wheelhouse', { a: { '1': [] } }],
+        ['index', { a: { '9': [] } }],
+      ],
+      'wheelhouse a 1',
+    ],
+    [
+      'a wheelhouse without a wheel for the target does not count',
+      [
+        ['wheelhouse', { a: { '1': manylinux } }],
+        ['index', { a: { '9': [] } }],
+      ],
+      'index a 9',
+    ],
+    [
+      'the first index that knows the name is asked alone',
+      [
+        ['index', { a: { '1': [] } }],
+        ['index', { a: { '9': [] } }],
+      ],
+      'index a 1',
+    ],
+    [
+      'Pyodide has what the index has no wheel for',
+      [
+        ['index', { a: { '9': manylinux } }],
+        ['pyodide', { a: { '5': [] } }],
+      ],
+      'pyodide a 5',
+    ],
+    [
+      'the index goes before Pyodide',
+      [
+        ['index', { a: { '4': [] } }],
+        ['pyodide', { a: { '5': [] } }],
+      ],
+      'index a 4',
+    ],
+    [
+      'Pyodide has what no index knows',
+      [
+        ['index', {}],
+        ['pyodide', { a: { '5': [] } }],
+      ],
+      'pyodide a 5',
+    ],
+  ])('%s', async (_title, worlds, expected) => {
+    const sources = worlds.map(([kind, world]) => source(world, kind));
+    const { chosen } = await resolveRequirements(['a'], { sources, target });
+    expect(chosen.map(({ name, version, offer: { source: kind } }) => `${kind} ${name} ${version}`)).toEqual([
+      expected,
+    ]);
+  });
+});

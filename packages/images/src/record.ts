@@ -1,0 +1,87 @@
+import type { ImageFeatures, LoadedImage } from '@heddle/sandbox';
+import type { ImageSpec, Lock } from './builder.ts';
+import type { ImageErrorCode } from './error.ts';
+import type { BuildRow, ImageState, Records } from './records.ts';
+
+/** The manifest of an image, as the index stores it. */
+export interface Manifest {
+  readonly format: 1;
+  readonly id: string;
+  readonly language: LoadedImage['language'];
+  readonly runtime: LoadedImage['runtime'];
+  readonly lockHash: string;
+  readonly runtimeKey: string;
+  readonly blobs: { readonly [name: string]: { readonly sha256: string; readonly size: number } };
+  readonly features: ImageFeatures;
+  readonly warnings: readonly string[];
+  readonly tools: { readonly [name: string]: string };
+}
+
+/** A requested image and its state. */
+export interface ImageRecord {
+  /** The hash of the spec: equal specs are one record. */
+  readonly id: string;
+  /** Names that were given to it. */
+  readonly names: readonly string[];
+  readonly spec: ImageSpec;
+  readonly state: ImageState;
+  /** The image that runs use, also while a newer one is built. */
+  readonly imageId: string | null;
+  /** In the isolate, or as a process of its own; null before the first image. */
+  readonly runtime: 'isolate' | 'native' | null;
+  /** The resolved packages, as `name version`. */
+  readonly packages: readonly string[];
+  readonly warnings: readonly string[];
+  /** All files of the image, in bytes. */
+  readonly bytes: number;
+  readonly errorCode: ImageErrorCode | null;
+  readonly errorMessage: string | null;
+  /** The end of the build's log. */
+  readonly errorDetail: string | null;
+  /** ISO 8601. */
+  readonly builtAt: string | null;
+}
+
+/** Reads the manifest of an image from the index; null for an unknown image. */
+export function readManifest(records: Records, imageId: string | null): Manifest | null {
+  const row = imageId === null ? undefined : records.one('SELECT manifest FROM images WHERE id = ?', imageId);
+  return row === undefined ? null : (JSON.parse(row['manifest'] as string) as Manifest);
+}
+
+/** The fields of a record that come from the image. */
+function ofImage(manifest: Manifest | null, lock: Lock | null) {
+  if (manifest === null) return { imageId: null, runtime: null, packages: [], warnings: [], bytes: 0 };
+  const { id, runtime, warnings, blobs } = manifest;
+  return {
+    imageId: id,
+    runtime,
+    packages: (lock?.entries ?? []).map(({ name, version }) => `${name} ${version}`),
+    warnings,
+    bytes: Object.values(blobs).reduce((sum, { size }) => sum + size, 0),
+  };
+}
+
+const NOT_BUILT = { state: 'pending', errorCode: null, errorMessage: null, errorDetail: null } as const;
+
+/** Returns the record of a spec; `build` is its build for this runtime, if there is one. */
+export function describeRecord(
+  records: Records,
+  specHash: string,
+  build: BuildRow | undefined,
+): ImageRecord | null {
+  const row = records.spec(specHash);
+  if (row === undefined) return null;
+  const { state, errorCode, errorMessage, errorDetail } = build ?? NOT_BUILT;
+  const builtAtMs = build?.builtAtMs ?? null;
+  return {
+    id: specHash,
+    names: records.names(specHash),
+    spec: row.spec,
+    state,
+    ...ofImage(readManifest(records, build?.imageId ?? null), row.lock),
+    errorCode,
+    errorMessage,
+    errorDetail,
+    builtAt: builtAtMs === null ? null : new Date(builtAtMs).toISOString(),
+  };
+}

@@ -1,0 +1,170 @@
+import { closeSync, openSync } from 'node:fs';
+import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
+import type { ImageSpec, Lock } from './builder.ts';
+import type { ImageErrorCode } from './error.ts';
+
+export type ImageState = 'pending' | 'building' | 'ready' | 'failed';
+
+/** The build of a spec for one runtime. Times in milliseconds since the epoch. */
+export interface BuildRow {
+  readonly specHash: string;
+  readonly runtimeKey: string;
+  readonly state: ImageState;
+  /** The image, if there is one; it stays while another is built. */
+  readonly imageId: string | null;
+  readonly errorCode: ImageErrorCode | null;
+  readonly errorMessage: string | null;
+  readonly errorDetail: string | null;
+  readonly builtAtMs: number | null;
+  readonly failedAtMs: number | null;
+}
+
+/** A spec with the lock of its last successful build. */
+export interface SpecRow {
+  readonly specHash: string;
+  readonly spec: ImageSpec;
+  readonly lock: Lock | null;
+  /** The builder that made the lock, if it is not the one that the spec asks for. */
+  readonly builder: string | null;
+}
+
+const SCHEMA = `
+CREATE TABLE IF NOT EXISTS specs (
+  spec_hash TEXT PRIMARY KEY, spec TEXT NOT NULL, lock TEXT, builder TEXT, created_at INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS names (name TEXT PRIMARY KEY, spec_hash TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS builds (
+  spec_hash TEXT NOT NULL, runtime_key TEXT NOT NULL, state TEXT NOT NULL, image_id TEXT,
+  error_code TEXT, error_message TEXT, error_detail TEXT, built_at INTEGER, failed_at INTEGER,
+  used_at INTEGER NOT NULL, claim TEXT, claim_until INTEGER,
+  PRIMARY KEY (spec_hash, runtime_key)) STRICT;
+CREATE TABLE IF NOT EXISTS images (
+  id TEXT PRIMARY KEY, manifest TEXT NOT NULL, unused_since INTEGER) STRICT;
+CREATE TABLE IF NOT EXISTS leases (
+  image_id TEXT NOT NULL, holder TEXT NOT NULL, until INTEGER NOT NULL, PRIMARY KEY (image_id, holder)) STRICT;
+CREATE TABLE IF NOT EXISTS blobs (sha256 TEXT PRIMARY KEY, source TEXT, added_at INTEGER NOT NULL) STRICT;
+CREATE INDEX IF NOT EXISTS blobs_by_source ON blobs (source);
+PRAGMA user_version = 1;
+`;
+
+/** Columns that were added later; earlier versions work without them. */
+const ADDED = `CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;`;
+
+const FORMAT = 1;
+
+/** Makes the file where it is missing, for its owner alone; SQLite gives the files beside it the same rights. */
+function makeForOwner(file: string): void {
+  try {
+    closeSync(openSync(file, 'wx', 0o600));
+  } catch (error) {
+    // To open and close what is there would drop the locks that this process has on it.
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+}
+
+/** The index of a folder of images: one database that processes share. */
+export class Records {
+  readonly #db: DatabaseSync;
+
+  /** Opens or creates the index. Throws an Error if a later version wrote it. */
+  constructor(file: string) {
+    makeForOwner(file);
+    // Not imported: an older Node.js has no such module, and could not even say that it is too old.
+    const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
+    this.#db = new Database(file, { timeout: 10_000 });
+    this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
+    const { user_version: version } = this.one('PRAGMA user_version') as { user_version: number };
+    if (version > FORMAT) {
+      this.#db.close();
+      throw new Error(`The index ${file} has format ${version}, which a later version of Heddle wrote.`);
+    }
+    if (version < FORMAT) this.atomically(() => this.#db.exec(SCHEMA));
+    this.#db.exec(ADDED);
+  }
+
+  one(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined {
+    return this.#db.prepare(sql).get(...values);
+  }
+
+  all(sql: string, ...values: SQLInputValue[]): Record<string, unknown>[] {
+    return this.#db.prepare(sql).all(...values);
+  }
+
+  /** Runs a statement. Returns the number of rows that it changed. */
+  change(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#db.prepare(sql).run(...values).changes);
+  }
+
+  /** Runs `act` in one transaction. */
+  atomically<T>(act: () => T): T {
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = act();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      this.#db.exec('ROLLBACK');
+      throw error;
+    }
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+
+  /** Returns the largest number stored under a name so far, or null, and stores `value` if it is larger. */
+  largest(name: string, value: number): number | null {
+    return this.atomically(() => {
+      const before = this.one('SELECT value FROM marks WHERE name = ?', name)?.['value'] as
+        | number
+        | undefined;
+      this.change(
+        'INSERT INTO marks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)',
+        name,
+        value,
+      );
+      return before ?? null;
+    });
+  }
+
+  spec(specHash: string): SpecRow | undefined {
+    const row = this.one('SELECT * FROM specs WHERE spec_hash = ?', specHash);
+    if (row === undefined) return undefined;
+    return {
+      specHash,
+      spec: JSON.parse(row['spec'] as string) as ImageSpec,
+      lock: row['lock'] === null ? null : (JSON.parse(row['lock'] as string) as Lock),
+      builder: row['builder'] as string | null,
+    };
+  }
+
+  specHashes(): string[] {
+    return this.all('SELECT spec_hash FROM specs ORDER BY created_at').map(
+      (row) => row['spec_hash'] as string,
+    );
+  }
+
+  names(specHash: string): string[] {
+    const rows = this.all('SELECT name FROM names WHERE spec_hash = ? ORDER BY name', specHash);
+    return rows.map((row) => row['name'] as string);
+  }
+
+  build(specHash: string, runtimeKey: string): BuildRow | undefined {
+    const row = this.one(
+      'SELECT * FROM builds WHERE spec_hash = ? AND runtime_key = ?',
+      specHash,
+      runtimeKey,
+    );
+    if (row === undefined) return undefined;
+    return {
+      specHash,
+      runtimeKey,
+      state: row['state'] as ImageState,
+      imageId: row['image_id'] as string | null,
+      errorCode: row['error_code'] as ImageErrorCode | null,
+      errorMessage: row['error_message'] as string | null,
+      errorDetail: row['error_detail'] as string | null,
+      builtAtMs: row['built_at'] as number | null,
+      failedAtMs: row['failed_at'] as number | null,
+    };
+  }
+}

@@ -1,0 +1,192 @@
+import { existsSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../test/support/images.ts';
+import type { ImageBuilder } from './builder.ts';
+
+/** A builder that resolves once it is let go on. */
+function waitingBuilder(): ReturnType<typeof fakeBuilder> & { goOn: () => void } {
+  let goOn: () => void = () => undefined;
+  const gate = new Promise<void>((resolve) => (goOn = resolve));
+  const sound = fakeBuilder();
+  const resolve: ImageBuilder['resolve'] = async (spec, context) => (
+    await gate,
+    sound.resolve(spec, context)
+  );
+  return { ...sound, resolve, goOn: () => goOn() };
+}
+
+describe('an image that is removed while it is built', () => {
+  it('is gone, and who built it is told', async () => {
+    const javascript = waitingBuilder();
+    const store = openImages({ javascript });
+    const building = store.build(SPEC, { name: 'tools' });
+    await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
+    const { id } = (await store.get('tools'))!;
+    expect(store.remove(id)).toBe(true);
+    javascript.goOn();
+    await expect(building).rejects.toMatchObject({
+      code: 'IMAGE_NOT_FOUND',
+      message: 'The image tools was removed while it was being built.',
+    });
+    expect(await store.list()).toEqual([]);
+    await expect(store.open(id)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+    expect(await store.build(SPEC)).toMatchObject({
+      state: 'ready',
+      packages: ['alpha 1.0.0', 'beta@^2 1.0.0'],
+    });
+    expect(javascript.calls).toEqual(['resolve', 'assemble', 'resolve', 'assemble']);
+  });
+
+  it('and asked for again meanwhile is built once', async () => {
+    const javascript = waitingBuilder();
+    const store = openImages({ javascript });
+    const first = store.build(SPEC, { name: 'tools' });
+    await expect.poll(async () => (await store.get('tools'))?.state).toBe('building');
+    store.remove((await store.get('tools'))!.id);
+    const second = store.build(SPEC);
+    javascript.goOn();
+    const record = await second;
+    expect(await first).toEqual(record);
+    expect(record).toMatchObject({ state: 'ready', names: [], packages: ['alpha 1.0.0', 'beta@^2 1.0.0'] });
+    expect(javascript.calls).toEqual(['resolve', 'assemble']);
+  });
+});
+
+describe('an image that was removed and is asked for again', () => {
+  it('is resolved anew, and can be made again for another runtime', async () => {
+    const folder = imageFolder();
+    const javascript = fakeBuilder();
+    const store = openImages({ javascript }, { folder });
+    const { id } = await store.build(SPEC);
+    store.remove(id);
+    expect(await store.build(SPEC)).toMatchObject({ id, packages: ['alpha 1.0.0', 'beta@^2 1.0.0'] });
+    expect(javascript.calls).toEqual(['resolve', 'assemble', 'resolve', 'assemble']);
+    const next = fakeBuilder({ runtimeParts: async () => ({ engine: '2' }) });
+    expect(await openImages({ javascript: next }, { folder }).open(id)).toBeDefined();
+    expect(next.calls).toEqual(['assemble']);
+  });
+});
+
+describe('an image in use', () => {
+  it('that is removed and collected an hour later still has its files, and nobody else finds it', async () => {
+    const time = stillClock();
+    const store = openImages({ javascript: fakeBuilder() }, { clock: time });
+    const { id } = await store.build(SPEC);
+    const { blobs } = await store.open(id);
+    store.remove(id);
+    time.pass(3_600_000);
+    expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
+    expect(existsSync(blobs['bundle.js']!.path)).toBe(true);
+    await expect(store.open(id)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+  });
+
+  it('that is collected between its lookup and its use is made again from its lock', async () => {
+    const folder = imageFolder();
+    const javascript = fakeBuilder();
+    const { id } = await openImages({ javascript }, { folder }).build(SPEC);
+    const db = new DatabaseSync(join(folder, 'images.db'));
+    onTestFinished(() => db.close());
+    // Another process, at the moment in which the image is about to be leased.
+    let isCollected = false;
+    const now = (): number => {
+      if (!isCollected) {
+        isCollected = true;
+        db.exec('DELETE FROM builds; DELETE FROM images; DELETE FROM blobs');
+        rmSync(join(folder, 'blobs'), { recursive: true });
+      }
+      return Date.now();
+    };
+    const store = openImages({ javascript }, { folder, clock: { now, sleep: () => Promise.resolve() } });
+    const image = await store.open(id);
+    expect(isCollected).toBe(true);
+    expect(existsSync(image.blobs['bundle.js']!.path)).toBe(true);
+    expect(javascript.calls).toEqual(['resolve', 'assemble', 'assemble']);
+  });
+
+  it('whose file was deleted is refused by name, and made again from its lock', async () => {
+    const javascript = fakeBuilder();
+    const store = openImages({ javascript });
+    const { id } = await store.build(SPEC);
+    rmSync((await store.open(id)).blobs['bundle.js']!.path);
+    await expect(store.open(id)).rejects.toMatchObject({
+      code: 'IMAGE_FAILED',
+      message: expect.stringMatching(/bundle\.js .* is missing from the store/) as string,
+    });
+    expect(await store.build(SPEC)).toMatchObject({ state: 'ready' });
+    expect(javascript.calls).toEqual(['resolve', 'assemble', 'assemble']);
+    expect(existsSync((await store.open(id)).blobs['bundle.js']!.path)).toBe(true);
+  });
+});
+
+describe('what builds have in common', () => {
+  it('is made again where it is collected at the moment in which a build finds it', async () => {
+    const folder = imageFolder();
+    const db = new DatabaseSync(join(folder, 'images.db'));
+    onTestFinished(() => db.close());
+    let isNear = false;
+    const now = (): number => {
+      if (isNear) {
+        isNear = false;
+        db.exec('DELETE FROM blobs');
+        rmSync(join(folder, 'blobs'), { recursive: true });
+      }
+      return Date.now();
+    };
+    let made = 0;
+    const javascript = fakeBuilder({
+      async assemble(lock, spec, context) {
+        const make = async (inner: string): Promise<void> =>
+          writeFileSync(join(inner, 'common'), `${++made}`);
+        await context.kept('common', make);
+        isNear = true;
+        const { path } = await context.kept('common', make);
+        expect([isNear, existsSync(path)]).toEqual([false, true]);
+        return fakeBuilder().assemble(lock, spec, context);
+      },
+    });
+    const store = openImages({ javascript }, { folder, clock: { now, sleep: () => Promise.resolve() } });
+    expect(await store.build(SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
+    expect(made).toBe(2);
+  });
+});
+
+describe('runs that name an image', () => {
+  it('build it where whoever built it first has died', async () => {
+    const folder = imageFolder();
+    const time = stillClock();
+    const asleep = waitingBuilder();
+    const dead = openImages({ javascript: asleep }, { folder, clock: time });
+    const building = dead.build(SPEC, { name: 'tools' });
+    await expect.poll(async () => (await dead.get('tools'))?.state).toBe('building');
+    const javascript = fakeBuilder();
+    const store = openImages({ javascript }, { folder, clock: time });
+    await expect(store.open('tools')).rejects.toMatchObject({ code: 'IMAGE_NOT_READY' });
+    time.pass(61_000);
+    expect(await store.open('tools')).toBeDefined();
+    expect(javascript.calls).toEqual(['resolve', 'assemble']);
+    asleep.goOn();
+    await building;
+  });
+
+  it('at the same time after the runtime changed wait for one build', async () => {
+    const folder = imageFolder();
+    await openImages({ javascript: fakeBuilder() }, { folder }).build(SPEC, { name: 'tools' });
+    let goOn: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    const sound = fakeBuilder();
+    const javascript = fakeBuilder({
+      runtimeParts: async () => ({ engine: '2' }),
+      assemble: async (lock, spec, context) => (await gate, sound.assemble(lock, spec, context)),
+    });
+    const [one, other] = [openImages({ javascript }, { folder }), openImages({ javascript }, { folder })];
+    const first = one.open('tools');
+    await expect.poll(async () => (await one.get('tools'))?.state).toBe('building');
+    const more = [one.open('tools'), other.open('tools')];
+    goOn();
+    const [a, ...rest] = await Promise.all([first, ...more]);
+    expect(rest.map(({ id }) => id)).toEqual([a!.id, a!.id]);
+    expect(sound.calls).toEqual(['assemble']);
+  });
+});

@@ -1,0 +1,67 @@
+import type { ImageBuilder, ImageBuilders, ImageSpec } from './builder.ts';
+import { ImageError } from './error.ts';
+import { runtimeKey } from './keys.ts';
+import type { SpecRow } from './records.ts';
+
+type Kind = keyof ImageBuilders;
+
+/** A builder with the key of its runtime. */
+export interface Runtime {
+  readonly kind: Kind;
+  readonly builder: ImageBuilder;
+  readonly key: string;
+}
+
+/** A builder for a kind that this host does not have: every build fails with provider_error. */
+function absent(kind: Kind): ImageBuilder {
+  const refuse = (): never => {
+    throw new ImageError('provider_error', `This host has no builder for ${kind} images.`);
+  };
+  return {
+    runtime: kind === 'native' ? 'native' : 'isolate',
+    runtimeParts: async () => ({ absent: kind }),
+    resolve: async () => refuse(),
+    assemble: async () => refuse(),
+  };
+}
+
+/** The builders by kind, with the keys of their runtimes, which are computed once. */
+export class Runtimes {
+  readonly #builders: ImageBuilders;
+  readonly #made = new Map<Kind, Promise<Runtime>>();
+
+  constructor(builders: ImageBuilders) {
+    this.#builders = builders;
+  }
+
+  /** Whether a build that fails for the isolate is tried natively. */
+  get hasNative(): boolean {
+    return this.#builders.native !== undefined;
+  }
+
+  of(kind: Kind): Promise<Runtime> {
+    let made = this.#made.get(kind);
+    if (made === undefined) this.#made.set(kind, (made = this.#make(kind)));
+    return made;
+  }
+
+  /** The runtime of a spec's last build, or else the one that the spec asks for. */
+  for(row: Pick<SpecRow, 'spec' | 'builder'>): Promise<Runtime> {
+    return this.of((row.builder as Kind | null) ?? kindOf(row.spec));
+  }
+
+  /** Returns the keys of all runtimes. */
+  async keys(): Promise<string[]> {
+    const all = await Promise.all((['javascript', 'python', 'native'] as const).map((kind) => this.of(kind)));
+    return all.map(({ key }) => key);
+  }
+
+  async #make(kind: Kind): Promise<Runtime> {
+    const builder = this.#builders[kind] ?? absent(kind);
+    return { kind, builder, key: runtimeKey({ kind, ...(await builder.runtimeParts()) }) };
+  }
+}
+
+function kindOf(spec: ImageSpec): Kind {
+  return spec.cliTools.length + spec.systemPackages.length > 0 ? 'native' : spec.language;
+}

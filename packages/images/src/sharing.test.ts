@@ -1,0 +1,92 @@
+import { execFile } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, it } from 'vitest';
+import { fakeBuilder, imageFolder, openImages, SPEC, stillClock } from '../../../test/support/images.ts';
+import { createImages } from './images.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+describe('several processes', () => {
+  const run = promisify(execFile);
+  const script = fileURLToPath(new URL('../../../test/support/build-image-once.ts', import.meta.url));
+
+  it('build one image together', async () => {
+    const path = imageFolder();
+    const log = join(path, 'log');
+    const args = ['--conditions=@heddle/source', script, path, log];
+    const outcomes = await Promise.all([1, 2, 3].map(() => run(process.execPath, args)));
+    const ids = outcomes.map(({ stdout }) => stdout.trim());
+    expect(new Set(ids).size).toBe(1);
+    expect(ids[0]).toMatch(/^ready [0-9a-f]{64}$/);
+    expect(readFileSync(log, 'utf8')).toBe('resolve\n');
+  });
+
+  it('take a build over once its process is dead, and not before', async () => {
+    const path = imageFolder();
+    const time = stillClock();
+    // A process that is killed in the middle never says so.
+    const dead = createImages({
+      folder: path,
+      clock: time,
+      builders: { javascript: fakeBuilder({ resolve: () => new Promise(() => undefined) }) },
+    });
+    void dead.build(SPEC);
+    await expect.poll(async () => (await dead.list())[0]?.state).toBe('building');
+    const javascript = fakeBuilder();
+    let looks = 0;
+    let early: string[] = ['never looked'];
+    const sleep = async (): Promise<void> => {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (++looks === 3) early = [...javascript.calls];
+      if (looks >= 3) time.pass(61_000);
+    };
+    const store = openImages({ javascript }, { folder: path, clock: { now: time.now, sleep } });
+    expect(await store.build(SPEC)).toMatchObject({ state: 'ready' });
+    expect(looks).toBe(3);
+    expect(early).toEqual([]);
+  });
+});
+
+describe('a collection', () => {
+  it('removes what no spec names for a day, and nothing else', async () => {
+    const path = imageFolder();
+    const time = stillClock();
+    const store = openImages({ javascript: fakeBuilder() }, { folder: path, clock: time });
+    const kept = await store.build(SPEC);
+    const gone = await store.build({ ...SPEC, dependencies: ['gamma'] }, { name: 'gone' });
+    const files = await Promise.all(
+      [kept, gone].map(async ({ id }) => (await store.open(id)).blobs['bundle.js']!.path),
+    );
+    expect(store.remove(gone.id)).toBe(true);
+    expect(store.remove(gone.id)).toBe(false);
+    time.pass(2 * DAY_MS);
+    // The day begins when it is first seen that nobody needs it.
+    expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
+    time.pass(DAY_MS - 1);
+    expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
+    time.pass(1);
+    expect(await store.collect()).toEqual({ images: 1, blobs: 1 });
+    expect(files.map((file) => existsSync(file))).toEqual([true, false]);
+    expect(await store.open(kept.id)).toBeDefined();
+    await expect(store.open(gone.imageId!)).rejects.toMatchObject({ code: 'IMAGE_NOT_FOUND' });
+  });
+
+  it('spares what a run has opened', async () => {
+    const time = stillClock();
+    const store = openImages({ javascript: fakeBuilder() }, { clock: time });
+    const { id, imageId } = await store.build(SPEC);
+    store.remove(id);
+    for (let hours = 0; hours < 60; hours++) {
+      await store.open(imageId!);
+      expect(await store.collect()).toEqual({ images: 0, blobs: 0 });
+      time.pass(DAY_MS / 24 - 1);
+    }
+    time.pass(DAY_MS);
+    await store.collect();
+    time.pass(DAY_MS);
+    expect(await store.collect()).toEqual({ images: 1, blobs: 1 });
+  });
+});

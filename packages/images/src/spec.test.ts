@@ -1,0 +1,148 @@
+import { describe, expect, it } from 'vitest';
+import { CLI_TOOLS } from './grammar.ts';
+import { specHash } from './keys.ts';
+import { readSpec } from './spec.ts';
+
+const js = (...dependencies: unknown[]) => readSpec({ language: 'javascript', dependencies });
+const py = (...dependencies: unknown[]) => readSpec({ language: 'python', dependencies });
+const apt = (...systemPackages: unknown[]) => readSpec({ language: 'python', systemPackages });
+
+describe('a spec', () => {
+  it.each([
+    ['zod'],
+    ['zod@4'],
+    ['zod@^4.1.0'],
+    ['zod@>=4'],
+    ['zod@next'],
+    ['@scope/name'],
+    ['@scope/name@~1.2.x'],
+    ['lodash.merge'],
+  ])('takes the npm package %s', (entry) =>
+    expect(js(entry)).toMatchObject({ ok: true, spec: { dependencies: [entry] } }),
+  );
+
+  it.each([
+    ['pydantic'],
+    ['pydantic==2.1.*'],
+    ['pydantic>=2,<3,!=2.5'],
+    ['httpx[http2,cli]~=0.27'],
+    ['a===1+local'],
+  ])('takes the Python requirement %s', (entry) =>
+    expect(py(entry)).toMatchObject({ ok: true, spec: { dependencies: [entry] } }),
+  );
+
+  it.each([['jq'], ['libc6:amd64'], ['jq=1.6-2.1'], ['g++'], ['libstdc++6']])(
+    'takes the Debian package %s',
+    (entry) => expect(apt(entry)).toMatchObject({ ok: true }),
+  );
+
+  it.each([
+    ['-g', /dash/],
+    ['--registry=http://x', /dash/],
+    ['git+ssh://x', /URL/],
+    ['git+https://x/y', /URL/],
+    ['lodash; rm -rf /', /white space/],
+    ['lоdash', /no npm package/],
+    ['lodash​', /character|no npm package/],
+    ['ｌodash', /no npm package/],
+    ['https://x/y.tgz', /URL/],
+    ['file:../x', /another name/],
+    ['npm:left@1', /another name/],
+    ['workspace:*', /another name/],
+    ['a b', /white space/],
+    ['a;id', /character/],
+    ['$(id)', /character/],
+    ['a`id`', /character/],
+    ['a\\b', /character/],
+    ['./x', /path/],
+    ['/x', /path/],
+    ['~/x', /path/],
+    ['a/b', /no npm package/],
+    ['@Scope/x', /no npm package/],
+    ['a@^1||2', /character/],
+    ['a@^^^1', /no npm package/],
+    ['é', /no npm package/],
+  ])('refuses the npm package %s', (entry, reason) =>
+    expect(js(entry)).toEqual({
+      ok: false,
+      issues: [
+        { field: 'dependencies', line: 1, value: entry, reason: expect.stringMatching(reason) as string },
+      ],
+    }),
+  );
+
+  it.each([
+    ['--index-url=http://x'],
+    ['lodash; rm -rf /'],
+    ['git+https://x/y'],
+    ['file:../x'],
+    ['rеquests'],
+    ['requests​'],
+    ['ｒequests'],
+    ['a@1'],
+    ['a==1;python_version>"3"'],
+    ['a @ https://x'],
+    ['-e.'],
+    ['a=1'],
+    ['[x]'],
+    ['a['],
+  ])('refuses the Python requirement %s', (entry) =>
+    expect(py(entry)).toMatchObject({ ok: false, issues: [{ line: 1 }] }),
+  );
+
+  it.each([['jq-'], ['jq+'], ['a'], ['-y'], ['../x'], ['JQ'], ['file:x'], ['jq =1']])(
+    'refuses the Debian package %s',
+    (entry) =>
+      expect(apt(entry)).toMatchObject({ ok: false, issues: [{ field: 'systemPackages', line: 1 }] }),
+  );
+
+  it('takes each tool of the catalogue once, and no other', () => {
+    const tools = (...cliTools: string[]) => readSpec({ language: 'python', cliTools });
+    expect(CLI_TOOLS).toHaveLength(24);
+    expect(tools(CLI_TOOLS[3], CLI_TOOLS[1])).toMatchObject({
+      ok: true,
+      spec: { cliTools: [CLI_TOOLS[1], CLI_TOOLS[3]] },
+    });
+    expect(tools(CLI_TOOLS[0], CLI_TOOLS[0])).toMatchObject({
+      issues: [{ line: 2, reason: 'it is named twice' }],
+    });
+    expect(tools('jq@1')).toMatchObject({ issues: [{ line: 1 }] });
+    expect(tools('Kubectl', 'kubectl@1')).toMatchObject({
+      issues: [1, 2].map((line) => ({
+        line,
+        reason: expect.stringMatching(/; the id is kubectl@\d/) as string,
+      })),
+    });
+    expect(tools(...CLI_TOOLS.slice(0, 11))).toMatchObject({ issues: [{ line: 11 }] });
+  });
+
+  it('counts lines as they were given, and entries without comments', () => {
+    expect(js('# one', '', 'ok', '-bad')).toMatchObject({ issues: [{ line: 4, value: '-bad' }] });
+    const many = Array.from({ length: 50 }, (_, at) => `p${at}`);
+    expect(js('# note', ...many)).toMatchObject({ ok: true });
+    expect(js('# note', ...many, 'over', 'more')).toMatchObject({ issues: [{ line: 52, value: 'over' }] });
+    expect(js('x'.repeat(201))).toMatchObject({
+      issues: [{ reason: expect.stringContaining('200') as string }],
+    });
+    expect(js(7)).toMatchObject({ issues: [{ line: 1, value: '7' }] });
+    expect(js(...Array.from({ length: 1_001 }, () => '#'))).toMatchObject({ issues: [{ line: 0 }] });
+  });
+
+  it('is no spec without a language or anything to install', () => {
+    for (const value of [null, 'x', [], { dependencies: ['a'] }, { language: 'ruby' }])
+      expect(readSpec(value)).toMatchObject({ ok: false, issues: [{ field: 'language' }] });
+    expect(js('# nothing')).toMatchObject({ ok: false, issues: [{ line: 0 }] });
+  });
+
+  it('has one hash however it is spelled', () => {
+    const hash = (...dependencies: string[]): string => {
+      const read = py(...dependencies);
+      return read.ok ? specHash(read.spec) : '';
+    };
+    expect(hash('Typing_Extensions>=4', 'Jinja2', '# x')).toBe(
+      hash('jinja2', 'typing-extensions>=4', 'JINJA2'),
+    );
+    expect(hash('jinja2')).not.toBe(hash('jinja2>=3'));
+    expect(hash('jinja2')).toMatch(/^[0-9a-f]{64}$/);
+  });
+});

@@ -1,0 +1,112 @@
+import {
+  chmodSync,
+  cpSync,
+  linkSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { fakeBuilder, imageFolder, openImages } from '../../../test/support/images.ts';
+
+const SPEC = { language: 'javascript', systemPackages: ['jq'] };
+
+/** A builder of root file systems with a program, a library and a link. */
+function rootBuilder(): ReturnType<typeof fakeBuilder> {
+  return fakeBuilder({
+    runtime: 'native',
+    async assemble(_lock, _spec, { workFolder }) {
+      const rootfs = join(workFolder, 'root');
+      mkdirSync(join(rootfs, 'usr/bin'), { recursive: true });
+      writeFileSync(join(rootfs, 'usr/bin/jq'), 'a program', { mode: 0o755 });
+      writeFileSync(join(rootfs, 'usr/library'), 'a program', { mode: 0o644 });
+      symlinkSync('usr/bin', join(rootfs, 'bin'));
+      return { blobs: { rootfs }, features: { modules: [] }, warnings: [], tools: {} };
+    },
+  });
+}
+
+const CHANGES: readonly [what: string, change: (root: string) => void][] = [
+  ['a file with other content', (root) => writeFileSync(join(root, 'usr/bin/jq'), 'a progrem')],
+  ['a file more', (root) => writeFileSync(join(root, 'usr/bin/evil'), '')],
+  ['a file less', (root) => rmSync(join(root, 'usr/library'))],
+  ['a folder more', (root) => mkdirSync(join(root, 'opt'))],
+  ['a file that may be run', (root) => chmodSync(join(root, 'usr/library'), 0o755)],
+  ['a file that runs as another user', (root) => chmodSync(join(root, 'usr/bin/jq'), 0o4755)],
+  [
+    'a link in the place of a file with the same content',
+    (root) => {
+      rmSync(join(root, 'usr/library'));
+      symlinkSync('bin/jq', join(root, 'usr/library'));
+    },
+  ],
+  [
+    'a link that leads elsewhere',
+    (root) => {
+      rmSync(join(root, 'bin'));
+      symlinkSync('/etc', join(root, 'bin'));
+    },
+  ],
+  [
+    'a link in the place of a folder with the same content',
+    (root) => {
+      renameSync(join(root, 'usr/bin'), join(root, '../bin'));
+      symlinkSync('../../bin', join(root, 'usr/bin'));
+    },
+  ],
+  [
+    'a second name of a file of the host',
+    (root) => {
+      writeFileSync(join(root, '../outside'), 'an outsider');
+      rmSync(join(root, 'usr/library'));
+      linkSync(join(root, '../outside'), join(root, 'usr/library'));
+    },
+  ],
+  [
+    'a link in the place of the whole',
+    (root) => {
+      cpSync(root, `${root}-copy`, { recursive: true, verbatimSymlinks: true });
+      rmSync(root, { recursive: true });
+      symlinkSync(`${root}-copy`, root);
+    },
+  ],
+  [
+    'a file in the place of the whole',
+    (root) => (rmSync(root, { recursive: true }), writeFileSync(root, '')),
+  ],
+  ['nothing in the place of the whole', (root) => rmSync(root, { recursive: true })],
+];
+
+describe('the root of a native image in the store', () => {
+  it.each(CHANGES)('with %s is refused by name, and made again', async (_what, change) => {
+    const folder = imageFolder();
+    const native = rootBuilder();
+    const { id } = await openImages({ native }, { folder }).build(SPEC);
+    const open = () => openImages({ native }, { folder });
+    const { path } = (await open().open(id)).blobs['rootfs']!;
+    change(path);
+    await expect(open().open(id)).rejects.toMatchObject({
+      code: 'IMAGE_FAILED',
+      message: expect.stringContaining('rootfs') as string,
+    });
+    expect(await open().build(SPEC)).toMatchObject({ state: 'ready', errorMessage: null });
+    const sound = (await open().open(id)).blobs['rootfs']!;
+    expect(sound.path).toBe(path);
+    expect(readFileSync(join(path, 'usr/library'), 'utf8')).toBe('a program');
+    expect(native.calls).toEqual(['resolve']);
+  });
+
+  it('that was put in the place of another is looked at again by who has seen that one', async () => {
+    const store = openImages({ native: rootBuilder() });
+    const { id } = await store.build(SPEC);
+    const { path } = (await store.open(id)).blobs['rootfs']!;
+    renameSync(path, `${path}-before`);
+    cpSync(`${path}-before`, path, { recursive: true, verbatimSymlinks: true });
+    writeFileSync(join(path, 'usr/bin/evil'), '');
+    await expect(store.open(id)).rejects.toMatchObject({ code: 'IMAGE_FAILED' });
+  });
+});

@@ -1,0 +1,38 @@
+import './node-version.ts';
+
+/** For builders of images: confined processes, and the programs that load packages within the limits of a run. */
+export { Isolation } from './isolation/isolation.ts';
+export type { Confinement } from './isolation/confine.ts';
+export type { Program } from './isolation/program.ts';
+export { dropArguments, findTool, limitArguments } from './isolation/host-tools.ts';
+export { barrierTo } from './isolation/users.ts';
+export { bareRoot } from './isolation/libraries.ts';
+export { endLeftovers, freeSlotUid, takeSlotUid } from './isolation/slot-uid.ts';
+export { NativeHost } from './native/host.ts';
+export { BOOT_FILES } from './native/jail.ts';
+export { INSIDE, insideEnvironment, PROXY_PORT } from './native/layout.ts';
+export { NATIVE_LIMITS } from './native/limits.ts';
+export { Proxy } from './native/proxy.ts';
+export { kernelCpuSeconds, runTree, type TreeEnd } from './native/tree.ts';
+export type { NativeJob } from './guest/native/job.ts';
+export { readObject } from './failure.ts';
+export { PYTHON_LIMITS, resolveLimits } from './limits.ts';
+export { launch } from './pool/launch.ts';
+export {
+  JAVASCRIPT_IMAGE_FILE,
+  javascriptImageProgram,
+  PYTHON_FILES,
+  PYTHON_IMAGE_FILE,
+  pythonImageProgram,
+  SHIMS_FILE,
+} from './programs.ts';
+export { BUILTIN_NAMES } from './builtins.ts';
+export {
+  readReport,
+  type ImageOrder,
+  type ImageReport,
+  type ModuleFailure,
+  type PythonModuleFailure,
+  type PythonOrder,
+  type PythonReport,
+} from './image-protocol.ts';

@@ -1,0 +1,35 @@
+const FIRST_BYTES = 4_096;
+
+/** A growing buffer of bytes. Small pieces cost their bytes only, not an object each. */
+export class ByteBuffer {
+  #bytes = Buffer.alloc(0);
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  add(piece: Uint8Array): void {
+    const needed = this.#length + piece.length;
+    if (needed > this.#bytes.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, needed, 2 * this.#bytes.length));
+      larger.set(this.#bytes.subarray(0, this.#length));
+      this.#bytes = larger;
+    }
+    this.#bytes.set(piece, this.#length);
+    this.#length = needed;
+  }
+
+  /** Returns a view of the bytes, valid until the next `add`. */
+  view(): Buffer {
+    return this.#bytes.subarray(0, this.#length);
+  }
+
+  /** Returns all bytes and empties the buffer. */
+  take(): Buffer {
+    const all = this.view();
+    this.#bytes = Buffer.alloc(0);
+    this.#length = 0;
+    return all;
+  }
+}

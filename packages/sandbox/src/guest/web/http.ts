@@ -1,3 +1,0 @@
-export { TextDecoder, TextEncoder } from './encoding.ts';
-export { fetch, Response } from './fetch.ts';
-export { Headers } from './headers.ts';

@@ -1,0 +1,78 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from 'vitest';
+import { valueIn } from '../../../test/support/outcome.ts';
+import { UNCONFINED } from '../../../test/support/unconfined.ts';
+import { createSandbox } from './index.ts';
+import { HostSnapshot } from './host-snapshot.ts';
+
+const cleanups: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+function folderOf(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-own-'));
+  cleanups.push(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+function memoryIn(folder: string, delayMs?: number): HostSnapshot {
+  const memory = new HostSnapshot({
+    execPath: process.execPath,
+    confinement: () => UNCONFINED,
+    memoryMiB: 256,
+    folder,
+    ...(delayMs !== undefined && { delayMs }),
+  });
+  cleanups.push(() => memory.close());
+  return memory;
+}
+
+const LOOK = `
+import random, secrets, uuid
+return [hash("a text"), random.random(), secrets.token_hex(8), str(uuid.uuid4()), sum([1, 2])]`;
+
+/** What two runs of a host see, the second in an interpreter of its own. */
+async function look(folder?: string): Promise<unknown[][]> {
+  const sandbox = createSandbox({
+    share: 'isolate',
+    python: { maxProcesses: 1, ...(folder !== undefined && { folder }) },
+  });
+  cleanups.push(() => sandbox.close());
+  const one = async (runId: string): Promise<unknown[]> =>
+    valueIn(await sandbox.run({ runId, language: 'python', code: LOOK })) as unknown[];
+  return [await one('first'), await one('second')];
+}
+
+describe('the memory that a host makes for itself', { timeout: 120_000 }, () => {
+  it('has a seed of its own; what must not repeat is another in every run', async () => {
+    const folders = [folderOf(), folderOf()] as const;
+    for (const folder of folders) {
+      const memory = memoryIn(folder);
+      expect(memory.path).toBeUndefined();
+      await memory.make();
+      expect(memory.path).toBe(join(folder, String(readdirSync(folder)[0])));
+    }
+    const hosts = [await look(), await look(folders[0]), await look(folders[1])];
+    expect(new Set(hosts.map(([first]) => first?.[0])).size).toBe(3);
+    for (const [first = [], second = []] of hosts) {
+      expect([first[0], first[4]]).toEqual([second[0], 3]);
+      for (const at of [1, 2, 3]) expect(first[at]).not.toBe(second[at]);
+    }
+  });
+
+  it('is made a while after it was asked for, unless the host is done by then', async () => {
+    const folder = folderOf();
+    const memory = memoryIn(folder, 0);
+    expect(memory.path).toBeUndefined();
+    await expect.poll(() => memory.path, { timeout: 60_000 }).toBeDefined();
+    expect(readFileSync(String(memory.path)).length).toBeGreaterThan(2 ** 24);
+
+    const stopped = memoryIn(folderOf(), 600_000);
+    expect(stopped.path).toBeUndefined();
+    await stopped.close();
+    expect(stopped.path).toBeUndefined();
+  });
+});

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { poolKeyOf } from './pool/job.ts';
+import type { Slot } from './pool/slot.ts';
+import { Starter, type StarterOptions } from './pool/starter.ts';
+import { PYTHON_STAMP, pythonMemoryProgram } from './programs.ts';
+
+/** Delay after the first process of Python, so that a program which runs one job and ends makes no snapshot. */
+const DELAY_MS = 10_000;
+
+const NAME = /^python-[0-9a-f]{32}\.snap$/;
+
+const TARGET = { tenant: '', poolKey: poolKeyOf('', null), image: null };
+
+/** Time limit of the process that makes the snapshot, in milliseconds. No job waits for it. */
+const MAKE_MS = 300_000;
+
+interface HostSnapshotOptions extends Omit<StarterOptions, 'program' | 'bootOf' | 'startTimeoutMs'> {
+  /** The folder of the snapshot, which all processes of this host share. */
+  readonly folder: string;
+  readonly delayMs?: number;
+}
+
+/**
+ * A memory snapshot of the Python interpreter that the host makes for itself, once and in the background. Its seed of string
+ * hashes is unknown to others; everybody can read the seed of the snapshot in the package.
+ */
+export class HostSnapshot {
+  readonly #options: HostSnapshotOptions;
+  readonly #starter: Starter;
+  #file: string | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #closed = false;
+  #making: { readonly ended: Promise<void>; readonly stop: () => void } | undefined;
+
+  constructor(options: HostSnapshotOptions) {
+    this.#options = options;
+    this.#starter = new Starter({ ...options, startTimeoutMs: MAKE_MS, program: pythonMemoryProgram });
+  }
+
+  /** The snapshot's file; undefined until there is one. The first call schedules making it. */
+  get path(): string | undefined {
+    // Without a stamp the package is not built; starting the next process reports that.
+    if (this.#file === undefined && !existsSync(PYTHON_STAMP)) return undefined;
+    this.#file ??= join(
+      this.#options.folder,
+      `python-${readFileSync(PYTHON_STAMP, 'latin1').slice(0, 32)}.snap`,
+    );
+    if (existsSync(this.#file)) return this.#file;
+    const { delayMs = DELAY_MS } = this.#options;
+    if (!this.#closed) this.#timer ??= setTimeout(() => void this.#makeLater(), delayMs).unref();
+    return undefined;
+  }
+
+  /** Makes the snapshot in a confined process. Rejects if that fails; interpreters then start from the snapshot in the package. */
+  async make(): Promise<void> {
+    let memory: Uint8Array | null = null;
+    const ended = Promise.withResolvers<void>();
+    const fail = (why: string): void =>
+      ended.reject(new Error(`The memory snapshot of Python was not made: ${why}.`));
+    const slot = this.#starter.start(TARGET, {
+      ready: (ready: Slot) => {
+        memory = ready.snapshot;
+        ready.kill('finished');
+      },
+      exit: (_slot, why) => (memory === null ? fail(why) : ended.resolve()),
+      malformed: (bad: Slot) => bad.kill('malformed'),
+      // This process gets no jobs.
+      done: () => undefined,
+      call: () => undefined,
+      overdue: () => undefined,
+    });
+    this.#making = { ended: ended.promise, stop: () => slot.kill('closed') };
+    await ended.promise;
+    if (memory !== null && this.#file !== undefined) await this.#keep(memory, this.#file);
+  }
+
+  /** Stops making the snapshot. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+    this.#making?.stop();
+    await this.#making?.ended.catch(() => undefined);
+  }
+
+  async #makeLater(): Promise<void> {
+    try {
+      await this.make();
+    } catch (error) {
+      // No caller waits for the snapshot, and no job depends on it.
+      if (!this.#closed) process.emitWarning((error as Error).message, 'HeddleWarning');
+    }
+  }
+
+  async #keep(memory: Uint8Array, file: string): Promise<void> {
+    const { folder } = this.#options;
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // Processes in several containers may share the folder and have equal process ids.
+    const made = `${file}.${randomUUID()}`;
+    await writeFile(made, memory, { mode: 0o600, flush: true });
+    await rename(made, file);
+    // Snapshots of other builds of the package; a host that still uses such a build makes its snapshot again.
+    const old = (await readdir(folder)).filter((name) => NAME.test(name) && join(folder, name) !== file);
+    await Promise.all(old.map((name) => rm(join(folder, name), { force: true })));
+  }
+}

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest';
+import { flatten, readReport } from './image-protocol.ts';
+
+it.each([
+  { t: 'made', data: new Uint8Array([1, 2, 3]), why: '' },
+  { t: 'failed', modules: [{ module: 'a', stack: 'b\nc' }] },
+])('a report comes out as it went in, and is flat between: %j', (report) => {
+  const flat = flatten(report);
+  expect(Object.values(flat).every((value) => typeof value === 'string' || value instanceof Uint8Array)).toBe(
+    true,
+  );
+  expect(readReport(flat)).toEqual(report);
+});
+
+it.each<[string, unknown]>([
+  ['nothing', undefined],
+  ['a text', 'x'],
+  ['no JSON', { json: '{', field: '', bytes: new Uint8Array() }],
+  ['JSON that is no object', { json: '1', field: '', bytes: new Uint8Array() }],
+  ['no bytes', { json: '{}', field: 'data', bytes: 'x' }],
+])('%s is no report', (_what, message) => {
+  expect(readReport(message)).toBe(null);
+});

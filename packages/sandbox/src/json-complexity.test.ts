@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { complexityExcess } from './json-complexity.ts';
+
+const lists = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+const LEVELS = 'more than 9 levels';
+const PARTS = 'more than 50 lists and objects';
+
+describe('the levels and parts of JSON', () => {
+  it.each<[what: string, json: string, excess: string | null]>([
+    ['lists at the limit', lists(9), null],
+    ['lists beyond it', lists(10), LEVELS],
+    ['objects beyond it', '{"a":'.repeat(10) + '1' + '}'.repeat(10), LEVELS],
+    ['some beside each other', `[${Array(24).fill('{"a":[]}').join()}]`, null],
+    ['many beside each other', `[${Array(25).fill('{"a":[]}').join()}]`, PARTS],
+    ['brackets in texts', JSON.stringify({ '[[[[[[[[[[[[': '{{{{{{{{{{{{"[[[[[[[[\\"' }), null],
+    ['brackets behind a text that ends in a backslash', `["\\\\",${lists(9)}]`, LEVELS],
+    ['a text without end', `["${'['.repeat(99)}`, null],
+  ])('of %s are counted', (_what, json, excess) => {
+    expect(complexityExcess(json, { levels: 9, parts: 50 })).toBe(excess);
+  });
+});

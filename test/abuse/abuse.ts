@@ -1,0 +1,412 @@
+import { createHash } from 'node:crypto';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { ECHO, FILE, CONTENT_FILE } from '../support/api-files.ts';
+import { GREETING, LONG } from '../support/api-workflows.ts';
+import type { EchoServer } from '../support/echo-server.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+import { dataOf, TOKEN } from './service.ts';
+import type { Reply, Service } from './service.ts';
+
+interface Run {
+  runId: string;
+  status: string;
+  output: { [name: string]: unknown };
+  error: { message: string } | null;
+}
+
+interface Environment {
+  service: Service;
+  echo: EchoServer;
+}
+
+/** What one workspace, or anybody, tries to do to another one. */
+export function describeAbuse(environment: () => Environment): void {
+  const call: Service['call'] = (...sent) => environment().service.call(...sent);
+  const deployed: Service['deployed'] = (...sent) => environment().service.deployed(...sent);
+  const execute = async (
+    caller: Parameters<typeof call>[0],
+    path: string,
+    input: object = {},
+    more: object = {},
+  ): Promise<Run> => dataOf(await call(caller, 'POST', `${path}/execute`, { body: { input, ...more } }), 200);
+
+  describe('between workspaces', () => {
+    it('an id of a run belongs to the workspace that claims it, and the other one learns nothing', async () => {
+      const mine = await deployed(GREETING);
+      const theirs = await deployed(GREETING, 'stranger');
+      const headers = { 'X-Run-Id': 'order-1' };
+      const claim = (caller: 'admin' | 'stranger', path: string, name: string) =>
+        call(caller, 'POST', `${path}/execute`, { headers, body: { input: { name } } });
+      dataOf(await claim('admin', mine, 'Ada'), 200);
+      dataOf(await claim('stranger', theirs, 'Eve'), 200);
+      for (const [caller, path] of [
+        ['admin', mine],
+        ['stranger', theirs],
+      ] as const)
+        expect(await claim(caller, path, 'again')).toMatchObject({ status: 409 });
+      const read = async (caller: 'admin' | 'stranger', path: string): Promise<Run> =>
+        dataOf(await call(caller, 'GET', `${path}/runs/order-1?includeOutput=true`), 200);
+      expect(await read('admin', mine)).toMatchObject({
+        runId: 'order-1',
+        output: { data: { hello: 'Ada' } },
+      });
+      expect(await read('stranger', theirs)).toMatchObject({ output: { data: { hello: 'Eve' } } });
+      expect(await call('stranger', 'GET', `${mine}/runs/order-1`)).toMatchObject({ status: 404 });
+    });
+
+    it('ids that no path can name, and those of child runs, are refused', async () => {
+      const path = await deployed(GREETING);
+      for (const id of ['.', '..', childId('any-run', 'Call')]) {
+        const reply = await call('admin', 'POST', `${path}/execute`, {
+          headers: { 'X-Run-Id': id },
+          body: {},
+        });
+        expect([id, reply.status]).toEqual([id, 400]);
+      }
+    });
+
+    it('a record of a file opens nothing in another workspace, nor for a caller without a credential', async () => {
+      const mine = await deployed(ECHO);
+      const [theirs, open] = [
+        await deployed(ECHO, 'stranger'),
+        await deployed(ECHO, 'stranger', { isPublic: true }),
+      ];
+      const ran = await execute('admin', mine, { doc: [FILE] });
+      expect(JSON.stringify(ran.output)).toContain(CONTENT_FILE);
+      const { doc } = (ran.output as { data: { doc: { base64?: string }[] } }).data;
+      const record = { ...doc[0], base64: undefined };
+      for (const [caller, path] of [
+        ['stranger', theirs],
+        ['nobody', open],
+      ] as const) {
+        const stolen = await execute(caller, path, { doc: [record], any: { copies: [record, record] } });
+        expect(JSON.stringify(stolen)).not.toContain(CONTENT_FILE);
+      }
+      const forged = await execute('stranger', theirs, { any: { copies: [record] } });
+      const shown = await call(
+        'stranger',
+        'GET',
+        `${theirs}/runs/${forged.runId}?includeOutput=true&includeFileBase64=true`,
+      );
+      expect(shown.text).not.toContain(CONTENT_FILE);
+      const { id = '' } = record as { id?: string };
+      const download = `${theirs}/runs/${forged.runId}/files/${encodeURIComponent(id)}`;
+      expect(await call('stranger', 'GET', download)).toMatchObject({ status: 404 });
+    });
+
+    it('the environment of the command is that of the oldest workspace alone', async () => {
+      const { echo } = environment();
+      const request_ = workflow(
+        [
+          block('Fetch', 'api', {
+            url: `${echo.url}/env`,
+            method: 'GET',
+            headers: [{ id: '1', cells: { Key: 'X-Own', Value: '{{TOKEN}}' } }],
+          }),
+        ],
+        ['Start -> Fetch'],
+      );
+      const mine = await execute('admin', await deployed(request_));
+      expect(mine.status).toBe('completed');
+      const sent = () => echo.requests().filter(({ own }) => own === TOKEN);
+      expect(sent()).toHaveLength(1);
+      expect(JSON.stringify(mine)).not.toContain(TOKEN);
+      const theirs = await call('stranger', 'POST', `${await deployed(request_, 'stranger')}/execute`, {
+        body: { async: true },
+      });
+      expect(theirs.text).not.toContain(TOKEN);
+      const code = await deployed(workflow([fn('F', 'return {{TOKEN}}')], ['Start -> F']), 'stranger');
+      const accepted = await call('stranger', 'POST', `${code}/execute`, { body: { async: true } });
+      expect(accepted.text).not.toContain(TOKEN);
+      expect(sent()).toHaveLength(1);
+    });
+
+    it('a child is the run that its parent started, whatever ids others have claimed', async () => {
+      const child = await deployed(workflow([fn('F', 'return "the child"')], ['Start -> F']));
+      const parent = await deployed(
+        workflow(
+          [block('Call', 'workflow', { workflowId: child.split('/').at(-1) ?? '' })],
+          ['Start -> Call'],
+        ),
+      );
+      const theirs = await deployed(workflow([fn('F', 'return "forged"')], ['Start -> F']), 'stranger');
+      // The id that a child had when it could be computed from what everybody knows.
+      const guessed = childId('parent-1', 'Call');
+      const claim = { headers: { 'X-Run-Id': guessed }, body: {} };
+      expect(await call('stranger', 'POST', `${theirs}/execute`, claim)).toMatchObject({ status: 400 });
+      const ran = await call('admin', 'POST', `${parent}/execute`, {
+        headers: { 'X-Run-Id': 'parent-1' },
+        body: {},
+      });
+      expect(dataOf<Run>(ran, 200)).toMatchObject({ output: { result: { result: 'the child' } } });
+    });
+  });
+
+  describe('callers without a credential', () => {
+    it('get the answer of a public workflow, and nothing of its blocks', async () => {
+      const drawn = workflow(
+        [fn('Secretary', 'console.log("private note"); return {told: "yes"}')],
+        ['Start -> Secretary'],
+      );
+      const path = await deployed(drawn, 'admin', { isPublic: true });
+      const plain = await call('nobody', 'POST', `${path}/execute`, { body: {} });
+      expect(plain.status).toBe(200);
+      expect(plain.text).toContain('"told":"yes"');
+      expect(plain.text).not.toContain('private note');
+      for (const body of [
+        { selectedOutputs: ['Secretary'] },
+        { selectedOutputs: ['wrong'] },
+        { stopAfterBlockId: 'Secretary' },
+        { selectedOutputs: ['Secretary'], stream: true },
+      ]) {
+        const refused = await call('nobody', 'POST', `${path}/execute`, { body });
+        expect(refused.status).toBe(400);
+        expect(refused.text).not.toMatch(/Secretary|Start|private note/);
+      }
+      const older = await call('nobody', 'POST', path.replace('/v2', '') + '/execute', {
+        body: { selectedOutputs: ['Secretary'], stream: true },
+      });
+      expect(older.text).not.toContain('private note');
+    });
+
+    it('see nothing of the inside in a failure', async () => {
+      const drawn = workflow(
+        [block('Vault', 'api', { url: 'http://10.1.2.3:8200/v1', method: 'GET' })],
+        ['Start -> Vault'],
+      );
+      const path = await deployed(drawn, 'admin', { isPublic: true });
+      for (const more of [{}, { stream: true }]) {
+        const failed = await call('nobody', 'POST', `${path}/execute`, { body: more });
+        expect(failed.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
+      }
+      const older = await call('nobody', 'POST', `${path.replace('/v2', '')}/execute`, { body: {} });
+      expect(older.text).not.toMatch(/10\.1\.2\.3|8200|Vault/);
+    });
+
+    it('may not send inputs without measure', async () => {
+      const path = await deployed(GREETING, 'admin', { isPublic: true });
+      const raw = `{"input":{"name":[${'0,'.repeat(4_000_000)}0]}}`;
+      const refused = await call('nobody', 'POST', `${path}/execute`, { raw });
+      expect([400, 413]).toContain(refused.status);
+    });
+  });
+
+  describe('requests that hold, break or overload', () => {
+    it('500 connections that send no body keep nobody from executing', async () => {
+      const { service } = environment();
+      const open = await deployed(GREETING, 'stranger', { isPublic: true });
+      const sockets = await Promise.all(
+        Array.from({ length: 500 }, () => idle(service.url, `${open}/execute`)),
+      );
+      try {
+        const mine = await deployed(GREETING);
+        expect(await execute('admin', mine, { name: 'Ada' })).toMatchObject({ status: 'completed' });
+        expect(await execute('nobody', open, { name: 'Eve' })).toMatchObject({ status: 'completed' });
+      } finally {
+        for (const socket of sockets) socket.destroy();
+      }
+    });
+
+    it('characters that a database cannot hold are refused in names, ids, paths and queries, and kept in values', async () => {
+      const { workspaces } = environment().service;
+      const path = await deployed(GREETING);
+      const workspaceId = workspaces.first;
+      const forged = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
+      const tries: readonly (readonly [method: string, path: string, body?: unknown])[] = [
+        ['POST', '/api/v2/workflows', { workspaceId, name: 'a\0b' }],
+        ['POST', '/api/v2/workflows', { workspaceId, name: 'a\ud800b' }],
+        ['POST', `${path}/deploy`, { name: 'x\0' }],
+        ['POST', `${path}/deploy`, { description: '\udc00' }],
+        ['GET', '/api/v2/workflows/a%00b'],
+        ['GET', `${path}/runs/a%00b`],
+        ['GET', `${path}/versions/99999999999999999999`],
+        ['GET', `${path}/versions/2147483648`],
+        ['POST', `${path}/versions/9007199254740993/activate`, {}],
+        ['GET', `/api/v2/workflows?workspaceId=a%00b`],
+        ['GET', `${path}/runs?trigger=%00`],
+        ['GET', `${path}/runs?startDate=9999999-01-01T00:00:00Z`],
+        ['POST', `${path}/execute`, { stopAfterBlockId: 'a\0b' }],
+        ['POST', `${path}/execute`, { selectedOutputs: ['a\0b'] }],
+        ...[
+          {},
+          [],
+          null,
+          'x',
+          { at: [{}], of: 'x' },
+          { at: ['\0'], of: 'x' },
+          { at: [1e308], of: 'x' },
+        ].flatMap(
+          (value) =>
+            [
+              ['GET', `/api/v2/workflows?workspaceId=${workspaceId}&cursor=${forged(value)}`],
+              ['GET', `${path}/runs?cursor=${forged(value)}`],
+              ['GET', `${path}/versions?cursor=${forged(value)}`],
+            ] as const,
+        ),
+      ];
+      for (const [method, at, body] of tries) {
+        const reply = await call('admin', method, at, body === undefined ? {} : { body });
+        expect([at, [400, 404].includes(reply.status) ? 'refused' : reply]).toEqual([at, 'refused']);
+        expectNoInternals(reply);
+      }
+      const name = 'a\0b\ud800\u0001';
+      expect(await execute('admin', path, { name })).toMatchObject({ output: { data: { hello: name } } });
+      const draft = workflow([fn('F', 'return "\0"', {})], ['Start -> F']);
+      await deployed(draft);
+    });
+
+    it('a draft of very many unknown names is read while others are served', async () => {
+      const names = Array.from({ length: 30_000 }, (_, n) => `<Ghost${n}abcdefgh.x>`).join(' ');
+      const drawn = workflow(
+        [
+          ...Array.from({ length: 300 }, (_, n) => fn(`Ghast${n}abcdefgh`, 'return 1')),
+          block('Words', 'variables', { variables: [{ id: '1', variableName: 'v', value: names }] }),
+        ],
+        ['Start -> Words'],
+      );
+      const path = await deployed(GREETING);
+      const { blocks, edges } = (drawn as { state: { blocks: object; edges: object[] } }).state;
+      const write = call('admin', 'PUT', `${path}/state?dryRun=true`, { body: { blocks, edges } });
+      expect(await call('stranger', 'GET', '/api/v2/meta')).toMatchObject({ status: 200 });
+      expect((await write).status).toBeLessThan(500);
+    });
+
+    it('addresses in answers are those of the server, whatever Host a request names', async () => {
+      const { service } = environment();
+      const path = await deployed(GREETING);
+      const statusUrl = await forgedHost(service, `${path}/execute`);
+      expect(statusUrl.startsWith(`${service.url}/`)).toBe(true);
+    });
+
+    it('Response blocks set no header that is the server’s, and blocks of other types none at all', async () => {
+      const names = [
+        ...['Content-Length', 'Transfer-Encoding', 'Trailer', 'Set-Cookie', 'Connection'],
+        ...['Access-Control-Allow-Origin', 'Strict-Transport-Security', 'Content-Security-Policy'],
+      ];
+      const rows = [...names, 'X-Mine'].map((Key, n) => ({ id: String(n), cells: { Key, Value: '1' } }));
+      const path = await deployed(
+        workflow(
+          [block('Reply', 'response', { dataMode: 'json', data: '{"a": 1}', headers: rows })],
+          ['Start -> Reply'],
+        ),
+      );
+      const reply = await call('admin', 'POST', `${path.replace('/v2', '')}/execute`, { body: {} });
+      expect(reply.body).toEqual({ a: 1 });
+      expect(reply.headers.get('x-mine')).toBe('1');
+      for (const name of names.slice(3)) expect([name, reply.headers.get(name)]).not.toEqual([name, '1']);
+    });
+  });
+
+  describe('values', () => {
+    it('never change the path, the fields or the headers of a request that an author wrote', async () => {
+      const { echo } = environment();
+      const path = await deployed(
+        workflow(
+          [
+            block('Send', 'api', {
+              url: `${echo.url}/v1/items/<start.id>?q=<start.id>`,
+              method: 'POST',
+              body: '{"name": "<start.name>", "role": "user"}',
+            }),
+          ],
+          ['Start -> Send'],
+          {
+            inputFormat: [
+              { name: 'id', type: 'string' },
+              { name: 'name', type: 'string' },
+            ],
+          },
+        ),
+      );
+      const name = 'x","role":"admin';
+      await execute('admin', path, { id: '../admin/delete?all=1#', name });
+      const asked = echo.requests().filter(({ method }) => method === 'POST');
+      expect(asked).toHaveLength(1);
+      const sent = asked[0] ?? { path: '', body: '' };
+      const url = new URL(sent.path, echo.url);
+      expect(url.pathname).toBe('/v1/items/..%2Fadmin%2Fdelete%3Fall%3D1%23');
+      expect([...url.searchParams]).toEqual([['q', '../admin/delete?all=1#']]);
+      expect(JSON.parse(sent.body)).toEqual({ name, role: 'user' });
+      const dots = await execute('admin', path, { id: '..', name });
+      expect(dots.status).toBe('failed');
+      expect(echo.requests().filter(({ method }) => method === 'POST')).toHaveLength(1);
+    });
+
+    it('a run that is cancelled by its workspace cannot be cancelled, read or answered by another one', async () => {
+      const path = await deployed(LONG);
+      const accepted = await call('admin', 'POST', `${path}/execute`, { body: { async: true } });
+      const { runId } = dataOf<{ runId: string }>(accepted, 202);
+      for (const caller of ['stranger', 'foreign'] as const) {
+        for (const [method, at] of [
+          ['GET', `${path}/runs/${runId}`],
+          ['POST', `${path}/runs/${runId}/cancel`],
+          ['POST', `${path.replace('/v2', '')}/executions/${runId}/cancel`],
+          ['GET', `/api/jobs/${runId}`],
+        ] as const)
+          expect([at, (await call(caller, method, at)).status]).toEqual([at, 404]);
+      }
+      expect(await call('admin', 'POST', `${path}/runs/${runId}/cancel`)).toMatchObject({ status: 200 });
+    });
+  });
+}
+
+/** The id that child runs had before their derivation was keyed: of the parent's id, the block and the attempt. */
+function childId(parent: string, blockId: string): string {
+  const hex = createHash('sha256').update(`${parent}\n${blockId}\n1`).digest('hex');
+  const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
+  return [
+    ...[hex.slice(0, 8), hex.slice(8, 12), `8${hex.slice(13, 16)}`],
+    ...[`${variant}${hex.slice(17, 20)}`, hex.slice(20, 32)],
+  ].join('-');
+}
+
+/** No answer tells where or in what the records are. */
+function expectNoInternals({ text }: Reply): void {
+  expect(text).not.toMatch(/postgres|sqlite|heddle\.db|api\.db|ECONN|127\.0\.0\.1:|invalid byte|syntax/i);
+}
+
+/** A connection whose request's head the server has read, and that sends no body. */
+function idle(origin: string, path: string): Promise<Socket> {
+  const { hostname, port } = new URL(origin);
+  const head = [
+    ...[`POST ${path} HTTP/1.1`, `Host: ${hostname}`, 'Content-Type: application/json'],
+    // The server answers with 100 once it has read the head: from then on the request is being handled.
+    ...['Content-Length: 2', 'Expect: 100-continue', '', ''],
+  ].join('\r\n');
+  return new Promise((resolve, reject) => {
+    const socket = connect(Number(port), hostname, () => socket.write(head));
+    socket.once('data', () => resolve(socket));
+    socket.on('error', reject);
+  });
+}
+
+/** `statusUrl` of an accepted run, asked for with a Host that is not the server's. */
+function forgedHost(service: Service, path: string): Promise<string> {
+  const { hostname, port } = new URL(service.url);
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        ...{ hostname, port, path, method: 'POST' },
+        headers: {
+          Host: 'evil.example',
+          'X-Forwarded-Host': 'evil.example',
+          'X-API-Key': service.keyOf('admin'),
+          'Content-Type': 'application/json',
+        },
+      },
+      (response) => {
+        let text = '';
+        response.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+        response.on('end', () => {
+          const { data } = JSON.parse(text) as { data: { statusUrl: string } };
+          resolve(data.statusUrl);
+        });
+      },
+    );
+    sent.on('error', reject);
+    sent.end('{"async": true}');
+  });
+}

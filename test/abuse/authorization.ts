@@ -1,0 +1,144 @@
+import { expect, it } from 'vitest';
+import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
+import { APPROVAL, GREETING } from '../support/api-workflows.ts';
+import { dataOf } from './service.ts';
+import type { Caller, Reply, Sent, Service } from './service.ts';
+
+/**
+ * Who may call each operation, written down by hand and not read from the operations: the least role of a member, and
+ * whether a key of the workspace may. `any`: every credential may, since the answer is about the credential itself.
+ */
+const MAY: { readonly [id: string]: readonly [least: 'any' | 'read' | 'write' | 'admin', key: boolean] } = {
+  getApiMeta: ['any', true],
+  getUsageLimits: ['any', true],
+  listWorkflows: ['read', true],
+  createWorkflowV2: ['write', true],
+  getWorkflow: ['read', true],
+  getWorkflowState: ['read', true],
+  replaceWorkflowState: ['write', false],
+  getWorkflowDeployment: ['read', true],
+  updateWorkflowPublicApi: ['admin', false],
+  deployWorkflow: ['admin', false],
+  undeployWorkflow: ['admin', false],
+  listWorkflowVersionsV2: ['read', true],
+  getWorkflowVersionV2: ['read', true],
+  activateWorkflowVersion: ['admin', false],
+  executeWorkflowV2: ['read', true],
+  listWorkflowRunsV2: ['read', true],
+  getWorkflowRunV2: ['read', true],
+  downloadWorkflowRunFileV2: ['read', true],
+  resumeWorkflowRunV2: ['write', true],
+  cancelRunV2: ['write', true],
+  executeWorkflow: ['read', true],
+  getExecution: ['read', true],
+  cancelExecution: ['write', true],
+  streamExecution: ['read', true],
+  listPausedExecutions: ['write', true],
+  getPausedExecution: ['write', true],
+  getPausedExecutionByResumePath: ['write', true],
+  getPauseContext: ['write', true],
+  resumeExecution: ['write', true],
+  getJob: ['read', true],
+};
+
+const RANK = { any: 0, read: 1, write: 2, admin: 3 };
+
+interface Request {
+  method: string;
+  path: string;
+  sent: Sent;
+}
+
+/** What the operation is called with. A call that is let in and then finds nothing is as good as one that does. */
+function requestOf(id: string, { workflow, runId, workspaceId }: Subject): Request {
+  const operation = ALL_OPERATIONS.find((each) => each.id === id);
+  if (!operation) throw new Error(`There is no operation ${id}: take it out of the table.`);
+  const { method, path } = operation;
+  const filled = path
+    .replaceAll('{workflowId}', workflow)
+    .replaceAll(/\{(runId|executionId|jobId)\}/g, runId)
+    .replaceAll(/\{(contextId|fileId)\}/g, 'nothing')
+    .replaceAll('{version}', '1');
+  const query: { [id: string]: string } = {
+    listWorkflows: `?workspaceId=${workspaceId}`,
+    replaceWorkflowState: '?dryRun=true',
+  };
+  const bodies: { [id: string]: unknown } = {
+    createWorkflowV2: { workspaceId, name: `Made ${crypto.randomUUID()}` },
+    replaceWorkflowState: { blocks: {}, edges: [] },
+    updateWorkflowPublicApi: { isPublicApi: false },
+    executeWorkflowV2: {},
+    executeWorkflow: {},
+    resumeWorkflowRunV2: { contextId: 'nothing' },
+    resumeExecution: {},
+  };
+  const body = bodies[id];
+  return { method, path: filled + (query[id] ?? ''), sent: body === undefined ? {} : { body } };
+}
+
+/** A workflow and a run of it, which may be ended by the calls. */
+interface Subject {
+  workflow: string;
+  runId: string;
+  workspaceId: string;
+}
+
+/** What tells the caller that it may not: 401, 403, or 404 for the workflow, run or workspace as such. */
+function refusalOf({ status, text }: Reply): 401 | 403 | 404 | undefined {
+  if (status === 401 || status === 403) return status;
+  // Of a caller who is let in, only what it names inside of the workflow is not found.
+  const isConcealed = status === 404 && /(Workflow|Workspace|Run|Execution|Job) not found/i.test(text);
+  return isConcealed ? 404 : undefined;
+}
+
+function expectedOf(caller: Caller, [least, key]: readonly [keyof typeof RANK, boolean]) {
+  if (caller === 'nobody') return 401;
+  if (least === 'any') return undefined;
+  if (caller === 'stranger' || caller === 'foreign') return 404;
+  if (caller === 'shared') return key ? undefined : 403;
+  return RANK[caller] >= RANK[least] ? undefined : 403;
+}
+
+const CALLERS = ['nobody', 'stranger', 'foreign', 'read', 'write', 'shared', 'admin'] as const;
+/** They end what the others need, and come last. */
+const ENDS = ['cancelRunV2', 'cancelExecution', 'undeployWorkflow'];
+
+/** Every operation as every caller. */
+export function describeAuthorization(service: () => Service): void {
+  it('lets each caller do what its role says, and nothing else, for every operation', async () => {
+    const { call, deployed, workspaces } = service();
+    const path = await deployed(APPROVAL);
+    const run = dataOf<{ runId: string }>(await call('admin', 'POST', `${path}/execute`, { body: {} }), 200);
+    const workflow = path.split('/').at(-1) ?? '';
+    const subject: Subject = { workflow, runId: run.runId, workspaceId: workspaces.first };
+    const ids = Object.keys(MAY);
+    expect(ids.toSorted()).toEqual(ALL_OPERATIONS.map(({ id }) => id).toSorted());
+    const ordered = [...ids.filter((id) => !ENDS.includes(id)), ...ENDS];
+    const found: object[] = [];
+    const expected: object[] = [];
+    for (const id of ordered) {
+      for (const caller of CALLERS) {
+        const { method, path: at, sent } = requestOf(id, subject);
+        const reply = await call(caller, method, at, sent);
+        expect(reply.status, `${id} as ${caller}: ${reply.text}`).toBeLessThan(500);
+        found.push({ id, caller, refusal: refusalOf(reply) });
+        expected.push({ id, caller, refusal: expectedOf(caller, MAY[id] ?? ['admin', false]) });
+      }
+    }
+    expect(found).toEqual(expected);
+  });
+
+  it('runs a public workflow for anybody, and shows nobody anything else of it', async () => {
+    const { call, deployed, workspaces } = service();
+    const path = await deployed(GREETING, 'admin', { isPublic: true });
+    const ran = await call('nobody', 'POST', `${path}/execute`, { body: { input: { name: 'Ada' } } });
+    const { runId } = dataOf<{ runId: string }>(ran, 200);
+    const workflow = path.split('/').at(-1) ?? '';
+    const subject: Subject = { workflow, runId, workspaceId: workspaces.first };
+    for (const id of Object.keys(MAY)) {
+      if (id === 'executeWorkflowV2' || id === 'executeWorkflow') continue;
+      const { method, path: at, sent } = requestOf(id, subject);
+      expect([id, (await call('nobody', method, at, sent)).status]).toEqual([id, 401]);
+    }
+  });
+}

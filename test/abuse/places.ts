@@ -1,0 +1,54 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { afterAll } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { postgresDatabase } from '../support/postgres.ts';
+import { SECRET } from './service.ts';
+import type { Place } from './suite.ts';
+
+/** A new data folder as the place of a service; `more` are further options of `heddle serve`. */
+export function folderPlace(more: readonly string[] = []): Place {
+  const data = dataFolder(afterAll);
+  return {
+    open: () => Promise.resolve({ args: ['--data', data, ...more], store: { data } }),
+    dump: () => {
+      const entries = readdirSync(data, { recursive: true, withFileTypes: true });
+      const files = entries.filter((entry) => entry.isFile());
+      const texts = files.map(({ parentPath, name }) => readFileSync(join(parentPath, name), 'latin1'));
+      return Promise.resolve(texts.join('\n'));
+    },
+  };
+}
+
+/** A new PostgreSQL database as the place of a service; `more` are further options of `heddle serve`. */
+export function postgresPlace(more: readonly string[] = []): Place {
+  let url = '';
+  return {
+    open: async () => {
+      url = await postgresDatabase();
+      return { args: ['--postgres', url, ...more], store: { postgres: { url }, secret: SECRET } };
+    },
+    dump: () => dumped(url),
+  };
+}
+
+/** Every row of every table of the database, as text. */
+async function dumped(connectionString: string): Promise<string> {
+  const client = new Client({ connectionString });
+  await client.connect();
+  try {
+    const { rows } = await client.query<{ name: string }>(
+      `SELECT format('%I.%I', schemaname, tablename) AS name FROM pg_tables
+       WHERE schemaname NOT IN ('pg_catalog', 'information_schema')`,
+    );
+    const tables: string[] = [];
+    for (const { name } of rows) {
+      const all = await client.query<{ row: string }>(`SELECT t::text AS row FROM ${name} t`);
+      tables.push(all.rows.map(({ row }) => row).join('\n'));
+    }
+    return tables.join('\n');
+  } finally {
+    await client.end();
+  }
+}

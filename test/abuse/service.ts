@@ -1,0 +1,154 @@
+import { createHash } from 'node:crypto';
+import { openApiStore } from '@heddle/api';
+import type { ApiStore, ApiStoreOptions } from '@heddle/api';
+import type { Json } from '@heddle/core';
+import { draftOf } from '../support/api.ts';
+import { startHeddle } from '../support/heddle.ts';
+import type { Started } from '../support/heddle.ts';
+
+/** What the records of a service on PostgreSQL hash keys with. */
+export const SECRET = 'a secret of at least thirty-two characters';
+
+/** The value of `{{TOKEN}}` in the environment that `heddle serve` gets; no answer, record or file may hold it. */
+export const TOKEN = `tok-${createHash('sha256').update('abuse').digest('hex').slice(0, 24)}`;
+
+/** Who calls. `stranger` has no workspace of Ada's, `foreign` is a key of the other workspace. */
+export type Caller = 'nobody' | 'stranger' | 'foreign' | 'read' | 'write' | 'admin' | 'shared';
+
+export interface Reply {
+  status: number;
+  headers: Headers;
+  text: string;
+  /** The body as JSON; undefined where it is none. */
+  body: { data?: never; error?: never } & { [key: string]: never };
+}
+
+export interface Sent {
+  body?: unknown;
+  /** The body as it is, in place of `body`. */
+  raw?: string;
+  headers?: { [name: string]: string };
+}
+
+/** A real `heddle serve` with two workspaces that must know nothing of each other. */
+export interface Service {
+  readonly url: string;
+  readonly process: Started;
+  /** The oldest workspace, of which Ada is admin, and another one, of which the stranger is. */
+  readonly workspaces: { readonly first: string; readonly other: string };
+  /** The key of a caller who has one. */
+  keyOf(caller: Exclude<Caller, 'nobody'>): string;
+  /** Calls as `caller`; `path` begins below the origin. */
+  call(caller: Caller, method: string, path: string, sent?: Sent): Promise<Reply>;
+  /** Deploys the workflow in the caller's workspace; returns its path, `/api/v2/workflows/{id}`. */
+  deployed(exported: Json, by?: 'admin' | 'stranger', options?: { isPublic?: boolean }): Promise<string>;
+}
+
+/** Where a service keeps its records: options of `heddle serve`, and of the same store when it is opened from here. */
+export interface Records {
+  args: readonly string[];
+  store: ApiStoreOptions;
+}
+
+/** Starts `heddle serve` with these records and makes its callers. The caller ends the process. */
+export async function serve({ args, store }: Records, more: readonly string[]): Promise<Service> {
+  const started = startHeddle(
+    ['serve', '--port', '0', '--json', '--grace', '1', '--env', `TOKEN=${TOKEN}`, ...args, ...more],
+    { env: { HEDDLE_API_SECRET: SECRET }, whenDone: () => undefined },
+  );
+  try {
+    const ready = JSON.parse(await started.line()) as { url: string; workspaceId: string; key: string };
+    const records = await openApiStore(store);
+    try {
+      return serviceOf(started, ready, await callers(records, ready));
+    } finally {
+      await records.close();
+    }
+  } catch (error) {
+    started.child.kill('SIGKILL');
+    throw error;
+  }
+}
+
+type Keys = { readonly [caller in Caller]: string | undefined };
+
+async function callers(
+  { workspaces, keys }: ApiStore,
+  { workspaceId, key }: { workspaceId: string; key: string },
+): Promise<{ keys: Keys; other: string }> {
+  const person = (name: string): Promise<string> =>
+    workspaces.createUser({ email: `${name}@heddle.test`, name });
+  const stranger = await person('stranger');
+  const other = await workspaces.createWorkspace('Other', stranger);
+  const member = async (role: 'read' | 'write'): Promise<string> => {
+    const userId = await person(role);
+    await workspaces.setMember(workspaceId, userId, role);
+    return (await keys.create({ userId }, role)).key;
+  };
+  return {
+    other,
+    keys: {
+      nobody: undefined,
+      admin: key,
+      read: await member('read'),
+      write: await member('write'),
+      shared: (await keys.create({ workspaceId }, 'shared')).key,
+      stranger: (await keys.create({ userId: stranger }, 'stranger')).key,
+      foreign: (await keys.create({ workspaceId: other }, 'foreign')).key,
+    },
+  };
+}
+
+function serviceOf(
+  process: Started,
+  { url, workspaceId }: { url: string; workspaceId: string },
+  { keys, other }: { keys: Keys; other: string },
+): Service {
+  const call: Service['call'] = async (caller, method, path, { body, raw, headers = {} } = {}) => {
+    const key = keys[caller];
+    const text = raw ?? (body === undefined ? undefined : JSON.stringify(body));
+    const response = await fetch(url + path, {
+      method,
+      headers: {
+        ...(key !== undefined && { 'X-API-Key': key }),
+        ...(text !== undefined && { 'Content-Type': 'application/json' }),
+        ...headers,
+      },
+      ...(text !== undefined && { body: text }),
+    });
+    const answered = await response.text();
+    return { status: response.status, headers: response.headers, text: answered, body: jsonOf(answered) };
+  };
+  return {
+    url,
+    process,
+    workspaces: { first: workspaceId, other },
+    keyOf: (caller) => keys[caller] ?? '',
+    call,
+    async deployed(exported, by = 'admin', { isPublic = false } = {}) {
+      const workspace = by === 'admin' ? workspaceId : other;
+      const name = `Workflow ${crypto.randomUUID()}`;
+      const made = await call(by, 'POST', '/api/v2/workflows', { body: { workspaceId: workspace, name } });
+      const path = `/api/v2/workflows/${dataOf<{ id: string }>(made, 201).id}`;
+      dataOf(await call(by, 'PUT', `${path}/state`, { body: draftOf(exported) }), 200);
+      dataOf(await call(by, 'POST', `${path}/deploy`), 200);
+      if (isPublic)
+        dataOf(await call(by, 'PATCH', `${path}/deployment`, { body: { isPublicApi: true } }), 200);
+      return path;
+    },
+  };
+}
+
+/** `data` of an answer with this status; anything else is an error that shows the answer. */
+export function dataOf<Data>({ status, text, body }: Reply, expected: number): Data {
+  if (status !== expected) throw new Error(`Answered with ${status} in place of ${expected}: ${text}`);
+  return body.data as Data;
+}
+
+function jsonOf(text: string): Reply['body'] {
+  try {
+    return JSON.parse(text) as Reply['body'];
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,76 @@
+import { createServer } from 'node:http';
+import { getRequestListener } from '@hono/node-server';
+import { afterAll, describe, expect, it } from 'vitest';
+import { testApi } from '../support/api.ts';
+import type { TestApi } from '../support/api.ts';
+import type { ShownRun } from '../support/api-workflows.ts';
+import { chainServer, egressTo, expectChainPassedOn, listening } from '../support/call-chain.ts';
+import { block, workflow } from '../support/workflow.ts';
+
+describe('the chain of workflows that call each other', () => {
+  it('goes from a request through the run and its children into what they send', async () => {
+    const server = await chainServer();
+    const api = await testApi({ engineOptions: { egress: egressTo(server.url) } });
+    await expectChainPassedOn(api, server);
+  });
+
+  it('ends a workflow that calls itself over HTTP', async () => {
+    const { promise: opened, resolve } = Promise.withResolvers<TestApi>();
+    const fetched = async (request: Request): Promise<Response> => (await opened).api.fetch(request);
+    const answer = getRequestListener(fetched, { overrideGlobalObjects: false });
+    const server = createServer((request, response) => void answer(request, response));
+    afterAll(() => server.close().closeAllConnections());
+    const origin = await listening(server);
+    const api = await testApi({ engineOptions: { egress: egressTo(origin) } });
+    resolve(api);
+    const headers = [{ id: 'key', cells: { Key: 'X-API-Key', Value: api.key } }];
+    const id = await api.deployed(
+      workflow(
+        [
+          block('Again', 'api', {
+            url: '<start.url>',
+            method: 'POST',
+            headers,
+            body: '{"input": {"url": "<start.url>"}}',
+          }),
+        ],
+        ['Start -> Again'],
+        { inputFormat: [{ name: 'url', type: 'string' }] },
+      ),
+    );
+    const path = `/api/v2/workflows/${id}`;
+    const input = { url: `${origin}${path}/execute` };
+    expect(await api.call('POST', `${path}/execute`, { body: { input } })).toMatchObject({ status: 200 });
+    const runs = await api.call<ShownRun[]>('GET', `${path}/runs?limit=100`);
+    expect(runs.data).toHaveLength(25);
+    expect(runs.data.filter(({ status }) => status === 'failed')).toHaveLength(1);
+  });
+
+  it('counts children with those before them', async () => {
+    const api = await testApi();
+    const child = await api.deployed(workflow([block('Words', 'variables', {})], ['Start -> Words']));
+    const parent = await api.deployed(
+      workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']),
+    );
+    const nested = await api.deployed(
+      workflow([block('Call', 'workflow', { workflowId: parent })], ['Start -> Call']),
+    );
+    const headers = { 'X-Sim-Via': Array<string>(24).fill('w').join(',') };
+    const run = (id: string): Promise<{ data: ShownRun }> =>
+      api.call<ShownRun>('POST', `/api/v2/workflows/${id}/execute`, { body: {}, headers });
+    expect((await run(parent)).data).toMatchObject({ status: 'completed' });
+    expect((await run(nested)).data).toMatchObject({
+      status: 'failed',
+      error: { message: expect.stringContaining('more than 25 levels deep') },
+    });
+  });
+
+  it('takes no ids without end', async () => {
+    const api = await testApi();
+    const headers = { 'X-Sim-Via': 'w'.repeat(1025) };
+    expect(await api.call('POST', '/api/v2/workflows/w/execute', { body: {}, headers })).toMatchObject({
+      status: 400,
+      body: { error: { message: 'An id in X-Sim-Via has at most 1024 characters' } },
+    });
+  });
+});

@@ -1,0 +1,232 @@
+import { openApiStore } from '@heddle/api';
+import { createEngine } from '@heddle/engine';
+import { beforeAll, describe, expect, it } from 'vitest';
+import type { AnyOperation } from '../../packages/api/src/operation.ts';
+import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
+import { testApi } from '../support/api.ts';
+import type { Answer, TestApi } from '../support/api.ts';
+import { untilStatus } from '../support/api-workflows.ts';
+import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
+import { block, workflow } from '../support/workflow.ts';
+import { acceptedCalls } from './accepted.ts';
+import type { Right } from './accepted.ts';
+
+/** NUL, and half of a surrogate pair as JSON writes it. */
+const TEXTS = ['a\0b', 'a\uD800b', '\uDC00'];
+/** Words that only a driver or a database would say. */
+const DRIVERS = /postgres|sqlite|sqlstate|invalid byte|out of range for|constraint|127\.0\.0\.1|utf8/i;
+
+/** Answers with its input, and with what its draft says. */
+const ECHO = workflow(
+  [block('Reply', 'response', { dataMode: 'json', data: '<start.text>' })],
+  ['Start -> Reply'],
+  { inputFormat: [{ name: 'text', type: 'string', value: '' }] },
+);
+
+async function onMemory(): Promise<TestApi> {
+  return testApi();
+}
+
+async function onPostgres(): Promise<TestApi> {
+  const url = await postgresDatabase();
+  const engine = await createEngine({ postgres: { url } });
+  const store = await openApiStore({ postgres: { url }, secret: 'a secret for the tests of this file' });
+  return testApi({ engine, store });
+}
+
+describe('on SQLite', () => {
+  testsOn(onMemory);
+});
+describe.skipIf(!hasPostgres)('on PostgreSQL', () => {
+  testsOn(onPostgres);
+});
+
+function testsOn(open: () => Promise<TestApi>): void {
+  let api: TestApi;
+  let calls: { [call: string]: Right };
+
+  beforeAll(async () => {
+    api = await open();
+    calls = await acceptedCalls(api);
+  }, 60_000);
+
+  function expectRefused({ status, body }: Answer<unknown>): void {
+    expect([status, body]).toEqual([expect.toSatisfy((each: number) => each === 400 || each === 404), body]);
+    expect(JSON.stringify(body)).not.toMatch(DRIVERS);
+    expect(api.faults).toEqual([]);
+  }
+
+  function rightOf({ method, path }: AnyOperation): Right {
+    const right = calls[`${method} ${path}`];
+    if (!right) throw new Error(`Nothing is known of how ${method} ${path} is called.`);
+    return right;
+  }
+
+  it.each(ALL_OPERATIONS.map((operation) => [operation.id, operation] as const))(
+    'path and query of %s take no text that cannot be stored',
+    async (_id, operation) => {
+      const { body, ...right } = rightOf(operation);
+      const send = (path: Right['path'], query: { [name: string]: string }): Promise<Answer<unknown>> => {
+        const filled = operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) => path[name] ?? '');
+        const search = Object.entries(query).map(([name, value]) => `${name}=${value}`);
+        return api.call(operation.method, `${filled}?${search.join('&')}`, { body });
+      };
+      for (const hostile of ['a%00b', '%ED%A0%80', '%FF']) {
+        for (const name of Object.keys(operation.params.shape))
+          expectRefused(await send({ ...right.path, [name]: hostile }, right.query ?? {}));
+        for (const name of Object.keys(operation.query.shape)) {
+          const answer = await send(right.path, { ...right.query, [name]: hostile });
+          // What is no UTF-8 is read as the replacement character, which is one as good as others.
+          if (hostile === 'a%00b') expectRefused(answer);
+          else expect(answer.status).toBeLessThan(500);
+        }
+      }
+    },
+  );
+
+  it.each([
+    ['POST /api/v2/workflows', (text: string) => ({ workspaceId: api.workspaceId, name: text })],
+    ['POST /api/v2/workflows', (text: string) => ({ workspaceId: text, name: 'n' })],
+    [
+      'POST /api/v2/workflows',
+      (text: string) => ({ workspaceId: api.workspaceId, name: 'n', description: text }),
+    ],
+    ['POST /api/v2/workflows/{workflowId}/deploy', (text: string) => ({ name: text })],
+    ['POST /api/v2/workflows/{workflowId}/deploy', (text: string) => ({ description: text })],
+    ['POST /api/v2/workflows/{workflowId}/execute', (text: string) => ({ selectedOutputs: [text] })],
+    ['POST /api/v2/workflows/{workflowId}/execute', (text: string) => ({ stopAfterBlockId: text })],
+    [
+      'POST /api/v2/workflows/{workflowId}/execute',
+      (text: string) => ({ run: { source: 'deployment', entry: { type: 'trigger', blockId: text } } }),
+    ],
+    [
+      'POST /api/v2/workflows/{workflowId}/execute',
+      (text: string) => ({
+        run: { source: 'manual', entry: { type: 'block', blockId: 'x', sourceRunId: text } },
+      }),
+    ],
+    ['POST /api/v2/workflows/{workflowId}/runs/{runId}/resume', (text: string) => ({ contextId: text })],
+    [
+      'PUT /api/v2/workflows/{workflowId}/state',
+      (text: string) => ({ blocks: { [text]: { type: 'function', name: 'F' } }, edges: [] }),
+    ],
+    [
+      'PUT /api/v2/workflows/{workflowId}/state',
+      (text: string) => ({ blocks: { f: { type: 'function', name: text } }, edges: [] }),
+    ],
+    [
+      'PUT /api/v2/workflows/{workflowId}/state',
+      (text: string) => ({ blocks: {}, edges: [{ id: text, source: 'a', target: 'b' }] }),
+    ],
+    [
+      'PUT /api/v2/workflows/{workflowId}/state',
+      (text: string) => ({
+        blocks: {},
+        edges: [],
+        variables: { v: { name: text, type: 'string', value: 1 } },
+      }),
+    ],
+  ])('a name or an id in the body of %s is refused, and named', async (at, bodyOf) => {
+    const [method = '', path = ''] = at.split(' ');
+    const right = calls[at];
+    const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => right?.path[name] ?? '');
+    for (const text of TEXTS) {
+      const answer = await api.call(method, filled, { body: bodyOf(text) });
+      expectRefused(answer);
+      expect(answer.status).toBe(400);
+      expect(answer.body).toMatchObject({
+        error: { message: expect.stringMatching(/ must not contain NUL or half of a surrogate pair$/) },
+      });
+    }
+  });
+
+  it('forged cursors are refused', async () => {
+    const id = calls['POST /api/v2/workflows/{workflowId}/execute']?.path['workflowId'] ?? '';
+    const lists = [
+      ...['position', 'name', 'createdAt', 'runCount'].map(
+        (sortBy) => `/api/v2/workflows?workspaceId=${api.workspaceId}&sortBy=${sortBy}&limit=1`,
+      ),
+      `/api/v2/workflows/${id}/versions?limit=1`,
+      `/api/v2/workflows/${id}/runs?limit=1`,
+    ];
+    await api.call('POST', `/api/v2/workflows/${id}/deploy`);
+    await api.call('POST', `/api/v2/workflows/${id}/execute`, { body: {} });
+    for (const list of lists) {
+      const { nextCursor } = (await api.call('GET', list)).body as { nextCursor: string };
+      const { of } = JSON.parse(Buffer.from(nextCursor, 'base64url').toString()) as { of: string };
+      const engineCursor = (value: unknown): string =>
+        Buffer.from(JSON.stringify(value)).toString('base64url');
+      const positions = [
+        ...[[], ['a\0'], [null, null], [1e300, 'x'], [1.5, 'x'], [4e9, 'x'], [-4e9], [4e9], ['x'], [{}], 7],
+        ...[[engineCursor([1e300, 'x'])], [engineCursor([1, 'a\0'])], [engineCursor([1.5, 'a'])]],
+        ...[
+          [null, 'x'],
+          ['a\0', 'x'],
+          ['a', 'x\0'],
+        ],
+      ];
+      for (const at of positions) {
+        const cursor = Buffer.from(JSON.stringify({ at, of })).toString('base64url');
+        const answer = await api.call('GET', `${list}&cursor=${cursor}`);
+        expectRefused(answer);
+      }
+    }
+  });
+
+  it('values of drafts and inputs pass as they are', async () => {
+    const id = await api.deployed(ECHO);
+    const path = `/api/v2/workflows/${id}`;
+    for (const text of TEXTS) {
+      const { data } = await api.call<{ blocks: { [id: string]: { subBlocks: object } } }>(
+        'GET',
+        `${path}/state`,
+      );
+      const variables = { v: { id: 'v', name: 'v', type: 'string', value: text } };
+      const [first] = Object.values(data.blocks);
+      if (first)
+        first.subBlocks = { ...first.subBlocks, note: { id: 'note', type: 'long-input', value: text } };
+      expect(await api.call('PUT', `${path}/state`, { body: { ...data, variables } })).toMatchObject({
+        status: 200,
+      });
+      expect((await api.call('GET', `${path}/state`)).data).toEqual({ ...data, variables });
+      expect(await api.call('POST', `${path}/deploy`)).toMatchObject({ status: 200 });
+      const body = { input: { text } };
+      const ran = await api.call<{ runId: string }>('POST', `${path}/execute`, { body });
+      expect(ran).toMatchObject({ status: 200, data: { status: 'completed', output: { data: text } } });
+      const accepted = await api.call<{ runId: string }>('POST', `${path}/execute`, {
+        body: { ...body, async: true },
+      });
+      await untilStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
+      for (const { runId } of [ran.data, accepted.data])
+        expect(await api.call('GET', `${path}/runs/${runId}?includeOutput=true`)).toMatchObject({
+          data: { output: { data: text } },
+        });
+    }
+    expect(api.faults).toEqual([]);
+  });
+
+  it('numbers beyond range are refused: they would be stored as null', async () => {
+    const id = calls['POST /api/v2/workflows/{workflowId}/execute']?.path['workflowId'] ?? '';
+    for (const number of ['1e999', '-1e999', `${'9'.repeat(300)}e99`]) {
+      const raw = `{"input": {"n": [${number}]}}`;
+      expect(await api.call('POST', `/api/v2/workflows/${id}/execute`, { raw })).toMatchObject({
+        status: 400,
+        body: { error: { message: 'Request body has a number that is out of range' } },
+      });
+    }
+    const raw = '{"input": {"n": 1e308, "text": "1e999"}}';
+    expect(await api.call('POST', `/api/v2/workflows/${id}/execute`, { raw })).toMatchObject({ status: 200 });
+  });
+
+  it('nesting without end is no fault of the server', async () => {
+    const id = calls['PUT /api/v2/workflows/{workflowId}/state']?.path['workflowId'] ?? '';
+    const deep = '['.repeat(200_000) + ']'.repeat(200_000);
+    const drafts = [
+      `{"blocks": {"f": {"type": "function", "name": "F", "subBlocks": {"x": ${deep}}}}, "edges": []}`,
+      `{"blocks": {}, "edges": [], "metadata": {"x": ${deep}}}`,
+    ];
+    for (const raw of drafts) expectRefused(await api.call('PUT', `/api/v2/workflows/${id}/state`, { raw }));
+    for (const path of ['/api/v2/workflows', '/api/workflows'])
+      expectRefused(await api.call('POST', `${path}/${id}/execute`, { raw: `{"input": {"x": ${deep}}}` }));
+  });
+}

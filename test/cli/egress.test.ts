@@ -1,0 +1,100 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { heddle } from '../support/heddle.ts';
+import { code, start } from '../support/workflow-file.ts';
+import { folderWith } from './flow.ts';
+
+/** The port of a server of an internal network: on this machine. */
+async function internal(): Promise<number> {
+  const server = createServer((_request, response) => response.end('inside'));
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onTestFinished(() => void server.close());
+  return (server.address() as AddressInfo).port;
+}
+
+const calling = (port: number): string =>
+  folderWith({
+    blocks: { s: start(), call: { type: 'api', name: 'Call', fields: { url: `http://localhost:${port}/` } } },
+    edges: ['s > call'],
+  });
+
+const fetching = (port: number): string =>
+  folderWith({
+    blocks: { s: start(), get: code(`return (await fetch('http://localhost:${port}/')).text()`) },
+    edges: ['s > get'],
+  });
+
+const run = (cwd: string, args: string[], env: { [name: string]: string } = {}) =>
+  heddle(['run', 'flow.json', '--json', ...args], { cwd, env });
+
+describe('requests of blocks to an internal network', { timeout: 60_000 }, () => {
+  it.each([
+    ['api blocks', calling],
+    ['code', fetching],
+  ])('are refused to %s with the option that allows them, and allowed by it', async (_, flow) => {
+    const port = await internal();
+    const cwd = flow(port);
+    const denied = await run(cwd, []);
+    expect(denied.exit).toBe(1);
+    const { data } = JSON.parse(denied.stdout) as { data: { error: { message: string } } };
+    expect(data.error.message).toContain(`use --allow-host localhost:${port} to allow it`);
+    const allowed = await run(cwd, ['--allow-host', `localhost:${port}`]);
+    expect({ exit: allowed.exit, stdout: allowed.stdout }).toEqual({
+      exit: 0,
+      stdout: expect.stringContaining('"inside"'),
+    });
+  });
+
+  it('are allowed by a range, by any port, and by HEDDLE_ALLOW_HOSTS', async () => {
+    const port = await internal();
+    const cwd = calling(port);
+    expect((await run(cwd, ['--allow-host', `127.0.0.0/8:${port}`])).exit).toBe(0);
+    expect((await run(cwd, ['--allow-host', 'a.test', '--allow-host', 'localhost:*'])).exit).toBe(0);
+    expect((await run(cwd, [], { HEDDLE_ALLOW_HOSTS: `a.test, localhost:${port}` })).exit).toBe(0);
+    expect((await run(cwd, ['--allow-host', 'localhost'])).exit).toBe(1);
+  });
+
+  it('are refused by --deny-host, whatever allows them', async () => {
+    const port = await internal();
+    const cwd = calling(port);
+    const allow = ['--allow-host', 'localhost:*'];
+    for (const denied of [
+      await run(cwd, [...allow, '--deny-host', `localhost:${port}`]),
+      await run(cwd, [...allow, '--deny-host', '127.0.0.0/8']),
+      await run(cwd, allow, { HEDDLE_DENY_HOSTS: 'localhost' }),
+    ]) {
+      expect(denied.exit).toBe(1);
+      expect(denied.stdout).toContain('denyHosts');
+    }
+  });
+
+  it('are allowed to files that heddle sandbox run runs', async () => {
+    const port = await internal();
+    const cwd = folderWith('{}');
+    writeFileSync(join(cwd, 'get.js'), `return (await fetch('http://localhost:${port}/')).text()`);
+    const ran = (...more: string[]) => heddle(['sandbox', 'run', 'get.js', ...more], { cwd });
+    expect((await ran()).stderr).toContain(`use --allow-host localhost:${port} to allow it`);
+    expect(await ran('--allow-host', `localhost:${port}`)).toMatchObject({ exit: 0, stdout: '"inside"\n' });
+  });
+
+  it.each(['run', 'serve', 'worker', 'dev'])(
+    'are options of heddle %s, which refuses what is no host',
+    async (command) => {
+      const { stdout } = await heddle([command, '--help']);
+      for (const option of ['--allow-host <host[:port]>', '--deny-host <host[:port]>'])
+        expect(stdout).toContain(option);
+      const cwd = calling(1);
+      const args =
+        command === 'run' ? ['run', 'flow.json'] : [command, ...(command === 'serve' ? ['--port', '0'] : [])];
+      if (command === 'dev') return;
+      const wrong = await heddle([...args, '--allow-host', 'http://localhost'], { cwd });
+      expect({ exit: wrong.exit, stdout: wrong.stdout }).toEqual({ exit: 2, stdout: '' });
+      expect(wrong.stderr).toContain('"http://localhost" is neither HOST[:PORT] nor CIDR[:PORT].');
+    },
+  );
+});

@@ -1,0 +1,137 @@
+import { cpSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { dataFolder } from '../support/data-folder.ts';
+import { heddle, startHeddle } from '../support/heddle.ts';
+import { code, start, workflowFile } from '../support/workflow-file.ts';
+import { repository } from '../house/sources.ts';
+
+const GREET = workflowFile({
+  blocks: {
+    s: start({ fields: { inputFormat: [{ id: 'n', name: 'name', type: 'string' }] } }),
+    hello: code('return "Hello, " + <start.name>', { name: 'Hello' }),
+  },
+  edges: ['s > hello'],
+});
+
+/** A server, and commands that call it as its first person. */
+async function server() {
+  const cwd = dataFolder();
+  writeFileSync(join(cwd, 'greet.json'), JSON.stringify(GREET));
+  const serving = startHeddle(['serve', '--port', '0', '--json', '--grace', '1'], { cwd });
+  const { url, workspaceId, key } = JSON.parse(await serving.line()) as { [name: string]: string };
+  const env = { HEDDLE_URL: url ?? '', HEDDLE_WORKSPACE: workspaceId ?? '', HEDDLE_API_KEY: key ?? '' };
+  const call = (args: string[], more: { [name: string]: string } = {}, input = '') =>
+    heddle(args, { cwd, env: { ...env, ...more }, input });
+  return { cwd, env, call };
+}
+
+describe('heddle deploy and heddle execute', { timeout: 120_000 }, () => {
+  it('make a file live on a server, and run it at the address that is printed', async () => {
+    const { call, env } = await server();
+    const first = await call(['deploy', 'greet.json']);
+    expect({ exit: first.exit, stderr: first.stderr }).toEqual({ exit: 0, stderr: '' });
+    expect(first.stdout).toMatch(/^✓ greet is live, version 1\n/);
+    const [address = ''] = /http\S+\/execute/.exec(first.stdout) ?? [];
+    const answer = await fetch(address, {
+      method: 'POST',
+      headers: { 'X-API-Key': env.HEDDLE_API_KEY, 'Content-Type': 'application/json' },
+      body: '{"input": {"name": "Ada"}}',
+    });
+    expect(await answer.json()).toMatchObject({ data: { output: { result: 'Hello, Ada' } } });
+    const ran = await call(['execute', 'greet', '--input', '{"name": "Bo"}']);
+    expect(ran.exit).toBe(0);
+    expect(JSON.parse(ran.stdout)).toMatchObject({ result: 'Hello, Bo' });
+    expect(ran.stderr).toMatch(/^✓ completed in /);
+  });
+
+  it('make the next version of the workflow with the same name, also from standard input', async () => {
+    const { call } = await server();
+    const one = await call(['deploy', 'greet.json', '--json']);
+    const changed = JSON.stringify(GREET).replace('Hello, ', 'Hi, ');
+    const two = await call(['deploy', '-', '--name', 'greet', '--json'], {}, changed);
+    const [before, after] = [one, two].map(({ stdout }) => (JSON.parse(stdout) as { data: object }).data);
+    expect(after).toEqual({ ...before, version: 2 });
+    const ran = await call([
+      'execute',
+      'greet',
+      '--input',
+      '{"name": "Bo"}',
+      '--json',
+      '--select',
+      'Hello.result',
+    ]);
+    expect(JSON.parse(ran.stdout)).toMatchObject({
+      data: { status: 'completed', blockOutputs: { 'Hello.result': 'Hi, Bo' } },
+    });
+    const accepted = await call(['execute', 'greet', '--async']);
+    expect(accepted).toMatchObject({ exit: 0, stdout: expect.stringMatching(/^[0-9a-f-]{36}\n$/) });
+  });
+
+  it('give blocks ids of their own where another workflow of the server has them', async () => {
+    const { cwd, call } = await server();
+    for (const name of ['nested-batches.json', 'order-triage.json']) {
+      cpSync(join(repository, 'examples', name), join(cwd, name));
+      expect(await call(['deploy', name])).toMatchObject({ exit: 0 });
+      expect(await call(['deploy', name])).toMatchObject({
+        exit: 0,
+        stdout: expect.stringContaining('version 2'),
+      });
+    }
+    const input = ['--input', '{"country": "CH"}'];
+    const here = await heddle(['run', 'order-triage.json', '--data', 'own', ...input], { cwd });
+    const there = await call(['execute', 'Order triage', ...input]);
+    expect({ exit: there.exit, output: JSON.parse(there.stdout) as unknown }).toEqual({
+      exit: here.exit,
+      output: JSON.parse(here.stdout) as unknown,
+    });
+  });
+
+  it('exit as a run does when it fails or waits for a person', async () => {
+    const { cwd, call } = await server();
+    const bad = workflowFile({
+      blocks: { s: start(), bad: code('throw new Error("no")') },
+      edges: ['s > bad'],
+    });
+    const ask = workflowFile({
+      blocks: { s: start(), ask: { type: 'human_in_the_loop', name: 'Ask' } },
+      edges: ['s > ask'],
+    });
+    writeFileSync(join(cwd, 'bad.json'), JSON.stringify(bad));
+    writeFileSync(join(cwd, 'ask.json'), JSON.stringify(ask));
+    for (const [name, exit] of [
+      ['bad', 1],
+      ['ask', 3],
+    ] as const) {
+      await call(['deploy', `${name}.json`, '--name', name]);
+      expect((await call(['execute', name])).exit).toBe(exit);
+    }
+  });
+
+  it('say what is missing and what is wrong', async () => {
+    const { call, cwd } = await server();
+    const said = async (args: string[], env: { [name: string]: string } = {}) => {
+      const { exit, stdout, stderr } = await call(args, env);
+      expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+      return stderr;
+    };
+    expect(await said(['execute', 'Greet!'])).toContain('has no workflow "Greet!"');
+    expect(await said(['deploy', 'greet.json'], { HEDDLE_API_KEY: '' })).toContain(
+      'HEDDLE_API_KEY is not set',
+    );
+    expect(await said(['deploy', 'greet.json'], { HEDDLE_WORKSPACE: '' })).toContain(
+      'heddle workspaces list',
+    );
+    expect(await said(['deploy', 'greet.json'], { HEDDLE_API_KEY: 'sk-heddle-x' })).toContain(
+      'heddle keys create',
+    );
+    expect(await said(['deploy', 'greet.json', '--url', 'ftp://x'])).toContain('ftp://x is no address');
+    expect(await said(['deploy', 'greet.json', '--url', 'http://127.0.0.1:9'])).toContain('heddle serve');
+    writeFileSync(join(cwd, 'broken.json'), '{');
+    expect(await said(['deploy', 'broken.json'])).toContain('JSON_INVALID');
+    const { stdout } = await heddle(['keys', 'create', '--workspace'], { cwd });
+    expect(await said(['deploy', 'greet.json'], { HEDDLE_API_KEY: stdout.trim() })).toContain(
+      'the key of a person',
+    );
+  });
+});

@@ -1,0 +1,152 @@
+import type { Json } from '@heddle/core';
+import type { Engine, EngineOptions, TenantEnvironments } from '@heddle/engine';
+import { describe, expect, it } from 'vitest';
+import { block, fn, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const SECRET = 'sk-very-secret';
+
+/** Each tenant's values; a workflow belongs to the tenant that its id begins with. */
+function tenants(values: { [tenant: string]: { [name: string]: string } }): EngineOptions {
+  const environments: TenantEnvironments = {
+    names: async (tenant) => Object.keys(values[tenant] ?? {}),
+    values: async (tenant, names) =>
+      Object.fromEntries(
+        names.flatMap((name) => Object.entries(values[tenant] ?? {}).filter(([key]) => key === name)),
+      ),
+  };
+  return { environments, tenant: async (id) => (id.startsWith('of-') ? id.split('-')[1] : undefined) };
+}
+
+/** Everything that the engine keeps and shows of its runs. */
+async function recordsOf(engine: Engine): Promise<string> {
+  const { runs } = await engine.listRuns();
+  const details = runs.map(async ({ runId }) => [await engine.getRun(runId), await engine.getLogs(runId)]);
+  return JSON.stringify(await Promise.all(details));
+}
+
+const returning = (id: string, code: string): { workflow: Json } => ({
+  workflow: workflow([fn('F', code)], ['Start -> F'], { id }),
+});
+
+/** Decision 62: environments of tenants, and what is redacted from which run. */
+export function describeEnvironments(make: MakeRuntime): void {
+  describe('environments', () => {
+    it('a run reads the values of its tenant, and none of the engine or of another tenant', async () => {
+      const engine = await make().open({
+        env: { OWN: 'value-of-the-engine' },
+        ...tenants({ a: { KEY: 'key-of-tenant-a' }, b: { KEY: 'key-of-tenant-b!' } }),
+      });
+      const code = 'return [{{KEY}}?.length, {{OWN}}?.length, Object.keys(environmentVariables)]';
+      const of = async (id: string) => {
+        const { output, error } = await engine.execute(returning(id, code.replace('{{OWN}}', '""')));
+        return error?.code ?? (output as { result: Json }).result;
+      };
+      expect(await of('of-a-1')).toEqual([15, 0, ['KEY']]);
+      expect(await of('of-b-1')).toEqual([16, 0, ['KEY']]);
+      const names = 'return [{{OWN}}.length, Object.keys(environmentVariables)]';
+      expect(await engine.execute(returning('plain', names))).toMatchObject({
+        output: { result: [19, ['OWN']] },
+      });
+      expect(
+        await engine.execute(returning('of-c-1', 'return Object.keys(environmentVariables)')),
+      ).toMatchObject({
+        output: { result: [] },
+      });
+    });
+
+    it('a tenant has no values where no environments are given', async () => {
+      const engine = await make().open({ env: { KEY: SECRET }, tenant: () => 'a' });
+      const result = await engine.execute(
+        returning('w', 'return [Object.keys(environmentVariables), "{{KEY}}"]'),
+      );
+      expect(result).toMatchObject({ output: { result: [[], '{{KEY}}'] } });
+    });
+
+    it('the data of a run is redacted by what its blocks can read, so that other workflows are no oracle', async () => {
+      const engine = await make().open({ env: { KEY: SECRET, OTHER: 'another-secret' } });
+      const guess = `guess ${SECRET} another-secret`;
+      const run = async (code: string) => (await engine.execute(returning('w', code), { guess })).output;
+      expect(await run('return <start.guess>')).toMatchObject({ result: guess });
+      expect(await run('const k = {{KEY}}; return <start.guess>')).toMatchObject({
+        result: 'guess «redacted:KEY» another-secret',
+      });
+      expect(await run('environmentVariables; return <start.guess>')).toMatchObject({
+        result: 'guess «redacted:KEY» «redacted:OTHER»',
+      });
+      const mounting = { secretScope: 'selected', mountedSecrets: ['OTHER'] };
+      const drawn = workflow(
+        [block('F', 'function', { code: 'environmentVariables; return <start.guess>', ...mounting })],
+        ['Start -> F'],
+      );
+      expect(await engine.execute({ workflow: drawn }, { guess })).toMatchObject({
+        output: { result: `guess ${SECRET} «redacted:OTHER»` },
+      });
+    });
+
+    it('a secret that is handed to a child that cannot read it is in no record', async () => {
+      const engine = await make().open({ env: { KEY: SECRET } });
+      await engine.deploy(
+        workflow([fn('F', 'return <start.topic>')], ['Start -> F'], {
+          id: 'child',
+          inputFormat: [{ id: 't', name: 'topic', type: 'string' }],
+        }),
+      );
+      const mapping = '{"topic": "{{KEY}}"}';
+      const caller = block('W', 'workflow_input', { workflowId: 'child', inputMapping: mapping });
+      const result = await engine.execute({ workflow: workflow([caller], ['Start -> W']) });
+      expect(result).toMatchObject({ output: { result: { result: '«redacted:KEY»' } } });
+      expect(await recordsOf(engine)).not.toContain(SECRET);
+    });
+
+    it('a secret that is a number is redacted where data has it as a number', async () => {
+      const engine = await make().open({ env: { NUM: '73501946' } });
+      const drawn = workflow(
+        [
+          block('V', 'variables', { variables: [{ variableName: 'n', type: 'number', value: '{{NUM}}' }] }),
+          fn('F', 'return { n: Number({{NUM}}), negative: -Number({{NUM}}) }'),
+          block('R', 'response', { dataMode: 'json', data: '{"n": {{NUM}}, "v": <variable.n>}' }),
+        ],
+        ['Start -> V -> F -> R'],
+        { variables: { n: { type: 'number', value: 0 } } },
+      );
+      const result = await engine.execute({ workflow: drawn }, {}, { select: ['F.result'] });
+      expect(result.blockOutputs?.['F.result']).toEqual({ n: '«redacted:NUM»', negative: '«redacted:NUM»' });
+      expect(result).toMatchObject({ status: 'completed' });
+      expect(JSON.stringify(result) + (await recordsOf(engine))).not.toContain('73501946');
+    });
+
+    it('the reason of a cancel is redacted', async () => {
+      const engine = await make().open({ env: { KEY: SECRET } });
+      const drawn = workflow(
+        [block('H', 'human_in_the_loop', {}), fn('Z', 'return {{KEY}}')],
+        ['Start -> H -> Z'],
+      );
+      const run = await engine.start({ workflow: drawn });
+      await run.result();
+      expect(await engine.cancel(run.runId, `because of ${SECRET}`)).toBe(true);
+      expect(await recordsOf(engine)).not.toContain(SECRET);
+      expect(JSON.stringify(await engine.getRun(run.runId))).not.toContain(SECRET);
+    });
+
+    it('where the environment cannot be read a run that needs it does not start, and nobody learns why', async () => {
+      const reported: unknown[] = [];
+      const fails = (): never => {
+        throw new Error('password authentication failed at db.internal:5432');
+      };
+      const engine = await make().open({
+        environments: { names: fails, values: fails },
+        tenant: () => 'a',
+        onError: (error) => void reported.push(error),
+      });
+      await expect(engine.start(returning('w', 'return {{KEY}}'))).rejects.toMatchObject({
+        code: 'ENVIRONMENT_UNAVAILABLE',
+        message: expect.not.stringContaining('db.internal') as string,
+      });
+      expect(reported).toContainEqual(
+        expect.objectContaining({ message: expect.stringContaining('db.internal') as string }),
+      );
+      expect(await engine.execute(returning('w', 'return 1'))).toMatchObject({ output: { result: 1 } });
+    });
+  });
+}

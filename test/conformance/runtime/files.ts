@@ -1,0 +1,57 @@
+import type { Json } from '@heddle/core';
+import { filesIn } from '@heddle/core/files';
+import { describe, expect, it } from 'vitest';
+import { block, workflow } from '../../support/workflow.ts';
+import type { MakeRuntime } from './suite.ts';
+
+const FORMAT = { inputFormat: [{ name: 'doc', type: 'file[]' }] };
+const CONTENT = 'YWJj';
+const FILE = { type: 'file', name: 'abc.txt', data: `data:text/plain;base64,${CONTENT}` };
+
+/** Answers with the content of its first file. */
+const reading = (id: string): Json =>
+  workflow(
+    [block('Read', 'response', { dataMode: 'json', data: '{"text": "<start.doc[0].base64>"}' })],
+    ['Start -> Read'],
+    { id, name: id, ...FORMAT },
+  );
+
+/** Hands its files to a child. */
+const passing = (id: string, child: string): Json =>
+  workflow(
+    [
+      block('W', 'workflow_input', { workflowId: child, inputMapping: '{"doc": <start.doc>}' }),
+      block('Reply', 'response', { dataMode: 'json', data: '{"text": "<w.result.data.text>"}' }),
+    ],
+    ['Start -> W -> Reply'],
+    { id, name: id, ...FORMAT },
+  );
+
+/** Files of tenants: the tenant of a workflow is what its id begins with. */
+export function describeFiles(make: MakeRuntime): void {
+  describe('files', () => {
+    it('a record opens its file for the runs of the tenant that it was stored for, and is data to all others', async () => {
+      const engine = await make().open({ tenant: (id) => id.split('-', 1)[0] });
+      for (const each of [
+        reading('a-read'),
+        reading('b-read'),
+        passing('a-pass', 'a-read'),
+        passing('b-pass', 'b-read'),
+      ])
+        await engine.deploy(each);
+      const taken = await engine.takeFiles('a-read', { doc: FILE });
+      const [file] = filesIn(taken);
+      if (!file) throw new Error('There is no file.');
+      const textOf = async (id: string): Promise<[text: Json, runId: string]> => {
+        const { output, runId } = await engine.execute(id, taken);
+        return [(output as { data: { text: Json } }).data.text, runId];
+      };
+      const [mine, runId] = await textOf('a-read');
+      const [theirs, foreignRunId] = await textOf('b-read');
+      expect([mine, theirs]).toEqual([CONTENT, '']);
+      expect([(await textOf('a-pass'))[0], (await textOf('b-pass'))[0]]).toEqual([CONTENT, '']);
+      expect(await (await engine.fileReader(runId))(file)).toBe(CONTENT);
+      expect(await (await engine.fileReader(foreignRunId))(file)).toBeUndefined();
+    });
+  });
+}

@@ -1,0 +1,46 @@
+import type { JsonObject } from '@heddle/core';
+import { isBlockError } from '@heddle/core/blocks';
+import { describe, expect, it } from 'vitest';
+import { asText } from '../../packages/engine/src/executors/values.ts';
+import { contextOf } from '../support/block.ts';
+import { codeIn, fencesOf, readPage, tablesOf } from './markdown.ts';
+import { ENV } from './reference-world.ts';
+
+const PAGE = 'docs/references.md';
+const text = readPage(PAGE);
+const input = JSON.parse(
+  fencesOf(PAGE, text).find(({ marks }) => marks.has('input'))?.text ?? 'null',
+) as JsonObject;
+const rows = tablesOf(PAGE, text)
+  .filter(({ name }) => name === 'addresses')
+  .flatMap(({ rows: all }) =>
+    all.map(({ cells: [written = '', gives = ''] }) => [codeIn(written) ?? '', gives]),
+  );
+
+/** The address as the page shows it, or the code of the failure. */
+function shown(url: string): string {
+  const env = Object.fromEntries(Object.entries(ENV).map(([name, { value }]) => [name, value]));
+  const context = contextOf({
+    type: 'api',
+    params: { url },
+    outputs: { Start: input },
+    notRun: ['Never'],
+    env,
+  });
+  try {
+    return `\`${asText(context.field('url'))}\``;
+  } catch (error) {
+    if (isBlockError(error)) return `fails \`${error.code}\``;
+    throw error;
+  }
+}
+
+describe('addresses in docs/references.md', () => {
+  it('are shown', () => {
+    expect(rows.length).toBeGreaterThan(5);
+  });
+
+  it.each(rows)('%s gives %s', (written = '', gives = '') => {
+    expect(shown(written)).toBe(gives);
+  });
+});

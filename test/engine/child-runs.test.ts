@@ -1,0 +1,132 @@
+import type { Entry, Json, NewRun, RunRecord } from '@heddle/core';
+import { createHost, Segments } from '@heddle/engine/runtime';
+import { openStores } from '@heddle/engine/stores';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { createEngineOn } from '../../packages/engine/src/create.ts';
+import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
+import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
+import { childRunId } from '../../packages/engine/src/local/child-runs.ts';
+import { dataFolder } from '../support/data-folder.ts';
+import { entry, newRun, record, started } from '../support/run-data.ts';
+import { block, fn, workflow } from '../support/workflow.ts';
+
+const CALL = workflow([block('W', 'workflow', { workflowId: 'child' })], ['Start -> W'], { id: 'parent' });
+const CHILD = workflow([fn('F', 'return "honest"')], ['Start -> F'], { id: 'child', name: 'Child' });
+const FORGED = { result: { result: 'forged' } };
+
+const open = (data: string) => createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {});
+
+/** A run of the parent as an engine without keys recorded it: its start has ended, and its call is to begin. */
+async function oldParent(data: string, more: Partial<NewRun> = {}) {
+  const stores = openStores({ data });
+  const host = createHost(stores, {});
+  onTestFinished(() => host.close());
+  const { definitions } = host.parts;
+  const { plan } = definitions.compile(CALL);
+  await stores.definitions.putPlan(plan.hash, plan as unknown as Json);
+  await definitions.deploy(CHILD, {});
+  const [W] = Object.values(plan.blocks).filter(({ type }) => type === 'workflow');
+  const parent = newRun('old-parent', { workflowId: 'parent', planHash: plan.hash, ...more });
+  const first = { ...started(), start: plan.start } as Entry;
+  const { type: _, ...done } = entry(2);
+  await stores.runs.create(parent, first);
+  await stores.runs.append(parent.runId, [
+    { ...done, type: 'completed', block: plan.start, scope: [] } as Entry,
+  ]);
+  const childId = childRunId(parent, { place: { block: W?.id ?? '', scope: [] }, attempt: 1 });
+  return { stores, host, plan, parent, block: W?.id ?? '', childId };
+}
+
+const ended = (runId: string, more: Partial<RunRecord> = {}): RunRecord =>
+  record(runId, { status: 'completed', output: { v: FORGED }, endedMs: 2000, ...more });
+
+describe('a run that has the id of a child run', () => {
+  it('does not answer for the child unless its header names parent, block and scope', async () => {
+    const data = dataFolder();
+    const { stores, childId, plan } = await oldParent(data);
+    await stores.runs.create(newRun(childId, { planHash: plan.hash }), started(), ended(childId));
+    stores.close();
+    const engine = await open(data);
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    await expect.poll(async () => (await engine.getRun('old-parent')).status).toBe('failed');
+    const run = await engine.getRun('old-parent');
+    expect(run.error).toMatchObject({
+      code: 'CHILD_FAILED',
+      message: expect.stringContaining(childId) as string,
+    });
+    expect(JSON.stringify(run)).not.toContain('forged');
+  });
+
+  it('is adopted where the header names them: runs that began before ids had keys keep their children', async () => {
+    const data = dataFolder();
+    const { stores, childId, plan, block: W, parent } = await oldParent(data);
+    const header = newRun(childId, {
+      planHash: plan.hash,
+      workflowId: 'child',
+      parent: { runId: parent.runId, block: W, scope: [], depth: 1 },
+    });
+    await stores.runs.create(header, started(), ended(childId, { output: { v: { result: 'of before' } } }));
+    stores.close();
+    const engine = await open(data);
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    await expect.poll(async () => (await engine.getRun('old-parent')).status).toBe('completed');
+    expect((await engine.getRun('old-parent')).output).toMatchObject({ result: { result: 'of before' } });
+  });
+
+  it('is not cancelled with the parent unless it is the child', async () => {
+    const data = dataFolder();
+    const { stores, childId, plan } = await oldParent(data);
+    await stores.runs.create(newRun(childId, { planHash: plan.hash }), started(), record(childId));
+    stores.close();
+    const engine = await createEngineOn(openStores({ data }), createRegistry(builtInExecutors, []), {
+      takeUp: false,
+    });
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    expect(await engine.cancel('old-parent')).toBe(true);
+    expect((await engine.getRun(childId)).status).toBe('running');
+  });
+
+  it('does not answer for the child of a run that workers run either', async () => {
+    const { stores, host, childId, plan, block: W } = await oldParent(dataFolder(), { elsewhere: true });
+    await stores.runs.create(
+      newRun(childId, { planHash: plan.hash, elsewhere: true }),
+      started(),
+      ended(childId),
+    );
+    const segments = new Segments(host.parts);
+    const node = plan.skeleton.nodes.findIndex(({ id }) => id === W);
+    const { entries, calls } = await segments.run({
+      runId: 'old-parent',
+      position: { seq: 2, tip: 'start', unwritten: [] },
+      owed: [{ type: 'run', at: [node], try: 1 }],
+      beyond: true,
+      softMs: 60_000,
+      signal: new AbortController().signal,
+    });
+    expect(calls).toEqual([]);
+    expect(entries.at(-1)).toMatchObject({ type: 'failed', block: W, error: { code: 'CHILD_FAILED' } });
+  });
+});
+
+describe('the key of a run', () => {
+  it('makes the ids of its children, and is in no answer of the engine', async () => {
+    const stores = openStores();
+    const engine = await createEngineOn(stores, createRegistry(builtInExecutors, []), {});
+    onTestFinished(() => engine.close({ graceMs: 0 }));
+    await engine.deploy(CHILD);
+    const run = await engine.start({ workflow: CALL });
+    const events = [];
+    for await (const event of run.events()) events.push(event);
+    const { runId } = await run.result();
+    const header = await stores.runs.header(runId);
+    expect(header?.childKey).toMatch(/^[\w-]{32}$/);
+    const { runs } = await engine.listRuns();
+    const ids = runs.map((each) => each.runId);
+    const childId = childRunId(header as NewRun, { place: { block: 'W', scope: [] }, attempt: 1 });
+    expect(ids.toSorted()).toEqual([runId, childId].toSorted());
+    expect(await stores.runs.header(childId)).toMatchObject({ version: 1 });
+    const shown = await Promise.all([engine.getRun(runId), engine.getLogs(runId), engine.getTrace(runId)]);
+    const kept = [await stores.runs.journal(runId), await stores.runs.record(runId)];
+    expect(JSON.stringify([runs, events, shown, kept])).not.toContain(header?.childKey);
+  });
+});

@@ -1,0 +1,243 @@
+import * as z from 'zod';
+import { beforeAll, describe, it } from 'vitest';
+import type { Json, JsonObject } from '../../packages/core/src/json.ts';
+import type * as blocks from '../support/block.ts';
+import type * as executors from '../../packages/engine/src/executors/built-ins.ts';
+import type * as startBlock from '../../packages/engine/src/executors/start.ts';
+import type * as resume from '../../packages/engine/src/executors/human-resume.ts';
+import type * as copies from '../../packages/engine/src/json-copy.ts';
+import type * as mocks from '../../packages/engine/src/mocks/mocks.ts';
+import type * as redaction from '../../packages/engine/src/secrets/redactor.ts';
+import type * as cursors from '../../packages/api/src/cursor.ts';
+import type * as inputs from '../../packages/api/src/admission/input-limits.ts';
+import type * as answers from '../../packages/api/src/areas/runs/public-answers.ts';
+import type * as selectors from '../../packages/api/src/areas/runs/selected.ts';
+import type * as graphs from '../../packages/api/src/areas/workflows/graph.ts';
+import type * as requests from '../../packages/api/src/http/parse.ts';
+import type * as linting from '../../packages/api/src/areas/workflows/lint.ts';
+import type * as files from '../../packages/core/src/file-record.ts';
+import { expectLinear } from './linear.ts';
+import type { Growth } from './linear.ts';
+
+type Modules = typeof blocks &
+  typeof executors &
+  typeof startBlock &
+  typeof resume &
+  typeof copies &
+  typeof mocks &
+  typeof redaction &
+  typeof cursors &
+  typeof inputs &
+  typeof answers &
+  typeof selectors &
+  typeof graphs &
+  typeof linting &
+  typeof requests &
+  typeof files;
+
+let modules: Modules;
+
+beforeAll(async () => {
+  modules = {
+    ...(await import('../support/block.ts')),
+    ...(await import('../../packages/engine/src/executors/built-ins.ts')),
+    ...(await import('../../packages/engine/src/executors/start.ts')),
+    ...(await import('../../packages/engine/src/executors/human-resume.ts')),
+    ...(await import('../../packages/engine/src/json-copy.ts')),
+    ...(await import('../../packages/engine/src/mocks/mocks.ts')),
+    ...(await import('../../packages/engine/src/secrets/redactor.ts')),
+    ...(await import('../../packages/api/src/cursor.ts')),
+    ...(await import('../../packages/api/src/admission/input-limits.ts')),
+    ...(await import('../../packages/api/src/areas/runs/public-answers.ts')),
+    ...(await import('../../packages/api/src/areas/runs/selected.ts')),
+    ...(await import('../../packages/api/src/areas/workflows/graph.ts')),
+    ...(await import('../../packages/api/src/areas/workflows/lint.ts')),
+    ...(await import('../../packages/api/src/http/parse.ts')),
+    ...(await import('../../packages/core/src/file-record.ts')),
+  };
+});
+
+/** What a request is received with: no bounds, and no time-out. */
+const RECEIVING = { params: {}, limits: { bytes: Infinity, values: Infinity }, every: () => () => undefined };
+
+function list<T>(n: number, make: (index: number) => T): T[] {
+  return Array.from({ length: n }, (_, index) => make(index));
+}
+
+function object(n: number, make: (index: number) => [string, Json]): JsonObject {
+  return Object.fromEntries(list(n, make));
+}
+
+function nested(n: number): Json {
+  let value: Json = 'end';
+  for (let depth = 0; depth < n; depth++) value = depth % 2 === 0 ? [value] : { k: value };
+  return value;
+}
+
+const SECRET = 'p@ss"w/ör d+1';
+const IN_URLS = [
+  encodeURIComponent(SECRET),
+  encodeURI(SECRET),
+  new URLSearchParams({ k: SECRET }).toString().slice(2),
+];
+const SPELLINGS = [
+  SECRET,
+  JSON.stringify(SECRET).slice(1, -1),
+  ...IN_URLS,
+  ...IN_URLS.map((text) => text.replace(/%../g, (hex) => hex.toLowerCase())),
+];
+const redactor = () => modules.createRedactor({ KEY: SECRET, OTHER: 'aaaaaaaa' });
+
+/** One of 8^5 keys that are all the same once redacted: each digit is a spelling of the secret. */
+const clashing = (number: number): string =>
+  list(5, (digit) => SPELLINGS[(number >> (3 * digit)) & 7] as string).join('-');
+
+/** Values as callers send them, in shapes that are bad for comparing, counting up and copying. */
+const VALUES: { [title: string]: (n: number) => Json } = {
+  'keys that clash once redacted': (n) => object(n, (index) => [clashing(index), index]),
+  'keys that look like numbered ones': (n) => object(n, (index) => [`${SECRET} (${index})`, index]),
+  'a text full of secrets': (n) => SPELLINGS.join(' ').repeat(n),
+  'a text full of a part of a secret': (n) => 'aaaaaaa '.repeat(n),
+  'a text of one letter': (n) => 'a'.repeat(n * 10),
+  'many items': (n) => list(n, (index) => ({ id: index, files: [], text: '"' })),
+  'deep items': (n) => nested(Math.min(n, 900)),
+  'many keys': (n) => object(n, (index) => [`key${index}`, { type: 'file', name: 'x' }]),
+};
+
+/** A block's run, or another pass, over a value of the caller. */
+const PASSES: { [title: string]: (value: Json) => unknown } = {
+  'redaction of values': (value) => redactor().json(value),
+  'redaction of their text': (value) => redactor().text(JSON.stringify(value)),
+  copies: (value) => modules.jsonCopy(value, 'The value'),
+  'the search for files': (value) => {
+    const known = new Set(modules.filesIn(value).map(({ id }) => id));
+    return modules.withContents(value, ({ id }) => (known.has(id) ? '' : undefined));
+  },
+  'the number of values in a body': (value) => modules.expectFewValues(value, { values: Infinity }),
+  'the answer to somebody without a credential': (value) => modules.withoutConsole({ results: [value] }),
+  'the output of a start': (value) =>
+    modules.startOutput(modules.blockOf({ type: 'start_trigger', trigger: true }), value),
+  'mocks of a run': (value) => {
+    const found = modules.parseMocks({ blocks: { a: { value } } });
+    return found.unusedNames([{ id: 'a', name: 'a' }]);
+  },
+  'the input of a pause': (value) =>
+    modules.resumeOutput({
+      block: modules.blockOf({ type: 'human_in_the_loop' }),
+      input: { value },
+      paused: { response: { data: { inputFormat: [] } } },
+      pausedMs: 0,
+      nowMs: 0,
+    } as never),
+  'the data of a response': (value) => respond({ dataMode: 'json', data: value }),
+  'the built data of a response': (value) => respond({ builderData: [{ name: 'a', type: 'object', value }] }),
+};
+
+function respond(params: JsonObject): unknown {
+  const executor = modules.builtInExecutors.find(({ types }) => types.includes('response'))!;
+  return executor.execute(modules.contextOf({ type: 'response', params }));
+}
+
+describe.each(Object.entries(PASSES))('%s cost no more than in proportion to the value', (_, pass) => {
+  it.each(Object.entries(VALUES))('with %s', async (_title, make) => {
+    await expectLinear({ size: 200, make, pass });
+  });
+});
+
+it('redaction of very many keys that clash costs no more than in proportion to them', async () => {
+  const pass = (value: Json): unknown => redactor().json(value);
+  await expectLinear({ size: 1500, make: VALUES['keys that clash once redacted']!, pass });
+});
+
+const named = (n: number) => list(n, (index) => ({ id: `block_${index}`, name: `Block ${index}` }));
+
+/** Of no selector here is the workflow another one. */
+const STORE = { store: {} } as never;
+const WORKFLOW = { id: 'w' } as never;
+const OPERATION = { params: z.object({}), query: z.object({}) } as never;
+
+/** The same pass with many parts on both of its sides. */
+const PAIRS: { [title: string]: Growth<unknown> } = {
+  'selectors of many blocks, by id, by name and by prefix': grow({
+    make: (n) => list(n, (index) => [`block_${index}.a`, `Block ${index}.a`, `block_${index}_a`]).flat(),
+    pass: (given) =>
+      modules.resolveSelectors(STORE, given, { workflow: WORKFLOW, blocks: named(given.length / 3) }),
+  }),
+  'a selector of many underscores': grow({
+    make: (n) => `block_0_${'_'.repeat(n)}`,
+    pass: (given) => modules.resolveSelectors(STORE, [given], { workflow: WORKFLOW, blocks: named(5) }),
+  }),
+  'the position of a cursor': grow({
+    make: (n) => modules.encodeCursor(list(n, String), { sort: 'name' }),
+    pass: (given) => modules.decodeCursor(given, { sort: 'name' }, z.array(z.string())),
+  }),
+  'keys of a query': grow({
+    make: (n) => `https://example.com/?${list(n, (index) => `k${index}=1`).join('&')}`,
+    pass: (url) => modules.readRequest(OPERATION, new Request(url), RECEIVING),
+  }),
+  'assignments of many variables': grow({
+    make: (n) => list(n, (index) => ({ variableName: `v${index}`, type: 'string', value: 'x' })),
+    pass: (rows) => assign(rows, rows.length),
+  }),
+  'declared fields of a start and their values': grow({
+    make: (n) => object(n, (index) => [`f${index}`, index]),
+    pass: (input) =>
+      modules.startOutput(
+        modules.blockOf({
+          type: 'api_trigger',
+          trigger: true,
+          params: { inputFormat: Object.keys(input).map((name) => ({ name, type: 'number' })) },
+        }),
+        input,
+      ),
+  }),
+  'containers of a draft': grow({
+    make: (n) =>
+      modules.graphOf({ blocks: object(n, loop), edges: [] } as never, { variables: {} } as never).graph,
+    pass: (graph) => {
+      modules.graphOf({ blocks: graph.blocks, edges: [] } as never, graph);
+      modules.graphHash(graph);
+      modules.idsOf(graph);
+    },
+  }),
+  'what is doubtful in a draft': grow({
+    make: (n) => {
+      const edges = list(n, (index) => ({
+        id: `e${index}`,
+        source: `b${index}`,
+        target: `b${index}`,
+        sourceHandle: 'x',
+      }));
+      return modules.graphOf({ blocks: object(n, loop), edges } as never, { variables: {} } as never).graph;
+    },
+    pass: (graph) =>
+      modules.lint(modules.exported({ id: 'w', name: 'W', description: null }, graph), graph, false),
+  }),
+};
+
+function grow<T>(growth: Omit<Growth<T>, 'size'>): Growth<unknown> {
+  return { ...growth, size: 200 } as unknown as Growth<unknown>;
+}
+
+function loop(index: number): [string, Json] {
+  const data = { loopType: 'for', count: 1, ...(index > 0 && { parentId: `b${index >> 1}` }) };
+  return [
+    `b${index}`,
+    { type: index % 2 === 0 ? 'loop' : 'parallel', name: `B${index}`, data, subBlocks: {} },
+  ];
+}
+
+function assign(variables: Json, count: number): unknown {
+  const executor = modules.builtInExecutors.find(({ types }) => types.includes('variables'))!;
+  const known = list(count, (index) => ({
+    id: `id${index}`,
+    name: `v${index}`,
+    type: 'string' as const,
+    value: '',
+  }));
+  return executor.execute(modules.contextOf({ type: 'variables', params: { variables }, variables: known }));
+}
+
+describe('two lists that a caller makes long cost no more than in proportion to both', () => {
+  it.each(Object.entries(PAIRS))('%s', (_, growth) => expectLinear(growth));
+});

@@ -1,0 +1,19 @@
+import { beforeAll, describe, it } from 'vitest';
+import { expectLinear } from './linear.ts';
+import { SHAPES, textOf } from './shapes.ts';
+
+let check: (text: string) => void;
+
+beforeAll(async () => {
+  const { checkWorkflow, parseWorkflowText } = await import('@heddle/core');
+  check = (text) => {
+    const { workflow } = parseWorkflowText(text);
+    if (workflow) checkWorkflow(workflow, { compat: true });
+  };
+});
+
+describe('to parse, check and compile a workflow costs no more than in proportion to its size', () => {
+  it.each(SHAPES)('with $title', async ({ draw, size = 300 }) => {
+    await expectLinear({ size, make: (n) => textOf(draw(n)), pass: check });
+  });
+});

@@ -1,0 +1,34 @@
+import { checkWorkflow, parseWorkflow } from '@heddle/core';
+import { expect, it } from 'vitest';
+import { outcomeCases } from './cases.ts';
+
+const CODES = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'SYNTAX_INVALID']);
+
+/** The recorded workflows that the check warns of, by the code and the block; in each of them this block does not do what is written there. */
+const WARNED: { [id: string]: [code: string, block: string] } = {
+  r114: ['SYNTAX_INVALID', 'c'],
+  r124: ['SYNTAX_INVALID', 'c'],
+  r210: ['FIELD_VALUE', 'r'],
+  r211: ['FIELD_VALUE', 'r'],
+  r304: ['SYNTAX_INVALID', 'f'],
+  r328: ['SYNTAX_INVALID', 'f'],
+  r503: ['SYNTAX_INVALID', 'L'],
+  r509: ['SYNTAX_INVALID', 'L'],
+  r623: ['FIELD_VALUE', 'w'],
+  r624: ['FIELD_VALUE', 'w'],
+  r626: ['FIELD_VALUE', 'w'],
+};
+
+it('fields, values and code of recorded workflows are warned of only where the block cannot do what they say', () => {
+  const found: typeof WARNED = {};
+  for (const { id, workflow } of outcomeCases()) {
+    const parsed = parseWorkflow(workflow);
+    const diagnostics = [...parsed.diagnostics, ...(parsed.workflow ? checkWorkflow(parsed.workflow) : [])];
+    for (const { code, severity, blockId = '' } of diagnostics) {
+      if (!CODES.has(code)) continue;
+      expect(severity).toBe('warning');
+      found[id] = [code, blockId];
+    }
+  }
+  expect(found).toEqual(WARNED);
+});

@@ -1,0 +1,58 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished } from 'vitest';
+import type { TestApi } from './api.ts';
+import { untilStatus } from './api-workflows.ts';
+import type { ShownRun } from './api-workflows.ts';
+import { block, workflow } from './workflow.ts';
+
+/** Lets blocks reach the server at `url` on this machine. */
+export function egressTo(url: string): { allowPrivate: true; ports: number[] } {
+  return { allowPrivate: true, ports: [Number(new URL(url).port)] };
+}
+
+/** The address of the server, which listens from now on. */
+export async function listening(server: Server): Promise<string> {
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A server that keeps the call chain of each request. */
+interface ChainServer {
+  url: string;
+  chains: (string | undefined)[];
+}
+
+export async function chainServer(): Promise<ChainServer> {
+  const chains: (string | undefined)[] = [];
+  const server = createServer((request, response) => {
+    chains.push(request.headers['x-sim-via'] as string | undefined);
+    response.end('{}');
+  });
+  onTestFinished(() => server.close().closeAllConnections());
+  return { url: await listening(server), chains };
+}
+
+/** Expects that runs, children and requests of `api` blocks carry the chain of the request on. */
+export async function expectChainPassedOn(api: TestApi, { url, chains }: ChainServer): Promise<void> {
+  const forged = [{ id: 'row', cells: { Key: 'x-sim-via', Value: 'forged' } }];
+  const child = await api.deployed(
+    workflow([block('Fetch', 'api', { url, method: 'GET', headers: forged })], ['Start -> Fetch']),
+  );
+  const parent = await api.deployed(
+    workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']),
+  );
+  const path = `/api/v2/workflows/${parent}`;
+  const headers = { 'X-Sim-Via': ' outer , outmost' };
+  const ran = await api.call<ShownRun>('POST', `${path}/execute`, { body: {}, headers });
+  expect(ran).toMatchObject({ status: 200, data: { status: 'completed' } });
+  const accepted = await api.call<ShownRun>('POST', `${path}/execute`, { body: { async: true }, headers });
+  await untilStatus(api, `${path}/runs/${accepted.data.runId}`, 'completed');
+  const chain = `outer,outmost,${parent},${child}`;
+  expect(chains).toEqual([chain, chain]);
+  await api.call('POST', `${path}/execute`, { body: {} });
+  expect(chains.at(-1)).toBe(`${parent},${child}`);
+}

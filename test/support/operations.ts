@@ -1,0 +1,146 @@
+import { Session } from 'node:inspector';
+import type { Profiler } from 'node:inspector';
+
+/**
+ * Counts what code does, so that a test can say how work grows with its input. The count is the same on every machine and
+ * under any load; a clock's is not.
+ *
+ * Two counts are added up. V8's precise coverage counts every run of every block of JavaScript (a function's body, a
+ * branch, the body of a loop) in the packages and in what they depend on. Built-in functions are opaque to it, so those
+ * that take time in proportion to a text or a list are wrapped while counting and add the characters or elements that
+ * they look at: searches, replacements, sorting, copies, JSON, and every step of a built-in iterator (spread,
+ * destructuring, `new Map(list)`).
+ *
+ * Not counted: joining and comparing texts, copies of objects by `{...object}`, and the steps back of a regular
+ * expression inside one match. Functions that were compiled before counting began have no counters, so a test imports
+ * what it counts by `await import()` after this module.
+ */
+export async function countOperations(run: () => unknown): Promise<number> {
+  takeCoverage();
+  spent = 0;
+  const restore = BUILT_INS.map(wrap);
+  try {
+    await run();
+  } finally {
+    for (const each of restore) each();
+  }
+  return blocksIn(takeCoverage()) + spent;
+}
+
+const session = new Session();
+session.connect();
+session.post('Profiler.enable');
+session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
+
+function takeCoverage(): Profiler.ScriptCoverage[] {
+  let scripts: Profiler.ScriptCoverage[] = [];
+  session.post('Profiler.takePreciseCoverage', (error, taken) => {
+    if (error) throw error;
+    scripts = taken.result;
+  });
+  return scripts;
+}
+
+const COUNTED = /\/(?:packages|node_modules)\/(?!(?:@?vitest|vite|fast-check)\/)/;
+
+function blocksIn(scripts: readonly Profiler.ScriptCoverage[]): number {
+  let blocks = 0;
+  for (const { url, functions } of scripts) {
+    if (!COUNTED.test(url)) continue;
+    for (const { ranges } of functions) for (const { count } of ranges) blocks += count;
+  }
+  return blocks;
+}
+
+/** What built-in functions have looked at since counting began. */
+let spent = 0;
+
+type Method = (...args: never[]) => unknown;
+type Cost = (receiver: never, args: readonly never[], result: never) => number;
+interface BuiltIn {
+  owner: object;
+  name: string;
+  cost: Cost;
+}
+
+function builtIns(owner: object, names: string, cost: Cost): BuiltIn[] {
+  return names.split(' ').map((name) => ({ owner, name, cost }));
+}
+
+const length = (value: string | readonly unknown[]): number => value.length;
+const ofResult: Cost = (_receiver, _args, result) => length(result ?? '');
+const ofReceiver: Cost = (receiver) => length(receiver);
+const ofBoth: Cost = (receiver, _args, result) => length(receiver) + length(result ?? '');
+const ofArgument: Cost = (_receiver, [first]) => length(first ?? '');
+/** From the place where a search began to the place where it ended. */
+const found: Cost = (receiver, [, from], result: number) =>
+  result < 0 ? length(receiver) - Number(from ?? 0) : result + 1 - Number(from ?? 0);
+const foundFromEnd: Cost = (receiver, _args, result: number) => length(receiver) - Math.max(result, 0);
+const contained: Cost = (receiver: string[], [what, from]) => {
+  const at = indexOf(receiver, what, Number(from ?? 0));
+  return (at < 0 ? receiver.length : at + 1) - Number(from ?? 0);
+};
+const sortedCost: Cost = (receiver) => length(receiver) * Math.ceil(Math.log2(length(receiver) + 2));
+const matched: Cost = (receiver: RegExp, [text]: readonly string[], result) => {
+  if (!result) return receiver.sticky ? 1 : (text?.length ?? 0);
+  return receiver.global || receiver.sticky ? 1 : (text?.length ?? 0);
+};
+
+const arrayIndexOf = Array.prototype.indexOf;
+const stringIndexOf = String.prototype.indexOf;
+function indexOf(receiver: string | string[], what: string | undefined, from: number): number {
+  return typeof receiver === 'string'
+    ? Reflect.apply(stringIndexOf, receiver, [what, from])
+    : Reflect.apply(arrayIndexOf, receiver, [what, from]);
+}
+
+const iterators = [
+  [].values(),
+  new Map().values(),
+  new Set().values(),
+  ''[Symbol.iterator](),
+  'a'.matchAll(/a/g),
+];
+
+const BUILT_INS: readonly BuiltIn[] = [
+  ...builtIns(String.prototype, 'indexOf', found),
+  ...builtIns(String.prototype, 'lastIndexOf', foundFromEnd),
+  ...builtIns(String.prototype, 'includes', contained),
+  ...builtIns(String.prototype, 'startsWith endsWith', ofArgument),
+  ...builtIns(String.prototype, 'slice substring substr repeat padStart padEnd', ofResult),
+  ...builtIns(
+    String.prototype,
+    'trim trimStart trimEnd split match matchAll search toWellFormed',
+    ofReceiver,
+  ),
+  ...builtIns(String.prototype, 'replace replaceAll toLowerCase toUpperCase normalize', ofBoth),
+  ...builtIns(RegExp.prototype, 'test exec', matched),
+  ...builtIns(Array.prototype, 'indexOf', found),
+  ...builtIns(Array.prototype, 'lastIndexOf', foundFromEnd),
+  ...builtIns(Array.prototype, 'includes', contained),
+  ...builtIns(Array.prototype, 'slice concat flat splice', ofResult),
+  ...builtIns(
+    Array.prototype,
+    'map filter flatMap forEach join fill reverse shift unshift toReversed',
+    ofReceiver,
+  ),
+  ...builtIns(Array.prototype, 'sort toSorted', sortedCost),
+  ...builtIns(Array, 'from', ofResult),
+  ...builtIns(Object, 'keys values entries getOwnPropertyNames', ofResult),
+  ...builtIns(JSON, 'parse', ofArgument),
+  ...builtIns(JSON, 'stringify', ofResult),
+  ...iterators.flatMap((each) => builtIns(Object.getPrototypeOf(each) as object, 'next', () => 1)),
+];
+
+/** Wraps the function; the result puts it back. */
+function wrap({ owner, name, cost }: BuiltIn): () => void {
+  const original = Object.getOwnPropertyDescriptor(owner, name) as PropertyDescriptor;
+  const method = original.value as Method;
+  function counted(this: unknown, ...args: never[]): unknown {
+    const result = Reflect.apply(method, this, args);
+    spent += cost(this as never, args, result as never);
+    return result;
+  }
+  Object.defineProperty(owner, name, { ...original, value: counted });
+  return () => void Object.defineProperty(owner, name, original);
+}

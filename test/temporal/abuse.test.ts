@@ -1,0 +1,11 @@
+import { randomUUID } from 'node:crypto';
+import { folderPlace } from '../abuse/places.ts';
+import { describeService } from '../abuse/suite.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { ON_TEMPORAL } from './cli.ts';
+
+describeTemporal('abuse', ({ address, namespace }) => {
+  const queue = `abuse-${randomUUID()}`;
+  const server = ['--address', address, '--namespace', namespace, '--queue', queue];
+  describeService('runs on Temporal', folderPlace([...ON_TEMPORAL, ...server]));
+});

@@ -1,0 +1,17 @@
+import { openApiStore } from '@heddle/api';
+import { it } from 'vitest';
+import { testApi } from '../support/api.ts';
+import { chainServer, egressTo, expectChainPassedOn } from '../support/call-chain.ts';
+import { describeTemporal } from '../support/temporal.ts';
+import { placeOn } from './worker-place.ts';
+
+describeTemporal('the chain of workflows that call each other', (server) => {
+  it('goes through runs, children and requests of workers', async () => {
+    const place = placeOn(server);
+    const store = await openApiStore({ data: place.data });
+    const engine = await place.engine();
+    const foreign = await chainServer();
+    await place.worker({ egress: egressTo(foreign.url) });
+    await expectChainPassedOn(await testApi({ engine, store }), foreign);
+  });
+});
