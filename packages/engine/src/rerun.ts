@@ -1,8 +1,8 @@
 import { EngineError } from '@heddle/core';
 import type { BlockConfig, Json, Plan } from '@heddle/core';
-import { Replica } from '@heddle/core/run';
 import type { Entry, Stored } from '@heddle/core/run';
 import { findBlock } from './local/plan-facts.ts';
+import { foldJournal } from './records/fold.ts';
 import { downstreamOf } from './resource.ts';
 
 export interface Reused {
@@ -23,8 +23,7 @@ export function reuse(
   source: { runId: string; plan: Plan; entries: readonly Entry[] },
 ): { start: string; reused: Reused } {
   const block = findBlock(plan, reference);
-  const replica = new Replica(source.runId, source.plan);
-  for (const entry of source.entries) replica.apply(entry);
+  const { replica } = foldJournal(source.runId, source.plan, source.entries);
   if (replica.rest() !== 'ended') {
     throw new EngineError(
       'RUN_NOT_SETTLED',

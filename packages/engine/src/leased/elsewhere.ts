@@ -1,7 +1,6 @@
 import { EngineError } from '@heddle/core';
 import type { Clock, EngineErrorCode, Json, RunRecord } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
-import { Replica } from '@heddle/core/run';
 import { latestRecord } from '../local/stored-record.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import type { LiveRun } from '../runtime-port.ts';
@@ -10,7 +9,7 @@ import { isAtRest, isEnded } from '../store/journal.ts';
 import { isHeldElsewhere } from '../store/leases.ts';
 import type { RequestStore } from '../store/leases.ts';
 import type { RunEvent } from '../types.ts';
-import { applyEntry } from '../visit/fold.ts';
+import { foldJournal } from '../records/fold.ts';
 import { follow } from '../visit/follow.ts';
 
 /** What other processes write is looked for again after this long at first, twice as long each time, and this long at most. */
@@ -66,9 +65,9 @@ export class Elsewhere {
     const header = await stores.runs.header(runId);
     if (!header) return;
     const plan = await definitions.plan(header.planHash);
-    const replica = new Replica(runId, plan);
-    for (const entry of await stores.runs.journal(runId))
-      if (told === undefined || entry.seq <= told) applyEntry(replica, entry);
+    const journal = await stores.runs.journal(runId);
+    const past = told === undefined ? journal : journal.filter(({ seq }) => seq <= told);
+    const { replica } = foldJournal(runId, plan, past);
     const parts = {
       store: stores.runs,
       values,

@@ -34,11 +34,3 @@ export function pointClosed(runId: string): EngineError {
     `That pause point of run ${runId} is closed: the run has moved on without it.`,
   );
 }
-
-export function journalDamaged(runId: string, why: string): EngineError {
-  return new EngineError(
-    'JOURNAL_CORRUPT',
-    `The journal of run ${runId} is damaged: ${why}. The run cannot go on; start it again, or restore the data folder from a backup.`,
-    { details: { runId } },
-  );
-}

@@ -8,8 +8,10 @@ import type { RawEvent } from './events.ts';
 import { Listeners } from './listeners.ts';
 import { Pauses } from './pauses.ts';
 import { Performer } from './perform.ts';
+import { applyEntry } from '../records/fold.ts';
+import { journalCorrupt } from '../store/faults.ts';
 import { recordOf } from './record.ts';
-import { journalDamaged, runLeft } from './run-errors.ts';
+import { runLeft } from './run-errors.ts';
 import type { RunParts } from './run-parts.ts';
 import { Saver } from './saver.ts';
 
@@ -99,13 +101,11 @@ export class ActiveRun {
    */
   recover(entries: readonly Entry[], saved: RunRecord | undefined): void {
     for (const entry of entries) {
-      const applied = this.replica.apply(entry);
-      if (!applied.changed)
-        throw journalDamaged(this.runId, `entry ${entry.seq} does not follow from the ones before it`);
+      const { logs } = applyEntry(this.replica, entry);
       // Logs are saved with the record that has seen their entry.
-      if (entry.seq > (saved?.seq ?? 0)) this.saver.changed(applied.logs);
+      if (entry.seq > (saved?.seq ?? 0)) this.saver.changed(logs);
     }
-    if (entries.length === 0) throw journalDamaged(this.runId, 'it is empty');
+    if (entries.length === 0) throw journalCorrupt(this.runId, 'it is empty');
     this.told = this.replica.seq;
     if (saved?.seq === this.replica.seq && saved.suspended === this.suspended) this.saver.clean();
   }

@@ -1,6 +1,6 @@
 import type { BlockLog, RunRecord } from '@heddle/core';
 import { isEnded } from '../store/journal.ts';
-import { foldRun } from '../visit/fold.ts';
+import { foldRun } from '../records/fold.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
 type Parts = Pick<RuntimeParts, 'stores' | 'definitions'>;

@@ -1,9 +1,8 @@
 import type { Json } from '@heddle/core';
-import { Replica } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import { isEnded } from '../store/journal.ts';
-import { applyEntry, foldRun } from '../visit/fold.ts';
+import { applyEntry, foldJournal, foldRun } from '../records/fold.ts';
 import type { Timed } from './position.ts';
 
 /**
@@ -20,8 +19,7 @@ export async function endAbandoned(
   if (!header || (stored && isEnded(stored.status))) return;
   const plan = await definitions.plan(header.planHash);
   const journal = await runs.journal(runId);
-  const replica = new Replica(runId, plan);
-  for (const entry of journal) applyEntry(replica, entry);
+  const { replica } = foldJournal(runId, plan, journal);
   const last: Entry[] = [];
   const take = (body: Timed): void => {
     const entry = { ...body, seq: replica.seq + 1 } as Entry;

@@ -2,8 +2,10 @@ import type { BlockLog, NewRun, Plan } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { Entry } from '@heddle/core/run';
 import { recordOf } from '../local/record.ts';
-import { journalDamaged, runNotFound } from '../local/run-errors.ts';
+import { runNotFound } from '../local/run-errors.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
+import { applyEntry } from '../records/fold.ts';
+import { journalCorrupt } from '../store/faults.ts';
 import type { OrderItem, Position, Timed } from './position.ts';
 import type { Pulse } from './pulse.ts';
 
@@ -53,7 +55,7 @@ export class Follower {
       const entries = at >= 0 ? fresh.slice(at) : await runs.tail(runId, from === 0 ? -1 : from);
       for (const entry of entries) if (entry.seq <= seq) this.apply(entry);
       if (this.replica.seq !== seq)
-        throw journalDamaged(runId, `it ends at entry ${this.replica.seq}, and ${seq} were written`);
+        throw journalCorrupt(runId, `it ends at entry ${this.replica.seq}, and ${seq} were written`);
     }
     this.tip = tip;
     this.guessed = false;
@@ -94,10 +96,7 @@ export class Follower {
   }
 
   private apply(entry: Entry): void {
-    const applied = this.replica.apply(entry);
-    if (!applied.changed)
-      throw journalDamaged(this.header.runId, `entry ${entry.seq} does not follow from the ones before it`);
-    this.changed(applied.logs);
+    this.changed(applyEntry(this.replica, entry).logs);
   }
 
   private changed(logs: readonly BlockLog[]): void {

@@ -1,11 +1,12 @@
 import type { Json, Plan, RunRecord } from '@heddle/core';
-import { indexPlan, Replica } from '@heddle/core/run';
+import { indexPlan } from '@heddle/core/run';
 import type { Address } from '@heddle/core/run';
 import { runElsewhere, runIdTaken, runNotFound } from '../local/run-errors.ts';
 import { answerTo, refuse, wasToken } from '../local/resume.ts';
 import type { RuntimeParts } from '../local/runtime-parts.ts';
 import type { RunRequest } from '../local/starting.ts';
 import { recordSuspension, latestRecord, storedRecord } from '../local/stored-record.ts';
+import { foldJournal } from '../records/fold.ts';
 import { isEnded } from '../store/journal.ts';
 import type { RunEvent } from '../types.ts';
 import { follow } from '../visit/follow.ts';
@@ -92,8 +93,7 @@ export class RemoteRuns {
     const plan = await this.planOf(runId);
     if (!plan) return;
     const { stores, values, clock } = this.parts;
-    const replica = new Replica(runId, plan);
-    for (const entry of await stores.runs.journal(runId)) replica.apply(entry);
+    const { replica } = foldJournal(runId, plan, await stores.runs.journal(runId));
     yield* follow({ store: stores.runs, values, clock, isServed: () => true }, runId, plan, replica);
   }
 

@@ -5,7 +5,7 @@ import { eventsOf, restEvent, shown } from '../local/events.ts';
 import type { Values } from '../local/values.ts';
 import type { LocalRunStore } from '../store/stores.ts';
 import type { RunEvent } from '../types.ts';
-import { applyEntry } from './fold.ts';
+import { applyEntry } from '../records/fold.ts';
 
 const POLL_MS = 100;
 /** How many looks without news before it is asked whether anybody runs what is stored there at all. */

@@ -11,7 +11,7 @@ import { openLeased } from '../store/postgres/options.ts';
 import type { PostgresOptions } from '../store/postgres/options.ts';
 import type { SharedStores, Stores } from '../store/stores.ts';
 import type { ListQuery, RunDetail, RunEvent } from '../types.ts';
-import { foldRun } from './fold.ts';
+import { foldRun } from '../records/fold.ts';
 import { follow } from './follow.ts';
 
 /** A block log with its values fetched. */

@@ -1,0 +1,35 @@
+import type { BlockLog, NewRun, Plan, RunRecord } from '@heddle/core';
+import { Replica } from '@heddle/core/run';
+import type { Applied, Entry } from '@heddle/core/run';
+import { recordOf } from '../local/record.ts';
+import { journalCorrupt } from '../store/faults.ts';
+
+/** The state of a run after the entries of its journal, with the logs that they changed, in execution order. Throws JOURNAL_CORRUPT. */
+export function foldJournal(
+  runId: string,
+  plan: Plan,
+  entries: readonly Entry[],
+): { replica: Replica; logs: BlockLog[] } {
+  const replica = new Replica(runId, plan);
+  const logs = new Map<number, BlockLog>();
+  for (const entry of entries) {
+    for (const log of applyEntry(replica, entry).logs) logs.set(log.executionOrder, log);
+  }
+  return { replica, logs: [...logs.values()].sort((a, b) => a.executionOrder - b.executionOrder) };
+}
+
+/** The record and logs of a run after the entries of its journal, which may be newer than the stored ones. Throws JOURNAL_CORRUPT. */
+export function foldRun(
+  { header, plan, suspended }: { header: NewRun; plan: Plan; suspended: string | undefined },
+  entries: readonly Entry[],
+): { record: RunRecord; logs: BlockLog[] } {
+  const { replica, logs } = foldJournal(header.runId, plan, entries);
+  return { record: recordOf(replica, header, suspended), logs };
+}
+
+/** Applies a stored entry to the replica. Throws JOURNAL_CORRUPT if the entry does not follow from those before it. */
+export function applyEntry(replica: Replica, entry: Entry): Applied {
+  const applied = replica.apply(entry);
+  if (applied.changed) return applied;
+  throw journalCorrupt(replica.runId, `entry ${entry.seq} does not follow from the entries before it`);
+}
