@@ -5,24 +5,43 @@ import { fencesOf, readPage } from './markdown.ts';
 import { folderOf, shell } from './shell.ts';
 
 const PAGE = 'README.md';
+const fences = fencesOf(PAGE, readPage(PAGE));
 
-/** The text of the README's first fence that has this command. */
-function fenceWith(command: string): string {
-  const found = fencesOf(PAGE, readPage(PAGE)).find(({ text }) => text.includes(command));
-  if (!found) throw new Error(`The README has no command ${command}.`);
-  return found.text;
+/** The index of the README's first fence with this command. */
+function indexOf(command: string): number {
+  const index = fences.findIndex(({ text }) => text.includes(command));
+  if (index < 0) throw new Error(`The README has no command ${command}.`);
+  return index;
 }
 
-it('the quick start ends at an address that answers', { timeout: 120_000 }, async () => {
-  const folder = folderOf(PAGE);
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  expect(fenceWith('npx heddle serve').trim()).toBe('npx heddle serve');
-  const server = startHeddle(['serve', '--port', '0', '--grace', '1'], { cwd: folder });
+/** A new folder for the commands of the README, deleted after the test. */
+function folder(): string {
+  const path = folderOf(PAGE);
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** The output without what differs from run to run: times, their padding, and the id of the run. */
+function stable(output: string): string {
+  return output.replaceAll(/ *\b\d[\d.]* m?s\b/g, ' TIME').replaceAll(/\brun [0-9a-f]{8}\b/g, 'run ID').trim();
+}
+
+it('the first command of the quick start prints the output in the README', { timeout: 120_000 }, async () => {
+  const index = indexOf('npx heddle run');
+  const command = fences[index]?.text.trim() ?? '';
+  const ran = await shell(`(${command}) 2>&1`, folder());
+  expect(stable(ran.stdout)).toBe(stable(fences[index + 1]?.text ?? ''));
+});
+
+it('the server commands end at an address that answers', { timeout: 120_000 }, async () => {
+  const cwd = folder();
+  expect(fences[indexOf('npx heddle serve')]?.text.trim()).toBe('npx heddle serve');
+  const server = startHeddle(['serve', '--port', '0', '--grace', '1'], { cwd });
   await server.until('Ctrl-C ends it.');
   const exported = await server.lineWith('export ');
-  const ran = await shell(`${exported}\n${fenceWith('npx heddle deploy')}`, folder);
+  const ran = await shell(`${exported}\n${fences[indexOf('npx heddle deploy')]?.text ?? ''}`, cwd);
   expect({ exit: ran.exit, stderr: ran.stderr }).toMatchObject({ exit: 0 });
   const [curl = ''] = /curl (?:.|\\\n)+/.exec(ran.stdout) ?? [];
-  const answer = await shell(`${exported}\n${curl}`, folder);
+  const answer = await shell(`${exported}\n${curl}`, cwd);
   expect(JSON.parse(answer.stdout)).toMatchObject({ data: { status: 'completed' } });
 });
