@@ -23,7 +23,10 @@ function folder(): string {
 
 /** The output without what differs from run to run: times, their padding, and the id of the run. */
 function stable(output: string): string {
-  return output.replaceAll(/ *\b\d[\d.]* m?s\b/g, ' TIME').replaceAll(/\brun [0-9a-f]{8}\b/g, 'run ID').trim();
+  return output
+    .replaceAll(/ *\b\d[\d.]* m?s\b/g, ' TIME')
+    .replaceAll(/\brun [0-9a-f]{8}\b/g, 'run ID')
+    .trim();
 }
 
 it('the first command of the quick start prints the output in the README', { timeout: 120_000 }, async () => {
