@@ -10,7 +10,7 @@ import type * as mocks from '../../packages/engine/src/mocks/mocks.ts';
 import type * as redaction from '../../packages/engine/src/secrets/redactor.ts';
 import type * as cursors from '../../packages/api/src/cursor.ts';
 import type * as inputs from '../../packages/api/src/admission/input-limits.ts';
-import type * as answers from '../../packages/api/src/areas/runs/public-answers.ts';
+import type * as answers from '../../packages/api/src/areas/runs/public-result.ts';
 import type * as selectors from '../../packages/api/src/areas/runs/selected.ts';
 import type * as graphs from '../../packages/api/src/areas/workflows/graph.ts';
 import type * as requests from '../../packages/api/src/http/parse.ts';
@@ -48,7 +48,7 @@ beforeAll(async () => {
     ...(await import('../../packages/engine/src/secrets/redactor.ts')),
     ...(await import('../../packages/api/src/cursor.ts')),
     ...(await import('../../packages/api/src/admission/input-limits.ts')),
-    ...(await import('../../packages/api/src/areas/runs/public-answers.ts')),
+    ...(await import('../../packages/api/src/areas/runs/public-result.ts')),
     ...(await import('../../packages/api/src/areas/runs/selected.ts')),
     ...(await import('../../packages/api/src/areas/workflows/graph.ts')),
     ...(await import('../../packages/api/src/areas/workflows/lint.ts')),
@@ -114,7 +114,7 @@ const PASSES: { [title: string]: (value: Json) => unknown } = {
     return modules.withContents(value, ({ id }) => (known.has(id) ? '' : undefined));
   },
   'the number of values in a body': (value) => modules.expectFewValues(value, { values: Infinity }),
-  'the answer to somebody without a credential': (value) => modules.withoutConsole({ results: [value] }),
+  'the answer to somebody without a credential': (value) => modules.withoutStdout({ results: [value] }),
   'the output of a start': (value) =>
     modules.startOutput(modules.blockOf({ type: 'start_trigger', trigger: true }), value),
   'mocks of a run': (value) => {

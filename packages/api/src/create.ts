@@ -12,7 +12,7 @@ import { RunQueue } from './areas/runs/queue.ts';
 import { NO_CREDENTIAL, unauthorized } from './auth/authorize.ts';
 import { keyAuthenticator } from './auth/key-authenticator.ts';
 import type { Authenticator, Principal } from './auth/principal.ts';
-import type { PublicRuns } from './auth/public.ts';
+import type { AllowsPublicRuns } from './auth/public.ts';
 import { valid } from './http/parse.ts';
 import { referenceAsset, referencePage } from './http/reference.ts';
 import { createRoutes } from './http/routes.ts';
@@ -42,7 +42,7 @@ export interface ApiOptions {
   /** Bounds of what callers without a credential send to public workflows. */
   publicInputs?: Partial<InputLimits>;
   /** Whether workflows of a workspace may be run without a credential, once an admin has made them public; default: yes. */
-  publicRuns?: PublicRuns;
+  publicRuns?: AllowsPublicRuns;
   /**
    * Milliseconds after their end in which runs of callers without a credential are kept: from an hour on, default 30 days;
    * Infinity: for ever.
@@ -114,7 +114,7 @@ export async function createApi(options: ApiOptions): Promise<Api> {
   );
   app.get('/docs', () => referencePage());
   app.get('/docs/:asset', async (c) => (await referenceAsset(c.req.param('asset'))) ?? c.notFound());
-  await services.queue.takeUp();
+  await services.queue.recover();
   const stop = takeOver(services);
   const retention = new PublicRunRetention({ ...services, retentionMs });
   return {
@@ -131,7 +131,7 @@ export async function createApi(options: ApiOptions): Promise<Api> {
 /** Starts, again and again, what other processes have accepted and do not come to: they may have died. */
 function takeOver({ queue, every, now, report }: Services): () => void {
   return every(TAKE_OVER_MS, () => {
-    queue.takeUp(new Date(now() - TAKE_OVER_MS).toISOString()).catch(report);
+    queue.recover(new Date(now() - TAKE_OVER_MS).toISOString()).catch(report);
   });
 }
 
@@ -146,8 +146,8 @@ function servicesOf(options: ApiOptions): Services {
     concurrency: options.concurrency,
     capacity: createCapacity(capacityLimits(options.capacity)),
     publicInputs: { ...ANONYMOUS_CALLERS, ...options.publicInputs },
-    queue: new RunQueue({ engine, claims: store.claims, report: onError }),
-    publicRuns: options.publicRuns ?? (() => true),
+    queue: new RunQueue({ engine, reservations: store.reservations, report: onError }),
+    allowsPublicRuns: options.publicRuns ?? (() => true),
     policy: options.policy ?? {},
     compat: options.compat ?? false,
     now,

@@ -2,8 +2,8 @@
 export { memoryLimiter } from './admission/limiter.ts';
 export type { Bucket, LimitKind, LimitState, Limiter } from './admission/limiter.ts';
 export { memoryConcurrency } from './admission/usage.ts';
-export type { Concurrency, RunDemand, Usage, UsageRefusal } from './admission/usage.ts';
-export type { KeyOwner, KeyShown } from './areas/keys/store.ts';
+export type { Concurrency, RunRequest, Usage, UsageRefusal } from './admission/usage.ts';
+export type { KeyOwner, ApiKeyInfo } from './areas/keys/store.ts';
 export { keyAuthenticator } from './auth/key-authenticator.ts';
 export type { Authenticator, Credentials, Principal } from './auth/principal.ts';
 export { createApi } from './create.ts';
@@ -14,5 +14,5 @@ export type { ApiDetailCode, ApiErrorCode } from './errors.ts';
 export type { Role, Scope } from './auth/roles.ts';
 export type { Reply } from './operation.ts';
 export type { ExecutionPolicy } from './services.ts';
-export { openApiStore, openBelongings } from './store/open.ts';
-export type { ApiStore, ApiStoreOptions, Belongings } from './store/open.ts';
+export { openApiStore, openWorkflowOwnership } from './store/open.ts';
+export type { ApiStore, ApiStoreOptions, WorkflowOwnership } from './store/open.ts';

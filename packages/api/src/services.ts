@@ -5,7 +5,7 @@ import type { Limiter } from './admission/limiter.ts';
 import type { Concurrency, Usage } from './admission/usage.ts';
 import type { RunQueue } from './areas/runs/queue.ts';
 import type { Authenticator } from './auth/principal.ts';
-import type { PublicRuns } from './auth/public.ts';
+import type { AllowsPublicRuns } from './auth/public.ts';
 import type { ApiStore } from './store/open.ts';
 
 /** Times that runs may take at most, in seconds; absent: as long as they need. */
@@ -29,7 +29,7 @@ export interface Services {
   publicInputs: Required<InputLimits>;
   queue: RunQueue;
   /** Whether workflows of a workspace may be public. */
-  publicRuns: PublicRuns;
+  allowsPublicRuns: AllowsPublicRuns;
   policy: ExecutionPolicy;
   /** True: faults that older engines let pass are warnings in deployments. */
   compat: boolean;

@@ -5,7 +5,7 @@ import {
   getJob,
   resumeExecution,
 } from './areas/legacy/operations.ts';
-import { getUsageLimits } from './areas/legacy/limits.ts';
+import { getUsageLimits } from './areas/legacy/usage-limits.ts';
 import {
   getPauseContext,
   getPausedExecution,

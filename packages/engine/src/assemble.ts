@@ -35,7 +35,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     egress: outlet(options),
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
-    callee: options.callee ?? ((_caller, reference) => ({ workflow: reference })),
+    resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),
     tenant,
     report,
   };

@@ -12,7 +12,7 @@ export interface Found {
 }
 
 /** A deployed workflow that runs as a child. */
-export interface Callee {
+export interface ResolvedChild {
   /** Its id, or its name. */
   workflow: string;
   /** The version that is live; absent: the newest. */

@@ -2,7 +2,7 @@
 export { createEngine } from './create.ts';
 export { isChildRunId } from './local/child-runs.ts';
 export { defineBlock } from './executors/define-block.ts';
-export type { Callee } from './definitions.ts';
+export type { ResolvedChild } from './definitions.ts';
 export type { EnvironmentValue, TenantEnvironments } from './environment.ts';
 export type { FileReader, ReadLimits } from './files/kept.ts';
 export type { FileLimits, TakingOptions } from './files/take.ts';

@@ -1,6 +1,6 @@
 import type { BlockExecutor, Clock, PlanLimits } from '@heddle/core';
 import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
-import type { Callee } from './definitions.ts';
+import type { ResolvedChild } from './definitions.ts';
 import type { EnvironmentValue, TenantEnvironments } from './environment.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import type { PostgresOptions } from './store/postgres/options.ts';
@@ -36,7 +36,10 @@ export interface EngineOptions {
    * The workflow that another one, `caller` by its id, means by an id or a name when it starts a child; undefined: there
    * is none that it may run. Default: the newest version that was deployed with this id or name.
    */
-  callee?: (caller: string, reference: string) => Promise<Callee | undefined> | Callee | undefined;
+  resolveChild?: (
+    caller: string,
+    reference: string,
+  ) => Promise<ResolvedChild | undefined> | ResolvedChild | undefined;
   /**
    * Whose workflow this is, by its id: code of different tenants never shares a process, and they take turns. A child is
    * always of its parent's tenant. Undefined, and the default: all belong to one.

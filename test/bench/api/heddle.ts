@@ -14,8 +14,9 @@ export async function open(folder: string | undefined): Promise<Side> {
   const data = folder === undefined ? {} : { data: folder };
   const store = await openApiStore(data);
   const { workflows, workspaces, keys } = store;
-  const callee: EngineOptions['callee'] = (caller, reference) => workflows.callee(caller, reference);
-  const engine = await createEngine({ ...data, blocks: BLOCKS, callee });
+  const resolveChild: EngineOptions['resolveChild'] = (caller, reference) =>
+    workflows.resolveChild(caller, reference);
+  const engine = await createEngine({ ...data, blocks: BLOCKS, resolveChild });
   const api = await createApi({ engine, store, capacity: CAPACITY });
   const userId = await workspaces.createUser({ email: 'ada@example.com', name: 'Ada' });
   const workspaceId = await workspaces.createWorkspace('Looms', userId);

@@ -1,4 +1,4 @@
-import type { Callee } from '@heddle/engine';
+import type { ResolvedChild } from '@heddle/engine';
 import { describe, expect, it } from 'vitest';
 import { Script, work } from '../../support/scripted.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
@@ -99,8 +99,8 @@ export function describeChildren(make: MakeRuntime): void {
     });
 
     it('a child runs the version that is live when it starts, and ends in it whatever is live by then', async () => {
-      let live: Callee | undefined = { workflow: 'child', version: 1 };
-      const engine = await make().open({ callee: () => live });
+      let live: ResolvedChild | undefined = { workflow: 'child', version: 1 };
+      const engine = await make().open({ resolveChild: () => live });
       const version = (name: string) =>
         workflow([block('H', 'human_in_the_loop', {})], ['Start -> H'], { id: 'child', name });
       await engine.deploy(version('First'));

@@ -1,13 +1,13 @@
 import { expectAccess, expectPrincipal, expectWorkspaceKeys } from '../auth/authorize.ts';
-import { sharerOf } from '../auth/principal.ts';
+import { capacitySubjectOf } from '../auth/principal.ts';
 import { publicCaller } from '../auth/public.ts';
 import type { Principal } from '../auth/principal.ts';
 import { notFound } from '../errors.ts';
 import type { AnyOperation, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import type { Ticket } from './capacity.ts';
-import { callChainOf } from './chain.ts';
+import type { CapacitySlot } from './capacity.ts';
+import { callChainOf } from './call-chain.ts';
 import { KNOWN_CALLERS } from './input-limits.ts';
 import type { InputLimits } from './input-limits.ts';
 
@@ -38,17 +38,17 @@ export async function admit(services: Services, operation: AnyOperation, sent: S
   const principal = sent.principal ?? (await publicCaller(services, sent.workflowId));
   const read = await sent.read(principal.anonymous ? services.publicInputs : KNOWN_CALLERS);
   // Only now: a caller that sends nothing more would hold a place for nothing.
-  const ticket = operation.executes ? services.capacity.enter(sharerOf(principal)) : undefined;
+  const ticket = operation.executes ? services.capacity.acquire(capacitySubjectOf(principal)) : undefined;
   try {
     const { signal, origin, head = false } = sent;
     const call = { principal, headers, signal, origin, head, ...read };
     const reply = await carryOut(services, operation, { call, ticket });
     // A stream holds its place until it ends.
-    if ('raw' in reply && ticket) return { raw: afterwards(reply.raw, () => ticket.leave()) };
-    ticket?.leave();
+    if ('raw' in reply && ticket) return { raw: afterwards(reply.raw, () => ticket.release()) };
+    ticket?.release();
     return reply;
   } catch (error) {
-    ticket?.leave();
+    ticket?.release();
     throw error;
   }
 }
@@ -58,11 +58,11 @@ type Calling = Read & Omit<Sent, 'principal' | 'workflowId' | 'read'>;
 async function carryOut(
   services: Services,
   operation: AnyOperation,
-  { call, ticket }: { call: Calling; ticket: Ticket | undefined },
+  { call, ticket }: { call: Calling; ticket: CapacitySlot | undefined },
 ): Promise<Reply> {
   operation.check?.(call as never);
   const workflow = await resourceOf(services, operation, call);
-  if (workflow) ticket?.join(workflow.workspace_id);
+  if (workflow) ticket?.joinWorkspace(workflow.workspace_id);
   return operation.handle(services, call as never, workflow);
 }
 

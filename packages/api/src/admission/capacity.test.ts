@@ -5,7 +5,7 @@ import type { ShownRun } from '../../../../test/support/api-workflows.ts';
 import { capacityLimits, createCapacity } from './capacity.ts';
 import { memoryLimiter } from './limiter.ts';
 import { memoryConcurrency } from './usage.ts';
-import type { RunDemand } from './usage.ts';
+import type { RunRequest } from './usage.ts';
 
 describe('executions in flight', () => {
   it('are as many as there are tickets; a stream holds its own until nobody reads it', async () => {
@@ -36,12 +36,12 @@ describe('shares of the capacity', () => {
   it('leave room for others: one caller has half of it, one workspace three quarters', () => {
     const capacity = createCapacity(capacityLimits(8));
     const enter = (caller: string, workspace: string) => {
-      const ticket = capacity.enter(caller);
+      const ticket = capacity.acquire(caller);
       try {
-        ticket.join(workspace);
+        ticket.joinWorkspace(workspace);
         return ticket;
       } catch (error) {
-        ticket.leave();
+        ticket.release();
         throw error;
       }
     };
@@ -53,7 +53,7 @@ describe('shares of the capacity', () => {
     expect(capacity.inFlight).toBe(6);
     for (let n = 0; n < 2; n += 1) enter('eve', 'mills');
     expect(() => enter('joe', 'mills')).toThrow('Server is at capacity');
-    for (let times = 0; times < 2; times += 1) first[0]?.leave();
+    for (let times = 0; times < 2; times += 1) first[0]?.release();
     expect(capacity.inFlight).toBe(7);
     enter('ada', 'mills');
   });
@@ -151,8 +151,8 @@ describe('runs of a workspace in flight', () => {
   });
 
   it('of another workspace are not counted with them', () => {
-    const { enter } = memoryConcurrency(1);
-    const of = (workspaceId: string) => enter({ workspaceId } as RunDemand);
+    const { acquire } = memoryConcurrency(1);
+    const of = (workspaceId: string) => acquire({ workspaceId } as RunRequest);
     const leave = of('a');
     expect([typeof leave, of('a'), typeof of('b')]).toEqual(['function', null, 'function']);
     if (typeof leave === 'function') leave();
@@ -164,9 +164,9 @@ describe('what runs cost', () => {
   it('is reserved for each, and settled once when it rests', async () => {
     const told: string[] = [];
     const usage = {
-      reserve: ({ mode, runId }: RunDemand) => {
+      reserve: ({ mode, runId }: RunRequest) => {
         told.push(`${mode} ${runId}`);
-        return { leave: () => told.push(`settled ${runId}`) };
+        return { release: () => told.push(`settled ${runId}`) };
       },
     };
     const api = await testApi({ usage });

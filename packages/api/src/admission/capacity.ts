@@ -10,17 +10,17 @@ export interface CapacityLimits {
 }
 
 /** One execution in flight. */
-export interface Ticket {
+export interface CapacitySlot {
   /** Counts it in its workspace too, once that is known. Throws 429. */
-  join(workspaceId: string): void;
+  joinWorkspace(workspaceId: string): void;
   /** Gives it back. Does nothing when it is called again. */
-  leave(): void;
+  release(): void;
 }
 
 /** Counts what is in flight in this process. */
 export interface Capacity {
   /** Throws 429 when there is no place for the caller. */
-  enter(caller: string): Ticket;
+  acquire(caller: string): CapacitySlot;
   readonly inFlight: number;
 }
 
@@ -48,15 +48,15 @@ export function createCapacity({ total, perCaller, perWorkspace }: CapacityLimit
     get inFlight() {
       return inFlight;
     },
-    enter(caller) {
+    acquire(caller) {
       if (inFlight >= total) throw refused('Server is at capacity. Please retry shortly.');
       const leaving = [take(callers, caller, perCaller)];
       inFlight += 1;
       return {
-        join(workspaceId) {
+        joinWorkspace(workspaceId) {
           leaving.push(take(workspaces, workspaceId, perWorkspace));
         },
-        leave() {
+        release() {
           if (leaving.length > 0) inFlight -= 1;
           for (const leave of leaving.splice(0)) leave();
         },

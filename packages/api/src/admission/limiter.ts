@@ -22,7 +22,7 @@ export interface Limiter {
   /** Takes one from the bucket of `subject`; null: there is no limit of this kind. */
   take(kind: LimitKind, subject: string): Promise<LimitState | null> | LimitState | null;
   /** How the bucket of `subject` stands; takes nothing. Absent: that is told to nobody. */
-  look?(kind: LimitKind, subject: string): Promise<LimitState | null> | LimitState | null;
+  peek?(kind: LimitKind, subject: string): Promise<LimitState | null> | LimitState | null;
 }
 
 /** One bucket: how many at once, and how many come back in a minute. */
@@ -61,7 +61,7 @@ export function memoryLimiter(
       }
       return stateOf(bucket, { allowed: tokens >= 1, left, atMs });
     },
-    look(kind, subject) {
+    peek(kind, subject) {
       const bucket = kinds[kind];
       if (!bucket) return null;
       const atMs = now();

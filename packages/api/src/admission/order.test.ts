@@ -47,7 +47,7 @@ const api = await recordingApi({
     },
   },
   concurrency: {
-    enter: () => (wrongs.has('places are down') ? down() : wrongs.has('no place') ? null : () => undefined),
+    acquire: () => (wrongs.has('places are down') ? down() : wrongs.has('no place') ? null : () => undefined),
   },
   authenticator: { authenticate: ({ apiKey, bearer }) => caller(apiKey, bearer) },
 });
@@ -62,11 +62,11 @@ function caller(apiKey: string | undefined, bearer: string | undefined): Promise
   return Promise.resolve({ ...who, scopes, expiresAt: null });
 }
 
-const { claims, workspaces } = api.store;
-const enqueue = claims.enqueue.bind(claims);
-claims.enqueue = (...given) => (wrongs.has('queue is down') ? down() : enqueue(...given));
-const claim = claims.claim.bind(claims);
-claims.claim = (row) => (wrongs.has('claims are down') ? down() : claim(row));
+const { reservations, workspaces } = api.store;
+const enqueue = reservations.enqueue.bind(reservations);
+reservations.enqueue = (...given) => (wrongs.has('queue is down') ? down() : enqueue(...given));
+const claim = reservations.reserve.bind(reservations);
+reservations.reserve = (row) => (wrongs.has('claims are down') ? down() : claim(row));
 
 const deployed = await api.deployed(GREETING);
 const drafted = await api.drafted(GREETING);

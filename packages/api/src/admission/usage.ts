@@ -2,7 +2,7 @@ import { ApiError } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
 
 /** A run that is asked for: from it a host finds out who pays. */
-export interface RunDemand {
+export interface RunRequest {
   /** The engine's id of the run, unique over all workspaces. */
   runId: string;
   workflowId: string;
@@ -19,39 +19,39 @@ export interface RunDemand {
 export type UsageRefusal = 'suspended' | 'limit' | 'payer' | 'member';
 
 /** Called once, when the run has ended, waits for a person, or has not come about. */
-export type Leave = () => void;
+export type Release = () => void;
 
 /** Counts what runs cost. A host brings its own; without one nothing is counted. */
 export interface Usage {
   /** Reserves what the run may cost; `leave`, where there is one, ends the reservation. Where it rejects, nothing runs. */
-  reserve(run: RunDemand): Promise<UsageAnswer> | UsageAnswer;
+  reserve(run: RunRequest): Promise<UsageAnswer> | UsageAnswer;
   /** What the caller has used; absent: that is told to nobody. */
-  standing?(caller: {
+  summary?(caller: {
     userId: string | null;
     workspaceId: string | null;
-  }): Promise<UsageStanding | null> | UsageStanding | null;
+  }): Promise<UsageSummary | null> | UsageSummary | null;
 }
 
 /** What was used in this period, in the currency of the host, and how much may be; null: without limit. */
-export interface UsageStanding {
+export interface UsageSummary {
   currentPeriodCost: number;
   limit: number | null;
   plan: string | null;
 }
 
-export type UsageAnswer = { refused: UsageRefusal } | { leave?: Leave };
+export type UsageAnswer = { refused: UsageRefusal } | { release?: Release };
 
 /** Counts runs in flight, over all processes. A host brings its own; without one they are not counted. */
 export interface Concurrency {
   /** Takes a place, and gives how to leave it; null: there is none. Where it rejects, nothing runs. */
-  enter(run: RunDemand): Promise<Leave | null> | Leave | null;
+  acquire(run: RunRequest): Promise<Release | null> | Release | null;
 }
 
 /** Lets at most so many runs of each workspace be in flight in this process. */
 export function memoryConcurrency(perWorkspace: number): Concurrency {
   const inFlight = new Map<string, number>();
   return {
-    enter({ workspaceId }) {
+    acquire({ workspaceId }) {
       const before = inFlight.get(workspaceId) ?? 0;
       if (before >= perWorkspace) return null;
       inFlight.set(workspaceId, before + 1);
@@ -78,7 +78,7 @@ export function usageRefused(refusal: UsageRefusal): ApiError {
 }
 
 /** `leave` that does nothing when it is called again. */
-export function once(leave: Leave): Leave {
+export function once(leave: Release): Release {
   let left = false;
   return () => {
     if (!left) leave();

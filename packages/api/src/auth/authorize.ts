@@ -9,14 +9,14 @@ export const NO_CREDENTIAL = 'API key or OAuth access token required';
 const RANK: Record<Role, number> = { read: 1, write: 2, admin: 3 };
 
 /** What an operation asks of its caller. */
-export interface Demand {
+export interface AccessRequirement {
   scope: Scope;
   role: Role;
   workspaceKeys: boolean;
 }
 
 /** Throws 403 when the credential may not do what the operation does. */
-function expectScope({ scopes }: Principal, { scope }: Pick<Demand, 'scope'>): void {
+function expectScope({ scopes }: Principal, { scope }: Pick<AccessRequirement, 'scope'>): void {
   if (scopes.includes(scope) || (scope === 'api:read' && scopes.includes('api:write'))) return;
   throw forbidden('INSUFFICIENT_SCOPE', `This operation needs the scope ${scope}`);
 }
@@ -26,7 +26,7 @@ const KINDS: ReadonlySet<string> = new Set<Principal['kind']>(['personal', 'work
 /** Throws 401 or 403 when the principal may not call the operation, whatever it is about: for its kind or its scopes. */
 export function expectPrincipal(
   principal: Principal,
-  operation: Pick<Demand, 'scope'> & { public?: true | undefined },
+  operation: Pick<AccessRequirement, 'scope'> & { public?: true | undefined },
 ): void {
   if (!KINDS.has(principal.kind)) {
     throw forbidden('PRINCIPAL_KIND_NOT_PERMITTED', 'Credentials of this kind cannot call this operation');
@@ -38,7 +38,7 @@ export function expectPrincipal(
 /** Throws 403 for a key of a workspace that an operation without a resource is not declared for. */
 export function expectWorkspaceKeys(
   principal: Principal,
-  { role, workspaceKeys }: Pick<Demand, 'role' | 'workspaceKeys'>,
+  { role, workspaceKeys }: Pick<AccessRequirement, 'role' | 'workspaceKeys'>,
 ): void {
   if (principal.kind !== 'workspace' || (workspaceKeys && role !== 'admin')) return;
   throw forbidden('WORKSPACE_KEY_OPERATION_NOT_PERMITTED', 'Workspace API keys cannot call this operation');
@@ -52,7 +52,7 @@ export async function expectAccess(
   store: Pick<ApiStore, 'workspaces'>,
   principal: Principal,
   workspaceId: string,
-  demand: Pick<Demand, 'role' | 'workspaceKeys'> & { noun: string },
+  demand: Pick<AccessRequirement, 'role' | 'workspaceKeys'> & { noun: string },
 ): Promise<void> {
   if (principal.kind === 'workspace') return expectWorkspaceKey(principal, workspaceId, demand);
   const access =
@@ -73,7 +73,7 @@ export async function expectAccess(
 function expectWorkspaceKey(
   principal: Principal,
   workspaceId: string,
-  demand: Pick<Demand, 'role' | 'workspaceKeys'> & { noun: string },
+  demand: Pick<AccessRequirement, 'role' | 'workspaceKeys'> & { noun: string },
 ): void {
   if (principal.workspaceId !== workspaceId) throw notFound(demand.noun);
   expectWorkspaceKeys(principal, demand);

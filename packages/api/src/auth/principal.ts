@@ -28,12 +28,12 @@ export interface Authenticator {
 }
 
 /** Whose calls are counted beside those of the credential: the person's, else the workspace's. */
-export function holderOf({ userId, workspaceId, credentialId }: Principal): string {
+export function accountOf({ userId, workspaceId, credentialId }: Principal): string {
   return userId ?? workspaceId ?? credentialId;
 }
 
 /** Who takes a share of the capacity: strangers of a workspace have one together, apart from those with a credential. */
-export function sharerOf(principal: Principal): string {
-  const holder = holderOf(principal);
+export function capacitySubjectOf(principal: Principal): string {
+  const holder = accountOf(principal);
   return principal.anonymous ? `public:${holder}` : holder;
 }

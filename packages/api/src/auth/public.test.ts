@@ -5,10 +5,10 @@ import { GREETING, LONG } from '../../../../test/support/api-workflows.ts';
 import type { ShownRun } from '../../../../test/support/api-workflows.ts';
 import { recordingApi } from '../../../../test/support/recorded.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
-import type { RunDemand } from '../admission/usage.ts';
+import type { RunRequest } from '../admission/usage.ts';
 
 let allowed = true;
-const demands: RunDemand[] = [];
+const demands: RunRequest[] = [];
 const api = await recordingApi({
   publicRuns: () => allowed,
   usage: { reserve: (demand) => (demands.push(demand), {}) },

@@ -4,7 +4,7 @@ import { limitHeaders, takeFrom, unlimited } from '../admission/limiter.ts';
 import type { LimitKind, LimitState } from '../admission/limiter.ts';
 import { admit } from '../admission/admit.ts';
 import { NO_CREDENTIAL, unauthorized } from '../auth/authorize.ts';
-import { holderOf } from '../auth/principal.ts';
+import { accountOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
 import { ApiError, isApiError, unavailable } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
@@ -118,7 +118,7 @@ async function countCall(
   operation: AnyOperation,
   principal: Principal,
 ): Promise<LimitState | null> {
-  const subjects = [principal.credentialId, holderOf(principal)];
+  const subjects = [principal.credentialId, accountOf(principal)];
   const keys = subjects.map((subject) => `v2:${operation.id}:${subject}`);
   return counted(services, 'operation', keys);
 }

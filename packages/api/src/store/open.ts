@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Callee } from '@heddle/engine';
+import type { ResolvedChild } from '@heddle/engine';
 import { makePrivateData, makePrivateFile } from '@heddle/engine/stores';
 import { KeyStore } from '../areas/keys/store.ts';
 import { PublicRunStore } from '../areas/runs/public-runs.ts';
-import { ClaimStore } from '../areas/runs/store.ts';
+import { ReservationStore } from '../areas/runs/store.ts';
 import { WorkflowStore } from '../areas/workflows/store.ts';
 import { AuditStore } from './audit.ts';
 import { openDatabase } from './database.ts';
@@ -27,15 +27,15 @@ export interface ApiStore {
   readonly workspaces: WorkspaceStore;
   readonly keys: KeyStore;
   readonly workflows: WorkflowStore;
-  readonly claims: ClaimStore;
+  readonly reservations: ReservationStore;
   readonly publicRuns: PublicRunStore;
   readonly audit: AuditStore;
   close(): Promise<void>;
 }
 
 /** Which workflows may run which, and whose they are: all that a process needs that only runs them. */
-export interface Belongings {
-  callee(caller: string, reference: string): Promise<Callee | undefined>;
+export interface WorkflowOwnership {
+  resolveChild(caller: string, reference: string): Promise<ResolvedChild | undefined>;
   tenant(workflowId: string): Promise<string | undefined>;
   /** The id of the workspace that was made first; undefined: there is none. */
   oldestWorkspace(): Promise<string | undefined>;
@@ -53,7 +53,7 @@ export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiSt
     workspaces: new WorkspaceStore(db),
     keys: new KeyStore(db, secret),
     workflows: new WorkflowStore(db),
-    claims: new ClaimStore(db),
+    reservations: new ReservationStore(db),
     publicRuns: new PublicRunStore(db),
     audit: new AuditStore(db),
     close: () => db.destroy(),
@@ -61,12 +61,14 @@ export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiSt
 }
 
 /** Opens of the records what workers need, for which there is no secret; makes or migrates the tables. */
-export async function openBelongings(options: Omit<ApiStoreOptions, 'secret'>): Promise<Belongings> {
+export async function openWorkflowOwnership(
+  options: Omit<ApiStoreOptions, 'secret'>,
+): Promise<WorkflowOwnership> {
   const db = await openDatabase(placeOf(options));
   const workflows = new WorkflowStore(db);
   const workspaces = new WorkspaceStore(db);
   return {
-    callee: (caller, reference) => workflows.callee(caller, reference),
+    resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
     tenant: (workflowId) => workflows.tenant(workflowId),
     oldestWorkspace: () => workspaces.oldest(),
     close: () => db.destroy(),

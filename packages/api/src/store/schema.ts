@@ -80,7 +80,7 @@ export interface GraphIdRow {
 }
 
 /** An id of a run that was claimed, for ever; the run itself is the engine's. */
-export interface ClaimRow {
+export interface ReservationRow {
   /** The engine's id of the run, unique over all workspaces. */
   engine_id: string;
   /** The id by which the workspace knows the run, unique within it: the caller's, else the engine's. */
@@ -124,7 +124,7 @@ export interface Tables {
   workflows: WorkflowRow;
   workflow_versions: VersionRow;
   graph_ids: GraphIdRow;
-  claims: ClaimRow;
+  claims: ReservationRow;
   public_runs: Omit<PublicRunRow, 'files'> & { files: ColumnType<string | null, string | null | undefined> };
   audit: AuditRow;
 }

@@ -131,12 +131,14 @@ async function olderClaims(place: DatabasePlace): Promise<void> {
   await db.destroy();
 }
 
-async function expectOlderClaims({ claims }: ApiStore): Promise<void> {
+async function expectOlderClaims({ reservations }: ApiStore): Promise<void> {
   const row = { engine_id: 'mine', run_id: 'mine', workflow_id: 'w', workspace_id: 'looms' };
-  expect(await claims.findIn('looms', 'mine')).toMatchObject(row);
-  expect(await claims.find('mine')).toMatchObject(row);
+  expect(await reservations.findIn('looms', 'mine')).toMatchObject(row);
+  expect(await reservations.find('mine')).toMatchObject(row);
   const waiting = { input: {}, version: 3 };
-  expect(await claims.waiting()).toEqual([{ engineId: 'mine', runId: 'mine', workflowId: 'w', waiting }]);
+  expect(await reservations.unstarted()).toEqual([
+    { engineId: 'mine', runId: 'mine', workflowId: 'w', waiting },
+  ]);
   const { workflow_id, workspace_id } = row;
   const about = {
     workflow_id,
@@ -145,9 +147,9 @@ async function expectOlderClaims({ claims }: ApiStore): Promise<void> {
     created_at: '2026-01-02T00:00:00.000Z',
   } as const;
   const again = { ...about, engine_id: 'e1', run_id: 'mine' };
-  expect(await claims.claim({ ...again, workspace_id })).toBe(false);
-  expect(await claims.claim({ ...again, workspace_id: 'dyers' })).toBe(true);
-  expect(await claims.findIn('dyers', 'mine')).toMatchObject({ engine_id: 'e1' });
+  expect(await reservations.reserve({ ...again, workspace_id })).toBe(false);
+  expect(await reservations.reserve({ ...again, workspace_id: 'dyers' })).toBe(true);
+  expect(await reservations.findIn('dyers', 'mine')).toMatchObject({ engine_id: 'e1' });
 }
 
 describe('claims of before ids of runs belonged to workspaces', () => {

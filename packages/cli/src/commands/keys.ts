@@ -1,4 +1,4 @@
-import type { ApiStore, KeyShown } from '@heddle/api';
+import type { ApiStore, ApiKeyInfo } from '@heddle/api';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';
@@ -72,13 +72,13 @@ export async function listKeys(io: Io, options: KeysOptions): Promise<number> {
 }
 
 /** The key with the names of the interface. */
-function resourceOf(key: KeyShown): { [name: string]: string | null } {
+function resourceOf(key: ApiKeyInfo): { [name: string]: string | null } {
   const { user_id: userId, workspace_id: workspaceId, created_at: createdAt, ...others } = key;
   const { expires_at: expiresAt, last_used_at: lastUsedAt, revoked_at: revokedAt, ...rest } = others;
   return { ...rest, userId, workspaceId, createdAt, expiresAt, lastUsedAt, revokedAt };
 }
 
-function row(key: KeyShown): string[] {
+function row(key: ApiKeyInfo): string[] {
   const used = key.last_used_at === null ? 'never' : localTime(Date.parse(key.last_used_at));
   return [
     key.id.slice(0, 8),

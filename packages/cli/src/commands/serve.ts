@@ -54,7 +54,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
     const { workflows, workspaces } = store;
     const ownership = ownershipOf(
       {
-        callee: (caller, reference) => workflows.callee(caller, reference),
+        resolveChild: (caller, reference) => workflows.resolveChild(caller, reference),
         tenant: (workflowId) => workflows.tenant(workflowId),
         oldestWorkspace: () => workspaces.oldest(),
       },

@@ -7,7 +7,7 @@ import type { Io } from '../io.ts';
 import { storeName } from '../place.ts';
 import type { PlaceOptions } from '../place.ts';
 import { DEFAULTS, serverOf } from '../temporal/server-options.ts';
-import { lazyBelongings, ownershipOf } from '../serve/api-store.ts';
+import { lazyWorkflowOwnership, ownershipOf } from '../serve/api-store.ts';
 import { startStaff } from '../temporal/staff.ts';
 import { untilStopped } from '../temporal/until-stopped.ts';
 
@@ -30,16 +30,16 @@ export async function worker(io: Io, options: WorkerOptions): Promise<number> {
   const env = await envValues(options, environment);
   const version = build && { version: build };
   // Workflows of one workspace of the HTTP interface run none of another, nor in its processes: here is where their blocks run.
-  const belongings = lazyBelongings(options);
+  const workflowOwnership = lazyWorkflowOwnership(options);
   try {
-    const ownership = ownershipOf(belongings, env);
+    const ownership = ownershipOf(workflowOwnership, env);
     const staff = await startStaff(io, { ...options, server, queue, env, ownership, ...version });
     return await untilStopped(io, staff, {
       ready: () => say(io, staff, { ...options, ...server, queue }),
       drainMs: grace * 1000,
     });
   } finally {
-    await belongings.close();
+    await workflowOwnership.close();
   }
 }
 

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { ownershipOf } from './api-store.ts';
 
 const records = (oldest: () => string | undefined) => ({
-  callee: async () => undefined,
+  resolveChild: async () => undefined,
   tenant: async () => undefined,
   oldestWorkspace: async () => oldest(),
 });

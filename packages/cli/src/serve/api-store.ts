@@ -1,4 +1,4 @@
-import type { ApiStore, Belongings } from '@heddle/api';
+import type { ApiStore, WorkflowOwnership } from '@heddle/api';
 import type { EngineOptions } from '@heddle/engine';
 import { readEnv } from '../env.ts';
 import { openedLater } from '../opened-later.ts';
@@ -24,11 +24,11 @@ export async function openRecords({ data, postgres }: StoreOptions): Promise<Api
 }
 
 /** What an engine has to know of the workspaces of the HTTP interface: which workflows may run which, whose they are, and their environments. */
-export type Ownership = Required<Pick<EngineOptions, 'callee' | 'tenant' | 'environments'>>;
+export type Ownership = Required<Pick<EngineOptions, 'resolveChild' | 'tenant' | 'environments'>>;
 
 /** Returns the ownership that the records say. The values of the command line, `env`, are those of the oldest workspace. */
 export function ownershipOf(
-  records: Pick<Belongings, 'callee' | 'tenant' | 'oldestWorkspace'>,
+  records: Pick<WorkflowOwnership, 'resolveChild' | 'tenant' | 'oldestWorkspace'>,
   env: { [name: string]: string },
 ): Ownership {
   let oldest: string | undefined;
@@ -37,20 +37,20 @@ export function ownershipOf(
     return tenant === oldest ? env : {};
   };
   return {
-    callee: (caller, reference) => records.callee(caller, reference),
+    resolveChild: (caller, reference) => records.resolveChild(caller, reference),
     tenant: (workflowId) => records.tenant(workflowId),
     environments: { names: async (tenant) => Object.keys(await envOf(tenant)), values: envOf },
   };
 }
 
 /** The records of the HTTP interface that workers need, opened when one is first asked for. */
-export function lazyBelongings({ data, postgres }: StoreOptions): Belongings {
+export function lazyWorkflowOwnership({ data, postgres }: StoreOptions): WorkflowOwnership {
   const records = openedLater(async () => {
-    const { openBelongings } = await import('@heddle/api');
-    return openBelongings(postgres === undefined ? { data } : { postgres: { url: postgres } });
+    const { openWorkflowOwnership } = await import('@heddle/api');
+    return openWorkflowOwnership(postgres === undefined ? { data } : { postgres: { url: postgres } });
   });
   return {
-    callee: async (caller, reference) => (await records.get()).callee(caller, reference),
+    resolveChild: async (caller, reference) => (await records.get()).resolveChild(caller, reference),
     tenant: async (workflowId) => (await records.get()).tenant(workflowId),
     oldestWorkspace: async () => (await records.get()).oldestWorkspace(),
     close: () => records.close(),

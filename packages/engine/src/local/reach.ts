@@ -182,8 +182,8 @@ async function childDefinition(caller: CallerParts, reference: string): Promise<
 
 /** The live version of the workflow that the run means by `reference`; undefined: there is none in its tenant. */
 async function liveChild({ parts, run, tenant }: CallerParts, reference: string): Promise<Found | undefined> {
-  const callee = await parts.callee(run.plan.workflow.id, reference);
-  const found = callee && (await parts.definitions.find(callee.workflow, callee.version));
+  const child = await parts.resolveChild(run.plan.workflow.id, reference);
+  const found = child && (await parts.definitions.find(child.workflow, child.version));
   if (!found) return undefined;
   // The engine finds by name whatever was deployed, of every tenant.
   const owner = await parts.tenant(found.plan.workflow.id);

@@ -1,5 +1,5 @@
 import type { Clock } from '@heddle/core';
-import type { Callee, Definitions } from '../definitions.ts';
+import type { ResolvedChild, Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { Outlet } from '../executors/services.ts';
 import type { TenantOf } from '../files/kept.ts';
@@ -22,7 +22,11 @@ export interface RuntimeParts {
   concurrency: { engine: number; run: number };
   definitions: Definitions;
   /** The workflow that a run's block may mean, and its live version; undefined: none. */
-  callee: (this: void, caller: string, reference: string) => Promise<Callee | undefined> | Callee | undefined;
+  resolveChild: (
+    this: void,
+    caller: string,
+    reference: string,
+  ) => Promise<ResolvedChild | undefined> | ResolvedChild | undefined;
   /** Whose code a workflow's blocks run; undefined: of whoever the engine belongs to. */
   tenant: TenantOf;
   report(error: unknown, runId: string | undefined): void;

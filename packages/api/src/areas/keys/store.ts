@@ -16,7 +16,7 @@ const USED_EVERY_MS = 60_000;
 export type KeyOwner = { userId: string } | { workspaceId: string };
 
 /** A key as it is listed: never the key itself. */
-export type KeyShown = Omit<ApiKeyRow, 'hash'>;
+export type ApiKeyInfo = Omit<ApiKeyRow, 'hash'>;
 
 /** API keys, by a keyed hash: what is stored gives no key away. */
 export class KeyStore {
@@ -80,7 +80,7 @@ export class KeyStore {
   }
 
   /** All keys, oldest first, the revoked ones too. */
-  async list(): Promise<KeyShown[]> {
+  async list(): Promise<ApiKeyInfo[]> {
     return this.#db
       .selectFrom('api_keys')
       .select(['id', 'kind', 'name', 'user_id', 'workspace_id', 'hint'])

@@ -4,7 +4,7 @@ import { defineOperation } from '../../operation.ts';
 import type { Reply } from '../../operation.ts';
 import { emptyBody, noQuery, workflowPath } from '../shapes.ts';
 import { executeWorkflow } from '../runs/execute.ts';
-import { findClaim } from '../runs/find.ts';
+import { findReservation } from '../runs/find.ts';
 import { cancelRun, getWorkflowRun } from '../runs/operations.ts';
 import { resumeRun } from '../runs/resume.ts';
 import { expectCombination, expectRunIdForm } from '../runs/rules.ts';
@@ -170,7 +170,7 @@ export const getJob = defineOperation({
   errors: [400, 401, 403, 404, 429],
   async handle(services, call) {
     const { jobId } = call.path;
-    const claim = await findClaim(services, call.principal, jobId);
+    const claim = await findReservation(services, call.principal, jobId);
     const workflow = claim && (await services.store.workflows.find(claim.workflow_id));
     if (!workflow) throw notFound('Job');
     const demand = { role: 'read', workspaceKeys: true, noun: 'Job' } as const;

@@ -103,7 +103,7 @@ describe('the limits of a caller', () => {
     const standing = { currentPeriodCost: 3, limit: 10, plan: 'team' };
     const own = await testApi({
       limiter: memoryLimiter({ sync: { capacity: 2, perMinute: 60 } }, () => 0),
-      usage: { reserve: () => ({}), standing: () => standing },
+      usage: { reserve: () => ({}), summary: () => standing },
       now: () => 0,
     });
     const id = await own.deployed(GREETING);

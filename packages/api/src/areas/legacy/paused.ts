@@ -36,7 +36,7 @@ export const listPausedExecutions = defineOperation({
   success: [{ status: 200, schema: schemas.pausedList, description: 'Executions that wait' }],
   async handle({ engine, store }, { query, origin }, workflow) {
     const runs = await pausedRuns(engine, expectWorkflow(workflow).id);
-    const claims = await store.claims.of(runs.map(({ runId }) => runId));
+    const claims = await store.reservations.of(runs.map(({ runId }) => runId));
     const all = await Promise.all(
       runs.map((run) => pausedOf(engine, { run, runId: claims.get(run.runId)?.run_id ?? run.runId }, origin)),
     );

@@ -32,14 +32,14 @@ describe('an asynchronous run', () => {
     const id = await api.deployed(GREETING);
     const runId = crypto.randomUUID();
     const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
-    await api.store.claims.claim({
+    await api.store.reservations.reserve({
       engine_id: runId,
       run_id: runId,
       ...about,
       trigger: 'api',
       mode: 'async',
     });
-    await api.store.claims.enqueue(runId, { input: { name: 'Bob' }, version: 1 });
+    await api.store.reservations.enqueue(runId, { input: { name: 'Bob' }, version: 1 });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     expect(await call('GET', path)).toMatchObject({
       status: 200,
@@ -69,14 +69,20 @@ describe('an asynchronous run', () => {
     });
     const runId = crypto.randomUUID();
     const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
-    await store.claims.claim({ engine_id: runId, run_id: runId, ...about, trigger: 'api', mode: 'async' });
-    await store.claims.enqueue(runId, { input: { name: 'Eve' }, version: 1 });
+    await store.reservations.reserve({
+      engine_id: runId,
+      run_id: runId,
+      ...about,
+      trigger: 'api',
+      mode: 'async',
+    });
+    await store.reservations.enqueue(runId, { input: { name: 'Eve' }, version: 1 });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
-    expect(await store.claims.waiting(new Date(Date.now() - 5000).toISOString())).toEqual([]);
+    expect(await store.reservations.unstarted(new Date(Date.now() - 5000).toISOString())).toEqual([]);
     lateMs = 3_600_000;
     for (let times = 0; times < 3; times++) for (const beat of beats) beat();
     await untilStatus(api, path, 'completed');
-    expect((await store.claims.find(runId))?.waiting).toBeNull();
+    expect((await store.reservations.find(runId))?.waiting).toBeNull();
     expect(api.faults).toEqual([]);
   });
 
@@ -84,14 +90,14 @@ describe('an asynchronous run', () => {
     const id = await api.deployed(GREETING);
     const runId = crypto.randomUUID();
     const about = { workflow_id: id, workspace_id: api.workspaceId, created_at: new Date().toISOString() };
-    await api.store.claims.claim({
+    await api.store.reservations.reserve({
       engine_id: runId,
       run_id: runId,
       ...about,
       trigger: 'api',
       mode: 'async',
     });
-    await api.store.claims.enqueue(runId, { input: {}, version: 1 });
+    await api.store.reservations.enqueue(runId, { input: {}, version: 1 });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
     const cancelled = { success: true, reason: 'queue_cancelled', durablyRecorded: true };
     expect(await call('POST', `${path}/cancel`)).toMatchObject({ status: 200, data: cancelled });

@@ -6,7 +6,7 @@ import type { Services } from '../../services.ts';
 import type { WorkflowRow } from '../../store/schema.ts';
 import { noQuery } from '../shapes.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
-import { filesFor } from './contents.ts';
+import { filesFor } from './files.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
 import * as schemas from './schemas.ts';

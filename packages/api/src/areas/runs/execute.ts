@@ -1,9 +1,9 @@
 import type { Json } from '@heddle/core';
-import { callChainOf } from '../../admission/chain.ts';
-import { admitRun } from '../../admission/run-stages.ts';
-import type { Leave, RunDemand } from '../../admission/usage.ts';
+import { callChainOf } from '../../admission/call-chain.ts';
+import { admitRun } from '../../admission/admit-run.ts';
+import type { Release, RunRequest } from '../../admission/usage.ts';
 import { expectAccess } from '../../auth/authorize.ts';
-import { holderOf } from '../../auth/principal.ts';
+import { accountOf } from '../../auth/principal.ts';
 import { isRunIdTaken } from '../../engine-errors.ts';
 import { ApiError, forbidden } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
@@ -15,28 +15,28 @@ import { noQuery, workflowPath } from '../shapes.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { activeVersion } from '../workflows/views.ts';
-import { claim, modeOf, taken } from './claim.ts';
-import { MAX_INLINE_BYTES, filesFor, inliner } from './contents.ts';
-import { engineIds, namedByCaller } from './ids.ts';
+import { reserveRunId, modeOf, runIdConflict } from './reserve-run-id.ts';
+import { MAX_INLINE_BYTES, filesFor, base64Inliner } from './files.ts';
+import { engineIds, withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import { agentEventsOf, expectCombination, expectPresent, expectRunIdForm, isManual } from './rules.ts';
 import * as schemas from './schemas.ts';
 import type { ExecuteBody, RunResult } from './schemas.ts';
-import { publicRefusal, publicResult } from './public-answers.ts';
+import { publicRefusal, publicResult } from './public-result.ts';
 import { blocksOf, resolveSelectors } from './selected.ts';
 import type { Selected } from './selected.ts';
 import { originFrom, startRun } from './start.ts';
-import type { Origin } from './start.ts';
-import { Started } from './started.ts';
-import type { Waiting } from './store.ts';
+import type { RunOrigin } from './start.ts';
+import { RunStartedError } from './started.ts';
+import type { QueuedStart } from './store.ts';
 import { finalResult, ndjson, serverSentEvents } from './streams.ts';
 import type { Streamed } from './streams.ts';
-import { withFiles } from './take-files.ts';
+import { storeInputFiles } from './take-files.ts';
 import { receiptOf } from './views.ts';
 
 type ExecuteCall = Call<{ workflowId: string }, object, ExecuteBody>;
 type Claimed = ExecuteCall & RunIds & { wantsLines: boolean };
-type Admitted = Claimed & { leave: Leave | undefined };
+type Admitted = Claimed & { leave: Release | undefined };
 
 export const executeWorkflow = defineOperation({
   id: 'executeWorkflowV2',
@@ -83,20 +83,20 @@ export const executeWorkflow = defineOperation({
       const demand = { role: 'write', workspaceKeys: false, noun: 'Workflow' } as const;
       await expectAccess(services.store, principal, workflow.workspace_id, demand);
     }
-    const ids = await claim(services, workflow, call);
-    const { claims, publicRuns } = services.store;
+    const ids = await reserveRunId(services, workflow, call);
+    const { reservations, publicRuns } = services.store;
     try {
       if (principal.anonymous)
         await publicRuns.add({ run_id: ids.engineId, created_at: new Date(services.now()).toISOString() });
       return await run(services, workflow, { ...call, ...ids, wantsLines: wantsLines(headers, body) });
     } catch (error) {
       // Nothing has come of the id, so it can be used again; unless the engine has a run of it.
-      if (isRunIdTaken(error)) throw taken(ids.runId);
-      if (!(error instanceof Started)) {
-        await claims.release(ids.engineId);
+      if (isRunIdTaken(error)) throw runIdConflict(ids.runId);
+      if (!(error instanceof RunStartedError)) {
+        await reservations.release(ids.engineId);
         if (principal.anonymous) await publicRuns.release(ids.engineId);
       }
-      const reason = error instanceof Started ? error.reason : error;
+      const reason = error instanceof RunStartedError ? error.reason : error;
       throw principal.anonymous ? publicRefusal(reason) : reason;
     }
   },
@@ -105,7 +105,7 @@ export const executeWorkflow = defineOperation({
 async function run(services: Services, workflow: WorkflowRow, call: Claimed): Promise<Reply> {
   const { body, principal } = call;
   const from = await originFrom(services, await sourceOf(services, workflow, body), body);
-  const leave = await admitRun(services, demandOf(workflow, call), holderOf(principal));
+  const leave = await admitRun(services, demandOf(workflow, call), accountOf(principal));
   try {
     return await admitted(services, from, { ...call, leave });
   } catch (error) {
@@ -115,12 +115,12 @@ async function run(services: Services, workflow: WorkflowRow, call: Claimed): Pr
 }
 
 /** The run that is let in. What it holds is left when it moves no more; here only where it is never begun. */
-async function admitted(services: Services, from: Origin, call: Admitted): Promise<Reply> {
+async function admitted(services: Services, from: RunOrigin, call: Admitted): Promise<Reply> {
   const { signal, engineId, runId, origin, leave, principal } = call;
   const { anonymous: isPublic = false } = principal;
   const ids = { engineId, runId };
   const headers = { 'X-Run-Id': runId };
-  const body = await withFiles(services, from, call.body, { ...ids, signal, isPublic });
+  const body = await storeInputFiles(services, from, call.body, { ...ids, signal, isPublic });
   if (body.async) {
     await accept(services, from, { ...call, body });
     return { status: 202, headers, data: receiptOf(from.workflow.id, runId, origin) };
@@ -142,14 +142,14 @@ async function admitted(services: Services, from: Origin, call: Admitted): Promi
   if (body.stream) return { raw: serverSentEvents(services, streamed) };
   if (call.wantsLines) return { raw: ndjson(services, streamed) };
   try {
-    const result = await namedByCaller(ids, () => finalResult(services, streamed));
+    const result = await withCallerId(ids, () => finalResult(services, streamed));
     if (!signal.aborted || result.status !== 'cancelled') return { headers, data: result };
   } catch (error) {
-    throw new Started(error);
+    throw new RunStartedError(error);
   } finally {
     leaving.forget();
   }
-  throw new Started(new ApiError(499, 'Client cancelled request', { details: { runId } }));
+  throw new RunStartedError(new ApiError(499, 'Client cancelled request', { details: { runId } }));
 }
 
 /** The version that is live, or the draft. Throws 403 for a workflow that is not deployed. */
@@ -157,7 +157,7 @@ async function sourceOf(
   services: Services,
   workflow: WorkflowRow,
   body: ExecuteBody,
-): Promise<Omit<Origin, 'start'>> {
+): Promise<Omit<RunOrigin, 'start'>> {
   if (isManual(body)) return { workflow, version: undefined };
   const version = await activeVersion(services, workflow);
   if (!version) throw forbidden('WORKFLOW_NOT_DEPLOYED', 'Workflow is not deployed');
@@ -165,14 +165,14 @@ async function sourceOf(
 }
 
 /** Records what the run is started with, before anything of it is promised. */
-async function accept(services: Services, from: Origin, call: Admitted): Promise<void> {
+async function accept(services: Services, from: RunOrigin, call: Admitted): Promise<void> {
   const { body, headers, engineId, runId, leave } = call;
   const via = callChainOf(headers);
   const seconds = [services.policy.asyncSeconds, body.executionTimeoutSeconds].filter(
     (each) => each !== undefined,
   );
   const version = from.version?.engine_version ?? 0;
-  const waiting: Waiting = {
+  const waiting: QueuedStart = {
     input: await services.engine.redact(from.workflow.id, (body.input ?? {}) as Json, { version }),
     version,
     ownsFiles: true,
@@ -181,10 +181,10 @@ async function accept(services: Services, from: Origin, call: Admitted): Promise
     ...(seconds.length > 0 && { timeoutMs: Math.min(...seconds) * 1000 }),
   };
   try {
-    await services.store.claims.enqueue(engineId, waiting);
+    await services.store.reservations.enqueue(engineId, waiting);
   } catch (error) {
     services.report(error);
-    throw new Started(
+    throw new RunStartedError(
       new ApiError(503, 'The run may or may not have been accepted', {
         details: { code: 'ASYNC_ENQUEUE_AMBIGUOUS', runId },
         headers: { 'X-Run-Id': runId },
@@ -201,12 +201,12 @@ function shownWith(
   { engineId, signal }: Pick<Admitted, 'engineId' | 'signal'>,
 ): Streamed['show'] {
   if (includeFileBase64 === false) return (value) => Promise.resolve(value);
-  return inliner(() => filesFor(engine, engineId, signal), base64MaxBytes ?? MAX_INLINE_BYTES);
+  return base64Inliner(() => filesFor(engine, engineId, signal), base64MaxBytes ?? MAX_INLINE_BYTES);
 }
 
 async function selectionOf(
   services: Services,
-  { workflow, version }: Origin,
+  { workflow, version }: RunOrigin,
   { selectedOutputs }: ExecuteBody,
 ): Promise<Selected[] | undefined> {
   if (selectedOutputs === undefined) return undefined;
@@ -214,7 +214,7 @@ async function selectionOf(
   return resolveSelectors(services, selectedOutputs, { workflow, blocks });
 }
 
-function demandOf(workflow: WorkflowRow, { engineId, body, principal }: Claimed): RunDemand {
+function demandOf(workflow: WorkflowRow, { engineId, body, principal }: Claimed): RunRequest {
   const mode = modeOf(body);
   const { id: workflowId, workspace_id: workspaceId } = workflow;
   return { runId: engineId, workflowId, workspaceId, userId: principal.userId, mode };

@@ -90,7 +90,7 @@ describe('a file of an input', () => {
   it('is taken before a run is accepted: what waits has the record only', async () => {
     const { status, data } = await run({ async: true, input: { doc: FILE } });
     expect(status).toBe(202);
-    const claim = await store.claims.find(data.runId);
+    const claim = await store.reservations.find(data.runId);
     expect(claim?.waiting ?? '').not.toContain(CONTENT_FILE);
     await untilStatus(api, `${path}/runs/${data.runId}`, 'completed');
     const read = await call<Ran>('GET', `${path}/runs/${data.runId}?includeOutput=true`);

@@ -122,14 +122,14 @@ describe('a file that a version without owners has stored', () => {
       workspace_id: api.workspaceId,
       created_at: '2026-01-01T00:00:00Z',
     };
-    await api.store.claims.claim({
+    await api.store.reservations.reserve({
       engine_id: runId,
       run_id: runId,
       ...about,
       trigger: 'api',
       mode: 'async',
     });
-    await api.store.claims.enqueue(runId, { input: { doc: [record] }, version: 1 });
+    await api.store.reservations.enqueue(runId, { input: { doc: [record] }, version: 1 });
     await testApi({ engine: api.engine, store: api.store });
     await untilStatus(api, `${mine}/runs/${runId}`, 'completed');
     const query = 'includeOutput=true&includeFileBase64=true';

@@ -225,7 +225,7 @@ describe('a run with an id of its caller', () => {
     const id = await api.deployed(TELLING);
     const runId = `told.${crypto.randomUUID()}`;
     const seen = await everything(id, runId);
-    const claim = await api.store.claims.findIn(api.workspaceId, runId);
+    const claim = await api.store.reservations.findIn(api.workspaceId, runId);
     expect(claim?.engine_id).toMatch(/^[\da-f-]{36}$/);
     for (const text of seen) expect(text).not.toContain(claim?.engine_id);
     for (const text of seen.filter((each) => !each.includes('/files/')))
@@ -283,7 +283,7 @@ describe('a run with an id of its caller', () => {
     const path = await greetingOf(api);
     const runId = `both.${crypto.randomUUID()}`;
     await call('POST', `${path}/execute`, { headers: { 'X-Run-Id': runId }, body: {} });
-    const claim = await api.store.claims.findIn(api.workspaceId, runId);
+    const claim = await api.store.reservations.findIn(api.workspaceId, runId);
     expect(await call('GET', `${path}/runs/${claim?.engine_id}`)).toMatchObject({
       status: 200,
       data: { runId, trigger: 'api' },

@@ -16,7 +16,7 @@ export function engineIds({ engineId, runId }: RunIds): Pick<ExecuteOptions, 'ru
 }
 
 /** What `work` on the run gives; an error of the engine names the run by the id that its caller knows. */
-export async function namedByCaller<T>(ids: RunIds, work: () => Promise<T>): Promise<T> {
+export async function withCallerId<T>(ids: RunIds, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -25,12 +25,12 @@ export async function namedByCaller<T>(ids: RunIds, work: () => Promise<T>): Pro
     const shown =
       details === undefined
         ? {}
-        : { details: JSON.parse(inCallersWords(ids, JSON.stringify(details))) as Json };
-    throw new EngineError(code, inCallersWords(ids, message), { ...shown, cause: error });
+        : { details: JSON.parse(withCallerIdIn(ids, JSON.stringify(details))) as Json };
+    throw new EngineError(code, withCallerIdIn(ids, message), { ...shown, cause: error });
   }
 }
 
 /** The engine's text about the run, with the id that the caller knows. */
-export function inCallersWords({ engineId, runId }: RunIds, text: string): string {
+export function withCallerIdIn({ engineId, runId }: RunIds, text: string): string {
   return text.replaceAll(engineId, runId);
 }

@@ -8,10 +8,10 @@ import type { WorkflowRow } from '../../store/schema.ts';
 import { workflowPath } from '../shapes.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
-import { MAX_INLINE_BYTES, filesFor, shownFiles } from './contents.ts';
+import { MAX_INLINE_BYTES, filesFor, runFilesOf } from './files.ts';
 import { findRun } from './find.ts';
 import type { FoundRun } from './find.ts';
-import { namedByCaller } from './ids.ts';
+import { withCallerId } from './ids.ts';
 import { pageOfRuns } from './page.ts';
 import * as schemas from './schemas.ts';
 import { blocksOf, resolveSelectors, selectedValues } from './selected.ts';
@@ -68,7 +68,7 @@ async function filesOf(
   if (!found?.run) return [];
   const inline = includeFileBase64 === true ? base64MaxBytes : undefined;
   const run = { ...found.run, runId: found.runId };
-  return shownFiles(() => filesFor(engine, found.engineId, signal), run, inline);
+  return runFilesOf(() => filesFor(engine, found.engineId, signal), run, inline);
 }
 
 /** Throws 400 for options of files without an output to have files. */
@@ -121,7 +121,7 @@ export const cancelRun = defineOperation({
     const row = expectWorkflow(workflow);
     const found = await findRun(services, row, path.runId);
     const { runId } = found;
-    const outcome = await namedByCaller(found, () => cancelFound(services, found));
+    const outcome = await withCallerId(found, () => cancelFound(services, found));
     if (outcome.success) {
       const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: runId };
       await services.store.audit.record({ action: 'RUN_CANCELLED', ...resource }, principal);
@@ -143,8 +143,9 @@ async function cancelFound(services: Services, found: FoundRun): Promise<Cancell
   const { engineId } = found;
   if (!found.run) {
     const failure = { reason: 'CANCELLED', message: 'The run was cancelled before it began.' } as const;
-    if (await store.claims.settled(engineId, failure)) return { success: true, reason: 'queue_cancelled' };
-    const claim = await store.claims.find(engineId);
+    if (await store.reservations.settle(engineId, failure))
+      return { success: true, reason: 'queue_cancelled' };
+    const claim = await store.reservations.find(engineId);
     // It was started, or settled otherwise, between the look and the cancel.
     if (claim?.failure != null) return { success: false, reason: `already_${unstartedRun(claim).status}` };
   }

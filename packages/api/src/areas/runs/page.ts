@@ -1,6 +1,6 @@
 import type { RunDetail } from '@heddle/engine';
 import type { Services } from '../../services.ts';
-import type { ClaimRow, WorkflowRow } from '../../store/schema.ts';
+import type { ReservationRow, WorkflowRow } from '../../store/schema.ts';
 import { triggerOf } from './views.ts';
 
 interface RunsQuery {
@@ -30,8 +30,8 @@ export async function pageOfRuns(
   let at = from;
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
     const page = await list(services, workflow, query, { limit: query.limit, cursor: at });
-    const { claims } = services.store;
-    const known = await claims.of(page.runs.map(({ runId }) => runId));
+    const { reservations } = services.store;
+    const known = await reservations.of(page.runs.map(({ runId }) => runId));
     const all = page.runs.map((run) => itemOf(run, known.get(run.runId)));
     const wanted = all.filter((item) => query.trigger === undefined || item.trigger === query.trigger);
     const taken = wanted.slice(0, query.limit - items.length);
@@ -67,7 +67,7 @@ async function list(
   });
 }
 
-function itemOf(run: RunDetail, claim: ClaimRow | undefined) {
+function itemOf(run: RunDetail, claim: ReservationRow | undefined) {
   const { workflowId, status, startedAt, createdAt, endedAt, durationMs } = run;
   return {
     runId: claim?.run_id ?? run.runId,

@@ -73,7 +73,7 @@ describe('runs of callers without a credential', () => {
     await expect.poll(() => statusOf(path, theirs.runId)).toBe(200);
     pass(2);
     for (const { runId } of [theirs, withFile]) {
-      await expect.poll(() => store.claims.find(runId)).toBeUndefined();
+      await expect.poll(() => store.reservations.find(runId)).toBeUndefined();
       expect(await statusOf(path, runId)).toBe(404);
     }
     expect(await (await engine.fileReader(mine.runId))(file)).toBeUndefined();
@@ -88,13 +88,13 @@ describe('runs of callers without a credential', () => {
     const { runId } = await run(path, {}, null);
     const ended = await run(await published(ECHO), {}, null);
     pass(400);
-    await expect.poll(() => store.claims.find(ended.runId)).toBeUndefined();
+    await expect.poll(() => store.reservations.find(ended.runId)).toBeUndefined();
     expect(await statusOf(path, runId)).toBe(200);
     await engine.resume(runId, { input: { ok: true } });
     pass(29);
     expect(await statusOf(path, runId)).toBe(200);
     pass(2);
-    await expect.poll(() => store.claims.find(runId)).toBeUndefined();
+    await expect.poll(() => store.reservations.find(runId)).toBeUndefined();
     expect(await statusOf(path, runId)).toBe(404);
   });
 
@@ -107,7 +107,7 @@ describe('runs of callers without a credential', () => {
     const [key = ''] = JSON.parse(row?.files ?? '[]') as string[];
     expect([row?.run_id, key]).toEqual([runId, expect.stringContaining('sha256:')]);
     pass(31);
-    await expect.poll(() => store.claims.find(runId)).toBeUndefined();
+    await expect.poll(() => store.reservations.find(runId)).toBeUndefined();
     expect(await store.publicRuns.page('2027-01-01', undefined, 10)).toEqual([]);
   });
 
@@ -134,8 +134,8 @@ describe('runs of callers without a credential', () => {
       },
     });
     const next = await world({ engine: failing, store: first.store, now: () => first.clock.now() });
-    await expect.poll(() => first.store.claims.find(runs[1]?.runId ?? '')).toBeUndefined();
-    expect(await next.store.claims.find(runs[0]?.runId ?? '')).toBeDefined();
+    await expect.poll(() => first.store.reservations.find(runs[1]?.runId ?? '')).toBeUndefined();
+    expect(await next.store.reservations.find(runs[0]?.runId ?? '')).toBeDefined();
     expect(next.faults).toEqual([expect.objectContaining({ message: 'The disk is full.' })]);
   });
 });

@@ -2,7 +2,7 @@ import type { Engine } from '@heddle/engine';
 import { isRunNotFound } from '../../engine-errors.ts';
 import type { Db } from '../../store/database.ts';
 import type { PublicRunRow } from '../../store/schema.ts';
-import type { ClaimStore } from './store.ts';
+import type { ReservationStore } from './store.ts';
 
 /** Runs that callers without a credential have started. */
 export class PublicRunStore {
@@ -61,7 +61,7 @@ const SWEEP_MS = 3_600_000;
 
 interface RetentionParts {
   engine: Pick<Engine, 'getRun' | 'deleteRun' | 'deleteFiles'>;
-  store: { publicRuns: PublicRunStore; claims: Pick<ClaimStore, 'release'> };
+  store: { publicRuns: PublicRunStore; reservations: Pick<ReservationStore, 'release'> };
   /** Milliseconds after its end in which a run stays. */
   retentionMs: number;
   now: () => number;
@@ -121,7 +121,7 @@ export class PublicRunRetention {
     if (endedAt === null || (endedAt !== undefined && Date.parse(endedAt) >= beforeMs)) return;
     if (endedAt !== undefined) await engine.deleteRun(runId);
     await engine.deleteFiles(files === null ? [] : (JSON.parse(files) as string[]));
-    await store.claims.release(runId);
+    await store.reservations.release(runId);
     await store.publicRuns.remove(runId);
   }
 

@@ -3,14 +3,14 @@ import { isEngineError } from '@heddle/core';
 import type { Engine, RunHandle } from '@heddle/engine';
 import { isRunIdTaken, refusalOf } from '../../engine-errors.ts';
 import { engineIds } from './ids.ts';
-import { redactedMessage } from './redacted.ts';
-import type { Accepted, ClaimStore } from './store.ts';
+import { redactedMessage } from './redacted-message.ts';
+import type { AcceptedRun, ReservationStore } from './store.ts';
 
 /** How many accepted runs are started at once. */
 const AT_ONCE = 16;
 const UNAVAILABLE = 503;
 
-interface Submitted extends Accepted {
+interface Submitted extends AcceptedRun {
   /** Called when the run has ended, waits for a person, or has not come about. */
   leave?: (() => void) | undefined;
 }
@@ -18,16 +18,16 @@ interface Submitted extends Accepted {
 /** Starts accepted runs. What was accepted is recorded, so that a process that dies leaves it to the next one. */
 export class RunQueue {
   readonly #engine: Engine;
-  readonly #claims: ClaimStore;
+  readonly #reservations: ReservationStore;
   readonly #report: (error: unknown) => void;
   readonly #starts = new PQueue({ concurrency: AT_ONCE });
   /** Ids of the runs whose turn has not come. */
   readonly #submitted = new Set<string>();
   #closed = false;
 
-  constructor(parts: { engine: Engine; claims: ClaimStore; report: (error: unknown) => void }) {
+  constructor(parts: { engine: Engine; reservations: ReservationStore; report: (error: unknown) => void }) {
     this.#engine = parts.engine;
-    this.#claims = parts.claims;
+    this.#reservations = parts.reservations;
     this.#report = parts.report;
   }
 
@@ -35,9 +35,9 @@ export class RunQueue {
    * Starts what was accepted before that time, by any process, and not started. Several processes may try: the engine
    * starts a run once.
    */
-  async takeUp(before?: string): Promise<void> {
+  async recover(before?: string): Promise<void> {
     if (this.#closed) return;
-    for (const accepted of await this.#claims.waiting(before))
+    for (const accepted of await this.#reservations.unstarted(before))
       if (!this.#submitted.has(accepted.engineId)) this.submit(accepted);
   }
 
@@ -69,18 +69,18 @@ export class RunQueue {
   }
 
   /** The run, where it was begun here. */
-  async #begin(accepted: Accepted): Promise<RunHandle | undefined> {
+  async #begin(accepted: AcceptedRun): Promise<RunHandle | undefined> {
     const { engineId } = accepted;
     const run = await this.#engineStart(accepted);
     if (run === 'failed') return undefined;
-    if (await this.#claims.settled(engineId)) return run;
+    if (await this.#reservations.settle(engineId)) return run;
     // It was taken back while it was being started.
-    const claim = await this.#claims.find(engineId);
+    const claim = await this.#reservations.find(engineId);
     if (claim?.failure != null) await this.#engine.cancel(engineId, 'It was cancelled before it began.');
     return run;
   }
 
-  async #engineStart(accepted: Accepted): Promise<RunHandle | 'failed' | undefined> {
+  async #engineStart(accepted: AcceptedRun): Promise<RunHandle | 'failed' | undefined> {
     const { workflowId, waiting } = accepted;
     const { input, version, ownsFiles = false, ...more } = waiting;
     const options = { ...engineIds(accepted), version, olderFiles: !ownsFiles, ...more };
@@ -94,7 +94,7 @@ export class RunQueue {
     }
   }
 
-  async #fail({ engineId, workflowId, waiting: { version } }: Accepted, error: unknown): Promise<void> {
+  async #fail({ engineId, workflowId, waiting: { version } }: AcceptedRun, error: unknown): Promise<void> {
     const refusal = refusalOf(error);
     if (!refusal) this.#report(error);
     // The engine or its database is away for now: the run is started later.
@@ -103,6 +103,9 @@ export class RunQueue {
     // What is no refusal can name a database, or a file: callers are not shown it.
     const said = refusal?.message ?? 'The run could not be started.';
     const message = await redactedMessage(this.#engine, workflowId, said, { version });
-    await this.#claims.settled(engineId, { reason: invalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED', message });
+    await this.#reservations.settle(engineId, {
+      reason: invalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED',
+      message,
+    });
   }
 }

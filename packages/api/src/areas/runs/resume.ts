@@ -1,7 +1,7 @@
 import { isEngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import type { RunDetail, RunResource } from '@heddle/engine';
-import { reserve } from '../../admission/run-stages.ts';
+import { reserve } from '../../admission/admit-run.ts';
 import { badRequest, conflict } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
@@ -9,7 +9,7 @@ import type { Services } from '../../services.ts';
 import { noQuery } from '../shapes.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { findRun } from './find.ts';
-import { namedByCaller } from './ids.ts';
+import { withCallerId } from './ids.ts';
 import * as schemas from './schemas.ts';
 import { receiptOf, resultOf } from './views.ts';
 
@@ -49,7 +49,7 @@ export const resumeRun = defineOperation({
     // Neither buckets nor places are asked for: what has begun may end.
     const leave = await reserve(services, { ...ids, userId: principal.userId, mode: 'resume' });
     const given = { token: body.contextId, input };
-    const answered = namedByCaller(found, () => answer(services, run, given)).finally(leave);
+    const answered = withCallerId(found, () => answer(services, run, given)).finally(leave);
     const waits = claim === undefined || claim.mode === 'sync';
     const result = waits ? await answered : await taken(services, answered, engineId, body.contextId);
     await services.store.audit.record({ action: 'RUN_RESUMED', ...resource }, principal);

@@ -68,7 +68,7 @@ async function childOf(
   caller: WorkflowRow,
   workflowId: string,
 ): Promise<Known | undefined> {
-  if ((await store.workflows.callee(caller.id, workflowId))?.workflow !== workflowId) return undefined;
+  if ((await store.workflows.resolveChild(caller.id, workflowId))?.workflow !== workflowId) return undefined;
   const child = await store.workflows.find(workflowId);
   const version = child && (await activeVersion({ store }, child));
   return version && indexOf(blocksOf(readGraph(version.state)));

@@ -5,12 +5,12 @@ import type { Services } from '../../services.ts';
 import type { VersionRow, WorkflowRow } from '../../store/schema.ts';
 import { exported, readGraph } from '../workflows/graph.ts';
 import { findRun } from './find.ts';
-import { namedByCaller } from './ids.ts';
+import { withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import type { ExecuteBody } from './schemas.ts';
 
 /** What a run is started from: the live version, or the draft where there is none given. */
-export interface Origin {
+export interface RunOrigin {
   workflow: WorkflowRow;
   version: VersionRow | undefined;
   /** Id of the block at which the run begins; undefined for a run from a block. */
@@ -31,9 +31,9 @@ const API_ENTRIES: ReadonlySet<string> = new Set([
  */
 export async function originFrom(
   services: Services,
-  origin: Omit<Origin, 'start'>,
+  origin: Omit<RunOrigin, 'start'>,
   { run }: ExecuteBody,
-): Promise<Origin> {
+): Promise<RunOrigin> {
   if (run?.entry?.type === 'block') return { ...origin, start: undefined };
   const { workflow, version } = origin;
   const triggers = version
@@ -64,7 +64,7 @@ function entryAmong(triggers: readonly Trigger[], run: ExecuteBody['run']): stri
 /** Starts the run that the body asks for. Throws what keeps it from being started; then there is none. */
 export async function startRun(
   services: Services,
-  origin: Origin,
+  origin: RunOrigin,
   body: ExecuteBody,
   options: Pick<ExecuteOptions, 'runId' | 'callerId' | 'timeoutMs' | 'signal' | 'via'>,
 ): Promise<RunHandle> {
@@ -83,7 +83,7 @@ export async function startRun(
 /** What the input of a run is read by, and where it begins; undefined for a run from a block, which reads none. */
 export function sourceOf(
   { compat }: Services,
-  { workflow, version, start }: Origin,
+  { workflow, version, start }: RunOrigin,
 ): { workflow: WorkflowSource; version?: number; start: string } | undefined {
   if (start === undefined) return undefined;
   if (version) return { workflow: workflow.id, version: version.engine_version, start };
@@ -96,7 +96,7 @@ function draftOf(workflow: WorkflowRow, compat: boolean): { workflow: Json; comp
 
 async function startDraft(
   services: Services,
-  { workflow, start }: Origin,
+  { workflow, start }: RunOrigin,
   body: ExecuteBody,
   options: ExecuteOptions,
 ): Promise<RunHandle> {
@@ -107,7 +107,7 @@ async function startDraft(
   if (entry?.type === 'block') {
     const from = await sourceRun(services, workflow, entry.sourceRunId);
     const given = { ...options, ...(input !== undefined && { input }), workflow: source };
-    return namedByCaller(from, () => engine.runFromBlock(from.engineId, entry.blockId, given));
+    return withCallerId(from, () => engine.runFromBlock(from.engineId, entry.blockId, given));
   }
   // The example values of a trigger are the defaults of its fields, which a run without input begins with.
   return engine.start(source, input ?? {}, { ...options, ...(start !== undefined && { start }) });

@@ -1,5 +1,5 @@
 /** What went wrong with a run whose id is used: it has begun, or its failure is recorded. */
-export class Started extends Error {
+export class RunStartedError extends Error {
   readonly reason: unknown;
 
   constructor(reason: unknown) {

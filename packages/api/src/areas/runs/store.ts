@@ -2,12 +2,12 @@ import type { Json } from '@heddle/core';
 import { compiled } from '../../store/compiled.ts';
 import { isDuplicate } from '../../store/database.ts';
 import type { Db } from '../../store/database.ts';
-import type { ClaimRow } from '../../store/schema.ts';
+import type { ReservationRow } from '../../store/schema.ts';
 import type { RunIds } from './ids.ts';
 import type { RunErrorCode } from './schemas.ts';
 
 /** What an accepted run is started with. */
-export interface Waiting {
+export interface QueuedStart {
   input: Json;
   /** Version of the engine's deployment. */
   version: number;
@@ -21,22 +21,22 @@ export interface Waiting {
 }
 
 /** A run that was accepted. */
-export interface Accepted extends RunIds {
+export interface AcceptedRun extends RunIds {
   workflowId: string;
-  waiting: Waiting;
+  waiting: QueuedStart;
 }
 
 /** Why no run has come of a claim; `CANCELLED`: it was taken back. */
-export interface ClaimFailure {
+export interface ReservationFailure {
   reason: RunErrorCode;
   message: string;
 }
 
 /** A claim of a run that is to be started. */
-export type NewClaim = Omit<ClaimRow, 'waiting' | 'failure'>;
+export type NewReservation = Omit<ReservationRow, 'waiting' | 'failure'>;
 
 /** The form of a new claim: the statement has its columns in this order. */
-const NEW: NewClaim = {
+const NEW: NewReservation = {
   engine_id: '',
   run_id: '',
   workflow_id: '',
@@ -48,7 +48,7 @@ const NEW: NewClaim = {
 const COLUMNS = Object.keys(NEW) as (keyof typeof NEW)[];
 
 /** Ids of runs that were claimed. A claim stays for ever, unless nothing came of it. */
-export class ClaimStore {
+export class ReservationStore {
   readonly #db: Db;
   readonly #insert: (...values: unknown[]) => Promise<unknown>;
 
@@ -58,7 +58,7 @@ export class ClaimStore {
   }
 
   /** False when the workspace has used the id before. */
-  async claim(claim: NewClaim): Promise<boolean> {
+  async reserve(claim: NewReservation): Promise<boolean> {
     try {
       await this.#insert(...COLUMNS.map((column) => claim[column]));
       return true;
@@ -69,7 +69,7 @@ export class ClaimStore {
   }
 
   /** Records what the run of a claimed id is to be started with: from now on it is accepted. */
-  async enqueue(engineId: string, waiting: Waiting): Promise<void> {
+  async enqueue(engineId: string, waiting: QueuedStart): Promise<void> {
     await this.#db
       .updateTable('claims')
       .set({ waiting: JSON.stringify(waiting) })
@@ -83,7 +83,7 @@ export class ClaimStore {
   }
 
   /** Records why no run has come of a claimed id, which stays used. */
-  async fail(engineId: string, failure: ClaimFailure): Promise<void> {
+  async fail(engineId: string, failure: ReservationFailure): Promise<void> {
     await this.#db
       .updateTable('claims')
       .set({ failure: JSON.stringify(failure) })
@@ -92,12 +92,12 @@ export class ClaimStore {
   }
 
   /** The claim of the run that the engine knows by this id. */
-  async find(engineId: string): Promise<ClaimRow | undefined> {
+  async find(engineId: string): Promise<ReservationRow | undefined> {
     return (await this.of([engineId])).get(engineId);
   }
 
   /** The claim of the run that the workspace knows by this id. */
-  async findIn(workspaceId: string, runId: string): Promise<ClaimRow | undefined> {
+  async findIn(workspaceId: string, runId: string): Promise<ReservationRow | undefined> {
     return this.#db
       .selectFrom('claims')
       .selectAll()
@@ -107,7 +107,7 @@ export class ClaimStore {
   }
 
   /** The claims of this id in all workspaces of the person. */
-  async findOf(userId: string, runId: string): Promise<ClaimRow[]> {
+  async findOf(userId: string, runId: string): Promise<ReservationRow[]> {
     return this.#db
       .selectFrom('claims')
       .innerJoin('members', 'members.workspace_id', 'claims.workspace_id')
@@ -118,7 +118,7 @@ export class ClaimStore {
   }
 
   /** The claims of these runs, by the engine's ids. */
-  async of(engineIds: readonly string[]): Promise<Map<string, ClaimRow>> {
+  async of(engineIds: readonly string[]): Promise<Map<string, ReservationRow>> {
     if (engineIds.length === 0) return new Map();
     const rows = await this.#db
       .selectFrom('claims')
@@ -129,7 +129,7 @@ export class ClaimStore {
   }
 
   /** Accepted runs that were not started yet, oldest first: those of before that time, or all. */
-  async waiting(before?: string): Promise<Accepted[]> {
+  async unstarted(before?: string): Promise<AcceptedRun[]> {
     const rows = await this.#db
       .selectFrom('claims')
       .select(['engine_id', 'run_id', 'workflow_id', 'waiting'])
@@ -141,7 +141,7 @@ export class ClaimStore {
       engineId: row.engine_id,
       runId: row.run_id,
       workflowId: row.workflow_id,
-      waiting: JSON.parse(row.waiting ?? 'null') as Waiting,
+      waiting: JSON.parse(row.waiting ?? 'null') as QueuedStart,
     }));
   }
 
@@ -149,7 +149,7 @@ export class ClaimStore {
    * The accepted run has been started, or has not come to that for the reason of `failure`. False when that is settled
    * already.
    */
-  async settled(engineId: string, failure?: ClaimFailure): Promise<boolean> {
+  async settle(engineId: string, failure?: ReservationFailure): Promise<boolean> {
     const result = await this.#db
       .updateTable('claims')
       .set({ waiting: null, failure: failure ? JSON.stringify(failure) : null })

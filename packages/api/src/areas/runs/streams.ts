@@ -2,8 +2,8 @@ import type { Json } from '@heddle/core';
 import type { RunHandle, RunResource } from '@heddle/engine';
 import { EVENT_STREAM, streamOf } from '../../http/stream.ts';
 import type { Services } from '../../services.ts';
-import { Answers } from './answers.ts';
-import type { AgentEvents } from './answers.ts';
+import { OutputFrames } from './output-frames.ts';
+import type { AgentEvents } from './output-frames.ts';
 import { resultOf } from './views.ts';
 import { AGENT_EVENTS } from './rules.ts';
 import { selectedValues } from './selected.ts';
@@ -82,7 +82,7 @@ async function sendChunks(
 ): Promise<ReadonlySet<string>> {
   // Events are the run's own: what is selected of called workflows comes at the end.
   const own = selected.filter(({ workflowId }) => workflowId === undefined);
-  const answers = new Answers({ selected: own, agents, show, frame });
+  const answers = new OutputFrames({ selected: own, agents, show, frame });
   if (own.length === 0 && !agents) return answers.sent;
   for await (const event of run.events()) {
     if (event.type === 'block:told') answers.told(event.blockId, event.emission);

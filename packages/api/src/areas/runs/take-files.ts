@@ -5,18 +5,18 @@ import type { Services } from '../../services.ts';
 import type { RunIds } from './ids.ts';
 import { expectPresent } from './rules.ts';
 import type { ExecuteBody } from './schemas.ts';
-import { redactedMessage } from './redacted.ts';
+import { redactedMessage } from './redacted-message.ts';
 import { sourceOf } from './start.ts';
-import type { Origin } from './start.ts';
-import { Started } from './started.ts';
+import type { RunOrigin } from './start.ts';
+import { RunStartedError } from './started.ts';
 
 /**
  * The body with the files of its input kept and their records in place of them, before anything of the run is promised.
  * Throws 400 for a file that cannot be taken: that is recorded as the run's failure, and its id is used.
  */
-export async function withFiles(
+export async function storeInputFiles(
   services: Services,
-  origin: Origin,
+  origin: RunOrigin,
   body: ExecuteBody,
   { engineId, runId, signal, isPublic }: RunIds & { signal: AbortSignal; isPublic: boolean },
 ): Promise<ExecuteBody> {
@@ -39,9 +39,9 @@ export async function withFiles(
     expectPresent(signal);
     const why = await redactedMessage(services.engine, workflow, error.message, place);
     const message = `File processing failed: ${why}`;
-    await services.store.claims.fail(engineId, { reason: 'INVALID_INPUT', message });
+    await services.store.reservations.fail(engineId, { reason: 'INVALID_INPUT', message });
     const details = { details: { runId }, headers: { 'X-Run-Id': runId } };
-    throw new Started(new ApiError(400, message, details));
+    throw new RunStartedError(new ApiError(400, message, details));
   } finally {
     if (isPublic && stored.length > 0) await services.store.publicRuns.addFiles(engineId, stored);
   }

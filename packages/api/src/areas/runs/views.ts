@@ -1,10 +1,10 @@
 import type { Json } from '@heddle/core';
 import type { Engine, RunDetail, RunResource } from '@heddle/engine';
-import type { ClaimRow } from '../../store/schema.ts';
+import type { ReservationRow } from '../../store/schema.ts';
 import { textOr } from '../workflows/graph.ts';
-import { inCallersWords } from './ids.ts';
+import { withCallerIdIn } from './ids.ts';
 import type { RunIds } from './ids.ts';
-import type { ClaimFailure } from './store.ts';
+import type { ReservationFailure } from './store.ts';
 import type { RunErrorCode, RunResult } from './schemas.ts';
 
 type Failure = NonNullable<RunResource['error']>;
@@ -49,8 +49,10 @@ export function resultOf(resource: RunResource, blockOutputs: RunResult['blockOu
 }
 
 /** How an accepted run stands of which there is nothing but the claim. */
-export function unstartedRun(claim: ClaimRow): RunResult & { trigger: string; paused: null; cost: null } {
-  const failure = claim.failure === null ? null : (JSON.parse(claim.failure) as ClaimFailure);
+export function unstartedRun(
+  claim: ReservationRow,
+): RunResult & { trigger: string; paused: null; cost: null } {
+  const failure = claim.failure === null ? null : (JSON.parse(claim.failure) as ReservationFailure);
   const { run_id: runId, workflow_id: workflowId, created_at: startedAt, trigger } = claim;
   const ended = failure === null ? null : startedAt;
   const status = failure === null ? 'queued' : failure.reason === 'CANCELLED' ? 'cancelled' : 'failed';
@@ -75,7 +77,7 @@ export async function pausedOf(engine: Engine, found: RunIds & { run: RunDetail 
     resumeAt: first.resumesAt,
     pauseKind: first.kind,
     blockedOnBlockId: first.blockId,
-    automaticResumeWaitingReason: waitingReason(run.suspended && inCallersWords(found, run.suspended)),
+    automaticResumeWaitingReason: waitingReason(run.suspended && withCallerIdIn(found, run.suspended)),
     pausePointCount: pauses.length + resumed.length,
     resumedCount: resumed.length,
   };
@@ -92,7 +94,7 @@ function waitingReason(suspended: string | null): string | null {
 }
 
 /** What started a run. */
-export function triggerOf(run: Pick<RunDetail, 'parentRunId'>, claim: ClaimRow | undefined): string {
+export function triggerOf(run: Pick<RunDetail, 'parentRunId'>, claim: ReservationRow | undefined): string {
   return claim?.trigger ?? (run.parentRunId === null ? 'api' : 'workflow');
 }
 

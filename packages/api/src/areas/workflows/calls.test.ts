@@ -12,7 +12,7 @@ import { openApiStore } from '../../store/open.ts';
 
 const store = await openApiStore();
 const engine = await createEngine({
-  callee: (caller, reference) => store.workflows.callee(caller, reference),
+  resolveChild: (caller, reference) => store.workflows.resolveChild(caller, reference),
   tenant: (workflowId) => store.workflows.tenant(workflowId),
 });
 const mine = await testApi({ store, engine });
@@ -172,7 +172,7 @@ describe.skipIf(!hasPostgres)('on PostgreSQL, a deployment that the records refu
       store: records,
       engine: await createEngine({
         postgres: { url },
-        callee: (caller, reference) => records.workflows.callee(caller, reference),
+        resolveChild: (caller, reference) => records.workflows.resolveChild(caller, reference),
         tenant: (workflowId) => records.workflows.tenant(workflowId),
       }),
     });

@@ -109,7 +109,7 @@ export const updateWorkflowPublicApi = defineOperation({
   async handle(services, { body, principal }, workflow) {
     const row = expectWorkflow(workflow);
     const { isPublicApi } = body;
-    if (isPublicApi && !(await services.publicRuns(row.workspace_id)))
+    if (isPublicApi && !(await services.allowsPublicRuns(row.workspace_id)))
       throw forbidden('PUBLIC_SHARING_NOT_ALLOWED', 'Workflows of this workspace may not be public');
     const audit = auditOf('WORKFLOW_PUBLIC_API_UPDATED', row, principal, { isPublicApi });
     await services.store.workflows.setPublic(row.id, isPublicApi, audit);

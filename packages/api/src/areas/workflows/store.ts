@@ -1,4 +1,4 @@
-import type { Callee } from '@heddle/engine';
+import type { ResolvedChild } from '@heddle/engine';
 import { compiled } from '../../store/compiled.ts';
 import { isDuplicate } from '../../store/database.ts';
 import type { Db } from '../../store/database.ts';
@@ -34,9 +34,9 @@ export class WorkflowStore {
 
   /**
    * The workflow that another one means by an id or a name, of its own workspace, in the version that is live; undefined:
-   * there is none. For the engine's `callee`. A caller without a workspace resolves only workflows without one.
+   * there is none. For the engine's `resolveChild`. A caller without a workspace resolves only workflows without one.
    */
-  async callee(caller: string, reference: string): Promise<Callee | undefined> {
+  async resolveChild(caller: string, reference: string): Promise<ResolvedChild | undefined> {
     const from = await this.find(caller);
     if (!from) return (await this.find(reference)) ? undefined : { workflow: reference };
     const rows = await this.#db

@@ -4,7 +4,7 @@ import { graphHash, readGraph } from './graph.ts';
 
 /** How workflows are listed: a few lookups for all of them. */
 export async function itemsOf({ store }: Pick<Services, 'store'>, rows: readonly WorkflowRow[]) {
-  const counts = await store.claims.counts(rows.map(({ id }) => id));
+  const counts = await store.reservations.counts(rows.map(({ id }) => id));
   return rows.map((row) => ({
     id: row.id,
     name: row.name,

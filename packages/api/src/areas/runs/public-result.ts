@@ -19,7 +19,7 @@ const SENTENCES: { readonly [code in RunErrorCode]: string } = {
 /** The result as a caller without a credential sees it: the workflow's answer, or that it failed. */
 export function publicResult(result: RunResult): RunResult {
   const { status, output, error } = result;
-  const answer = status === 'completed' ? withoutConsole(output as Json) : status === 'paused' ? null : {};
+  const answer = status === 'completed' ? withoutStdout(output as Json) : status === 'paused' ? null : {};
   return {
     ...result,
     output: answer,
@@ -29,13 +29,13 @@ export function publicResult(result: RunResult): RunResult {
 }
 
 /** The output of a block without what its code has written to the console; so too those inside a container or of a child. */
-export function withoutConsole(output: Json): Json {
-  if (Array.isArray(output)) return output.map(withoutConsole);
+export function withoutStdout(output: Json): Json {
+  if (Array.isArray(output)) return output.map(withoutStdout);
   if (!isJsonObject(output)) return output;
   const { stdout: _console, ...shown } = output;
-  if (Array.isArray(shown['results'])) shown['results'] = shown['results'].map(withoutConsole);
+  if (Array.isArray(shown['results'])) shown['results'] = shown['results'].map(withoutStdout);
   if (Object.hasOwn(shown, 'childWorkflowId') && shown['result'] !== undefined)
-    shown['result'] = withoutConsole(shown['result']);
+    shown['result'] = withoutStdout(shown['result']);
   return shown;
 }
 

@@ -4,7 +4,7 @@ import { errorIn, testApi } from '../../../../../test/support/api.ts';
 import { APPROVAL, BROKEN, GREETING } from '../../../../../test/support/api-workflows.ts';
 import { ECHO, FILE } from '../../../../../test/support/api-files.ts';
 import { block, fn, loop, workflow } from '../../../../../test/support/workflow.ts';
-import { publicRefusal, publicResult } from './public-answers.ts';
+import { publicRefusal, publicResult } from './public-result.ts';
 import type { RunResult } from './schemas.ts';
 
 const api = await testApi({ publicInputs: { values: 100 } });

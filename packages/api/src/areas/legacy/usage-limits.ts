@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import type { LimitState } from '../../admission/limiter.ts';
-import { holderOf } from '../../auth/principal.ts';
+import { accountOf } from '../../auth/principal.ts';
 import { defineOperation } from '../../operation.ts';
 import { noQuery, timestamp } from '../shapes.ts';
 
@@ -38,13 +38,13 @@ export const getUsageLimits = defineOperation({
   ],
   errors: [400, 401, 403, 429],
   async handle({ limiter, usage }, { principal }) {
-    const holder = holderOf(principal);
+    const holder = accountOf(principal);
     const [sync, async] = await Promise.all([
-      limiter.look?.('sync', holder),
-      limiter.look?.('async', holder),
+      limiter.peek?.('sync', holder),
+      limiter.peek?.('async', holder),
     ]);
     const { userId, workspaceId } = principal;
-    const standing = (await usage?.standing?.({ userId, workspaceId })) ?? null;
+    const standing = (await usage?.summary?.({ userId, workspaceId })) ?? null;
     const rateLimit = { sync: bucketOf(sync), async: bucketOf(async), authType: 'api' };
     return { raw: Response.json({ success: true, rateLimit, usage: standing }) };
   },

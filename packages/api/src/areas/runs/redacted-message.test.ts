@@ -40,23 +40,23 @@ describe('what the service keeps of runs that have not begun', () => {
     const { accept, refuse, store, deployed, call } = await open();
     const id = await deployed(READING);
     const runId = await accept(id);
-    expect(JSON.parse((await store.claims.find(runId))?.waiting ?? '')).toMatchObject({
+    expect(JSON.parse((await store.reservations.find(runId))?.waiting ?? '')).toMatchObject({
       input: { text: 'with «redacted:KEY»' },
     });
     refuse(new EngineError('INPUT_INVALID', `The input "${SECRET}" does not fit.`));
-    await expect.poll(async () => (await store.claims.find(runId))?.failure).toBeTypeOf('string');
+    await expect.poll(async () => (await store.reservations.find(runId))?.failure).toBeTypeOf('string');
     expect(await call('GET', `/api/v2/workflows/${id}/runs/${runId}`)).toMatchObject({
       data: { status: 'failed', error: { message: 'The input "«redacted:KEY»" does not fit.' } },
     });
-    expect(JSON.stringify(await store.claims.find(runId))).not.toContain(SECRET);
+    expect(JSON.stringify(await store.reservations.find(runId))).not.toContain(SECRET);
   });
 
   it('is kept as it is for workflows that can read none', async () => {
     const { accept, refuse, store, deployed } = await open();
     const runId = await accept(await deployed(PLAIN));
-    expect((await store.claims.find(runId))?.waiting).toContain(SECRET);
+    expect((await store.reservations.find(runId))?.waiting).toContain(SECRET);
     refuse(new EngineError('INPUT_INVALID', 'It does not fit.'));
-    await expect.poll(async () => (await store.claims.find(runId))?.waiting).toBeNull();
+    await expect.poll(async () => (await store.reservations.find(runId))?.waiting).toBeNull();
   });
 
   it('has no secrets of files that could not be taken', async () => {
@@ -69,7 +69,7 @@ describe('what the service keeps of runs that have not begun', () => {
       headers: { 'X-Run-Id': runId },
     });
     expect(answer.status).toBe(400);
-    const claim = await store.claims.findIn(workspaceId, runId);
+    const claim = await store.reservations.findIn(workspaceId, runId);
     expect(claim?.failure).toMatch(/File processing failed.*«redacted:KEY»/);
     expect(claim?.failure).not.toContain(SECRET);
     refuse(new Error('nothing is started'));

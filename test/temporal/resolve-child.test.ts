@@ -1,4 +1,4 @@
-import { openApiStore, openBelongings } from '@heddle/api';
+import { openApiStore, openWorkflowOwnership } from '@heddle/api';
 import { expect, it, onTestFinished } from 'vitest';
 import { testApi } from '../support/api.ts';
 import type { ShownRun } from '../support/api-workflows.ts';
@@ -13,9 +13,9 @@ describeTemporal('workers that know the workspaces', (server) => {
     const store = await openApiStore({ data: place.data });
     const engine = await place.engine();
     const api = await testApi({ engine, store });
-    const { callee, tenant, close } = await openBelongings({ data: place.data });
+    const { resolveChild, tenant, close } = await openWorkflowOwnership({ data: place.data });
     onTestFinished(close);
-    await place.worker({ callee, tenant });
+    await place.worker({ resolveChild, tenant });
     const child = await api.deployed(GREETING);
     // A deployment that has stopped before it was recorded.
     await engine.deploy(workflow([], [], { id: child, name: 'Never recorded' }));
@@ -34,9 +34,9 @@ describeTemporal('workers that know the workspaces', (server) => {
     const engine = await place.engine();
     const mine = await testApi({ engine, store });
     const theirs = await testApi({ engine, store });
-    const callees = await openBelongings({ data: place.data });
-    onTestFinished(() => callees.close());
-    await place.worker({ callee: callees.callee });
+    const ownership = await openWorkflowOwnership({ data: place.data });
+    onTestFinished(() => ownership.close());
+    await place.worker({ resolveChild: ownership.resolveChild });
     const called = async (child: string) => {
       const call = workflow([block('Call', 'workflow', { workflowId: child })], ['Start -> Call']);
       const id = await mine.deployed(call);

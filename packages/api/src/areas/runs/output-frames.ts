@@ -21,7 +21,7 @@ interface AnswerParts {
  * The frames of selected outputs. A client that knows the events of agents gets text as it comes; every other one what
  * a block has come to, when it ends.
  */
-export class Answers {
+export class OutputFrames {
   /** Selectors whose values were sent. */
   readonly sent = new Set<string>();
   readonly #selected: readonly Selected[];

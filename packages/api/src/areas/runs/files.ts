@@ -25,7 +25,10 @@ export function filesFor(
  * `maxBytes`, and of all values not more than 16 MiB, where a file that stands there twice counts twice. The others are
  * there to be downloaded.
  */
-export function inliner(files: () => Promise<FileReader>, maxBytes: number): (value: Json) => Promise<Json> {
+export function base64Inliner(
+  files: () => Promise<FileReader>,
+  maxBytes: number,
+): (value: Json) => Promise<Json> {
   let left = MAX_INLINE_BYTES;
   let reading: Promise<FileReader> | undefined;
   return async (value) => {
@@ -61,7 +64,7 @@ export function downloadPath(run: { workflowId: string; runId: string }, fileId:
  * The files of an output, as a run shows them; with `maxBytes` their contents too, of at most so many bytes each. Throws
  * 413 for what is too much, 404 for what is no longer there.
  */
-export async function shownFiles(
+export async function runFilesOf(
   files: () => Promise<FileReader>,
   run: { workflowId: string; runId: string; output: Json },
   maxBytes?: number,
