@@ -11,7 +11,7 @@ export default defineConfig(({ mode }) => ({
   resolve: { conditions },
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
-    env: { HEDDLE_DOSE: process.env['HEDDLE_DOSE'] ?? (mode === 'full' ? 'full' : 'quick') },
+    env: { HEDDLE_SCALE: process.env['HEDDLE_SCALE'] ?? (mode === 'full' ? 'full' : 'quick') },
     // .ci/run reads the numbers from this report, so every run writes it.
     reporters: ['default', ['json', { outputFile: 'node_modules/.cache/heddle-test/report.json' }]],
     restoreMocks: true,

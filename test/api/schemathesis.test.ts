@@ -12,7 +12,7 @@ import { requireTool } from '../tools/fetch.ts';
 import { acceptedCalls } from './accepted.ts';
 
 const tool = requireTool('schemathesis');
-const full = process.env['HEDDLE_DOSE'] === 'full';
+const full = process.env['HEDDLE_SCALE'] === 'full';
 const HOOKS = fileURLToPath(new URL('schemathesis.py', import.meta.url));
 
 /**
@@ -79,7 +79,7 @@ describe.skipIf(!tool)('calls that are made up from /openapi.json', { timeout: 3
     const calls = await acceptedCalls(api);
     const cwd = dataFolder();
     const args = ['run', `${url}/openapi.json`, '-H', `X-API-Key: ${api.key}`, '--no-color'];
-    const dose = full
+    const scale = full
       ? ['--max-examples', '200']
       : ['--max-examples', '5', '--seed', '1', '--phases', 'examples,coverage,fuzzing'];
     const options = ['--checks', CHECKS.join(','), '--continue-on-failure', '--request-timeout', '10'];
@@ -88,7 +88,7 @@ describe.skipIf(!tool)('calls that are made up from /openapi.json', { timeout: 3
       HEDDLE_TEST_WORKSPACE: api.workspaceId,
       HEDDLE_TEST_CALLS: JSON.stringify(calls),
     };
-    const { code, said } = await schemathesis([...args, ...dose, ...options], cwd, env);
+    const { code, said } = await schemathesis([...args, ...scale, ...options], cwd, env);
     expect(said).toMatch(/ {2}Tested: (1[7-9]|[2-9]\d)/);
     expect({ code, said: code === 0 ? '' : said.slice(said.indexOf('== FAILURES')) }).toEqual({
       code: 0,

@@ -1,5 +1,5 @@
 import { parseSync } from 'oxc-parser';
-import { readJson, readText, walk } from '../house/sources.ts';
+import { readJson, readText, walk } from '../repo/sources.ts';
 import { GROUPS } from './groups.ts';
 
 /** A test by its file and title; of one with several cases also a text of the case. */

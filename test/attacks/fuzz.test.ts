@@ -1,6 +1,6 @@
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { dose } from '../support/dose.ts';
+import { scale } from '../support/scale.ts';
 import { levels } from './levels.ts';
 import { watchHost } from './watch.ts';
 
@@ -125,7 +125,7 @@ describe.each(levels)('every built-in, isolation $name', ({ options }) => {
   it('called at the end of the stack does not end the process', PATIENT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
-    const code = filled(EXHAUSTED, { DEPTH: 4, PARTS: dose(2, 1), PART: 0, SHAPES: dose(1, 4) });
+    const code = filled(EXHAUSTED, { DEPTH: 4, PARTS: scale(2, 1), PART: 0, SHAPES: scale(1, 4) });
     expect(await sandbox.run({ runId: 'fuzz', code, limits: LIMITS })).toMatchObject({
       ok: true,
       json: 'true',
@@ -136,8 +136,8 @@ describe.each(levels)('every built-in, isolation $name', ({ options }) => {
   it('called with hostile arguments ends with its own job at most', PATIENT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
-    for (let round = 0; round < dose(6, 200); round++) {
-      const code = filled(HOSTILE, { DEPTH: 4, SEED: 7 + round * 7919, ROUNDS: dose(2_000, 10_000) });
+    for (let round = 0; round < scale(6, 200); round++) {
+      const code = filled(HOSTILE, { DEPTH: 4, SEED: 7 + round * 7919, ROUNDS: scale(2_000, 10_000) });
       await sandbox.run({ runId: `fuzz${round}`, code, limits: { ...LIMITS, cpuMs: 1_500, wallMs: 3_000 } });
       expect(await sandbox.run({ runId: 'next', code: 'return 1' })).toMatchObject({ ok: true, json: '1' });
     }
@@ -147,11 +147,11 @@ describe.each(levels)('every built-in, isolation $name', ({ options }) => {
 });
 
 // An interpreter for each takes its time: by default those that count their depth, in the full run also without the count.
-const LIMITED = [false, true].slice(0, dose(1, 2));
-const PYTHON_LIMITS = { cpuMs: dose(1_500, 8_000), wallMs: 20_000 };
-const PRELUDE = filled(PYTHON_PRELUDE, { DEPTH: dose(20_000, 200_000) });
+const LIMITED = [false, true].slice(0, scale(1, 2));
+const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: 20_000 };
+const PRELUDE = filled(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
 
-describe.each(levels.slice(0, dose(1, levels.length)))(
+describe.each(levels.slice(0, scale(1, levels.length)))(
   'Python at the end of its stack, isolation $name',
   ({ options }) => {
     it.each(LIMITED)(

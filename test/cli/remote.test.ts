@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle } from '../support/heddle.ts';
 import { code, start, workflowFile } from '../support/workflow-file.ts';
-import { repository } from '../house/sources.ts';
+import { repository } from '../repo/sources.ts';
 
 const GREET = workflowFile({
   blocks: {

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { install, pack } from '../house/exports.ts';
-import { repository } from '../house/sources.ts';
+import { install, pack } from '../repo/exports.ts';
+import { repository } from '../repo/sources.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { start, workflowFile } from '../support/workflow-file.ts';
 

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { outcomeCases } from '../outcomes/cases.ts';
-import type { OutcomeCase } from '../outcomes/cases.ts';
-import { dose } from '../support/dose.ts';
+import { outcomeCases } from '../conformance/outcomes/cases.ts';
+import type { OutcomeCase } from '../conformance/outcomes/cases.ts';
+import { scale } from '../support/scale.ts';
 import { block, condition, loop, parallel, workflow } from '../support/workflow.ts';
 import { playStopped } from './replay.ts';
 import type { Subject } from './replay.ts';
@@ -121,7 +121,7 @@ const CASES = outcomeCases().filter(
 );
 
 describe('recorded workflows that are stopped after each write of their journal', () => {
-  const chosen = CASES.filter((_, index) => index % dose(120, 1) === 0);
+  const chosen = CASES.filter((_, index) => index % scale(120, 1) === 0);
 
   it.each(chosen.map((one): [string, OutcomeCase] => [one.id, one]))(
     '%s',

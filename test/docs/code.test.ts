@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { walk } from '../house/sources.ts';
+import { walk } from '../repo/sources.ts';
 import { codeIn, fencesOf, pages, readPage, repository, tablesOf } from './markdown.ts';
 
 /** All code has the right types; what is marked also runs and prints what it says. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseSync } from 'oxc-parser';
-import { walk } from '../house/sources.ts';
+import { walk } from '../repo/sources.ts';
 import { repository } from './markdown.ts';
 
 type Node = Record<string, unknown>;

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readText } from '../house/sources.ts';
+import { readText } from '../repo/sources.ts';
 import { generated, GENERATED } from './generated.ts';
 import { codeIn, readPage, repository, tablesOf } from './markdown.ts';
 

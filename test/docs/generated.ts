@@ -6,8 +6,8 @@ import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
 import { EngineError } from '../../packages/core/src/errors.ts';
 import type { EngineErrorCode } from '../../packages/core/src/errors.ts';
 import { corpusTable } from '../attacks/corpus.ts';
-import { readText } from '../house/sources.ts';
-import { unionIn } from '../house/unions.ts';
+import { readText } from '../repo/sources.ts';
+import { unionIn } from '../repo/unions.ts';
 import { constantAt } from './constants.ts';
 import { cellsOf, codeIn } from './markdown.ts';
 

@@ -6,8 +6,8 @@ import { TRIGGER_PRIORITY } from '../../packages/core/src/plan/types.ts';
 import { CONTAINER_KEYS } from '../../packages/core/src/schema/workflow.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { migrate } from '../../packages/engine/src/store/sqlite/migrations.ts';
-import { parseJson } from '../house/sources.ts';
-import { LAYERS } from '../house/layers.ts';
+import { parseJson } from '../repo/sources.ts';
+import { LAYERS } from '../repo/layers.ts';
 import { pages, readPage, repository } from './markdown.ts';
 
 const format = readPage('docs/format.md');

@@ -2,7 +2,7 @@ import { createEngine } from '@heddle/engine';
 import type { RunEvent } from '@heddle/engine';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
-import { dose } from '../support/dose.ts';
+import { scale } from '../support/scale.ts';
 import { Script, work } from '../support/scripted.ts';
 import { block, loop, workflow } from '../support/workflow.ts';
 import { engineOn, lastingStores } from './open.ts';
@@ -52,7 +52,7 @@ describe('many runs, and large ones', () => {
   it('a loop writes its journal and its logs once: as many entries per turn, however many turns', async () => {
     const stores = lastingStores();
     const engine = await engineOn(stores, { blocks: [noop], limits: { maxLoopTurns: 1_000_000 } });
-    const count = dose(2000, 100_000);
+    const count = scale(2000, 100_000);
     const { runId, status } = await engine.execute({ workflow: looping(count) });
     expect(status).toBe('completed');
     expect(await stores.runs.journal(runId)).toHaveLength(count + 2);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../../packages/core/src/json.ts';
 import { parseWorkflow, parseWorkflowText } from '../../packages/core/src/schema/parse.ts';
-import { dose } from '../support/dose.ts';
+import { scale } from '../support/scale.ts';
 import { exportedTexts } from './exported-files.ts';
 import { cut, cuts, mutate, mutation } from './mutation.ts';
 import { fateOf } from './no-throw.ts';
@@ -17,11 +17,11 @@ describe('an exported workflow', () => {
     for (const each of texts) expect(fateOf(parseWorkflowText(each))).toBe('compiled');
   });
 
-  const timeout = dose(120_000, 600_000);
+  const timeout = scale(120_000, 600_000);
   it('changed at up to four places is read, checked and compiled without an exception', { timeout }, () => {
     const fates: Record<Fate, number> = { 'not read': 0, 'not compiled': 0, compiled: 0 };
     const changes = fc.array(mutation, { minLength: 1, maxLength: 4 });
-    const numRuns = dose(16_000, 100_000);
+    const numRuns = scale(16_000, 100_000);
     fc.assert(
       fc.property(text, changes, (original, mutations) => {
         const input = JSON.parse(original) as Json;
@@ -39,7 +39,7 @@ describe('an exported workflow', () => {
       fc.property(text, cuts, (original, made) => {
         fateOf(parseWorkflowText(cut(original, made)));
       }),
-      { numRuns: dose(4000, 40_000) },
+      { numRuns: scale(4000, 40_000) },
     );
   });
 });

@@ -6,10 +6,10 @@ import type { Json } from '../../packages/core/src/json.ts';
 import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
 import type { BoundCode } from '../../packages/core/src/refs/bind.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
-import { dose } from '../support/dose.ts';
+import { scale } from '../support/scale.ts';
 import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts';
 
-const runs = { numRuns: dose(5000, 50_000) };
+const runs = { numRuns: scale(5000, 50_000) };
 
 /** A realm of its own, in which `boom` counts how often a value was run as code. */
 const realm = createContext({ booms: 0 });

@@ -3,13 +3,13 @@ import { afterAll, expect, it } from 'vitest';
 import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
 import { createSandbox } from '../../packages/sandbox/src/index.ts';
-import { dose } from '../support/dose.ts';
+import { scale } from '../support/scale.ts';
 import { context, hostileValue, lookup, textOf } from './hostile.ts';
 
 const sandbox = createSandbox({ maxProcesses: 1 });
 afterAll(() => sandbox.close());
 
-const runs = { numRuns: dose(500, 5000) };
+const runs = { numRuns: scale(500, 5000) };
 const BOOM = 'globalThis.booms = 0; globalThis.boom = () => { booms++; return "boom"; };';
 
 it('a hostile value comes back identical from function code in an isolate, and nothing else is evaluated', async () => {

@@ -6,10 +6,10 @@ import { bindCode, bindExpression } from '../../packages/core/src/refs/bind.ts';
 import { compileCode, compileExpression } from '../../packages/core/src/refs/code.ts';
 import { resolveTemplate } from '../../packages/core/src/refs/resolve.ts';
 import { compileTemplate } from '../../packages/core/src/refs/text.ts';
-import { dose } from '../support/dose.ts';
+import { scale } from '../support/scale.ts';
 import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts';
 
-const runs = { numRuns: dose(5000, 50_000) };
+const runs = { numRuns: scale(5000, 50_000) };
 
 /** What `act` returns; undefined when it ends with a failure that a block may have. */
 function orFailure<T>(act: () => T): T | undefined {

@@ -9,7 +9,7 @@ import { describePauses } from '../conformance/runtime/pauses.ts';
 import { describeRestart } from '../conformance/runtime/restart.ts';
 import { describeStarts } from '../conformance/runtime/starts.ts';
 import { describeRuntime } from '../conformance/runtime.ts';
-import { dose } from '../support/dose.ts';
+import { scale } from '../support/scale.ts';
 import type { RuntimeUnderTest, WhenDone } from '../conformance/runtime/suite.ts';
 import { openLeased } from '../../packages/engine/src/store/postgres/options.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
@@ -43,7 +43,7 @@ describe.skipIf(!hasPostgres)('the local runtime on PostgreSQL', () => {
   });
 
   // What a runtime does with its stores is in these; the rest is the machine's, which other tests hold to the same.
-  if (dose(0, 1) === 1) describeRuntime('local, on PostgreSQL', onPostgres, { durable: true });
+  if (scale(0, 1) === 1) describeRuntime('local, on PostgreSQL', onPostgres, { durable: true });
   else {
     describePauses(onPostgres);
     describeChildren(onPostgres);

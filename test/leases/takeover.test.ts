@@ -5,8 +5,8 @@ import { block, fn, loop, workflow } from '../support/workflow.ts';
 import { audit } from '../temporal/chaos/audit.ts';
 import { answerTo, CHILD, SUBJECTS } from '../temporal/chaos/subjects.ts';
 import type { Node } from './processes.ts';
-import { openStage } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { openEnvironment } from './environment.ts';
+import type { Environment } from './environment.ts';
 
 let url = '';
 const TIMEOUT = { timeout: 60_000, interval: 50 };
@@ -31,13 +31,13 @@ async function played(runIds: readonly string[], node: Node): Promise<Map<string
 }
 
 /** Ids of the child runs that wait for an answer. */
-async function pausedChildren({ stores }: Stage): Promise<string[]> {
+async function pausedChildren({ stores }: Environment): Promise<string[]> {
   const { runs } = await stores.runs.list({ status: ['paused'] });
   return runs.filter((run) => run.parentRunId !== undefined).map(({ runId }) => runId);
 }
 
 /** Every effect ran, and none twice but those that were in flight when their process went. */
-function expectEffects({ effects }: Stage, gone: readonly number[], keys: Iterable<string>): void {
+function expectEffects({ effects }: Environment, gone: readonly number[], keys: Iterable<string>): void {
   expect(new Set(effects.calls.map(({ key }) => key))).toEqual(new Set(keys));
   const tries = Map.groupBy(effects.calls, ({ key, try: nth }) => `${key}#${nth}`);
   for (const [name, calls] of tries) {
@@ -52,26 +52,26 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
   });
 
   it('go on with the runs of one that was killed with SIGKILL: nothing is lost, nothing doubled that had been recorded', async () => {
-    const stage = await openStage(url);
-    const [first, second] = await Promise.all([stage.join(), stage.join()]);
+    const environment = await openEnvironment(url);
+    const [first, second] = await Promise.all([environment.join(), environment.join()]);
     await first.call('deploy', { deployed: CHILD });
     for (const { workflow: deployed } of SUBJECTS) await first.call('deploy', { deployed });
     const ids = SUBJECTS.map(({ workflow: drawn }) => (drawn as { workflow: { id: string } }).workflow.id);
     for (const id of ids) await first.call('start', { runId: `run-${id}`, workflow: id });
-    await expect.poll(() => stage.effects.calls.length, TIMEOUT).toBeGreaterThan(5);
+    await expect.poll(() => environment.effects.calls.length, TIMEOUT).toBeGreaterThan(5);
     await first.kill();
 
     const runIds = ids.map((id) => `run-${id}`);
-    await expect.poll(() => pausedChildren(stage), TIMEOUT).toHaveLength(1);
-    const ended = await played([...runIds, ...(await pausedChildren(stage))], second);
+    await expect.poll(() => pausedChildren(environment), TIMEOUT).toHaveLength(1);
+    const ended = await played([...runIds, ...(await pausedChildren(environment))], second);
     for (const [index, { output }] of SUBJECTS.entries())
       expect(ended.get(runIds[index] ?? '')).toEqual(output);
 
-    const found = await audit(stage.stores);
+    const found = await audit(environment.stores);
     expect(found.faults).toEqual([]);
     for (const times of [...found.ended.values(), ...found.answered.values()]) expect(times).toBe(1);
     expectEffects(
-      stage,
+      environment,
       [first.pid],
       [...found.outside].map((name) => name.replace(/#\d+$/, '')),
     );
@@ -79,8 +79,8 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
   });
 
   it('take over from one that is frozen, which writes nothing when it thaws, and takes part again', async () => {
-    const stage = await openStage(url);
-    const [frozen, other] = await Promise.all([stage.join(), stage.join()]);
+    const environment = await openEnvironment(url);
+    const [frozen, other] = await Promise.all([environment.join(), environment.join()]);
     const drawn = workflow(
       [
         loop('L', { loopType: 'for', count: 3 }, block('E', 'effect', { ms: 20, at: '<loop.index>' })),
@@ -93,18 +93,18 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     await frozen.call('deploy', { deployed: drawn });
     await frozen.call('start', { runId: 'r', workflow: 'frozen' });
     const waited = frozen.call('result', { runId: 'r' });
-    const hanging = () => stage.effects.calls.filter(({ key }) => key.includes('/Hang'));
+    const hanging = () => environment.effects.calls.filter(({ key }) => key.includes('/Hang'));
     await expect.poll(() => hanging().length, TIMEOUT).toBe(1);
     frozen.signal('SIGSTOP');
     await expect.poll(() => hanging().length, TIMEOUT).toBe(2);
     expect(hanging().map(({ pid }) => pid)).toEqual([frozen.pid, other.pid]);
 
     // What the frozen one asked for is answered while it cannot hear.
-    const before = await stage.stores.runs.journal('r');
-    stage.effects.hurry();
+    const before = await environment.stores.runs.journal('r');
+    environment.effects.hurry();
     const ended = await other.call('result', { runId: 'r' });
     expect(ended).toMatchObject({ status: 'completed', output: { result: 3 } });
-    const journal = await stage.stores.runs.journal('r');
+    const journal = await environment.stores.runs.journal('r');
     expect(journal.length).toBeGreaterThan(before.length);
     frozen.signal('SIGCONT');
     // Its caller hears what came of the run elsewhere.
@@ -114,19 +114,19 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
     ]);
     await frozen.call('start', { runId: 'later', workflow: 'frozen' });
     expect(await frozen.call('result', { runId: 'later' })).toMatchObject({ status: 'completed' });
-    expect(await stage.stores.runs.journal('r')).toEqual(journal);
-    expect((await audit(stage.stores)).faults).toEqual([]);
+    expect(await environment.stores.runs.journal('r')).toEqual(journal);
+    expect((await audit(environment.stores)).faults).toEqual([]);
     expectEffects(
-      stage,
+      environment,
       [frozen.pid],
-      stage.effects.calls.map(({ key }) => key),
+      environment.effects.calls.map(({ key }) => key),
     );
   });
 
   it('have the runs of one that closes at once, also those that wait for a time', async () => {
     // So long that nothing can be taken over by its end.
-    const stage = await openStage(url, 600_000);
-    const [first, second] = await Promise.all([stage.join(), stage.join()]);
+    const environment = await openEnvironment(url, 600_000);
+    const [first, second] = await Promise.all([environment.join(), environment.join()]);
     const drawn = workflow(
       [block('T', 'wait', { timeValue: '1', timeUnit: 'seconds' }), block('E', 'effect', { ms: 1 })],
       ['Start -> T -> E'],
@@ -139,6 +139,6 @@ describe.skipIf(!hasPostgres)('processes on one database', { timeout: 120_000 },
       await expect
         .poll(() => second.call('getRun', { runId }), TIMEOUT)
         .toMatchObject({ status: 'completed' });
-    expect(stage.effects.calls.map(({ pid }) => pid)).toEqual([second.pid, second.pid, second.pid]);
+    expect(environment.effects.calls.map(({ pid }) => pid)).toEqual([second.pid, second.pid, second.pid]);
   });
 });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { initialState, pending, step } from '../../packages/core/src/machine/index.ts';
 import type { Command, Event, State } from '../../packages/core/src/machine/index.ts';
 import { loop, parallel, region } from '../support/graph.ts';
-import { dose } from '../support/dose.ts';
+import { scale } from '../support/scale.ts';
 import { smallScenarios } from './arbitraries.ts';
 import type { Scenario } from './arbitraries.ts';
 import { keyOf, recount } from './drive.ts';
@@ -74,9 +74,9 @@ describe('every order of completion', () => {
         whole++;
         expect([...explored.endings]).toHaveLength(1);
       }),
-      { numRuns: dose(60, 600) },
+      { numRuns: scale(60, 600) },
     );
-    expect(whole).toBeGreaterThan(dose(40, 400));
+    expect(whole).toBeGreaterThan(scale(40, 400));
   });
 
   it('R32 of a small graph that fails, answers or is given up leads to an end, and never gets stuck', () => {
@@ -87,9 +87,9 @@ describe('every order of completion', () => {
         whole += explored.whole ? 1 : 0;
         expect(explored.endings.size).toBeGreaterThan(explored.whole ? 0 : -1);
       }),
-      { numRuns: dose(60, 600) },
+      { numRuns: scale(60, 600) },
     );
-    expect(whole).toBeGreaterThan(dose(40, 400));
+    expect(whole).toBeGreaterThan(scale(40, 400));
   });
 
   it('R9 of a window of two over three branches is seven states and one end', () => {

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { pending } from '../../packages/core/src/machine/index.ts';
 import type { Drain } from '../../packages/core/src/machine/state.ts';
-import { dose } from '../support/dose.ts';
+import { scale } from '../support/scale.ts';
 import { scenarios } from './arbitraries.ts';
 import type { Mood, Scenario } from './arbitraries.ts';
 import { Drive, keyOf } from './drive.ts';
@@ -132,7 +132,7 @@ describe('the machine', () => {
   it.each(['calm', 'stormy'] as const)(
     'R32 asks for the same as the reference, event by event, and ends the same (%s)',
     async (mood) => {
-      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: dose(400, 4000) });
+      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: scale(400, 4000) });
     },
   );
 
@@ -147,7 +147,7 @@ describe('the machine', () => {
         });
         expect(traces[0]).toEqual(traces[1]);
       }),
-      { numRuns: dose(150, 2000) },
+      { numRuns: scale(150, 2000) },
     );
   });
 
@@ -168,7 +168,7 @@ describe('the machine', () => {
             drive.expectVoid({ type: 'completed', at, atMs: drive.nowMs, try: 7 });
         }
       }),
-      { numRuns: dose(150, 2000) },
+      { numRuns: scale(150, 2000) },
     );
   });
 
@@ -183,7 +183,7 @@ describe('the machine', () => {
         expect(drive.end).toEqual({ type: 'end', status: 'cancelled' });
         for (const event of drive.past) drive.expectVoid(event);
       }),
-      { numRuns: dose(200, 2000) },
+      { numRuns: scale(200, 2000) },
     );
   });
 
@@ -202,7 +202,7 @@ describe('the machine', () => {
         }[was] as [string, string?];
         expect(drive.end).toMatchObject({ status, ...(reason && { reason }) });
       }),
-      { numRuns: dose(200, 2000) },
+      { numRuns: scale(200, 2000) },
     );
   });
 
@@ -226,7 +226,7 @@ describe('the machine', () => {
         expect(two.trace).toEqual(one.trace);
         expect(two.end).toEqual(one.end);
       }),
-      { numRuns: dose(100, 2000) },
+      { numRuns: scale(100, 2000) },
     );
   });
 });

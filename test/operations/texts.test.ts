@@ -6,7 +6,7 @@ import type * as address from '../../packages/engine/src/executors/api/address.t
 import type * as code from '../../packages/core/src/refs/code.ts';
 import type * as names from '../../packages/core/src/refs/names.ts';
 import type * as text from '../../packages/core/src/refs/text.ts';
-import { dose } from '../support/dose.ts';
+import { scale } from '../support/scale.ts';
 import { expectLinear } from './linear.ts';
 
 type Compiler = typeof blocks & typeof fields & typeof address & typeof code & typeof names & typeof text;
@@ -95,13 +95,13 @@ describe('to find and fill in the references costs no more than in proportion to
       fc.asyncProperty(long, async ({ before, again, behind }) => {
         await expectLinear({ size: 300, make: (n) => before + again.repeat(n) + behind, pass });
       }),
-      { numRuns: dose(60, 1000), endOnFailure: true },
+      { numRuns: scale(60, 1000), endOnFailure: true },
     );
   });
 
   it.each(Object.entries(PASSES))('of %s, of any one of the marks', async (_, pass) => {
     for (const token of TOKENS) {
-      for (const before of OPENED.slice(0, dose(1, OPENED.length)))
+      for (const before of OPENED.slice(0, scale(1, OPENED.length)))
         await expectLinear({ size: 150, make: (n) => before + token.repeat(n), pass });
     }
   });

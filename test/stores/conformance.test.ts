@@ -1,7 +1,7 @@
-import { describeControlStore } from '../conformance/control-store.ts';
-import { describeDefinitionStore } from '../conformance/definition-store.ts';
-import { describeRunStore } from '../conformance/run-store.ts';
-import { describePruning, describeValueStore } from '../conformance/value-store.ts';
+import { describeControlStore } from '../conformance/stores/control-store.ts';
+import { describeDefinitionStore } from '../conformance/stores/definition-store.ts';
+import { describeRunStore } from '../conformance/stores/run-store.ts';
+import { describePruning, describeValueStore } from '../conformance/stores/value-store.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { stores } from './stores.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dose } from '../../../test/support/dose.ts';
+import { scale } from '../../../test/support/scale.ts';
 import { jsonCopy } from './json-copy.ts';
 
 describe('a JSON copy', () => {
@@ -19,7 +19,7 @@ describe('a JSON copy', () => {
         expect(json).toStrictEqual(JSON.parse(text));
         expect(mostBytes).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(json)));
       }),
-      { numRuns: dose(500, 20_000) },
+      { numRuns: scale(500, 20_000) },
     );
   });
 

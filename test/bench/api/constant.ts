@@ -1,10 +1,10 @@
 import { Hono } from 'hono';
 import { untilGate } from './blocks.ts';
-import { CONSTANT, frame, FRAMES } from './side.ts';
-import type { Side } from './side.ts';
+import { CONSTANT, frame, FRAMES } from './contender.ts';
+import type { Contender } from './contender.ts';
 
 /** A handler that does nothing: what Node, the listener and Hono cost. */
-export async function open(): Promise<Side> {
+export async function open(): Promise<Contender> {
   const app = new Hono();
   app.post('/run', async (c) => {
     await c.req.json();

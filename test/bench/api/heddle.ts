@@ -4,13 +4,13 @@ import { createEngine } from '@heddle/engine';
 import type { EngineOptions } from '@heddle/engine';
 import { draftOf } from '../../support/draft.ts';
 import { BLOCKS, STEP, WAIT } from './blocks.ts';
-import type { Door, Side } from './side.ts';
+import type { Endpoint, Contender } from './contender.ts';
 
 /** Streams at once, with room: the default is made for servers that do other things too. */
 const CAPACITY = 5000;
 
 /** Heddle's interface as `heddle serve` has it, with a key of a person and two live workflows. */
-export async function open(folder: string | undefined): Promise<Side> {
+export async function open(folder: string | undefined): Promise<Contender> {
   const data = folder === undefined ? {} : { data: folder };
   const store = await openApiStore(data);
   const { workflows, workspaces, keys } = store;
@@ -31,7 +31,7 @@ export async function open(folder: string | undefined): Promise<Side> {
     return told;
   }
 
-  async function deployed(name: string, exported: Json): Promise<Door> {
+  async function deployed(name: string, exported: Json): Promise<Endpoint> {
     const { id } = await ask('POST', '/api/v2/workflows', { workspaceId, name });
     await ask('PUT', `/api/v2/workflows/${id}/state`, draftOf(exported));
     await ask('POST', `/api/v2/workflows/${id}/deploy`);

@@ -4,7 +4,7 @@ import type { RunHandle } from '@heddle/engine';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { BLOCKS, STEP, WAIT } from './blocks.ts';
-import type { Side } from './side.ts';
+import type { Contender } from './contender.ts';
 
 interface Body {
   input?: Json;
@@ -13,7 +13,7 @@ interface Body {
 }
 
 /** What somebody would write in ten minutes: Hono, and the engine behind it. No keys, no records, no checks. */
-export async function open(folder: string | undefined): Promise<Side> {
+export async function open(folder: string | undefined): Promise<Contender> {
   const engine = await createEngine({ blocks: BLOCKS, ...(folder !== undefined && { data: folder }) });
   const app = new Hono();
   for (const [path, exported] of Object.entries({ '/run': STEP, '/wait': WAIT })) {

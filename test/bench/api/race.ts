@@ -5,7 +5,7 @@ import { fire } from './load.ts';
 import { NAMES } from './rows.ts';
 import type { ApiLine, ApiRow } from './rows.ts';
 import type { Server } from './server.ts';
-import type { SideName } from './side.ts';
+import type { ContenderName } from './contender.ts';
 import { stream } from './streams.ts';
 
 type Sample = { readonly [figure: string]: number };
@@ -16,9 +16,9 @@ const WARM_MS = 300;
 /** A sample has at least so many requests. */
 const FEWEST = 40;
 
-/** One side at a row, with its samples. */
+/** One contender at a row, with its samples. */
 class Entrant {
-  readonly side: SideName;
+  readonly contender: ContenderName;
   readonly samples: Sample[] = [];
   missing: string | undefined;
   readonly #row: ApiRow;
@@ -27,7 +27,7 @@ class Entrant {
   #amount = WARM;
 
   constructor(row: ApiRow, server: Server, pace: Pace & { quick: boolean }) {
-    this.side = server.side;
+    this.contender = server.contender;
     this.#row = row;
     this.#server = server;
     this.#pace = pace;
@@ -57,7 +57,7 @@ class Entrant {
     return { ...(await stream(this.#server, this.#pace.quick ? quick : full)) };
   }
 
-  /** A side that fails takes no further part. */
+  /** A contender that fails takes no further part. */
   async #guarded(attempt: () => Promise<void>): Promise<void> {
     try {
       await attempt();
@@ -67,7 +67,7 @@ class Entrant {
   }
 }
 
-/** Runs a row: the sides take turns, and who begins changes from round to round. */
+/** Runs a row: the contenders take turns, and who begins changes from round to round. */
 export async function race(
   row: ApiRow,
   servers: readonly Server[],
@@ -85,15 +85,15 @@ function entered(
   entrants: readonly Entrant[],
 ): Entered[] {
   const figure = String(line.figure);
-  const all = entrants.map(({ side, samples, missing }) => ({
-    name: NAMES[side],
+  const all = entrants.map(({ contender, samples, missing }) => ({
+    name: NAMES[contender],
     values: samples.map((sample) => sample[figure] as number),
     missing,
   }));
   const { over } = line;
   if (over === undefined) return all;
-  const [ours, theirs] = ['heddle', over].map((side) =>
-    all.find(({ name }) => name === NAMES[side as SideName]),
+  const [ours, theirs] = ['heddle', over].map((contender) =>
+    all.find(({ name }) => name === NAMES[contender as ContenderName]),
   );
   if (!ours || !theirs) return [];
   const values = ours.values.map((value, round) => value - (theirs.values[round] as number));

@@ -2,21 +2,21 @@ import { atMost, NO_TARGET } from '../rows.ts';
 import type { Line } from '../rows.ts';
 import type { Shot, Took } from './load.ts';
 import type { Server } from './server.ts';
-import type { Place, SideName } from './side.ts';
+import type { Place, ContenderName } from './contender.ts';
 import type { StreamsTook } from './streams.ts';
 
 /** A line of a row: which figure of a sample it shows. */
 export interface ApiLine<Sample> extends Line {
   figure: keyof Sample;
   /** Shown is what Heddle needs more than this one, round by round. */
-  over?: SideName;
+  over?: ContenderName;
 }
 
 interface Common {
   /** Says which rows `--only` takes. */
   name: string;
   place: Place;
-  sides: readonly SideName[];
+  contenders: readonly ContenderName[];
 }
 
 /** What is measured at once, and the lines that show it: the same request again and again, or streams side by side. */
@@ -26,13 +26,13 @@ export type ApiRow = Common &
     | { lines: readonly ApiLine<StreamsTook>[]; streams: { full: number; quick: number } }
   );
 
-const ALL: readonly SideName[] = ['heddle', 'hono', 'constant'];
+const ALL: readonly ContenderName[] = ['heddle', 'hono', 'constant'];
 const NO_MORE_MS = 0.5;
 /** Refusing costs less than this many times what a constant answer does. */
 const REFUSAL_TIMES = 3;
 
-/** The name of a side in the table. */
-export const NAMES: { readonly [side in SideName]: string } = {
+/** The name of a contender in the table. */
+export const NAMES: { readonly [contender in ContenderName]: string } = {
   heddle: 'heddle',
   hono: 'Hono',
   constant: 'floor',
@@ -47,7 +47,7 @@ const PLACES: readonly (readonly [Place, string])[] = [
 ];
 
 function runs(more: object): (server: Server) => Pick<Shot, 'path' | 'headers' | 'body'> {
-  return (server) => ({ ...server.door('run'), body: JSON.stringify({ ...more, input: {} }) });
+  return (server) => ({ ...server.endpoint('run'), body: JSON.stringify({ ...more, input: {} }) });
 }
 
 function oneByOne([place, where]: readonly [Place, string]): ApiRow {
@@ -58,7 +58,7 @@ function oneByOne([place, where]: readonly [Place, string]): ApiRow {
     met: ({ ours }: { ours?: number | undefined }) => atMost(ours, NO_MORE_MS),
   };
   return {
-    ...{ name, place, sides: ALL },
+    ...{ name, place, contenders: ALL },
     shot: (server) => ({ ...asked(server), connections: 1, status: 200, says: '"n":1' }),
     lines: [
       { ...beside, name, unit: 'ms', figure: 'p50' },
@@ -77,7 +77,7 @@ function inFlight([place, where]: readonly [Place, string], mode: 'synchronous' 
   // A constant answer is no run that goes on after it.
   const compared = later ? { ...beside, floor: false } : beside;
   return {
-    ...{ name, place, sides: later ? ['heddle', 'hono'] : ALL },
+    ...{ name, place, contenders: later ? ['heddle', 'hono'] : ALL },
     shot: (server) => ({ ...asked(server), connections: 32, ...answers }),
     lines: [
       { ...compared, name, unit: 'runs/s', figure: 'perSecond', isRate: true },
@@ -89,7 +89,7 @@ function inFlight([place, where]: readonly [Place, string], mode: 'synchronous' 
 }
 
 const streams: ApiRow = {
-  ...{ name: 'open streams', place: 'memory', sides: ALL },
+  ...{ name: 'open streams', place: 'memory', contenders: ALL },
   streams: { full: 1000, quick: 200 },
   lines: [
     { ...beside, name: 'open streams: first frame, p50', unit: 'ms', figure: 'firstP50' },
@@ -102,7 +102,7 @@ const streams: ApiRow = {
 type Asked = Pick<Shot, 'status' | 'says'> & { asked(server: Server): Partial<Shot> };
 
 function withKey(server: Server, key: string): { [name: string]: string } {
-  return { ...server.door('run').headers, 'X-API-Key': key };
+  return { ...server.endpoint('run').headers, 'X-API-Key': key };
 }
 
 const REFUSALS: { readonly [what: string]: Asked } = {
@@ -126,10 +126,10 @@ function refused(what: string, place: Place): ApiRow {
   const name = `refusals: ${what}`;
   const plain = runs({});
   return {
-    ...{ name, place, sides: ['heddle', 'constant'] },
+    ...{ name, place, contenders: ['heddle', 'constant'] },
     shot(server) {
       const base = { ...plain(server), connections: 32 };
-      const isConstant = server.side === 'constant';
+      const isConstant = server.contender === 'constant';
       return isConstant
         ? { ...base, status: 200, says: '"n":1' }
         : { ...base, ...asked(server), status, says };

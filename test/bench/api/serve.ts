@@ -5,24 +5,24 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cpuMs, serve } from '../served.ts';
 import { openGate, steps, untilSteps } from './blocks.ts';
-import type { Opened, Place, Reply, Request_, Side, SideName } from './side.ts';
+import type { Opened, Place, Reply, ServerRequest, Contender, ContenderName } from './contender.ts';
 
-type Open = (folder: string | undefined) => Promise<Side>;
+type Open = (folder: string | undefined) => Promise<Contender>;
 
-const SIDES: { readonly [name in SideName]: () => Promise<{ open: Open }> } = {
+const SIDES: { readonly [name in ContenderName]: () => Promise<{ open: Open }> } = {
   heddle: () => import('./heddle.ts'),
   hono: () => import('./hono.ts'),
   constant: () => import('./constant.ts'),
 };
 
 let folder: string | undefined;
-let side: Side | undefined;
+let contender: Contender | undefined;
 let server: Listening | undefined;
 
-async function open(name: SideName, place: Place): Promise<Opened> {
+async function open(name: ContenderName, place: Place): Promise<Opened> {
   if (place === 'folder') folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
   const opened = await (await SIDES[name]()).open(folder);
-  side = opened;
+  contender = opened;
   // The listener of `heddle serve`, for all of them.
   server = await listen(async (request) => opened.fetch(request), { host: '127.0.0.1', port: 0 });
   return { origin: server.url, run: opened.run, wait: opened.wait };
@@ -30,12 +30,12 @@ async function open(name: SideName, place: Place): Promise<Opened> {
 
 async function close(): Promise<void> {
   server?.close();
-  await side?.close();
+  await contender?.close();
   await server?.ended();
   if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
 }
 
-async function answer(request: Request_): Promise<Reply> {
+async function answer(request: ServerRequest): Promise<Reply> {
   if (typeof request === 'object') {
     if ('open' in request) return open(request.open, request.place);
     await untilSteps(request.steps);

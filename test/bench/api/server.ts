@@ -1,14 +1,14 @@
 import { fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { PROCESS_ENV } from '../process-env.ts';
-import type { Door, Opened, Place, Reply, Request_, SideName } from './side.ts';
+import type { Endpoint, Opened, Place, Reply, ServerRequest, ContenderName } from './contender.ts';
 
 const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
 const PATIENCE_MS = 120_000;
 
-/** A side that listens, in a process of its own. */
+/** A contender that listens, in a process of its own. */
 export class Server {
-  readonly side: SideName;
+  readonly contender: ContenderName;
   readonly #child = fork(SERVE, [], {
     execArgv: ['--no-warnings', '--expose-gc'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
@@ -16,14 +16,14 @@ export class Server {
   });
   #opened: Opened | undefined;
 
-  private constructor(side: SideName) {
-    this.side = side;
+  private constructor(contender: ContenderName) {
+    this.contender = contender;
   }
 
-  static async start(side: SideName, place: Place): Promise<Server> {
-    const server = new Server(side);
+  static async start(contender: ContenderName, place: Place): Promise<Server> {
+    const server = new Server(contender);
     try {
-      server.#opened = (await server.#ask({ open: side, place })) as Opened;
+      server.#opened = (await server.#ask({ open: contender, place })) as Opened;
       return server;
     } catch (error) {
       await server.stop();
@@ -35,7 +35,7 @@ export class Server {
     return this.#opened?.origin ?? '';
   }
 
-  door(name: 'run' | 'wait'): Door {
+  endpoint(name: 'run' | 'wait'): Endpoint {
     return (this.#opened as Opened)[name];
   }
 
@@ -62,7 +62,7 @@ export class Server {
     clearTimeout(late);
   }
 
-  #ask(request: Request_): Promise<Exclude<Reply, { failed: string }>> {
+  #ask(request: ServerRequest): Promise<Exclude<Reply, { failed: string }>> {
     const child = this.#child;
     const { promise, resolve, reject } = Promise.withResolvers<Exclude<Reply, { failed: string }>>();
     const heard = (reply: unknown): void => {

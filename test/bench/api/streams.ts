@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { performance } from 'node:perf_hooks';
 import { quantileOf } from './load.ts';
 import type { Server } from './server.ts';
-import { FRAMES, frame } from './side.ts';
+import { FRAMES, frame } from './contender.ts';
 
 /** What came of streams that were open at the same time. Times in milliseconds. */
 export interface StreamsTook {
@@ -59,7 +59,7 @@ function isWhole(text: string): boolean {
 /** A stream that has said something. */
 function opened(server: Server, agent: Agent): Promise<Open> {
   const { promise, resolve, reject } = Promise.withResolvers<Open>();
-  const { path, headers } = server.door('wait');
+  const { path, headers } = server.endpoint('wait');
   const sent = request(server.origin + path, { method: 'POST', agent, headers });
   sent.on('error', reject);
   sent.setTimeout(PATIENCE_MS, () => sent.destroy(new Error('A stream said nothing for too long.')));

@@ -2,7 +2,7 @@ import { compile, parseWorkflow } from '@heddle/core';
 import type { BlockExecutor, Json, Plan } from '@heddle/core';
 import { block, parallel, workflow } from '../../support/workflow.ts';
 import { loopOf } from '../contenders/workflows.ts';
-import type { Job } from './side.ts';
+import type { Job } from './contender.ts';
 
 /** One more than the block before gave: as a block that computes, and as one with effects. */
 export const STEPS: readonly BlockExecutor[] = (['compute', 'effect'] as const).map((kind) => ({

@@ -1,9 +1,9 @@
 import type { Figure, Result } from './race.ts';
 import { NOTHING } from './race.ts';
 import type { Line } from './rows.ts';
-import { Team } from './team.ts';
-import type { Layout, SideName } from './team.ts';
-import type { Ground } from './teams.ts';
+import { WorkerGroup } from './workers.ts';
+import type { Layout, ContenderName } from './workers.ts';
+import type { Setup } from './worker-groups.ts';
 
 /** Runs that wait for a person. */
 const PAUSED = 10_000;
@@ -27,26 +27,26 @@ function lineOf(how: string): Line {
   return { name: `memory of a paused run, 10,000 of them, ${how}`, unit: 'KB', target: '–' };
 }
 
-/** Measures both sides, one after the other. */
-export async function measureMemory({ line, cached }: MemoryRow, ground: Ground): Promise<Result> {
+/** Measures both contenders, one after the other. */
+export async function measureMemory({ line, cached }: MemoryRow, setup: Setup): Promise<Result> {
   try {
-    const [ours, hand] = [await growth('heddle', cached, ground), await growth('hand', cached, ground)];
-    return { ...NOTHING, line, ours, hand, ratio: ours.value / hand.value };
+    const [ours, baseline] = [await growth('heddle', cached, setup), await growth('baseline', cached, setup)];
+    return { ...NOTHING, line, ours, baseline, ratio: ours.value / baseline.value };
   } catch (error) {
     return { ...NOTHING, line, missing: error instanceof Error ? error.message : String(error) };
   }
 }
 
-async function growth(side: SideName, cached: number, ground: Ground): Promise<Figure> {
-  const team = await Team.start({ ...ground, side, layout: LAYOUT, mode: { cached } });
+async function growth(contender: ContenderName, cached: number, setup: Setup): Promise<Figure> {
+  const group = await WorkerGroup.start({ ...setup, contender, layout: LAYOUT, mode: { cached } });
   try {
     // What the first runs load is no memory of runs.
-    await team.pause(IN_FLIGHT, IN_FLIGHT);
-    const before = await team.memory();
-    await team.pause(PAUSED, IN_FLIGHT);
-    const value = (((await team.memory()) - before) * 1024) / PAUSED;
+    await group.pause(IN_FLIGHT, IN_FLIGHT);
+    const before = await group.memory();
+    await group.pause(PAUSED, IN_FLIGHT);
+    const value = (((await group.memory()) - before) * 1024) / PAUSED;
     return { value, least: value, most: value };
   } finally {
-    await team.stop();
+    await group.stop();
   }
 }

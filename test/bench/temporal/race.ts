@@ -1,10 +1,10 @@
 import { medianOf } from '../worker.ts';
 import type { Line, Pace, Row } from './rows.ts';
 import type { Took } from './serve.ts';
-import type { Layout, SideName, Team } from './team.ts';
-import type { Teams } from './teams.ts';
+import type { Layout, ContenderName, WorkerGroup } from './workers.ts';
+import type { WorkerGroups } from './worker-groups.ts';
 
-/** A figure of one side. */
+/** A figure of one contender. */
 export interface Figure {
   value: number;
   least: number;
@@ -15,13 +15,13 @@ export interface Figure {
 export interface Result {
   line: Line;
   ours: Figure | undefined;
-  hand: Figure | undefined;
-  /** Time for each run as a multiple of the other side's: of the figures, and of the smallest times. */
+  baseline: Figure | undefined;
+  /** Time for each run as a multiple of the other contender's: of the figures, and of the smallest times. */
   ratio: number | undefined;
   ratioOfLeast: number | undefined;
-  /** CPU time of the side's processes for each run, in milliseconds. */
+  /** CPU time of the contender's processes for each run, in milliseconds. */
   oursCpuMs: number | undefined;
-  handCpuMs: number | undefined;
+  baselineCpuMs: number | undefined;
   met: boolean | undefined;
   /** What the hand-written workflow did, where that was something else. */
   note: string | undefined;
@@ -31,36 +31,39 @@ export interface Result {
 
 const ONE_PROCESS: Layout = [['engine', 'effects', 'segments']];
 
-/** One side of a row, with what it has come to. */
+/** One contender of a row, with what it has come to. */
 class Entrant {
   readonly tooks: Took[] = [];
   cpuMs = 0;
   private readonly row: Row;
-  private readonly side: SideName;
-  private readonly team: Team;
-  private readonly hand: Row['hand'];
+  private readonly contender: ContenderName;
+  private readonly group: WorkerGroup;
+  private readonly baseline: Row['baseline'];
 
-  constructor(row: Row, { side, team, quick }: { side: SideName; team: Team; quick: boolean }) {
+  constructor(
+    row: Row,
+    { contender, group, quick }: { contender: ContenderName; group: WorkerGroup; quick: boolean },
+  ) {
     this.row = row;
-    this.side = side;
-    this.team = team;
-    this.hand = (quick && row.hand.quick) || row.hand;
+    this.contender = contender;
+    this.group = group;
+    this.baseline = (quick && row.baseline.quick) || row.baseline;
   }
 
   async sample(runs: number): Promise<Took> {
-    const { row, side } = this;
-    const { job } = side === 'heddle' ? row : this.hand;
-    return this.team.run(job, { runs, inFlight: row.inFlight ?? 1 });
+    const { row, contender } = this;
+    const { job } = contender === 'heddle' ? row : this.baseline;
+    return this.group.run(job, { runs, inFlight: row.inFlight ?? 1 });
   }
 
   async measure(runs: number): Promise<void> {
-    const before = await this.team.cpu();
+    const before = await this.group.cpu();
     this.tooks.push(await this.sample(runs));
-    this.cpuMs += (await this.team.cpu()) - before;
+    this.cpuMs += (await this.group.cpu()) - before;
   }
 
   get scale(): number {
-    return this.side === 'hand' ? (this.hand.scale ?? 1) : 1;
+    return this.contender === 'baseline' ? (this.baseline.scale ?? 1) : 1;
   }
 
   get cpuPerRunMs(): number {
@@ -81,17 +84,19 @@ class Entrant {
   }
 }
 
-/** Runs a row: both sides take turns, so that what else the machine does meets both. */
-export async function race(row: Row, teams: Teams, quick: boolean): Promise<Result[]> {
+/** Runs a row: both contenders take turns, so that what else the machine does meets both. */
+export async function race(row: Row, groups: WorkerGroups, quick: boolean): Promise<Result[]> {
   const entrants: Entrant[] = [];
   try {
-    for (const side of ['heddle', 'hand'] as const) {
+    for (const contender of ['heddle', 'baseline'] as const) {
       const { layout = ONE_PROCESS, mode = {} } = row;
-      entrants.push(new Entrant(row, { side, team: await teams.get({ side, layout, mode }), quick }));
+      entrants.push(
+        new Entrant(row, { contender, group: await groups.get({ contender, layout, mode }), quick }),
+      );
     }
-    const [ours, hand] = entrants as [Entrant, Entrant];
-    await takeTurns(row, quick ? row.quick : row.full, [ours, hand]);
-    return row.lines.map((line) => resultOf(row, line, { ours, hand }));
+    const [ours, baseline] = entrants as [Entrant, Entrant];
+    await takeTurns(row, quick ? row.quick : row.full, [ours, baseline]);
+    return row.lines.map((line) => resultOf(row, line, { ours, baseline }));
   } catch (error) {
     const missing = error instanceof Error ? error.message : String(error);
     return row.lines.map((line) => ({ ...NOTHING, line, missing }));
@@ -110,30 +115,30 @@ async function takeTurns(row: Row, pace: Pace, entrants: readonly Entrant[]): Pr
 /** A result without figures. */
 export const NOTHING = {
   ours: undefined,
-  hand: undefined,
+  baseline: undefined,
   ratio: undefined,
   ratioOfLeast: undefined,
   oursCpuMs: undefined,
-  handCpuMs: undefined,
+  baselineCpuMs: undefined,
   met: undefined,
   note: undefined,
   missing: undefined,
 } as const;
 
-function resultOf(row: Row, line: Line, sides: { ours: Entrant; hand: Entrant }): Result {
-  const [ours, hand] = [sides.ours.figure(line), sides.hand.figure(line)];
+function resultOf(row: Row, line: Line, contenders: { ours: Entrant; baseline: Entrant }): Result {
+  const [ours, baseline] = [contenders.ours.figure(line), contenders.baseline.figure(line)];
   const isRate = line.unit === 'runs/s';
-  const ratio = isRate ? hand.value / ours.value : ours.value / hand.value;
+  const ratio = isRate ? baseline.value / ours.value : ours.value / baseline.value;
   return {
     line,
     ours,
-    hand,
+    baseline,
     ratio,
-    ratioOfLeast: isRate ? hand.most / ours.most : ours.least / hand.least,
-    oursCpuMs: sides.ours.cpuPerRunMs,
-    handCpuMs: sides.hand.cpuPerRunMs,
+    ratioOfLeast: isRate ? baseline.most / ours.most : ours.least / baseline.least,
+    oursCpuMs: contenders.ours.cpuPerRunMs,
+    baselineCpuMs: contenders.baseline.cpuPerRunMs,
     met: line.most === undefined ? undefined : ratio <= line.most,
-    note: row.hand.note,
+    note: row.baseline.note,
     missing: undefined,
   };
 }

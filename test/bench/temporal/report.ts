@@ -22,15 +22,15 @@ export function temporalTable(results: readonly Result[]): string {
     '|---|---|---|---|---|---|---|---|---|',
   ];
   for (const result of results) {
-    const { line, ours, hand, ratio, ratioOfLeast, oursCpuMs, handCpuMs, note } = result;
+    const { line, ours, baseline, ratio, ratioOfLeast, oursCpuMs, baselineCpuMs, note } = result;
     const cells = [
       line.name,
       line.unit,
       shown(ours),
-      `${shown(hand)}${note === undefined ? '' : ` ${note}`}`,
+      `${shown(baseline)}${note === undefined ? '' : ` ${note}`}`,
       times(ratio),
       times(ratioOfLeast),
-      `${short(oursCpuMs)} / ${short(handCpuMs)}`,
+      `${short(oursCpuMs)} / ${short(baselineCpuMs)}`,
       line.target,
       verdict(result),
     ];
@@ -41,16 +41,16 @@ export function temporalTable(results: readonly Result[]): string {
 
 /** The results as they stand in the file of `--json`; `null` where there is no number. */
 export function temporalJson(results: readonly Result[]): object[] {
-  return results.map(({ line, ours, hand, ...rest }) => ({
+  return results.map(({ line, ours, baseline, ...rest }) => ({
     row: line.name,
     unit: line.unit,
     ours: ours ?? null,
-    hand: hand ?? null,
+    baseline: baseline ?? null,
     note: rest.note ?? null,
     ratio: rest.ratio ?? null,
     ratioOfLeast: rest.ratioOfLeast ?? null,
     oursCpuMs: rest.oursCpuMs ?? null,
-    handCpuMs: rest.handCpuMs ?? null,
+    baselineCpuMs: rest.baselineCpuMs ?? null,
     target: line.target,
     met: rest.met ?? null,
     missing: rest.missing ?? null,

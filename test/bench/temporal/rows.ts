@@ -1,7 +1,7 @@
-import type { Layout } from './team.ts';
-import type { Job, Mode } from './side.ts';
+import type { Layout } from './workers.ts';
+import type { Job, Mode } from './contender.ts';
 
-/** Rounds, and runs of each side in each of them. */
+/** Rounds, and runs of each contender in each of them. */
 export interface Pace {
   rounds: number;
   runs: number;
@@ -15,24 +15,24 @@ export interface Line {
   /** Default 0.5. */
   quantile?: number;
   target: string;
-  /** Heddle's time for each run, as a multiple of the other side's, is at most this. */
+  /** Heddle's time for each run, as a multiple of the other contender's, is at most this. */
   most?: number;
 }
 
-/** What both sides do in turns, and what is asked of Heddle. */
+/** What both contenders do in turns, and what is asked of Heddle. */
 export interface Row {
   name: string;
   job: Job;
   mode?: Mode;
   layout?: Layout;
   inFlight?: number;
-  /** Runs of each side before anything is timed; default 2. */
+  /** Runs of each contender before anything is timed; default 2. */
   warm?: number;
   full: Pace;
   quick: Pace;
   /** It takes too long for `--quick`. */
   fullOnly?: boolean;
-  hand: {
+  baseline: {
     job: Job;
     /** The job is so many times smaller than it should be, and its time is multiplied. */
     scale?: number;
@@ -59,7 +59,7 @@ function loopOf(turns: number, paces: { full: Pace; quick: Pace; warm: number })
     name,
     job: { graph: 'loop', size: turns },
     ...paces,
-    hand: {
+    baseline: {
       job: { graph: 'loop', size: 200 },
       scale: turns / 200,
       quick: { job: { graph: 'loop', size: 40 }, scale: turns / 40 },
@@ -81,7 +81,7 @@ function throughput(workers: number): Row {
     full: { rounds: 2, runs: 100 },
     quick: { rounds: 1, runs: 40 },
     fullOnly: workers > 1,
-    hand: { job: { graph: 'compute', size: 10 } },
+    baseline: { job: { graph: 'compute', size: 10 } },
     lines: [{ name, unit: 'runs/s', target: '–' }],
   };
 }
@@ -93,7 +93,7 @@ export const ROWS: readonly Row[] = [
     name: '10 compute blocks',
     job: { graph: 'compute', size: 10 },
     ...CHAIN,
-    hand: { job: { graph: 'empty', size: 10 }, note: 'an empty workflow' },
+    baseline: { job: { graph: 'empty', size: 10 }, note: 'an empty workflow' },
     lines: [line('10 compute blocks, beside an empty workflow', '≤ 1.2×', 1.2)],
   },
   {
@@ -102,7 +102,7 @@ export const ROWS: readonly Row[] = [
     mode: { local: false },
     layout: APART,
     ...CHAIN,
-    hand: { job: { graph: 'compute', size: 1 }, note: 'one activity' },
+    baseline: { job: { graph: 'compute', size: 1 }, note: 'one activity' },
     lines: [line('10 compute blocks, segments on a worker of their own, beside one activity', '≤ 1.3×', 1.3)],
   },
   {
@@ -110,14 +110,14 @@ export const ROWS: readonly Row[] = [
     job: { graph: 'compute', size: 10 },
     mode: { checkpoint: 'block' },
     ...CHAIN,
-    hand: { job: { graph: 'compute', size: 10 } },
+    baseline: { job: { graph: 'compute', size: 10 } },
     lines: [line('10 compute blocks, checkpoint "block"', '–')],
   },
   {
     name: '10 effect blocks',
     job: { graph: 'effects', size: 10 },
     ...CHAIN,
-    hand: { job: { graph: 'effects', size: 10 } },
+    baseline: { job: { graph: 'effects', size: 10 } },
     lines: [line('10 effect blocks', '≤ 1.1×', 1.1)],
   },
   loopOf(1000, { full: { rounds: 5, runs: 1 }, quick: { rounds: 1, runs: 1 }, warm: 1 }),
@@ -128,7 +128,7 @@ export const ROWS: readonly Row[] = [
     job: { graph: 'branches', size: 1000, window: WINDOW },
     full: { rounds: 5, runs: 1 },
     quick: { rounds: 1, runs: 1 },
-    hand: {
+    baseline: {
       job: { graph: 'branches', size: 1000, window: WINDOW },
       quick: { job: { graph: 'branches', size: 200, window: WINDOW }, scale: 5 },
     },
@@ -140,7 +140,7 @@ export const ROWS: readonly Row[] = [
     job: { graph: 'branches', size: 10_000, window: WINDOW },
     full: { rounds: 2, runs: 1 },
     quick: { rounds: 1, runs: 1 },
-    hand: {
+    baseline: {
       job: { graph: 'branches', size: 1000, window: WINDOW },
       scale: 10,
       quick: { job: { graph: 'branches', size: 200, window: WINDOW }, scale: 50 },
@@ -155,7 +155,7 @@ export const ROWS: readonly Row[] = [
     job: { graph: 'effect branches', size: 1000, window: WINDOW },
     full: { rounds: 5, runs: 1 },
     quick: { rounds: 1, runs: 1 },
-    hand: { job: { graph: 'effect branches', size: 1000, window: WINDOW } },
+    baseline: { job: { graph: 'effect branches', size: 1000, window: WINDOW } },
     lines: [line('1,000 branches with effects', '–')],
   },
   {
@@ -163,7 +163,7 @@ export const ROWS: readonly Row[] = [
     job: { graph: 'compute', size: 1 },
     full: { rounds: 20, runs: 10 },
     quick: { rounds: 4, runs: 5 },
-    hand: { job: { graph: 'compute', size: 1 } },
+    baseline: { job: { graph: 'compute', size: 1 } },
     lines: [
       { name: 'one compute block, p50', unit: 'ms', target: '–' },
       { name: 'one compute block, p99', unit: 'ms', quantile: 0.99, target: '–' },

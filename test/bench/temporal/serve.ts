@@ -1,10 +1,10 @@
 import { performance } from 'node:perf_hooks';
 import { cpuMs, serve } from '../served.ts';
-import type { Job, Place, Side } from './side.ts';
+import type { Job, Place, Contender } from './contender.ts';
 
 /** What the bench asks of a process, and what that answers. */
 export type Request =
-  | { open: Place; side: 'heddle' | 'hand' }
+  | { open: Place; contender: 'heddle' | 'baseline' }
   | { runs: number; inFlight: number; job: Job }
   | { pauses: number; inFlight: number }
   | 'cpu'
@@ -18,22 +18,22 @@ export interface Took {
   tookMs: number;
 }
 
-const SIDES = { heddle: () => import('./heddle.ts'), hand: () => import('./hand.ts') } as const;
+const CONTENDERS = { heddle: () => import('./heddle.ts'), baseline: () => import('./baseline.ts') } as const;
 
-let side: Side | undefined;
+let contender: Contender | undefined;
 
 async function answer(request: Request): Promise<Reply> {
   if (request === 'cpu') return { used: cpuMs() };
   if (request === 'memory') return { used: memoryMb() };
   if (request === 'close') {
-    await side?.close();
+    await contender?.close();
     return 'done';
   }
   if ('open' in request) {
-    side = await (await SIDES[request.side]()).open(request.open);
+    contender = await (await CONTENDERS[request.contender]()).open(request.open);
     return 'done';
   }
-  const one = 'job' in request ? () => side?.run(request.job) : () => side?.pause();
+  const one = 'job' in request ? () => contender?.run(request.job) : () => contender?.pause();
   return repeated('job' in request ? request.runs : request.pauses, request.inFlight, one);
 }
 

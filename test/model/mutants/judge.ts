@@ -75,13 +75,13 @@ export class Judge {
     await (await this.#context).dispose();
   }
 
-  /** Puts the fault in, and makes doses small. */
+  /** Puts the fault in, and runs it at a small scale. */
   #plugin(): Plugin {
     return {
       name: 'mutant',
       setup: ({ onLoad }) => {
-        onLoad({ filter: /[\\/]support[\\/]dose\.ts$/ }, () => ({
-          contents: 'export const dose = (quick) => Math.ceil(quick / 5);',
+        onLoad({ filter: /[\\/]support[\\/]scale\.ts$/ }, () => ({
+          contents: 'export const scale = (quick) => Math.ceil(quick / 5);',
         }));
         onLoad({ filter: /[\\/]core[\\/]src[\\/]machine[\\/][a-z-]+\.ts$/ }, ({ path }) =>
           this.#mutant && path === join(MACHINE, this.#mutant.file)

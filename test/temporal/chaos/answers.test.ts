@@ -3,13 +3,13 @@ import { dataFolder } from '../../support/data-folder.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, workflow } from '../../support/workflow.ts';
 import { audit } from './audit.ts';
-import { openStage } from './stage.ts';
+import { openEnvironment } from './environment.ts';
 
 const RUNS = 12;
 
 describeTemporal('answers', ({ address, namespace }) => {
   it('one that comes while a child still tells its parent of the pause is in the history before it is in the store: it is not lost with its workflow task', async () => {
-    const { engine, stores } = await openStage({
+    const { engine, stores } = await openEnvironment({
       address,
       namespace,
       place: { data: dataFolder() },

@@ -3,17 +3,17 @@ import { expect, it, onTestFinished } from 'vitest';
 import { startDevServer } from '../../../packages/temporal/src/server/index.ts';
 import type { DevServer } from '../../../packages/temporal/src/server/index.ts';
 import { dataFolder } from '../../support/data-folder.ts';
-import { dose } from '../../support/dose.ts';
+import { scale } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
-import { weather } from './weather.ts';
-import type { Mortal } from './storm.ts';
+import { runScenario } from './scenario.ts';
+import type { KillableServer } from './faults.ts';
 
 const NAMESPACE = 'chaos';
-const FOR_MS = dose(30_000, 600_000);
+const FOR_MS = scale(30_000, 600_000);
 
 describeTemporal('chaos', ({ binary = '' }) => {
   /** A development server of the test's own, with its file. */
-  async function mortalServer(dbFile: string): Promise<Mortal & { address: string }> {
+  async function mortalServer(dbFile: string): Promise<KillableServer & { address: string }> {
     let server: DevServer | undefined;
     const start = async (port?: number): Promise<DevServer> => {
       const started = await startDevServer({
@@ -47,7 +47,7 @@ describeTemporal('chaos', ({ binary = '' }) => {
       const folder = dataFolder();
       const server = await mortalServer(join(folder, 'temporal.db'));
       const place = { data: join(folder, 'data') };
-      const figures = await weather({ server, namespace: NAMESPACE, place, forMs: FOR_MS });
+      const figures = await runScenario({ server, namespace: NAMESPACE, place, forMs: FOR_MS });
       expect(figures.serversKilled).toBeGreaterThan(1);
     },
   );

@@ -5,16 +5,16 @@ import { audit } from './audit.ts';
 import type { EffectServer } from './effect-server.ts';
 import type { Fleet } from './fleet.ts';
 import { repeatsIn } from './repeats.ts';
-import type { Storm } from './storm.ts';
+import type { FaultRecord } from './faults.ts';
 
 export interface Ruins {
   stores: SharedStores;
   fleet: Fleet;
   effects: EffectServer;
-  outcome: Storm;
+  outcome: FaultRecord;
 }
 
-/** What was done in a storm, and how much of it again. */
+/** What a chaos test did, and how much of it happened more than once. */
 export interface Figures {
   runs: number;
   childRuns: number;
@@ -33,7 +33,7 @@ export interface Figures {
   startsTakenLater: number;
 }
 
-/** Writes the figures into the file that HEDDLE_CHAOS_FIGURES names; those of a full dose are in docs/reliability.md. */
+/** Writes the figures into the file that HEDDLE_CHAOS_FIGURES names; those of a full run are in docs/reliability.md. */
 export function tellFigures(figures: Figures): void {
   const { HEDDLE_CHAOS_FIGURES: file } = process.env;
   if (file !== undefined) writeFileSync(file, `${JSON.stringify(figures, null, 2)}\n`);

@@ -1,6 +1,6 @@
 import type { Called } from './effect-server.ts';
 import type { Killed } from './fleet.ts';
-import type { Outage } from './storm.ts';
+import type { Outage } from './faults.ts';
 
 /** Who could be to blame for a block that ran twice. */
 export interface Deaths {

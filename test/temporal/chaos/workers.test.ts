@@ -6,8 +6,8 @@ import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, parallel, workflow } from '../../support/workflow.ts';
 import { audit } from './audit.ts';
 import { alive, burning, descendantsOf } from './processes.ts';
-import { openStage } from './stage.ts';
-import type { Stage, StageOptions } from './stage.ts';
+import { openEnvironment } from './environment.ts';
+import type { Environment, EnvironmentOptions } from './environment.ts';
 
 const PATIENCE = { timeout: 60_000, interval: 50 };
 const TEST_MS = 240_000;
@@ -19,8 +19,8 @@ const LONG_MS = 300_000;
 const SOON_MS = 30_000;
 
 describeTemporal('several workers', ({ address, namespace }) => {
-  const open = (workers: number, more: Partial<StageOptions> = {}): Promise<Stage> =>
-    openStage({ address, namespace, place: { data: dataFolder() }, workers, ...more });
+  const open = (workers: number, more: Partial<EnvironmentOptions> = {}): Promise<Environment> =>
+    openEnvironment({ address, namespace, place: { data: dataFolder() }, workers, ...more });
 
   /** Types of the activities that the run was given and that are no local ones. */
   async function activitiesOf(runId: string): Promise<string[]> {

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
-import { dose } from '../../support/dose.ts';
+import { scale } from '../../support/scale.ts';
 import { type FullServer, startFullServer } from '../../support/full-temporal.ts';
 import { fullTools } from '../../support/full-temporal-tools.ts';
 import { postgresDatabase } from '../../support/postgres.ts';
 import { serverOf } from '../../support/postgres-server.ts';
 import { describeTemporal } from '../../support/temporal.ts';
-import { weather } from '../chaos/weather.ts';
-import type { Mortal } from '../chaos/storm.ts';
+import { runScenario } from '../chaos/scenario.ts';
+import type { KillableServer } from '../chaos/faults.ts';
 
 const NAMESPACE = 'chaos';
-const FOR_MS = dose(30_000, 600_000);
+const FOR_MS = scale(30_000, 600_000);
 
 /** A full server of the test's own: killed with SIGKILL, and started again on the same databases and ports. */
-async function mortalServer(): Promise<Mortal & { address: string }> {
+async function mortalServer(): Promise<KillableServer & { address: string }> {
   const { tools } = fullTools();
   if (!tools) throw new Error('There are no tools for a full server.');
   const postgres = await serverOf(tools.postgres);
@@ -40,7 +40,7 @@ describeTemporal('chaos on the full server', () => {
     async () => {
       const place = { postgres: await postgresDatabase() };
       const server = await mortalServer();
-      const figures = await weather({ server, namespace: NAMESPACE, place, forMs: FOR_MS });
+      const figures = await runScenario({ server, namespace: NAMESPACE, place, forMs: FOR_MS });
       expect(figures.serversKilled).toBeGreaterThan(0);
     },
   );

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import proto from '@temporalio/proto';
-import { repository } from '../../house/sources.ts';
+import { repository } from '../../repo/sources.ts';
 import { Histories } from '../replay/histories-of.ts';
 import type { RunHistory, TemporalServer } from '../replay/histories-of.ts';
 import { openOn } from '../replay/open.ts';

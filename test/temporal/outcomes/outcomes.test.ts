@@ -1,7 +1,7 @@
 import { afterAll, expect, it } from 'vitest';
-import { outcomeCases } from '../../outcomes/cases.ts';
-import type { OutcomeCase } from '../../outcomes/cases.ts';
-import { optionsFor, runCase } from '../../outcomes/judge.ts';
+import { outcomeCases } from '../../conformance/outcomes/cases.ts';
+import type { OutcomeCase } from '../../conformance/outcomes/cases.ts';
+import { optionsFor, runCase } from '../../conformance/outcomes/judge.ts';
 import { dataFolder } from '../../support/data-folder.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { Histories, replayFaults } from '../replay/histories-of.ts';

@@ -5,8 +5,8 @@ import type { SharedStores } from '@heddle/engine/stores';
 import type { Plan } from '@heddle/core';
 import type { Scenario } from '../../model/arbitraries.ts';
 import { numbers } from '../../model/world.ts';
-import { callName } from './stage.ts';
-import type { Stage } from './stage.ts';
+import { callName } from './effects.ts';
+import type { HeldEffects } from './effects.ts';
 
 /** What the test does to a run when it is quiet: when its journal has `seq` entries and nothing moves it. */
 export type Step = { seq: number } & (
@@ -19,7 +19,7 @@ export type Step = { seq: number } & (
 export interface Place {
   engine: Engine;
   stores: Pick<SharedStores, 'runs'>;
-  stage: Stage;
+  effects: HeldEffects;
 }
 
 /** What is done to a run at a moment at which nothing moves it. */
@@ -73,7 +73,7 @@ export async function playLocally(
     steps.push(step);
     await act(place, runId, step, { entries: reading.entries, refused });
   }
-  place.stage.clear(runId);
+  place.effects.clear(runId);
   return { steps, entries: reading.entries, racy };
 
   /** What can be done next; undefined when the run has ended. */
@@ -104,7 +104,7 @@ export async function playLocally(
     if (command.type === 'timer') return ASYNC.has(command.timer) ? 'moving' : 'still';
     if (command.type === 'expand') return 'moving';
     const call = callName(block, scope, command.try);
-    return place.stage.calls(runId).includes(call) ? { do: 'answer', call } : 'moving';
+    return place.effects.calls(runId).includes(call) ? { do: 'answer', call } : 'moving';
   }
 
   /** True where two things are under way that end when they please. */
@@ -126,8 +126,8 @@ export async function act(
   step: Step,
   { entries, refused }: { entries: readonly Entry[]; refused: (error: unknown) => void },
 ): Promise<void> {
-  const { engine, stage } = place;
-  if (step.do === 'answer') stage.answer(runId, step.call);
+  const { engine, effects } = place;
+  if (step.do === 'answer') effects.answer(runId, step.call);
   else if (step.do === 'cancel') await engine.cancel(runId, 'drawn');
   else {
     const scope = step.scope.join('.');

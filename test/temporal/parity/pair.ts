@@ -13,7 +13,7 @@ import { playLocally } from './local-run.ts';
 import type { Place } from './local-run.ts';
 import { CHILDREN, planOf } from './plan-of.ts';
 import { shapeOf } from './shape.ts';
-import { Stage } from './stage.ts';
+import { HeldEffects } from './effects.ts';
 import { playAlong } from './temporal-run.ts';
 
 /** A run that has not come to its end by then is stuck. */
@@ -47,18 +47,18 @@ export class Pair {
     { data, deployment }: { data: string; deployment: Deployment },
   ): Promise<Pair> {
     const here = await inMemory();
-    const stage = new Stage();
+    const effects = new HeldEffects();
     const there = await openOn(server, {
       ...deployment,
       data,
-      options: { ...OPTIONS, blocks: stage.executors },
+      options: { ...OPTIONS, blocks: effects.executors },
       worker: { activities: 1000, ...deployment.worker },
     });
     for (const { engine } of [here, there]) for (const child of CHILDREN) await engine.deploy(child);
     const histories = await Histories.at(server);
     return new Pair({
       here,
-      there: { ...there, stage },
+      there: { ...there, effects },
       histories,
       apart: deployment.checkpoint === 'block',
     });
@@ -113,11 +113,11 @@ export class Pair {
 }
 
 async function inMemory(): Promise<There> {
-  const stage = new Stage();
+  const effects = new HeldEffects();
   const stores = openStores();
-  const registry = createRegistry(builtInExecutors, stage.executors);
-  const engine = await createEngineOn(stores, registry, { ...OPTIONS, blocks: stage.executors });
-  return { engine, stores, stage, close: () => engine.close({ graceMs: 0 }) };
+  const registry = createRegistry(builtInExecutors, effects.executors);
+  const engine = await createEngineOn(stores, registry, { ...OPTIONS, blocks: effects.executors });
+  return { engine, stores, effects, close: () => engine.close({ graceMs: 0 }) };
 }
 
 async function within<T>(ms: number, work: Promise<T>): Promise<T> {

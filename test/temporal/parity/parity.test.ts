@@ -3,16 +3,16 @@ import { expect, it } from 'vitest';
 import { scenarios } from '../../model/arbitraries.ts';
 import type { Scenario } from '../../model/arbitraries.ts';
 import { dataFolder } from '../../support/data-folder.ts';
-import { dose } from '../../support/dose.ts';
+import { scale } from '../../support/scale.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { inFlight } from '../replay/in-flight.ts';
 import { Pair } from './pair.ts';
 
 /** Runs of each deployment, as they are drawn. */
-const COUNT = dose(10, 700);
+const COUNT = scale(10, 700);
 /** The same scenarios in every quick run; others in every full one. */
-const SEED = Number(process.env['HEDDLE_SEED'] ?? dose(138_832_345, Math.floor(Math.random() * 2 ** 31)));
-const PATIENCE_MS = dose(240_000, 3_600_000);
+const SEED = Number(process.env['HEDDLE_SEED'] ?? scale(138_832_345, Math.floor(Math.random() * 2 ** 31)));
+const PATIENCE_MS = scale(240_000, 3_600_000);
 
 describeTemporal('parity with the local runtime', (server) => {
   // With how many runs at once.

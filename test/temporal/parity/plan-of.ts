@@ -8,7 +8,7 @@ import { PLAN_FORMAT } from '../../../packages/core/src/plan/plan.ts';
 import type { Scenario } from '../../model/arbitraries.ts';
 import { loop, workflow, block } from '../../support/workflow.ts';
 import { compiled } from '../../support/compiled.ts';
-import { drawFor } from './stage.ts';
+import { drawFor } from './effects.ts';
 
 /** Workflows that drawn blocks call: one that completes, one that fails. */
 export const CHILDREN: readonly Json[] = [true, false].map((works) =>

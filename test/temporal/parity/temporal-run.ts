@@ -40,11 +40,11 @@ export async function playAlong(
   }
   await reached(total, isOver, 'the end');
   await reading.more();
-  place.stage.clear(runId);
+  place.effects.clear(runId);
   return reading.entries;
 
   function isDue(step: Step): boolean | Promise<boolean> {
-    return step.do === 'answer' ? place.stage.calls(runId).includes(step.call) : isThrough(runId);
+    return step.do === 'answer' ? place.effects.calls(runId).includes(step.call) : isThrough(runId);
   }
 
   /** The record follows the journal. */
@@ -65,7 +65,7 @@ export async function playAlong(
       if (performance.now() - sinceMs > PATIENCE_MS) {
         const stored = (await place.stores.runs.record(runId))?.status;
         throw new Error(
-          `entry ${seq} is not reached before ${JSON.stringify(what)}: ${JSON.stringify(reading.entries.slice(-5))}; called: ${place.stage.calls(runId).join(' ')}; ${stored}`,
+          `entry ${seq} is not reached before ${JSON.stringify(what)}: ${JSON.stringify(reading.entries.slice(-5))}; called: ${place.effects.calls(runId).join(' ')}; ${stored}`,
         );
       }
       await new Promise((resolve) => setTimeout(resolve, 5));

@@ -1,7 +1,7 @@
 import type { Engine } from '@heddle/engine';
 import { expect, it } from 'vitest';
 import { dataFolder } from '../../support/data-folder.ts';
-import { dose } from '../../support/dose.ts';
+import { scale } from '../../support/scale.ts';
 import { Script, work } from '../../support/scripted.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, fn, loop, parallel, workflow } from '../../support/workflow.ts';
@@ -9,7 +9,7 @@ import { Histories, replayFaults } from './histories-of.ts';
 import type { RunHistory } from './histories-of.ts';
 import { openOn } from './open.ts';
 
-const TURNS = dose(80, 200);
+const TURNS = scale(80, 200);
 const BUDGET = 20;
 /** What one turn of the loop may add to a history that is over its budget, and what each history begins and ends with. */
 const EVENTS = BUDGET * 6 + 60;

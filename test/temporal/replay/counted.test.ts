@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { Engine } from '@heddle/engine';
 import type { BlockExecutor, Json } from '@heddle/core';
 import { dataFolder } from '../../support/data-folder.ts';
-import { dose } from '../../support/dose.ts';
+import { scale } from '../../support/scale.ts';
 import { Script, work } from '../../support/scripted.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 import { block, loop, workflow } from '../../support/workflow.ts';
@@ -68,7 +68,7 @@ describeTemporal('what a run costs on a server', (server) => {
   it(
     'a loop of turns that only compute takes an event for many turns',
     async () => {
-      const turns = dose(10_000, 100_000);
+      const turns = scale(10_000, 100_000);
       const drawn = workflow(
         [loop('L', { loopType: 'for', count: turns }, block('A', 'calc'))],
         ['Start -> L -> A'],
@@ -79,6 +79,6 @@ describeTemporal('what a run costs on a server', (server) => {
       });
       expect(types.length).toBeLessThanOrEqual(turns / 50);
     },
-    dose(120_000, 900_000),
+    scale(120_000, 900_000),
   );
 });

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { arbitraryFile, shuffled, soundFile } from '../../../../test/support/arbitrary-workflow.ts';
-import { dose } from '../../../../test/support/dose.ts';
+import { scale } from '../../../../test/support/scale.ts';
 import type { Json } from '../json.ts';
 import type { Region } from '../machine/skeleton.ts';
 import { parseWorkflow } from '../schema/parse.ts';
@@ -15,7 +15,7 @@ import { contentHash } from './hash.ts';
 import { indexPlan } from './index-plan.ts';
 import { readPlan } from './read-plan.ts';
 
-const runs = { numRuns: dose(100, 5000) };
+const runs = { numRuns: scale(100, 5000) };
 
 function compileFile(file: Json): CompileResult | undefined {
   const { workflow } = parseWorkflow(file);

@@ -3,11 +3,11 @@ import { describe, it } from 'vitest';
 import { cut, cuts, mutate, mutation } from '../../../../test/fuzz/mutation.ts';
 import { fateOf } from '../../../../test/fuzz/no-throw.ts';
 import { arbitraryFile } from '../../../../test/support/arbitrary-workflow.ts';
-import { dose } from '../../../../test/support/dose.ts';
+import { scale } from '../../../../test/support/scale.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
 
 // Drawn files are wilder than exported ones, of which test/fuzz tries many more.
-const runs = { numRuns: dose(1000, 20_000) };
+const runs = { numRuns: scale(1000, 20_000) };
 
 describe('hostile input', () => {
   it('made from a workflow by any changes is read, checked and compiled without an exception', () => {

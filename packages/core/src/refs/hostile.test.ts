@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dose } from '../../../../test/support/dose.ts';
+import { scale } from '../../../../test/support/scale.ts';
 import { context, lookup } from '../../../../test/support/one-block.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
@@ -11,7 +11,7 @@ import { type FieldKind, SiteFinder } from './sites.ts';
 import { compileTemplate, compileText } from './text.ts';
 import { Weaver } from './weaver.ts';
 
-const runs = { numRuns: dose(5000, 50_000) };
+const runs = { numRuns: scale(5000, 50_000) };
 
 const shards = [
   '<',

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dose } from '../../../../test/support/dose.ts';
+import { scale } from '../../../../test/support/scale.ts';
 import { context, lookup } from '../../../../test/support/one-block.ts';
 import { isBlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { bindCode, bindExpression } from './bind.ts';
 import { compileCode, compileExpression } from './code.ts';
 
-const runs = { numRuns: dose(2000, 20_000) };
+const runs = { numRuns: scale(2000, 20_000) };
 
 type Maker = new (...source: string[]) => (...values: unknown[]) => unknown;
 const Maker = Object.getPrototypeOf(() => undefined).constructor as Maker;

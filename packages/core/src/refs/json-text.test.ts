@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dose } from '../../../../test/support/dose.ts';
+import { scale } from '../../../../test/support/scale.ts';
 import { isBlockError } from '../errors.ts';
 import type { Json } from '../json.ts';
 import { fillJsonText, isJsonText, jsonStructure, resolveJson, templateFields } from './json-text.ts';
@@ -261,7 +261,7 @@ describe('for arbitrary values and authored JSON', () => {
         expect(filled === undefined ? undefined : JSON.parse(filled)).toEqual(wanted);
         expect(JSON.parse(JSON.stringify(resolveJson(template, found)))).toEqual(wanted);
       }),
-      { numRuns: dose(1000, 20_000) },
+      { numRuns: scale(1000, 20_000) },
     );
   });
 });

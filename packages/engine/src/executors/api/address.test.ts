@@ -4,7 +4,7 @@ import { isBlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 import { contextOf, failureOf } from '../../../../../test/support/block.ts';
 import type { Scene } from '../../../../../test/support/block.ts';
-import { dose } from '../../../../../test/support/dose.ts';
+import { scale } from '../../../../../test/support/scale.ts';
 import { asText } from '../values.ts';
 
 /** The address that an api block reads with `v`, `w` and `x` of a block `a` before it. */
@@ -176,7 +176,7 @@ describe('for arbitrary values and authored addresses', () => {
           expect(url.hash).toBe('');
         },
       ),
-      { numRuns: dose(1000, 20_000) },
+      { numRuns: scale(1000, 20_000) },
     );
   });
 

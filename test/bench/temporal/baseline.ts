@@ -3,8 +3,8 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
 import { expectResult } from '../workload.ts';
-import type { Order } from './hand-workflows.ts';
-import type { Job, Place, Side } from './side.ts';
+import type { Order } from './baseline-workflows.ts';
+import type { Job, Place, Contender } from './contender.ts';
 
 /** Which workflow does what; blocks that compute are activities, and their result is the number of them. */
 const WORKFLOWS: { readonly [graph in Job['graph']]: string } = {
@@ -18,7 +18,7 @@ const WORKFLOWS: { readonly [graph in Job['graph']]: string } = {
 };
 
 /** Workflows written by hand, on workers with the SDK's own settings. */
-export async function open(place: Place): Promise<Side> {
+export async function open(place: Place): Promise<Contender> {
   Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
   const { address, namespace } = place.server;
   const workers = await workersOf(place);

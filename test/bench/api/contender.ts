@@ -1,28 +1,28 @@
 /** Who answers: Heddle's interface, a bare Hono handler that calls the same engine, one that answers a constant. */
-export type SideName = 'heddle' | 'hono' | 'constant';
+export type ContenderName = 'heddle' | 'hono' | 'constant';
 
 /** Where runs and records are: in memory, or in a data folder with SQLite. */
 export type Place = 'memory' | 'folder';
 
-/** How a side is asked to run its workflow once: the same body for all of them. */
-export interface Door {
+/** How a contender is asked to run its workflow once: the same body for all of them. */
+export interface Endpoint {
   path: string;
   headers: { [name: string]: string };
 }
 
 /** One of them, ready to be listened for. */
-export interface Side {
+export interface Contender {
   fetch(request: Request): Response | Promise<Response>;
   /** The workflow of one step. */
-  run: Door;
+  run: Endpoint;
   /** The workflow that steps, and then waits for the gate. */
-  wait: Door;
+  wait: Endpoint;
   close(): Promise<void>;
 }
 
 /** What the bench asks of a server's process. */
-export type Request_ =
-  | { open: SideName; place: Place }
+export type ServerRequest =
+  | { open: ContenderName; place: Place }
   /** Answered once so many steps have been run in all. */
   | { steps: number }
   | 'steps'
@@ -36,8 +36,8 @@ export type Reply = Opened | { number: number } | 'done' | { failed: string };
 
 export interface Opened {
   origin: string;
-  run: Door;
-  wait: Door;
+  run: Endpoint;
+  wait: Endpoint;
 }
 
 /** What the constant handler says, in the shape of Heddle's answer. */

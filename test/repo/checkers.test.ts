@@ -5,7 +5,7 @@ import { packageProblems } from './exports.ts';
 import { plant, runTool } from './planted.ts';
 import { repository } from './sources.ts';
 
-const reporter = join(repository, 'test/house/knip-reporter.mjs');
+const reporter = join(repository, 'test/repo/knip-reporter.mjs');
 
 const manifest = (name: string, more: object = {}): string =>
   JSON.stringify({

@@ -79,7 +79,7 @@ describe('exceptions to the limits', () => {
 
   // The whole tree is linted for it, by as many threads as the machine has to spare.
   it('each have a reason, name one file and one rule, and are still needed', { timeout: 180_000 }, () => {
-    const text = readText('test/house/exceptions.jsonc');
+    const text = readText('test/repo/exceptions.jsonc');
     expect(exceptionProblems(text, findingsWithoutExceptions())).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 import type { RunStore, ValueStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { entry, newRun, record, started } from '../support/run-data.ts';
+import { entry, newRun, record, started } from '../../support/run-data.ts';
 
 /** What every value store does; `make` gives a new, empty one. */
 export function describeValueStore(name: string, make: () => ValueStore | Promise<ValueStore>): void {

@@ -1,4 +1,4 @@
-import type { ControlAsk, ControlRequest, ControlStore } from '../../packages/engine/src/store/control.ts';
+import type { ControlAsk, ControlRequest, ControlStore } from '../../../packages/engine/src/store/control.ts';
 import { describe, expect, it, vi } from 'vitest';
 
 const CANCEL: ControlAsk = { runId: 'r', kind: 'cancel', payload: { reason: 'ä' } };

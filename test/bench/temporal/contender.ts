@@ -7,13 +7,13 @@ export interface Job {
   window?: number;
 }
 
-/** How runs are run; each side has what comes nearest to it. */
+/** How runs are run; each contender has what comes nearest to it. */
 export interface Mode {
-  /** Default true: what computes runs within the workflow task, where the side can do that. */
+  /** Default true: what computes runs within the workflow task, where the contender can do that. */
   local?: boolean;
   /** `block`: every block has an activity of its own. */
   checkpoint?: 'segment' | 'block';
-  /** Workflows that a worker keeps in memory; default as the side does by itself. */
+  /** Workflows that a worker keeps in memory; default as the contender does by itself. */
   cached?: number;
 }
 
@@ -21,7 +21,7 @@ export interface Mode {
 export interface Place {
   server: { address: string; namespace: string };
   queue: string;
-  /** Folder of the stores that the processes of one side share. */
+  /** Folder of the stores that the processes of one contender share. */
   data: string;
   /** Path of the bundle of the hand-written workflows. */
   bundle: string;
@@ -31,7 +31,7 @@ export interface Place {
 }
 
 /** One of the two in a process of its own: Heddle, or workflows written by hand. */
-export interface Side {
+export interface Contender {
   /** One run to its end; it throws when the result is wrong. */
   run(job: Job): Promise<void>;
   /** Starts a run that waits for a person, and resolves when it does. */

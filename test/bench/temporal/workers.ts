@@ -8,26 +8,26 @@ import { fileURLToPath } from 'node:url';
 import type { Role } from '@heddle/temporal';
 import { PROCESS_ENV } from '../process-env.ts';
 import type { Reply, Request, Took } from './serve.ts';
-import type { Job, Mode, Place } from './side.ts';
+import type { Job, Mode, Place } from './contender.ts';
 
 const SERVE = fileURLToPath(new URL('serve.ts', import.meta.url));
 const PATIENCE_MS = 300_000;
 
-export type SideName = 'heddle' | 'hand';
+export type ContenderName = 'heddle' | 'baseline';
 
-/** Which processes a side has: their roles; the first is the client, and has roles too. */
+/** Which processes a contender has: their roles; the first is the client, and has roles too. */
 export type Layout = readonly (readonly Role[])[];
 
-export interface TeamOptions {
-  side: SideName;
+export interface WorkerGroupOptions {
+  contender: ContenderName;
   server: Place['server'];
   bundle: string;
   layout: Layout;
   mode: Mode;
 }
 
-/** The processes of one side: the first is the client. */
-export class Team {
+/** The processes of one contender: the first is the client. */
+export class WorkerGroup {
   private readonly members: ChildProcess[];
   private readonly folder: string;
 
@@ -36,20 +36,20 @@ export class Team {
     this.folder = folder;
   }
 
-  static async start({ side, server, bundle, layout, mode }: TeamOptions): Promise<Team> {
+  static async start({ contender, server, bundle, layout, mode }: WorkerGroupOptions): Promise<WorkerGroup> {
     const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
     const shared = { server, bundle, data: join(folder, 'data'), queue: `bench-${randomUUID()}`, mode };
-    const team = new Team(
+    const group = new WorkerGroup(
       layout.map(() => forked()),
       folder,
     );
     try {
       // One after the other: the first makes the data folder.
       for (const [index, roles] of layout.entries())
-        await team.ask(index, { side, open: { ...shared, roles, client: index === 0 } });
-      return team;
+        await group.ask(index, { contender, open: { ...shared, roles, client: index === 0 } });
+      return group;
     } catch (error) {
-      await team.stop();
+      await group.stop();
       throw error;
     }
   }

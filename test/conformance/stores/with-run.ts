@@ -1,5 +1,5 @@
 import type { RunStore } from '@heddle/core';
-import { newRun, started } from '../support/run-data.ts';
+import { newRun, started } from '../../support/run-data.ts';
 
 /** A store with a run that has only started. */
 export async function withRun(make: () => RunStore | Promise<RunStore>, runId = 'r'): Promise<RunStore> {

@@ -6,8 +6,8 @@ import type { Fleet } from './fleet.ts';
 import { answerTo, CHILD, SUBJECTS } from './subjects.ts';
 import type { Subject } from './subjects.ts';
 
-/** The server of a storm, which can be killed. */
-export interface Mortal {
+/** A server that the test can kill and restart. */
+export interface KillableServer {
   /** Kills it with SIGKILL and starts it again on what it has left; resolves when it serves. */
   restart(): Promise<void>;
 }
@@ -18,11 +18,11 @@ export interface Outage {
   untilMs: number;
 }
 
-export interface StormParts {
+export interface FaultOptions {
   engine: Engine;
   stores: SharedStores;
   fleet: Fleet;
-  server: Mortal;
+  server: KillableServer;
   /** How long processes are killed; the runs then in flight are waited for. */
   forMs: number;
   /** Runs in flight at once. */
@@ -30,7 +30,7 @@ export interface StormParts {
 }
 
 /** What was done. */
-export interface Storm {
+export interface FaultRecord {
   runs: { runId: string; subject: Subject }[];
   outages: Outage[];
   /** Pauses that were answered, by token; a value above 1: the answer was given again, as the first was not confirmed. */
@@ -42,7 +42,7 @@ export interface Storm {
 }
 
 /** Between two kills. */
-const CALM_MS = 1500;
+const KILL_INTERVAL_MS = 1500;
 /** So many workers are killed for each kill of the server. */
 const WORKERS_PER_SERVER = 4;
 const LOOK_MS = 200;
@@ -53,26 +53,26 @@ const STUCK_MS = 90_000;
 const RUNNING = ['running', 'paused'] as const;
 
 /** Keeps runs in flight, answers their pauses, and kills workers and the server meanwhile; until all runs have ended. */
-export async function storm(parts: StormParts): Promise<Storm> {
-  const done: Storm = { runs: [], outages: [], answers: new Map(), refusedStarts: 0, faults: [] };
-  const calm = new AbortController();
+export async function injectFaults(parts: FaultOptions): Promise<FaultRecord> {
+  const done: FaultRecord = { runs: [], outages: [], answers: new Map(), refusedStarts: 0, faults: [] };
+  const finished = new AbortController();
   await parts.engine.deploy(CHILD);
   const endMs = performance.now() + parts.forMs;
   const isOver = (): boolean => performance.now() > endMs;
-  const people = answerPauses(parts.engine, done, calm.signal);
+  const people = answerPauses(parts.engine, done, finished.signal);
   try {
     await Promise.all([keepStarting(parts, done, isOver), keepKilling(parts, done, isOver)]);
     await drained(parts.stores);
   } finally {
-    calm.abort();
+    finished.abort();
     await people;
   }
   return done;
 }
 
 async function keepStarting(
-  { engine, stores, width }: StormParts,
-  done: Storm,
+  { engine, stores, width }: FaultOptions,
+  done: FaultRecord,
   isOver: () => boolean,
 ): Promise<void> {
   for (let count = 0; !isOver();) {
@@ -83,7 +83,7 @@ async function keepStarting(
   }
 }
 
-async function start(engine: Engine, done: Storm, count: number): Promise<void> {
+async function start(engine: Engine, done: FaultRecord, count: number): Promise<void> {
   const subject = SUBJECTS[count % SUBJECTS.length] as Subject;
   const runId = `chaos-${process.pid}-${count}`;
   done.runs.push({ runId, subject });
@@ -96,10 +96,14 @@ async function start(engine: Engine, done: Storm, count: number): Promise<void> 
   }
 }
 
-async function keepKilling({ fleet, server }: StormParts, done: Storm, isOver: () => boolean): Promise<void> {
+async function keepKilling(
+  { fleet, server }: FaultOptions,
+  done: FaultRecord,
+  isOver: () => boolean,
+): Promise<void> {
   const starting = new Set<Promise<unknown>>();
   for (let kill = 1; !isOver(); kill++) {
-    await delay(CALM_MS);
+    await delay(KILL_INTERVAL_MS);
     if (kill % (WORKERS_PER_SERVER + 1) === 0) {
       const outage = { fromMs: Date.now(), untilMs: Number.POSITIVE_INFINITY };
       done.outages.push(outage);
@@ -116,7 +120,7 @@ async function keepKilling({ fleet, server }: StormParts, done: Storm, isOver: (
 }
 
 /** A person at every pause: what was not confirmed is said again. */
-async function answerPauses(engine: Engine, done: Storm, signal: AbortSignal): Promise<void> {
+async function answerPauses(engine: Engine, done: FaultRecord, signal: AbortSignal): Promise<void> {
   const asking = new Set<string>();
   while (!signal.aborted) {
     const { runs } = await engine.listRuns({ status: [...RUNNING], limit: 200 });

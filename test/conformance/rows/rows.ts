@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { parseSync } from 'oxc-parser';
-import { repository, walk } from '../house/sources.ts';
+import { repository, walk } from '../../repo/sources.ts';
 
 /** Behaviours that a runtime is held to, and what shows each of them, takes its place, or keeps it from sight. */
 export interface Row {
@@ -38,10 +38,10 @@ export const TABLES: { readonly [letter: string]: readonly [about: string, rows:
   K: ['Other blocks', 11],
 };
 
-const CASES = 'test/outcomes/outcomes.test.ts';
+const CASES = 'test/conformance/outcomes/outcomes.test.ts';
 
 export function readRows(): Row[] {
-  return (JSON.parse(read('test/conformance/rows.json')) as { rows: Row[] }).rows;
+  return (JSON.parse(read('test/conformance/rows/rows.json')) as { rows: Row[] }).rows;
 }
 
 function read(file: string): string {
@@ -77,7 +77,8 @@ function splitTest(test: string): [file: string, title: string] {
 function titlesIn(file: string): Set<string> {
   const titles = new Set<string>();
   if (file === CASES)
-    for (const [, id = ''] of read('test/outcomes/cases.json').matchAll(/"id": ?"(r\d+)"/g)) titles.add(id);
+    for (const [, id = ''] of read('test/conformance/outcomes/cases.json').matchAll(/"id": ?"(r\d+)"/g))
+      titles.add(id);
   if (file === CASES || globSync(file, { cwd: repository }).length === 0) return titles;
   walk(parseSync(file, read(file)).program.body, (node) => {
     const title = textOf(titleIn(node));
@@ -123,9 +124,9 @@ export function conformancePage(rows: readonly Row[]): string {
 
 const PREFACE = `# Conformance
 
-What a runtime of this format is held to, row by row, and the test that shows it. Where Heddle does something else on purpose, the row says what, and which rule or decision record has it; where nobody can see a behaviour, it says so. The suite is \`describeRuntime\` (\`test/conformance/runtime.ts\`): one call runs it on an implementation. \`%s\` and the like in titles stand for the values of a table; numbers such as \`r035\` are recorded cases of \`test/outcomes\`.
+What a runtime of this format is held to, row by row, and the test that shows it. Where Heddle does something else on purpose, the row says what, and which rule or decision record has it; where nobody can see a behaviour, it says so. The suite is \`describeRuntime\` (\`test/conformance/runtime.ts\`): one call runs it on an implementation. \`%s\` and the like in titles stand for the values of a table; numbers such as \`r035\` are recorded cases of \`test/conformance/outcomes\`.
 
-This page is made from \`test/conformance/rows.json\`: \`npx vitest run --config test/vitest.config.ts test/conformance/rows -u\`. A test fails when a row has neither a test nor a reason, when a test that it names is not there, or when this page is stale.
+This page is made from \`test/conformance/rows/rows.json\`: \`npx vitest run --config test/vitest.config.ts test/conformance/rows -u\`. A test fails when a row has neither a test nor a reason, when a test that it names is not there, or when this page is stale.
 `;
 
 function line({ id, behaviour, shownBy = [], instead, internal }: Row): string {

@@ -25,7 +25,7 @@ interface Root extends Manifest {
   readonly allowScripts: Readonly<Record<string, boolean>>;
 }
 
-const exceptions = readJson<readonly Exception[]>('test/house/licences.json');
+const exceptions = readJson<readonly Exception[]>('test/repo/licences.json');
 
 const LICENCES = new Set(['MIT', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', '0BSD']);
 

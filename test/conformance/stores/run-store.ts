@@ -1,6 +1,6 @@
 import type { RunRecord, RunStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
-import { entry, log, newRun, record, started } from '../support/run-data.ts';
+import { entry, log, newRun, record, started } from '../../support/run-data.ts';
 import { describeRecords } from './run-records.ts';
 import { withRun } from './with-run.ts';
 

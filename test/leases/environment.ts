@@ -8,7 +8,7 @@ import { startNode } from './processes.ts';
 import type { Node } from './processes.ts';
 
 /** A database schema, an effect server, and processes on both. */
-export interface Stage {
+export interface Environment {
   schema: string;
   stores: SharedStores;
   effects: EffectServer;
@@ -19,8 +19,8 @@ export interface Stage {
 /** So short that a test sees one end, and so long that a process on a busy machine keeps its own. */
 export const LEASE_MS = 5000;
 
-/** A stage whose processes are gone when the test has finished. */
-export async function openStage(url: string, leaseMs = LEASE_MS): Promise<Stage> {
+/** An environment whose processes end with the test. */
+export async function openEnvironment(url: string, leaseMs = LEASE_MS): Promise<Environment> {
   const schema = randomUUID();
   const effects = await startEffectServer();
   onTestFinished(() => effects.close());

@@ -9,12 +9,12 @@ export interface Planted extends Disposable {
   readonly folder: string;
 }
 
-const HOUSE = ['.oxlintrc.json', '.knip.json', 'tsconfig.json', 'test/house/exceptions.jsonc'];
+const HOUSE = ['.oxlintrc.json', '.knip.json', 'tsconfig.json', 'test/repo/exceptions.jsonc'];
 
 /** A repository with the house's configurations and these `files` (path → text), to try a checker on. */
 export function plant(files: Readonly<Record<string, string>>): Planted {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-planted-'));
-  mkdirSync(join(folder, 'test/house'), { recursive: true });
+  mkdirSync(join(folder, 'test/repo'), { recursive: true });
   for (const file of HOUSE) cpSync(join(repository, file), join(folder, file));
   symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
   for (const [file, text] of Object.entries(files)) {

@@ -31,14 +31,14 @@ describe('the rows of conformance', () => {
   it('would be missed: files, titles and cases that are not there', () => {
     const names = [
       'test/conformance/nowhere.test.ts › has no such file',
-      'test/conformance/rows.test.ts › has no such title',
-      'test/outcomes/outcomes.test.ts › r9999',
+      'test/conformance/rows/rows.test.ts › has no such title',
+      'test/conformance/outcomes/outcomes.test.ts › r9999',
     ];
-    const named = [...names, 'test/conformance/rows.test.ts › name tests that are there'];
+    const named = [...names, 'test/conformance/rows/rows.test.ts › name tests that are there'];
     expect(missingTests([{ id: 'D1', behaviour: '', shownBy: named }])).toEqual(names);
   });
 
   it('are what docs/conformance.md shows', async () => {
-    await expect(conformancePage(rows)).toMatchFileSnapshot('../../docs/conformance.md');
+    await expect(conformancePage(rows)).toMatchFileSnapshot('../../../docs/conformance.md');
   });
 });

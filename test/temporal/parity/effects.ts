@@ -25,7 +25,7 @@ export function callName(block: string, scope: readonly number[], nth: number): 
 }
 
 /** Where effects wait until the test has them answer: each as its seed says. */
-export class Stage {
+export class HeldEffects {
   private readonly open = new Map<string, Map<string, () => void>>();
 
   readonly executors: readonly BlockExecutor[] = [

@@ -12,14 +12,14 @@ import type { EffectServer } from './effect-server.ts';
 import { Fleet } from './fleet.ts';
 
 /** A server, stores, an effect server, and an engine of the test's process that runs nothing itself. */
-export interface Stage {
+export interface Environment {
   engine: Engine;
   stores: SharedStores;
   effects: EffectServer;
   fleet: Fleet;
 }
 
-export interface StageOptions {
+export interface EnvironmentOptions {
   address: string;
   namespace: string;
   /** A data folder, or a PostgreSQL database. */
@@ -30,8 +30,8 @@ export interface StageOptions {
   local?: boolean;
 }
 
-/** A stage with so many workers that serve; all of it ends with the test. */
-export async function openStage(options: StageOptions): Promise<Stage> {
+/** An environment with `workers` worker processes that are ready. All of it ends with the test. */
+export async function openEnvironment(options: EnvironmentOptions): Promise<Environment> {
   const { address, namespace, place, workers, worker, local = true } = options;
   const shared = { address, namespace, queue: `chaos-${randomUUID()}`, local };
   const effects = await startEffectServer();

@@ -4,12 +4,12 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findServer, POLL_LIMITS, startDevServer } from '@heddle/temporal/server';
 import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
-import type { Ground } from './teams.ts';
+import type { Setup } from './worker-groups.ts';
 
 const NAMESPACE = 'heddle-bench';
 
-/** What both sides need, and what is to be said of it. */
-export interface Prepared extends Ground {
+/** What both contenders need, and what is to be said of it. */
+export interface Prepared extends Setup {
   /** The server and its settings, in a line. */
   says: string;
   close(): Promise<void>;
@@ -19,9 +19,9 @@ export interface Prepared extends Ground {
 export async function prepare(say: (line: string) => void): Promise<Prepared> {
   const { address, namespace, says, stop } = await serverOf(say);
   const folder = mkdtempSync(join(tmpdir(), 'heddle-bench-'));
-  const bundle = join(folder, 'hand-workflows.js');
+  const bundle = join(folder, 'baseline-workflows.js');
   const { code } = await bundleWorkflowCode({
-    workflowsPath: fileURLToPath(new URL('hand-workflows.ts', import.meta.url)),
+    workflowsPath: fileURLToPath(new URL('baseline-workflows.ts', import.meta.url)),
     logger: new DefaultLogger('ERROR'),
   });
   writeFileSync(bundle, code);

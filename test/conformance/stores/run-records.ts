@@ -1,6 +1,6 @@
 import type { RunStore } from '@heddle/core';
 import { expect, it } from 'vitest';
-import { entry, log, newRun, record, started } from '../support/run-data.ts';
+import { entry, log, newRun, record, started } from '../../support/run-data.ts';
 import { withRun } from './with-run.ts';
 
 /** What every run store does with records and logs. */

@@ -1,6 +1,0 @@
-/**
- * `full` in `npm run test:full`, else `quick`: how many cases a property test draws, how long a soak runs.
- */
-export function dose(quick: number, full: number): number {
-  return process.env['HEDDLE_DOSE'] === 'full' ? full : quick;
-}
