@@ -91,7 +91,7 @@ function step(ran: (place: string) => void): BlockExecutor {
       ran(placeOf(context.runId, { block: context.block.id, scope: context.scope }));
       const fields = context.fields();
       await new Promise(setImmediate);
-      if (fields['fail'] === true || fields['fail'] === context.try) throw new Error('as it is told');
+      if (fields['fail'] === true || fields['fail'] === context.attempt) throw new Error('as it is told');
       return { output: fields };
     },
   };
@@ -163,7 +163,7 @@ async function journaled({ runs, definitions }: Stores, runIds: ReadonlySet<stri
       if (entry.type === 'completed') finished.add(placeOf(runId, entry));
       if (entry.type === 'completed' || entry.type === 'failed') asked.add(placeOf(runId, entry));
     }
-    for (const command of replica.pending())
+    for (const command of replica.pendingCommands())
       if (command.type === 'run') asked.add(placeOf(runId, replica.index.placeOf(command.at)));
   }
   return { finished, asked };

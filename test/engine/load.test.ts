@@ -73,7 +73,7 @@ describe('many runs, and large ones', () => {
     expect(await run.result()).toMatchObject({ status: 'completed' });
     const seen: RunEvent['type'][] = [];
     for await (const { type } of events) seen.push(type);
-    expect(seen.filter((type) => type === 'container:turn')).toHaveLength(1000);
+    expect(seen.filter((type) => type === 'container:iteration')).toHaveLength(1000);
     expect(seen.filter((type) => type === 'block:completed')).toHaveLength(1002);
     expect(seen.at(-1)).toBe('run:ended');
   });

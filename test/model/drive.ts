@@ -1,12 +1,18 @@
 import { assert } from 'vitest';
-import { isSpan, isWork } from '../../packages/core/src/machine/state.ts';
-import { advance, initialState, isOwed, pending, step } from '../../packages/core/src/machine/index.ts';
+import { isOpenContainer, isWork } from '../../packages/core/src/machine/state.ts';
+import {
+  advance,
+  initialState,
+  isPending,
+  pendingCommands,
+  step,
+} from '../../packages/core/src/machine/index.ts';
 import type {
   Command,
   Event,
   Frame,
   Notice,
-  Outcome,
+  StepResult,
   Region,
   State,
   Work,
@@ -70,7 +76,7 @@ export class Drive {
     this.feed(event);
   }
 
-  feed(event: Event): Outcome {
+  feed(event: Event): StepResult {
     this.nowMs = Math.max(this.nowMs + 1, event.atMs);
     const before = JSON.stringify(this.state);
     const [next, outcome] = step(this.region, this.state, event);
@@ -99,7 +105,7 @@ export class Drive {
     assert.equal(next, this.state);
   }
 
-  private account(event: Event, outcome: Outcome): void {
+  private account(event: Event, outcome: StepResult): void {
     if (outcome.changed) this.close(event);
     for (const command of outcome.commands) {
       assert.isUndefined(this.end, 'nothing comes after the end');
@@ -117,7 +123,7 @@ export class Drive {
       const left = this.wanted().filter((key) => !key.startsWith('grace '));
       assert.deepEqual(left, [], 'every open work is aborted');
       for (const command of this.asked)
-        assert.isFalse(isOwed(this.region, this.state, command), `owed after the end: ${keyOf(command)}`);
+        assert.isFalse(isPending(this.region, this.state, command), `owed after the end: ${keyOf(command)}`);
       this.open.clear();
     }
   }
@@ -126,14 +132,15 @@ export class Drive {
   private close(event: Event): void {
     if (event.type === 'started' || event.type === 'cancelled' || event.type === 'blocked') return;
     const at = event.at.join('.');
-    if (event.type === 'expanded') this.open.delete(`expand ${at} ${event.turn}`);
+    if (event.type === 'expanded') this.open.delete(`expand ${at} ${event.iteration}`);
     else if (event.type === 'resumed') this.open.delete(`open ${at} 0`);
     else if (event.type === 'fired') {
-      this.open.delete(`${event.timer} ${at} ${event.try ?? 0}`);
+      this.open.delete(`${event.timer} ${at} ${event.attempt ?? 0}`);
     } else {
-      this.open.delete(`timeout ${at} ${event.try}`);
-      if (event.type === 'failed' && event.turn !== undefined) this.open.delete(`expand ${at} ${event.turn}`);
-      else this.open.delete(`run ${at} ${event.try}`);
+      this.open.delete(`timeout ${at} ${event.attempt}`);
+      if (event.type === 'failed' && event.iteration !== undefined)
+        this.open.delete(`expand ${at} ${event.iteration}`);
+      else this.open.delete(`run ${at} ${event.attempt}`);
     }
   }
 
@@ -149,7 +156,7 @@ export class Drive {
   /** What is owed is what is open; grace timers and deadlines that are owed no more are void. */
   private compareOwed(): void {
     const owed = new Map(
-      pending(this.region, this.state).map((command) => [keyOf(command as Asked), command as Asked]),
+      pendingCommands(this.region, this.state).map((command) => [keyOf(command as Asked), command as Asked]),
     );
     for (const [key, command] of this.open) {
       if (owed.has(key) || !/^(grace|deadline) /.test(key)) continue;
@@ -160,14 +167,14 @@ export class Drive {
     const texts = new Set([...owed.values()].map((command) => JSON.stringify(command)));
     for (const command of this.asked)
       assert.equal(
-        isOwed(this.region, this.state, command),
+        isPending(this.region, this.state, command),
         texts.has(JSON.stringify(command)),
         `owed or not: ${keyOf(command)}`,
       );
   }
 }
 
-function wordsOf(event: Event, outcome: Outcome): string[] {
+function wordsOf(event: Event, outcome: StepResult): string[] {
   const first = event.type === 'fired' ? `${event.timer} fired` : event.type;
   return [first, ...outcome.commands.map(wordOfCommand), ...outcome.notices.flatMap(wordsOfNotice)];
 }
@@ -210,7 +217,7 @@ function countFrame(region: Region, frame: Frame, counted: Counted, givenUp = fa
   const draining = givenUp || frame.drain !== undefined;
   if (!draining) assert.equal(frame.left, open.length, 'left');
   frame.cells.forEach((cell, index) => {
-    if (isSpan(cell)) {
+    if (isOpenContainer(cell)) {
       if (cell.asking) counted.busy++;
       assert.lengthOf(Object.keys(cell.open), cell.live, 'live');
       for (const inner of Object.values(cell.open))

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { initialState, pending, step } from '../../packages/core/src/machine/index.ts';
+import { initialState, pendingCommands, step } from '../../packages/core/src/machine/index.ts';
 import type { Command, Event, State } from '../../packages/core/src/machine/index.ts';
 import { loop, parallel, region } from '../support/graph.ts';
 import { scale } from '../support/scale.ts';
@@ -46,7 +46,7 @@ function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'star
       explored.endings.add(`${JSON.stringify(end)} after ${what}`);
       continue;
     }
-    const asked = (pending(graph, state) as Asked[]).filter(
+    const asked = (pendingCommands(graph, state) as Asked[]).filter(
       (command) => command.type !== 'timer' || command.timer !== 'timeout',
     );
     expect(asked.length, `stuck: ${text}`).toBeGreaterThan(0);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { pending } from '../../packages/core/src/machine/index.ts';
+import { pendingCommands } from '../../packages/core/src/machine/index.ts';
 import type { Drain } from '../../packages/core/src/machine/state.ts';
 import { scale } from '../support/scale.ts';
 import { scenarios } from './arbitraries.ts';
@@ -165,7 +165,7 @@ describe('the machine', () => {
           drive.expectVoid(event);
           const at = [Math.floor(draw() * 8), Math.floor(draw() * 4), Math.floor(draw() * 4)];
           if (!drive.open.has(`run ${at.join('.')} 7`))
-            drive.expectVoid({ type: 'completed', at, atMs: drive.nowMs, try: 7 });
+            drive.expectVoid({ type: 'completed', at, atMs: drive.nowMs, attempt: 7 });
         }
       }),
       { numRuns: scale(150, 2000) },
@@ -219,7 +219,7 @@ describe('the machine', () => {
         expect([...two.open.keys()].sort()).toEqual([...one.open.keys()].sort());
         two.open.clear();
         if (!two.end)
-          for (const command of pending(two.region, two.state) as Asked[])
+          for (const command of pendingCommands(two.region, two.state) as Asked[])
             two.open.set(keyOf(command), command);
         follow(one, draw);
         follow(two, same);

@@ -39,7 +39,7 @@ function begin(graph: Region): State {
 }
 
 function done(at: number[], port?: string): Event {
-  return { type: 'completed', at, atMs: 0, try: 1, ...(port && { port }) };
+  return { type: 'completed', at, atMs: 0, attempt: 1, ...(port && { port }) };
 }
 
 const bare: Omit<Node, 'id' | 'ins' | 'outs'> = { kind: 'block', class: 'compute', handlesError: false };

@@ -37,7 +37,7 @@ export function respond(scenario: Scenario, command: Asked, atMs: number): { eve
         at,
         atMs: Math.max(atMs, command.dueMs),
         timer,
-        ...(nth !== undefined && { try: nth }),
+        ...(nth !== undefined && { attempt: nth }),
       },
       answer: { is: 'done' },
     };
@@ -47,12 +47,15 @@ export function respond(scenario: Scenario, command: Asked, atMs: number): { eve
   if (command.type === 'run') return endOf(scenario, command, atMs, draw);
   if (scenario.mood !== 'calm' && draw() < 0.05)
     return {
-      event: { type: 'failed', at, atMs, try: 0, turn: command.turn, retryable: false },
+      event: { type: 'failed', at, atMs, attempt: 0, iteration: command.turn, retryable: false },
       answer: { is: 'final' },
     };
   const { perTurn } = nodeOf(scenario.region, at).subflow ?? {};
   const count = perTurn ? Number(draw() < 0.6 && command.turn < 6) : Math.floor(draw() * 4.5);
-  return { event: { type: 'expanded', at, atMs, turn: command.turn, count }, answer: { is: 'count', count } };
+  return {
+    event: { type: 'expanded', at, atMs, iteration: command.turn, count },
+    answer: { is: 'count', count },
+  };
 }
 
 function endOf(
@@ -62,7 +65,7 @@ function endOf(
   draw: () => number,
 ): { event: Event; answer: Answer } {
   const node = nodeOf(scenario.region, command.at);
-  const head = { at: command.at, atMs, try: command.try };
+  const head = { at: command.at, atMs, attempt: command.try };
   const mayFail = scenario.mood !== 'calm' || node.handlesError;
   const luck = draw();
   if (mayFail && luck < 0.08 && node.timeoutMs !== undefined)
@@ -79,7 +82,7 @@ function endOf(
 
 function successOf(
   node: Node,
-  head: { at: readonly number[]; atMs: number; try: number },
+  head: { at: readonly number[]; atMs: number; attempt: number },
   draw: () => number,
 ): { event: Event; answer: Answer } {
   if (node.class === 'pause' || node.class === 'wait') {

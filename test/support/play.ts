@@ -1,4 +1,4 @@
-import { advance, initialState, pending } from '../../packages/core/src/machine/index.ts';
+import { advance, initialState, pendingCommands } from '../../packages/core/src/machine/index.ts';
 import type {
   Command,
   Event,
@@ -22,7 +22,7 @@ export interface Play {
   feed(event: Event): string[];
   complete(name: string, port?: string, attempt?: number): string[];
   fail(name: string, more?: Partial<FailedEvent>): string[];
-  expand(name: string, count: number, turn?: number): string[];
+  expand(name: string, count: number, iteration?: number): string[];
   wait(name: string, dueMs?: number): string[];
   pause(name: string): string[];
   resume(name: string): string[];
@@ -52,14 +52,14 @@ export function play(
       return outcome.commands.map((command) => show(region, command));
     },
     complete: (name, port, attempt = 1) =>
-      run.feed({ type: 'completed', at: at(name), atMs: run.nowMs, try: attempt, ...(port && { port }) }),
+      run.feed({ type: 'completed', at: at(name), atMs: run.nowMs, attempt, ...(port && { port }) }),
     fail: (name, more = {}) =>
-      run.feed({ type: 'failed', at: at(name), atMs: run.nowMs, try: 1, retryable: true, ...more }),
-    expand: (name, count, turn = 0) =>
-      run.feed({ type: 'expanded', at: at(name), atMs: run.nowMs, turn, count }),
+      run.feed({ type: 'failed', at: at(name), atMs: run.nowMs, attempt: 1, retryable: true, ...more }),
+    expand: (name, count, iteration = 0) =>
+      run.feed({ type: 'expanded', at: at(name), atMs: run.nowMs, iteration, count }),
     wait: (name, dueMs = run.nowMs + 100) =>
-      run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, try: 1, kind: 'time', dueMs }),
-    pause: (name) => run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, try: 1, kind: 'human' }),
+      run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, attempt: 1, kind: 'time', dueMs }),
+    pause: (name) => run.feed({ type: 'paused', at: at(name), atMs: run.nowMs, attempt: 1, kind: 'human' }),
     resume: (name) => run.feed({ type: 'resumed', at: at(name), atMs: run.nowMs }),
     block: (name, on) => run.feed({ type: 'blocked', at: at(name), atMs: run.nowMs, on }),
     fire: (name, timer, attempt) =>
@@ -68,10 +68,10 @@ export function play(
         at: at(name),
         atMs: run.nowMs,
         timer,
-        ...(attempt !== undefined && { try: attempt }),
+        ...(attempt !== undefined && { attempt }),
       }),
     cancel: () => run.feed({ type: 'cancelled', atMs: run.nowMs }),
-    pending: () => pending(region, state).map((command) => show(region, command)),
+    pending: () => pendingCommands(region, state).map((command) => show(region, command)),
   };
   const { start, until, ...more } = started;
   const first = run.feed({
@@ -99,10 +99,10 @@ export function show(region: Region, command: Command): string {
 
 function showNotice(region: Region, notice: Notice): string {
   const parts: unknown[] = [notice.type, nameOf(region, notice.at)];
-  if (notice.type === 'opened') parts.push(notice.turn);
+  if (notice.type === 'opened') parts.push(notice.iteration);
   else if (notice.type === 'exited') parts.push(notice.count);
   else if (notice.type === 'closed')
-    parts.push(notice.turn, notice.failed ? `after ${nameOf(region, notice.failed)}` : '');
+    parts.push(notice.iteration, notice.failed ? `after ${nameOf(region, notice.failed)}` : '');
   else if (notice.type === 'failed') {
     parts.push(notice.handled ? 'handled' : '', notice.timedOut ? 'timed out' : '');
     parts.push(notice.limit === undefined ? '' : `limit ${notice.limit}`);

@@ -51,7 +51,7 @@ export class Script {
       });
       const call: Call = {
         at,
-        try: context.try,
+        try: context.attempt,
         context,
         done: (output = {}) => resolve({ output }),
         fail: reject,

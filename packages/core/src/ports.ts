@@ -51,7 +51,7 @@ export interface BlockContext<Services = unknown> {
   /** Turn and branch numbers around the block, outermost first. */
   scope: readonly number[];
   /** 1 for the first try. */
-  try: number;
+  attempt: number;
   /** Equal across tries and restarts: `runId/blockId/scope`. */
   idempotencyKey: string;
   /** Aborted when the block's time is up or the run is cancelled. */

@@ -1,7 +1,7 @@
 import './node-version.ts';
 
 // what drivers and readers of journals are written against
-export { isOwed, pending, restOf } from './machine/index.ts';
+export { isPending, pendingCommands, idleState } from './machine/index.ts';
 export type {
   AbortReason,
   Address,
@@ -9,7 +9,7 @@ export type {
   EndStatus,
   Event,
   Notice,
-  Rest,
+  IdleState,
   State,
   TimerName,
 } from './machine/index.ts';
@@ -18,7 +18,7 @@ export type { PlanIndex } from './plan/index-plan.ts';
 export { JOURNAL_FORMAT } from './record/entry.ts';
 export type { BlockFailure, Entry, EntryBody, Place } from './record/entry.ts';
 export { eventAt } from './record/event-of.ts';
-export { key, Ledger } from './record/ledger.ts';
+export { placeKey, Ledger } from './record/ledger.ts';
 export type { BlockLog, LogScope } from './record/log.ts';
 export { Replica } from './record/replica.ts';
 export type { Applied } from './record/replica.ts';

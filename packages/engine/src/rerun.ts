@@ -24,7 +24,7 @@ export function reuse(
 ): { start: string; reused: Reused } {
   const block = findBlock(plan, reference);
   const { replica } = foldJournal(source.runId, source.plan, source.entries);
-  if (replica.rest() !== 'ended') {
+  if (replica.idleState() !== 'ended') {
     throw new EngineError(
       'RUN_NOT_SETTLED',
       `Run ${source.runId} has not ended: wait for its end, or cancel it.`,

@@ -88,12 +88,12 @@ export type RunEvent =
       atMs: number;
       blockId: string;
       blockName: string;
-      try: number;
+      attempt: number;
       dueMs: number;
     }
   /** A block tells what it is doing. Kept nowhere: only who watches hears it, and only in the process that runs the block. */
   | {
-      type: 'block:told';
+      type: 'block:emission';
       runId: string;
       atMs: number;
       blockId: string;
@@ -103,12 +103,12 @@ export type RunEvent =
     }
   /** A turn of a loop or a branch of a parallel has opened; `count`: how many in all, when known. */
   | {
-      type: 'container:turn';
+      type: 'container:iteration';
       runId: string;
       atMs: number;
       blockId: string;
       blockName: string;
-      turn: number;
+      iteration: number;
       count: number | undefined;
     }
   | { type: 'run:paused'; runId: string; atMs: number; kind: 'human' | 'time'; pauses: PausePoint[] }

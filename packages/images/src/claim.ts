@@ -81,7 +81,7 @@ export function isClaimed(records: Records, specHash: string, runtimeKey: string
 }
 
 /** How a build ended. */
-export interface Outcome {
+export interface BuildOutcome {
   readonly imageId: string | null;
   readonly error: { readonly code: string; readonly message: string; readonly detail: string } | null;
 }
@@ -90,7 +90,7 @@ export interface Outcome {
 export function recordOutcome(
   records: Records,
   { specHash, runtimeKey, owner }: Claim,
-  { imageId, error }: Outcome,
+  { imageId, error }: BuildOutcome,
   nowMs: number,
 ): boolean {
   const changed = records.change(

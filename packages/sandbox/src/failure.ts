@@ -22,15 +22,15 @@ const END_CODES: Readonly<Partial<Record<EndCode, SandboxErrorCode>>> = {
   CANCELLED: 'CANCELLED',
 };
 
-interface Place {
+interface SourcePosition {
   readonly line: number;
   readonly column: number;
 }
 
 /** The frames of user code, with lines as the user counts them. */
-function userFrames(stack: string, kind: UnitKind): { text: string; first: Place | undefined } {
+function userFrames(stack: string, kind: UnitKind): { text: string; first: SourcePosition | undefined } {
   let text = '';
-  let first: Place | undefined;
+  let first: SourcePosition | undefined;
   for (const frame of stack.split('\n')) {
     const match = FRAME.exec(frame);
     if (match === null) continue;

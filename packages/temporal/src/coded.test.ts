@@ -10,23 +10,23 @@ const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: 
 /** Events of an activity, without the fields that are absent. */
 const events: fc.Arbitrary<Event> = fc
   .oneof(
-    fc.record({ type: fc.constant('completed'), at, atMs, try: fc.nat(9), port: optional(fc.string()) }),
+    fc.record({ type: fc.constant('completed'), at, atMs, attempt: fc.nat(9), port: optional(fc.string()) }),
     fc.record({
       type: fc.constant('failed'),
       at,
       atMs,
-      try: fc.nat(9),
+      attempt: fc.nat(9),
       retryable: fc.boolean(),
-      turn: optional(fc.nat()),
+      iteration: optional(fc.nat()),
       retryAfterMs: optional(fc.nat()),
       jitter: optional(fc.double({ min: 0, max: 1, noNaN: true })),
     }),
-    fc.record({ type: fc.constant('expanded'), at, atMs, turn: fc.nat(), count: fc.nat() }),
+    fc.record({ type: fc.constant('expanded'), at, atMs, iteration: fc.nat(), count: fc.nat() }),
     fc.record({
       type: fc.constant('paused'),
       at,
       atMs,
-      try: fc.nat(9),
+      attempt: fc.nat(9),
       kind: fc.constantFrom('human', 'time'),
       dueMs: optional(fc.nat()),
     }),
@@ -35,7 +35,7 @@ const events: fc.Arbitrary<Event> = fc
       at,
       atMs,
       timer: fc.constantFrom('timeout', 'retry'),
-      try: optional(fc.nat(9)),
+      attempt: optional(fc.nat(9)),
     }),
   )
   .map((event) => JSON.parse(JSON.stringify(event)) as Event);
@@ -51,11 +51,11 @@ describe('events on their way', () => {
   });
 
   it('carry the hash of a token where a pause point opens, and nowhere else', () => {
-    const paused: Event = { type: 'paused', at: [3], atMs: 5, try: 1, kind: 'human' };
+    const paused: Event = { type: 'paused', at: [3], atMs: 5, attempt: 1, kind: 'human' };
     expect(tokenHashOf(encode(paused, 'hash'))).toBe('hash');
     expect(decode(encode(paused, 'hash'))).toEqual(paused);
     expect(tokenHashOf(encode(paused))).toBeUndefined();
-    const completed: Event = { type: 'completed', at: [3], atMs: 5, try: 1 };
+    const completed: Event = { type: 'completed', at: [3], atMs: 5, attempt: 1 };
     expect(tokenHashOf(encode(completed, 'hash'))).toBeUndefined();
   });
 

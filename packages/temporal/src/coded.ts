@@ -6,13 +6,13 @@ type Of<T extends Event['type']> = Extract<Event, { type: T }>;
 /** How the events travel that come of an activity. Absent fields are `null`, and left out at the end. */
 const ENCODERS: { [T in 'completed' | 'failed' | 'expanded' | 'paused' | 'fired']: (event: Of<T>) => Coded } =
   {
-    completed: ({ at, atMs, try: attempt, port }) =>
+    completed: ({ at, atMs, attempt, port }) =>
       port === undefined ? ['c', at, atMs, attempt] : ['c', at, atMs, attempt, port],
-    failed: ({ at, atMs, try: attempt, retryable, turn = null, retryAfterMs = null, jitter = null }) =>
-      trimmed(['f', at, atMs, attempt, retryable, turn, retryAfterMs, jitter]),
-    expanded: ({ at, atMs, turn, count }) => ['e', at, atMs, turn, count],
-    paused: ({ at, atMs, try: attempt, kind, dueMs = null }) => ['p', at, atMs, attempt, kind, dueMs],
-    fired: ({ at, atMs, timer, try: attempt = null }) => trimmed(['t', at, atMs, timer, attempt]),
+    failed: ({ at, atMs, attempt, retryable, iteration = null, retryAfterMs = null, jitter = null }) =>
+      trimmed(['f', at, atMs, attempt, retryable, iteration, retryAfterMs, jitter]),
+    expanded: ({ at, atMs, iteration, count }) => ['e', at, atMs, iteration, count],
+    paused: ({ at, atMs, attempt, kind, dueMs = null }) => ['p', at, atMs, attempt, kind, dueMs],
+    fired: ({ at, atMs, timer, attempt = null }) => trimmed(['t', at, atMs, timer, attempt]),
   };
 
 /** The event as it travels; `tokenHash` names the pause point that it opens. Throws for events that no activity gives. */
@@ -39,7 +39,7 @@ export function decode(coded: Coded): Event {
         type: 'completed',
         at,
         atMs,
-        try: coded[3],
+        attempt: coded[3],
         ...(coded[4] !== undefined && { port: coded[4] }),
       };
     case 'f':
@@ -47,20 +47,20 @@ export function decode(coded: Coded): Event {
         type: 'failed',
         at,
         atMs,
-        try: coded[3],
+        attempt: coded[3],
         retryable: coded[4],
-        ...(coded[5] != null && { turn: coded[5] }),
+        ...(coded[5] != null && { iteration: coded[5] }),
         ...(coded[6] != null && { retryAfterMs: coded[6] }),
         ...(coded[7] != null && { jitter: coded[7] }),
       };
     case 'e':
-      return { type: 'expanded', at, atMs, turn: coded[3], count: coded[4] };
+      return { type: 'expanded', at, atMs, iteration: coded[3], count: coded[4] };
     case 'p':
       return {
         type: 'paused',
         at,
         atMs,
-        try: coded[3],
+        attempt: coded[3],
         kind: coded[4],
         ...(coded[5] != null && { dueMs: coded[5] }),
       };
@@ -70,7 +70,7 @@ export function decode(coded: Coded): Event {
         at,
         atMs,
         timer: coded[3] as TimerName,
-        ...(coded[4] != null && { try: coded[4] }),
+        ...(coded[4] != null && { attempt: coded[4] }),
       };
   }
 }

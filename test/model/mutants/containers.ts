@@ -4,11 +4,11 @@ import type { Mutant } from './mutant.ts';
 /** Faults in turns, branches and windows, and in what failures do. */
 export const containers: readonly Mutant[] = [
   ...faultsIn('subflow.ts', [
-    { from: '  delete span.open[inner.turn];\n', to: '', why: 'a closed frame can still be reached' },
+    { from: '  delete span.open[inner.iteration];\n', to: '', why: 'a closed frame can still be reached' },
     { from: '  span.live--;\n', to: '', why: 'the window is never refilled' },
     {
-      from: '  proceed(turn, level, inner.node);',
-      to: '  if (span.live === 0) proceed(turn, level, inner.node);',
+      from: '  proceed(context, level, inner.node);',
+      to: '  if (span.live === 0) proceed(context, level, inner.node);',
       why: 'the window is refilled batch by batch',
     },
     { from: 'span.live < window', to: 'span.live <= window', why: 'one branch too many is open' },
@@ -38,8 +38,8 @@ export const containers: readonly Mutant[] = [
       why: 'a count equal to the limit fails',
     },
     {
-      from: ' fail(turn, level, index, subflow.limit);\n  else',
-      to: ' {\n    span.count = subflow.limit;\n    fill(turn, level, index);\n  } else',
+      from: ' fail(context, level, index, subflow.limit);\n  else',
+      to: ' {\n    span.count = subflow.limit;\n    openWindow(context, level, index);\n  } else',
       why: 'a limit is a silent cap',
     },
     { from: 'span.next === 0', to: 'span.next <= 1', why: 'a doWhile has two turns for nothing' },
@@ -50,14 +50,14 @@ export const containers: readonly Mutant[] = [
       why: 'the wrong turn is asked for',
     },
     { from: '  span.asking = true;\n', to: '', why: 'the answer to a question is void' },
-    { from: '  turn.state.busy++;\n', to: '', why: 'a question is not counted' },
+    { from: '  context.state.busy++;\n', to: '', why: 'a question is not counted' },
     {
       from: 'cells: prepare(body).cells.slice()',
       to: 'cells: prepare(body).cells as Frame["cells"]',
       why: 'joins are not armed anew for a turn',
     },
     {
-      from: "  if (frame.left === 0) turn.tasks.push({ do: 'close', level: inner });\n",
+      from: "  if (frame.left === 0) context.tasks.push({ do: 'close', level: inner });\n",
       to: '',
       why: 'an empty turn never closes',
     },
@@ -67,8 +67,8 @@ export const containers: readonly Mutant[] = [
       why: 'a turn starts against the order of the edges',
     },
     {
-      from: 'count: spanAt(level, index).next',
-      to: 'count: spanAt(level, index).count',
+      from: 'count: containerAt(level, index).next',
+      to: 'count: containerAt(level, index).count',
       why: 'a while exits without its number of turns',
     },
     {
@@ -79,25 +79,29 @@ export const containers: readonly Mutant[] = [
     { from: ', open: {} };', to: ', open: {}, drain: undefined };', why: 'the state is no JSON' },
   ]),
   ...faultsIn('failure.ts', [
-    { from: 'failure.try >= retry.maxTries', to: 'failure.try > retry.maxTries', why: 'one try too many' },
     {
-      from: 'failure.try >= retry.maxTries',
-      to: 'failure.try >= retry.maxTries - 1',
+      from: 'failure.attempt >= retry.maxTries',
+      to: 'failure.attempt > retry.maxTries',
+      why: 'one try too many',
+    },
+    {
+      from: 'failure.attempt >= retry.maxTries',
+      to: 'failure.attempt >= retry.maxTries - 1',
       why: 'one try too few',
     },
     { from: ' || failure.retryable === false', to: '', why: 'what no try can help is tried again' },
     {
-      from: 'const next = failure.try + 1',
-      to: 'const next = failure.try',
+      from: 'const next = failure.attempt + 1',
+      to: 'const next = failure.attempt',
       why: 'all tries have one number',
     },
     { from: 'if (waitMs === 0)', to: 'if (waitMs >= 0)', why: 'no wait between tries' },
     {
-      from: 'const dueMs = turn.atMs + waitMs',
+      from: 'const dueMs = context.atMs + waitMs',
       to: 'const dueMs = waitMs',
       why: 'a wait between tries is long past',
     },
-    { from: '  turn.state.busy++;\n', to: '', why: 'a try to come is not counted' },
+    { from: '  context.state.busy++;\n', to: '', why: 'a try to come is not counted' },
     {
       from: 'retry.backoff ** (attempt - 1)',
       to: 'retry.backoff ** attempt',
@@ -141,8 +145,8 @@ export const containers: readonly Mutant[] = [
       why: 'a container that fails by itself does not take its error port',
     },
     {
-      from: "    turn.tasks.push({ do: 'settle', level, index, cell: 'error' });\n",
-      to: "    turn.tasks.push({ do: 'settle', level, index, cell: 'source' });\n",
+      from: "    context.tasks.push({ do: 'settle', level, index, cell: 'error' });\n",
+      to: "    context.tasks.push({ do: 'settle', level, index, cell: 'source' });\n",
       why: 'a failed block leaves by `source`',
     },
     {

@@ -4,7 +4,7 @@ import type { Mutant } from './mutant.ts';
 /** Faults in what becomes of the rest: grace, nested giving up, the end. */
 export const endings: readonly Mutant[] = [
   ...faultsIn('drain.ts', [
-    { from: 'turn.state.graceMs > 0 && hasGrace', to: 'hasGrace', why: 'no grace at all is waited for' },
+    { from: 'context.state.graceMs > 0 && hasGrace', to: 'hasGrace', why: 'no grace at all is waited for' },
     {
       from: "cell.w === 'run' && nodeAt(level.region, index).class !== 'child'",
       to: "cell.w === 'run'",
@@ -17,13 +17,13 @@ export const endings: readonly Mutant[] = [
     },
     { from: "cell.w === 'run' && nodeAt", to: "cell.w !== 'pause' && nodeAt", why: 'waits get grace' },
     {
-      from: 'return isSpan(cell) || (cell',
-      to: 'return !isSpan(cell) && (cell',
+      from: 'return isOpenContainer(cell) || (cell',
+      to: 'return !isOpenContainer(cell) && (cell',
       why: 'a question gets no grace',
     },
     {
-      from: 'dueMs: turn.atMs + turn.state.graceMs',
-      to: 'dueMs: turn.state.graceMs',
+      from: 'dueMs: context.atMs + context.state.graceMs',
+      to: 'dueMs: context.state.graceMs',
       why: 'the grace is over before it begins',
     },
     {
@@ -42,13 +42,13 @@ export const endings: readonly Mutant[] = [
       why: 'the grace goes on after the last block',
     },
     {
-      from: '  turn.state.busy--;\n  if (--draining',
+      from: '  context.state.busy--;\n  if (--draining',
       to: '  if (--draining',
       why: 'what ends in its grace is still counted',
     },
     { from: '    level.frame.cells[index] = last;\n', to: '', why: 'a block ends twice in its grace' },
     {
-      from: '|| event.try !== work.try) return undefined',
+      from: '|| event.attempt !== work.try) return undefined',
       to: ') return undefined',
       why: 'the end of an earlier try ends the grace',
     },
@@ -63,7 +63,7 @@ export const endings: readonly Mutant[] = [
       why: 'a time-out that nobody set ends a block in its grace',
     },
     {
-      from: '    if (!endsAsking(cell, event)) return false;\n',
+      from: '    if (!answersExpand(cell, event)) return false;\n',
       to: '',
       why: 'any event answers a question in its grace',
     },
@@ -73,7 +73,7 @@ export const endings: readonly Mutant[] = [
       why: 'a block that completes by `error` in its grace has failed',
     },
     {
-      from: "  if (timedOut) turn.commands.push({ type: 'abort', at, why: 'timeout' });\n",
+      from: "  if (timedOut) context.commands.push({ type: 'abort', at, why: 'timeout' });\n",
       to: '',
       why: 'a block whose time is up in the grace runs on',
     },
@@ -116,27 +116,27 @@ export const endings: readonly Mutant[] = [
       why: 'a given-up branch never closes',
     },
     {
-      from: "  for (const { level, index } of takeOver(turn, { of: 'run' })) stop(turn, level, index, why);\n",
+      from: "  for (const { level, index } of collectOpenWork(context, { of: 'run' })) stop(context, level, index, why);\n",
       to: '',
       why: 'the end aborts nothing',
     },
     { from: '  delete state.deadline;\n', to: '', why: 'an ended run still has a deadline' },
-    { from: '    uncount(state, cell);\n', to: '', why: 'aborted work is still counted' },
+    { from: '    removeFromCounters(state, cell);\n', to: '', why: 'aborted work is still counted' },
     { from: '    level.frame.cells[index] = SKIPPED;\n', to: '', why: 'work is aborted twice' },
     {
       from: '    cell.asking = false;\n    state.busy--;',
       to: '    cell.asking = false;',
       why: 'a question that was stopped is still counted',
     },
-    { from: "    turn.state.phase = 'draining';\n", to: '', why: 'a given-up run starts more' },
+    { from: "    context.state.phase = 'draining';\n", to: '', why: 'a given-up run starts more' },
     {
       from: "scope.of === 'branch' ? frameAddress(scope.level)",
       to: "scope.of === 'branch' ? addressOf(scope.level, 0)",
       why: 'the grace of a branch has the wrong address',
     },
     {
-      from: 'stop(turn, level, index, why);\n  finishDrain',
-      to: "if (why !== 'deadline') stop(turn, level, index, why);\n  finishDrain",
+      from: 'stop(context, level, index, why);\n  finishDrain',
+      to: "if (why !== 'deadline') stop(context, level, index, why);\n  finishDrain",
       why: 'the deadline aborts what is in its grace for the wrong reason',
     },
     { from: "status === 'cancelled' ? 'cancelled' : ", to: '', why: 'a cancel says that something failed' },

@@ -10,14 +10,14 @@ export const events: readonly Mutant[] = [
       why: 'news of a child are no change',
     },
     {
-      from: '  if (!endsAsking(span, event)) return false;\n',
+      from: '  if (!answersExpand(span, event)) return false;\n',
       to: '',
       why: 'a container takes answers that it did not ask for',
     },
     { from: '  span.asking = false;\n', to: '', why: 'a question is answered twice' },
-    { from: '  turn.state.busy--;\n', to: '', why: 'an answered question is still counted' },
+    { from: '  context.state.busy--;\n', to: '', why: 'an answered question is still counted' },
     {
-      from: ' || event.try !== work.try) return false',
+      from: ' || event.attempt !== work.try) return false',
       to: ') return false',
       why: 'the end of an earlier try ends this one',
     },
@@ -32,7 +32,7 @@ export const events: readonly Mutant[] = [
       why: 'any timer is the time-out',
     },
     {
-      from: '  if (!isAwaited(work, event)) return false;\n  uncount(turn.state, work);\n',
+      from: '  if (!isAwaited(work, event)) return false;\n  removeFromCounters(context.state, work);\n',
       to: '  if (!isAwaited(work, event)) return false;\n',
       why: 'a wait that is over is still counted',
     },
@@ -47,7 +47,7 @@ export const events: readonly Mutant[] = [
       why: 'a wait ends by the timer of something else',
     },
     {
-      from: "return work.w === 'wait' || event.try === work.try",
+      from: "return work.w === 'wait' || event.attempt === work.try",
       to: 'return true',
       why: 'the timer of an earlier try starts the next one',
     },
@@ -60,23 +60,23 @@ export const events: readonly Mutant[] = [
     { from: 'event.dueMs ?? event.atMs', to: 'event.atMs', why: 'a wait is over at once' },
     { from: 'event.dueMs ?? event.atMs', to: 'event.dueMs as number', why: 'a wait without a time has none' },
     {
-      from: '    turn.state.timers++;\n    level',
-      to: '    turn.state.humans++;\n    level',
+      from: '    context.state.timers++;\n    level',
+      to: '    context.state.humans++;\n    level',
       why: 'a wait counts as a person',
     },
     {
-      from: "  turn.commands.push({ type: 'open', at: event.at });\n",
+      from: "  context.commands.push({ type: 'open', at: event.at });\n",
       to: '',
       why: 'a pause is never opened',
     },
     {
-      from: "    turn.commands.push({ type: 'abort', at: event.at, why: 'timeout' });\n",
+      from: "    context.commands.push({ type: 'abort', at: event.at, why: 'timeout' });\n",
       to: '',
       why: 'a block whose time is up runs on',
     },
     {
-      from: '{ try: work.try, timedOut: true }',
-      to: '{ try: work.try, timedOut: true, retryable: false }',
+      from: '{ attempt: work.try, timedOut: true }',
+      to: '{ attempt: work.try, timedOut: true, retryable: false }',
       why: 'a time-out is never tried again',
     },
     {
@@ -95,8 +95,8 @@ export const events: readonly Mutant[] = [
       why: 'a child that was blocked has no time-out',
     },
     {
-      from: 'if (on === null) turn.state.busy++;',
-      to: 'if (on === null) turn.state.timers++;',
+      from: 'if (on === null) context.state.busy++;',
+      to: 'if (on === null) context.state.timers++;',
       why: 'a child that moves counts as a timer',
     },
     {
@@ -107,13 +107,13 @@ export const events: readonly Mutant[] = [
   ]),
   ...faultsIn('time.ts', [
     {
-      from: 'turn.atMs < deadline.dueMs',
-      to: 'turn.atMs <= deadline.dueMs',
+      from: 'context.atMs < deadline.dueMs',
+      to: 'context.atMs <= deadline.dueMs',
       why: 'the deadline comes a moment late',
     },
-    { from: ' || turn.atMs < deadline.dueMs', to: '', why: 'a void deadline is taken' },
+    { from: ' || context.atMs < deadline.dueMs', to: '', why: 'a void deadline is taken' },
     {
-      from: "  if (drain) cutDrain(turn, { of: 'run' }, drain, 'deadline');\n  else turn",
+      from: "  if (drain) abortDrain(context, { of: 'run' }, drain, 'deadline');\n  else context",
       to: '  turn',
       why: 'the deadline overrules the outcome',
     },
@@ -125,17 +125,17 @@ export const events: readonly Mutant[] = [
       why: 'the deadline has passed before the start',
     },
     {
-      from: 'cutDrain(turn, target.scope, target.drain, target.drain.why)',
-      to: "cutDrain(turn, { of: 'run' }, target.drain, target.drain.why)",
+      from: 'abortDrain(context, target.scope, target.drain, target.drain.why)',
+      to: "abortDrain(context, { of: 'run' }, target.drain, target.drain.why)",
       why: 'the grace of a part ends the run',
     },
     {
-      from: '!isSpan(cell) || !cell.drain',
-      to: '!isSpan(cell) || cell.drain',
+      from: '!isOpenContainer(cell) || !cell.drain',
+      to: '!isOpenContainer(cell) || cell.drain',
       why: 'the grace of a container never ends',
     },
   ]),
-  ...faultsIn('rest.ts', [
+  ...faultsIn('idle-state.ts', [
     {
       from: '    delete deadline.leftMs;\n',
       to: '',
@@ -147,17 +147,17 @@ export const events: readonly Mutant[] = [
       why: 'the deadline stands still though a timer can move the run',
     },
     {
-      from: 'Math.max(0, deadline.dueMs - turn.atMs)',
+      from: 'Math.max(0, deadline.dueMs - context.atMs)',
       to: 'deadline.dueMs',
       why: 'a pause gives the run more time',
     },
     {
-      from: 'deadline.dueMs = turn.atMs + deadline.leftMs',
+      from: 'deadline.dueMs = context.atMs + deadline.leftMs',
       to: 'deadline.dueMs = deadline.leftMs',
       why: 'the deadline goes on in the past',
     },
     {
-      from: '    turn.commands.push(deadlineTimer(deadline.dueMs));\n',
+      from: '    context.commands.push(deadlineCommand(deadline.dueMs));\n',
       to: '',
       why: 'the deadline that goes on is not asked for',
     },
@@ -175,10 +175,18 @@ export const events: readonly Mutant[] = [
       to: "  if (state.phase !== 'running') return commands;\n",
       why: 'a run that is given up owes nothing',
     },
-    { from: '  grace(state.drain, [], commands);\n', to: '', why: 'the grace of the run is not owed' },
-    { from: '    grace(cell.drain, at, commands);\n', to: '', why: 'the grace of a container is not owed' },
     {
-      from: '      grace(inner.drain, [...at, Number(turn)], commands);\n',
+      from: '  collectGraceTimer(state.drain, [], commands);\n',
+      to: '',
+      why: 'the grace of the run is not owed',
+    },
+    {
+      from: '    collectGraceTimer(cell.drain, at, commands);\n',
+      to: '',
+      why: 'the grace of a container is not owed',
+    },
+    {
+      from: '      collectGraceTimer(inner.drain, [...at, Number(iteration)], commands);\n',
       to: '',
       why: 'the grace of a branch is not owed',
     },
@@ -188,7 +196,7 @@ export const events: readonly Mutant[] = [
       why: 'questions are not owed',
     },
     {
-      from: '      owedBy(body, inner, [...at, Number(turn)], commands);\n',
+      from: '      collectFromFrame(body, inner, [...at, Number(iteration)], commands);\n',
       to: '',
       why: 'work in containers is not owed',
     },
@@ -210,20 +218,20 @@ export const events: readonly Mutant[] = [
     },
     { from: "  else commands.push({ type: 'open', at });\n", to: '', why: 'open pauses are not owed' },
     {
-      from: '  if (state.deadline?.dueMs !== undefined) commands.push(deadlineTimer(state.deadline.dueMs));\n',
+      from: '  if (state.deadline?.dueMs !== undefined) commands.push(deadlineCommand(state.deadline.dueMs));\n',
       to: '',
       why: 'the deadline is not owed',
     },
   ]),
   ...faultsIn('state.ts', [
     {
-      from: 'return event.turn === span.next || (',
-      to: 'return event.turn !== undefined || (',
+      from: 'return event.iteration === span.next || (',
+      to: 'return event.iteration !== undefined || (',
       why: 'the answer for another turn is taken',
     },
     { from: 'if (!span.asking || (event', to: 'if ((event', why: 'an answer is taken without a question' },
     {
-      from: " || (event.type === 'failed' && event.turn === undefined)",
+      from: " || (event.type === 'failed' && event.iteration === undefined)",
       to: '',
       why: 'a question fails only by its turn',
     },
@@ -243,8 +251,8 @@ export const events: readonly Mutant[] = [
       why: 'a step changes the cells of the state that it was given',
     },
     {
-      from: 'address.unshift(at.node, at.turn)',
-      to: 'address.push(at.node, at.turn)',
+      from: 'address.unshift(at.node, at.iteration)',
+      to: 'address.push(at.node, at.iteration)',
       why: 'deep addresses are inside out',
     },
   ]),

@@ -26,12 +26,12 @@ export const paths: readonly Mutant[] = [
     },
     { from: '| (live ? 1 : 0)', to: '+ (live ? 1 : 0)', why: 'a second live edge counts as half a source' },
     {
-      from: 'if (cell === 1) turn',
+      from: 'if (cell === 1) context',
       to: 'if (cell % 2 === 1) turn',
       why: 'a join runs at its first live edge',
     },
     {
-      from: 'else if (cell === 0) turn',
+      from: 'else if (cell === 0) context',
       to: 'else if (cell === 0 && live) turn',
       why: 'what has no live edge is never skipped',
     },
@@ -44,8 +44,8 @@ export const paths: readonly Mutant[] = [
     { from: 'if (frame.left === 0)', to: 'if (frame.left <= 1)', why: 'a frame closes with one node left' },
     { from: 'ports.some(', to: 'ports.every(', why: 'all edges from one source have to be live' },
     {
-      from: 'level.parent === null && turn.state.until',
-      to: 'turn.state.until',
+      from: 'level.parent === null && context.state.until',
+      to: 'context.state.until',
       why: 'run-until stops at a block of a body',
     },
     {
@@ -54,7 +54,7 @@ export const paths: readonly Mutant[] = [
       why: 'a Response that was skipped or failed answers',
     },
     {
-      from: 'const dueMs = turn.atMs + timeoutMs',
+      from: 'const dueMs = context.atMs + timeoutMs',
       to: 'const dueMs = timeoutMs',
       why: 'a time-out is due at the beginning of time',
     },
@@ -63,7 +63,7 @@ export const paths: readonly Mutant[] = [
       to: "timer: 'timeout', dueMs, try: 1",
       why: 'time-outs of later tries name the first',
     },
-    { from: '  turn.state.busy++;\n', to: '', why: 'a running block is not counted' },
+    { from: '  context.state.busy++;\n', to: '', why: 'a running block is not counted' },
   ]),
   ...faultsIn('prepared.ts', [
     {
@@ -94,8 +94,8 @@ export const paths: readonly Mutant[] = [
   ]),
   ...faultsIn('tasks.ts', [
     {
-      from: 'for (let head = 0; head < tasks.length; head++) perform(turn, tasks[head] as Task);',
-      to: 'while (tasks.length > 0) perform(turn, tasks.pop() as Task);',
+      from: 'for (let head = 0; head < tasks.length; head++) runTask(context, tasks[head] as Task);',
+      to: 'while (tasks.length > 0) runTask(context, tasks.pop() as Task);',
       why: 'last come, first served',
     },
     {
@@ -104,7 +104,7 @@ export const paths: readonly Mutant[] = [
       why: 'a branch that collects its error stays open',
     },
     {
-      from: 'if (!isGivenUp(turn, level)) closeFrame',
+      from: 'if (!isDraining(context, level)) closeFrame',
       to: 'closeFrame',
       why: 'a frame in what is given up closes, and the next opens',
     },
@@ -124,28 +124,28 @@ export const paths: readonly Mutant[] = [
       why: 'the same event starts blocks of a container that is given up',
     },
     {
-      from: 'runTry(turn, level, index, 1)',
-      to: 'runTry(turn, level, index, 0)',
+      from: 'startAttempt(context, level, index, 1)',
+      to: 'startAttempt(context, level, index, 0)',
       why: 'tries are numbered from 0',
     },
   ]),
   ...faultsIn('step.ts', [
     { from: 'state.frame.cells.length > 0 || ', to: '', why: 'a run starts again' },
     {
-      from: ' || top.region.nodes[event.start] === undefined',
+      from: ' || root.region.nodes[event.start] === undefined',
       to: '',
       why: 'a run starts at a block that is not there',
     },
     { from: 'outcome.changed ? next : state', to: 'next', why: 'a void event makes a new state' },
     { from: "state.phase !== 'ended' && ", to: '', why: 'an ended run takes events' },
-    { from: '    keepDeadline(turn);\n', to: '', why: 'the clock of active time never stands still' },
+    { from: '    updateDeadline(context);\n', to: '', why: 'the clock of active time never stands still' },
     {
       from: '  if (event.until !== undefined) state.until = event.until;\n',
       to: '',
       why: 'run-until is forgotten',
     },
     {
-      from: '  if (found.draining) return countDown(turn, found, index, event);\n',
+      from: '  if (found.draining) return updateDraining(context, found, index, event);\n',
       to: '',
       why: 'what is given up goes on',
     },

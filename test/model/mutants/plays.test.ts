@@ -47,8 +47,11 @@ describe('a question', () => {
   });
 
   it.each([
-    ['is not out any more', { type: 'expanded', at: [0], atMs: 0, turn: 1, count: 2 }],
-    ['is not out any more and has failed', { type: 'failed', at: [0], atMs: 0, try: 0, retryable: false }],
+    ['is not out any more', { type: 'expanded', at: [0], atMs: 0, iteration: 1, count: 2 }],
+    [
+      'is not out any more and has failed',
+      { type: 'failed', at: [0], atMs: 0, attempt: 0, retryable: false },
+    ],
   ] as const)('R30 that %s is not answered', (_, event) => {
     const { run } = play(region('P', { P: { kind: 'parallel', subflow: { body: region('x'), limit: 9 } } }));
     expect(run.expand('P', 1)).toEqual(['run P/0/x']);

@@ -17,9 +17,10 @@ export function blocksOf(url: string): BlockExecutor[] {
 async function execute(context: BlockContext, kind: Asking['kind'], url: string): Promise<BlockResult> {
   const { ms = 0, fail = 0, ...fields } = context.fields();
   const { idempotencyKey: key, signal, block } = context;
-  const asking: Asking = { key, try: context.try, kind, pid: process.pid, ms: Number(ms) };
+  const asking: Asking = { key, try: context.attempt, kind, pid: process.pid, ms: Number(ms) };
   const answer = await fetch(url, { method: 'POST', body: JSON.stringify(asking), signal });
   await answer.text();
-  if (context.try <= Number(fail)) throw new BlockError('BLOCK_FAILED', `Try ${context.try} is to fail.`);
+  if (context.attempt <= Number(fail))
+    throw new BlockError('BLOCK_FAILED', `Try ${context.attempt} is to fail.`);
   return { output: { by: block.name, ...fields } };
 }

@@ -23,8 +23,8 @@ const RETRY = { enabled: true, maxTries: 3, waitBetweenTriesMs: 10 };
 export function goldenBlocks(): Script {
   return new Script({
     Flaky: (context) => {
-      if (context.try < 3) throw new Error('not yet');
-      return { output: { tries: context.try } };
+      if (context.attempt < 3) throw new Error('not yet');
+      return { output: { tries: context.attempt } };
     },
     A: (context) => ({ output: { at: [...context.scope] } }),
   });

@@ -59,7 +59,7 @@ export class HeldEffects {
 
   private perform(context: BlockContext): Promise<BlockResult> {
     const { runId, block, scope, signal } = context;
-    const name = callName(block.id, scope, context.try);
+    const name = callName(block.id, scope, context.attempt);
     const calls = this.open.get(runId) ?? new Map<string, () => void>();
     this.open.set(runId, calls);
     return new Promise((resolve, reject) => {
@@ -85,7 +85,7 @@ export class HeldEffects {
 }
 
 /** True for a try that fails: then it has thrown. */
-function draws({ block, scope, field, try: nth }: BlockContext): () => number {
+function draws({ block, scope, field, attempt: nth }: BlockContext): () => number {
   const draw = drawFor({ seed: Number(field('seed')), block: block.id, scope, nth });
   if (draw() < 0.12) {
     const retryable = draw() < 0.8;

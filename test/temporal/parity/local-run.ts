@@ -83,15 +83,15 @@ export async function playLocally(
     for (;;) {
       for (const entry of await reading.more()) {
         replica.apply(entry);
-        racy ||= isRacy(replica.pending());
+        racy ||= isRacy(replica.pendingCommands());
       }
-      if (replica.rest() === 'ended') return undefined;
-      const moves = replica.pending().map(moveOf);
+      if (replica.idleState() === 'ended') return undefined;
+      const moves = replica.pendingCommands().map(moveOf);
       if (replica.seq > seq && !moves.includes('moving'))
         return moves.filter((move) => typeof move === 'object');
       if (refusal) throw refusal.error;
       if (performance.now() - sinceMs > 20_000)
-        throw new Error(`never quiet: ${JSON.stringify(replica.pending())}`);
+        throw new Error(`never quiet: ${JSON.stringify(replica.pendingCommands())}`);
       await new Promise((resolve) => setTimeout(resolve, 1));
     }
   }

@@ -52,7 +52,7 @@ describeTemporal('runs that continue in new histories', (server) => {
       const done = new Map<string, number>();
       const { promise: halfway, resolve } = Promise.withResolvers<void>();
       let half = 0;
-      const script = new Script({}, ({ idempotencyKey, scope, block: { name }, try: nth }) => {
+      const script = new Script({}, ({ idempotencyKey, scope, block: { name }, attempt: nth }) => {
         if (name === 'A' && scope[0] === TURNS / 2 && ++half === runs) resolve();
         if (name === 'A' && (scope[0] ?? 0) % 50 === 7 && nth === 1) throw new Error('once');
         done.set(idempotencyKey, (done.get(idempotencyKey) ?? 0) + 1);

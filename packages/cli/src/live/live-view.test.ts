@@ -80,12 +80,12 @@ function event(log: BlockLog, output: Json = null): RunEvent {
 
 function turn(blockId: string, number: number, count: number): RunEvent {
   return {
-    type: 'container:turn',
+    type: 'container:iteration',
     runId: 'r',
     atMs: 0,
     blockId,
     blockName: planOf().blocks[blockId]!.name,
-    turn: number,
+    iteration: number,
     count,
   };
 }
@@ -196,13 +196,13 @@ describe('the live view on anything but a terminal', () => {
       atMs: 0,
       blockId: 'end',
       blockName: 'The End',
-      try: 2,
+      attempt: 2,
       dueMs: 1500,
     });
     expect(lines()).toEqual([
       '‖ The End              waits for a person',
       '‖ The End              waits until 2001-02-03 04:05:06',
-      '↻ The End  try 1 failed, next in 1.5 s',
+      '↻ The End  attempt 1 failed, next in 1.5 s',
     ]);
   });
 

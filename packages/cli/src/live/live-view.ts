@@ -77,7 +77,7 @@ export class LiveView {
       case 'block:retrying':
         this.#retry(event);
         break;
-      case 'container:turn':
+      case 'container:iteration':
         this.#turn(event);
         break;
       default:
@@ -130,18 +130,18 @@ export class LiveView {
     const waitMs = Math.max(0, event.dueMs - event.atMs);
     const when = waitMs < 50 ? 'now' : `in ${duration(waitMs)}`;
     painter.print([
-      `${style.yellow('↻')} ${safeLine(event.blockName)}  ${style.dim(`try ${event.try - 1} failed, next ${when}`)}`,
+      `${style.yellow('↻')} ${safeLine(event.blockName)}  ${style.dim(`attempt ${event.attempt - 1} failed, next ${when}`)}`,
     ]);
   }
 
-  #turn(event: Extract<RunEvent, { type: 'container:turn' }>): void {
+  #turn(event: Extract<RunEvent, { type: 'container:iteration' }>): void {
     const { updating, painter, style, plan } = this.#parts;
-    const { blockId, blockName, turn, count } = event;
-    this.#activity.turn(blockId, blockName, { turn, count });
+    const { blockId, blockName, iteration, count } = event;
+    this.#activity.turn(blockId, blockName, { turn: iteration, count });
     const inner = (plan.blocks[blockId]?.containers.length ?? 0) > 0;
-    if (updating || inner || !isMilestone(turn + 1, count)) return;
+    if (updating || inner || !isMilestone(iteration + 1, count)) return;
     const of = count === undefined ? '' : `/${count}`;
-    painter.print([style.dim(`· ${safeLine(blockName)} ${turn + 1}${of}`)]);
+    painter.print([style.dim(`· ${safeLine(blockName)} ${iteration + 1}${of}`)]);
   }
 
   #tick(): void {

@@ -9,7 +9,7 @@ import { storedParents } from './stored-parents.ts';
 export const MAX_NESTING = 50;
 
 /** A block with where it stands. Notes have no place: they never take part. */
-export interface Place {
+export interface PlacedBlock {
   block: Block;
   /** Ids of the containers around it, outermost first. */
   containers: readonly string[];
@@ -17,10 +17,10 @@ export interface Place {
   enabled: boolean;
 }
 
-export type Places = ReadonlyMap<string, Place>;
+export type PlacedBlocks = ReadonlyMap<string, PlacedBlock>;
 
 /** Where every block stands, from the `parentId` of blocks; stored maps only where no block says it. */
-export function placeBlocks(workflow: Workflow, found: DiagnosticSink): Places {
+export function placeBlocks(workflow: Workflow, found: DiagnosticSink): PlacedBlocks {
   // By id, so that nothing depends on the order of the file's keys.
   const sorted = workflow.blocks
     .filter(({ type }) => type !== 'note')
@@ -28,13 +28,13 @@ export function placeBlocks(workflow: Workflow, found: DiagnosticSink): Places {
   const blocks = new Map(sorted.map((block) => [block.id, block]));
   const parents = namedParents(blocks, found);
   for (const [child, parent] of storedParents(workflow.stored, blocks, found)) parents.set(child, parent);
-  const places = new Map<string, Place>();
+  const places = new Map<string, PlacedBlock>();
   for (const id of blocks.keys()) place(id, { blocks, parents, places, found });
   return places;
 }
 
 /** Id of the container directly around a placed block. */
-export function parentOf(place: Place): string | undefined {
+export function parentOf(place: PlacedBlock): string | undefined {
   return place.containers.at(-1);
 }
 
@@ -62,7 +62,7 @@ function namedParents(blocks: ReadonlyMap<string, Block>, found: DiagnosticSink)
 interface Placing {
   blocks: ReadonlyMap<string, Block>;
   parents: ReadonlyMap<string, string>;
-  places: Map<string, Place>;
+  places: Map<string, PlacedBlock>;
   found: DiagnosticSink;
 }
 
@@ -86,7 +86,7 @@ function place(id: string, placing: Placing): void {
 function unplaced(
   id: string,
   { blocks, parents, places, found }: Placing,
-): { chain: string[]; outer: Place | undefined } {
+): { chain: string[]; outer: PlacedBlock | undefined } {
   const chain = new Set<string>();
   let up: string | undefined = id;
   while (up !== undefined && !places.has(up) && !chain.has(up)) {
@@ -98,7 +98,7 @@ function unplaced(
   return { chain: ids, outer: up === undefined ? undefined : places.get(up) };
 }
 
-function inside(block: Block, around: Place): Place {
+function inside(block: Block, around: PlacedBlock): PlacedBlock {
   const containers = [...around.containers, around.block.id];
   return { block, containers, enabled: block.enabled && around.enabled };
 }

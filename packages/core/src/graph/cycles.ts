@@ -1,10 +1,10 @@
 import type { DirectedGraph } from 'graphology';
 import { diagnostic } from '../plan/codes.ts';
 import type { Diagnostic } from '../plan/diagnostic.ts';
-import type { Places } from './containment.ts';
+import type { PlacedBlocks } from './containment.ts';
 
 /** One diagnostic for each circle of blocks that wait for each other; circles that share a block are reported as one. */
-export function findCycles(graph: DirectedGraph, places: Places): Diagnostic[] {
+export function findCycles(graph: DirectedGraph, places: PlacedBlocks): Diagnostic[] {
   return findCircles(graph).map((circle) => {
     const names = [...circle, circle[0] as string].map((id) => `"${places.get(id)?.block.name}"`);
     return diagnostic('CYCLE', {
@@ -17,7 +17,7 @@ export function findCycles(graph: DirectedGraph, places: Places): Diagnostic[] {
 }
 
 /** What is left of a graph while it is peeled: the nodes, with the ways in and out that are left to them. */
-interface Rest {
+interface RemainingGraph {
   graph: DirectedGraph;
   nodes: Set<string>;
   ins: Map<string, number>;
@@ -46,7 +46,7 @@ function findCircles(graph: DirectedGraph): string[][] {
 }
 
 /** Takes nodes out, and then every node that has no way in or no way on left: it lies on no circle. */
-function takeOut({ graph, nodes, ins, outs }: Rest, ids: readonly string[]): void {
+function takeOut({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly string[]): void {
   const queue = [...ids];
   const lose = (ways: Map<string, number>, id: string): void => {
     const left = (ways.get(id) ?? 0) - 1;
@@ -68,7 +68,7 @@ interface Ways {
 
 /** Takes out every circle that following the first way on leads into. After one it goes on from where the circle was entered. */
 function walk(
-  rest: Rest,
+  rest: RemainingGraph,
   { first, ways, circles }: { first: string; ways: Map<string, Ways>; circles: string[][] },
 ): void {
   const path = [first];
@@ -90,7 +90,7 @@ function walk(
   }
 }
 
-function wayOn({ graph, nodes }: Rest, id: string, known: Map<string, Ways>): string | undefined {
+function wayOn({ graph, nodes }: RemainingGraph, id: string, known: Map<string, Ways>): string | undefined {
   const ways = known.get(id) ?? { targets: graph.outNeighbors(id).toSorted(), at: 0 };
   known.set(id, ways);
   while (ways.at < ways.targets.length && !nodes.has(ways.targets[ways.at] as string)) ways.at++;

@@ -3,7 +3,7 @@ import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Workflow } from '../schema/workflow.ts';
 import { parentOf, placeBlocks } from './containment.ts';
-import type { Place, Places } from './containment.ts';
+import type { PlacedBlock, PlacedBlocks } from './containment.ts';
 import { findCycles } from './cycles.ts';
 import { append } from './lists.ts';
 import type { Lists } from './lists.ts';
@@ -23,7 +23,7 @@ export interface RegionGraph {
 
 /** A workflow's control flow: who takes part, where, and who waits for whom. */
 export interface Structure {
-  places: Places;
+  places: PlacedBlocks;
   /** Blocks that take part: enabled, and reached by an edge when they stand in a container. */
   members: ReadonlySet<string>;
   /** By container id; the top level under ''. Only containers that are members. */
@@ -69,8 +69,8 @@ function buildRegions(
   starts: ReadonlyMap<string, readonly string[]>,
 ): Map<string, RegionGraph> {
   const insides: Lists<string> = new Map();
-  for (const id of members) append(insides, parentOf(places.get(id) as Place) ?? '', id);
-  const containers = [...members].filter((id) => isContainerType((places.get(id) as Place).block.type));
+  for (const id of members) append(insides, parentOf(places.get(id) as PlacedBlock) ?? '', id);
+  const containers = [...members].filter((id) => isContainerType((places.get(id) as PlacedBlock).block.type));
   const regions = new Map<string, RegionGraph>();
   for (const container of ['', ...containers]) {
     const ids = insides.get(container) ?? [];
@@ -84,7 +84,7 @@ function buildRegions(
 }
 
 /** Enabled top-level blocks, and every enabled inner block that a path of edges leads to. */
-function findMembers(places: Places, paths: ReadonlyMap<string, readonly string[]>): Set<string> {
+function findMembers(places: PlacedBlocks, paths: ReadonlyMap<string, readonly string[]>): Set<string> {
   const reached = new Set<string>();
   for (const [id, place] of places) if (place.enabled && place.containers.length === 0) reached.add(id);
   for (const id of reached) for (const target of paths.get(id) ?? []) reached.add(target);

@@ -3,7 +3,7 @@ import type { Diagnostic } from '../plan/diagnostic.ts';
 import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import type { Edge } from '../schema/workflow.ts';
 import { parentOf } from './containment.ts';
-import type { Place, Places } from './containment.ts';
+import type { PlacedBlock, PlacedBlocks } from './containment.ts';
 import { append } from './lists.ts';
 import { portReader } from './ports.ts';
 import type { PortReader } from './ports.ts';
@@ -35,7 +35,7 @@ export interface WiringOptions {
 /** Sorts every edge into what it means for a run, and reports those that mean nothing. */
 export function wireEdges(
   edges: readonly Edge[],
-  places: Places,
+  places: PlacedBlocks,
   options: WiringOptions,
   found: DiagnosticSink,
 ): Wiring {
@@ -72,13 +72,17 @@ export function wireEdges(
   return wiring;
 }
 
-interface Finding {
-  places: Places;
+interface EdgeContext {
+  places: PlacedBlocks;
   options: WiringOptions;
   found: DiagnosticSink;
 }
 
-function findEnds(edge: Edge, index: number, finding: Finding): { source: Place; target: Place } | undefined {
+function findEnds(
+  edge: Edge,
+  index: number,
+  finding: EdgeContext,
+): { source: PlacedBlock; target: PlacedBlock } | undefined {
   const { places, options, found } = finding;
   const source = places.get(edge.source);
   const target = places.get(edge.target);
@@ -103,7 +107,7 @@ function nowhere(edge: Edge, index: number, end: 'source' | 'target', compat: bo
   });
 }
 
-function selfEdge(index: number, { block }: Place): Diagnostic {
+function selfEdge(index: number, { block }: PlacedBlock): Diagnostic {
   return diagnostic('EDGE_TO_SELF', {
     blockId: block.id,
     path: ['edges', index],
@@ -112,7 +116,7 @@ function selfEdge(index: number, { block }: Place): Diagnostic {
   });
 }
 
-function acrossScopes(index: number, source: Place, target: Place): Diagnostic {
+function acrossScopes(index: number, source: PlacedBlock, target: PlacedBlock): Diagnostic {
   return diagnostic('EDGE_ACROSS_SCOPES', {
     blockId: source.block.id,
     path: ['edges', index],
@@ -121,7 +125,7 @@ function acrossScopes(index: number, source: Place, target: Place): Diagnostic {
   });
 }
 
-function unknownPort(edge: Edge, index: number, { block }: Place, port: string): Diagnostic {
+function unknownPort(edge: Edge, index: number, { block }: PlacedBlock, port: string): Diagnostic {
   const effect = port === 'source' ? 'fires as the normal exit' : 'is never taken';
   return diagnostic('PORT_UNKNOWN', {
     blockId: block.id,

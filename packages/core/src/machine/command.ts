@@ -32,9 +32,9 @@ export type AbortReason = 'timeout' | 'failed' | 'answered' | 'cancelled' | 'dea
 export type Notice =
   | { type: 'entered'; at: Address }
   /** A frame has opened: turn `turn` of a loop, or branch `turn` of a parallel. */
-  | { type: 'opened'; at: Address; turn: number }
+  | { type: 'opened'; at: Address; iteration: number }
   /** A frame has closed; `failed`: with an error that the container collects. */
-  | { type: 'closed'; at: Address; turn: number; failed?: Address }
+  | { type: 'closed'; at: Address; iteration: number; failed?: Address }
   /** A container is done. `count`: its turns or branches. */
   | { type: 'exited'; at: Address; count: number }
   /** The node at `at` has failed for good: after its tries, or because something inside it failed. `handled`: its error port is taken. */

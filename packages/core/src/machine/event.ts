@@ -10,28 +10,28 @@ export type Address = readonly number[];
 export type Event =
   | StartedEvent
   /** A block's work is done. `port` absent: `source`. */
-  | { type: 'completed'; at: Address; atMs: number; try: number; port?: string }
+  | { type: 'completed'; at: Address; atMs: number; attempt: number; port?: string }
   /** One try of a block, or the expansion of a container, has failed. `jitter` (0 to 1) was drawn by the driver. */
   | {
       type: 'failed';
       at: Address;
       atMs: number;
-      try: number;
+      attempt: number;
       retryable: boolean;
       /** The turn that was asked for, when an expansion has failed: with it a late failure of an earlier turn is told apart. */
-      turn?: number;
+      iteration?: number;
       retryAfterMs?: number;
       jitter?: number;
     }
   /** The answer to `expand`: branches or turns; for a container that asks per turn, 1 (another turn) or 0. A whole number. */
-  | { type: 'expanded'; at: Address; atMs: number; turn: number; count: number }
+  | { type: 'expanded'; at: Address; atMs: number; iteration: number; count: number }
   /** The block suspends itself: until `dueMs` (kind `time`) or until a `resumed` event (kind `human`). */
-  | { type: 'paused'; at: Address; atMs: number; try: number; kind: 'human' | 'time'; dueMs?: number }
+  | { type: 'paused'; at: Address; atMs: number; attempt: number; kind: 'human' | 'time'; dueMs?: number }
   | { type: 'resumed'; at: Address; atMs: number }
   /** What the child run of a child block is blocked on; `null`: it moves. */
   | { type: 'blocked'; at: Address; atMs: number; on: 'human' | 'time' | null }
   /** A timer that the machine asked for has fired. A `deadline` is taken only when `atMs` has reached its time: older ones are void. */
-  | { type: 'fired'; at: Address; atMs: number; timer: TimerName; try?: number }
+  | { type: 'fired'; at: Address; atMs: number; timer: TimerName; attempt?: number }
   | { type: 'cancelled'; atMs: number };
 
 /** The first event: where the run starts, and its bounds. */

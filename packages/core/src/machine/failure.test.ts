@@ -15,8 +15,8 @@ describe('a failed try', () => {
   it('R13 is the last of as many as the policy allows', () => {
     const { run } = play(region('a:error -> h', { a: { retry: { ...retry, waitMs: 0 } } }));
     run.fail('a');
-    expect(run.fail('a', { try: 2 })).toEqual(['run a #3']);
-    expect(run.fail('a', { try: 3 })).toEqual(['run h']);
+    expect(run.fail('a', { attempt: 2 })).toEqual(['run a #3']);
+    expect(run.fail('a', { attempt: 3 })).toEqual(['run h']);
   });
 
   it('R13 without a policy is the only one', () => {
@@ -33,7 +33,7 @@ describe('a failed try', () => {
     expect(run.fail('a')).toEqual(['timer a retry 1100']);
     run.nowMs = 1100;
     expect(run.fire('a', 'retry', 2)).toEqual(['run a #2']);
-    expect(run.fail('a', { try: 2 })).toEqual(['timer a retry 1300']);
+    expect(run.fail('a', { attempt: 2 })).toEqual(['timer a retry 1300']);
   });
 
   it('R14 waits for a try to come are aborted with the run', () => {
@@ -109,7 +109,7 @@ describe('a failed block', () => {
 
   it('R16 is not collected when the parallel itself fails', () => {
     const { run } = play(region('P:error -> h', { P: parallel(region('x'), { collectErrors: true }) }));
-    expect(run.fail('P', { try: 0 })).toEqual(['run h']);
+    expect(run.fail('P', { attempt: 0 })).toEqual(['run h']);
   });
 
   it('R16 that nothing handles fails the run', () => {

@@ -1,29 +1,34 @@
 import { beginDrain } from './drain.ts';
-import { runTry } from './join.ts';
+import { startAttempt } from './join.ts';
 import type { RetryPolicy } from './skeleton.ts';
 import { addressOf, nodeAt } from './state.ts';
 import type { Level } from './state.ts';
-import type { DrainScope, Failure, Turn } from './turn.ts';
+import type { DrainScope, Failure, StepContext } from './step-context.ts';
 
 // What comes of a failure? R13 another try, after R14 a wait; else R15 the error port; else R16 what around it handles it.
 
-/** Try `failure.try` has failed: the next one, after its wait, or the failure of the node. */
-export function failTry(turn: Turn, level: Level, index: number, failure: Failure & { try: number }): void {
+/** Try `failure.attempt` has failed: the next one, after its wait, or the failure of the node. */
+export function failAttempt(
+  context: StepContext,
+  level: Level,
+  index: number,
+  failure: Failure & { attempt: number },
+): void {
   const { retry } = nodeAt(level.region, index);
-  if (!retry || failure.try >= retry.maxTries || failure.retryable === false) {
-    failNode(turn, level, index, failure);
+  if (!retry || failure.attempt >= retry.maxTries || failure.retryable === false) {
+    failNode(context, level, index, failure);
     return;
   }
-  const next = failure.try + 1;
-  const waitMs = retryWaitMs(retry, failure.try, failure);
+  const next = failure.attempt + 1;
+  const waitMs = retryWaitMs(retry, failure.attempt, failure);
   if (waitMs === 0) {
-    runTry(turn, level, index, next);
+    startAttempt(context, level, index, next);
     return;
   }
-  const dueMs = turn.atMs + waitMs;
-  turn.state.busy++;
+  const dueMs = context.atMs + waitMs;
+  context.state.busy++;
   level.frame.cells[index] = { w: 'retry', try: next, dueMs };
-  turn.commands.push({ type: 'timer', at: addressOf(level, index), timer: 'retry', dueMs, try: next });
+  context.commands.push({ type: 'timer', at: addressOf(level, index), timer: 'retry', dueMs, try: next });
 }
 
 /**
@@ -39,10 +44,10 @@ export function retryWaitMs(retry: RetryPolicy, attempt: number, failure: Failur
 }
 
 /** The node has failed for good: its error port, or whatever around it handles it. */
-export function failNode(turn: Turn, level: Level, index: number, failure: Failure): void {
+export function failNode(context: StepContext, level: Level, index: number, failure: Failure): void {
   const { handlesError, subflow } = nodeAt(level.region, index);
   const at = addressOf(level, index);
-  turn.notices.push({
+  context.notices.push({
     type: 'failed',
     at,
     handled: handlesError,
@@ -50,15 +55,20 @@ export function failNode(turn: Turn, level: Level, index: number, failure: Failu
     ...(failure.timedOut && { timedOut: true }),
   });
   if (handlesError && !subflow) {
-    turn.tasks.push({ do: 'settle', level, index, cell: 'error' });
+    context.tasks.push({ do: 'settle', level, index, cell: 'error' });
     return;
   }
   if (!subflow) level.frame.cells[index] = 'error';
-  beginDrain(turn, handlesError ? { of: 'container', level, index } : handlerOf(level), 'failed', at);
+  beginDrain(
+    context,
+    handlesError ? { of: 'container', level, index } : scopeThatHandles(level),
+    'failed',
+    at,
+  );
 }
 
 /** R16: what is given up when a failure in `level` is not handled where it happened. */
-function handlerOf(level: Level): DrainScope {
+function scopeThatHandles(level: Level): DrainScope {
   for (let inner = level; inner.parent; inner = inner.parent) {
     const container = nodeAt(inner.parent.region, inner.node);
     if (container.subflow?.collectErrors) return { of: 'branch', level: inner };

@@ -9,15 +9,15 @@
  * 4. A frame that is closed is not reachable: no event can change it.
  */
 export { advance, initialState, step } from './step.ts';
-export { isOwed } from './owed.ts';
-export { pending } from './pending.ts';
-export { restOf } from './rest.ts';
-export type { Rest } from './rest.ts';
+export { isPending } from './is-pending.ts';
+export { pendingCommands } from './pending.ts';
+export { idleState } from './idle-state.ts';
+export type { IdleState } from './idle-state.ts';
 export { retryWaitMs } from './failure.ts';
 export { MACHINE_VERSION } from './skeleton.ts';
 export type { BlockClass, Node, NodeKind, Region, RetryPolicy, Subflow } from './skeleton.ts';
 export type { Address, Event, StartedEvent, TimerName } from './event.ts';
 export type { AbortReason, Command, EndReason, EndStatus, Notice } from './command.ts';
-export type { Outcome } from './turn.ts';
-export type { Cell, Frame, Span, State, Work } from './state.ts';
+export type { StepResult } from './step-context.ts';
+export type { Cell, Frame, OpenContainer, State, Work } from './state.ts';
 export { workAt } from './work-at.ts';

@@ -2,57 +2,57 @@ import { beginDrain } from './drain.ts';
 import { prepare } from './prepared.ts';
 import { addressOf, nodeAt, SKIPPED } from './state.ts';
 import type { Cell, Level } from './state.ts';
-import type { Turn } from './turn.ts';
+import type { StepContext } from './step-context.ts';
 
 // When does a node start? R3 a join waits for all its sources; R4 one live edge runs it, once; R5 none skips it, and what
 // follows; R6 in edge order.
 
 /** Asks for one try of a block's work. */
-export function runTry(turn: Turn, level: Level, index: number, attempt: number): void {
+export function startAttempt(context: StepContext, level: Level, index: number, attempt: number): void {
   const { timeoutMs } = nodeAt(level.region, index);
   const at = addressOf(level, index);
-  turn.state.busy++;
-  turn.commands.push({ type: 'run', at, try: attempt });
+  context.state.busy++;
+  context.commands.push({ type: 'run', at, try: attempt });
   if (timeoutMs === undefined) {
     level.frame.cells[index] = { w: 'run', try: attempt };
     return;
   }
-  const dueMs = turn.atMs + timeoutMs;
+  const dueMs = context.atMs + timeoutMs;
   level.frame.cells[index] = { w: 'run', try: attempt, dueMs };
-  turn.commands.push({ type: 'timer', at, timer: 'timeout', dueMs, try: attempt });
+  context.commands.push({ type: 'timer', at, timer: 'timeout', dueMs, try: attempt });
 }
 
 /** Writes down how the node at `index` ended, and settles its out-edges in edge order. */
-export function settleNode(turn: Turn, level: Level, index: number, cell: Cell): void {
+export function settleNode(context: StepContext, level: Level, index: number, cell: Cell): void {
   const { frame, region } = level;
   frame.cells[index] = cell;
   frame.left--;
   // R27, R28: before the out-edges, for nothing starts after it.
   if (nodeAt(region, index).answers && cell === 'source') {
-    beginDrain(turn, { of: 'run' }, 'answered', addressOf(level, index));
+    beginDrain(context, { of: 'run' }, 'answered', addressOf(level, index));
     return;
   }
-  if (level.parent === null && turn.state.until === index) {
-    beginDrain(turn, { of: 'run' }, 'until');
+  if (level.parent === null && context.state.until === index) {
+    beginDrain(context, { of: 'run' }, 'until');
     return;
   }
   for (const { to, ports } of prepare(region).outs[index] ?? [])
     arrive(
-      turn,
+      context,
       level,
       to,
       ports.some((port) => isLive(port, cell)),
     );
   // R7
   if (frame.left === 0)
-    turn.tasks.push(level.parent ? { do: 'close', level } : { do: 'end', status: 'completed' });
+    context.tasks.push(level.parent ? { do: 'close', level } : { do: 'end', status: 'completed' });
 }
 
-function arrive(turn: Turn, level: Level, to: number, live: boolean): void {
+function arrive(context: StepContext, level: Level, to: number, live: boolean): void {
   const cell = ((level.frame.cells[to] as number) - 2) | (live ? 1 : 0);
   level.frame.cells[to] = cell;
-  if (cell === 1) turn.tasks.push({ do: 'start', level, index: to });
-  else if (cell === 0) turn.tasks.push({ do: 'settle', level, index: to, cell: SKIPPED });
+  if (cell === 1) context.tasks.push({ do: 'start', level, index: to });
+  else if (cell === 0) context.tasks.push({ do: 'settle', level, index: to, cell: SKIPPED });
 }
 
 /** R2: an edge is live when its node took its port; a `source` edge whenever the node did not fail. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
-import { pending } from './pending.ts';
+import { pendingCommands } from './pending.ts';
 import { initialState } from './step.ts';
 
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
@@ -61,7 +61,7 @@ describe('what a state still waits for', () => {
   });
 
   it('R31 is nothing before the start and after the end', () => {
-    expect(pending(region('a'), initialState())).toEqual([]);
+    expect(pendingCommands(region('a'), initialState())).toEqual([]);
     const { run } = play(region('a'), { timeoutMs: 5 });
     run.complete('a');
     expect(run.pending()).toEqual([]);

@@ -1,7 +1,7 @@
 import type { Command } from './command.ts';
-import { deadlineTimer } from './rest.ts';
+import { deadlineCommand } from './idle-state.ts';
 import type { Region } from './skeleton.ts';
-import { isSpan, isWork, nodeAt } from './state.ts';
+import { isOpenContainer, isWork, nodeAt } from './state.ts';
 import type { Drain, Frame, State, Work } from './state.ts';
 
 /**
@@ -9,31 +9,31 @@ import type { Drain, Frame, State, Work } from './state.ts';
  *
  * Blocks that were running run again (at least once); timers keep the time they were set for.
  */
-export function pending(region: Region, state: State): Command[] {
+export function pendingCommands(region: Region, state: State): Command[] {
   const commands: Command[] = [];
   if (state.phase === 'ended') return commands;
-  owedBy(region, state.frame, [], commands);
-  grace(state.drain, [], commands);
-  if (state.deadline?.dueMs !== undefined) commands.push(deadlineTimer(state.deadline.dueMs));
+  collectFromFrame(region, state.frame, [], commands);
+  collectGraceTimer(state.drain, [], commands);
+  if (state.deadline?.dueMs !== undefined) commands.push(deadlineCommand(state.deadline.dueMs));
   return commands;
 }
 
-function owedBy(region: Region, frame: Frame, base: readonly number[], commands: Command[]): void {
+function collectFromFrame(region: Region, frame: Frame, base: readonly number[], commands: Command[]): void {
   frame.cells.forEach((cell, index) => {
     const at = [...base, index];
-    if (isWork(cell)) owedFor(cell, at, commands);
-    if (!isSpan(cell)) return;
+    if (isWork(cell)) collectFromWork(cell, at, commands);
+    if (!isOpenContainer(cell)) return;
     if (cell.asking) commands.push({ type: 'expand', at, turn: cell.next });
-    grace(cell.drain, at, commands);
+    collectGraceTimer(cell.drain, at, commands);
     const body = nodeAt(region, index).subflow?.body as Region;
-    for (const [turn, inner] of Object.entries(cell.open)) {
-      grace(inner.drain, [...at, Number(turn)], commands);
-      owedBy(body, inner, [...at, Number(turn)], commands);
+    for (const [iteration, inner] of Object.entries(cell.open)) {
+      collectGraceTimer(inner.drain, [...at, Number(iteration)], commands);
+      collectFromFrame(body, inner, [...at, Number(iteration)], commands);
     }
   });
 }
 
-function owedFor(work: Work, at: number[], commands: Command[]): void {
+function collectFromWork(work: Work, at: number[], commands: Command[]): void {
   if (work.w === 'run' || work.w === 'blocked') {
     commands.push({ type: 'run', at, try: work.try });
     if (work.dueMs !== undefined)
@@ -44,6 +44,6 @@ function owedFor(work: Work, at: number[], commands: Command[]): void {
   else commands.push({ type: 'open', at });
 }
 
-function grace(drain: Drain | undefined, at: readonly number[], commands: Command[]): void {
+function collectGraceTimer(drain: Drain | undefined, at: readonly number[], commands: Command[]): void {
   if (drain) commands.push({ type: 'timer', at, timer: 'grace', dueMs: drain.dueMs });
 }

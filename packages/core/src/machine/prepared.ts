@@ -3,16 +3,16 @@ import type { Cell } from './state.ts';
 import type { Region } from './skeleton.ts';
 
 /** What a join needs of a region, laid out for one look per edge. */
-export interface Prepared {
+export interface PreparedRegion {
   /** Cells of a fresh activation. */
   cells: readonly Cell[];
   /** Per node: its targets in edge order, each with the ports of the edges to it. */
   outs: readonly (readonly Out[])[];
   /** What the nodes at which runs have started reach. */
-  reached: Map<number, Reached>;
+  reachable: Map<number, ReachableCells>;
 }
 
-interface Reached {
+interface ReachableCells {
   cells: readonly Cell[];
   left: number;
 }
@@ -22,10 +22,10 @@ export interface Out {
   ports: readonly string[];
 }
 
-const cache = new WeakMap<Region, Prepared>();
+const cache = new WeakMap<Region, PreparedRegion>();
 
 /** The region's prepared form, made once per region. */
-export function prepare(region: Region): Prepared {
+export function prepare(region: Region): PreparedRegion {
   const known = cache.get(region);
   if (known) return known;
   const ports = region.nodes.map(() => new Map<number, string[]>());
@@ -36,12 +36,12 @@ export function prepare(region: Region): Prepared {
       else ports[edge.from]?.set(to, [edge.port]);
     }
   });
-  const prepared: Prepared = {
+  const prepared: PreparedRegion = {
     cells: region.nodes.map((node) => new Set(node.ins.map((edge) => edge.from)).size * 2),
     outs: region.nodes.map((node, from) =>
       node.outs.map((to) => ({ to, ports: ports[from]?.get(to) ?? [] })),
     ),
-    reached: new Map(),
+    reachable: new Map(),
   };
   cache.set(region, prepared);
   return prepared;
@@ -49,13 +49,13 @@ export function prepare(region: Region): Prepared {
 
 /** R1: cells of the run's own frame when it starts at `start`: what `start` does not reach is skipped, and waited for by none. */
 export function cellsFrom(region: Region, start: number): { cells: Cell[]; left: number } {
-  const { outs, reached } = prepare(region);
-  let known = reached.get(start);
-  if (!known) reached.set(start, (known = reach(outs, start)));
+  const { outs, reachable } = prepare(region);
+  let known = reachable.get(start);
+  if (!known) reachable.set(start, (known = reachableFrom(outs, start)));
   return { cells: known.cells.slice(), left: known.left };
 }
 
-function reach(outs: Prepared['outs'], start: number): Reached {
+function reachableFrom(outs: PreparedRegion['outs'], start: number): ReachableCells {
   const reached = new Set([start]);
   for (const from of reached) for (const { to } of outs[from] ?? []) reached.add(to);
   const cells: Cell[] = outs.map(() => SKIPPED);

@@ -50,7 +50,7 @@ export interface Drain {
  * A number of 2 or more is an idle node: in-sources still open times two, plus one when a live edge has arrived.
  * `SKIPPED` is 0. A string is a settled node: the port it took. Objects are work and open containers.
  */
-export type Cell = number | string | Work | Span;
+export type Cell = number | string | Work | OpenContainer;
 
 export const SKIPPED = 0;
 
@@ -63,7 +63,7 @@ export type Work =
   | { w: 'blocked'; try: number; on: 'human' | 'time'; dueMs?: number };
 
 /** An open container. */
-export interface Span {
+export interface OpenContainer {
   /** Turns or branches opened so far: also the number of the next one. */
   next: number;
   /** Turns or branches in all; -1 while unknown. */
@@ -80,18 +80,18 @@ export function isWork(cell: Cell): cell is Work {
   return typeof cell === 'object' && 'w' in cell;
 }
 
-export function isSpan(cell: Cell): cell is Span {
+export function isOpenContainer(cell: Cell): cell is OpenContainer {
   return typeof cell === 'object' && 'open' in cell;
 }
 
 /** True when `event` answers the `expand` command that `span` has out. */
-export function endsAsking(span: Span, event: Event): boolean {
+export function answersExpand(span: OpenContainer, event: Event): boolean {
   if (!span.asking || (event.type !== 'expanded' && event.type !== 'failed')) return false;
-  return event.turn === span.next || (event.type === 'failed' && event.turn === undefined);
+  return event.iteration === span.next || (event.type === 'failed' && event.iteration === undefined);
 }
 
 /** Takes `work` out of the counters of `state`. */
-export function uncount(state: State, work: Work): void {
+export function removeFromCounters(state: State, work: Work): void {
   if (work.w === 'run' || work.w === 'retry') state.busy--;
   else if (work.w === 'wait' || (work.w === 'blocked' && work.on === 'time')) state.timers--;
   else state.humans--;
@@ -103,7 +103,7 @@ export interface Level {
   frame: Frame;
   parent: Level | null;
   node: number;
-  turn: number;
+  iteration: number;
 }
 
 export function nodeAt(region: Region, index: number): Node {
@@ -113,7 +113,7 @@ export function nodeAt(region: Region, index: number): Node {
 /** Address of the frame of `level`: even length, `[]` for the run's own. */
 export function frameAddress(level: Level): number[] {
   const address: number[] = [];
-  for (let at: Level | null = level; at?.parent; at = at.parent) address.unshift(at.node, at.turn);
+  for (let at: Level | null = level; at?.parent; at = at.parent) address.unshift(at.node, at.iteration);
   return address;
 }
 

@@ -83,26 +83,26 @@ describe('a late or duplicate event', () => {
   });
 
   it.each([
-    ['a second end of a block', { type: 'completed', at: [0], atMs: 0, try: 1 }],
-    ['the end of a block that has not started', { type: 'completed', at: [9], atMs: 0, try: 1 }],
-    ['the end of another try', { type: 'completed', at: [3], atMs: 0, try: 2 }],
-    ['a failure of another try', { type: 'failed', at: [3], atMs: 0, try: 2, retryable: true }],
-    ['the time-out of another try', { type: 'fired', at: [3], atMs: 0, timer: 'timeout', try: 2 }],
-    ['a time-out where there is none', { type: 'fired', at: [2], atMs: 0, timer: 'timeout', try: 1 }],
-    ['a retry of a running try', { type: 'fired', at: [3], atMs: 0, timer: 'retry', try: 1 }],
+    ['a second end of a block', { type: 'completed', at: [0], atMs: 0, attempt: 1 }],
+    ['the end of a block that has not started', { type: 'completed', at: [9], atMs: 0, attempt: 1 }],
+    ['the end of another try', { type: 'completed', at: [3], atMs: 0, attempt: 2 }],
+    ['a failure of another try', { type: 'failed', at: [3], atMs: 0, attempt: 2, retryable: true }],
+    ['the time-out of another try', { type: 'fired', at: [3], atMs: 0, timer: 'timeout', attempt: 2 }],
+    ['a time-out where there is none', { type: 'fired', at: [2], atMs: 0, timer: 'timeout', attempt: 1 }],
+    ['a retry of a running try', { type: 'fired', at: [3], atMs: 0, timer: 'retry', attempt: 1 }],
     ['a resume of what is not paused', { type: 'resumed', at: [2], atMs: 0 }],
     ['a wait that nobody waits for', { type: 'fired', at: [2], atMs: 0, timer: 'wait' }],
-    ['turns of what is no container', { type: 'expanded', at: [2], atMs: 0, turn: 0, count: 1 }],
-    ['an end of a container', { type: 'completed', at: [1], atMs: 0, try: 1 }],
-    ['turns that were not asked for', { type: 'expanded', at: [1], atMs: 0, turn: 1, count: 1 }],
+    ['turns of what is no container', { type: 'expanded', at: [2], atMs: 0, iteration: 0, count: 1 }],
+    ['an end of a container', { type: 'completed', at: [1], atMs: 0, attempt: 1 }],
+    ['turns that were not asked for', { type: 'expanded', at: [1], atMs: 0, iteration: 1, count: 1 }],
     [
       'a failure to know another turn',
-      { type: 'failed', at: [1], atMs: 0, try: 0, turn: 1, retryable: true },
+      { type: 'failed', at: [1], atMs: 0, attempt: 0, iteration: 1, retryable: true },
     ],
-    ['an event in a closed frame', { type: 'completed', at: [1, 0, 0], atMs: 0, try: 1 }],
-    ['an event inside a block', { type: 'completed', at: [2, 0, 0], atMs: 0, try: 1 }],
-    ['an event about a frame', { type: 'completed', at: [1, 0], atMs: 0, try: 1 }],
-    ['an event about the run', { type: 'completed', at: [], atMs: 0, try: 1 }],
+    ['an event in a closed frame', { type: 'completed', at: [1, 0, 0], atMs: 0, attempt: 1 }],
+    ['an event inside a block', { type: 'completed', at: [2, 0, 0], atMs: 0, attempt: 1 }],
+    ['an event about a frame', { type: 'completed', at: [1, 0], atMs: 0, attempt: 1 }],
+    ['an event about the run', { type: 'completed', at: [], atMs: 0, attempt: 1 }],
     ['grace of what is not given up', { type: 'fired', at: [], atMs: 0, timer: 'grace' }],
     ['grace of a container that is not given up', { type: 'fired', at: [1], atMs: 0, timer: 'grace' }],
     ['grace of a closed branch', { type: 'fired', at: [1, 0], atMs: 0, timer: 'grace' }],
@@ -134,6 +134,6 @@ describe('step', () => {
     const [next] = step(graph, before, { type: 'started', atMs: 0, start: 0, graceMs: 0 });
     expect(before).toEqual(initialState());
     expect(next.busy).toBe(1);
-    expect(step(graph, next, { type: 'completed', at: [1], atMs: 0, try: 1 })[0]).toBe(next);
+    expect(step(graph, next, { type: 'completed', at: [1], atMs: 0, attempt: 1 })[0]).toBe(next);
   });
 });

@@ -159,7 +159,7 @@ describe('a container', () => {
 
   it('R12 leaves by `error` when its turns cannot be known', () => {
     const { run } = play(region('L -> a', 'L:error -> h', { L: loop(x) }));
-    expect(run.fail('L', { try: 0, turn: 0 })).toEqual(['run h']);
+    expect(run.fail('L', { attempt: 0, iteration: 0 })).toEqual(['run h']);
     expect(run.notices).toEqual(['failed L handled']);
   });
 });

@@ -1,105 +1,109 @@
 import { failNode } from './failure.ts';
 import { prepare } from './prepared.ts';
-import { addressOf, isSpan, nodeAt } from './state.ts';
-import type { Frame, Level, Span } from './state.ts';
+import { addressOf, isOpenContainer, nodeAt } from './state.ts';
+import type { Frame, Level, OpenContainer } from './state.ts';
 import type { Subflow } from './skeleton.ts';
-import type { Turn } from './turn.ts';
+import type { StepContext } from './step-context.ts';
 
 // When does a frame open and close? R7 it closes when no node is left; R8 turns follow one another; R9 branches run side by
 // side in a sliding window; R10 how many is known, or asked.
 
 /** Opens the container at `index`. */
-export function enterContainer(turn: Turn, level: Level, index: number): void {
+export function enterContainer(context: StepContext, level: Level, index: number): void {
   const subflow = subflowAt(level, index);
   level.frame.cells[index] = { next: 0, count: subflow.count ?? -1, asking: false, live: 0, open: {} };
-  turn.notices.push({ type: 'entered', at: addressOf(level, index) });
-  proceed(turn, level, index);
+  context.notices.push({ type: 'entered', at: addressOf(level, index) });
+  proceed(context, level, index);
 }
 
 /** The answer to `expand`: turns or branches in all, or whether another turn follows. */
-export function expandContainer(turn: Turn, level: Level, index: number, count: number): void {
+export function expandContainer(context: StepContext, level: Level, index: number, count: number): void {
   if (!subflowAt(level, index).perTurn) {
-    spanAt(level, index).count = count;
-    proceed(turn, level, index);
-  } else if (count > 0) openNext(turn, level, index);
-  else exit(turn, level, index);
+    containerAt(level, index).count = count;
+    proceed(context, level, index);
+  } else if (count > 0) openNext(context, level, index);
+  else exit(context, level, index);
 }
 
 /** The frame of `inner` is done: another turn, other branches, or the exit. */
-export function closeFrame(turn: Turn, inner: Level, failed: readonly number[] | undefined): void {
+export function closeFrame(context: StepContext, inner: Level, failed: readonly number[] | undefined): void {
   const level = inner.parent as Level;
-  const span = spanAt(level, inner.node);
-  delete span.open[inner.turn];
+  const span = containerAt(level, inner.node);
+  delete span.open[inner.iteration];
   span.live--;
-  turn.notices.push({
+  context.notices.push({
     type: 'closed',
     at: addressOf(level, inner.node),
-    turn: inner.turn,
+    iteration: inner.iteration,
     ...(failed && { failed }),
   });
-  proceed(turn, level, inner.node);
+  proceed(context, level, inner.node);
 }
 
 /** Opens what may open now; asks when the container asks; exits when nothing is left. */
-function proceed(turn: Turn, level: Level, index: number): void {
-  const span = spanAt(level, index);
+function proceed(context: StepContext, level: Level, index: number): void {
+  const span = containerAt(level, index);
   const subflow = subflowAt(level, index);
-  if (subflow.perTurn && !(subflow.firstFree && span.next === 0)) ask(turn, level, index);
-  else if (subflow.perTurn) openNext(turn, level, index);
-  else if (span.count < 0) ask(turn, level, index);
+  if (subflow.perTurn && !(subflow.firstFree && span.next === 0)) requestExpansion(context, level, index);
+  else if (subflow.perTurn) openNext(context, level, index);
+  else if (span.count < 0) requestExpansion(context, level, index);
   // R11: a limit is never a silent cap.
-  else if (span.count > subflow.limit) fail(turn, level, index, subflow.limit);
-  else fill(turn, level, index);
+  else if (span.count > subflow.limit) fail(context, level, index, subflow.limit);
+  else openWindow(context, level, index);
 }
 
-function fill(turn: Turn, level: Level, index: number): void {
-  const span = spanAt(level, index);
+function openWindow(context: StepContext, level: Level, index: number): void {
+  const span = containerAt(level, index);
   const window =
     subflowAt(level, index).window ?? (nodeAt(level.region, index).kind === 'loop' ? 1 : Infinity);
-  while (span.live < window && span.next < span.count) openNext(turn, level, index);
-  if (span.live === 0) exit(turn, level, index);
+  while (span.live < window && span.next < span.count) openNext(context, level, index);
+  if (span.live === 0) exit(context, level, index);
 }
 
-function ask(turn: Turn, level: Level, index: number): void {
-  const span = spanAt(level, index);
+function requestExpansion(context: StepContext, level: Level, index: number): void {
+  const span = containerAt(level, index);
   span.asking = true;
-  turn.state.busy++;
-  turn.commands.push({ type: 'expand', at: addressOf(level, index), turn: span.next });
+  context.state.busy++;
+  context.commands.push({ type: 'expand', at: addressOf(level, index), turn: span.next });
 }
 
-function openNext(turn: Turn, level: Level, index: number): void {
-  const span = spanAt(level, index);
+function openNext(context: StepContext, level: Level, index: number): void {
+  const span = containerAt(level, index);
   const { body, limit } = subflowAt(level, index);
   if (span.next >= limit) {
-    fail(turn, level, index, limit);
+    fail(context, level, index, limit);
     return;
   }
   const number = span.next++;
   const frame: Frame = { left: body.nodes.length, cells: prepare(body).cells.slice() };
   span.open[number] = frame;
   span.live++;
-  turn.notices.push({ type: 'opened', at: addressOf(level, index), turn: number });
-  const inner: Level = { region: body, frame, parent: level, node: index, turn: number };
-  for (const entry of body.entries) turn.tasks.push({ do: 'start', level: inner, index: entry });
-  if (frame.left === 0) turn.tasks.push({ do: 'close', level: inner });
+  context.notices.push({ type: 'opened', at: addressOf(level, index), iteration: number });
+  const inner: Level = { region: body, frame, parent: level, node: index, iteration: number };
+  for (const entry of body.entries) context.tasks.push({ do: 'start', level: inner, index: entry });
+  if (frame.left === 0) context.tasks.push({ do: 'close', level: inner });
 }
 
-function exit(turn: Turn, level: Level, index: number): void {
-  turn.notices.push({ type: 'exited', at: addressOf(level, index), count: spanAt(level, index).next });
-  turn.tasks.push({ do: 'settle', level, index, cell: 'source' });
+function exit(context: StepContext, level: Level, index: number): void {
+  context.notices.push({
+    type: 'exited',
+    at: addressOf(level, index),
+    count: containerAt(level, index).next,
+  });
+  context.tasks.push({ do: 'settle', level, index, cell: 'source' });
 }
 
-function fail(turn: Turn, level: Level, index: number, limit: number): void {
-  failNode(turn, level, index, { limit });
+function fail(context: StepContext, level: Level, index: number, limit: number): void {
+  failNode(context, level, index, { limit });
 }
 
 function subflowAt(level: Level, index: number): Subflow {
   return nodeAt(level.region, index).subflow as Subflow;
 }
 
-function spanAt(level: Level, index: number): Span {
+function containerAt(level: Level, index: number): OpenContainer {
   const cell = level.frame.cells[index];
-  if (cell === undefined || !isSpan(cell))
+  if (cell === undefined || !isOpenContainer(cell))
     throw new Error(`no open container at ${addressOf(level, index).join('.')}`);
   return cell;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
-import { restOf } from './rest.ts';
+import { idleState } from './idle-state.ts';
 
 describe('the time-out of a block', () => {
   const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };
@@ -75,7 +75,9 @@ describe('a wait', () => {
 
   it('R23 without a time ends at once', () => {
     const { run } = play(region('w'));
-    expect(run.feed({ type: 'paused', at: [0], atMs: 7, try: 1, kind: 'time' })).toEqual(['timer w wait 7']);
+    expect(run.feed({ type: 'paused', at: [0], atMs: 7, attempt: 1, kind: 'time' })).toEqual([
+      'timer w wait 7',
+    ]);
   });
 });
 
@@ -88,9 +90,9 @@ describe('a child run', () => {
   ] as const)('R24 that is blocked (%s) rests its parent, until it moves or ends', (on, rest) => {
     const { run } = play(child);
     expect(run.block('c', on)).toEqual([]);
-    expect(restOf(run.state)).toBe(rest);
+    expect(idleState(run.state)).toBe(rest);
     run.block('c', null);
-    expect(restOf(run.state)).toBe('running');
+    expect(idleState(run.state)).toBe('running');
     run.block('c', on);
     expect(run.complete('c')).toEqual(['run a']);
     expect(run.state).toMatchObject({ busy: 1, humans: 0, timers: 0 });

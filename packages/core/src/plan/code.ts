@@ -6,21 +6,21 @@ import type { CodeTemplate } from '../refs/template.ts';
 import type { Block } from '../schema/workflow.ts';
 import { diagnostic } from './codes.ts';
 import type { Compilation } from './compilation.ts';
-import { fieldSite } from './site.ts';
+import { fieldLocation } from './site.ts';
 import { checkCode } from './syntax.ts';
 
 const LANGUAGES = ['javascript', 'python', 'shell'] as const;
 
 /** The code of a function block, compiled; undefined: its language does not exist. */
 export function readCode(compilation: Compilation, block: Block): CodeTemplate | undefined {
-  const site = fieldSite(block, 'code');
+  const site = fieldLocation(block, 'code');
   const said = own(block.fields, 'language') ?? 'javascript';
   const language = said === '' ? 'javascript' : LANGUAGES.find((known) => known === said);
   if (language === undefined) {
     compilation.found.push(
       diagnostic('LANGUAGE_UNKNOWN', {
         blockId: block.id,
-        path: fieldSite(block, 'language').path,
+        path: fieldLocation(block, 'language').path,
         message: `"${block.name}" is written in ${JSON.stringify(said)}, which is no language of function blocks.`,
         hint: `Use one of ${LANGUAGES.join(', ')}.`,
       }),

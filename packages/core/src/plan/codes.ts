@@ -86,7 +86,7 @@ export const DIAGNOSTIC_CODES = {
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES;
 
 /** What a finding says beside its code. */
-export interface Finding {
+export interface DiagnosticDetails {
   blockId?: string;
   path: (string | number)[];
   message: string;
@@ -96,7 +96,7 @@ export interface Finding {
 }
 
 /** A diagnostic of `code`, with the code's usual severity unless the finding brings its own. */
-export function diagnostic(code: DiagnosticCode, finding: Finding): Diagnostic {
+export function diagnostic(code: DiagnosticCode, finding: DiagnosticDetails): Diagnostic {
   const { blockId, path, message, hint, severity = DIAGNOSTIC_CODES[code].severity } = finding;
   return { code, severity, ...(blockId !== undefined && { blockId }), path, message, hint };
 }

@@ -6,12 +6,12 @@ import { readJsonText } from '../schema/json-text.ts';
 import { diagnostic } from './codes.ts';
 import type { Compilation } from './compilation.ts';
 import type { CollectionSource } from './plan.ts';
-import type { Site } from './site.ts';
+import type { FieldLocation } from './site.ts';
 
 /** Where a container's items come from. What can never be a list is `invalid`: it fails the container when it is reached. */
 export function readCollection(
   compilation: Compilation,
-  site: Site,
+  site: FieldLocation,
   value: Json | undefined,
 ): CollectionSource {
   const source = readSource(compilation, site, value);
@@ -28,7 +28,11 @@ export function readCollection(
   return source;
 }
 
-function readSource(compilation: Compilation, site: Site, value: Json | undefined): CollectionSource {
+function readSource(
+  compilation: Compilation,
+  site: FieldLocation,
+  value: Json | undefined,
+): CollectionSource {
   if (value == null || value === '') return { invalid: 'it is empty.' };
   const context = compilation.context(site, 'container');
   if (typeof value === 'string') {

@@ -1,5 +1,5 @@
 import type { Structure } from '../graph/structure.ts';
-import type { Finding } from '../refs/finding.ts';
+import type { ReferenceFinding } from '../refs/finding.ts';
 import type { NameTable } from '../refs/names.ts';
 import type { TemplateContext } from '../refs/reading.ts';
 import type { Reference } from '../refs/template.ts';
@@ -7,14 +7,14 @@ import type { Block, StoredContainer, Workflow } from '../schema/workflow.ts';
 import type { DiagnosticSink } from './diagnostic-list.ts';
 import { reportFindings } from './findings.ts';
 import type { PlanLimits } from './plan.ts';
-import type { Site, SiteKind } from './site.ts';
+import type { FieldLocation, CompiledFieldKind } from './site.ts';
 import type { TypeTable } from './types.ts';
 
 export type Standing = TemplateContext['standing'];
 
 /** A reference that was compiled, for the checks that look at all of them. */
 export interface SeenReference {
-  site: Site;
+  site: FieldLocation;
   standing: Standing;
   ref: Reference;
 }
@@ -59,7 +59,7 @@ export class Compilation {
   }
 
   /** Where the field stands, for the reference compiler. */
-  context(site: Site, standing: Standing = 'inside'): TemplateContext {
+  context(site: FieldLocation, standing: Standing = 'inside'): TemplateContext {
     return { names: this.names, reader: site.block.id, standing };
   }
 
@@ -69,12 +69,12 @@ export class Compilation {
   }
 
   /** Turns what the reference compiler found in a field into diagnostics. */
-  report(site: Site, findings: readonly Finding[], kind: SiteKind): void {
+  report(site: FieldLocation, findings: readonly ReferenceFinding[], kind: CompiledFieldKind): void {
     for (const each of reportFindings(site, findings, { kind, compat: this.compat })) this.found.push(each);
   }
 
   /** Remembers the references of a field. */
-  see(site: Site, references: readonly Reference[], standing: Standing = 'inside'): void {
+  see(site: FieldLocation, references: readonly Reference[], standing: Standing = 'inside'): void {
     for (const ref of references) this.seen.push({ site, standing, ref });
   }
 }

@@ -107,7 +107,7 @@ describe('a sound workflow of any shape', () => {
         expect(hash).toBe(contentHash(body as unknown as Json));
         const index = indexPlan(plan!);
         for (const id of Object.keys(plan!.blocks)) {
-          const scope = index.spot(id)!.containers.map((_, depth) => depth);
+          const scope = index.byId(id)!.containerIds.map((_, depth) => depth);
           expect(index.placeOf(index.addressOf(id, scope))).toEqual({ block: id, scope });
         }
       }),

@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts';
 import { buildStructure } from '../graph/structure.ts';
 import { parentOf } from '../graph/containment.ts';
-import type { Place, Places } from '../graph/containment.ts';
+import type { PlacedBlock, PlacedBlocks } from '../graph/containment.ts';
 import { MACHINE_VERSION } from '../machine/skeleton.ts';
 import type { Region } from '../machine/skeleton.ts';
 import { buildNames } from '../refs/names.ts';
@@ -72,7 +72,7 @@ function analyze(authored: Workflow, options: CompileOptions): { plan?: Plan; di
   const blocks = new Map<string, BlockConfig>();
   const settings = new Map<string, NodeSettings>();
   for (const id of [...structure.members].toSorted()) {
-    const place = structure.places.get(id) as Place;
+    const place = structure.places.get(id) as PlacedBlock;
     const { block } = place;
     const container = isContainerType(block.type) ? readContainer(compilation, block) : undefined;
     const retry = retryPolicy(block, workflow.dialect, found);
@@ -132,7 +132,7 @@ function prepare(authored: Workflow, options: CompileOptions, found: DiagnosticL
 }
 
 /** In the order of ids, so that which of two equal names counts does not depend on the order of keys. */
-function namedBlocks(places: Places): NamedBlock[] {
+function namedBlocks(places: PlacedBlocks): NamedBlock[] {
   return [...places.values()]
     .toSorted((a, b) => (a.block.id < b.block.id ? -1 : 1))
     .map((place) => {

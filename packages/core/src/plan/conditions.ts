@@ -6,12 +6,12 @@ import type { Block } from '../schema/workflow.ts';
 import { diagnostic } from './codes.ts';
 import type { Compilation } from './compilation.ts';
 import type { ConditionRow } from './plan.ts';
-import { fieldSite } from './site.ts';
+import { fieldLocation } from './site.ts';
 import { checkExpression } from './syntax.ts';
 
 /** The rows of a condition block, compiled; undefined: they cannot be read, which fails the block when it is reached. */
 export function readConditions(compilation: Compilation, block: Block): ConditionRow[] | undefined {
-  const site = fieldSite(block, 'conditions');
+  const site = fieldLocation(block, 'conditions');
   const { rows, fault } = conditionRows(block);
   if (fault !== undefined) {
     compilation.found.push(
@@ -49,7 +49,7 @@ function reportUnusable(compilation: Compilation, block: Block, rows: readonly R
     compilation.found.push(
       diagnostic('CONDITION_ROW', {
         blockId: block.id,
-        path: [...fieldSite(block, 'conditions').path, index],
+        path: [...fieldLocation(block, 'conditions').path, index],
         message: `Row ${index + 1} ("${row.title}") of "${block.name}" can never be chosen on its own: ${why}.`,
         hint: 'Correct or remove the row.',
       }),

@@ -1,5 +1,5 @@
 import { routerRows } from '../graph/rows.ts';
-import type { Place } from '../graph/containment.ts';
+import type { PlacedBlock } from '../graph/containment.ts';
 import { own } from '../json.ts';
 import type { Json } from '../json.ts';
 import { referencesIn } from '../refs/inventory.ts';
@@ -13,11 +13,11 @@ import type { Compilation } from './compilation.ts';
 import { readConditions } from './conditions.ts';
 import { outputSchema } from './outputs.ts';
 import type { BlockConfig } from './plan.ts';
-import { fieldSite } from './site.ts';
+import { fieldLocation } from './site.ts';
 import { isTriggerType } from './types.ts';
 
 /** What executors need of one block, its references compiled. Containers get theirs from `readContainer`. */
-export function configureBlock(compilation: Compilation, place: Place): BlockConfig {
+export function configureBlock(compilation: Compilation, place: PlacedBlock): BlockConfig {
   const { block, containers } = place;
   const trigger = block.trigger || isTriggerType(block.type);
   const code = block.type === 'function' && !trigger ? readCode(compilation, block) : undefined;
@@ -52,7 +52,7 @@ function readParams(
       params[name] = { kind: 'literal', value };
       continue;
     }
-    const site = fieldSite(block, name);
+    const site = fieldLocation(block, name);
     const { template, findings } = compileTemplate(value, compilation.context(site));
     compilation.report(site, findings, 'text');
     compilation.see(site, referencesIn(template));
@@ -70,7 +70,7 @@ function fieldValue(compilation: Compilation, block: Block, name: string): Json 
   compilation.found.push(
     diagnostic('ROUTES_UNREADABLE', {
       blockId: block.id,
-      path: fieldSite(block, name).path,
+      path: fieldLocation(block, name).path,
       message: `The routes of "${block.name}" cannot be read: ${fault}`,
       hint: 'Give a JSON array of {id, title, value}.',
     }),

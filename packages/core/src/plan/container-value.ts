@@ -5,20 +5,20 @@ import type { Block } from '../schema/workflow.ts';
 import { canonicalJson } from './canonical.ts';
 import { diagnostic } from './codes.ts';
 import type { Compilation } from './compilation.ts';
-import { fieldSite } from './site.ts';
-import type { Site } from './site.ts';
+import { fieldLocation } from './site.ts';
+import type { FieldLocation } from './site.ts';
 
 /** What a container says under `key`, and where it says it: in its data, else in its fields, else in the stored map. */
 export function containerValue(
   compilation: Compilation,
   block: Block,
   key: string,
-): { value: Json | undefined; site: Site } {
+): { value: Json | undefined; site: FieldLocation } {
   const data = own(block.container, key);
   const inData = { block, path: ['blocks', block.id, 'data', key] };
   if (!isBlank(data)) return { value: data, site: inData };
   const field = own(block.fields, key);
-  if (!isBlank(field)) return { value: field, site: fieldSite(block, key) };
+  if (!isBlank(field)) return { value: field, site: fieldLocation(block, key) };
   const stored = compilation.storedOf(block);
   const value = stored && own(stored.container, key);
   if (data === undefined && !isBlank(value))

@@ -4,7 +4,7 @@ import { referencesIn } from '../refs/inventory.ts';
 import { diagnostic } from './codes.ts';
 import type { Compilation } from './compilation.ts';
 import type { CountSource } from './plan.ts';
-import type { Site } from './site.ts';
+import type { FieldLocation } from './site.ts';
 import { checkExpression } from './syntax.ts';
 
 /** What an absent count means in graphs from elsewhere. */
@@ -13,7 +13,7 @@ const USUAL_COUNT = 5;
 /** How many turns or branches a container has, or how to find out; undefined: the value is no count. */
 export function readCount(
   compilation: Compilation,
-  site: Site,
+  site: FieldLocation,
   value: Json | undefined,
 ): CountSource | undefined {
   if (isNothing(value)) return readNothing(compilation, site, value);
@@ -37,7 +37,11 @@ function isNothing(value: Json | undefined): boolean {
   return value == null || value === 0 || (typeof value === 'string' && /^\s*0*\s*$/.test(value));
 }
 
-function readNothing(compilation: Compilation, { block, path }: Site, value: Json | undefined): CountSource {
+function readNothing(
+  compilation: Compilation,
+  { block, path }: FieldLocation,
+  value: Json | undefined,
+): CountSource {
   const strict = compilation.workflow.dialect === 'heddle';
   const what = value == null || value === '' ? 'absent' : JSON.stringify(value);
   compilation.found.push(
@@ -51,7 +55,11 @@ function readNothing(compilation: Compilation, { block, path }: Site, value: Jso
   return { static: USUAL_COUNT };
 }
 
-function refuse(compilation: Compilation, { block, path }: Site, value: Json | undefined): undefined {
+function refuse(
+  compilation: Compilation,
+  { block, path }: FieldLocation,
+  value: Json | undefined,
+): undefined {
   compilation.found.push(
     diagnostic('COUNT_INVALID', {
       blockId: block.id,

@@ -1,17 +1,21 @@
-import type { Finding } from '../refs/finding.ts';
+import type { ReferenceFinding } from '../refs/finding.ts';
 import { diagnostic } from './codes.ts';
 import type { DiagnosticCode } from './codes.ts';
 import type { Diagnostic, Severity } from './diagnostic.ts';
-import type { Site, SiteKind } from './site.ts';
+import type { FieldLocation, CompiledFieldKind } from './site.ts';
 
 interface Reporting {
-  kind: SiteKind;
+  kind: CompiledFieldKind;
   /** True: what would be an error is a warning, and the text stays as it is at run time. */
   compat: boolean;
 }
 
 /** What the reference compiler found in one field, as diagnostics. */
-export function reportFindings(site: Site, findings: readonly Finding[], reporting: Reporting): Diagnostic[] {
+export function reportFindings(
+  site: FieldLocation,
+  findings: readonly ReferenceFinding[],
+  reporting: Reporting,
+): Diagnostic[] {
   return findings.flatMap((finding) => reportFinding(site, finding, reporting) ?? []);
 }
 
@@ -23,14 +27,18 @@ const CODES = {
   'quoted-reference': 'REFERENCE_QUOTED',
   'html-name': 'REFERENCE_HTML_NAME',
   'never-ran-candidate': 'REFERENCE_NEVER_RAN',
-} as const satisfies { [kind in Finding['kind']]: DiagnosticCode };
+} as const satisfies { [kind in ReferenceFinding['kind']]: DiagnosticCode };
 
-function reportFinding(site: Site, finding: Finding, reporting: Reporting): Diagnostic | undefined {
+function reportFinding(
+  site: FieldLocation,
+  finding: ReferenceFinding,
+  reporting: Reporting,
+): Diagnostic | undefined {
   const text = textOf(site.block.name, finding, reporting);
   return text && diagnostic(CODES[finding.kind], { blockId: site.block.id, path: site.path, ...text });
 }
 
-function textOf(reader: string, finding: Finding, reporting: Reporting): Text | undefined {
+function textOf(reader: string, finding: ReferenceFinding, reporting: Reporting): Text | undefined {
   const { text } = finding;
   switch (finding.kind) {
     case 'unknown-block': {
@@ -57,7 +65,7 @@ function textOf(reader: string, finding: Finding, reporting: Reporting): Text | 
   }
 }
 
-function unknownBlockText(reader: string, finding: Finding): Text {
+function unknownBlockText(reader: string, finding: ReferenceFinding): Text {
   const { text, head, suggestion } = finding;
   const generic = /^(loop|parallel)$/i.exec(head)?.[0].toLowerCase();
   if (generic !== undefined) {
@@ -71,7 +79,7 @@ function unknownBlockText(reader: string, finding: Finding): Text {
   return { message: `${text} in "${reader}" names the block "${head}", which does not exist.`, hint };
 }
 
-function unknownVariable(reader: string, finding: Finding, { compat }: Reporting): Text {
+function unknownVariable(reader: string, finding: ReferenceFinding, { compat }: Reporting): Text {
   const { text, head, suggestion } = finding;
   return {
     severity: compat ? 'warning' : 'error',
@@ -87,7 +95,7 @@ function unknownVariable(reader: string, finding: Finding, { compat }: Reporting
  * How bad an unknown head is. In code and expressions the text would be left behind and break them. In text, strings and
  * comments only a head that is close to a name is surely meant; one without a path may be any tag.
  */
-function unknownBlock(finding: Finding, { kind, compat }: Reporting): Severity | undefined {
+function unknownBlock(finding: ReferenceFinding, { kind, compat }: Reporting): Severity | undefined {
   const { where, dotted, distance = Infinity, head } = finding;
   const close = distance <= 2 && distance < head.length;
   const bad: Severity = compat ? 'warning' : 'error';
@@ -101,7 +109,7 @@ function unknownBlock(finding: Finding, { kind, compat }: Reporting): Severity |
   return close ? bad : 'warning';
 }
 
-function pathOf({ text, head }: Finding): string {
+function pathOf({ text, head }: ReferenceFinding): string {
   const at = text.indexOf(head);
   return at < 0 ? '' : text.slice(at + head.length, -1);
 }

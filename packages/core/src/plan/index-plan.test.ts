@@ -36,11 +36,11 @@ describe('the index of a plan', () => {
   });
 
   it('knows the containers, the parallels and the top-level node around a block', () => {
-    expect(index.spot('c')?.containers).toEqual(['loop', 'fan', 'turns']);
-    expect(index.spot('c')?.parallels).toEqual(['fan']);
-    expect(index.spot('fan')?.parallels).toEqual([]);
+    expect(index.byId('c')?.containerIds).toEqual(['loop', 'fan', 'turns']);
+    expect(index.byId('c')?.parallelIds).toEqual(['fan']);
+    expect(index.byId('fan')?.parallelIds).toEqual([]);
     expect([index.topIndex('start'), index.topIndex('c'), index.topIndex('none')]).toEqual([0, 1, undefined]);
-    expect(index.spot('none')).toBeUndefined();
+    expect(index.byId('none')).toBeUndefined();
   });
 
   it('is made once, and nobody can change the places that it hands out', () => {

@@ -1,39 +1,34 @@
 import { InvariantError } from '../errors.ts';
 import type { Node, Region } from '../machine/skeleton.ts';
+import type { Place } from '../record/entry.ts';
 import type { Plan } from './plan.ts';
 
-/** A block with the turn and branch numbers around it, outermost first. */
-export interface BlockPlace {
-  block: string;
-  scope: number[];
-}
-
 /** Where a block stands in its plan. */
-export interface Spot {
+export interface IndexedNode {
   node: Node;
   /** Dense indexes on the way down: containers, then the block itself. */
   path: readonly number[];
   /** The containers around the block, outermost first. */
-  around: readonly Node[];
+  containers: readonly Node[];
   /** Their ids. */
-  containers: readonly string[];
+  containerIds: readonly string[];
   /** Ids of the parallels among them. */
-  parallels: readonly string[];
+  parallelIds: readonly string[];
   /** Of a container: where the nodes of its body stand, by index. */
-  body: readonly Spot[];
+  body: readonly IndexedNode[];
   /** Top level: the only place of the block. */
-  place: BlockPlace | undefined;
+  place: Place | undefined;
 }
 
 /** What turns block ids into addresses and back; every look is O(depth) of the containers around the block. */
 export interface PlanIndex {
   /** Where the block stands; undefined when it takes no part in the control flow: disabled, or in a container where no edge reaches it. */
-  spot(blockId: string): Spot | undefined;
+  byId(blockId: string): IndexedNode | undefined;
   /** The address of the block in the frame that `scope` names. Throws InvariantError when the plan has no such place. */
   addressOf(blockId: string, scope: readonly number[]): number[];
-  spotAt(address: readonly number[]): Spot;
+  byAddress(address: readonly number[]): IndexedNode;
   /** The block and the turn and branch numbers that an address names. */
-  placeOf(address: readonly number[]): BlockPlace;
+  placeOf(address: readonly number[]): Place;
   node(address: readonly number[]): Node;
   /** Index of a top-level node, or of the top-level container around an inner one; undefined for a block that stands nowhere. */
   topIndex(blockId: string): number | undefined;
@@ -49,42 +44,46 @@ export function indexPlan({ skeleton }: Pick<Plan, 'skeleton'>): PlanIndex {
 }
 
 function makeIndex(skeleton: Region): PlanIndex {
-  const spots = new Map<string, Spot>();
-  const top = spotsOf(skeleton, undefined, spots);
-  const spotAt = (address: readonly number[]): Spot => find(top, address);
+  const nodes = new Map<string, IndexedNode>();
+  const top = indexRegion(skeleton, undefined, nodes);
+  const byAddress = (address: readonly number[]): IndexedNode => find(top, address);
   return {
-    spot: (blockId) => spots.get(blockId),
+    byId: (blockId) => nodes.get(blockId),
     addressOf: (blockId, scope) => {
-      const spot = spots.get(blockId);
+      const spot = nodes.get(blockId);
       if (!spot) throw new InvariantError(`the plan has no block ${blockId}`);
       return addressIn(spot, scope);
     },
-    spotAt,
-    placeOf: (address) => placeAt(spotAt(address), address),
-    node: (address) => spotAt(address).node,
-    topIndex: (blockId) => spots.get(blockId)?.path[0],
+    byAddress,
+    placeOf: (address) => placeAt(byAddress(address), address),
+    node: (address) => byAddress(address).node,
+    topIndex: (blockId) => nodes.get(blockId)?.path[0],
   };
 }
 
-function spotsOf(region: Region, container: Spot | undefined, spots: Map<string, Spot>): Spot[] {
-  const around = container ? [...container.around, container.node] : [];
-  const containers = around.map(({ id }) => id);
-  const parallels = around.filter(({ kind }) => kind === 'parallel').map(({ id }) => id);
+function indexRegion(
+  region: Region,
+  container: IndexedNode | undefined,
+  nodes: Map<string, IndexedNode>,
+): IndexedNode[] {
+  const containers = container ? [...container.containers, container.node] : [];
+  const containerIds = containers.map(({ id }) => id);
+  const parallelIds = containers.filter(({ kind }) => kind === 'parallel').map(({ id }) => id);
   return region.nodes.map((node, index) => {
     const path = container ? [...container.path, index] : [index];
     // Shared by all that is said of the block: nobody may change it.
     const place = container
       ? undefined
       : Object.freeze({ block: node.id, scope: Object.freeze([]) as never[] });
-    const spot: Spot = { node, path, around, containers, parallels, body: [], place };
-    spots.set(node.id, spot);
-    if (node.subflow) spot.body = spotsOf(node.subflow.body, spot, spots);
+    const spot: IndexedNode = { node, path, containers, containerIds, parallelIds, body: [], place };
+    nodes.set(node.id, spot);
+    if (node.subflow) spot.body = indexRegion(node.subflow.body, spot, nodes);
     return spot;
   });
 }
 
 /** The address of the block at `spot` in the frame that `scope` names. Throws InvariantError for a scope of another depth. */
-export function addressIn({ node, path }: Spot, scope: readonly number[]): number[] {
+export function addressIn({ node, path }: IndexedNode, scope: readonly number[]): number[] {
   if (scope.length !== path.length - 1) {
     throw new InvariantError(
       `block ${node.id} stands ${path.length - 1} deep, its place names ${scope.length} turns`,
@@ -97,15 +96,15 @@ export function addressIn({ node, path }: Spot, scope: readonly number[]): numbe
 }
 
 /** The block at `spot`, with the turn and branch numbers of `address`. */
-export function placeAt({ node, place }: Spot, address: readonly number[]): BlockPlace {
+export function placeAt({ node, place }: IndexedNode, address: readonly number[]): Place {
   if (place) return place;
   const scope = [address[1] as number];
   for (let position = 3; position < address.length; position += 2) scope.push(address[position] as number);
   return { block: node.id, scope };
 }
 
-function find(top: readonly Spot[], address: readonly number[]): Spot {
-  let spot: Spot | undefined;
+function find(top: readonly IndexedNode[], address: readonly number[]): IndexedNode {
+  let spot: IndexedNode | undefined;
   for (let position = 0; position < address.length; position += 2)
     spot = (position === 0 ? top : spot?.body)?.[address[position] as number];
   if (!spot || address.length % 2 === 0)

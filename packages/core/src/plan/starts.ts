@@ -1,12 +1,16 @@
-import type { Place, Places } from '../graph/containment.ts';
+import type { PlacedBlock, PlacedBlocks } from '../graph/containment.ts';
 import { diagnostic } from './codes.ts';
 import type { DiagnosticSink } from './diagnostic-list.ts';
 import type { Plan } from './plan.ts';
 import { isTriggerType, triggerRank } from './types.ts';
 
 /** Enabled top-level triggers, the default start first; equally good ones in file order. */
-export function findStarts(places: Places, fileOrder: readonly string[], found: DiagnosticSink): string[] {
-  const rank = (place: Place): number =>
+export function findStarts(
+  places: PlacedBlocks,
+  fileOrder: readonly string[],
+  found: DiagnosticSink,
+): string[] {
+  const rank = (place: PlacedBlock): number =>
     isTriggerType(place.block.type) ? triggerRank(place.block.type) : Infinity;
   const triggers = fileOrder
     .flatMap((id) => places.get(id) ?? [])

@@ -1,9 +1,9 @@
 import { getLineInfo, parse } from 'acorn';
-import type { Finding } from '../refs/finding.ts';
+import type { ReferenceFinding } from '../refs/finding.ts';
 import type { CodeTemplate, ExpressionTemplate } from '../refs/template.ts';
 import { diagnostic } from './codes.ts';
 import type { Compilation } from './compilation.ts';
-import type { Site } from './site.ts';
+import type { FieldLocation } from './site.ts';
 
 /** Longer code is not parsed: the parser takes time in proportion to the square of the names in one scope. */
 const MOST_CHARS = 50_000;
@@ -20,8 +20,8 @@ const MOST_SHOWN = 120;
 /** Reports code of a function block that is no JavaScript. What unknown references left in it has been reported itself. */
 export function checkCode(
   compilation: Compilation,
-  site: Site,
-  { code, findings }: { code: CodeTemplate; findings: readonly Finding[] },
+  site: FieldLocation,
+  { code, findings }: { code: CodeTemplate; findings: readonly ReferenceFinding[] },
 ): void {
   if (code.language !== 'javascript' || isBroken(findings)) return;
   const fault = faultIn(compilation, code.code, ['', '']);
@@ -31,8 +31,8 @@ export function checkCode(
 /** Reports a condition, a loop's condition or a count that is no JavaScript expression. */
 export function checkExpression(
   compilation: Compilation,
-  site: Site,
-  compiled: { expression: ExpressionTemplate; findings: readonly Finding[]; what: string },
+  site: FieldLocation,
+  compiled: { expression: ExpressionTemplate; findings: readonly ReferenceFinding[]; what: string },
 ): void {
   const { expression, findings, what } = compiled;
   if (expression.code === '' || isBroken(findings)) return;
@@ -40,7 +40,7 @@ export function checkExpression(
   if (fault) report(compilation, site, { what, authored: expression.authored, fault });
 }
 
-function isBroken(findings: readonly Finding[]): boolean {
+function isBroken(findings: readonly ReferenceFinding[]): boolean {
   return findings.some(({ kind, where }) => where === 'code' && kind.startsWith('unknown'));
 }
 
@@ -84,7 +84,7 @@ function faultAt(line: number, message: string): Fault {
 
 function report(
   compilation: Compilation,
-  { block, path }: Site,
+  { block, path }: FieldLocation,
   { what, authored, fault }: { what: string; authored: string; fault: Fault },
 ): void {
   const lines = authored.split(/\r\n|[\n\r\u2028\u2029]/);

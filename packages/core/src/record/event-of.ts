@@ -8,24 +8,24 @@ type Of<T extends Entry['type']> = Extract<Entry, { type: T }>;
 const EVENTS: { [T in Placed]: (entry: Of<T>, at: Address) => Event } = {
   completed: ({ atMs, try: attempt, port }, at) =>
     port === undefined
-      ? { type: 'completed', at, atMs, try: attempt }
-      : { type: 'completed', at, atMs, try: attempt, port },
-  failed: ({ atMs, try: attempt, error, turn, retryAfterMs, jitter }, at) => ({
+      ? { type: 'completed', at, atMs, attempt }
+      : { type: 'completed', at, atMs, attempt, port },
+  failed: ({ atMs, try: attempt, error, turn: iteration, retryAfterMs, jitter }, at) => ({
     type: 'failed',
     at,
     atMs,
-    try: attempt,
+    attempt,
     retryable: error.retryable,
-    ...(turn !== undefined && { turn }),
+    ...(iteration !== undefined && { iteration }),
     ...(retryAfterMs !== undefined && { retryAfterMs }),
     ...(jitter !== undefined && { jitter }),
   }),
-  expanded: ({ atMs, turn, count }, at) => ({ type: 'expanded', at, atMs, turn, count }),
+  expanded: ({ atMs, turn: iteration, count }, at) => ({ type: 'expanded', at, atMs, iteration, count }),
   paused: ({ atMs, try: attempt, kind, dueMs }, at) => ({
     type: 'paused',
     at,
     atMs,
-    try: attempt,
+    attempt,
     kind,
     ...(dueMs !== undefined && { dueMs }),
   }),
@@ -36,7 +36,7 @@ const EVENTS: { [T in Placed]: (entry: Of<T>, at: Address) => Event } = {
     at: branch === undefined ? at : [...at, branch],
     atMs,
     timer,
-    ...(attempt !== undefined && { try: attempt }),
+    ...(attempt !== undefined && { attempt }),
   }),
 };
 

@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts';
 import type { Notice } from '../machine/command.ts';
 import type { Address } from '../machine/event.ts';
-import type { PlanIndex, Spot } from '../plan/index-plan.ts';
+import type { PlanIndex, IndexedNode } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { BlockFailure, Entry, Place } from './entry.ts';
 import { newBranch, scopeOf } from './scope.ts';
@@ -40,7 +40,7 @@ export class Ledger {
 
   /** The scope in which the block at `place` reads and writes. */
   scopeAt(place: Place): BranchScope | undefined {
-    const spot = this.index.spot(place.block);
+    const spot = this.index.byId(place.block);
     return spot && scopeOf(this.root, spot, place.scope);
   }
 
@@ -48,11 +48,11 @@ export class Ledger {
   record(entry: Entry): void {
     if (entry.type === 'completed' || entry.type === 'resumed') this.complete(entry);
     else if (entry.type === 'started') this.begin(entry);
-    else if (entry.type === 'failed') this.lastError.set(key(entry), entry.error);
+    else if (entry.type === 'failed') this.lastError.set(placeKey(entry), entry.error);
     else if (entry.type === 'expanded') this.takeItems(entry, entry.items);
     else if (entry.type === 'paused') {
       this.writeAt(entry, entry.output);
-      if (entry.done) this.waiting.set(key(entry), entry.done);
+      if (entry.done) this.waiting.set(placeKey(entry), entry.done);
     } else if (entry.type === 'fired' && entry.timer === 'wait') this.fired(entry as Entry & Place);
   }
 
@@ -71,15 +71,15 @@ export class Ledger {
   }
 
   private fired(place: Place): void {
-    const output = this.waiting.get(key(place));
-    this.waiting.delete(key(place));
+    const output = this.waiting.get(placeKey(place));
+    this.waiting.delete(placeKey(place));
     if (output) this.settle(place, output);
   }
 
   /** Takes in a change of structure, of the node at `place`. */
   note(notice: Notice, place: Place): void {
-    if (notice.type === 'opened') this.open(place, notice.turn);
-    else if (notice.type === 'closed') this.close(place, notice.turn, notice.failed);
+    if (notice.type === 'opened') this.open(place, notice.iteration);
+    else if (notice.type === 'closed') this.close(place, notice.iteration, notice.failed);
     else if (notice.type === 'entered') this.enter(place);
     else if (notice.type === 'exited') this.exit(place, notice.count);
     else this.fail(place, notice);
@@ -95,14 +95,18 @@ export class Ledger {
       const message = `Block "${name}" took longer than its timeout of ${timeoutMs} ms.`;
       return { code: 'BLOCK_TIMEOUT', message, retryable: true };
     }
-    const error = this.lastError.get(key(place));
+    const error = this.lastError.get(placeKey(place));
     return error ?? { code: 'BLOCK_FAILED', message: `Block "${name}" failed.`, retryable: false };
   }
 
   failureOf(at: Address): BlockFailure {
     const place = this.index.placeOf(at);
     return (
-      this.failures.get(key(place)) ?? { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false }
+      this.failures.get(placeKey(place)) ?? {
+        code: 'BLOCK_FAILED',
+        message: 'A block failed.',
+        retryable: false,
+      }
     );
   }
 
@@ -110,9 +114,9 @@ export class Ledger {
     const failure = this.failureAt(place, notice);
     this.latest = failure;
     // A failure is kept until something handles it: then its message, as an output, is all that is left of it.
-    if (!notice.handled) this.failures.set(key(place), failure);
-    else if (notice.cause) this.failures.delete(key(this.index.placeOf(notice.cause)));
-    this.lastError.delete(key(place));
+    if (!notice.handled) this.failures.set(placeKey(place), failure);
+    else if (notice.cause) this.failures.delete(placeKey(this.index.placeOf(notice.cause)));
+    this.lastError.delete(placeKey(place));
     const output: Stored = { v: { error: failure.message } };
     const scope = this.scopeAt(place);
     if (scope) this.write(scope, place.block, output, true);
@@ -167,7 +171,7 @@ export class Ledger {
   /** The result of a branch whose failure the parallel collects. */
   private collected(cause: Address): Stored {
     const { message } = this.failureOf(cause);
-    this.failures.delete(key(this.index.placeOf(cause)));
+    this.failures.delete(placeKey(this.index.placeOf(cause)));
     return { v: { error: message } };
   }
 
@@ -187,15 +191,15 @@ export class Ledger {
     const scope = scopeOf(this.root, spot, place.scope);
     if (scope) this.write(scope, place.block, output);
     this.append(spot, scope, output);
-    if (this.lastError.size > 0) this.lastError.delete(key(place));
+    if (this.lastError.size > 0) this.lastError.delete(placeKey(place));
     if (this.answered) return;
     const { answers, terminal } = spot.node;
     if (answers) this.answered = true;
     if (answers || terminal || place.block === this.until) this.output = output;
   }
 
-  private append({ around }: Spot, scope: BranchScope | undefined, output: Stored): void {
-    const container = around.at(-1);
+  private append({ containers }: IndexedNode, scope: BranchScope | undefined, output: Stored): void {
+    const container = containers.at(-1);
     if (!container) return;
     if (container.kind === 'parallel') scope?.current.push(output);
     else scope?.loops.get(container.id)?.current.push(output);
@@ -211,8 +215,8 @@ export class Ledger {
   }
 
   /** The machine knows the blocks of its events, and so does the index. */
-  private spotOf(place: Place): Spot {
-    return this.index.spot(place.block) as Spot;
+  private spotOf(place: Place): IndexedNode {
+    return this.index.byId(place.block) as IndexedNode;
   }
 
   private isParallel(place: Place): boolean {
@@ -229,7 +233,7 @@ function limitFailure(name: string, parallel: boolean, limit: number): BlockFail
 }
 
 /** Names a place in maps: block id and the turn and branch numbers around it. */
-export function key({ block, scope }: Place): string {
+export function placeKey({ block, scope }: Place): string {
   if (scope.length === 0) return block;
   // Most places lie one deep, and joining a list of one takes twice as long.
   return `${block}@${scope.length === 1 ? scope[0] : scope.join('.')}`;

@@ -2,7 +2,7 @@ import type { Command, Notice } from '../machine/command.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { Entry, Place } from './entry.ts';
-import { key } from './ledger.ts';
+import { placeKey } from './ledger.ts';
 import type { Ledger } from './ledger.ts';
 import type { BlockLog, LogScope } from './log.ts';
 import type { Stored } from './stored.ts';
@@ -56,7 +56,7 @@ export class Logs {
 
   /** A try is over, the block has not ended. */
   private note(entry: Extract<Entry, { type: 'failed' | 'paused' }>): void {
-    const log = this.open.get(key(entry))?.log;
+    const log = this.open.get(placeKey(entry))?.log;
     if (!log) return;
     ran(log, entry);
     if (entry.type === 'failed') {
@@ -70,10 +70,10 @@ export class Logs {
 
   /** Takes in a change of structure, of the node at `place`. */
   notice(notice: Notice, place: Place, atMs: number): void {
-    if (notice.type === 'entered') this.entered.set(key(place), atMs);
+    if (notice.type === 'entered') this.entered.set(placeKey(place), atMs);
     if (notice.type !== 'exited' && notice.type !== 'failed') return;
     if (this.plan.blocks[place.block]?.container) {
-      const id = key(place);
+      const id = placeKey(place);
       this.start(place, this.entered.get(id) ?? atMs);
       this.entered.delete(id);
     }
@@ -126,13 +126,13 @@ export class Logs {
     };
     const nth = this.starts.get(place.block) ?? 0;
     this.starts.set(place.block, nth + 1);
-    this.open.set(key(place), { log, nth });
+    this.open.set(placeKey(place), { log, nth });
     return log;
   }
 
   private scopesOf({ block, scope }: Place): LogScope[] {
     if (scope.length === 0) return NO_SCOPES;
-    const around = this.index.spot(block)?.around ?? [];
+    const around = this.index.byId(block)?.containers ?? [];
     return around.map(({ id, kind }, depth) => ({
       kind: kind === 'parallel' ? kind : 'loop',
       blockId: id,
@@ -142,11 +142,11 @@ export class Logs {
 
   /** How many runs of the block came before the one that is open at `place`. */
   nth(place: Place): number {
-    return this.open.get(key(place))?.nth ?? 0;
+    return this.open.get(placeKey(place))?.nth ?? 0;
   }
 
   private close(place: Place): BlockLog | undefined {
-    const id = key(place);
+    const id = placeKey(place);
     const open = this.open.get(id);
     if (open) this.open.delete(id);
     return open?.log;

@@ -196,7 +196,7 @@ describe('a run as a fold over its journal', () => {
     expect(again.state).toEqual(play.replica.state);
     expect(again.ledger.output).toEqual(play.replica.ledger.output);
     expect([...again.ledger.variables]).toEqual([...play.replica.ledger.variables]);
-    expect(again.pending()).toEqual([]);
+    expect(again.pendingCommands()).toEqual([]);
   });
 
   it('R35 a branch never sees what another branch left, also of an earlier activation', () => {

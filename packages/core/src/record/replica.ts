@@ -1,9 +1,9 @@
 import type { Command, Notice } from '../machine/command.ts';
 import type { Address, Event } from '../machine/event.ts';
 import { countAt, workAt } from '../machine/work-at.ts';
-import { pending } from '../machine/pending.ts';
-import { restOf } from '../machine/rest.ts';
-import type { Rest } from '../machine/rest.ts';
+import { pendingCommands } from '../machine/pending.ts';
+import { idleState } from '../machine/idle-state.ts';
+import type { IdleState } from '../machine/idle-state.ts';
 import type { State } from '../machine/state.ts';
 import { advance, initialState } from '../machine/step.ts';
 import { addressIn, indexPlan } from '../plan/index-plan.ts';
@@ -13,7 +13,7 @@ import { EngineError } from '../errors.ts';
 import { JOURNAL_FORMAT } from './entry.ts';
 import type { Entry, Place } from './entry.ts';
 import { eventAt } from './event-of.ts';
-import { key, Ledger } from './ledger.ts';
+import { placeKey, Ledger } from './ledger.ts';
 import type { BlockLog } from './log.ts';
 import { Logs } from './logs.ts';
 import type { PausePoint, RunFailure } from './run.ts';
@@ -58,14 +58,14 @@ export class Replica {
 
   /** Takes in the next entry. One that comes late is refused (`changed: false`) and must not be written to the journal. */
   apply(entry: Entry): Applied {
-    const event = this.eventOf(entry);
+    const event = this.toEvent(entry);
     if (!event) return NOTHING;
     const outcome = advance(this.plan.skeleton, this.state, event);
     if (!outcome.changed) return NOTHING;
     this.seq = entry.seq;
     this.ledger.record(entry);
     this.logs.record(entry);
-    this.keepPauses(entry);
+    this.updatePauses(entry);
     for (const notice of outcome.notices) {
       const place = this.index.placeOf(notice.at);
       this.ledger.note(notice, place);
@@ -80,8 +80,8 @@ export class Replica {
   }
 
   /** Commands that are still owed, after a restart. */
-  pending(): Command[] {
-    return pending(this.plan.skeleton, this.state);
+  pendingCommands(): Command[] {
+    return pendingCommands(this.plan.skeleton, this.state);
   }
 
   /** When the time of the work at `at` is up, its own or the run's, in milliseconds since the epoch; undefined: never. */
@@ -93,7 +93,7 @@ export class Replica {
   }
 
   /** The try in flight at `at`, from 1. */
-  tryAt(at: Address): number {
+  attemptAt(at: Address): number {
     const work = workAt(this.plan.skeleton, this.state, at);
     return work && 'try' in work ? work.try : 1;
   }
@@ -103,19 +103,19 @@ export class Replica {
     return countAt(this.plan.skeleton, this.state, at);
   }
 
-  rest(): Rest {
-    return restOf(this.state);
+  idleState(): IdleState {
+    return idleState(this.state);
   }
 
-  private eventOf(entry: Entry): Event | undefined {
-    if (entry.type === 'started') return this.startOf(entry);
+  private toEvent(entry: Entry): Event | undefined {
+    if (entry.type === 'started') return this.toStartedEvent(entry);
     if (entry.type === 'cancelled') return { type: 'cancelled', atMs: entry.atMs };
     if (entry.block === undefined) return eventAt(entry, []);
-    const spot = this.index.spot(entry.block);
+    const spot = this.index.byId(entry.block);
     return spot && eventAt(entry, addressIn(spot, (entry as Place).scope));
   }
 
-  private startOf(entry: Extract<Entry, { type: 'started' }>): Event | undefined {
+  private toStartedEvent(entry: Extract<Entry, { type: 'started' }>): Event | undefined {
     if (entry.format > JOURNAL_FORMAT)
       throw new EngineError(
         'DATA_FORMAT_UNSUPPORTED',
@@ -136,11 +136,11 @@ export class Replica {
     };
   }
 
-  private keepPauses(entry: Entry): void {
+  private updatePauses(entry: Entry): void {
     if (entry.type === 'paused') {
       const config = this.plan.blocks[entry.block];
       const format = config?.params['inputFormat'];
-      this.pauses.set(key(entry), {
+      this.pauses.set(placeKey(entry), {
         token: entry.token ?? '',
         blockId: entry.block,
         blockName: config?.name ?? entry.block,
@@ -156,7 +156,7 @@ export class Replica {
   }
 
   private closePause(place: Place): void {
-    this.pauses.delete(key(place));
+    this.pauses.delete(placeKey(place));
   }
 
   private end(command: Extract<Command, { type: 'end' }>, atMs: number): void {

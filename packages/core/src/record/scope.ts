@@ -1,5 +1,5 @@
 import type { Node } from '../machine/skeleton.ts';
-import type { Spot } from '../plan/index-plan.ts';
+import type { IndexedNode } from '../plan/index-plan.ts';
 import type { Stored } from './stored.ts';
 
 /** The latest output of a block in one scope. */
@@ -43,13 +43,13 @@ export function newBranch(parent: BranchScope | undefined): BranchScope {
 /** The scope in which the block at `spot` writes its output, at the turn and branch numbers `scope`; undefined when it is gone. */
 export function scopeOf(
   root: BranchScope,
-  { around, parallels }: Spot,
+  { containers, parallelIds }: IndexedNode,
   scope: readonly number[],
 ): BranchScope | undefined {
   let at: BranchScope | undefined = root;
-  if (parallels.length === 0) return at;
-  for (let depth = 0; at && depth < around.length; depth++) {
-    const { id, kind } = around[depth] as Node;
+  if (parallelIds.length === 0) return at;
+  for (let depth = 0; at && depth < containers.length; depth++) {
+    const { id, kind } = containers[depth] as Node;
     if (kind === 'parallel') at = at.parallels.get(id)?.branches.get(scope[depth] as number);
   }
   return at;

@@ -70,8 +70,8 @@ describe('the trace of a run', () => {
         'A',
         {
           L: [
-            { 'turn 0': [{ P: [{ 'branch 0': ['B'] }, { 'branch 1': ['B'] }] }] },
-            { 'turn 1': [{ P: [{ 'branch 0': ['B'] }] }] },
+            { 'iteration 0': [{ P: [{ 'branch 0': ['B'] }, { 'branch 1': ['B'] }] }] },
+            { 'iteration 1': [{ P: [{ 'branch 0': ['B'] }] }] },
           ],
         },
       ],

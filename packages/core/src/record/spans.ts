@@ -22,7 +22,7 @@ export interface Span {
   executionOrder: number | undefined;
   /** Turns and branches: which one, from 0. */
   index: number | undefined;
-  tries: number | undefined;
+  attempts: number | undefined;
   errorHandled: boolean;
   error: BlockFailure | undefined;
   input: Stored | undefined;
@@ -41,7 +41,7 @@ export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
   for (const log of logs.toSorted((a, b) => a.executionOrder - b.executionOrder)) {
     let parent = root;
     for (const scope of [...log.parents, ...(log.container ? [log.container] : [])]) {
-      parent = turnIn(containerIn(parent, scope, spans), scope, spans);
+      parent = iterationIn(containerIn(parent, scope, spans), scope, spans);
     }
     const id = `${parent.id}/${log.blockId}`;
     const known = spans.get(id);
@@ -49,7 +49,7 @@ export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
     if (known) Object.assign(known, span);
     else add(parent, span, spans);
   }
-  close(root);
+  finishSpan(root);
   return root;
 }
 
@@ -72,9 +72,9 @@ function containerIn(parent: Span, scope: LogScope, spans: Map<string, Span>): S
   return spans.get(id) ?? add(parent, { ...draft, blockId: scope.blockId }, spans);
 }
 
-function turnIn(container: Span, scope: LogScope, spans: Map<string, Span>): Span {
+function iterationIn(container: Span, scope: LogScope, spans: Map<string, Span>): Span {
   const id = `${container.id}/${scope.index}`;
-  const type = scope.kind === 'loop' ? 'turn' : 'branch';
+  const type = scope.kind === 'loop' ? 'iteration' : 'branch';
   const span = blank(id, { name: `${type} ${scope.index}`, type, status: 'completed', startMs: Infinity });
   return spans.get(id) ?? add(container, { ...span, index: scope.index }, spans);
 }
@@ -97,7 +97,7 @@ function fromLog(id: string, log: BlockLog): Omit<Span, 'children'> {
     blockId: log.blockId,
     executionOrder: log.executionOrder,
     index: undefined,
-    tries: log.tries,
+    attempts: log.tries,
     errorHandled: log.errorHandled,
     error: log.error,
     input: log.input,
@@ -114,7 +114,7 @@ function blank(id: string, given: Pick<Span, 'name' | 'type' | 'status' | 'start
     blockId: undefined,
     executionOrder: undefined,
     index: undefined,
-    tries: undefined,
+    attempts: undefined,
     errorHandled: false,
     error: undefined,
     input: undefined,
@@ -124,8 +124,8 @@ function blank(id: string, given: Pick<Span, 'name' | 'type' | 'status' | 'start
 }
 
 /** Gives turns, and containers that have not logged, the time and the state of what is in them. */
-function close(span: Span): void {
-  for (const child of span.children) close(child);
+function finishSpan(span: Span): void {
+  for (const child of span.children) finishSpan(child);
   if (span.startMs !== Infinity) return;
   const { children } = span;
   span.startMs = children.reduce((first, child) => Math.min(first, child.startMs), Infinity);

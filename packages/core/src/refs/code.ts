@@ -1,20 +1,20 @@
-import type { Finding } from './finding.ts';
+import type { ReferenceFinding } from './finding.ts';
 import { JavaScriptScanner } from './javascript.ts';
 import { scanPython } from './python.ts';
 import type { TemplateContext } from './reading.ts';
 import { scanShell } from './shell.ts';
 import { SiteFinder } from './sites.ts';
 import type { CodeTemplate, ExpressionKind, ExpressionTemplate } from './template.ts';
-import { Weaver } from './weaver.ts';
+import { CodeRewriter } from './code-rewriter.ts';
 
 /** Code of a function block with its references bound to identifiers; those of a script are variables of its environment. */
 export function compileCode(
   code: string,
   language: CodeTemplate['language'],
   context: TemplateContext,
-): { code: CodeTemplate; findings: Finding[] } {
+): { code: CodeTemplate; findings: ReferenceFinding[] } {
   const finder = new SiteFinder(code, context, language === 'shell' ? 'text' : 'function');
-  const weaver = new Weaver(code, undefined);
+  const weaver = new CodeRewriter(code, undefined);
   if (language === 'javascript') new JavaScriptScanner(finder, weaver, false).scan();
   else if (language === 'python') scanPython(finder, weaver);
   else scanShell(finder, weaver);
@@ -29,9 +29,9 @@ export function compileExpression(
   text: string,
   context: TemplateContext,
   kind: ExpressionKind,
-): { expression: ExpressionTemplate; findings: Finding[] } {
+): { expression: ExpressionTemplate; findings: ReferenceFinding[] } {
   const finder = new SiteFinder(text, context, 'expression');
-  const weaver = new Weaver(text, kind);
+  const weaver = new CodeRewriter(text, kind);
   new JavaScriptScanner(finder, weaver, true).scan();
   const expression = { authored: text, bindings: weaver.bindings, code: withoutEnd(weaver.finish()) };
   return { expression, findings: finder.findings };

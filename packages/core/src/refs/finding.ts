@@ -1,8 +1,8 @@
 /** Where in a field something stands. `text`: an ordinary field. */
-export type Place = 'text' | 'code' | 'string' | 'comment';
+export type SyntaxPosition = 'text' | 'code' | 'string' | 'comment';
 
 /** What compiling found worth saying about one tag. Whether it is an error or a warning is the compiler's to decide. */
-export interface Finding {
+export interface ReferenceFinding {
   /**
    * `unknown-block`: the head names no block · `unknown-variable` · `quoted-reference`: inside quotes of an
    * expression, where it does not mean what it seems to · `html-name`: an HTML element and a block share the name ·
@@ -13,7 +13,7 @@ export interface Finding {
   text: string;
   /** The name as written: of the block, or of the variable when the kind is `unknown-variable`. */
   head: string;
-  where: Place;
+  where: SyntaxPosition;
   /** UTF-16 units from the start of the string it stands in. */
   offset: number;
   /** The nearest name, as it is to be written; absent: nothing is near. */

@@ -9,7 +9,7 @@ import { scanPython } from './python.ts';
 import { resolveTemplate } from './resolve.ts';
 import { type FieldKind, SiteFinder } from './sites.ts';
 import { compileTemplate, compileText } from './text.ts';
-import { Weaver } from './weaver.ts';
+import { CodeRewriter } from './code-rewriter.ts';
 
 const runs = { numRuns: scale(5000, 50_000) };
 
@@ -149,7 +149,7 @@ class Counted extends String {
   }
 }
 
-type Scan = (finder: SiteFinder, weaver: Weaver) => void;
+type Scan = (finder: SiteFinder, weaver: CodeRewriter) => void;
 
 const scans: [string, FieldKind, Scan][] = [
   ['text', 'text', (finder) => void compileText(finder.text, finder)],
@@ -162,7 +162,7 @@ describe.each(scans)('scanning %s', (_, kind, scan) => {
   const looks = (text: string): number => {
     const counted = new Counted(text);
     const source = counted as unknown as string;
-    scan(new SiteFinder(source, context, kind), new Weaver(source, undefined));
+    scan(new SiteFinder(source, context, kind), new CodeRewriter(source, undefined));
     return counted.looks;
   };
 

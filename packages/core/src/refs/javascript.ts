@@ -9,7 +9,7 @@ import {
   skipWord,
 } from './lexemes.ts';
 import type { Before, Site, SiteFinder } from './sites.ts';
-import type { Weaver } from './weaver.ts';
+import type { CodeRewriter } from './code-rewriter.ts';
 
 /** What an open bracket is: `control` the head of if, for, while or with; `block` and `object` by what stands before. */
 type Bracket = '(' | 'control' | '[' | 'block' | 'object' | 'template';
@@ -65,7 +65,7 @@ const BEFORE_OBJECT = new Set([
 export class JavaScriptScanner {
   readonly #text: string;
   readonly #finder: SiteFinder;
-  readonly #weaver: Weaver;
+  readonly #rewriter: CodeRewriter;
   readonly #isExpression: boolean;
   readonly #brackets: Bracket[] = [];
   #at = 0;
@@ -78,10 +78,10 @@ export class JavaScriptScanner {
   /** A regular expression was not closed up to here: a slash before is an operator, or no line would be read once. */
   #noRegexBefore = 0;
 
-  constructor(finder: SiteFinder, weaver: Weaver, isExpression: boolean) {
+  constructor(finder: SiteFinder, rewriter: CodeRewriter, isExpression: boolean) {
     this.#text = finder.text;
     this.#finder = finder;
-    this.#weaver = weaver;
+    this.#rewriter = rewriter;
     this.#isExpression = isExpression;
   }
 
@@ -148,7 +148,7 @@ export class JavaScriptScanner {
   #comment(end: number): void {
     this.#finder.comment(this.#at, end);
     if (this.#isExpression) {
-      this.#weaver.replace(
+      this.#rewriter.replace(
         this.#at,
         end,
         this.#text.slice(this.#at, end).replace(/[^\n\r\u2028\u2029]+/g, ' '),
@@ -170,10 +170,10 @@ export class JavaScriptScanner {
         : 'open';
     const site = this.#finder.inCode(this.#at, before);
     if (site === undefined) return false;
-    const name = this.#weaver.bind(site, 'code');
+    const name = this.#rewriter.bind(site, 'code');
     const apart = (offset: number): string => (skipWord(this.#text, offset) > offset ? ' ' : '');
     const code = `${apart(site.start - 1)}${this.#asOperand(name, site.end)}${apart(site.end)}`;
-    this.#weaver.replace(site.start, site.end, code);
+    this.#rewriter.replace(site.start, site.end, code);
     this.#moveTo(site.end, 'x', true);
     return true;
   }
@@ -189,7 +189,7 @@ export class JavaScriptScanner {
   #string(quote: '"' | "'"): void {
     const { end, content, closed } = scanLiteral(this.#text, this.#at, quote);
     const sites = closed === 'never' ? [] : this.#sitesIn(this.#at + 1, content);
-    if (sites.length > 0) this.#weaver.replace(this.#at, end, this.#joined(quote, sites, content, end));
+    if (sites.length > 0) this.#rewriter.replace(this.#at, end, this.#joined(quote, sites, content, end));
     this.#moveTo(end, 'x', true);
   }
 
@@ -199,7 +199,7 @@ export class JavaScriptScanner {
     let from = this.#at + 1;
     for (const site of sites) {
       const constant =
-        site.kind === 'blank' ? 'undefined' : `${quote} + ${this.#weaver.bind(site, quote)} + ${quote}`;
+        site.kind === 'blank' ? 'undefined' : `${quote} + ${this.#rewriter.bind(site, quote)} + ${quote}`;
       joined += this.#text.slice(from, site.start) + constant;
       from = site.end;
     }
@@ -221,8 +221,8 @@ export class JavaScriptScanner {
   #templateText(from: number): void {
     const { end, content, closed } = scanLiteral(this.#text, from - 1, '`');
     for (const site of closed === 'never' ? [] : this.#sitesIn(from, content)) {
-      const value = site.kind === 'blank' ? 'undefined' : `\${${this.#weaver.bind(site, '`')}}`;
-      this.#weaver.replace(site.start, site.end, value);
+      const value = site.kind === 'blank' ? 'undefined' : `\${${this.#rewriter.bind(site, '`')}}`;
+      this.#rewriter.replace(site.start, site.end, value);
     }
     if (closed === 'expression') this.#brackets.push('template');
     this.#moveTo(end, closed === 'expression' ? '(' : 'x', closed !== 'expression');
@@ -234,14 +234,14 @@ export class JavaScriptScanner {
       const parts: string[] = [];
       let from = this.#at + 1;
       for (const site of sites) {
-        parts.push(JSON.stringify(this.#text.slice(from, site.start)), this.#weaver.bind(site, 'pattern'));
+        parts.push(JSON.stringify(this.#text.slice(from, site.start)), this.#rewriter.bind(site, 'pattern'));
         from = site.end;
       }
       parts.push(
         JSON.stringify(this.#text.slice(from, body)),
         JSON.stringify(this.#text.slice(body + 1, end)),
       );
-      this.#weaver.replace(this.#at, end, `new RegExp(${parts.slice(0, -1).join(' + ')}, ${parts.at(-1)})`);
+      this.#rewriter.replace(this.#at, end, `new RegExp(${parts.slice(0, -1).join(' + ')}, ${parts.at(-1)})`);
     }
     this.#moveTo(end, 'x', true);
   }

@@ -2,7 +2,7 @@ import { BACKSLASH, LESS, OPEN_BRACE } from './grammar.ts';
 import { skipLine, skipSpace, skipWord } from './lexemes.ts';
 import { chunk, scanPythonString, type PythonString, stringPrefix } from './python-string.ts';
 import type { Site, SiteFinder } from './sites.ts';
-import type { Weaver } from './weaver.ts';
+import type { CodeRewriter } from './code-rewriter.ts';
 
 /** An open bracket. `expression`: the braces of an f-string with that quote; `spec`: braces in its format spec. */
 type Bracket = { kind: '(' } | { kind: 'expression' | 'spec'; quote: string };
@@ -20,14 +20,14 @@ const OPERATOR_WORDS = new Set(
  * In code a site becomes an identifier. In quotes the literal is broken and joined with `+`, in an f-string the site
  * becomes `{identifier}`. Comments stay as they are. No line is added or lost.
  */
-export function scanPython(finder: SiteFinder, weaver: Weaver): void {
+export function scanPython(finder: SiteFinder, weaver: CodeRewriter): void {
   new PythonScanner(finder, weaver).scan();
 }
 
 class PythonScanner {
   readonly #text: string;
   readonly #finder: SiteFinder;
-  readonly #weaver: Weaver;
+  readonly #weaver: CodeRewriter;
   readonly #brackets: Bracket[] = [];
   #at = 0;
   #operand = false;
@@ -35,7 +35,7 @@ class PythonScanner {
   /** True when the last token is a string: the next string is joined to it without an operator. */
   #string = false;
 
-  constructor(finder: SiteFinder, weaver: Weaver) {
+  constructor(finder: SiteFinder, weaver: CodeRewriter) {
     this.#text = finder.text;
     this.#finder = finder;
     this.#weaver = weaver;

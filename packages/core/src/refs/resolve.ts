@@ -12,9 +12,9 @@ import { followPath } from './path.ts';
 import type { PathStep, Reference, Template, TextPart } from './template.ts';
 
 /** What a reference comes to. `text`: it has no meaning here and its authored text stays. */
-export type Outcome = { is: 'value'; value: Json } | { is: 'empty' } | { is: 'text' };
+export type ResolvedReference = { is: 'value'; value: Json } | { is: 'empty' } | { is: 'text' };
 
-const EMPTY: Outcome = { is: 'empty' };
+const EMPTY: ResolvedReference = { is: 'empty' };
 
 /**
  * The value of a reference, or undefined when it is empty: the block did not run, or the path leads nowhere.
@@ -57,7 +57,7 @@ export function resolveTemplate(template: Template, lookup: Lookup, mode: Resolv
 }
 
 /** The outcome of a reference. Throws BlockError REFERENCE_UNRESOLVED for a path outside the declared outputs. */
-export function evaluate(ref: Reference, lookup: Lookup): Outcome {
+export function evaluate(ref: Reference, lookup: Lookup): ResolvedReference {
   switch (ref.kind) {
     case 'block':
       return evaluateBlock(ref, lookup);
@@ -97,7 +97,7 @@ export function partText(part: TextPart, lookup: Lookup): string {
   return textOf(evaluate(part.ref, lookup), part.ref);
 }
 
-function textOf(outcome: Outcome, ref: Reference): string {
+function textOf(outcome: ResolvedReference, ref: Reference): string {
   if (outcome.is === 'text') return ref.text;
   if (outcome.is === 'empty') return '';
   return typeof outcome.value === 'object' && outcome.value !== null
@@ -105,12 +105,12 @@ function textOf(outcome: Outcome, ref: Reference): string {
     : String(outcome.value);
 }
 
-function outcomeOf(value: Json | undefined, { generic }: { generic?: true }): Outcome {
+function outcomeOf(value: Json | undefined, { generic }: { generic?: true }): ResolvedReference {
   if (value !== undefined) return { is: 'value', value };
   return generic === true ? { is: 'text' } : EMPTY;
 }
 
-function evaluateBlock(ref: BlockReference, lookup: Lookup): Outcome {
+function evaluateBlock(ref: BlockReference, lookup: Lookup): ResolvedReference {
   const cell = lookup.block(ref);
   if (!cell.ran) return EMPTY;
   const described = lookup.describe(ref.block);

@@ -1,7 +1,7 @@
 import { LESS, OPEN_BRACE } from './grammar.ts';
 import { skipLine } from './lexemes.ts';
 import type { Site, SiteFinder } from './sites.ts';
-import type { Weaver } from './weaver.ts';
+import type { CodeRewriter } from './code-rewriter.ts';
 
 /** What a character stands in. */
 type Surrounding = 'commands' | 'double';
@@ -23,21 +23,21 @@ const DOCUMENT = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([A-Za-z_][\w.-]*))/
  * arithmetic, where bash itself evaluates what a variable holds, and no quotes help. In single quotes these are left for
  * it. Comments and here-documents with a quoted word stay as they are. No line is added or lost.
  */
-export function scanShell(finder: SiteFinder, weaver: Weaver): void {
+export function scanShell(finder: SiteFinder, weaver: CodeRewriter): void {
   new ShellScanner(finder, weaver).scan();
 }
 
 class ShellScanner {
   readonly #text: string;
   readonly #finder: SiteFinder;
-  readonly #weaver: Weaver;
+  readonly #weaver: CodeRewriter;
   /** What is open: `(` for commands in brackets, with the surroundings around them. */
   readonly #open: Surrounding[] = [];
   readonly #documents: Document[] = [];
   #in: Surrounding = 'commands';
   #at = 0;
 
-  constructor(finder: SiteFinder, weaver: Weaver) {
+  constructor(finder: SiteFinder, weaver: CodeRewriter) {
     this.#text = finder.text;
     this.#finder = finder;
     this.#weaver = weaver;

@@ -1,4 +1,4 @@
-import type { Finding, Place } from './finding.ts';
+import type { ReferenceFinding, SyntaxPosition } from './finding.ts';
 import { isWordy, LESS, OPEN_BRACE, placeholderAt, type Tag, tagAt } from './grammar.ts';
 import { isHtmlElement } from './html.ts';
 import { isReserved, type NamedBlock, neverRuns, suggestBlock, suggestVariable } from './names.ts';
@@ -24,7 +24,7 @@ export type Before = 'open' | 'operand' | 'operand-line';
 /** Finds the sites of one text and collects findings on the way. Every tag is looked at once. */
 export class SiteFinder {
   readonly text: string;
-  readonly findings: Finding[] = [];
+  readonly findings: ReferenceFinding[] = [];
   readonly #context: TemplateContext;
   readonly #kind: FieldKind;
 
@@ -73,7 +73,7 @@ export class SiteFinder {
     return { kind: 'env', start: at, end: found.end, text: found.text, name };
   }
 
-  #tag(tag: Tag, where: Place): Site | undefined {
+  #tag(tag: Tag, where: SyntaxPosition): Site | undefined {
     const reading = readTag(tag, this.#context);
     if (tag.shape !== 'plain' && !isSpacedVariable(tag, reading)) return this.#shapeless(tag, reading);
     if (reading.kind !== 'reference') {
@@ -91,12 +91,12 @@ export class SiteFinder {
     return { kind: 'blank', start: tag.start, end: tag.end, text: tag.text };
   }
 
-  #known(tag: Tag, block: NamedBlock, where: Place): void {
+  #known(tag: Tag, block: NamedBlock, where: SyntaxPosition): void {
     if (tag.path === undefined && isHtmlElement(tag.head)) this.#find('html-name', tag, where);
     if (neverRuns(this.#context.names, block)) this.#find('never-ran-candidate', tag, where);
   }
 
-  #unknown(tag: Tag, reading: Reading, where: Place): void {
+  #unknown(tag: Tag, reading: Reading, where: SyntaxPosition): void {
     if (reading.kind === 'unknown-variable' && where !== 'comment') {
       this.#find('unknown-variable', tag, where, {
         head: reading.name,
@@ -114,15 +114,15 @@ export class SiteFinder {
   }
 
   #find(
-    kind: Finding['kind'],
+    kind: ReferenceFinding['kind'],
     tag: Tag,
-    where: Place,
+    where: SyntaxPosition,
     named: { head: string; near: { name: string; distance: number } | undefined } = {
       head: tag.head,
       near: undefined,
     },
   ): void {
-    const finding: Finding = {
+    const finding: ReferenceFinding = {
       kind,
       text: tag.text,
       head: named.head,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Finding } from './finding.ts';
+import type { ReferenceFinding } from './finding.ts';
 import { envNamesIn, referencesIn } from './inventory.ts';
 import { buildNames, type NamedBlock } from './names.ts';
 import type { TemplateContext } from './reading.ts';
@@ -24,7 +24,7 @@ const names = buildNames(
 );
 const context: TemplateContext = { names, reader: 's', standing: 'inside' };
 const compile = (text: string) => compileTemplate(text, context);
-const kinds = (findings: readonly Finding[]) => findings.map(({ kind, head }) => `${kind} ${head}`);
+const kinds = (findings: readonly ReferenceFinding[]) => findings.map(({ kind, head }) => `${kind} ${head}`);
 
 describe('a compiled text', () => {
   it('is parts of authored text, references and placeholders', () => {

@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts';
-import type { Finding } from './finding.ts';
+import type { ReferenceFinding } from './finding.ts';
 import { LESS, OPEN_BRACE } from './grammar.ts';
 import type { TemplateContext } from './reading.ts';
 import { SiteFinder } from './sites.ts';
@@ -9,8 +9,8 @@ import type { Reference, Template, TextPart } from './template.ts';
 export function compileTemplate(
   value: Json,
   context: TemplateContext,
-): { template: Template; findings: Finding[] } {
-  const findings: Finding[] = [];
+): { template: Template; findings: ReferenceFinding[] } {
+  const findings: ReferenceFinding[] = [];
   return { template: compile(value, context, findings), findings };
 }
 
@@ -18,7 +18,7 @@ export function compileTemplate(
 export function singleReference(
   text: string,
   context: TemplateContext,
-): { reference?: Reference; findings: Finding[] } {
+): { reference?: Reference; findings: ReferenceFinding[] } {
   const finder = new SiteFinder(text, context, 'expression');
   const site = finder.inCode(0, 'open');
   const whole = site === undefined || site.end === text.length;
@@ -46,7 +46,7 @@ export function compileText(text: string, finder: SiteFinder): TextPart[] {
   return parts;
 }
 
-function compile(value: Json, context: TemplateContext, findings: Finding[]): Template {
+function compile(value: Json, context: TemplateContext, findings: ReferenceFinding[]): Template {
   if (typeof value === 'string') return compileString(value, context, findings);
   if (Array.isArray(value)) {
     const items = value.map((item) => compile(item, context, findings));
@@ -62,7 +62,7 @@ function compile(value: Json, context: TemplateContext, findings: Finding[]): Te
     : { kind: 'object', entries };
 }
 
-function compileString(text: string, context: TemplateContext, findings: Finding[]): Template {
+function compileString(text: string, context: TemplateContext, findings: ReferenceFinding[]): Template {
   const finder = new SiteFinder(text, context, 'text');
   const parts = compileText(text, finder);
   for (const finding of finder.findings) findings.push(finding);

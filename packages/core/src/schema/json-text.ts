@@ -1,5 +1,5 @@
 import type { Json } from '../json.ts';
-import { guardInput } from './guard.ts';
+import { validateInput } from './validate.ts';
 
 /** The JSON that a text holds, guarded like any input; `fault` says why it holds none. */
 export function readJsonText(text: string): { value?: Json; fault?: string } {
@@ -10,6 +10,6 @@ export function readJsonText(text: string): { value?: Json; fault?: string } {
     return { fault: `${(error as SyntaxError).message}.` };
   }
   let fault: string | undefined;
-  const value = guardInput(parsed, { push: ({ message }) => (fault ??= message) });
+  const value = validateInput(parsed, { push: ({ message }) => (fault ??= message) });
   return fault === undefined && value !== undefined ? { value } : { fault: fault ?? 'It holds no value.' };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { code, start, workflowFile } from '../../../../test/support/workflow-file.ts';
-import { PARSE_LIMITS } from './guard.ts';
+import { PARSE_LIMITS } from './validate.ts';
 import { parseWorkflow, parseWorkflowText } from './parse.ts';
 
 const file = workflowFile({

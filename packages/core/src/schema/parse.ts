@@ -5,7 +5,7 @@ import type { Diagnostic } from '../plan/diagnostic.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { identify, openEnvelope } from './envelope.ts';
-import { guardInput, PARSE_LIMITS } from './guard.ts';
+import { validateInput, PARSE_LIMITS } from './validate.ts';
 import { readBlock } from './read-block.ts';
 import { readStored } from './read-stored.ts';
 import { readVariables } from './read-variables.ts';
@@ -46,7 +46,7 @@ export function parseWorkflowText(text: string, options: ParseOptions = {}): Par
 export function parseWorkflow(input: unknown, options: ParseOptions = {}): ParseResult {
   const found = new DiagnosticList();
   const prefix = openEnvelope(input as Json)?.prefix ?? [];
-  const value = guardInput(input, { push: (each) => found.push(inState(each, prefix)) });
+  const value = validateInput(input, { push: (each) => found.push(inState(each, prefix)) });
   const envelope = value === undefined ? undefined : openEnvelope(value);
   if (!envelope) {
     found.push(

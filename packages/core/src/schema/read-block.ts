@@ -4,7 +4,7 @@ import type { Diagnostic } from '../plan/diagnostic.ts';
 import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { PARSE_LIMITS } from './guard.ts';
+import { PARSE_LIMITS } from './validate.ts';
 import { KnownKeys } from './unknown-keys.ts';
 import { blockShape, shape } from './shapes.ts';
 import { CONTAINER_KEYS } from './workflow.ts';

@@ -50,7 +50,7 @@ class BlockTry implements EngineContext {
   readonly workflowId: string;
   readonly block: BlockConfig;
   readonly scope: readonly number[];
-  readonly try: number;
+  readonly attempt: number;
   readonly clock: Clock;
   private readonly parts: ContextParts;
 
@@ -59,7 +59,7 @@ class BlockTry implements EngineContext {
     this.workflowId = parts.workflowId;
     this.block = parts.block;
     this.scope = parts.scope;
-    this.try = parts.try;
+    this.attempt = parts.try;
     this.clock = parts.clock;
     this.parts = parts;
   }

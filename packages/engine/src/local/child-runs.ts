@@ -1,7 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { BlockError, EngineError } from '@heddle/core';
 import type { NewRun } from '@heddle/core';
-import { key } from '@heddle/core/run';
+import { placeKey } from '@heddle/core/run';
 import type { Place, Replica } from '@heddle/core/run';
 import type { Definitions } from '../definitions.ts';
 import type { ChildRequest } from '../executors/services.ts';
@@ -34,7 +34,7 @@ export function childRunId(
   const { runId, childKey } = parent;
   // Runs that began before there were keys go on with the ids that their children have.
   const digest = childKey === undefined ? createHash('sha256') : createHmac('sha256', childKey);
-  const hex = digest.update(`${runId}\n${key(place)}\n${attempt}`).digest('hex');
+  const hex = digest.update(`${runId}\n${placeKey(place)}\n${attempt}`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
@@ -48,7 +48,7 @@ export function isChildAt(
   return (
     recorded !== undefined &&
     recorded.runId === parent.runId &&
-    key({ block: recorded.block, scope: recorded.scope }) === key(place)
+    placeKey({ block: recorded.block, scope: recorded.scope }) === placeKey(place)
   );
 }
 
@@ -78,7 +78,7 @@ function foreignChild(runId: string): BlockError {
 export function awaitedChildren({ replica }: { replica: Replica }): ChildAttempt[] {
   const { index } = replica;
   return replica
-    .pending()
+    .pendingCommands()
     .flatMap((command) =>
       command.type === 'run' && index.node(command.at).class === 'child'
         ? [{ place: index.placeOf(command.at), attempt: command.try }]

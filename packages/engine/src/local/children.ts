@@ -1,6 +1,6 @@
 import { isBlockError, isEngineError } from '@heddle/core';
 import type { EngineErrorCode } from '@heddle/core';
-import type { Rest } from '@heddle/core/run';
+import type { IdleState } from '@heddle/core/run';
 import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
 import type { ChildAttempt } from './child-runs.ts';
 import { Fault } from './fault.ts';
@@ -47,7 +47,7 @@ export function childFault(error: unknown): unknown {
 }
 
 function ended(child: ActiveRun, { parent, place, signal }: ChildCall): Promise<void> {
-  const tell = (rest: Rest): void => {
+  const tell = (rest: IdleState): void => {
     const on = rest === 'human' || rest === 'time' ? rest : null;
     parent.post({ type: 'blocked', ...place, childRunId: child.runId, on });
     parent.heard(place);
@@ -77,6 +77,6 @@ function ended(child: ActiveRun, { parent, place, signal }: ChildCall): Promise<
     else if (child.ended() || child.broken) {
       leave();
       child.rested().then(resolve, reject);
-    } else tell(child.replica.rest());
+    } else tell(child.replica.idleState());
   });
 }

@@ -1,5 +1,5 @@
 import type { BlockLog, Clock, Json, PausePoint, RunFailure } from '@heddle/core';
-import type { Applied, Command, Entry, Notice, Place, Replica, Rest, Stored } from '@heddle/core/run';
+import type { Applied, Command, Entry, Notice, Place, Replica, IdleState, Stored } from '@heddle/core/run';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { RunEvent } from '../types.ts';
 import type { Keeper } from './keeper.ts';
@@ -11,7 +11,7 @@ export type RawEvent = { type: 'event'; event: RunEvent; output?: Stored | undef
 /** The run has come to rest, moves again, or cannot go on. */
 export interface RestEvent {
   type: 'rest';
-  rest: Rest;
+  rest: IdleState;
   error?: Error;
 }
 
@@ -37,12 +37,12 @@ function turnEvent(replica: Replica, atMs: number, notice: Extract<Notice, { typ
   const count = replica.countAt(notice.at);
   const blockName = nameOf(replica, block);
   return plain({
-    type: 'container:turn',
+    type: 'container:iteration',
     runId: replica.runId,
     atMs,
     blockId: block,
     blockName,
-    turn: notice.turn,
+    iteration: notice.iteration,
     count,
   });
 }
@@ -72,7 +72,7 @@ export function emissionEvent(
   const blockName = nameOf(replica, blockId);
   const open = keeper.json(emission, 'What a block tells') as BlockEmission;
   const at = { runId: replica.runId, atMs: clock.now(), blockId, blockName, scope: [...scope] };
-  return plain({ type: 'block:told', ...at, emission: open });
+  return plain({ type: 'block:emission', ...at, emission: open });
 }
 
 /** The type of the event that a log in this state gives rise to. */
@@ -102,7 +102,7 @@ function retryEvent(
     atMs,
     blockId: block,
     blockName: nameOf(replica, block),
-    try: command.try ?? 2,
+    attempt: command.try ?? 2,
     dueMs,
   });
 }

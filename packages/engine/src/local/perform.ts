@@ -1,5 +1,5 @@
 import type { BlockConfig, BlockResult, JsonObject } from '@heddle/core/blocks';
-import { key } from '@heddle/core/run';
+import { placeKey } from '@heddle/core/run';
 import type { Command, EntryBody, Place, Stored } from '@heddle/core/run';
 import { expandContainer } from '../executors/container.ts';
 import { createBlockContext } from '../executors/context.ts';
@@ -43,7 +43,7 @@ export class Performer {
 
   /** A try is over: its time-out need not fire. */
   finished(place: Place): void {
-    if (this.timers.size > 0) this.timers.cancel(`timeout:${key(place)}`);
+    if (this.timers.size > 0) this.timers.cancel(`timeout:${placeKey(place)}`);
   }
 
   /** Nothing is under way and nothing will fire. */
@@ -89,7 +89,7 @@ export class Performer {
   }
 
   private abort(at: readonly number[], why: string): void {
-    const id = key(this.parts.replica.index.placeOf(at));
+    const id = placeKey(this.parts.replica.index.placeOf(at));
     if (this.timers.size > 0)
       for (const timer of ['timeout', 'retry', 'wait']) this.timers.cancel(`${timer}:${id}`);
     this.jobs.get(id)?.stop(new Error(`The block was stopped: ${why}.`));
@@ -100,7 +100,7 @@ export class Performer {
     const branch = at.length > 0 && at.length % 2 === 0 ? at[at.length - 1] : undefined;
     const node = branch === undefined ? at : at.slice(0, -1);
     const place = node.length > 0 ? this.parts.replica.index.placeOf(node) : undefined;
-    const name = `${timer}:${place ? key(place) : ''}${branch === undefined ? '' : `#${branch}`}`;
+    const name = `${timer}:${place ? placeKey(place) : ''}${branch === undefined ? '' : `#${branch}`}`;
     this.timers.set(name, dueMs, () => {
       this.parts.post({
         type: 'fired',
@@ -138,7 +138,7 @@ export class Performer {
 
   /** Until then the block is under way. Never rejects. */
   private async wait(attempt: Attempt, answer: Promise<EntryBody | undefined>): Promise<void> {
-    const id = key(attempt.place);
+    const id = placeKey(attempt.place);
     this.begin(id, attempt.job);
     try {
       const body = await answer;
@@ -152,7 +152,7 @@ export class Performer {
 
   private async failed(attempt: Attempt, error: unknown): Promise<void> {
     const { place, job, startedMs, try: nth, input = {} } = attempt;
-    const id = key(place);
+    const id = placeKey(place);
     this.begin(id, job);
     if (!job.stopped) await this.fail(error, { ...place, try: nth, startedMs }, input);
     this.end(id, job);
@@ -218,7 +218,7 @@ export class Performer {
   private async expand(command: ExpandCommand): Promise<void> {
     const { replica, clock, environment } = this.parts;
     const place = replica.index.placeOf(command.at);
-    const id = key(place);
+    const id = placeKey(place);
     const config = replica.plan.blocks[place.block] as BlockConfig;
     const job = this.begin(id, new Job(1, () => this.tellDrained()));
     const reader = new Reader(replica, place, environment, command.turn);

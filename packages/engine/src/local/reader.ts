@@ -180,7 +180,7 @@ export class Reader implements Lookup {
   }
 
   private containersAround(block: string): readonly string[] {
-    return this.replica.index.spot(block)?.containers ?? [];
+    return this.replica.index.byId(block)?.containerIds ?? [];
   }
 
   private containerItems(container: string): Stored | undefined {

@@ -3,7 +3,7 @@ import type { Replica } from '@heddle/core/run';
 
 /** The record of a run as its replica stands. `suspended`: why it does not move though it should. */
 export function recordOf(replica: Replica, header: NewRun, suspended: string | undefined): RunRecord {
-  const rest = replica.rest();
+  const rest = replica.idleState();
   const ended = rest === 'ended' ? (replica.state.end?.status ?? 'failed') : undefined;
   const pauseKind = rest === 'human' || rest === 'time' ? rest : undefined;
   return {

@@ -1,6 +1,6 @@
 import type { NewRun, RunRecord } from '@heddle/core';
-import { key, Replica } from '@heddle/core/run';
-import type { Entry, EntryBody, Place, Rest } from '@heddle/core/run';
+import { placeKey, Replica } from '@heddle/core/run';
+import type { Entry, EntryBody, Place, IdleState } from '@heddle/core/run';
 import type { Fed } from './driver-parts.ts';
 import { Driver } from './driver.ts';
 import { emissionEvent, eventsOf } from './events.ts';
@@ -38,7 +38,7 @@ export class ActiveRun {
   /** Blocks whose child runs have not told yet how they stand, after a restart. */
   private readonly unheard = new Set<string>();
   private left = false;
-  private lastRest: Rest = 'running';
+  private lastRest: IdleState = 'running';
   private restSeq = -1;
   /** The writing of the record at the last rest: whoever waits for a rest may read it after. */
   private saving: Promise<void> | undefined;
@@ -85,7 +85,7 @@ export class ActiveRun {
       record: () => recordOf(this.replica, this.header, this.suspended),
       save: (record, logs) => parts.store.saveRecord(record, logs),
       writing: () => this.driver.writing,
-      resting: () => this.replica.rest() !== 'running',
+      resting: () => this.replica.idleState() !== 'running',
       report: (error) => parts.report(error, this.runId),
     });
   }
@@ -114,9 +114,9 @@ export class ActiveRun {
   goOn(): void {
     this.checkRest();
     if (this.suspended !== undefined) this.performer.retire();
-    for (const command of this.replica.pending()) {
+    for (const command of this.replica.pendingCommands()) {
       if (command.type === 'run' && this.replica.index.node(command.at).class === 'child')
-        this.unheard.add(key(this.replica.index.placeOf(command.at)));
+        this.unheard.add(placeKey(this.replica.index.placeOf(command.at)));
       this.performer.perform(command);
     }
     this.saver.save().catch((error: unknown) => {
@@ -205,7 +205,7 @@ export class ActiveRun {
 
   /** The child run of the block at `place` has told how it stands. */
   heard(place: Place): void {
-    if (this.unheard.size === 0 || !this.unheard.delete(key(place)) || this.unheard.size > 0) return;
+    if (this.unheard.size === 0 || !this.unheard.delete(placeKey(place)) || this.unheard.size > 0) return;
     this.restSeq = -1;
     this.checkRest();
   }
@@ -250,13 +250,13 @@ export class ActiveRun {
   }
 
   private settled(): void {
-    if (!this.broken && this.replica.rest() !== 'ended') this.saver.soon();
+    if (!this.broken && this.replica.idleState() !== 'ended') this.saver.soon();
     this.checkRest();
   }
 
   /** Tells who listens when the run has come to rest, also when it was at the same rest before and moved between. */
   private checkRest(): void {
-    const [rest, seq] = [this.replica.rest(), this.replica.seq];
+    const [rest, seq] = [this.replica.idleState(), this.replica.seq];
     const same = rest === this.lastRest && (rest === 'running' || seq === this.restSeq);
     if (this.broken || same) return;
     this.lastRest = rest;
@@ -265,7 +265,7 @@ export class ActiveRun {
     else this.saveThenTell(rest);
   }
 
-  private saveThenTell(rest: Rest): void {
+  private saveThenTell(rest: IdleState): void {
     const seq = this.restSeq;
     this.saving = undefined;
     if (rest === 'ended' && this.saver.saved) return this.emit({ type: 'rest', rest });

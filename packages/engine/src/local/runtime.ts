@@ -147,7 +147,7 @@ export class Runtime implements Children {
     this.active.set(runId, run);
     this.away.delete(runId);
     begin(run);
-    if (run.replica.rest() !== 'ended') return run;
+    if (run.replica.idleState() !== 'ended') return run;
     await run.rested();
     return undefined;
   }

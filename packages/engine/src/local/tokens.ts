@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { key } from '@heddle/core/run';
+import { placeKey } from '@heddle/core/run';
 import type { Place } from '@heddle/core/run';
 
 const BYTES = 24;
@@ -12,7 +12,7 @@ export function randomToken(): string {
 /** The token of the pause point that a try of a block opens: the same for the same try, and unknown to who lacks `tokenKey`. */
 export function tokenOf(tokenKey: string, place: Place, attempt: number): string {
   const digest = createHmac('sha256', tokenKey)
-    .update(`${key(place)}\n${attempt}`)
+    .update(`${placeKey(place)}\n${attempt}`)
     .digest();
   return digest.subarray(0, BYTES).toString('base64url');
 }

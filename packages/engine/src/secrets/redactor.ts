@@ -23,7 +23,7 @@ export const NO_SECRETS: Redactor = { text: (text) => text, json: (value) => val
 /** Secret values by name; of several the name has had, all count. */
 export type SecretValues = { readonly [name: string]: string | readonly string[] };
 
-interface Span {
+interface TextRange {
   start: number;
   end: number;
   name: string;
@@ -98,8 +98,8 @@ class Finder {
   }
 
   /** The parts to take out, in order and apart: a match that begins inside another one belongs to it. */
-  spansIn(text: string, names: ReadonlyMap<string, string>): Span[] {
-    const spans: Span[] = [];
+  spansIn(text: string, names: ReadonlyMap<string, string>): TextRange[] {
+    const spans: TextRange[] = [];
     for (let at = this.least - 1; at < text.length;) {
       const jump = this.jumps[pairAt(text, at)] ?? 0;
       at += jump || 1;
@@ -130,7 +130,7 @@ function placeholder(name: string): string {
   return `«redacted:${name}»`;
 }
 
-function replaced(text: string, spans: readonly Span[]): string {
+function replaced(text: string, spans: readonly TextRange[]): string {
   let result = '';
   let at = 0;
   for (const { start, end, name } of spans) {

@@ -28,7 +28,9 @@ export async function endAbandoned(
   };
   take({ atMs: clock.now(), type: 'cancelled', ...(reason !== undefined && { reason }) } as Timed);
   // Nothing is under way that could use its grace.
-  const grace = replica.pending().find((command) => command.type === 'timer' && command.timer === 'grace');
+  const grace = replica
+    .pendingCommands()
+    .find((command) => command.type === 'timer' && command.timer === 'grace');
   if (grace?.type === 'timer') take({ atMs: grace.dueMs, type: 'fired', timer: 'grace' });
   await runs.upsert(runId, last);
   const { record, logs } = foldRun({ header, plan, suspended: undefined }, [...journal, ...last]);

@@ -1,4 +1,4 @@
-import { eventAt, isOwed, key } from '@heddle/core/run';
+import { eventAt, isPending, placeKey } from '@heddle/core/run';
 import type { BlockLog, Command, Entry, EntryBody, Event, Place, Replica } from '@heddle/core/run';
 import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
 import type { RunEnvironment } from '../local/environment.ts';
@@ -119,7 +119,7 @@ export class Segment {
     this.replayed = [];
     for (const { atMs, ...body } of entries) {
       if (!('block' in body) || body.block === undefined) continue;
-      this.own.add(key(body as Place));
+      this.own.add(placeKey(body as Place));
       this.take(body, atMs);
     }
   }
@@ -131,7 +131,7 @@ export class Segment {
     this.replayed = undefined;
     const mine = replayed.filter((command) => this.isMine(command)) as Owed[];
     const { plan, state } = this.replica;
-    return [...owed, ...mine].filter((command) => isOwed(plan.skeleton, state, command));
+    return [...owed, ...mine].filter((command) => isPending(plan.skeleton, state, command));
   }
 
   /** Stops what runs: its answers count no more. */
@@ -140,7 +140,7 @@ export class Segment {
   }
 
   private runs({ at }: Owed): boolean {
-    return this.own.has(key(this.replica.index.placeOf(at)));
+    return this.own.has(placeKey(this.replica.index.placeOf(at)));
   }
 
   /** All of them begin before what comes of the first is taken in: as where a run is kept in one process. */
@@ -151,7 +151,7 @@ export class Segment {
   }
 
   private begin(command: Owed): void {
-    this.own.add(key(this.replica.index.placeOf(command.at)));
+    this.own.add(placeKey(this.replica.index.placeOf(command.at)));
     if (command.type === 'run' && command.dueMs !== undefined) {
       const { at, dueMs } = command;
       this.performer.perform({ type: 'timer', at, timer: 'timeout', dueMs, try: command.try });
@@ -176,7 +176,7 @@ export class Segment {
 
   private take(body: EntryBody, atMs = this.parts.runtime.clock.now()): void {
     const place = 'block' in body && body.block !== undefined ? (body as Place) : undefined;
-    if (!place || !this.own.delete(key(place))) return;
+    if (!place || !this.own.delete(placeKey(place))) return;
     const commands = this.parts.beyond ? this.advance(body, atMs) : this.alone(body, place);
     if (!commands) return;
     this.entries.push({ ...body, atMs });
@@ -205,7 +205,7 @@ export class Segment {
   private follow(command: Command): void {
     if (command.type === 'end') this.finish();
     else if (command.type === 'abort') {
-      this.own.delete(key(this.replica.index.placeOf(command.at)));
+      this.own.delete(placeKey(this.replica.index.placeOf(command.at)));
       this.performer.perform(command);
     } else if (command.type === 'timer') this.time(command);
     else if (this.replayed) this.replayed.push(command);
@@ -215,7 +215,7 @@ export class Segment {
   /** The time of a block is looked to where it runs; all other times are somebody else's. */
   private time(command: Extract<Command, { type: 'timer' }>): void {
     if (command.timer !== 'timeout') return;
-    if (this.own.has(key(this.replica.index.placeOf(command.at)))) this.performer.perform(command);
+    if (this.own.has(placeKey(this.replica.index.placeOf(command.at)))) this.performer.perform(command);
   }
 
   private isMine(command: Command): boolean {

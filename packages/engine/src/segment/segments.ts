@@ -101,7 +101,7 @@ export class Segments {
 
   /** True when the run has ended with `happening`; then all of it is written. */
   private async closed(follower: Follower, { entries }: Happening): Promise<boolean> {
-    if (follower.replica.rest() !== 'ended') return false;
+    if (follower.replica.idleState() !== 'ended') return false;
     await follower.close(entries);
     this.release(follower.header.runId);
     return true;
@@ -141,7 +141,7 @@ export class Segments {
     return this.pulse.during(async () => {
       const follower = await this.followers.look(runId, position);
       if (fault !== undefined) await follower.save(fault);
-      if (follower.replica.rest() === 'ended') this.release(runId);
+      if (follower.replica.idleState() === 'ended') this.release(runId);
     });
   }
 

@@ -143,13 +143,13 @@ function readBack<T>(stored: T): T {
   return copy as T;
 }
 
-type Place = { createdMs: number; runId: string };
+type RunPosition = { createdMs: number; runId: string };
 
-function newestFirst(a: Place, b: Place): number {
+function newestFirst(a: RunPosition, b: RunPosition): number {
   return b.createdMs - a.createdMs || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0);
 }
 
-function oldestFirst(a: Place, b: Place): number {
+function oldestFirst(a: RunPosition, b: RunPosition): number {
   return newestFirst(b, a);
 }
 

@@ -56,7 +56,7 @@ export function openStores(options: StoreOptions = {}): Stores {
   return take(place, options.shared === true);
 }
 
-interface Place {
+interface StoreLocation {
   data: string;
   file: string;
   durability: Durability;
@@ -75,7 +75,7 @@ function memoryStores(clock: Clock): Stores {
   };
 }
 
-function take(place: Place, shared: boolean): Stores {
+function take(place: StoreLocation, shared: boolean): Stores {
   try {
     makePrivateData(place.data, place.onError);
     makePrivateFile(join(place.data, 'lock.db'));
@@ -85,12 +85,12 @@ function take(place: Place, shared: boolean): Stores {
   return shared ? locked(place, shareData(place.data), true) : owned(place);
 }
 
-function owned(place: Place): Stores {
+function owned(place: StoreLocation): Stores {
   const lock = lockData(place.data, place.clock);
   return { ...locked(place, lock, false), tellOpened: (runIds) => lock.tellOpened(runIds) };
 }
 
-function locked(place: Place, lock: DataLock, shared: boolean): Stores {
+function locked(place: StoreLocation, lock: DataLock, shared: boolean): Stores {
   try {
     return openLocked(place, lock, shared);
   } catch (error) {
@@ -99,7 +99,7 @@ function locked(place: Place, lock: DataLock, shared: boolean): Stores {
   }
 }
 
-function openLocked(place: Place, lock: DataLock, shared: boolean): Stores {
+function openLocked(place: StoreLocation, lock: DataLock, shared: boolean): Stores {
   makePrivateFile(place.file);
   const { db, commit } = connect(place, (fresh) => migrate(fresh, place.file));
   const files = valueFiles(place);
@@ -119,7 +119,7 @@ function openLocked(place: Place, lock: DataLock, shared: boolean): Stores {
   };
 }
 
-function visit(place: Place): Stores {
+function visit(place: StoreLocation): Stores {
   if (!existsSync(place.file)) return memoryStores(place.clock);
   const db = openDatabase(place.file, { readOnly: true, durability: place.durability });
   try {
@@ -130,7 +130,7 @@ function visit(place: Place): Stores {
   }
 }
 
-function visitOpen(place: Place, db: DatabaseSync): Stores {
+function visitOpen(place: StoreLocation, db: DatabaseSync): Stores {
   // The owner is about to create the first format.
   if (explained(place.file, () => formatOf(db)) === 0) {
     db.close();
@@ -152,7 +152,7 @@ function visitOpen(place: Place, db: DatabaseSync): Stores {
   };
 }
 
-function connect(place: Place, prepare: (db: DatabaseSync) => void): Writer {
+function connect(place: StoreLocation, prepare: (db: DatabaseSync) => void): Writer {
   const db = openDatabase(place.file, { readOnly: false, durability: place.durability });
   try {
     explained(place.file, () => prepare(db));
@@ -163,12 +163,12 @@ function connect(place: Place, prepare: (db: DatabaseSync) => void): Writer {
   }
 }
 
-function valueFiles(place: Place): ValueFiles {
+function valueFiles(place: StoreLocation): ValueFiles {
   return new ValueFiles(join(place.data, 'values'), place.durability);
 }
 
 function assemble(
-  place: Place,
+  place: StoreLocation,
   db: DatabaseSync,
   parts: { commit: GroupCommit; files: ValueFiles; writer: () => Writer },
 ): { stores: Omit<Stores, 'close'>; control: SqliteControlStore } {

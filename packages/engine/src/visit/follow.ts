@@ -1,6 +1,6 @@
 import type { Clock, Plan } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
-import type { Entry, Rest } from '@heddle/core/run';
+import type { Entry, IdleState } from '@heddle/core/run';
 import { eventsOf, restEvent, shown } from '../local/events.ts';
 import type { Values } from '../local/values.ts';
 import type { LocalRunStore } from '../store/stores.ts';
@@ -27,11 +27,11 @@ export async function* follow(
   plan: Plan,
   replica = new Replica(runId, plan),
 ): AsyncGenerator<RunEvent> {
-  let told: Rest = 'running';
+  let told: IdleState = 'running';
   for (let quiet = 0; !parts.signal?.aborted; quiet++) {
     const entries = await parts.store.tail(runId, replica.seq);
     for (const entry of entries) yield* eventsAt(replica, entry, parts.values);
-    const rest = replica.rest();
+    const rest = replica.idleState();
     if (rest === 'ended') return;
     if (entries.length > 0) {
       quiet = -1;
@@ -50,7 +50,7 @@ async function* eventsAt(replica: Replica, entry: Entry, values: Values): AsyncG
   }
 }
 
-function restChange(replica: Replica, rest: Exclude<Rest, 'ended'>, atMs: number): RunEvent {
+function restChange(replica: Replica, rest: Exclude<IdleState, 'ended'>, atMs: number): RunEvent {
   const { runId, pauses } = replica;
   return rest === 'running'
     ? { type: 'run:resumed', runId, atMs }

@@ -34,6 +34,6 @@ function failed({ at, try: attempt, header }: Call, message: string): { entry: T
   const error = { code: 'CHILD_FAILED', message, retryable: false };
   return {
     entry: { type: 'failed', atMs, block, scope, try: attempt, startedMs: atMs, error },
-    event: encode({ type: 'failed', at: [...at], atMs, try: attempt, retryable: false }),
+    event: encode({ type: 'failed', at: [...at], atMs, attempt, retryable: false }),
   };
 }

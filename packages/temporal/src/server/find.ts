@@ -8,15 +8,22 @@ import { DOWNLOADS, downloadMaker } from './download.ts';
 const VERSION = 'v1.3.0';
 
 /** A place where a server may come from. */
-export type Place = 'TEMPORAL_ADDRESS' | 'TEMPORAL_CLI' | 'PATH' | 'cache' | 'go' | 'download';
+export type ServerSource = 'TEMPORAL_ADDRESS' | 'TEMPORAL_CLI' | 'PATH' | 'cache' | 'go' | 'download';
 
 /** The order in which places are tried. */
-const PLACES: readonly Place[] = ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache', 'go', 'download'];
+const PLACES: readonly ServerSource[] = [
+  'TEMPORAL_ADDRESS',
+  'TEMPORAL_CLI',
+  'PATH',
+  'cache',
+  'go',
+  'download',
+];
 
 /** A server that runs, a binary to start one with, or why there is neither. */
 export type FoundServer =
   | { readonly kind: 'address'; readonly address: string }
-  | { readonly kind: 'binary'; readonly binary: Binary; readonly place: Place }
+  | { readonly kind: 'binary'; readonly binary: Binary; readonly place: ServerSource }
   | { readonly kind: 'none'; readonly reason: string };
 
 export interface FindOptions {
@@ -24,7 +31,7 @@ export interface FindOptions {
   /** Told, line by line, of what takes minutes, and why. */
   readonly say: (line: string) => void;
   /** The places to try, in the usual order; default all. Without `go` and `download` nothing takes long. */
-  readonly places?: readonly Place[];
+  readonly places?: readonly ServerSource[];
   /** Where archives are asked for; default the service of Temporal's makers. */
   readonly downloads?: string;
 }
@@ -53,11 +60,11 @@ export async function findServer(options: FindOptions): Promise<FoundServer> {
 const ADVICE =
   'Set TEMPORAL_ADDRESS to the host:port of a server that runs, or TEMPORAL_CLI to the "temporal" command.';
 
-function isNamed(place: Place, env: Env): boolean {
+function isNamed(place: ServerSource, env: Env): boolean {
   return (place === 'TEMPORAL_ADDRESS' || place === 'TEMPORAL_CLI') && Boolean(env[place]);
 }
 
-const FINDERS: Readonly<Record<Place, Finder>> = {
+const FINDERS: Readonly<Record<ServerSource, Finder>> = {
   TEMPORAL_ADDRESS: async ({ env }) => {
     const address = env['TEMPORAL_ADDRESS'];
     if (!address) return no('not set');
@@ -90,12 +97,12 @@ function no(why: string): Tried {
   return { kind: 'no', why };
 }
 
-async function probed(path: string, place: Place, env: Env): Promise<Tried> {
+async function probed(path: string, place: ServerSource, env: Env): Promise<Tried> {
   const { binary, problem } = await probeBinary(path, env);
   return binary ? { kind: 'binary', binary, place } : no(problem);
 }
 
-async function filled(place: Place, { env, say }: FindOptions, make: Maker): Promise<Tried> {
+async function filled(place: ServerSource, { env, say }: FindOptions, make: Maker): Promise<Tried> {
   const folder = cacheFolder(env, VERSION);
   const path = cachedBinary(folder);
   try {

@@ -1,7 +1,7 @@
 // Begins, like every entry, with the check of the Node.js version.
 import '@heddle/core/files';
 
-export { findServer, type FindOptions, type FoundServer, type Place } from './find.ts';
+export { findServer, type FindOptions, type FoundServer, type ServerSource } from './find.ts';
 export {
   type DevServer,
   type DevServerOptions,

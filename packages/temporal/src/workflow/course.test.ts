@@ -15,7 +15,7 @@ const node = (id: string, ins: number[], outs: number[]): Region['nodes'][number
 const FORK: Region = { nodes: [node('S', [], [1, 2]), node('A', [0], []), node('B', [0], [])], entries: [0] };
 const STARTED = { type: 'started', atMs: 1, start: 0, graceMs: 0 } as const;
 
-const done = (at: number[], atMs = 2): Event => ({ type: 'completed', at, atMs, try: 1 });
+const done = (at: number[], atMs = 2): Event => ({ type: 'completed', at, atMs, attempt: 1 });
 const tellOf = (id: string, events: Event[]) => ({ id, chunk: { v: events.map(() => ({})) }, events });
 
 describe('the course of a run', () => {
@@ -88,7 +88,7 @@ describe('the course of a run', () => {
   it('opens a pause point for the one who has its token, until it is answered', () => {
     const course = begun();
     course.feed(tellOf('one', [done([0])]));
-    const paused: Event = { type: 'paused', at: [1], atMs: 3, try: 1, kind: 'human' };
+    const paused: Event = { type: 'paused', at: [1], atMs: 3, attempt: 1, kind: 'human' };
     course.feed({ ...tellOf('two', [paused]), tokens: { 0: 'hash' } });
     expect([course.isOpen([1], 'hash'), course.isOpen([1], 'other'), course.isOpen([2], 'hash')]).toEqual([
       true,

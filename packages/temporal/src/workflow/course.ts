@@ -1,4 +1,4 @@
-import { advance, initialState, isOwed } from '@heddle/core/machine';
+import { advance, initialState, isPending } from '@heddle/core/machine';
 import type { Address, Command, Event, Region, StartedEvent, State } from '@heddle/core/machine';
 import type { OrderItem, Position } from '@heddle/engine/runtime';
 import type { Carried, Happened, RunInput } from '../messages.ts';
@@ -89,7 +89,7 @@ export class Course {
   }
 
   owes(command: Command): boolean {
-    return isOwed(this.skeleton, this.state, command);
+    return isPending(this.skeleton, this.state, command);
   }
 
   /** True when the pause point at `at` is open and has the token with this hash. */

@@ -1,4 +1,4 @@
-import type { Rest } from '@heddle/core/machine';
+import type { IdleState } from '@heddle/core/machine';
 import {
   allHandlersFinished,
   ApplicationFailure,
@@ -76,7 +76,7 @@ async function run(
     inbox,
     work,
     settle: write,
-    rested: (rest: Rest) => {
+    rested: (rest: IdleState) => {
       showStatus(input, course, rest);
       tellParent(input, course, rest);
     },
@@ -124,7 +124,7 @@ function endOf({ profile }: RunInput, { end, skeleton }: Course): RunEnd {
   );
 }
 
-function tellParent({ runId, parent }: RunInput, { atMs }: Course, rest: Rest): void {
+function tellParent({ runId, parent }: RunInput, { atMs }: Course, rest: IdleState): void {
   if (!parent || rest === 'ended') return;
   const message: ChildMessage = { at: parent.at, runId, on: rest === 'running' ? null : rest, atMs };
   // A parent that is gone needs no telling: its end reaches this run as a cancel.

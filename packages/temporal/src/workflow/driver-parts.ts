@@ -1,4 +1,4 @@
-import type { Rest } from '@heddle/core/machine';
+import type { IdleState } from '@heddle/core/machine';
 import type { RunInput } from '../messages.ts';
 import type { Course } from './course.ts';
 import type { Inbox } from './inbox.ts';
@@ -13,7 +13,7 @@ export interface DriverParts {
   /** Writes down where the run stands. */
   settle: () => Promise<void>;
   /** The run has come to rest, or moves again. */
-  rested: (rest: Rest) => void;
+  rested: (rest: IdleState) => void;
   /** No message is half answered. */
   quiet: () => boolean;
 }

@@ -1,5 +1,5 @@
-import { pending, restOf } from '@heddle/core/machine';
-import type { Command, Rest } from '@heddle/core/machine';
+import { pendingCommands, idleState } from '@heddle/core/machine';
+import type { Command, IdleState } from '@heddle/core/machine';
 import type { Carried } from '../messages.ts';
 import { budgetOf } from './budget.ts';
 import type { DriverParts } from './driver-parts.ts';
@@ -15,11 +15,11 @@ const MOST_TOLD = 65_536;
 export async function drive(parts: DriverParts): Promise<Carried | undefined> {
   const { course, inbox, work } = parts;
   let commands = beginning(parts);
-  let told: Rest = 'running';
+  let told: IdleState = 'running';
   for (;;) {
     if (inbox.fault !== undefined) throw inbox.fault;
     commands = commands.concat(takeIn(parts)).filter((command) => course.stands(command));
-    const rest = restOf(course.state);
+    const rest = idleState(course.state);
     // Who looks at a run that rests sees what it waits for.
     if (rest !== 'running') await parts.settle();
     if (rest !== told) parts.rested((told = rest));
@@ -51,7 +51,7 @@ function isNoWork({ type }: Command): boolean {
 
 function beginning({ input, course }: DriverParts): Command[] {
   const { begin } = input;
-  return 'started' in begin ? course.begin(begin.started) : pending(course.skeleton, course.state);
+  return 'started' in begin ? course.begin(begin.started) : pendingCommands(course.skeleton, course.state);
 }
 
 /** What is owed for what has come in. */

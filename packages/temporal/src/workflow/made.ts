@@ -16,7 +16,6 @@ export function fired(
 ): Happened {
   const branch = at.length > 0 && at.length % 2 === 0 ? at[at.length - 1] : undefined;
   const node = branch === undefined ? at : at.slice(0, -1);
-  const tried = attempt === undefined ? {} : { try: attempt };
   return {
     id: `${timer}:${at.join('.')}:${dueMs}`,
     chunk: {
@@ -27,11 +26,11 @@ export function fired(
           timer,
           ...(node.length > 0 && { ...placeOf(skeleton, node) }),
           ...(branch !== undefined && { branch }),
-          ...tried,
+          ...(attempt !== undefined && { try: attempt }),
         },
       ],
     },
-    events: [{ type: 'fired', at, atMs: dueMs, timer, ...tried }],
+    events: [{ type: 'fired', at, atMs: dueMs, timer, ...(attempt !== undefined && { attempt }) }],
   };
 }
 
@@ -60,7 +59,7 @@ export function lostChild(
     chunk: {
       v: [{ atMs, type: 'failed', ...placeOf(skeleton, at), try: attempt, startedMs: atMs, error }],
     },
-    events: [{ type: 'failed', at, atMs, try: attempt, retryable: false }],
+    events: [{ type: 'failed', at, atMs, attempt, retryable: false }],
   };
 }
 

@@ -85,7 +85,7 @@ async function sendChunks(
   const answers = new OutputFrames({ selected: own, agents, show, frame });
   if (own.length === 0 && !agents) return answers.sent;
   for await (const event of run.events()) {
-    if (event.type === 'block:told') answers.told(event.blockId, event.emission);
+    if (event.type === 'block:emission') answers.told(event.blockId, event.emission);
     else if (event.type === 'block:completed') await answers.completed(event.log.blockId, event.output);
     else if (event.type === 'block:retrying') answers.dropped(event.blockId);
     else if (event.type === 'block:failed') answers.dropped(event.log.blockId);

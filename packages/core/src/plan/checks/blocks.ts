@@ -1,5 +1,5 @@
 import { parentOf } from '../../graph/containment.ts';
-import type { Place } from '../../graph/containment.ts';
+import type { PlacedBlock } from '../../graph/containment.ts';
 import { append } from '../../graph/lists.ts';
 import { own } from '../../json.ts';
 import type { Json } from '../../json.ts';
@@ -8,7 +8,7 @@ import type { Block } from '../../schema/workflow.ts';
 import { diagnostic } from '../codes.ts';
 import type { DiagnosticCode } from '../codes.ts';
 import type { Compilation } from '../compilation.ts';
-import { fieldSite } from '../site.ts';
+import { fieldLocation } from '../site.ts';
 import type { BlockConfig } from '../plan.ts';
 import { NearNames } from '../../refs/nearest.ts';
 import { isTriggerType, typeNames } from '../types.ts';
@@ -24,13 +24,13 @@ const NEEDED: ReadonlyMap<string, string> = new Map([
 /** Types that nothing runs, fields that must not be empty, and fields that blocks do not take. */
 export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
   const types = new NearNames(typeNames(compilation.types));
-  const bodies = new Map<string, Place[]>();
+  const bodies = new Map<string, PlacedBlock[]>();
   for (const place of compilation.structure.places.values()) {
     const container = parentOf(place);
     if (container !== undefined) append(bodies, container, place);
   }
   for (const id of [...compilation.structure.members].toSorted()) {
-    const { block } = compilation.structure.places.get(id) as Place;
+    const { block } = compilation.structure.places.get(id) as PlacedBlock;
     if (!block.trigger || isTriggerType(block.type)) checkFields(compilation, block, configs.get(id));
     if (block.trigger || isTriggerType(block.type)) continue;
     if (isContainerType(block.type)) checkBody(compilation, block, bodies.get(id) ?? []);
@@ -71,12 +71,12 @@ function report(
   block: Block,
   { code, name }: { code: DiagnosticCode; name: string },
 ): void {
-  const { path } = fieldSite(block, name);
+  const { path } = fieldLocation(block, name);
   const message = `The field "${name}" of "${block.name}" is empty.`;
   compilation.found.push(diagnostic(code, { blockId: block.id, path, message, hint: 'Fill it in.' }));
 }
 
-function checkBody({ structure, found }: Compilation, block: Block, inside: readonly Place[]): void {
+function checkBody({ structure, found }: Compilation, block: Block, inside: readonly PlacedBlock[]): void {
   if ((structure.regions.get(block.id)?.size ?? 0) > 0) return;
   const why =
     inside.length === 0

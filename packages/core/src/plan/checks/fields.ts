@@ -9,7 +9,7 @@ import type { Block } from '../../schema/workflow.ts';
 import { diagnostic } from '../codes.ts';
 import type { Compilation } from '../compilation.ts';
 import type { BlockConfig } from '../plan.ts';
-import { fieldSite } from '../site.ts';
+import { fieldLocation } from '../site.ts';
 
 /** Fields of a built-in block that look misspelt, and values that its executor does not take. Of values with references only a run knows. */
 export function checkFields(compilation: Compilation, block: Block, config: BlockConfig | undefined): void {
@@ -54,7 +54,7 @@ function checkValue(
   found.push(
     diagnostic('FIELD_VALUE', {
       blockId: block.id,
-      path: fieldSite(block, name).path,
+      path: fieldLocation(block, name).path,
       message: `The field "${name}" of "${block.name}" is ${shown(value)}; it takes ${expected}.`,
       hint: near ? `Did you mean "${near.name}"?` : 'Correct the value.',
     }),

@@ -1,7 +1,7 @@
 import { NearNames } from '../../refs/nearest.ts';
 import type { Reference } from '../../refs/template.ts';
 import { diagnostic } from '../codes.ts';
-import type { Finding } from '../codes.ts';
+import type { DiagnosticDetails } from '../codes.ts';
 import type { Compilation, SeenReference } from '../compilation.ts';
 import type { BlockConfig } from '../plan.ts';
 import { NeverRan } from './never-ran.ts';
@@ -80,7 +80,7 @@ function declaredNames(names: readonly string[]): DeclaredNames {
   return { near: new NearNames(names), listed: more > 0 ? `${listed} and ${more} more` : listed };
 }
 
-function invalid(ref: Extract<Reference, { kind: 'invalid' }>): Pick<Finding, 'message' | 'hint'> {
+function invalid(ref: Extract<Reference, { kind: 'invalid' }>): Pick<DiagnosticDetails, 'message' | 'hint'> {
   return { message: `${ref.message} The block fails when it is reached.`, hint: 'Correct the path.' };
 }
 
@@ -88,7 +88,7 @@ function report(
   { found }: Compilation,
   code: 'REFERENCE_INVALID' | 'REFERENCE_NEVER_RAN' | 'REFERENCE_UNDECLARED_OUTPUT',
   { site }: SeenReference,
-  text: Pick<Finding, 'message' | 'hint'>,
+  text: Pick<DiagnosticDetails, 'message' | 'hint'>,
 ): void {
   found.push(diagnostic(code, { blockId: site.block.id, path: site.path, ...text }));
 }

@@ -1,4 +1,4 @@
-import type { Place } from '../../graph/containment.ts';
+import type { PlacedBlock } from '../../graph/containment.ts';
 import { own } from '../../json.ts';
 import { inputFields } from '../../schema/input-format.ts';
 import { diagnostic } from '../codes.ts';
@@ -10,7 +10,7 @@ const STEERING = new Set(['error', 'selectedOption', 'selectedRoute', '_pauseMet
 /** Input formats whose fields would steer the run. */
 export function checkStarts({ structure, found }: Compilation, starts: readonly string[]): void {
   for (const id of starts) {
-    const { block } = structure.places.get(id) as Place;
+    const { block } = structure.places.get(id) as PlacedBlock;
     if (block.type === 'chat_trigger') continue;
     const metadata = own(block.fields, 'runMetadata') === true;
     for (const { name, index } of inputFields(block)) {

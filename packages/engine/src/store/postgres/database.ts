@@ -5,7 +5,7 @@ import PQueue from 'p-queue';
 import { Client, Pool, types } from 'pg';
 import type { PoolClient } from 'pg';
 import { databaseClosed, databaseFault, mayRunAgain } from './failure.ts';
-import type { Place } from './failure.ts';
+import type { DatabaseLocation } from './failure.ts';
 import type { Tables } from './schema.ts';
 
 /** How long a connection may take. */
@@ -31,7 +31,7 @@ export interface DatabaseOptions {
  * values apart from their text, so there are few texts; each is prepared once for a connection.
  */
 export class Database {
-  readonly place: Place;
+  readonly place: DatabaseLocation;
   readonly build: Kysely<Tables>;
   readonly #pool: Pool;
   readonly #names = new Map<string, string>();
@@ -150,7 +150,7 @@ function parserOf(oid: number, format?: 'text' | 'binary'): (value: string) => u
     : (types.getTypeParser(oid, format as 'text') as (value: string) => unknown);
 }
 
-function placeOf({ url, schema }: DatabaseOptions): Place {
+function placeOf({ url, schema }: DatabaseOptions): DatabaseLocation {
   try {
     if (!/^postgres(ql)?:\/\//.test(url)) throw new TypeError('another scheme');
     const { host, port, database, user } = new Client({ connectionString: url });

@@ -2,7 +2,7 @@ import { EngineError } from '@heddle/core';
 import type { EngineErrorCode } from '@heddle/core';
 
 /** Where the stores are, for messages: never the URL, which may hold a password. */
-export interface Place {
+export interface DatabaseLocation {
   host: string;
   port: number;
   database: string;
@@ -19,7 +19,7 @@ const NUL_CHARACTER = '22021';
 /** The statement was rolled back in favour of another one and may be run again as it is. */
 const AGAIN: ReadonlySet<string> = new Set(['40001', '40P01']);
 
-type Fault = readonly [EngineErrorCode, (place: Place) => string];
+type Fault = readonly [EngineErrorCode, (place: DatabaseLocation) => string];
 
 const REFUSED: Fault = [
   'DATA_UNREACHABLE',
@@ -97,7 +97,7 @@ export function mayRunAgain(error: unknown): boolean {
 }
 
 /** An EngineError for what the database, or the way to it, has against a statement; undefined when the statement itself is wrong. */
-export function databaseFault(error: unknown, place: Place): EngineError | undefined {
+export function databaseFault(error: unknown, place: DatabaseLocation): EngineError | undefined {
   const state = stateOf(error);
   if (state === NUL_CHARACTER) {
     // It is the caller's to mend, who need not know where the database is.
@@ -117,7 +117,7 @@ export function databaseFault(error: unknown, place: Place): EngineError | undef
 }
 
 /** ENGINE_CLOSED for work on stores that are closed. */
-export function databaseClosed({ host, port, database }: Place): EngineError {
+export function databaseClosed({ host, port, database }: DatabaseLocation): EngineError {
   return new EngineError(
     'ENGINE_CLOSED',
     `The stores in the database "${database}" at ${host}:${port} are closed. Open them again before you use them.`,

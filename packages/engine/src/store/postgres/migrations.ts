@@ -1,7 +1,7 @@
 import { EngineError } from '@heddle/core';
 import type { PoolClient } from 'pg';
 import type { Database } from './database.ts';
-import type { Place } from './failure.ts';
+import type { DatabaseLocation } from './failure.ts';
 import { FORMAT_1, FORMAT_2, FORMAT_3 } from './schema.ts';
 
 /** Statements that lead from format n (its index) to format n + 1. Entries are never changed, only added. */
@@ -57,7 +57,7 @@ async function look(client: PoolClient, schema: string): Promise<Found> {
   return { ...found, format: formats[0]?.format ?? 0 };
 }
 
-function checked({ encoding, tables, format }: Found, place: Place, newest: number): number {
+function checked({ encoding, tables, format }: Found, place: DatabaseLocation, newest: number): number {
   if (format > newest) {
     throw unsupported(
       place,
@@ -73,7 +73,7 @@ function checked({ encoding, tables, format }: Found, place: Place, newest: numb
   return format;
 }
 
-function unsupported({ schema, database, host, port }: Place, why: string): EngineError {
+function unsupported({ schema, database, host, port }: DatabaseLocation, why: string): EngineError {
   return new EngineError(
     'DATA_FORMAT_UNSUPPORTED',
     `The schema "${schema}" of the database "${database}" at ${host}:${port} cannot be used: it ${why}.`,

@@ -9,7 +9,7 @@ import {
 import type { BuildContext } from '../../builder.ts';
 import { ImageError } from '../../error.ts';
 import { canonicalName } from '../pep/names.ts';
-import type { Site } from './site.ts';
+import type { PackageArchive } from './site.ts';
 import type { PythonLoader } from './python-loader.ts';
 
 /** The memory in which the image's modules are imported. */
@@ -34,7 +34,7 @@ const MOST_BYTES = 64 * 2 ** 20;
  */
 export async function makeMemory(
   names: readonly string[],
-  site: Site,
+  site: PackageArchive,
   loader: PythonLoader,
   context: BuildContext,
 ): Promise<Memory> {
@@ -86,7 +86,7 @@ function loadedOf(report: PythonReport): Extract<PythonReport, { t: 'loaded' }> 
 /** Makes a snapshot; or says why there is none. */
 async function keep(
   modules: readonly string[],
-  site: Site,
+  site: PackageArchive,
   loader: PythonLoader,
   context: BuildContext,
 ): Promise<{ readonly path: string } | { readonly why: string }> {

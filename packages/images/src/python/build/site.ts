@@ -13,7 +13,7 @@ import { type StoredFile, writeStoredZip } from '../wheels/stored-zip.ts';
 import type { PythonLoader } from './python-loader.ts';
 
 /** The packages of an image in one archive. */
-export interface Site {
+export interface PackageArchive {
   readonly path: string;
   /** What to import for each distribution, by canonical name. */
   readonly modules: ReadonlyMap<string, readonly string[]>;
@@ -34,7 +34,7 @@ export async function makeSite(
   wheels: readonly LockedWheel[],
   loader: PythonLoader,
   context: BuildContext,
-): Promise<Site> {
+): Promise<PackageArchive> {
   const { files, modules, warnings } = await unpack(wheels, context);
   context.progress('compiling');
   const compiled = await compile(files, loader, context);

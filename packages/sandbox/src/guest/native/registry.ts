@@ -10,7 +10,7 @@ import { urlToHttpOptions } from 'node:url';
  */
 
 type Answered = (response: IncomingMessage) => void;
-type Place = string | URL | RequestOptions;
+type RequestTarget = string | URL | RequestOptions;
 
 const socketPath = env['HEDDLE_REGISTRY'] ?? '';
 const send = http.request;
@@ -25,7 +25,11 @@ function urlOf({ protocol, hostname, host, port, path }: RequestOptions, usual: 
 
 /** `http.request` or `https.request` by its protocol. */
 function through(usual: string) {
-  return (place: Place, more?: RequestOptions | Answered, answered?: Answered): http.ClientRequest => {
+  return (
+    place: RequestTarget,
+    more?: RequestOptions | Answered,
+    answered?: Answered,
+  ): http.ClientRequest => {
     const given = typeof more === 'object' ? more : {};
     const asked =
       typeof place === 'string' || place instanceof URL
@@ -54,7 +58,7 @@ for (const [client, usual] of [
   const request = through(usual);
   Object.assign(client, {
     request,
-    get: (place: Place, more?: RequestOptions | Answered, answered?: Answered) => {
+    get: (place: RequestTarget, more?: RequestOptions | Answered, answered?: Answered) => {
       const sent = request(place, more, answered);
       sent.end();
       return sent;

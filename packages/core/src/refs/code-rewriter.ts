@@ -2,10 +2,10 @@ import type { Site } from './sites.ts';
 import type { Binding, ExpressionKind, Quote } from './template.ts';
 
 /** What a site stands in: decides what is bound for it. `pattern`: a regular expression. */
-export type Surroundings = 'code' | 'pattern' | Quote;
+export type SiteContext = 'code' | 'pattern' | Quote;
 
 /** Rewrites code with identifiers in place of its sites, and keeps the bindings of those identifiers. */
-export class Weaver {
+export class CodeRewriter {
   readonly source: string;
   readonly bindings: Binding[] = [];
   readonly #expression: ExpressionKind | undefined;
@@ -21,7 +21,7 @@ export class Weaver {
   }
 
   /** The identifier that stands for a site from now on, or the text of the constant it is. */
-  bind(site: Site, surroundings: Surroundings): string {
+  bind(site: Site, surroundings: SiteContext): string {
     if (site.kind === 'blank') return surroundings === 'code' ? 'undefined' : '"undefined"';
     const name = `${this.#prefix}${this.bindings.length}_`;
     this.bindings.push(
@@ -41,7 +41,7 @@ export class Weaver {
     return this.#pieces.join('') + this.source.slice(this.#copied);
   }
 
-  #env(name: string, site: Extract<Site, { kind: 'env' }>, surroundings: Surroundings): Binding {
+  #env(name: string, site: Extract<Site, { kind: 'env' }>, surroundings: SiteContext): Binding {
     const bare = surroundings === 'code';
     const form = bare && this.#expression !== undefined ? 'literal' : 'text';
     return { bare, env: site.name, form, name, text: site.text };
@@ -50,7 +50,7 @@ export class Weaver {
   #reference(
     name: string,
     { ref }: Extract<Site, { kind: 'reference' }>,
-    surroundings: Surroundings,
+    surroundings: SiteContext,
   ): Binding {
     if (surroundings === 'pattern') return { form: 'pattern', name, ref };
     if (surroundings === 'code') return { form: this.#expression === 'loop' ? 'loop' : 'value', name, ref };

@@ -2,8 +2,8 @@ import { faultsIn } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
 /** Faults in what is said of one command: whether it waits for its answer. */
-export const owed: readonly Mutant[] = [
-  ...faultsIn('owed.ts', [
+export const isPending: readonly Mutant[] = [
+  ...faultsIn('is-pending.ts', [
     {
       from: 'cell.asking && cell.next === command.turn;',
       to: 'cell.next === command.turn;',

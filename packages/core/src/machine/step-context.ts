@@ -29,9 +29,9 @@ export type DrainScope =
   | { of: 'branch'; level: Level };
 
 /** One event's worth of work on a state, and what has come of it. */
-export interface Turn {
+export interface StepContext {
   state: State;
-  top: Level;
+  root: Level;
   atMs: number;
   commands: Command[];
   notices: Notice[];
@@ -39,7 +39,7 @@ export interface Turn {
 }
 
 /** What one event has led to. `changed` is false for a late or duplicate event. */
-export interface Outcome {
+export interface StepResult {
   commands: Command[];
   notices: Notice[];
   changed: boolean;

@@ -25,7 +25,7 @@ interface Walk {
  *
  * What does not fit is left out and reported to `found`; nothing is thrown.
  */
-export function guardInput(input: unknown, found: DiagnosticSink): Json | undefined {
+export function validateInput(input: unknown, found: DiagnosticSink): Json | undefined {
   return copy({ found, values: 0, path: [] }, input);
 }
 

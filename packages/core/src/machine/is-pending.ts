@@ -1,11 +1,11 @@
 import type { Command } from './command.ts';
 import { locate } from './locate.ts';
 import type { Region } from './skeleton.ts';
-import { isSpan, isWork } from './state.ts';
+import { isOpenContainer, isWork } from './state.ts';
 import type { Cell, Level, State, Work } from './state.ts';
 
 /** Commands that wait for an answer. */
-type Asking = Exclude<Command, { type: 'abort' | 'end' }>;
+type AnsweredCommand = Exclude<Command, { type: 'abort' | 'end' }>;
 
 /**
  * True when `command` still waits for its answer in `state`: one of those that `pending` lists, looked up by itself.
@@ -13,27 +13,27 @@ type Asking = Exclude<Command, { type: 'abort' | 'end' }>;
  * For drivers that take in several events at once, of which one may answer what an earlier one has asked for. `abort`
  * and `end` wait for no answer.
  */
-export function isOwed(region: Region, state: State, command: Command): boolean {
+export function isPending(region: Region, state: State, command: Command): boolean {
   if (command.type === 'abort' || command.type === 'end') return false;
   if (command.type === 'timer' && (command.timer === 'grace' || command.timer === 'deadline'))
-    return frameTimerOwed(region, state, command);
+    return isFrameTimerPending(region, state, command);
   const cell = cellAt(region, state, command.at);
   if (cell === undefined) return false;
-  if (isSpan(cell)) return command.type === 'expand' && cell.asking && cell.next === command.turn;
-  return isWork(cell) && workOwes(cell, command);
+  if (isOpenContainer(cell)) return command.type === 'expand' && cell.asking && cell.next === command.turn;
+  return isWork(cell) && isAwaitedBy(cell, command);
 }
 
-function workOwes(work: Work, command: Asking): boolean {
+function isAwaitedBy(work: Work, command: AnsweredCommand): boolean {
   if (command.type === 'open') return work.w === 'pause';
   if (command.type === 'run') return (work.w === 'run' || work.w === 'blocked') && work.try === command.try;
   if (command.type === 'expand' || work.w === 'pause' || work.dueMs !== command.dueMs) return false;
-  return TIMERS[work.w] === command.timer && (work.w === 'wait' || work.try === command.try);
+  return TIMER_OF_WORK[work.w] === command.timer && (work.w === 'wait' || work.try === command.try);
 }
 
 /** The timer that work of each kind has set. */
-const TIMERS = { run: 'timeout', blocked: 'timeout', retry: 'retry', wait: 'wait' } as const;
+const TIMER_OF_WORK = { run: 'timeout', blocked: 'timeout', retry: 'retry', wait: 'wait' } as const;
 
-function frameTimerOwed(
+function isFrameTimerPending(
   region: Region,
   state: State,
   { at, timer, dueMs }: Extract<Command, { type: 'timer' }>,
@@ -42,7 +42,7 @@ function frameTimerOwed(
   if (at.length === 0) return state.drain?.dueMs === dueMs;
   if (at.length % 2 === 0) return levelAt(region, state, [...at, 0])?.frame.drain?.dueMs === dueMs;
   const cell = cellAt(region, state, at);
-  return cell !== undefined && isSpan(cell) && cell.drain?.dueMs === dueMs;
+  return cell !== undefined && isOpenContainer(cell) && cell.drain?.dueMs === dueMs;
 }
 
 function cellAt(region: Region, state: State, at: readonly number[]): Cell | undefined {
@@ -50,5 +50,5 @@ function cellAt(region: Region, state: State, at: readonly number[]): Cell | und
 }
 
 function levelAt(region: Region, state: State, at: readonly number[]): Level | undefined {
-  return locate(state, { region, frame: state.frame, parent: null, node: -1, turn: 0 }, at)?.level;
+  return locate(state, { region, frame: state.frame, parent: null, node: -1, iteration: 0 }, at)?.level;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
-import { restOf } from './rest.ts';
+import { idleState } from './idle-state.ts';
 
 const graph = region('s -> p, w, b');
 
@@ -11,7 +11,7 @@ describe('a run', () => {
     run.complete('s');
     run.pause('p');
     run.wait('w');
-    expect(restOf(run.state)).toBe('running');
+    expect(idleState(run.state)).toBe('running');
   });
 
   it('R25 is paused for a person when a person is needed and nothing runs', () => {
@@ -20,11 +20,11 @@ describe('a run', () => {
     run.pause('p');
     run.wait('w');
     run.complete('b');
-    expect(restOf(run.state)).toBe('human');
+    expect(idleState(run.state)).toBe('human');
     run.resume('p');
-    expect(restOf(run.state)).toBe('time');
+    expect(idleState(run.state)).toBe('time');
     run.fire('w', 'wait');
-    expect(restOf(run.state)).toBe('ended');
+    expect(idleState(run.state)).toBe('ended');
   });
 
   it('R25 runs while it waits for a try to come, though a person is needed too', () => {
@@ -33,9 +33,9 @@ describe('a run', () => {
     run.complete('s');
     run.pause('p');
     run.fail('a');
-    expect(restOf(run.state)).toBe('running');
+    expect(idleState(run.state)).toBe('running');
     run.fire('a', 'retry', 2);
     run.complete('a', undefined, 2);
-    expect(restOf(run.state)).toBe('human');
+    expect(idleState(run.state)).toBe('human');
   });
 });
