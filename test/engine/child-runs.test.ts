@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { createEngineOn } from '../../packages/engine/src/create.ts';
 import { builtInExecutors } from '../../packages/engine/src/executors/built-ins.ts';
 import { createRegistry } from '../../packages/engine/src/executors/registry.ts';
-import { childRunId } from '../../packages/engine/src/local/child-runs.ts';
+import { childRunId } from '../../packages/engine/src/execution/child-runs.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { entry, newRun, record, started } from '../support/run-data.ts';
 import { block, fn, workflow } from '../support/workflow.ts';

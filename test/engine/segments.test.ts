@@ -5,7 +5,7 @@ import type { Position, SegmentRequest, Timed } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Pulse } from '../../packages/engine/src/segment/pulse.ts';
+import { Pulse } from '../../packages/engine/src/runtime/segments/stall-detector.ts';
 import { Script, work } from '../support/scripted.ts';
 import { workflow } from '../support/workflow.ts';
 

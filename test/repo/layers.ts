@@ -31,6 +31,17 @@ export const LAYERS: Readonly<Record<string, Layer>> = {
   },
 };
 
+const ENGINE = 'packages/engine/src/';
+
+/** Folders within a package, each with the folders that its modules may not import. */
+const FOLDERS: readonly (readonly [folder: string, forbidden: readonly string[]])[] = [
+  [`${ENGINE}records/`, [`${ENGINE}execution/`, `${ENGINE}runtime/`]],
+  [`${ENGINE}execution/`, [`${ENGINE}runtime/`]],
+  [`${ENGINE}runtime/local/`, [`${ENGINE}runtime/leased/`, `${ENGINE}runtime/segments/`]],
+  [`${ENGINE}runtime/segments/`, [`${ENGINE}runtime/local/`, `${ENGINE}runtime/leased/`]],
+  [`${ENGINE}runtime/leased/`, [`${ENGINE}runtime/segments/`]],
+];
+
 const TEST_ONLY = [/^vitest$/, /^fast-check$/, /^node:/];
 const PURE = new Set(['core']);
 
@@ -40,6 +51,12 @@ const BUNDLED = /^packages\/sandbox\/src\/guest\//;
 function bareName(specifier: string): string {
   const parts = specifier.split('/');
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] as string);
+}
+
+function folderProblem(file: string, target: string): string | undefined {
+  const [, forbidden] = FOLDERS.find(([folder]) => file.startsWith(folder)) ?? [];
+  const found = forbidden?.find((folder) => target.startsWith(folder));
+  return found && `it may not import ${found}`;
 }
 
 function relativeProblem(module: Module, specifier: string): string | undefined {
@@ -52,7 +69,7 @@ function relativeProblem(module: Module, specifier: string): string | undefined 
   if (module.package === 'core' && module.file.startsWith(machine) && !module.isTest) {
     if (!target.startsWith(machine)) return 'leaves core/src/machine, which imports nothing outside itself';
   }
-  return undefined;
+  return folderProblem(module.file, target);
 }
 
 function layerProblem(module: Module, specifier: string): string | undefined {

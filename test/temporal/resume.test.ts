@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { tokenOf } from '../../packages/engine/src/local/tokens.ts';
+import { tokenOf } from '../../packages/engine/src/execution/tokens.ts';
 import { hashOf } from '../../packages/temporal/src/hash.ts';
 import { RESUME_UPDATE } from '../../packages/temporal/src/messages.ts';
 import type { ResumeMessage } from '../../packages/temporal/src/messages.ts';

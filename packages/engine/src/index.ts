@@ -1,6 +1,6 @@
 /** The embeddable workflow engine. */
 export { createEngine } from './create.ts';
-export { isChildRunId } from './local/child-runs.ts';
+export { isChildRunId } from './execution/child-runs.ts';
 export { defineBlock } from './executors/define-block.ts';
 export type { ResolvedChild } from './definitions.ts';
 export type { EnvironmentValue, TenantEnvironments } from './environment.ts';

@@ -3,8 +3,8 @@ import type { Definitions } from './definitions.ts';
 import type { Registry } from './executors/registry.ts';
 import type { TenantOf } from './files/kept.ts';
 import type { Outlet } from './executors/services.ts';
-import type { Environments } from './local/environment.ts';
-import type { Values } from './local/values.ts';
+import type { Environments } from './execution/run-environment.ts';
+import type { Values } from './records/values.ts';
 import type { RuntimePort } from './runtime-port.ts';
 import type { SharedStores } from './store/stores.ts';
 

@@ -1,7 +1,7 @@
 import { EngineError } from '@heddle/core';
 import type { BlockConfig, Json, Plan } from '@heddle/core';
 import type { Entry, Stored } from '@heddle/core/run';
-import { findBlock } from './local/plan-facts.ts';
+import { findBlock } from './execution/plan-queries.ts';
 import { foldJournal } from './records/fold.ts';
 import { downstreamOf } from './resource.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { log, record } from '../../../test/support/run-data.ts';
-import { Values } from './local/values.ts';
+import { Values } from './records/values.ts';
 import { detailOf, finalOutput, resourceOf } from './resource.ts';
 import { MemoryValueStore } from './store/memory.ts';
 

@@ -1,8 +1,8 @@
 import type { BlockLog, Json, PausePoint, Plan, RunRecord } from '@heddle/core';
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
 import type { Stored } from '@heddle/core/run';
-import { after } from './local/answer.ts';
-import type { Values } from './local/values.ts';
+import { after } from './execution/answer.ts';
+import type { Values } from './records/values.ts';
 import type { RunDetail, RunResource } from './types.ts';
 
 /** The run as the API shows it; `blockOutputs` has the values of `select`, each `block` or `block.path`. */

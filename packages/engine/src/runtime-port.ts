@@ -1,6 +1,6 @@
 import type { Clock, Json, RunRecord } from '@heddle/core';
-import type { RunRequest } from './local/starting.ts';
-import type { RuntimeParts } from './local/runtime-parts.ts';
+import type { RunRequest } from './execution/run-start.ts';
+import type { RuntimeParts } from './execution/runtime-parts.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { RunEvent } from './types.ts';
 

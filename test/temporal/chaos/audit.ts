@@ -4,7 +4,7 @@ import type { NewRun, Plan, RunRecord } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { BlockLog, Entry } from '@heddle/core/run';
 import type { SharedStores } from '@heddle/engine/stores';
-import { recordOf } from '../../../packages/engine/src/local/record.ts';
+import { recordOf } from '../../../packages/engine/src/records/run-record.ts';
 
 /** What the journals of all runs say. */
 export interface Journaled {

@@ -5,7 +5,7 @@ import { isJsonObject, own } from '@heddle/core/blocks';
 import { parseJson } from '@heddle/core/fields';
 import { fileName, filesIn, mediaType } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
-import type { Values } from '../local/values.ts';
+import type { Values } from '../records/values.ts';
 
 /** A file as it came. */
 export interface NewFile {

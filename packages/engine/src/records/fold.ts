@@ -1,7 +1,7 @@
 import type { BlockLog, NewRun, Plan, RunRecord } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { Applied, Entry } from '@heddle/core/run';
-import { recordOf } from '../local/record.ts';
+import { recordOf } from './run-record.ts';
 import { journalCorrupt } from '../store/faults.ts';
 
 /** The state of a run after the entries of its journal, with the logs that they changed, in execution order. Throws JOURNAL_CORRUPT. */
@@ -25,6 +25,12 @@ export function foldRun(
 ): { record: RunRecord; logs: BlockLog[] } {
   const { replica, logs } = foldJournal(header.runId, plan, entries);
   return { record: recordOf(replica, header, suspended), logs };
+}
+
+/** A journal entry with what it changed in the run. */
+export interface AppliedEntry {
+  entry: Entry;
+  applied: Applied;
 }
 
 /** Applies a stored entry to the replica. Throws JOURNAL_CORRUPT if the entry does not follow from those before it. */

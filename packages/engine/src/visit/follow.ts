@@ -1,8 +1,8 @@
 import type { Clock, Plan } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { Entry, IdleState } from '@heddle/core/run';
-import { eventsOf, restEvent, shown } from '../local/events.ts';
-import type { Values } from '../local/values.ts';
+import { eventsOf, restEvent, shown } from '../records/run-events.ts';
+import type { Values } from '../records/values.ts';
 import type { LocalRunStore } from '../store/stores.ts';
 import type { RunEvent } from '../types.ts';
 import { applyEntry } from '../records/fold.ts';

@@ -1,7 +1,7 @@
 import { EngineError, readPlan } from '@heddle/core';
 import type { BlockLog, Clock, Json, Plan, RunRecord } from '@heddle/core';
 import { systemClock } from '../clock.ts';
-import { Values } from '../local/values.ts';
+import { Values } from '../records/values.ts';
 import { detailOf } from '../resource.ts';
 import { requestControl } from '../store/control.ts';
 import type { ControlAsk, ControlOutcome, ControlStore } from '../store/control.ts';

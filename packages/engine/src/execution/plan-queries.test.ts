@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest';
+import { compiled } from '../../../../test/support/compiled.ts';
+import { block, condition, fn, loop } from '../../../../test/support/workflow.ts';
+import { declaredInputs, envNames, findBlock } from './plan-queries.ts';
+
+const plan = compiled(
+  [
+    block('My Block', 'work', { deep: { list: ['{{B}}'] } }),
+    condition('C', { yes: '{{D}} > 1', no: '' }),
+    loop('L', { loopType: 'while', whileCondition: '{{E}} == 1' }, fn('F', 'return {{A}}')),
+  ],
+  ['Start -> My Block -> C', 'C:yes -> L -> F'],
+  { inputFormat: [{ id: '1', name: 'topic', type: 'string' }] },
+);
+
+describe('facts of a plan', () => {
+  it('the environment values that its blocks use, wherever they stand', () => {
+    expect(envNames(plan)).toEqual(['A', 'B', 'D', 'E']);
+  });
+
+  it('the inputs that its start declares', () => {
+    expect(declaredInputs(plan)).toEqual(['topic']);
+    expect(declaredInputs(compiled([fn('F', 'return 1')], ['Start -> F']))).toBeUndefined();
+  });
+
+  it('a block by its id, or by its name as in references', () => {
+    expect(findBlock(plan, 'My Block').id).toBe('My Block');
+    expect(findBlock(plan, 'myblock').id).toBe('My Block');
+  });
+
+  it('a block that is not there is told with those that are', () => {
+    expect(() => findBlock(plan, 'constructor')).toThrow(
+      expect.objectContaining({
+        code: 'BLOCK_NOT_FOUND',
+        message: expect.stringMatching(/no block "constructor".*"My Block"/) as string,
+      }),
+    );
+  });
+});

@@ -1,0 +1,104 @@
+import { EngineError } from '@heddle/core';
+import type { NewRun, Plan } from '@heddle/core';
+import { envNamesIn, normalizeName } from '@heddle/core/blocks';
+import type { BlockConfig, Region } from '@heddle/core/blocks';
+import { authored } from '../executors/authored.ts';
+import { mountedNames } from '../executors/function.ts';
+import { inputFields } from '../executors/input-format.ts';
+import { templatesOf } from './reference-resolver.ts';
+
+const callersOf = new WeakMap<Plan, boolean>();
+
+/** True when a block of the plan, at whatever depth, runs another workflow. */
+export function hasChildren(plan: Plan): boolean {
+  let found = callersOf.get(plan);
+  if (found === undefined) callersOf.set(plan, (found = hasChildBlock(plan.skeleton)));
+  return found;
+}
+
+function hasChildBlock({ nodes }: Region): boolean {
+  return nodes.some((node) => node.class === 'child' || (node.subflow && hasChildBlock(node.subflow.body)));
+}
+
+const namesOf = new WeakMap<Plan, readonly string[]>();
+
+/** Names of the environment values that the plan's blocks use, sorted. */
+export function envNames(plan: Plan): readonly string[] {
+  let names = namesOf.get(plan);
+  if (!names) {
+    const all = Object.values(plan.blocks).flatMap((block) =>
+      templatesOf(block).flatMap((part) => envNamesIn(part)),
+    );
+    namesOf.set(plan, (names = [...new Set(all)].sort()));
+  }
+  return names;
+}
+
+/** What the blocks of a plan can read of an environment. */
+export interface EnvironmentReads {
+  names: readonly string[];
+  /** True: every name that there is. */
+  all: boolean;
+  /** Ids of the blocks that read some. */
+  blocks: ReadonlySet<string>;
+}
+
+const environmentReadsOf = new WeakMap<Plan, EnvironmentReads>();
+
+/** Returns what the plan's blocks can read of the environment: by `{{NAME}}`, and by the values that code is given. */
+export function environmentReads(plan: Plan): EnvironmentReads {
+  let reads = environmentReadsOf.get(plan);
+  if (!reads) environmentReadsOf.set(plan, (reads = allEnvironmentReads(plan)));
+  return reads;
+}
+
+function allEnvironmentReads(plan: Plan): EnvironmentReads {
+  const names = new Set(envNames(plan));
+  const blocks = new Set<string>();
+  let all = false;
+  for (const block of Object.values(plan.blocks)) {
+    const mounted = mountedNames(block);
+    if (mounted === 'all') all = true;
+    else for (const name of mounted) names.add(name);
+    if (
+      mounted === 'all' ||
+      mounted.size > 0 ||
+      templatesOf(block).some((part) => envNamesIn(part).length > 0)
+    )
+      blocks.add(block.id);
+  }
+  return { names: [...names].sort(), all, blocks };
+}
+
+/** Why the run cannot go on with the environment values `env`; undefined: it can. */
+export function missingEnvironment(
+  header: NewRun,
+  env: { readonly [name: string]: string },
+): string | undefined {
+  const missing = header.env.filter((name) => !Object.hasOwn(env, name));
+  if (missing.length === 0) return undefined;
+  const list = missing.map((name) => `{{${name}}}`).join(', ');
+  return `The run needs a value for ${list}: give it, and start again.`;
+}
+
+/** Names of the inputs that the plan's start block declares; undefined: it declares none. */
+export function declaredInputs(plan: Plan): string[] | undefined {
+  const fields = inputFields(authored(plan.blocks[plan.start]?.params['inputFormat']));
+  return fields.length > 0 ? fields.map(({ name }) => name) : undefined;
+}
+
+/** The block that `reference` names by id or by name, as in references. Throws BLOCK_NOT_FOUND. */
+export function findBlock(plan: Plan, reference: string): BlockConfig {
+  const byId = Object.hasOwn(plan.blocks, reference) ? plan.blocks[reference] : undefined;
+  const wanted = normalizeName(reference);
+  const found = byId ?? Object.values(plan.blocks).find((block) => normalizeName(block.name) === wanted);
+  if (found) return found;
+  const names = Object.values(plan.blocks).map((block) => `"${block.name}"`);
+  throw new EngineError(
+    'BLOCK_NOT_FOUND',
+    `The workflow "${plan.workflow.name}" has no block "${reference}". It has: ${names.join(', ')}.`,
+    {
+      details: { block: reference },
+    },
+  );
+}

@@ -1,0 +1,79 @@
+import { Replica } from '@heddle/core/run';
+import type { Entry, EntryBody, Stored } from '@heddle/core/run';
+import { resolveTemplate } from '@heddle/core/blocks';
+import type { Template } from '@heddle/core/blocks';
+import { describe, expect, it } from 'vitest';
+import { compiled } from '../../../../test/support/compiled.ts';
+import { started } from '../../../../test/support/run-data.ts';
+import { block } from '../../../../test/support/workflow.ts';
+import { MemoryValueStore } from '../store/memory.ts';
+import { Reader } from './reference-resolver.ts';
+import { Values } from '../records/values.ts';
+
+const work = (name: string, fields = {}) => block(name, 'work', fields);
+
+/** A run of `A` and `B`, which both lead to `C`, whose field reads A; fed as far as `entries` go. */
+function running(): { replica: Replica; complete: (block: string, output: Stored) => void } {
+  const plan = compiled(
+    [work('A'), work('B'), work('C', { text: '<a.text>' })],
+    ['Start -> A -> C', 'Start -> B -> C'],
+  );
+  const replica = new Replica('r', plan);
+  const feed = (body: EntryBody): void =>
+    void replica.apply({ seq: replica.seq + 1, atMs: 0, ...body } as Entry);
+  replica.apply({ ...started(), start: 'Start' } as Entry);
+  const complete = (name: string, output: Stored): void =>
+    feed({ type: 'completed', try: 1, startedMs: 0, output, block: name, scope: [] });
+  complete('Start', { v: {} });
+  return { replica, complete };
+}
+
+const place = { block: 'C', scope: [] };
+const textOf = (replica: Replica): Template => replica.plan.blocks['C']?.params['text'] as Template;
+
+const partsOf = (values = new Values(new MemoryValueStore())) => ({
+  values,
+  files: () => () => Promise.resolve(undefined),
+});
+
+describe('a reader', () => {
+  it('has nothing to wait for when everything it reads is at hand', () => {
+    const { replica, complete } = running();
+    complete('A', { v: { text: 'small' } });
+    const reader = new Reader(replica, place, { values: {} });
+    expect(reader.prepare(partsOf())).toBeUndefined();
+    expect(resolveTemplate(textOf(replica), reader, 'text')).toBe('small');
+  });
+
+  it('fetches the large values that its block reads', async () => {
+    const { replica, complete } = running();
+    const values = new Values(new MemoryValueStore());
+    complete('A', await values.keep({ text: 'x'.repeat(10_000) }));
+    const reader = new Reader(replica, place, { values: {} });
+    await reader.prepare(partsOf(values));
+    expect(resolveTemplate(textOf(replica), reader, 'text')).toHaveLength(10_000);
+  });
+
+  it('sees what stood when it was prepared, whatever comes while its block waits', async () => {
+    const { replica, complete } = running();
+    const values = new Values(new MemoryValueStore());
+    const reader = new Reader(replica, place, { values: {} });
+    await reader.prepare(partsOf(values));
+    complete('A', await values.keep({ text: 'x'.repeat(10_000) }));
+    expect(resolveTemplate(textOf(replica), reader, 'text')).toBe('');
+  });
+
+  it('was led to by the source that ended last', async () => {
+    const { replica, complete } = running();
+    complete('B', { v: { n: 1 } });
+    complete('A', { v: { n: 2 } });
+    const reader = new Reader(replica, place, { values: {} });
+    await reader.prepare(partsOf());
+    expect(reader.liveSource()).toBe('A');
+  });
+
+  it('knows no environment value by an inherited name', () => {
+    const reader = new Reader(running().replica, place, { values: { KEY: 'k' } });
+    expect([reader.env('KEY'), reader.env('constructor')]).toEqual(['k', undefined]);
+  });
+});

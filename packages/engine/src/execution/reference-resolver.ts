@@ -1,0 +1,239 @@
+import type { Json } from '@heddle/core';
+import { isJsonObject, referencesIn } from '@heddle/core/blocks';
+import { fileToRead, withContents } from '@heddle/core/files';
+import type {
+  BlockConfig,
+  CodeTemplate,
+  ExpressionTemplate,
+  Lookup,
+  Reference,
+  Template,
+} from '@heddle/core/blocks';
+import type { FileRecord } from '@heddle/core/files';
+import { scopeFrom } from '@heddle/core/run';
+import type { BranchScope, Output, Place, Replica, Stored } from '@heddle/core/run';
+import type { FileReader } from '../files/kept.ts';
+import { read } from '../records/values.ts';
+import type { Loaded, Values } from '../records/values.ts';
+
+/** Where a reference finds an output. */
+type Address = { block: string; up: number; into: string[] };
+
+const NOTHING_LOADED: Loaded = new Map();
+
+/** Where a reader fetches what it reads. */
+interface ReaderParts {
+  values: Values;
+  files: (this: void) => FileReader;
+}
+
+/** What a block's configuration makes it read. */
+interface Reads {
+  references: readonly Reference[];
+  /** True when a path may ask for the content of a file. */
+  files: boolean;
+  /** Ids of the blocks with an edge into it, without the containers around it, which lead into it but have no output yet. */
+  sources: readonly string[];
+}
+
+/** The environment as a block reads it; its values may be replaced. */
+interface EnvironmentValues {
+  readonly values: { readonly [name: string]: string };
+}
+
+const readsOf = new WeakMap<BlockConfig, Reads>();
+
+/** What a block sees of its run, from where it stands, as it was when the block was to run. */
+export class Reader implements Lookup {
+  private readonly replica: Replica;
+  private readonly place: Place;
+  private readonly environment: EnvironmentValues;
+  /** The turn that a loop's own condition asks for. */
+  private readonly turn: number | undefined;
+  private readonly scope: BranchScope | undefined;
+  /** Outputs may change while a block waits for its turn or its answer: it keeps those it began with. */
+  private outputs: Map<Reference, Output | undefined> | undefined;
+  /** The source that ended last: its id, and its output then. */
+  private lastId: string | undefined;
+  private last: Output | undefined;
+  private loaded: Loaded | undefined;
+  /** Contents of files, for the references that ask for them. */
+  private contents: Map<object, { file: FileRecord; content: string }> | undefined;
+
+  constructor(replica: Replica, place: Place, environment: EnvironmentValues, turn?: number) {
+    this.replica = replica;
+    this.place = place;
+    this.environment = environment;
+    this.turn = turn;
+    this.scope = replica.ledger.scopeAt(place);
+  }
+
+  /** Fetches the large values that the block's fields refer to; undefined when there is nothing to wait for. */
+  prepare({ values, files }: ReaderParts): Promise<void> | undefined {
+    const config = this.replica.plan.blocks[this.place.block];
+    if (!config) return undefined;
+    let reads = readsOf.get(config);
+    if (!reads) readsOf.set(config, (reads = allReads(config)));
+    const large: Stored[] = [];
+    for (const reference of reads.references) this.keep(reference, large);
+    this.keepLast(reads.sources);
+    if (this.last && !('v' in this.last.value)) large.push(this.last.value);
+    const fetching = large.length === 0 ? undefined : values.fetch(large, (this.loaded = new Map()));
+    return reads.files ? this.readFiles(reads.references, files(), fetching) : fetching;
+  }
+
+  private async readFiles(
+    references: readonly Reference[],
+    readFile: FileReader,
+    fetching: Promise<void> | undefined,
+  ): Promise<void> {
+    await fetching;
+    const contents: Reader['contents'] = new Map();
+    for (const reference of references) {
+      const file = this.fileAt(reference);
+      if (!file) continue;
+      const content = await readFile(file);
+      if (content !== undefined) contents.set(reference, { file, content });
+    }
+    this.contents = contents;
+  }
+
+  private fileAt(reference: Reference): FileRecord | undefined {
+    if (reference.kind === 'block') {
+      const found = this.block(reference);
+      return found.ran ? fileToRead(found.output, reference.path) : undefined;
+    }
+    if (reference.kind !== 'container') return undefined;
+    const { currentItem, items } = this.container(reference) ?? {};
+    return fileToRead(reference.field === 'items' ? items : currentItem, reference.path);
+  }
+
+  private keep(reference: Reference, large: Stored[]): void {
+    let stored: Stored | undefined;
+    if (reference.kind === 'container') stored = this.containerItems(reference.block);
+    else if (reference.kind === 'block' || reference.kind === 'results') {
+      const output = this.current(reference);
+      (this.outputs ??= new Map()).set(reference, output);
+      stored = output?.value;
+    }
+    if (stored && !('v' in stored)) large.push(stored);
+  }
+
+  private keepLast(sources: readonly string[]): void {
+    for (const id of sources) {
+      const output = this.scope?.outputs.get(id);
+      if (!output || (this.last && output.order < this.last.order)) continue;
+      this.last = output;
+      this.lastId = id;
+    }
+  }
+
+  private current(reference: Address): Output | undefined {
+    return this.scope && scopeFrom(this.scope, reference.up, reference.into)?.outputs.get(reference.block);
+  }
+
+  private outputAt(reference: Address): Output | undefined {
+    if (this.outputs?.has(reference as Reference)) return this.outputs.get(reference as Reference);
+    const isLast = this.lastId === reference.block && reference.up === 0 && reference.into.length === 0;
+    return isLast ? this.last : this.current(reference);
+  }
+
+  private read(stored: Stored): Json {
+    return 'v' in stored ? stored.v : read(stored, this.loaded ?? NOTHING_LOADED);
+  }
+
+  /** The value as the reference reads it: with the content of the file that it asks for. */
+  private readFor(reference: object, stored: Stored): Json {
+    const asked = this.contents?.get(reference);
+    if (!asked) return this.read(stored);
+    const { id, key } = asked.file;
+    return withContents(this.read(stored), (file) =>
+      file.id === id && file.key === key ? asked.content : undefined,
+    );
+  }
+
+  block(reference: Address): { ran: true; output: Json } | { ran: false } {
+    const output = this.outputAt(reference);
+    return output ? { ran: true, output: this.readFor(reference, output.value) } : { ran: false };
+  }
+
+  results(reference: Address): Json | undefined {
+    const output = this.outputAt(reference);
+    const value = output && this.read(output.value);
+    return isJsonObject(value) ? value['results'] : undefined;
+  }
+
+  container(reference: { block: string }): { index: number; currentItem?: Json; items?: Json[] } | undefined {
+    const index = this.indexIn(reference.block);
+    if (index === undefined) return undefined;
+    const stored = this.containerItems(reference.block);
+    const items = stored && this.readFor(reference, stored);
+    if (!Array.isArray(items)) return { index };
+    const currentItem = items[index];
+    return currentItem === undefined ? { index, items } : { index, items, currentItem };
+  }
+
+  /** The reader's turn or branch in a container around it. */
+  private indexIn(container: string): number | undefined {
+    if (container === this.place.block) return this.turn;
+    return this.place.scope[this.containersAround(this.place.block).indexOf(container)];
+  }
+
+  private containersAround(block: string): readonly string[] {
+    return this.replica.index.byId(block)?.containerIds ?? [];
+  }
+
+  private containerItems(container: string): Stored | undefined {
+    const depth = this.containersAround(container).length;
+    const scope = this.replica.ledger.scopeAt({ block: container, scope: this.place.scope.slice(0, depth) });
+    return (scope?.loops.get(container) ?? scope?.parallels.get(container))?.items;
+  }
+
+  variable(id: string): Json | undefined {
+    return this.replica.ledger.variables.get(id);
+  }
+
+  env(name: string): string | undefined {
+    const { values } = this.environment;
+    return Object.hasOwn(values, name) ? values[name] : undefined;
+  }
+
+  describe(blockId: string): { name: string; type: string; outputs?: NonNullable<BlockConfig['outputs']> } {
+    const config = this.replica.plan.blocks[blockId];
+    const name = config?.name ?? blockId;
+    const type = config?.type ?? 'unknown';
+    return config?.outputs ? { name, type, outputs: config.outputs } : { name, type };
+  }
+
+  /** Id of the block that led here: of those with an edge into this one, the one that ended last. */
+  liveSource(): string | undefined {
+    return this.lastId;
+  }
+}
+
+/** Everything compiled in a block's configuration that may refer to something. */
+export function templatesOf(config: BlockConfig): (Template | CodeTemplate | ExpressionTemplate)[] {
+  const { code, conditions = [], container, params } = config;
+  return [
+    ...Object.values(params),
+    ...(code ? [code] : []),
+    ...conditions.flatMap((row) => row.expression ?? []),
+    ...containerTemplates(container),
+  ];
+}
+
+function containerTemplates(container: BlockConfig['container']): (Template | ExpressionTemplate)[] {
+  if (!container) return [];
+  if ('condition' in container) return container.condition ? [container.condition] : [];
+  if ('count' in container) return 'expression' in container.count ? [container.count.expression] : [];
+  return 'template' in container.collection ? [container.collection.template] : [];
+}
+
+function allReads(config: BlockConfig): Reads {
+  const references = templatesOf(config).flatMap((part) => referencesIn(part));
+  const { container } = config;
+  if (container && 'collection' in container && 'reference' in container.collection)
+    references.push(container.collection.reference);
+  const files = references.some((each) => 'path' in each && each.path.includes('base64'));
+  return { references, files, sources: config.sources.filter((id) => !config.containers.includes(id)) };
+}

@@ -1,0 +1,118 @@
+import type { Plan } from '@heddle/core';
+import { compile, parseWorkflow } from '@heddle/core';
+import { describe, expect, it } from 'vitest';
+import { TestClock } from '../../../../test/support/test-clock.ts';
+import { fn, workflow } from '../../../../test/support/workflow.ts';
+import type { EnvironmentValue, TenantEnvironments } from '../environment.ts';
+import { MemoryValueStore } from '../store/memory.ts';
+import { Environments } from './run-environment.ts';
+import { Values } from '../records/values.ts';
+
+function planOf(code: string): Plan {
+  const parsed = parseWorkflow(workflow([fn('F', code)], ['Start -> F']));
+  const compiled = parsed.workflow && compile(parsed.workflow);
+  if (!compiled?.ok) throw new Error('The workflow has faults.');
+  return compiled.plan;
+}
+
+/** The environments of a process in which every workflow is tenant `a`'s, or nobody's without `tenants`. */
+function environments({
+  env = {},
+  tenants,
+}: {
+  env?: { [name: string]: EnvironmentValue };
+  tenants?: TenantEnvironments;
+}) {
+  const reported: string[] = [];
+  const clock = new TestClock();
+  const made = new Environments({
+    env,
+    tenants,
+    tenant: () => (tenants ? 'a' : undefined),
+    values: new Values(new MemoryValueStore()),
+    clock,
+    report: (error) => void reported.push((error as Error).message),
+  });
+  return { made, clock, reported };
+}
+
+const SECRET = planOf('return {{KEY}}');
+const blockOf = (plan: Plan): string => Object.values(plan.blocks).find(({ name }) => name === 'F')?.id ?? '';
+
+describe('the environment of a run', () => {
+  it('is there at once, and the same for every run of a plan, where no tenant is asked for', () => {
+    const { made } = environments({
+      env: { KEY: 'a-secret-value', OPEN: { value: 'open-value', secret: false } },
+    });
+    const opened = made.open(SECRET);
+    expect(opened).toMatchObject({ values: { KEY: 'a-secret-value' } });
+    expect(made.open(SECRET)).toBe(opened);
+    expect(made.open(planOf('return 1'))).toMatchObject({ values: {} });
+  });
+
+  it('of a tenant has only what the blocks can read, and that as it is now', async () => {
+    let key: EnvironmentValue = 'first-value';
+    const asked: (readonly string[])[] = [];
+    const tenants: TenantEnvironments = {
+      names: () => ['KEY', 'OTHER'],
+      values: (_tenant, names) => {
+        asked.push(names);
+        return { KEY: key, OTHER: 'never asked for' };
+      },
+    };
+    const { made, clock } = environments({ tenants });
+    const opened = await made.open(SECRET);
+    expect(opened.values).toEqual({ KEY: 'first-value' });
+    expect(opened.refresh(blockOf(SECRET))).toBeUndefined();
+    key = 'second-value';
+    clock.advance(1000);
+    expect(opened.refresh('start')).toBeUndefined();
+    await opened.refresh(blockOf(SECRET));
+    expect(opened.values).toEqual({ KEY: 'second-value' });
+    expect(opened.text('first-value second-value')).toBe('«redacted:KEY» «redacted:KEY»');
+    expect(asked).toEqual([['KEY'], ['KEY']]);
+    const all = await made.open(planOf('return environmentVariables'));
+    expect(Object.keys(all.values)).toEqual(['KEY', 'OTHER']);
+  });
+
+  it('that cannot be read when a block is to run fails the block, which may try again', async () => {
+    let broken = false;
+    const tenants: TenantEnvironments = {
+      names: () => [],
+      values: () => {
+        if (broken) throw new Error('unreachable: db.internal');
+        return { KEY: 'a-secret-value' };
+      },
+    };
+    const { made, clock, reported } = environments({ tenants });
+    const opened = await made.open(SECRET);
+    broken = true;
+    clock.advance(1000);
+    await expect(opened.refresh(blockOf(SECRET))).rejects.toMatchObject({
+      code: 'ENVIRONMENT_UNAVAILABLE',
+      retryable: true,
+      message: expect.not.stringContaining('db.internal') as string,
+    });
+    expect(reported).toEqual(['unreachable: db.internal']);
+  });
+
+  it('warns once of each secret of fewer than 8 characters, without its value', async () => {
+    const env = {
+      PIN: '4711',
+      LONG: 'long enough',
+      OPEN: { value: 'open', secret: false as const },
+      NONE: '',
+      N: '12',
+    };
+    expect(environments({ env }).reported).toEqual([
+      expect.stringContaining('{{PIN}}'),
+      expect.stringMatching(/\{\{N\}\}.*not redacted/s),
+    ]);
+    const tenants: TenantEnvironments = { names: () => [], values: () => ({ KEY: 'short' }) };
+    const { made, reported } = environments({ tenants });
+    await made.open(SECRET);
+    await made.open(SECRET);
+    expect(reported).toEqual([expect.stringContaining('{{KEY}}')]);
+    expect(reported.join()).not.toContain('short.');
+  });
+});

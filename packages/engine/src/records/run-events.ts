@@ -1,0 +1,130 @@
+import type { BlockLog, Clock, Json, PausePoint, RunFailure } from '@heddle/core';
+import type { Applied, Command, Entry, Notice, Place, Replica, IdleState, Stored } from '@heddle/core/run';
+import type { BlockEmission } from '@heddle/core/blocks';
+import type { RunEvent } from '../types.ts';
+import type { Keeper } from './sanitizer.ts';
+import type { Values } from './values.ts';
+
+/** What happens in a run, before large values are fetched. */
+export type RawEvent = { type: 'event'; event: RunEvent; output?: Stored | undefined } | RestEvent;
+
+/** The run has come to rest, moves again, or cannot go on. */
+export interface RestEvent {
+  type: 'rest';
+  rest: IdleState;
+  error?: Error;
+}
+
+/** The events that an entry gives rise to, in order. */
+export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawEvent[] {
+  const { runId } = replica;
+  const { atMs } = entry;
+  const events: RawEvent[] = [];
+  if (entry.type === 'started')
+    events.push(plain({ type: 'run:started', runId, atMs, workflowId: replica.plan.workflow.id }));
+  for (const log of applied.logs) events.push(logEvent(runId, atMs, log));
+  for (const notice of applied.notices)
+    if (notice.type === 'opened') events.push(turnEvent(replica, atMs, notice));
+  for (const command of applied.commands) {
+    if (command.type === 'end') events.push(endEvent(replica, atMs, command.status));
+    else if (isRetry(command, entry)) events.push(retryEvent(replica, atMs, command));
+  }
+  return events;
+}
+
+function turnEvent(replica: Replica, atMs: number, notice: Extract<Notice, { type: 'opened' }>): RawEvent {
+  const { block } = replica.index.placeOf(notice.at);
+  const count = replica.countAt(notice.at);
+  const blockName = nameOf(replica, block);
+  return plain({
+    type: 'container:iteration',
+    runId: replica.runId,
+    atMs,
+    blockId: block,
+    blockName,
+    iteration: notice.iteration,
+    count,
+  });
+}
+
+/** Another try follows: after a wait, or at once. */
+function isRetry(command: Command, entry: Entry): command is Extract<Command, { type: 'run' | 'timer' }> {
+  if (command.type === 'timer') return command.timer === 'retry';
+  return command.type === 'run' && command.try > 1 && entry.type === 'failed';
+}
+
+function plain(event: RunEvent): RawEvent {
+  return { type: 'event', event };
+}
+
+function nameOf(replica: Replica, block: string): string {
+  return replica.plan.blocks[block]?.name ?? block;
+}
+
+/** What a block tells while it runs, without secrets. */
+export function emissionEvent(
+  replica: Replica,
+  clock: Clock,
+  keeper: Keeper,
+  [place, emission]: [Place, BlockEmission],
+): RawEvent {
+  const { block: blockId, scope } = place;
+  const blockName = nameOf(replica, blockId);
+  const open = keeper.json(emission, 'What a block tells') as BlockEmission;
+  const at = { runId: replica.runId, atMs: clock.now(), blockId, blockName, scope: [...scope] };
+  return plain({ type: 'block:emission', ...at, emission: open });
+}
+
+/** The type of the event that a log in this state gives rise to. */
+function logEventType(status: BlockLog['status']) {
+  return `block:${status === 'running' ? 'started' : status}` as const;
+}
+
+function logEvent(runId: string, atMs: number, log: BlockLog): RawEvent {
+  return {
+    type: 'event',
+    // A copy: the log itself goes on changing until the block has ended.
+    event: { type: logEventType(log.status), runId, atMs, log: { ...log }, output: null },
+    output: log.output,
+  };
+}
+
+function retryEvent(
+  replica: Replica,
+  atMs: number,
+  command: Extract<Command, { type: 'run' | 'timer' }>,
+): RawEvent {
+  const { block } = replica.index.placeOf(command.at);
+  const dueMs = command.type === 'timer' ? command.dueMs : atMs;
+  return plain({
+    type: 'block:retrying',
+    runId: replica.runId,
+    atMs,
+    blockId: block,
+    blockName: nameOf(replica, block),
+    attempt: command.try ?? 2,
+    dueMs,
+  });
+}
+
+function endEvent(replica: Replica, atMs: number, status: 'completed' | 'failed' | 'cancelled'): RawEvent {
+  const error: RunFailure | undefined = replica.error;
+  const event: RunEvent = { type: 'run:ended', runId: replica.runId, atMs, status, output: null, error };
+  return { type: 'event', event, output: replica.ledger.output };
+}
+
+/** The event as listeners get it, with its output fetched. */
+export async function shown(raw: Extract<RawEvent, { type: 'event' }>, values: Values): Promise<RunEvent> {
+  if (!raw.output || !('output' in raw.event)) return raw.event;
+  const output: Json = await values.load(raw.output);
+  return { ...raw.event, output };
+}
+
+export function restEvent(
+  runId: string,
+  atMs: number,
+  kind: 'human' | 'time',
+  pauses: PausePoint[],
+): RunEvent {
+  return { type: 'run:paused', runId, atMs, kind, pauses };
+}
