@@ -1,4 +1,4 @@
-import type { LocalRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
+import type { TailableRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
 
 /** What has been asked of the stores. */
 export interface Counts {
@@ -24,7 +24,7 @@ export function countedStores(stores: Stores): { stores: Stores; counts: Counts 
     counts.reads++;
     return answer;
   };
-  const counted: LocalRunStore = {
+  const counted: TailableRunStore = {
     create(run, first, record) {
       counts.entries++;
       counts.writes++;

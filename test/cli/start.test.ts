@@ -66,7 +66,7 @@ describe('what a command loads', () => {
 
   it('is the database but no sandbox for reading runs', async () => {
     const loaded = await loadedBy('runs', 'list');
-    expect(loaded.some((module) => module.includes('engine/src/visit'))).toBe(true);
+    expect(loaded.some((module) => module.includes('engine/src/reader'))).toBe(true);
     expect(loaded.filter((module) => /\/sandbox\/|undici|isolated-vm/.test(module))).toEqual([]);
   });
 

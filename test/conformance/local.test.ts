@@ -1,6 +1,6 @@
 import { createEngine } from '@heddle/engine';
 import type { Engine } from '@heddle/engine';
-import { visitData } from '@heddle/engine/visit';
+import { openFolderClient } from '@heddle/engine/reader';
 import { onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { describeRuntime } from './runtime.ts';
@@ -19,9 +19,9 @@ function local(data: string | undefined, whenDone: WhenDone = onTestFinished): R
     },
     ...(data !== undefined && {
       askForCancel: async (runId: string) => {
-        const visitor = visitData(data);
-        await visitor.ask({ runId, kind: 'cancel', payload: {} }, 0);
-        visitor.close();
+        const client = openFolderClient(data);
+        await client.request({ runId, kind: 'cancel', payload: {} }, 0);
+        client.close();
       },
     }),
   };

@@ -1,4 +1,4 @@
-import type { LocalRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
+import type { TailableRunStore, Stores } from '../../packages/engine/src/store/stores.ts';
 
 /** The process that wrote through the stores is as good as dead. */
 export class Crash extends Error {}
@@ -19,7 +19,7 @@ export function haltingStores(stores: Stores, writes: number): Stores & { writte
     return write();
   };
   const { runs, values, definitions, control } = stores;
-  const halting: LocalRunStore = {
+  const halting: TailableRunStore = {
     create: async (run, first, record) => through(() => runs.create(run, first, record)),
     append: async (runId, entries, saved) => through(() => runs.append(runId, entries, saved)),
     upsert: async (runId, entries) => through(() => runs.upsert(runId, entries)),

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { visitData } from '@heddle/engine/visit';
+import { openFolderClient } from '@heddle/engine/reader';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
 import { RUN_ID } from './process-run.ts';
@@ -68,10 +68,10 @@ const RESULTS = [0, 1, 2].map((n) => [
 
 /** The run has ended as if nobody had been killed; of the effects only those that were under way ran twice. */
 async function expectWhole(folder: string, twice: readonly string[]): Promise<void> {
-  const visitor = visitData(join(folder, 'data'));
-  onTestFinished(() => visitor.close());
-  expect(await visitor.getRun(RUN_ID)).toMatchObject({ status: 'completed', output: { results: RESULTS } });
-  const logs = await visitor.getLogs(RUN_ID);
+  const client = openFolderClient(join(folder, 'data'));
+  onTestFinished(() => client.close());
+  expect(await client.getRun(RUN_ID)).toMatchObject({ status: 'completed', output: { results: RESULTS } });
+  const logs = await client.getLogs(RUN_ID);
   expect(
     logs
       .map(({ blockName, container }) => (container ? `${blockName}.${container.index}` : blockName))

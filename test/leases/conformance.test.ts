@@ -11,7 +11,7 @@ import { describeStarts } from '../conformance/runtime/starts.ts';
 import { describeRuntime } from '../conformance/runtime.ts';
 import { scale } from '../support/scale.ts';
 import type { RuntimeUnderTest, WhenDone } from '../conformance/runtime/suite.ts';
-import { openLeased } from '../../packages/engine/src/store/postgres/options.ts';
+import { openLeased } from '../../packages/engine/src/store/open-postgres.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 
 let url = '';
@@ -31,7 +31,7 @@ function onPostgres(whenDone: WhenDone = onTestFinished): RuntimeUnderTest {
     },
     askForCancel: async (runId) => {
       const stores = await openLeased({ url, schema });
-      await stores.requests.leave({ runId, kind: 'cancel', payload: {} });
+      await stores.requests.add({ runId, kind: 'cancel', payload: {} });
       await stores.close();
     },
   };

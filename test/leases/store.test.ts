@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import type { Lease, LeasedStores } from '../../packages/engine/src/store/leases.ts';
-import { openLeased } from '../../packages/engine/src/store/postgres/options.ts';
+import { openLeased } from '../../packages/engine/src/store/open-postgres.ts';
 import { hasPostgres, postgresDatabase } from '../support/postgres.ts';
 import { entry, log, newRun, record, started } from '../support/run-data.ts';
 import { rowsAt } from '../stores/postgres-stores.ts';
@@ -44,7 +44,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const [one = '', two = ''] = await joined(stores, 2);
     const { leases, runs } = stores;
     const before = await created(stores, one, 'r');
-    const writer = leases.writer(before);
+    const writer = leases.runStore(before);
     await writer.append('r', [entry(2)], { record: record('r', { seq: 2 }), logs: [log('r', 1)] });
     expect(await leases.acquire(two, 'r')).toBeUndefined();
     await leases.leave(one);
@@ -56,9 +56,9 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const late = { record: record('r', { seq: 9, status: 'failed' }), logs: [log('r', 2)] } as const;
     await expect(writer.append('r', [entry(3)], late)).rejects.toMatchObject(elsewhere('r'));
     await expect(writer.saveRecord(late.record, late.logs)).rejects.toMatchObject(elsewhere('r'));
-    await leases.rest(before);
+    await leases.release(before);
     expect([await runs.journal('r'), await runs.record('r'), await runs.logs('r')]).toEqual(known);
-    await leases.writer(after as Lease).append('r', [entry(3)]);
+    await leases.runStore(after as Lease).append('r', [entry(3)]);
     expect(await runs.journal('r')).toHaveLength(3);
   });
 
@@ -67,7 +67,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const [one = ''] = await joined(stores, 1);
     const lease = await created(stores, one, 'r');
     await stores.leases.leave(one);
-    await expect(stores.leases.writer(lease).append('r', [entry(2)])).rejects.toMatchObject(elsewhere('r'));
+    await expect(stores.leases.runStore(lease).append('r', [entry(2)])).rejects.toMatchObject(elsewhere('r'));
     await expect(created(stores, one, 'other')).rejects.toThrow('was not heard of for too long');
     expect(await stores.runs.header('other')).toBeUndefined();
     await expect(stores.leases.acquire(one, 'r')).rejects.toThrow('was not heard of for too long');
@@ -80,14 +80,14 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const first = await created(stores, one, 'r');
     const again = (await stores.leases.acquire(one, 'r')) as Lease;
     expect(again.epoch).toBe(2);
-    await expect(stores.leases.writer(first).append('r', [entry(2)])).rejects.toMatchObject(elsewhere('r'));
-    await stores.leases.writer(again).append('r', [entry(2)]);
+    await expect(stores.leases.runStore(first).append('r', [entry(2)])).rejects.toMatchObject(elsewhere('r'));
+    await stores.leases.runStore(again).append('r', [entry(2)]);
   });
 
   it('a record that is older than the stored one changes nothing, and its entries are written all the same', async () => {
     const stores = await open();
     const [one = ''] = await joined(stores, 1);
-    const writer = stores.leases.writer(await created(stores, one, 'r'));
+    const writer = stores.leases.runStore(await created(stores, one, 'r'));
     expect(await writer.saveRecord(record('r', { seq: 5 }), [])).toBe(true);
     expect(await writer.saveRecord(record('r', { seq: 4 }), [log('r', 1)])).toBe(false);
     await writer.append('r', [entry(2)], { record: record('r', { seq: 2 }), logs: [log('r', 1)] });
@@ -100,7 +100,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   it('writes of one run are done in the order of the calls: no record overtakes the one before it, with its logs', async () => {
     const stores = await open();
     const [one = ''] = await joined(stores, 1);
-    const writer = stores.leases.writer(await created(stores, one, 'r'));
+    const writer = stores.leases.runStore(await created(stores, one, 'r'));
     const calls: unknown[] = [];
     for (let seq = 2; seq < 100; seq += 2) {
       calls.push(writer.append('r', [entry(seq), entry(seq + 1)]));
@@ -116,7 +116,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
   it('a run that has ended is held by nobody, and its last holder may still save it', async () => {
     const stores = await open();
     const [one = '', two = ''] = await joined(stores, 2);
-    const writer = stores.leases.writer(await created(stores, one, 'r'));
+    const writer = stores.leases.runStore(await created(stores, one, 'r'));
     const ended = record('r', { seq: 2, status: 'completed' });
     await writer.append('r', [entry(2)], { record: ended, logs: [] });
     expect(await rowsAt(url, `SELECT owner FROM "${stores.schema}".runs`)).toEqual([{ owner: null }]);
@@ -131,10 +131,10 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     // The clock of the database has moved on from one statement to the next.
     await rowsAt(url, 'SELECT pg_sleep(0.01)');
     const [ours, theirs] = [await created(stores, dead, 'a'), await created(stores, living, 'b')];
-    await stores.leases.bury();
+    await stores.leases.expireOwners();
     expect(await stores.leases.renew(living, LONG_MS)).toBe(true);
-    await stores.leases.writer(theirs).append('b', [entry(2)]);
-    await expect(stores.leases.writer(ours).append('a', [entry(2)])).rejects.toMatchObject(elsewhere('a'));
+    await stores.leases.runStore(theirs).append('b', [entry(2)]);
+    await expect(stores.leases.runStore(ours).append('a', [entry(2)])).rejects.toMatchObject(elsewhere('a'));
     expect(await stores.leases.claim(living, 10)).toEqual([{ runId: 'a', owner: living, epoch: 2 }]);
   });
 
@@ -160,7 +160,7 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const stores = await open();
     const [one = '', two = ''] = await joined(stores, 2);
     const { leases } = stores;
-    await leases.rest(await created(stores, one, 'paused'));
+    await leases.release(await created(stores, one, 'paused'));
     await created(stores, one, 'parent');
     const parent = { runId: 'parent', block: 'b', scope: [], depth: 1 };
     await created(stores, one, 'child', { parent });
@@ -181,18 +181,18 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     await rowsAt(url, 'SELECT pg_sleep(0.01)');
     await created(stores, dead, 'left');
     await created(stores, living, 'held');
-    await leases.rest(await created(stores, living, 'resting'));
+    await leases.release(await created(stores, living, 'resting'));
     await stores.runs.create(newRun('free'), started(), record('free'));
     await stores.runs.create(newRun('temporal', { elsewhere: true }), started(), record('temporal'));
     const all = ['left', 'held', 'resting', 'free', 'temporal', 'unknown'];
-    expect((await leases.unheld(all)).toSorted()).toEqual(['free', 'left']);
-    expect(await leases.unheld(['held'])).toEqual([]);
+    expect((await leases.findUnowned(all)).toSorted()).toEqual(['free', 'left']);
+    expect(await leases.findUnowned(['held'])).toEqual([]);
   });
 
   it('of many that take a run at once one has it', async () => {
     const stores = await open();
     const owners = await joined(stores, 8);
-    await stores.leases.rest(await created(stores, owners[0] ?? '', 'r'));
+    await stores.leases.release(await created(stores, owners[0] ?? '', 'r'));
     const taken = await Promise.all(owners.map((owner) => stores.leases.acquire(owner, 'r')));
     expect(taken.filter((lease) => lease !== undefined)).toHaveLength(1);
     const ids = await Promise.all(

@@ -1,8 +1,8 @@
 // A process of its own for the tests of what processes do to each other: `node child.ts COMMAND DATA [ARGUMENT]`.
 // It prints one JSON value per line.
 import type { EngineError, Json } from '@heddle/core';
-import { requestControl } from '../../packages/engine/src/store/control.ts';
-import { openPostgres } from '../../packages/engine/src/store/postgres/options.ts';
+import { sendControlRequest } from '../../packages/engine/src/store/control.ts';
+import { openPostgres } from '../../packages/engine/src/store/open-postgres.ts';
 import { openStores } from '../../packages/engine/src/store/open.ts';
 import type { SharedStores } from '../../packages/engine/src/store/stores.ts';
 import { systemClock } from '../../packages/engine/src/clock.ts';
@@ -69,7 +69,10 @@ const commands: { [name: string]: () => Promise<void> | void } = {
   async ask() {
     const stores = openStores({ data, readOnly: true });
     const ask = { runId: argument, kind: 'cancel', payload: null } as const;
-    const { outcome } = await requestControl(stores.control, ask, { clock: systemClock, timeoutMs: 20_000 });
+    const { outcome } = await sendControlRequest(stores.control, ask, {
+      clock: systemClock,
+      timeoutMs: 20_000,
+    });
     print(outcome ?? null);
     stores.close();
   },

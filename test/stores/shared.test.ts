@@ -107,8 +107,8 @@ describe('a data folder that processes share', () => {
       await deploy(one, 'p2'),
       await deploy(two, 'p1'),
     ]).toEqual([1, 2, 2, 3]);
-    const visitor = stores({ data, readOnly: true });
-    expect(await visitor.runs.journal('r')).toHaveLength(2);
+    const reader = stores({ data, readOnly: true });
+    expect(await reader.runs.journal('r')).toHaveLength(2);
     one.close();
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
   });

@@ -9,7 +9,7 @@ import { drawEvents, eventsUntil, openView } from './live/watch.ts';
 import type { PlaceOptions } from './place.ts';
 import { outcomeLines } from './render/outcome.ts';
 import { styleFor } from './render/style.ts';
-import { withVisitor } from './with-visitor.ts';
+import { withFolderClient } from './with-folder-client.ts';
 
 /** How the progress and the end of a run are shown. */
 export interface DriveOptions extends PlaceOptions {
@@ -72,7 +72,7 @@ async function cancel(
     const ask = { runId: handle.runId, kind: 'cancel', payload: { reason: REASON } } as const;
     // In a database it is recorded at once, or asked of who has the run.
     if (runtime !== 'temporal' && postgres === undefined)
-      await withVisitor(data, (visitor) => visitor.leave(ask));
+      await withFolderClient(data, (client) => client.addRequest(ask));
     view?.say(`${style.yellow('○')} Cancelling … ${style.dim('(Ctrl-C again to kill)')}`);
     await handle.cancel(REASON);
   } catch (error) {

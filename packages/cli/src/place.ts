@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { RunReader } from '@heddle/engine/visit';
+import type { RunReader } from '@heddle/engine/reader';
 import { UsageError } from './usage-error.ts';
 
 /** Where runs are recorded: a data folder, or a PostgreSQL database in its place. */
@@ -56,8 +56,9 @@ export async function withReader<T>(
 ): Promise<T> {
   // Where no folder was named, a place without one is a place without runs.
   if (data !== DEFAULT_DATA) expectData({ data, ...(postgres !== undefined && { postgres }) });
-  const { visitData, visitPostgres } = await import('@heddle/engine/visit');
-  const reader = postgres === undefined ? visitData(data) : await visitPostgres({ url: postgres });
+  const { openFolderClient, openPostgresReader } = await import('@heddle/engine/reader');
+  const reader =
+    postgres === undefined ? openFolderClient(data) : await openPostgresReader({ url: postgres });
   try {
     return await use(reader);
   } finally {

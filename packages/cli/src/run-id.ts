@@ -1,4 +1,4 @@
-import type { RunReader } from '@heddle/engine/visit';
+import type { RunReader } from '@heddle/engine/reader';
 import { storeName } from './place.ts';
 import type { StoreOptions } from './place.ts';
 import { UsageError } from './usage-error.ts';
@@ -14,14 +14,14 @@ export function shortId(runId: string): string {
 
 /** The id of the run that `given` names: the id itself, the beginning of exactly one, or the id of exactly one caller. */
 export async function findRunId(
-  visitor: Pick<RunReader, 'listRuns'>,
+  reader: Pick<RunReader, 'listRuns'>,
   given: string,
   store: StoreOptions,
 ): Promise<string> {
   const matches: string[] = [];
   let cursor: string | undefined;
   do {
-    const page = await visitor.listRuns({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
+    const page = await reader.listRuns({ limit: PAGE, ...(cursor !== undefined && { cursor }) });
     for (const { runId, callerId } of page.runs) {
       if (runId === given) return runId;
       if (runId.startsWith(given) || callerId === given) matches.push(runId);

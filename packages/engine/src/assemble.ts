@@ -3,12 +3,12 @@ import { Definitions } from './definitions.ts';
 import { systemClock } from './clock.ts';
 import type { EgressPolicy } from '@heddle/sandbox/egress';
 import type { Registry } from './executors/registry.ts';
-import type { Outlet } from './executors/services.ts';
+import type { HttpClient } from './executors/services.ts';
 import { CodeService } from './execution/code-service.ts';
 import { Environments } from './execution/run-environment.ts';
 import type { RuntimeParts } from './execution/runtime-parts.ts';
 import { Values } from './records/values.ts';
-import { MAX_FILE_BYTES } from './files/sent.ts';
+import { MAX_FILE_BYTES } from './files/parse.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
 
@@ -32,7 +32,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     environments: new Environments({ env, tenants, tenant, values, clock, report }),
     code: new CodeService(sandboxOptions(options)),
     codeLimits: codeLimits(options),
-    egress: outlet(options),
+    egress: httpClient(options),
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
     resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),
@@ -74,7 +74,7 @@ function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?:
 }
 
 /** The guarded way out of blocks, loaded at its first use. */
-export function outlet({ egress }: EngineOptions): () => Promise<Outlet> {
+export function httpClient({ egress }: EngineOptions): () => Promise<HttpClient> {
   return openedOnce({ timeoutMs: HTTP_TIMEOUT_MS, ...egress });
 }
 
@@ -82,13 +82,13 @@ export function outlet({ egress }: EngineOptions): () => Promise<Outlet> {
  * The guarded way out to files whose addresses callers give. The exceptions are for what authors wrote: a caller would read
  * internal services by them, and need not know how they are made.
  */
-export function fileOutlet({ egress }: EngineOptions): () => Promise<Outlet> {
+export function fileOutlet({ egress }: EngineOptions): () => Promise<HttpClient> {
   const limits = { timeoutMs: HTTP_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
   return openedOnce({ ...limits, ...egress, exceptions: [], remedy: '' });
 }
 
-function openedOnce(policy: EgressPolicy): () => Promise<Outlet> {
-  let opening: Promise<Outlet> | undefined;
+function openedOnce(policy: EgressPolicy): () => Promise<HttpClient> {
+  let opening: Promise<HttpClient> | undefined;
   return () =>
     (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) => createEgress(policy)));
 }

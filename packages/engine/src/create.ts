@@ -13,7 +13,7 @@ import { soleTenure } from './runtime/local/run-ownership.ts';
 import { fileOutlet, partsOf, reportLoudly } from './assemble.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import { openStores } from './store/open.ts';
-import { openLeased } from './store/postgres/options.ts';
+import { openLeased } from './store/open-postgres.ts';
 import type { Stores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
 import type { Engine } from './types.ts';
@@ -86,7 +86,7 @@ export async function createEngineOn(
   return new HeddleEngine({
     ...local,
     runtime: new LocalRuntime(local),
-    outlet: fileOutlet(options),
+    httpClient: fileOutlet(options),
     close,
   });
 }
@@ -94,11 +94,11 @@ export async function createEngineOn(
 /** Tells visitors of the folder which of its earlier runs this process has opened: the others are nobody's. */
 function openedTeller(stores: Stores): (runId: string) => void {
   const opened = new Set<string>();
-  stores.tellOpened?.([]);
+  stores.recordOpenedRuns?.([]);
   return (runId) => {
     if (opened.has(runId)) return;
     opened.add(runId);
-    stores.tellOpened?.([...opened]);
+    stores.recordOpenedRuns?.([...opened]);
   };
 }
 
@@ -126,7 +126,7 @@ async function engineOver(
       environments,
       tenant,
       runtime: opened.runtime,
-      outlet: fileOutlet(options),
+      httpClient: fileOutlet(options),
       close: async (graceMs) => {
         await opened.close(graceMs);
         await leave();

@@ -4,10 +4,10 @@ import type { BlockLog, Json, Plan } from '@heddle/core';
 import { traceOf } from '@heddle/core/run';
 import type { Span } from '@heddle/core/run';
 import { childExecutor } from './executors/child.ts';
-import { fileReader } from './files/kept.ts';
-import type { FileReader, ReadLimits } from './files/kept.ts';
-import { mayHoldFiles, takeFiles } from './files/take.ts';
-import type { TakingOptions } from './files/take.ts';
+import { fileReader } from './files/storage.ts';
+import type { FileReader, ReadLimits } from './files/storage.ts';
+import { mayHoldFiles, ingestFiles } from './files/ingest.ts';
+import type { TakeFilesOptions } from './files/ingest.ts';
 import { isChildRunId, recordedChildren } from './execution/child-runs.ts';
 import { findBlock } from './execution/plan-queries.ts';
 import { runNotFound } from './records/run-errors.ts';
@@ -18,7 +18,7 @@ import { detailOf, resourceOf } from './resource.ts';
 import type { EngineParts } from './parts.ts';
 import { isEnded } from './store/journal.ts';
 import type { SharedStores } from './store/stores.ts';
-import { follow } from './visit/follow.ts';
+import { follow } from './records/follow.ts';
 import type { LiveRun } from './runtime-port.ts';
 import type { Found } from './definitions.ts';
 import type {
@@ -84,17 +84,17 @@ export class HeddleEngine implements Engine {
   async takeFiles(
     workflow: WorkflowSource,
     input: Json,
-    options: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakingOptions = {},
+    options: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakeFilesOptions = {},
   ): Promise<Json> {
     this.expectOpen();
     if (!mayHoldFiles(input)) return input;
     const { found, start } = await this.beginning(workflow, options);
     const block = found.plan.blocks[start];
     if (!block?.trigger) return input;
-    const { stores, outlet, tenant } = this.parts;
+    const { stores, httpClient, tenant } = this.parts;
     const owner = await tenant(found.plan.workflow.id);
     const { signal, limits, onStored } = options;
-    return takeFiles(block, input, { values: stores.values, outlet, owner, signal, limits, onStored });
+    return ingestFiles(block, input, { values: stores.values, httpClient, owner, signal, limits, onStored });
   }
 
   async triggers(

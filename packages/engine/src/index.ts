@@ -4,8 +4,8 @@ export { isChildRunId } from './execution/child-runs.ts';
 export { defineBlock } from './executors/define-block.ts';
 export type { ResolvedChild } from './definitions.ts';
 export type { EnvironmentValue, TenantEnvironments } from './environment.ts';
-export type { FileReader, ReadLimits } from './files/kept.ts';
-export type { FileLimits, TakingOptions } from './files/take.ts';
+export type { FileReader, ReadLimits } from './files/storage.ts';
+export type { FileLimits, TakeFilesOptions } from './files/ingest.ts';
 export type { EgressOptions, EngineOptions, SandboxLimits } from './options.ts';
 export type { RuntimeProvider } from './runtime-port.ts';
 export type {

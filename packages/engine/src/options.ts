@@ -3,7 +3,7 @@ import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
 import type { ResolvedChild } from './definitions.ts';
 import type { EnvironmentValue, TenantEnvironments } from './environment.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
-import type { PostgresOptions } from './store/postgres/options.ts';
+import type { PostgresOptions } from './store/open-postgres.ts';
 
 /** Options of an engine; every one has a default that works on a laptop. */
 export interface EngineOptions {

@@ -1,8 +1,8 @@
 import type { Clock } from '@heddle/core';
 import type { Definitions } from './definitions.ts';
 import type { Registry } from './executors/registry.ts';
-import type { TenantOf } from './files/kept.ts';
-import type { Outlet } from './executors/services.ts';
+import type { TenantOf } from './files/storage.ts';
+import type { HttpClient } from './executors/services.ts';
 import type { Environments } from './execution/run-environment.ts';
 import type { Values } from './records/values.ts';
 import type { RuntimePort } from './runtime-port.ts';
@@ -20,6 +20,6 @@ export interface EngineParts {
   /** Whose a workflow is, by its id; undefined: the engine has no tenants. */
   tenant: TenantOf;
   /** The way out by which files of inputs are fetched. */
-  outlet: () => Promise<Outlet>;
+  httpClient: () => Promise<HttpClient>;
   close(graceMs: number): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { BlockLog, Diagnostic, Json, PausePoint, Plan, RunFailure, RunStatus } from '@heddle/core';
-import type { FileReader, ReadLimits } from './files/kept.ts';
-import type { TakingOptions } from './files/take.ts';
+import type { FileReader, ReadLimits } from './files/storage.ts';
+import type { TakeFilesOptions } from './files/ingest.ts';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { Span } from '@heddle/core/run';
 
@@ -192,7 +192,7 @@ export interface Engine {
   takeFiles(
     workflow: WorkflowSource,
     input: Json,
-    options?: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakingOptions,
+    options?: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakeFilesOptions,
   ): Promise<Json>;
   /**
    * The blocks at which runs of the workflow can begin, the default first.

@@ -1,7 +1,11 @@
-import type { ControlAsk, ControlRequest, ControlStore } from '../../../packages/engine/src/store/control.ts';
+import type {
+  NewControlRequest,
+  ControlRequest,
+  ControlStore,
+} from '../../../packages/engine/src/store/control.ts';
 import { describe, expect, it, vi } from 'vitest';
 
-const CANCEL: ControlAsk = { runId: 'r', kind: 'cancel', payload: { reason: 'ä' } };
+const CANCEL: NewControlRequest = { runId: 'r', kind: 'cancel', payload: { reason: 'ä' } };
 
 /** What every control store does; `make` gives a new, empty one. */
 export function describeControlStore(name: string, make: () => ControlStore): void {
@@ -13,7 +17,7 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
         taken.push(request);
         return { answer: request.runId };
       });
-      const id = await store.request(CANCEL);
+      const id = await store.add(CANCEL);
       await vi.waitUntil(() => store.outcome(id));
       expect(store.outcome(id)).toEqual({ status: 'done', value: { answer: 'r' } });
       expect(taken).toEqual([{ ...CANCEL, id, createdMs: expect.any(Number) as number }]);
@@ -21,7 +25,7 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
 
     it('keeps requests until somebody serves, oldest first, each taken once', async () => {
       const store = make();
-      const ids = [await store.request(CANCEL), await store.request(CANCEL), await store.request(CANCEL)];
+      const ids = [await store.add(CANCEL), await store.add(CANCEL), await store.add(CANCEL)];
       expect(ids.map((id) => store.outcome(id))).toEqual([undefined, undefined, undefined]);
       const taken: string[] = [];
       const stop = store.serve(({ id }) => {
@@ -41,8 +45,8 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
       const store = make();
       const finish: (() => void)[] = [];
       store.serve(() => new Promise((resolve) => finish.push(() => resolve(null))));
-      const slow = await store.request(CANCEL);
-      const next = await store.request(CANCEL);
+      const slow = await store.add(CANCEL);
+      const next = await store.add(CANCEL);
       expect(finish).toHaveLength(2);
       finish[1]?.();
       await vi.waitUntil(() => store.outcome(next));
@@ -59,8 +63,8 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
         if (kind === 'resume') throw new TypeError('bug');
         throw new EngineError('RUN_ENDED', 'Run "r" has ended.');
       });
-      const cancel = await store.request(CANCEL);
-      const resume = await store.request({ ...CANCEL, kind: 'resume' });
+      const cancel = await store.add(CANCEL);
+      const resume = await store.add({ ...CANCEL, kind: 'resume' });
       await vi.waitUntil(() => store.outcome(cancel) && store.outcome(resume));
       expect(store.outcome(cancel)).toEqual({
         status: 'rejected',
@@ -73,7 +77,7 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
     it('takes nothing after it was stopped', async () => {
       const store = make();
       await store.serve(() => null)();
-      const id = await store.request(CANCEL);
+      const id = await store.add(CANCEL);
       await new Promise((resolve) => setImmediate(resolve));
       expect(store.outcome(id)).toBeUndefined();
     });

@@ -9,7 +9,7 @@ import type { PlaceOptions } from '../place.ts';
 import { styleFor } from '../render/style.ts';
 import { findRunId, shortId } from '../run-id.ts';
 import { UsageError } from '../usage-error.ts';
-import { withVisitor } from '../with-visitor.ts';
+import { withFolderClient } from '../with-folder-client.ts';
 
 export interface CancelOptions extends PlaceOptions {
   reason?: string;
@@ -56,8 +56,8 @@ async function within(cancelled: Promise<boolean>): Promise<boolean> {
 
 async function ask(runId: string, { data, reason }: CancelOptions): Promise<boolean> {
   const payload = reason === undefined ? {} : { reason };
-  const answer = await withVisitor(data, (visitor) =>
-    visitor.ask({ runId, kind: 'cancel', payload }, ANSWER_MS),
+  const answer = await withFolderClient(data, (client) =>
+    client.request({ runId, kind: 'cancel', payload }, ANSWER_MS),
   );
   if (answer.status === 'rejected') throw new UsageError(answer.message);
   if (answer.status === 'waiting') {

@@ -1,5 +1,5 @@
 import type { ListQuery } from '@heddle/engine';
-import type { ShownRun } from '@heddle/engine/visit';
+import type { ShownRun } from '@heddle/engine/reader';
 import { EXIT } from '../exit-code.ts';
 import { writeJson } from '../io.ts';
 import type { Io } from '../io.ts';

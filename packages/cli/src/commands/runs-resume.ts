@@ -1,6 +1,6 @@
 import type { Json } from '@heddle/core';
 import type { Engine, RunHandle } from '@heddle/engine';
-import type { RunReader, Visitor } from '@heddle/engine/visit';
+import type { RunReader, FolderClient } from '@heddle/engine/reader';
 import type { BlockOptions } from '../block-options.ts';
 import { drive } from '../drive.ts';
 import { withEngine } from '../engine-session.ts';
@@ -16,7 +16,7 @@ import { safeLine, styleFor } from '../render/style.ts';
 import type { RunOptions } from '../run-options.ts';
 import { findRunId, shortId } from '../run-id.ts';
 import { UsageError } from '../usage-error.ts';
-import { withVisitor } from '../with-visitor.ts';
+import { withFolderClient } from '../with-folder-client.ts';
 import { blockWords } from './run.ts';
 import { followRun } from './runs-tail.ts';
 
@@ -118,14 +118,17 @@ async function askOwner(io: Io, request: Request, options: ResumeOptions): Promi
       `${style.yellow('!')} Another process runs this folder with options of its own: ${given} is not used.\n`,
     );
   }
-  return withVisitor(options.data, async (visitor) => {
-    if (token !== undefined) await answer(visitor, { runId, token, input });
-    return followRun(io, visitor, { ...options, runId, blockWords: blockWords(options) });
+  return withFolderClient(options.data, async (client) => {
+    if (token !== undefined) await answer(client, { runId, token, input });
+    return followRun(io, client, { ...options, runId, blockWords: blockWords(options) });
   });
 }
 
-async function answer(visitor: Visitor, { runId, token, input }: Request & { token: string }): Promise<void> {
-  const outcome = await visitor.ask({ runId, kind: 'resume', payload: { token, input } }, ANSWER_MS);
+async function answer(
+  client: FolderClient,
+  { runId, token, input }: Request & { token: string },
+): Promise<void> {
+  const outcome = await client.request({ runId, kind: 'resume', payload: { token, input } }, ANSWER_MS);
   if (outcome.status === 'rejected') throw new UsageError(outcome.message);
   if (outcome.status === 'waiting') {
     throw new UsageError(

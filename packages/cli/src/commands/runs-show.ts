@@ -1,5 +1,5 @@
 import type { Json, Plan } from '@heddle/core';
-import type { ShownLog, ShownRun } from '@heddle/engine/visit';
+import type { ShownLog, ShownRun } from '@heddle/engine/reader';
 import { EXIT } from '../exit-code.ts';
 import { isMocked } from '../input/mocks.ts';
 import { writeJson } from '../io.ts';

@@ -1,5 +1,5 @@
 import type { RunResource } from '@heddle/engine';
-import type { RunReader } from '@heddle/engine/visit';
+import type { RunReader } from '@heddle/engine/reader';
 import { show } from '../drive.ts';
 import { exitOf } from '../exit-code.ts';
 import type { Io } from '../io.ts';

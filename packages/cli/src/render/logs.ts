@@ -1,5 +1,5 @@
 import type { Json, Plan } from '@heddle/core';
-import type { ShownLog } from '@heddle/engine/visit';
+import type { ShownLog } from '@heddle/engine/reader';
 import { pathOf } from '../live/block-lines.ts';
 import { duration } from './format.ts';
 import { safeLine } from './style.ts';

@@ -1,5 +1,5 @@
 import type { RunDetail } from '@heddle/engine';
-import type { ShownRun } from '@heddle/engine/visit';
+import type { ShownRun } from '@heddle/engine/reader';
 import { localTime } from './format.ts';
 import type { Style } from './style.ts';
 

@@ -12,10 +12,10 @@ import type {
   EngineContext,
   EngineExecutor,
   ExecutorServices,
-  RunFacts,
+  RunInfo,
 } from '../executors/services.ts';
 import { unknownType } from '../executors/unknown.ts';
-import { fileReader } from '../files/kept.ts';
+import { fileReader } from '../files/storage.ts';
 import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
 import { after } from './answer.ts';
@@ -47,7 +47,7 @@ export function reachOf(
 ): Pick<PerformerParts, 'executorOf' | 'services' | 'files'> {
   const { header, plan, environment } = run;
   const mocks = header.mocks === null ? NO_MOCKS : parseMocks(header.mocks);
-  const facts: RunFacts = {
+  const facts: RunInfo = {
     variables: plan.variables,
     get env() {
       return environment.values;
@@ -142,7 +142,7 @@ interface ServiceParts {
   place: Place;
   reader: Reader;
   job: Job;
-  facts: RunFacts;
+  facts: RunInfo;
   tenant: () => Promise<string | undefined>;
 }
 

@@ -6,7 +6,7 @@ import type { Place, Replica } from '@heddle/core/run';
 import type { Definitions } from '../definitions.ts';
 import type { ChildRequest } from '../executors/services.ts';
 import { Fault } from '../records/infrastructure-error.ts';
-import type { LocalRunStore } from '../store/stores.ts';
+import type { TailableRunStore } from '../store/stores.ts';
 import { callChainOf } from './call-chain.ts';
 import type { RunRequest } from './run-start.ts';
 
@@ -58,7 +58,7 @@ export function isChildAt(
  * another run has the id: whoever made it must not answer for the child.
  */
 export async function findChildRun(
-  runs: Pick<LocalRunStore, 'header'>,
+  runs: Pick<TailableRunStore, 'header'>,
   parent: NewRun,
   child: ChildAttempt,
 ): Promise<NewRun | undefined> {
@@ -89,7 +89,7 @@ export function awaitedChildren({ replica }: { replica: Replica }): ChildAttempt
 
 /** The headers of those of `children` that are recorded as child runs of `parent`. */
 export async function recordedChildren(
-  runs: Pick<LocalRunStore, 'header'>,
+  runs: Pick<TailableRunStore, 'header'>,
   parent: NewRun,
   children: readonly ChildAttempt[],
 ): Promise<NewRun[]> {

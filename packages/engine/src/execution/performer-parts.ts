@@ -3,7 +3,7 @@ import type { BlockConfig, BlockEmission } from '@heddle/core/blocks';
 import type { EntryBody, Place, Replica } from '@heddle/core/run';
 import type { EngineExecutor, ExecutorServices } from '../executors/services.ts';
 import type { RunEnvironment } from './run-environment.ts';
-import type { FileReader } from '../files/kept.ts';
+import type { FileReader } from '../files/storage.ts';
 import type { Job } from './job.ts';
 import type { Reader } from './reference-resolver.ts';
 import type { Values } from '../records/values.ts';

@@ -12,7 +12,7 @@ import type {
 import type { FileRecord } from '@heddle/core/files';
 import { scopeFrom } from '@heddle/core/run';
 import type { BranchScope, Output, Place, Replica, Stored } from '@heddle/core/run';
-import type { FileReader } from '../files/kept.ts';
+import type { FileReader } from '../files/storage.ts';
 import { read } from '../records/values.ts';
 import type { Loaded, Values } from '../records/values.ts';
 

@@ -1,7 +1,7 @@
 import { BlockError, EngineError } from '@heddle/core';
 import type { Clock, Json, Plan } from '@heddle/core';
 import type { EnvironmentValue, TenantEnvironments } from '../environment.ts';
-import { createRedactor, LEAST_SECRET_CHARS, NO_SECRETS } from '../secrets/redactor.ts';
+import { createRedactor, MIN_SECRET_CHARS, NO_SECRETS } from '../secrets/redactor.ts';
 import type { Redactor } from '../secrets/redactor.ts';
 import { after } from './answer.ts';
 import { Keeper } from '../records/sanitizer.ts';
@@ -127,8 +127,8 @@ export class Environments {
       if (length === 0 || length >= SHORT_SECRET_CHARS || this.warned.has(id)) continue;
       this.warned.add(id);
       const why =
-        length < LEAST_SECRET_CHARS
-          ? `It has fewer than ${LEAST_SECRET_CHARS} characters and is not redacted.`
+        length < MIN_SECRET_CHARS
+          ? `It has fewer than ${MIN_SECRET_CHARS} characters and is not redacted.`
           : `It has fewer than ${SHORT_SECRET_CHARS} characters: it can be guessed, and ordinary data that contains it is redacted.`;
       this.parts.report(new Error(`The secret {{${name}}} is too short to be protected. ${why}`), undefined);
     }

@@ -1,8 +1,8 @@
 import type { Clock } from '@heddle/core';
 import type { ResolvedChild, Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
-import type { Outlet } from '../executors/services.ts';
-import type { TenantOf } from '../files/kept.ts';
+import type { HttpClient } from '../executors/services.ts';
+import type { TenantOf } from '../files/storage.ts';
 import type { SharedStores } from '../store/stores.ts';
 import type { CodeService } from './code-service.ts';
 import type { Environments } from './run-environment.ts';
@@ -18,7 +18,7 @@ export interface RuntimeParts {
   code: CodeService;
   /** Most that code may use, in milliseconds. */
   codeLimits: { wallMs?: number; cpuMs?: number };
-  egress(): Promise<Outlet>;
+  egress(): Promise<HttpClient>;
   concurrency: { engine: number; run: number };
   definitions: Definitions;
   /** The workflow that a run's block may mean, and its live version; undefined: none. */

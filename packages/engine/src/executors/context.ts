@@ -13,7 +13,7 @@ import { resolveJson } from '@heddle/core/fields';
 import { jsonCopy } from '../json-copy.ts';
 import { fieldReader } from './fields.ts';
 import { withOwnLinks } from './pause-links.ts';
-import type { EngineContext, ExecutorServices, FieldScene } from './services.ts';
+import type { EngineContext, ExecutorServices, FieldContext } from './services.ts';
 
 /** What a driver knows when a block is to run. */
 export interface ContextParts {
@@ -39,13 +39,13 @@ export interface ContextParts {
 
 /** The context of one try of a block. What an executor gets of its fields is its own to change. */
 export function createBlockContext(parts: ContextParts): EngineContext {
-  return new BlockTry(parts);
+  return new BlockAttempt(parts);
 }
 
 type FieldMode = NonNullable<Parameters<EngineContext['field']>[1]>;
 
 /** Most blocks ask for little, so what costs something is made when it is asked for. */
-class BlockTry implements EngineContext {
+class BlockAttempt implements EngineContext {
   readonly runId: string;
   readonly workflowId: string;
   readonly block: BlockConfig;
@@ -114,7 +114,7 @@ class BlockTry implements EngineContext {
     return ownCopy(value);
   }
 
-  private scene(lookup: Lookup): FieldScene {
+  private scene(lookup: Lookup): FieldContext {
     const { parts } = this;
     return {
       lookup,

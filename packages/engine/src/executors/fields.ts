@@ -5,7 +5,7 @@ import type { ResolveMode } from '@heddle/core/fields';
 import { readAddress } from './api/address.ts';
 import { readBody } from './api/body.ts';
 import { readBuilder } from './response-builder.ts';
-import type { FieldReader, FieldScene } from './services.ts';
+import type { FieldReader, FieldContext } from './services.ts';
 
 const readJson: FieldReader = (template, { lookup }) => resolveJson(template, lookup);
 const readRows: FieldReader = (template, { lookup }) => resolveJson(template, lookup, 'text');
@@ -28,7 +28,7 @@ export function fieldReader(type: string, name: string): FieldReader | undefined
 }
 
 /** The input of a child: an object may be written as JSON text, any other text is the input itself. */
-function readChildInput(template: Template, { lookup }: FieldScene): Json {
+function readChildInput(template: Template, { lookup }: FieldContext): Json {
   const value = resolveJson(template, lookup);
   return isJsonObject(value) ? value : resolveTemplate(wholeHole(template) ?? template, lookup, 'native');
 }

@@ -9,11 +9,11 @@ import {
   templateItems,
   wholeHole,
 } from '@heddle/core/fields';
-import type { FieldScene } from './services.ts';
+import type { FieldContext } from './services.ts';
 import { asText } from './values.ts';
 
 /** The entries `{name, type, value}` of a builder with the values that their types make of what is authored. */
-export function readBuilder(template: Template, { lookup }: FieldScene): Json {
+export function readBuilder(template: Template, { lookup }: FieldContext): Json {
   const structure = jsonStructure(template, lookup);
   const entries = templateItems(structure);
   return entries ? readEntries(entries, lookup) : resolveTemplate(structure, lookup, 'json');

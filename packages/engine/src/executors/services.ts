@@ -15,10 +15,10 @@ export interface ExecutorServices {
   /** Where code runs; started at the first call. */
   sandbox(): Promise<CodeSandbox>;
   /** The guarded way out; loaded at the first call. */
-  egress(): Promise<Outlet>;
+  egress(): Promise<HttpClient>;
   /** The data that the block can see, from where it stands. */
   lookup: Lookup;
-  run: RunFacts;
+  run: RunInfo;
   /** Id of the first block that an edge of this one leads to by `port`. */
   target(port: string): string | undefined;
   /** The workflow that a child block names by id or name, or undefined. Once its child has started: the workflow of that. */
@@ -36,7 +36,7 @@ export interface PauseLinks {
 }
 
 /** What executors know of the run. */
-export interface RunFacts {
+export interface RunInfo {
   variables: readonly VariableConfig[];
   /** The environment values that the run's blocks can read, by name. */
   env: { readonly [name: string]: string };
@@ -51,7 +51,7 @@ export interface RunFacts {
 }
 
 /** What a field that its block takes apart is read with. */
-export interface FieldScene {
+export interface FieldContext {
   lookup: Lookup;
   /** True: the deployment asked for the lenient reading of older engines. */
   compat: boolean;
@@ -60,12 +60,12 @@ export interface FieldScene {
 }
 
 /** Fills in a field whose text has a structure, so that values cannot change the structure. */
-export type FieldReader = (template: Template, scene: FieldScene) => Json;
+export type FieldReader = (template: Template, scene: FieldContext) => Json;
 
 export type CodeSandbox = Pick<Sandbox, 'run' | 'evaluate'>;
 
 /** The part of the egress that executors use. */
-export interface Outlet {
+export interface HttpClient {
   fetch(request: EgressRequest): Promise<EgressResponse>;
 }
 

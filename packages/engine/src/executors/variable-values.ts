@@ -52,7 +52,7 @@ function invalid(name: string, value: Json, expected: string): BlockError {
 }
 
 /** The value as reads of a variable of this type give it: what does not fit is brought into its shape, never refused. */
-export function heldValue(type: string, value: Json): Json {
+export function coerceVariable(type: string, value: Json): Json {
   if (value === '' || value === null || type === 'string' || type === 'plain') return value;
   const bare = typeof value === 'string' ? unquoted(value) : value;
   switch (type) {

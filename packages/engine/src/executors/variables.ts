@@ -2,7 +2,7 @@ import { BlockError, own } from '@heddle/core/blocks';
 import type { BlockResult, Json, VariableConfig } from '@heddle/core/blocks';
 import type { EngineContext, EngineExecutor } from './services.ts';
 import { asRows, asText } from './values.ts';
-import { assignedValue, heldValue } from './variable-values.ts';
+import { assignedValue, coerceVariable } from './variable-values.ts';
 
 /** Sets workflow variables; a name that is no variable stands in the output only. */
 export const variablesExecutor: EngineExecutor = {
@@ -29,7 +29,7 @@ function assign(context: EngineContext): BlockResult {
     if (name === undefined) continue;
     const value = assignedValue(name, asText(own(row, 'type')) || 'string', own(row, 'value'));
     output.set(name, value);
-    if (variable !== undefined) set.set(variable.id, heldValue(variable.type, value));
+    if (variable !== undefined) set.set(variable.id, coerceVariable(variable.type, value));
   }
   return { output: Object.fromEntries(output), set: Object.fromEntries(set) };
 }

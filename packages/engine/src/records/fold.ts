@@ -2,7 +2,7 @@ import type { BlockLog, NewRun, Plan, RunRecord } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { Applied, Entry } from '@heddle/core/run';
 import { recordOf } from './run-record.ts';
-import { journalCorrupt } from '../store/faults.ts';
+import { journalCorrupt } from '../store/errors.ts';
 
 /** The state of a run after the entries of its journal, with the logs that they changed, in execution order. Throws JOURNAL_CORRUPT. */
 export function foldJournal(

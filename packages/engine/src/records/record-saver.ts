@@ -1,5 +1,5 @@
 import type { BlockLog, Clock, RunRecord } from '@heddle/core';
-import type { SavedRun } from '../store/stores.ts';
+import type { RunProjection } from '../store/stores.ts';
 import type { AppliedEntry } from './fold.ts';
 
 /** Readers of records see what has happened within this time. */
@@ -71,12 +71,12 @@ export class Saver {
   }
 
   /** What is to be saved in one commit with entries: what they lead to, where they bring the run to rest. */
-  along(batch: readonly AppliedEntry[]): SavedRun | undefined {
+  along(batch: readonly AppliedEntry[]): RunProjection | undefined {
     for (const { applied } of batch) this.changed(applied.logs);
     return this.parts.resting() ? this.take() : undefined;
   }
 
-  private take(): SavedRun {
+  private take(): RunProjection {
     this.stop();
     const logs = this.older.size === 0 ? this.logs : [...this.older.values(), ...this.logs];
     this.base += this.logs.length;

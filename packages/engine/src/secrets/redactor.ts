@@ -1,11 +1,11 @@
 import type { Json } from '@heddle/core/blocks';
-import { formsOf, numberOf, partsOf } from './forms.ts';
+import { encodingsOf, numberOf, secretPartsOf } from './encodings.ts';
 
 /**
  * Shorter values are left alone: they occur in ordinary data by chance, so that redacting them would destroy outputs
  * and hide nothing.
  */
-export const LEAST_SECRET_CHARS = 4;
+export const MIN_SECRET_CHARS = 4;
 
 /** Values that every JSON text is full of. */
 const LITERALS: ReadonlySet<string> = new Set(['true', 'false', 'null']);
@@ -50,15 +50,15 @@ function spellingsOf(values: SecretValues): { names: Map<string, string>; number
   const names = new Map<string, string>();
   const numbers = new Map<number, string>();
   const add = (form: string, name: string): void => {
-    if (form.length >= LEAST_SECRET_CHARS && !LITERALS.has(form) && !names.has(form)) names.set(form, name);
+    if (form.length >= MIN_SECRET_CHARS && !LITERALS.has(form) && !names.has(form)) names.set(form, name);
   };
   for (const [given, value] of Object.entries(values)) {
     const name = given.replace(/[^\w.-]/g, '_');
-    for (const part of [value].flat().flatMap((each) => [...partsOf(each)])) {
-      if (part.length < LEAST_SECRET_CHARS || LITERALS.has(part)) continue;
-      for (const form of formsOf(part)) add(form, name);
+    for (const part of [value].flat().flatMap((each) => [...secretPartsOf(each)])) {
+      if (part.length < MIN_SECRET_CHARS || LITERALS.has(part)) continue;
+      for (const form of encodingsOf(part)) add(form, name);
       const number = numberOf(part);
-      if (number === undefined || String(Math.abs(number)).length < LEAST_SECRET_CHARS) continue;
+      if (number === undefined || String(Math.abs(number)).length < MIN_SECRET_CHARS) continue;
       add(String(number), name);
       for (const signed of [number, -number]) if (!numbers.has(signed)) numbers.set(signed, name);
     }

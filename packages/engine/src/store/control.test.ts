@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished, vi } from 'vitest';
 import { dataFolder } from '../../../../test/support/data-folder.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
-import { ControlService, requestControl } from './control.ts';
+import { ControlServer, sendControlRequest } from './control.ts';
 import type { ControlOutcome, ControlRequest } from './control.ts';
 import { openStores } from './open.ts';
 import type { StoreOptions } from './open.ts';
@@ -21,7 +21,7 @@ function open(options: StoreOptions): Stores {
 it('waits for the outcome of a request', async () => {
   const clock = new TestClock();
   const { control } = open({ clock });
-  const answer = requestControl(control, ASK, { clock, timeoutMs: 1000 });
+  const answer = sendControlRequest(control, ASK, { clock, timeoutMs: 1000 });
   await vi.waitUntil(() => clock.waiting > 0);
   control.serve(() => 'cancelled');
   await new Promise((resolve) => setImmediate(resolve));
@@ -35,7 +35,7 @@ it('waits for the outcome of a request', async () => {
 it('gives up waiting after its time, leaving the request to who serves later', async () => {
   const clock = new TestClock();
   const { control } = open({ clock });
-  const answer = requestControl(control, ASK, { clock, timeoutMs: 90 });
+  const answer = sendControlRequest(control, ASK, { clock, timeoutMs: 90 });
   for (let ms = 0; ms < 90; ms += 15) {
     await vi.waitUntil(() => clock.waiting > 0);
     clock.advance(15);
@@ -60,7 +60,7 @@ it('writes an outcome that could not be written at the next look, without taking
     },
     onError: (error: unknown) => void errors.push(error),
   };
-  const service = new ControlService(table, () => (handled += 1));
+  const service = new ControlServer(table, () => (handled += 1));
   service.check();
   await vi.waitUntil(() => service.behind);
   service.check();
@@ -103,7 +103,7 @@ it('hears the bell of a process beside it, with no poll', async () => {
   const owner = open({ data, clock: new TestClock() });
   owner.control.serve(({ payload }) => payload);
   const visitor = open({ data, readOnly: true });
-  const id = await visitor.control.request({ ...ASK, payload: { reason: 'tired' } });
+  const id = await visitor.control.add({ ...ASK, payload: { reason: 'tired' } });
   await vi.waitUntil(() => visitor.control.outcome(id), { timeout: 10_000 });
   expect(visitor.control.outcome(id)).toEqual({ status: 'done', value: { reason: 'tired' } });
 });
@@ -114,7 +114,7 @@ it('polls no more once it is closed, and takes requests again that had no outcom
   const first = openStores({ data, clock });
   let begun = 0;
   first.control.serve(() => new Promise(() => (begun += 1)));
-  const id = await first.control.request(ASK);
+  const id = await first.control.add(ASK);
   expect(begun).toBe(1);
   first.close();
   expect(clock.waiting).toBe(0);

@@ -4,13 +4,13 @@ import type { Clock, Json } from '@heddle/core';
 export type ControlKind = 'cancel' | 'resume';
 
 /** What one process asks of the process that runs the data folder. It is stored: never put secrets into `payload`. */
-export interface ControlAsk {
+export interface NewControlRequest {
   runId: string;
   kind: ControlKind;
   payload: Json;
 }
 
-export interface ControlRequest extends ControlAsk {
+export interface ControlRequest extends NewControlRequest {
   id: string;
   createdMs: number;
 }
@@ -34,7 +34,7 @@ export type ControlHandler = (request: ControlRequest) => Promise<Json | undefin
  */
 export interface ControlStore {
   /** Leaves the request; returns its id once it is stored. */
-  request(ask: ControlAsk): Promise<string>;
+  add(request: NewControlRequest): Promise<string>;
   outcome(id: string): ControlOutcome | undefined;
   /** Takes the requests that stand and all that come. The returned function takes no more and waits for those in hand. */
   serve(handle: ControlHandler): () => Promise<void>;
@@ -43,12 +43,12 @@ export interface ControlStore {
 const ANSWER_POLL_MS = 25;
 
 /** The outcome of a request to the process that runs the data folder; undefined: none within `timeoutMs`, the request stays. */
-export async function requestControl(
+export async function sendControlRequest(
   control: ControlStore,
-  ask: ControlAsk,
+  ask: NewControlRequest,
   wait: { clock: Clock; timeoutMs: number },
 ): Promise<{ id: string; outcome: ControlOutcome | undefined }> {
-  const id = await control.request(ask);
+  const id = await control.add(ask);
   const endMs = wait.clock.now() + wait.timeoutMs;
   for (;;) {
     const outcome = control.outcome(id);
@@ -70,7 +70,7 @@ export interface ControlTable {
 }
 
 /** Hands every open request to the handler once, at the same time if there are several, and sees to the outcomes. */
-export class ControlService {
+export class ControlServer {
   readonly #table: ControlTable;
   readonly #handle: ControlHandler;
   readonly #taken = new Map<string, Promise<void>>();

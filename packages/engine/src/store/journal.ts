@@ -1,5 +1,5 @@
 import type { Entry, RunRecord } from '@heddle/core';
-import { journalCorrupt } from './faults.ts';
+import { journalCorrupt } from './errors.ts';
 
 /** One entry as a store holds it. */
 export interface JournalRow {

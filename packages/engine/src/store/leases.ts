@@ -1,8 +1,8 @@
 import { EngineError, isEngineError } from '@heddle/core';
 import type { Entry, NewRun, RunRecord } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
-import type { ControlAsk, ControlOutcome, ControlRequest } from './control.ts';
-import type { LocalRunStore, SharedStores } from './stores.ts';
+import type { NewControlRequest, ControlOutcome, ControlRequest } from './control.ts';
+import type { TailableRunStore, SharedStores } from './stores.ts';
 
 /** By what a process holds a run: whoever takes the run gives it the next epoch, and from then on this one writes nothing. */
 export interface Lease {
@@ -27,7 +27,7 @@ export interface LeaseStore {
   /** Removes the process; what it held is free at once. */
   leave(owner: string): Promise<void>;
   /** Removes the processes whose time has passed. */
-  bury(): Promise<void>;
+  expireOwners(): Promise<void>;
   /**
    * Takes free runs that have something to do, oldest first: this process's share of them, `most` at most. Children come
    * with their parents, unless these have ended.
@@ -36,24 +36,24 @@ export interface LeaseStore {
   /** Takes a run that nobody else holds; undefined: somebody does, or it has ended. */
   acquire(owner: string, runId: string): Promise<Lease | undefined>;
   /** Those of these runs that have not ended, should move, and that no living process has. */
-  unheld(runIds: readonly string[]): Promise<string[]>;
+  findUnowned(runIds: readonly string[]): Promise<string[]>;
   /** Gives back a run that only a person can move: nobody has to hold it until then. */
-  rest(lease: Lease): Promise<void>;
+  release(lease: Lease): Promise<void>;
   /** Creates a run that the process holds; undefined: the id is taken. */
   create(owner: string, run: NewRun, first: Entry, record: RunRecord): Promise<Lease | undefined>;
   /** The runs as the holder of one of them writes it. Its writes throw RUN_ELSEWHERE once it is held no longer. */
-  writer(lease: Lease): LocalRunStore;
+  runStore(lease: Lease): TailableRunStore;
 }
 
 /** Requests from any process to the one that holds a run. */
 export interface RequestStore {
   /** Leaves the request; returns its id. */
-  leave(ask: ControlAsk): Promise<string>;
+  add(request: NewControlRequest): Promise<string>;
   outcome(id: string): Promise<ControlOutcome | undefined>;
   /** Takes the request back, or what became of it. */
   remove(id: string): Promise<void>;
   /** Requests without an outcome for the runs that the process holds, oldest first. */
-  open(owner: string): Promise<ControlRequest[]>;
+  pending(owner: string): Promise<ControlRequest[]>;
   settle(id: string, outcome: ControlOutcome): Promise<void>;
   /** Removes what processes have left behind that died while they waited. */
   prune(): Promise<void>;
@@ -66,7 +66,7 @@ export interface LeasedStores extends SharedStores {
 }
 
 /** RUN_ELSEWHERE for a run that another process holds. */
-export function heldElsewhere(runId: string): EngineError {
+export function heldByOther(runId: string): EngineError {
   return new EngineError(
     'RUN_ELSEWHERE',
     `Another process has run ${runId}, or takes it up: nothing more is done of it here. Read it from the database, or ask for what it is to do.`,
@@ -75,7 +75,7 @@ export function heldElsewhere(runId: string): EngineError {
 }
 
 /** True for what `heldElsewhere` gives: for this run, or for any. */
-export function isHeldElsewhere(error: unknown, runId?: string): boolean {
+export function isHeldByOther(error: unknown, runId?: string): boolean {
   if (!isEngineError(error) || error.code !== 'RUN_ELSEWHERE' || !isJsonObject(error.details)) return false;
   const { held, runId: which } = error.details;
   return held === true && (runId === undefined || which === runId);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
-import { fileFault, sqliteCode, systemFault } from './sqlite/failure.ts';
+import { fileError, sqliteCode, systemError } from './sqlite/errors.ts';
 import { loadSqlite } from './sqlite/load.ts';
 
 /** The process that runs a data folder. */
@@ -23,7 +23,7 @@ export interface DataLock {
 
 export interface OwnerLock extends DataLock {
   /** Tells visitors that only new runs and these earlier ones are run. */
-  tellOpened(runIds: readonly string[]): void;
+  recordOpenedRuns(runIds: readonly string[]): void;
 }
 
 /** The lock of a process that takes the folder for itself, and of one that shares it with others of its kind. */
@@ -59,7 +59,7 @@ export function lockData(data: string, clock: Clock): OwnerLock {
       writeFileSync(`${info}.new`, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
       renameSync(`${info}.new`, info);
     } catch (error) {
-      throw systemFault(error, info);
+      throw systemError(error, info);
     }
   };
   try {
@@ -69,7 +69,7 @@ export function lockData(data: string, clock: Clock): OwnerLock {
     throw error;
   }
   return {
-    tellOpened: (opened) => tell({ opened }),
+    recordOpenedRuns: (opened) => tell({ opened }),
     release() {
       if (!db.isOpen) return;
       rmSync(info, { force: true });
@@ -113,7 +113,7 @@ export function isOwned(data: string): boolean {
     return false;
   } catch (error) {
     if (isBusy(error)) return true;
-    throw fileFault(error, file) ?? error;
+    throw fileError(error, file) ?? error;
   } finally {
     db?.close();
   }
@@ -135,7 +135,7 @@ export function isShared(data: string): boolean {
   } catch (error) {
     if (isBusy(error)) return true;
     if (isRefused(error)) return false;
-    throw fileFault(error, file) ?? error;
+    throw fileError(error, file) ?? error;
   } finally {
     db?.close();
   }
@@ -159,7 +159,7 @@ function take(how: keyof typeof LOCKS, data: string): DatabaseSync {
     return db;
   } catch (error) {
     db?.close();
-    if (!isBusy(error)) throw fileFault(error, file) ?? error;
+    if (!isBusy(error)) throw fileError(error, file) ?? error;
     // Whoever may still read it is kept out by those who share it.
     throw how === 'alone' && !isOwned(data) ? lockedByMany(data) : locked(data, how);
   }

@@ -1,20 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '@heddle/core';
-import { ControlService } from './control.ts';
-import type { ControlAsk, ControlHandler, ControlOutcome, ControlRequest, ControlStore } from './control.ts';
+import { ControlServer } from './control.ts';
+import type {
+  NewControlRequest,
+  ControlHandler,
+  ControlOutcome,
+  ControlRequest,
+  ControlStore,
+} from './control.ts';
 
 /** Requests within one process. */
 export class MemoryControlStore implements ControlStore {
   readonly #clock: Clock;
   readonly #open = new Map<string, ControlRequest>();
   readonly #outcomes = new Map<string, ControlOutcome>();
-  readonly #services = new Set<ControlService>();
+  readonly #services = new Set<ControlServer>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  async request(ask: ControlAsk): Promise<string> {
+  async add(ask: NewControlRequest): Promise<string> {
     const id = randomUUID();
     this.#open.set(id, { ...structuredClone(ask), id, createdMs: this.#clock.now() });
     for (const service of this.#services) service.check();
@@ -31,7 +37,7 @@ export class MemoryControlStore implements ControlStore {
       this.#outcomes.set(id, outcome);
     };
     const table = { open: () => [...this.#open.values()], settle, onError: () => undefined };
-    const service = new ControlService(table, handle);
+    const service = new ControlServer(table, handle);
     this.#services.add(service);
     service.check();
     return () => {

@@ -12,10 +12,10 @@ import type {
   ValueStore,
 } from '@heddle/core';
 import { decodeCursor, encodeCursor, pageLimit } from './cursor.ts';
-import { entryTwice, parseStored, planUnknown, unknownRun } from './faults.ts';
+import { duplicateEntry, parseStored, unknownPlan, unknownRun } from './errors.ts';
 import { isEnded, readJournal, readTail, toRows } from './journal.ts';
-import type { LocalRunStore, SavedRun } from './stores.ts';
-import { keysNamed, valueKey } from './value-key.ts';
+import type { TailableRunStore, RunProjection } from './stores.ts';
+import { valueKeysIn, valueKey } from './value-key.ts';
 
 interface MemoryRun {
   header: NewRun;
@@ -29,7 +29,7 @@ interface MemoryRun {
  * Runs in memory. What it is given it takes over: text is made only of what is read, so that what is read is what a
  * file would give back.
  */
-export class MemoryRunStore implements LocalRunStore {
+export class MemoryRunStore implements TailableRunStore {
   readonly #runs = new Map<string, MemoryRun>();
 
   create(run: NewRun, first: Entry, record?: RunRecord): boolean {
@@ -38,11 +38,11 @@ export class MemoryRunStore implements LocalRunStore {
     return true;
   }
 
-  append(runId: string, added: readonly Entry[], saved?: SavedRun): void {
+  append(runId: string, added: readonly Entry[], saved?: RunProjection): void {
     const { entries } = this.#known(runId);
     let last = entries.at(-1)?.seq ?? -1;
     for (const { seq } of added) {
-      if (seq <= last) throw entryTwice(runId);
+      if (seq <= last) throw duplicateEntry(runId);
       last = seq;
     }
     for (const entry of added) entries.push(entry);
@@ -116,7 +116,7 @@ export class MemoryRunStore implements LocalRunStore {
     const run = this.#runs.get(runId);
     if (!run?.record || !isEnded(run.record.status)) return undefined;
     this.#runs.delete(runId);
-    return keysNamed(JSON.stringify(run.entries));
+    return valueKeysIn(JSON.stringify(run.entries));
   }
 
   /** True while a run names the key. */
@@ -176,7 +176,7 @@ export class MemoryDefinitionStore implements DefinitionStore {
 
   deploy(deployment: { workflowId: string; name: string; planHash: string; atMs: number }): number {
     const { workflowId, name, planHash } = deployment;
-    if (!this.#plans.has(planHash)) throw planUnknown(workflowId, planHash);
+    if (!this.#plans.has(planHash)) throw unknownPlan(workflowId, planHash);
     const versions = this.#deployments.get(workflowId) ?? [];
     const newest = versions.at(-1);
     if (newest?.planHash === planHash) return newest.version;

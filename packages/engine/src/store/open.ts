@@ -12,10 +12,10 @@ import { makePrivateData, makePrivateFile } from './private-files.ts';
 import { GroupCommit } from './sqlite/commit.ts';
 import { SqliteControlStore } from './sqlite/control.ts';
 import type { Writer } from './sqlite/control.ts';
-import { explained, openDatabase } from './sqlite/database.ts';
+import { withFileErrors, openDatabase } from './sqlite/database.ts';
 import { SqliteDefinitionStore } from './sqlite/definitions.ts';
-import { Doorbell } from './sqlite/doorbell.ts';
-import { systemFault } from './sqlite/failure.ts';
+import { ChangeNotifier } from './sqlite/change-notifier.ts';
+import { systemError } from './sqlite/errors.ts';
 import { expectNewest, formatOf, migrate } from './sqlite/migrations.ts';
 import { SqliteRunStore } from './sqlite/runs.ts';
 import { ValueFiles } from './sqlite/value-files.ts';
@@ -80,14 +80,14 @@ function take(place: StoreLocation, shared: boolean): Stores {
     makePrivateData(place.data, place.onError);
     makePrivateFile(join(place.data, 'lock.db'));
   } catch (error) {
-    throw systemFault(error, place.data);
+    throw systemError(error, place.data);
   }
   return shared ? locked(place, shareData(place.data), true) : owned(place);
 }
 
 function owned(place: StoreLocation): Stores {
   const lock = lockData(place.data, place.clock);
-  return { ...locked(place, lock, false), tellOpened: (runIds) => lock.tellOpened(runIds) };
+  return { ...locked(place, lock, false), recordOpenedRuns: (runIds) => lock.recordOpenedRuns(runIds) };
 }
 
 function locked(place: StoreLocation, lock: DataLock, shared: boolean): Stores {
@@ -104,7 +104,7 @@ function openLocked(place: StoreLocation, lock: DataLock, shared: boolean): Stor
   const { db, commit } = connect(place, (fresh) => migrate(fresh, place.file));
   const files = valueFiles(place);
   // What looks left behind may be somebody's who is writing it.
-  if (!shared) files.sweep();
+  if (!shared) files.removeUnfinished();
   const { stores, control } = assemble(place, db, { commit, files, writer: () => ({ db, commit }) });
   // Old outcomes only take room, so nobody has to wait until they are gone.
   control.prune().catch(place.onError);
@@ -132,7 +132,7 @@ function visit(place: StoreLocation): Stores {
 
 function visitOpen(place: StoreLocation, db: DatabaseSync): Stores {
   // The owner is about to create the first format.
-  if (explained(place.file, () => formatOf(db)) === 0) {
+  if (withFileErrors(place.file, () => formatOf(db)) === 0) {
     db.close();
     return memoryStores(place.clock);
   }
@@ -155,7 +155,7 @@ function visitOpen(place: StoreLocation, db: DatabaseSync): Stores {
 function connect(place: StoreLocation, prepare: (db: DatabaseSync) => void): Writer {
   const db = openDatabase(place.file, { readOnly: false, durability: place.durability });
   try {
-    explained(place.file, () => prepare(db));
+    withFileErrors(place.file, () => prepare(db));
     return { db, commit: new GroupCommit(db, place.file) };
   } catch (error) {
     db.close();
@@ -178,7 +178,7 @@ function assemble(
     file,
     db,
     writer,
-    bell: new Doorbell(place.data),
+    bell: new ChangeNotifier(place.data),
     clock,
     onError,
   });

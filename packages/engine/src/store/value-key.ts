@@ -8,6 +8,6 @@ export function valueKey(json: string): string {
 const KEYS = /sha256:[0-9a-f]{64}/g;
 
 /** The keys that a text names, each once. */
-export function keysNamed(text: string): string[] {
+export function valueKeysIn(text: string): string[] {
   return text.includes('sha256:') ? [...new Set(text.match(KEYS))] : [];
 }

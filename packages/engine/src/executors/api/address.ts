@@ -2,7 +2,7 @@ import { BlockError, resolveTemplate } from '@heddle/core/blocks';
 import type { Json, Lookup, Template } from '@heddle/core/blocks';
 import { wholeHole } from '@heddle/core/fields';
 import type { TextPart } from '@heddle/core/fields';
-import type { FieldScene } from '../services.ts';
+import type { FieldContext } from '../services.ts';
 import { asText } from '../values.ts';
 
 /** The text that a reference brings into an address, and the reference as it is written. */
@@ -30,7 +30,7 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/\\?#@]*$/i;
  *
  * Throws BLOCK_CONFIG_INVALID for a value that would lead to another host or path.
  */
-export function readAddress(template: Template, { lookup, compat }: FieldScene): Json {
+export function readAddress(template: Template, { lookup, compat }: FieldContext): Json {
   const pieces =
     template.kind === 'text' && !compat && !wholeHole(template) ? piecesOf(template.parts, lookup) : [];
   if (pieces.every((piece) => typeof piece === 'string'))

@@ -7,7 +7,7 @@ import { connectionFailure, statusFailure } from './failure.ts';
 import { readRequest } from './request.ts';
 import type { ApiRequest } from './request.ts';
 import { apiOutput } from './response.ts';
-import { readRetry, retryAfterMs, sleep, waitBefore, worthRetrying } from './retry.ts';
+import { readRetry, retryAfterMs, sleep, retryDelay, isRetryableStatus } from './retry.ts';
 
 const DEFAULT_TIMEOUT_MS = 300_000;
 
@@ -29,7 +29,7 @@ async function callApi(context: EngineContext): Promise<BlockResult> {
   for (let index = 0; ; index++) {
     const result = await tryOnce(context, request);
     if ('response' in result) return { output: apiOutput(result.response) };
-    const waitMs = waitBefore(index, retry, result.askedMs);
+    const waitMs = retryDelay(index, retry, result.askedMs);
     if (!result.retry || index >= retry.retries || waitMs === undefined) throw result.failure;
     await sleep(waitMs, context.clock, context.signal);
   }
@@ -58,7 +58,7 @@ async function tryOnce(context: EngineContext, request: ApiRequest): Promise<Try
   const askedMs = retryAfterMs(response, clock.now());
   return {
     failure: statusFailure(request, response, askedMs),
-    retry: worthRetrying(response.status),
+    retry: isRetryableStatus(response.status),
     askedMs,
   };
 }

@@ -2,7 +2,7 @@ import { BlockError, resolveTemplate } from '@heddle/core/blocks';
 import type { Json, Lookup, Template } from '@heddle/core/blocks';
 import { fillJsonText, resolveJson, wholeHole } from '@heddle/core/fields';
 import type { TextPart } from '@heddle/core/fields';
-import type { FieldScene } from '../services.ts';
+import type { FieldContext } from '../services.ts';
 import { asPairs, asText } from '../values.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
@@ -16,7 +16,7 @@ const FORM = 'application/x-www-form-urlencoded';
  *
  * Throws BLOCK_CONFIG_INVALID for a value that holds the boundary of a multipart body.
  */
-export function readBody(template: Template, { lookup, field }: FieldScene): Json {
+export function readBody(template: Template, { lookup, field }: FieldContext): Json {
   const type = contentType(field('headers'));
   if (type.name === FORM) return formBody(template, lookup);
   const { boundary } = type;

@@ -1,7 +1,7 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { JsonObject } from '@heddle/core/blocks';
 import type { EgressResponse } from '@heddle/sandbox/egress';
-import { shownUrl } from './request.ts';
+import { redactedUrl } from './request.ts';
 import type { ApiRequest } from './request.ts';
 import { apiOutput } from './response.ts';
 
@@ -26,12 +26,12 @@ export function statusFailure(
 ): BlockError {
   const { status, statusText } = response;
   const hint = HINTS.find(([test]) => test(status))?.[1];
-  const text = `${request.method} ${shownUrl(request.url)} answered ${status}${statusText === '' ? '' : ` ${statusText}`}.`;
+  const text = `${request.method} ${redactedUrl(request.url)} answered ${status}${statusText === '' ? '' : ` ${statusText}`}.`;
   return new BlockError('HTTP_FAILED', hint === undefined ? text : `${text} ${hint}`, {
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
     details: {
       method: request.method,
-      url: shownUrl(request.url),
+      url: redactedUrl(request.url),
       status,
       body: excerpt(apiOutput(response)),
     },
@@ -45,11 +45,11 @@ export function connectionFailure(request: ApiRequest, error: unknown): BlockErr
   const policy = code === 'EGRESS_DENIED' || code === 'EGRESS_TOO_LARGE';
   return new BlockError(
     'HTTP_FAILED',
-    `${request.method} ${shownUrl(request.url)} got no answer: ${reason}`,
+    `${request.method} ${redactedUrl(request.url)} got no answer: ${reason}`,
     {
       retryable: !policy,
       cause: error,
-      details: { method: request.method, url: shownUrl(request.url), reason: code },
+      details: { method: request.method, url: redactedUrl(request.url), reason: code },
     },
   );
 }

@@ -50,11 +50,11 @@ function pairsOf(context: BlockContext, name: string): [string, string][] {
 function urlOf(address: string, params: readonly [string, string][]): string {
   if (!URL.canParse(address))
     throw invalid(
-      `The URL "${shownUrl(address)}" is not valid: it needs a scheme and a host, as in https://example.com/path.`,
+      `The URL "${redactedUrl(address)}" is not valid: it needs a scheme and a host, as in https://example.com/path.`,
     );
   const url = new URL(address);
   if (url.protocol !== 'http:' && url.protocol !== 'https:')
-    throw invalid(`The URL "${shownUrl(address)}" is not valid: only http and https are possible.`);
+    throw invalid(`The URL "${redactedUrl(address)}" is not valid: only http and https are possible.`);
   for (const [key, value] of params) url.searchParams.append(key, value);
   return url.href;
 }
@@ -93,7 +93,7 @@ function has(headers: readonly (readonly [string, string])[], name: string): boo
 }
 
 /** The URL for messages: without credentials, without the values of its query. */
-export function shownUrl(address: string): string {
+export function redactedUrl(address: string): string {
   if (!URL.canParse(address))
     return (address.split('?', 1)[0] ?? '').replace(/\/\/[^/@]*@/, '//').slice(0, 200);
   const { origin, host, protocol, pathname, searchParams } = new URL(address);

@@ -33,7 +33,7 @@ function count(value: Json | undefined, otherwise: number): number {
 }
 
 /** Whether another try can bring another answer. */
-export function worthRetrying(status: number): boolean {
+export function isRetryableStatus(status: number): boolean {
   return status === 408 || status === 425 || status === 429 || status >= 500;
 }
 
@@ -47,7 +47,7 @@ export function retryAfterMs(response: EgressResponse, nowMs: number): number | 
 }
 
 /** The wait before retry `index` (0 is the first): doubling, never below what the server asked for; undefined: too long, give up. */
-export function waitBefore(
+export function retryDelay(
   index: number,
   { delayMs, maxDelayMs }: ApiRetry,
   askedMs: number | undefined,

@@ -6,7 +6,7 @@ import { HeddleEngine } from '../../engine.ts';
 import type { Registry } from '../../executors/registry.ts';
 import { Runtime } from '../local/run-registry.ts';
 import type { EngineOptions } from '../../options.ts';
-import { heldElsewhere } from '../../store/leases.ts';
+import { heldByOther } from '../../store/leases.ts';
 import type { LeasedStores } from '../../store/leases.ts';
 import type { Engine } from '../../types.ts';
 import { within } from '../../within.ts';
@@ -57,7 +57,7 @@ export async function createLeasedEngine(
     leaseMs,
     lost: (why) => {
       tenure.drop();
-      runtime.lose(heldElsewhere);
+      runtime.lose(heldByOther);
       report(new Error(why));
     },
   });
@@ -90,7 +90,7 @@ export async function createLeasedEngine(
   return new HeddleEngine({
     ...local,
     runtime: new LeasedRuntime(local, elsewhere),
-    outlet: fileOutlet(options),
+    httpClient: fileOutlet(options),
     close,
   });
 }

@@ -1,8 +1,8 @@
 import type { Clock, Entry, NewRun, RunRecord } from '@heddle/core';
 import type { Tenure } from '../local/run-ownership.ts';
-import { heldElsewhere, ProcessRemoved } from '../../store/leases.ts';
+import { heldByOther, ProcessRemoved } from '../../store/leases.ts';
 import type { Lease, LeaseStore } from '../../store/leases.ts';
-import type { LocalRunStore } from '../../store/stores.ts';
+import type { TailableRunStore } from '../../store/stores.ts';
 import type { Membership } from './membership.ts';
 
 /** A run that has stumbled is tried again after this time, twice as long each time, and this long at most. */
@@ -36,22 +36,22 @@ export class LeasedTenure implements Tenure {
     this.parts = parts;
   }
 
-  async create(run: NewRun, first: Entry, record: RunRecord): Promise<LocalRunStore | undefined> {
+  async create(run: NewRun, first: Entry, record: RunRecord): Promise<TailableRunStore | undefined> {
     const lease = await this.asMember((owner) => this.parts.leases.create(owner, run, first, record));
     return lease && this.hold(lease);
   }
 
-  async take(runId: string): Promise<LocalRunStore> {
+  async take(runId: string): Promise<TailableRunStore> {
     if (this.claimed.delete(runId)) return this.writer(runId);
     const lease = await this.asMember((owner) => this.parts.leases.acquire(owner, runId));
-    if (!lease) throw heldElsewhere(runId);
+    if (!lease) throw heldByOther(runId);
     return this.hold(lease);
   }
 
-  writer(runId: string): LocalRunStore {
+  writer(runId: string): TailableRunStore {
     const lease = this.held.get(runId);
-    if (!lease) throw heldElsewhere(runId);
-    return this.parts.leases.writer(lease);
+    if (!lease) throw heldByOther(runId);
+    return this.parts.leases.runStore(lease);
   }
 
   /** Ids of free runs that are this process's from now on: its share, `most` at most. */
@@ -68,7 +68,7 @@ export class LeasedTenure implements Tenure {
     const lease = this.held.get(runId);
     this.forget(runId);
     // Where that fails the process goes on holding it, and takes it when it is wanted.
-    if (lease) this.parts.leases.rest(lease).catch((error: unknown) => this.parts.report(error, runId));
+    if (lease) this.parts.leases.release(lease).catch((error: unknown) => this.parts.report(error, runId));
   }
 
   forget(runId: string): void {
@@ -97,9 +97,9 @@ export class LeasedTenure implements Tenure {
     for (const runId of [...this.held.keys()]) this.forget(runId);
   }
 
-  private hold(lease: Lease): LocalRunStore {
+  private hold(lease: Lease): TailableRunStore {
     this.held.set(lease.runId, lease);
-    return this.parts.leases.writer(lease);
+    return this.parts.leases.runStore(lease);
   }
 
   /** A process that was removed comes back once before it gives up. */

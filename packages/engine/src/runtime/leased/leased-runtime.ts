@@ -4,7 +4,7 @@ import { LocalRuntime } from '../local/local-runtime.ts';
 import type { LocalParts } from '../local/local-runtime.ts';
 import type { ActiveRun } from '../local/active-run.ts';
 import type { LiveRun } from '../../runtime-port.ts';
-import { isHeldElsewhere } from '../../store/leases.ts';
+import { isHeldByOther } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
 import { seqIn } from './peer-runs.ts';
 import type { Elsewhere } from './peer-runs.ts';
@@ -28,7 +28,7 @@ export class LeasedRuntime extends LocalRuntime {
         try {
           await here.rested();
         } catch (error) {
-          if (!isHeldElsewhere(error, runId)) throw error;
+          if (!isHeldByOther(error, runId)) throw error;
           await this.elsewhere.rested(runId, started.told);
         }
       },
@@ -40,7 +40,7 @@ export class LeasedRuntime extends LocalRuntime {
     try {
       yield* here;
     } catch (error) {
-      if (!isHeldElsewhere(error, run.runId)) throw error;
+      if (!isHeldByOther(error, run.runId)) throw error;
       yield* this.elsewhere.events(run.runId, run.told);
     }
   }
@@ -49,7 +49,7 @@ export class LeasedRuntime extends LocalRuntime {
     try {
       return await super.open(runId);
     } catch (error) {
-      if (!isHeldElsewhere(error)) throw error;
+      if (!isHeldByOther(error)) throw error;
       return this.elsewhere.open(runId);
     }
   }

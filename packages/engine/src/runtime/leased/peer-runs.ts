@@ -4,13 +4,13 @@ import { isJsonObject } from '@heddle/core/blocks';
 import { latestRecord } from '../../records/stored-record.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import type { LiveRun } from '../../runtime-port.ts';
-import type { ControlAsk, ControlOutcome } from '../../store/control.ts';
+import type { NewControlRequest, ControlOutcome } from '../../store/control.ts';
 import { isAtRest, isEnded } from '../../store/journal.ts';
-import { isHeldElsewhere } from '../../store/leases.ts';
+import { isHeldByOther } from '../../store/leases.ts';
 import type { RequestStore } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
 import { foldJournal } from '../../records/fold.ts';
-import { follow } from '../../visit/follow.ts';
+import { follow } from '../../records/follow.ts';
 
 /** What other processes write is looked for again after this long at first, twice as long each time, and this long at most. */
 const FIRST_LOOK_MS = 10;
@@ -81,7 +81,11 @@ export class Elsewhere {
    * Does `here` once the run can be had, or has the process that holds it do what is asked; `told` makes an answer of its
    * outcome. What is asked must be harmless when it is done twice. Throws what refuses it.
    */
-  async reach<T>(ask: ControlAsk, here: () => Promise<T>, told: (value: Json) => Promise<T> | T): Promise<T> {
+  async reach<T>(
+    ask: NewControlRequest,
+    here: () => Promise<T>,
+    told: (value: Json) => Promise<T> | T,
+  ): Promise<T> {
     const { requests } = this.parts;
     let id: string | undefined;
     try {
@@ -89,9 +93,9 @@ export class Elsewhere {
         try {
           return await here();
         } catch (error) {
-          if (!isHeldElsewhere(error)) throw error;
+          if (!isHeldByOther(error)) throw error;
         }
-        id ??= await requests.leave(await this.redacted(ask));
+        id ??= await requests.add(await this.redacted(ask));
         const outcome = await this.outcome(id);
         if (outcome?.status === 'done') return await told(outcome.value);
         if (outcome) throw new EngineError(outcome.code as EngineErrorCode, outcome.message);
@@ -102,7 +106,7 @@ export class Elsewhere {
   }
 
   /** The request as it may be stored: without the secrets that the run's blocks can read. */
-  private async redacted(ask: ControlAsk): Promise<ControlAsk> {
+  private async redacted(ask: NewControlRequest): Promise<NewControlRequest> {
     const { stores, definitions, environments } = this.parts.runtime;
     const header = await stores.runs.header(ask.runId);
     if (!header) return ask;

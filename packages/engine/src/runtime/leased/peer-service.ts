@@ -1,9 +1,9 @@
 import type { Clock, Json } from '@heddle/core';
 import { answer } from '../local/control.ts';
 import type { LocalParts } from '../local/local-runtime.ts';
-import { ControlService } from '../../store/control.ts';
+import { ControlServer } from '../../store/control.ts';
 import type { ControlRequest } from '../../store/control.ts';
-import { isHeldElsewhere } from '../../store/leases.ts';
+import { isHeldByOther } from '../../store/leases.ts';
 import type { LeaseStore, RequestStore } from '../../store/leases.ts';
 import type { LeasedTenure } from './leased-ownership.ts';
 import type { Membership } from './membership.ts';
@@ -32,7 +32,7 @@ interface WatchParts {
 export class Watch {
   private readonly parts: WatchParts;
   private readonly stops: (() => Promise<void>)[] = [];
-  private readonly service: ControlService;
+  private readonly service: ControlServer;
   private asked: ControlRequest[] = [];
 
   constructor(parts: WatchParts) {
@@ -40,7 +40,7 @@ export class Watch {
     const { requests, report } = parts;
     const settle: RequestStore['settle'] = (id, outcome) => requests.settle(id, outcome);
     const table = { open: () => this.asked, settle, onError: report };
-    this.service = new ControlService(table, (request) => this.answered(request));
+    this.service = new ControlServer(table, (request) => this.answered(request));
   }
 
   /** Resolves once this process's share of what nobody has is taken up. Throws what the database has against it. */
@@ -65,7 +65,7 @@ export class Watch {
     try {
       return await answer(this.parts.local, request);
     } catch (error) {
-      if (isHeldElsewhere(error)) return undefined;
+      if (isHeldByOther(error)) return undefined;
       throw error;
     }
   }
@@ -75,13 +75,13 @@ export class Watch {
     local.runtime.putAway();
     const { owner } = membership;
     if (owner === undefined) return;
-    this.asked = await requests.open(owner);
+    this.asked = await requests.pending(owner);
     this.service.check();
   }
 
   private async sweep(): Promise<void> {
     const { leases, tenure, local } = this.parts;
-    await leases.bury();
+    await leases.expireOwners();
     for (;;) {
       const taken = await tenure.claim(SHARE);
       if (taken.length === 0) return;

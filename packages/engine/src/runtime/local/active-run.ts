@@ -9,7 +9,7 @@ import { Listeners } from './listeners.ts';
 import { Pauses } from './pauses.ts';
 import { Performer } from '../../execution/command-executor.ts';
 import { applyEntry } from '../../records/fold.ts';
-import { journalCorrupt } from '../../store/faults.ts';
+import { journalCorrupt } from '../../store/errors.ts';
 import { recordOf } from '../../records/run-record.ts';
 import { runLeft } from '../../records/run-errors.ts';
 import type { RunParts } from './run-parts.ts';

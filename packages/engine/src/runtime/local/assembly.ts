@@ -1,5 +1,5 @@
 import type PQueue from 'p-queue';
-import { isHeldElsewhere } from '../../store/leases.ts';
+import { isHeldByOther } from '../../store/leases.ts';
 import { callChild } from './child-call.ts';
 import type { Children } from './child-call.ts';
 import { gateOf } from '../../execution/gate.ts';
@@ -47,7 +47,7 @@ export function assembleRun(
     }),
     report: (error, runId) => {
       // A process that has lost its runs says so once, and not of each.
-      if (!isHeldElsewhere(error, runId)) parts.report(error, runId);
+      if (!isHeldByOther(error, runId)) parts.report(error, runId);
     },
   });
   return run;

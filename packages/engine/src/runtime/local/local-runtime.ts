@@ -10,7 +10,7 @@ import type { RunRequest } from '../../execution/run-start.ts';
 import { storedRecord } from '../../records/stored-record.ts';
 import type { Values } from '../../records/values.ts';
 
-export type LocalParts = Omit<EngineParts, 'close' | 'outlet' | 'runtime'> & { runtime: Runtime };
+export type LocalParts = Omit<EngineParts, 'close' | 'httpClient' | 'runtime'> & { runtime: Runtime };
 
 /** Runs in this process. */
 export class LocalRuntime implements RuntimePort {

@@ -1,5 +1,5 @@
 import type { NewRun } from '@heddle/core';
-import { isHeldElsewhere } from '../../store/leases.ts';
+import { isHeldByOther } from '../../store/leases.ts';
 import { awaitedChildren, childRunId, isChildAt, recordedChildren } from '../../execution/child-runs.ts';
 import type { ActiveRun } from './active-run.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
@@ -30,7 +30,7 @@ export async function takeUp(mover: Mover, parts: Parts, runId: string): Promise
     const children = run ? await recordedChildren(runs, run.header, awaitedChildren(run)) : [];
     for (const child of children) await takeUp(mover, parts, child.runId);
   } catch (error) {
-    if (isHeldElsewhere(error, runId)) return;
+    if (isHeldByOther(error, runId)) return;
     parts.report(error, runId);
     await mover.stumble(runId, error);
   }

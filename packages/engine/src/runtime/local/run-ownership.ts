@@ -1,5 +1,5 @@
 import type { Entry, NewRun, RunRecord } from '@heddle/core';
-import type { LocalRunStore } from '../../store/stores.ts';
+import type { TailableRunStore } from '../../store/stores.ts';
 import { after } from '../../execution/answer.ts';
 
 /** By what right this process drives runs, and where it writes each of them. */
@@ -11,11 +11,11 @@ export interface Tenure {
     run: NewRun,
     first: Entry,
     record: RunRecord,
-  ): LocalRunStore | undefined | Promise<LocalRunStore | undefined>;
+  ): TailableRunStore | undefined | Promise<TailableRunStore | undefined>;
   /** Makes a recorded run this process's. Throws RUN_ELSEWHERE while another process has it. */
-  take(runId: string): LocalRunStore | Promise<LocalRunStore>;
+  take(runId: string): TailableRunStore | Promise<TailableRunStore>;
   /** Where a run is written that this process has; throws RUN_ELSEWHERE for another one. */
-  writer(runId: string): LocalRunStore;
+  writer(runId: string): TailableRunStore;
   /** The run was put away: only a person can move it. */
   rest(runId: string): void;
   /** The run has ended, or is another's. */
@@ -30,7 +30,7 @@ export interface Tenure {
  * Of a process that has its stores alone: every run is its own, and what has stumbled is taken up at the next start.
  * `onTake` is told of each recorded run that the process opens.
  */
-export function soleTenure(runs: LocalRunStore, onTake?: (runId: string) => void): Tenure {
+export function soleTenure(runs: TailableRunStore, onTake?: (runId: string) => void): Tenure {
   return {
     shared: false,
     create: (run, first, record) =>

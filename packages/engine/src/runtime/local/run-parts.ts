@@ -1,5 +1,5 @@
 import type { NewRun, Plan } from '@heddle/core';
-import type { LocalRunStore } from '../../store/stores.ts';
+import type { TailableRunStore } from '../../store/stores.ts';
 import type { RestEvent } from '../../records/run-events.ts';
 import type { PerformerParts } from '../../execution/performer-parts.ts';
 
@@ -9,7 +9,7 @@ export type { RestEvent } from '../../records/run-events.ts';
 export interface RunParts extends Omit<PerformerParts, 'replica' | 'post' | 'workflowId' | 'broken'> {
   header: NewRun;
   plan: Plan;
-  store: LocalRunStore;
+  store: TailableRunStore;
   /** What goes wrong behind everybody's back. */
   report(error: unknown, runId: string): void;
   /** The run has come to rest (and its record is written), moves again, or cannot go on. */

@@ -4,8 +4,8 @@ import type { Entry } from '@heddle/core/run';
 import PQueue from 'p-queue';
 import type { ChildOutcome } from '../../executors/services.ts';
 import { isEnded } from '../../store/journal.ts';
-import { heldElsewhere, isHeldElsewhere } from '../../store/leases.ts';
-import type { LocalRunStore } from '../../store/stores.ts';
+import { heldByOther, isHeldByOther } from '../../store/leases.ts';
+import type { TailableRunStore } from '../../store/stores.ts';
 import { after } from '../../execution/answer.ts';
 import { assembleRun } from './assembly.ts';
 import { childOutcomeOf } from '../../execution/child-outcome.ts';
@@ -34,7 +34,7 @@ const KEPT_PAUSED = 64;
 
 interface Assembly {
   header: NewRun;
-  store: LocalRunStore;
+  store: TailableRunStore;
   environment: RunEnvironment;
 }
 
@@ -159,12 +159,12 @@ export class Runtime implements Children {
   }
 
   /** A child is where its parent is, which takes it up. */
-  private async taken({ runId, parent }: NewRun): Promise<LocalRunStore> {
+  private async taken({ runId, parent }: NewRun): Promise<TailableRunStore> {
     try {
       if (parent && this.tenure.shared) await this.open(parent.runId);
     } catch (error) {
       // Anything else is said in the parent's own turn.
-      if (isHeldElsewhere(error, parent?.runId)) throw heldElsewhere(runId);
+      if (isHeldByOther(error, parent?.runId)) throw heldByOther(runId);
     }
     return this.tenure.take(runId);
   }
@@ -258,7 +258,7 @@ export class Runtime implements Children {
 
   private async dropBroken(run: ActiveRun, error: Error): Promise<void> {
     if (this.closing) return;
-    if (isHeldElsewhere(error, run.runId)) return this.forget(run);
+    if (isHeldByOther(error, run.runId)) return this.forget(run);
     await this.stumble(run.runId, error);
     this.drop(run);
   }

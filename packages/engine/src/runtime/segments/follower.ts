@@ -5,7 +5,7 @@ import { recordOf } from '../../records/run-record.ts';
 import { runNotFound } from '../../records/run-errors.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import { applyEntry } from '../../records/fold.ts';
-import { journalCorrupt } from '../../store/faults.ts';
+import { journalCorrupt } from '../../store/errors.ts';
 import type { OrderItem, Position, Timed } from './position.ts';
 import type { Pulse } from './stall-detector.ts';
 

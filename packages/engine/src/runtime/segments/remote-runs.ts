@@ -9,7 +9,7 @@ import { recordSuspension, latestRecord, storedRecord } from '../../records/stor
 import { foldJournal } from '../../records/fold.ts';
 import { isEnded } from '../../store/journal.ts';
 import type { RunEvent } from '../../types.ts';
-import { follow } from '../../visit/follow.ts';
+import { follow } from '../../records/follow.ts';
 import { endAbandoned } from './abandoned.ts';
 import type { Timed } from './position.ts';
 import { recordStart, startOf } from './recording.ts';

@@ -4,8 +4,8 @@ import type { Compilable } from 'kysely';
 import PQueue from 'p-queue';
 import { Client, Pool, types } from 'pg';
 import type { PoolClient } from 'pg';
-import { databaseClosed, databaseFault, mayRunAgain } from './failure.ts';
-import type { DatabaseLocation } from './failure.ts';
+import { databaseClosed, databaseError, isRetryable } from './errors.ts';
+import type { DatabaseLocation } from './errors.ts';
 import type { Tables } from './schema.ts';
 
 /** How long a connection may take. */
@@ -31,7 +31,7 @@ export interface DatabaseOptions {
  * values apart from their text, so there are few texts; each is prepared once for a connection.
  */
 export class Database {
-  readonly place: DatabaseLocation;
+  readonly location: DatabaseLocation;
   readonly build: Kysely<Tables>;
   readonly #pool: Pool;
   readonly #names = new Map<string, string>();
@@ -39,7 +39,7 @@ export class Database {
   #closing: Promise<void> | undefined;
 
   constructor(options: DatabaseOptions) {
-    this.place = placeOf(options);
+    this.location = placeOf(options);
     this.build = builder(options.schema);
     this.#turns = new PQueue({ concurrency: options.maxConnections });
     this.#pool = new Pool({
@@ -74,8 +74,8 @@ export class Database {
           const { rows, rowCount } = await this.#pool.query(statement);
           return { rows: rows as Row[], changed: rowCount ?? 0 };
         } catch (error) {
-          if (mayRunAgain(error) && runs < MOST_RUNS) continue;
-          throw databaseFault(error, this.place) ?? refused(error);
+          if (isRetryable(error) && runs < MOST_RUNS) continue;
+          throw databaseError(error, this.location) ?? refused(error);
         }
       }
     });
@@ -95,7 +95,7 @@ export class Database {
       } catch (error) {
         // Closed, it rolls back whatever state it is in.
         client?.release(true);
-        throw databaseFault(error, this.place) ?? error;
+        throw databaseError(error, this.location) ?? error;
       }
     });
   }
@@ -108,7 +108,7 @@ export class Database {
 
   /** The pool itself would count the time in which a call waits for its turn as one in which nobody answers. */
   async #inTurn<T>(priority: number, work: () => Promise<T>): Promise<T> {
-    if (this.#closing) throw databaseClosed(this.place);
+    if (this.#closing) throw databaseClosed(this.location);
     return this.#turns.add(work, { priority });
   }
 

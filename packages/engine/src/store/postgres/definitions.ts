@@ -1,8 +1,8 @@
 import type { DefinitionStore, Deployment, Json } from '@heddle/core';
 import { sql } from 'kysely';
-import { parseStored, planUnknown } from '../faults.ts';
+import { parseStored, unknownPlan } from '../errors.ts';
 import type { Database } from './database.ts';
-import { FOREIGN_KEY, stateOf } from './failure.ts';
+import { FOREIGN_KEY, sqlState } from './errors.ts';
 
 type NewDeployment = Parameters<DefinitionStore['deploy']>[0];
 
@@ -31,7 +31,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
   async deploy(deployment: NewDeployment): Promise<number> {
     const { workflowId, planHash } = deployment;
     const refused = (error: unknown): unknown =>
-      stateOf(error) === FOREIGN_KEY ? planUnknown(workflowId, planHash) : error;
+      sqlState(error) === FOREIGN_KEY ? unknownPlan(workflowId, planHash) : error;
     for (;;) {
       const [row] = (await this.#database.run(this.#deploy(deployment), refused)).rows;
       if (row) return row.version;

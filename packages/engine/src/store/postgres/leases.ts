@@ -3,10 +3,10 @@ import { sql } from 'kysely';
 import type { QueryCreator } from 'kysely';
 import { ProcessRemoved } from '../leases.ts';
 import type { Lease, LeaseStore } from '../leases.ts';
-import type { LocalRunStore } from '../stores.ts';
+import type { TailableRunStore } from '../stores.ts';
 import type { Database } from './database.ts';
-import { FOREIGN_KEY, stateOf } from './failure.ts';
-import { HeldRunStore } from './held-runs.ts';
+import { FOREIGN_KEY, sqlState } from './errors.ts';
+import { LeasedRunStore } from './leased-runs.ts';
 import { insertRun, rowOf } from './run-queries.ts';
 import type { Tables } from './schema.ts';
 
@@ -44,7 +44,7 @@ export class PostgresLeaseStore implements LeaseStore {
     await this.#database.run(this.#database.build.deleteFrom('processes').where('id', '=', owner));
   }
 
-  async bury(): Promise<void> {
+  async expireOwners(): Promise<void> {
     await this.#database.run(this.#database.build.deleteFrom('processes').where('expires', '<=', NOW));
   }
 
@@ -95,7 +95,7 @@ export class PostgresLeaseStore implements LeaseStore {
     return row && { runId, owner, epoch: row.epoch };
   }
 
-  async unheld(runIds: readonly string[]): Promise<string[]> {
+  async findUnowned(runIds: readonly string[]): Promise<string[]> {
     const { build } = this.#database;
     const living = build.selectFrom('processes').select('id').where('expires', '>', NOW);
     const query = build
@@ -107,7 +107,7 @@ export class PostgresLeaseStore implements LeaseStore {
     return (await this.#database.run(query)).rows.map(({ runId }) => runId);
   }
 
-  async rest({ runId, owner, epoch }: Lease): Promise<void> {
+  async release({ runId, owner, epoch }: Lease): Promise<void> {
     const query = this.#database.build
       .updateTable('runs')
       .set({ owner: null, resting: true })
@@ -124,8 +124,8 @@ export class PostgresLeaseStore implements LeaseStore {
     return changed === 1 ? { runId: run.runId, owner, epoch: 1 } : undefined;
   }
 
-  writer(lease: Lease): LocalRunStore {
-    return new HeldRunStore(this.#database, lease);
+  runStore(lease: Lease): TailableRunStore {
+    return new LeasedRunStore(this.#database, lease);
   }
 }
 
@@ -145,5 +145,5 @@ function timeIn(ms: number) {
 
 /** Only a process that is known may have runs. */
 function removed(error: unknown): unknown {
-  return stateOf(error) === FOREIGN_KEY ? new ProcessRemoved() : error;
+  return sqlState(error) === FOREIGN_KEY ? new ProcessRemoved() : error;
 }

@@ -1,7 +1,7 @@
 import { EngineError } from '@heddle/core';
 import type { PoolClient } from 'pg';
 import type { Database } from './database.ts';
-import type { DatabaseLocation } from './failure.ts';
+import type { DatabaseLocation } from './errors.ts';
 import { FORMAT_1, FORMAT_2, FORMAT_3 } from './schema.ts';
 
 /** Statements that lead from format n (its index) to format n + 1. Entries are never changed, only added. */
@@ -23,14 +23,15 @@ interface Found {
  * DATA_FORMAT_UNSUPPORTED for a newer format, for a schema that is somebody else's, and for a database that is not UTF-8.
  */
 export async function migrate(database: Database, migrations: readonly string[] = MIGRATIONS): Promise<void> {
-  const { place } = database;
-  const schema = quoted(place.schema);
+  const { location } = database;
+  const schema = quoted(location.schema);
   await database.transaction(async (client) => {
     // Most often there is nothing to do, and nobody has to wait for that.
-    if (checked(await look(client, place.schema), place, migrations.length) === migrations.length) return;
-    await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCK, place.schema]);
-    const found = await look(client, place.schema);
-    const from = checked(found, place, migrations.length);
+    if (checked(await look(client, location.schema), location, migrations.length) === migrations.length)
+      return;
+    await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCK, location.schema]);
+    const found = await look(client, location.schema);
+    const from = checked(found, location, migrations.length);
     if (from === migrations.length) return;
     if (!found.exists) await client.query(`CREATE SCHEMA ${schema}`);
     await client.query(`SET LOCAL search_path TO ${schema}`);

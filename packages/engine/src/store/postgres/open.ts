@@ -5,7 +5,7 @@ import { Database } from './database.ts';
 import { PostgresDefinitionStore } from './definitions.ts';
 import { PostgresLeaseStore } from './leases.ts';
 import { migrate } from './migrations.ts';
-import type { PostgresOptions } from './options.ts';
+import type { PostgresOptions } from '../open-postgres.ts';
 import { PostgresRequestStore } from './requests.ts';
 import { PostgresRunStore } from './runs.ts';
 import { PostgresValueStore } from './values.ts';

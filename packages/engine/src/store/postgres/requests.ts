@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Clock, Json } from '@heddle/core';
 import { sql } from 'kysely';
-import type { ControlAsk, ControlOutcome, ControlRequest } from '../control.ts';
-import { parseStored } from '../faults.ts';
+import type { NewControlRequest, ControlOutcome, ControlRequest } from '../control.ts';
+import { parseStored } from '../errors.ts';
 import type { RequestStore } from '../leases.ts';
 import type { Database } from './database.ts';
 
@@ -19,7 +19,7 @@ export class PostgresRequestStore implements RequestStore {
     this.#clock = clock;
   }
 
-  async leave({ runId, kind, payload }: ControlAsk): Promise<string> {
+  async add({ runId, kind, payload }: NewControlRequest): Promise<string> {
     const id = randomUUID();
     const row = { id, run_id: runId, kind, payload: JSON.stringify(payload), created_ms: this.#clock.now() };
     await this.#database.run(this.#database.build.insertInto('requests').values(row));
@@ -43,7 +43,7 @@ export class PostgresRequestStore implements RequestStore {
     await this.#database.run(this.#database.build.deleteFrom('requests').where('id', '=', id));
   }
 
-  async open(owner: string): Promise<ControlRequest[]> {
+  async pending(owner: string): Promise<ControlRequest[]> {
     const query = this.#database.build
       .selectFrom('requests')
       .innerJoin('runs', 'runs.run_id', 'requests.run_id')

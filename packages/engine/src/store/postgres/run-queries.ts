@@ -75,7 +75,7 @@ export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly 
 type Held = { held: { number: number } };
 
 /** The number of the run, its row locked, where the lease stands. One that has ended is its last holder's. */
-export function heldRun(db: QueryCreator<Tables>, { runId, owner, epoch }: Lease) {
+export function lockLeasedRun(db: QueryCreator<Tables>, { runId, owner, epoch }: Lease) {
   return db
     .selectFrom('runs')
     .select('number')
@@ -96,7 +96,7 @@ export function addEntries(db: QueryCreator<Tables & Held>, rows: readonly Journ
 }
 
 /** An update of the record of the run that `held` has, unless it is older than what is there. What has ended needs nobody. */
-export function saveHeld(db: QueryCreator<Tables & Held>, record: RunRecord) {
+export function saveLeasedRun(db: QueryCreator<Tables & Held>, record: RunRecord) {
   const projection = projectionOf(record);
   return db
     .updateTable('runs')

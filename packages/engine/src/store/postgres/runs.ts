@@ -1,16 +1,16 @@
 import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
 import { sql } from 'kysely';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
-import { entryTwice, journalCorrupt, parseStored, unknownRun } from '../faults.ts';
+import { duplicateEntry, journalCorrupt, parseStored, unknownRun } from '../errors.ts';
 import { readJournal, readTail, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
-import type { LocalRunStore, SavedRun } from '../stores.ts';
+import type { TailableRunStore, RunProjection } from '../stores.ts';
 import type { Database } from './database.ts';
-import { NOT_NULL, stateOf, UNIQUE } from './failure.ts';
+import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
 import { addLogs, insertEntries, insertRun, numberOf, projectionOf, rowOf } from './run-queries.ts';
 
 /** Runs in PostgreSQL. Each call is one statement, so it is done as a whole or not at all. */
-export class PostgresRunStore implements LocalRunStore {
+export class PostgresRunStore implements TailableRunStore {
   readonly #database: Database;
 
   constructor(database: Database) {
@@ -22,7 +22,7 @@ export class PostgresRunStore implements LocalRunStore {
     return (await this.#database.run(query)).changed === 1;
   }
 
-  async append(runId: string, entries: readonly Entry[], saved?: SavedRun): Promise<void> {
+  async append(runId: string, entries: readonly Entry[], saved?: RunProjection): Promise<void> {
     const insert = insertEntries(this.#database.build, runId, toRows(entries));
     await this.#database.run(insert, (error) => refusal(error, runId));
     if (saved) await this.saveRecord(saved.record, saved.logs);
@@ -179,7 +179,7 @@ export class PostgresRunStore implements LocalRunStore {
 }
 
 function refusal(error: unknown, runId: string): unknown {
-  const state = stateOf(error);
+  const state = sqlState(error);
   if (state === NOT_NULL) return unknownRun(runId);
-  return state === UNIQUE ? entryTwice(runId) : error;
+  return state === UNIQUE ? duplicateEntry(runId) : error;
 }

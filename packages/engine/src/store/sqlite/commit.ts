@@ -1,6 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { EngineError } from '@heddle/core';
-import { fileFault, storeClosed } from './failure.ts';
+import { fileError, storeClosed } from './errors.ts';
 
 interface Write {
   /** Runs the write's statements; called again when another write has spoilt the group's transaction. */
@@ -48,7 +48,7 @@ export class GroupCommit {
   }
 
   /** Calls `forget` when writes that had been applied are rolled back. */
-  whenUndone(forget: () => void): void {
+  onRollback(forget: () => void): void {
     this.#undone.push(forget);
   }
 
@@ -74,7 +74,7 @@ export class GroupCommit {
       for (const write of group) results.push(write.apply());
       this.#end.run();
     } catch (error) {
-      const fault = this.#undo() ?? fileFault(error, this.#file);
+      const fault = this.#undo() ?? fileError(error, this.#file);
       if (!fault && group.length > 1) return false;
       for (const write of group) write.reject(asError(fault ?? write.refused(error)));
       return true;
@@ -90,7 +90,7 @@ export class GroupCommit {
       if (this.#db.isTransaction) this.#rollback.run();
       return undefined;
     } catch (error) {
-      return fileFault(error, this.#file);
+      return fileError(error, this.#file);
     }
   }
 }

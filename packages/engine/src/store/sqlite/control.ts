@@ -2,19 +2,19 @@ import { randomUUID } from 'node:crypto';
 import type { DatabaseSync } from 'node:sqlite';
 import { isEngineError } from '@heddle/core';
 import type { Clock, Json } from '@heddle/core';
-import { ControlService } from '../control.ts';
+import { ControlServer } from '../control.ts';
 import type {
-  ControlAsk,
+  NewControlRequest,
   ControlHandler,
   ControlKind,
   ControlOutcome,
   ControlRequest,
   ControlStore,
 } from '../control.ts';
-import { parseStored } from '../faults.ts';
+import { parseStored } from '../errors.ts';
 import type { GroupCommit } from './commit.ts';
-import { explained } from './database.ts';
-import type { Doorbell } from './doorbell.ts';
+import { withFileErrors } from './database.ts';
+import type { ChangeNotifier } from './change-notifier.ts';
 
 const POLL_MS = 250;
 /** Requesters have long read an outcome that is this old. */
@@ -45,7 +45,7 @@ export interface ControlPlace {
   file: string;
   db: DatabaseSync;
   writer: () => Writer;
-  bell: Doorbell;
+  bell: ChangeNotifier;
   clock: Clock;
   /** Told of faults of the file that no caller waits for. */
   onError: (error: unknown) => void;
@@ -61,18 +61,18 @@ export class SqliteControlStore implements ControlStore {
     this.#place = place;
   }
 
-  async request(ask: ControlAsk): Promise<string> {
+  async add(ask: NewControlRequest): Promise<string> {
     const id = randomUUID();
     const createdMs = this.#place.clock.now();
     await this.#write(INSERT, [id, ask.runId, ask.kind, JSON.stringify(ask.payload), createdMs]);
-    this.#place.bell.ring();
+    this.#place.bell.notify();
     for (const look of this.#looks) look(true);
     return id;
   }
 
   outcome(id: string): ControlOutcome | undefined {
     const { db, file } = this.#place;
-    const row = explained(file, () => db.prepare('SELECT outcome FROM control WHERE id = ?').get(id));
+    const row = withFileErrors(file, () => db.prepare('SELECT outcome FROM control WHERE id = ?').get(id));
     const text = row?.['outcome'];
     return typeof text === 'string' ? parseStored(text, `outcome of request "${id}"`) : undefined;
   }
@@ -81,17 +81,14 @@ export class SqliteControlStore implements ControlStore {
     const { bell, clock } = this.#place;
     const settle = (id: string, outcome: ControlOutcome): Promise<void> =>
       this.#write(SETTLE, [JSON.stringify(outcome), id]);
-    const service = new ControlService(
-      { open: this.#reader(), settle, onError: this.#place.onError },
-      handle,
-    );
+    const service = new ControlServer({ open: this.#reader(), settle, onError: this.#place.onError }, handle);
     const look = this.#look(service);
     const poll = (): void => {
       look(false);
       cancelPoll = clock.at(clock.now() + POLL_MS, poll);
     };
     let cancelPoll = clock.at(clock.now() + POLL_MS, poll);
-    const deafen = bell.listen(() => look(false));
+    const deafen = bell.watch(() => look(false));
     this.#looks.add(look);
     const stop = (): Promise<void> => {
       this.#looks.delete(look);
@@ -116,13 +113,13 @@ export class SqliteControlStore implements ControlStore {
   }
 
   /** Looks for requests if another connection has committed since the last look, or `anyway`. */
-  #look(service: ControlService): (anyway: boolean) => void {
+  #look(service: ControlServer): (anyway: boolean) => void {
     const { db, file, onError } = this.#place;
     const version = db.prepare('PRAGMA data_version');
     let seen: unknown;
     return (anyway) => {
       try {
-        const now = explained(file, () => version.get()?.['data_version']);
+        const now = withFileErrors(file, () => version.get()?.['data_version']);
         if (now === seen && !anyway && !service.behind) return;
         service.check();
         seen = now;
@@ -138,7 +135,7 @@ export class SqliteControlStore implements ControlStore {
     const { db, file } = this.#place;
     const open = db.prepare(OPEN);
     return () => {
-      const rows = explained(file, () => open.all()) as unknown as OpenRow[];
+      const rows = withFileErrors(file, () => open.all()) as unknown as OpenRow[];
       return rows.map((row) => ({ ...row, payload: parseStored<Json>(row.payload, `request "${row.id}"`) }));
     };
   }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { Durability } from '../stores.ts';
-import { fileFault } from './failure.ts';
+import { fileError } from './errors.ts';
 import { loadSqlite } from './load.ts';
 
 /** How long a connection waits for another process before it gives up. */
@@ -17,7 +17,7 @@ export function openDatabase(
   options: { readOnly: boolean; durability: Durability },
 ): DatabaseSync {
   const { DatabaseSync: Database } = loadSqlite();
-  return explained(file, () => {
+  return withFileErrors(file, () => {
     const db = new Database(file, { readOnly: options.readOnly, timeout: BUSY_TIMEOUT_MS });
     try {
       if (!options.readOnly)
@@ -34,10 +34,10 @@ export function openDatabase(
 }
 
 /** What `work` returns; faults of the file become EngineErrors that name it. */
-export function explained<T>(file: string, work: () => T): T {
+export function withFileErrors<T>(file: string, work: () => T): T {
   try {
     return work();
   } catch (error) {
-    throw fileFault(error, file) ?? error;
+    throw fileError(error, file) ?? error;
   }
 }

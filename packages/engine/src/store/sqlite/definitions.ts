@@ -1,9 +1,9 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { DefinitionStore, Deployment, Json } from '@heddle/core';
-import { parseStored, planUnknown } from '../faults.ts';
+import { parseStored, unknownPlan } from '../errors.ts';
 import type { GroupCommit } from './commit.ts';
-import { explained } from './database.ts';
-import { FOREIGN_KEY, sqliteCode } from './failure.ts';
+import { withFileErrors } from './database.ts';
+import { FOREIGN_KEY, sqliteCode } from './errors.ts';
 
 const DEPLOYMENT = 'SELECT workflow_id AS workflowId, name, version, plan_hash AS planHash FROM deployments';
 
@@ -44,7 +44,7 @@ export class SqliteDefinitionStore implements DefinitionStore {
   }
 
   plan(hash: string): Json | undefined {
-    const row = explained(this.#file, () => this.#sql.plan.get(hash));
+    const row = withFileErrors(this.#file, () => this.#sql.plan.get(hash));
     return row && parseStored(row['plan'] as string, `plan "${hash}"`);
   }
 
@@ -58,12 +58,12 @@ export class SqliteDefinitionStore implements DefinitionStore {
         this.#sql.deploy.run(workflowId, version, name, planHash, atMs);
         return version;
       },
-      (error) => (sqliteCode(error) === FOREIGN_KEY ? planUnknown(workflowId, planHash) : error),
+      (error) => (sqliteCode(error) === FOREIGN_KEY ? unknownPlan(workflowId, planHash) : error),
     );
   }
 
   find(workflow: string, version?: number): Deployment | undefined {
-    return explained(this.#file, () => {
+    return withFileErrors(this.#file, () => {
       const named = (): string | undefined =>
         this.#sql.named.get(workflow)?.['workflowId'] as string | undefined;
       const id = this.#sql.newest.get(workflow) ? workflow : named();

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
-import { entryTwice, unknownRun } from '../faults.ts';
+import { duplicateEntry, unknownRun } from '../errors.ts';
 import type { JournalRow } from '../journal.ts';
-import { keysNamed } from '../value-key.ts';
+import { valueKeysIn } from '../value-key.ts';
 import { MARK_SPAN } from './schema.ts';
 
 /** A run whose journal grows, as it stands there. */
@@ -73,7 +73,7 @@ export class SqliteJournals {
     let growing = this.#growing.get(runId);
     if (!growing) this.#growing.set(runId, (growing = this.#lastOf(runId)));
     for (const row of rows) {
-      if (row.seq <= growing.lastSeq) throw entryTwice(runId);
+      if (row.seq <= growing.lastSeq) throw duplicateEntry(runId);
       this.#add(growing, row, MARK_SPAN);
     }
   }
@@ -109,12 +109,12 @@ export class SqliteJournals {
   }
 
   /** The run will not grow for a while. */
-  rest(runId: string): void {
+  stopAppending(runId: string): void {
     this.#growing.delete(runId);
   }
 
   /** What was written has been rolled back. */
-  forget(): void {
+  resetCache(): void {
     this.#growing.clear();
   }
 
@@ -128,7 +128,7 @@ export class SqliteJournals {
   }
 
   #use(run: number, entry: string): void {
-    for (const key of keysNamed(entry)) this.#sql.use.run(key, run);
+    for (const key of valueKeysIn(entry)) this.#sql.use.run(key, run);
   }
 
   #lastOf(runId: string): Growing {

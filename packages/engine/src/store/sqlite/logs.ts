@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import type { BlockLog } from '@heddle/core';
-import { parseStored } from '../faults.ts';
+import { parseStored } from '../errors.ts';
 import { LOGS_PER_ROW } from './schema.ts';
 
 function prepare(db: DatabaseSync) {

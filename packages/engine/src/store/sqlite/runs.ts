@@ -1,12 +1,12 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import type { BlockLog, Entry, NewRun, RunQuery, RunRecord } from '@heddle/core';
 import { decodeCursor, encodeCursor, pageLimit } from '../cursor.ts';
-import { journalCorrupt, parseStored, unknownRun } from '../faults.ts';
+import { journalCorrupt, parseStored, unknownRun } from '../errors.ts';
 import { isEnded, readJournal, readTail, toRow, toRows } from '../journal.ts';
 import type { JournalRow } from '../journal.ts';
-import type { LocalRunStore, SavedRun } from '../stores.ts';
+import type { TailableRunStore, RunProjection } from '../stores.ts';
 import type { GroupCommit } from './commit.ts';
-import { explained } from './database.ts';
+import { withFileErrors } from './database.ts';
 import { SqliteJournals } from './journals.ts';
 import { SqliteLogs } from './logs.ts';
 
@@ -26,7 +26,7 @@ function prepare(db: DatabaseSync) {
 }
 
 /** Runs in the data file. Reads answer at once; writes are committed with those of the same turn. */
-export class SqliteRunStore implements LocalRunStore {
+export class SqliteRunStore implements TailableRunStore {
   readonly #db: DatabaseSync;
   readonly #file: string;
   readonly #commit: GroupCommit;
@@ -41,7 +41,7 @@ export class SqliteRunStore implements LocalRunStore {
     this.#sql = prepare(db);
     this.#journals = new SqliteJournals(db);
     this.#logs = new SqliteLogs(db);
-    commit.whenUndone(() => this.#journals.forget());
+    commit.onRollback(() => this.#journals.resetCache());
   }
 
   create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> {
@@ -56,7 +56,7 @@ export class SqliteRunStore implements LocalRunStore {
     });
   }
 
-  append(runId: string, entries: readonly Entry[], saved?: SavedRun): Promise<void> {
+  append(runId: string, entries: readonly Entry[], saved?: RunProjection): Promise<void> {
     const rows = toRows(entries);
     const save = saved && this.#saving(saved);
     return this.#commit.run(() => {
@@ -89,7 +89,7 @@ export class SqliteRunStore implements LocalRunStore {
   }
 
   /** Writes the record and the logs, unless they are older than what is there; to be called in a transaction. */
-  #saving({ record, logs }: SavedRun): () => boolean {
+  #saving({ record, logs }: RunProjection): () => boolean {
     const { runId, status, seq } = record;
     const ended = isEnded(status) ? 1 : 0;
     const text = JSON.stringify(record);
@@ -97,7 +97,7 @@ export class SqliteRunStore implements LocalRunStore {
       const saved = this.#sql.saveRecord.get(status, ended, seq, text, runId, seq);
       if (saved) this.#logs.save(saved['number'] as number, logs);
       else if (!this.#sql.header.get(runId)) throw unknownRun(runId);
-      if (status !== 'running') this.#journals.rest(runId);
+      if (status !== 'running') this.#journals.stopAppending(runId);
       return saved !== undefined;
     };
   }
@@ -156,7 +156,7 @@ export class SqliteRunStore implements LocalRunStore {
   }
 
   #read<T>(read: () => T): T {
-    return explained(this.#file, read);
+    return withFileErrors(this.#file, read);
   }
 }
 

@@ -3,7 +3,7 @@ import { rmSync } from 'node:fs';
 import { mkdir, open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Durability } from '../stores.ts';
-import { systemFault } from './failure.ts';
+import { systemError } from './errors.ts';
 
 /** Values as files `<folder>/ab/<hash>`, each there as a whole or not at all. */
 export class ValueFiles {
@@ -38,7 +38,7 @@ export class ValueFiles {
       return await readFile(this.path(key));
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw systemFault(error, this.path(key));
+      throw systemError(error, this.path(key));
     }
   }
 
@@ -54,7 +54,7 @@ export class ValueFiles {
       if (this.#durability === 'power') await Promise.all([dirname(target), this.#folder].map(flushFolder));
     } catch (error) {
       await rm(draft, { force: true }).catch(() => undefined);
-      throw systemFault(error, target);
+      throw systemError(error, target);
     }
   }
 
@@ -64,7 +64,7 @@ export class ValueFiles {
   }
 
   /** Removes what a process that died has left unfinished. For the owner of the data folder, before it writes. */
-  sweep(): void {
+  removeUnfinished(): void {
     rmSync(this.#unfinished, { recursive: true, force: true });
   }
 

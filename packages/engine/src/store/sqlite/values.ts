@@ -3,7 +3,7 @@ import { EngineError } from '@heddle/core';
 import type { Clock, ValueStore } from '@heddle/core';
 import { valueKey } from '../value-key.ts';
 import type { GroupCommit } from './commit.ts';
-import { explained } from './database.ts';
+import { withFileErrors } from './database.ts';
 import type { ValueFiles } from './value-files.ts';
 
 /** A value that is put again within this time is not said to be so once more. */
@@ -88,7 +88,7 @@ export class SqliteValueStore implements ValueStore {
   }
 
   #row(key: string): Row | undefined {
-    return explained(this.#file, () => this.#sql.get.get(key)) as Row | undefined;
+    return withFileErrors(this.#file, () => this.#sql.get.get(key)) as Row | undefined;
   }
 }
 

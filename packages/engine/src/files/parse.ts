@@ -1,12 +1,12 @@
 import { isJsonObject, own } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
-import type { NewFile } from './kept.ts';
+import type { NewFile } from './storage.ts';
 
 /** Most bytes of a file. */
 export const MAX_FILE_BYTES = 20 * 1024 * 1024;
 
 /** A file as a caller sends it: with its content, or with the address to fetch it from. */
-export interface SentFile {
+export interface FileInput {
   kind: 'file' | 'url';
   name: string;
   /** A data URL, or the address. */
@@ -16,7 +16,7 @@ export interface SentFile {
 }
 
 /** `{type: "file" | "url", name, data, mime?}`; undefined for what has another form. */
-export function sentFile(value: Json): SentFile | undefined {
+export function parseFileInput(value: Json): FileInput | undefined {
   if (!isJsonObject(value)) return undefined;
   const [kind, name, data, mime] = ['type', 'name', 'data', 'mime'].map((field) => own(value, field));
   if (kind !== 'file' && kind !== 'url') return undefined;
@@ -28,18 +28,18 @@ const BASE64 = /^[A-Za-z0-9+/]*$/;
 const DATA_URL = /^data:([^,]{0,200});base64,/i;
 
 /** Why a file cannot be taken; the message has no subject, which is the file. */
-export class FileRefusal extends Error {}
+export class FileRejected extends Error {}
 
 /** The file that a data URL holds. Throws FileRefusal. */
-export function readDataUrl({ name, data }: SentFile): NewFile {
+export function parseDataUrl({ name, data }: FileInput): NewFile {
   const [head, type] = DATA_URL.exec(data) ?? [];
   if (head === undefined) {
-    throw new FileRefusal('its data are no data URL: send data:<media type>;base64,<content>');
+    throw new FileRejected('its data are no data URL: send data:<media type>;base64,<content>');
   }
   const digits = withoutPadding(data.slice(head.length));
-  if (!BASE64.test(digits) || digits.length % 4 === 1) throw new FileRefusal('its content is no Base64');
+  if (!BASE64.test(digits) || digits.length % 4 === 1) throw new FileRejected('its content is no Base64');
   const file = { name, type, base64: digits.padEnd(Math.ceil(digits.length / 4) * 4, '=') };
-  if (Buffer.byteLength(file.base64, 'base64') > MAX_FILE_BYTES) throw tooLarge();
+  if (Buffer.byteLength(file.base64, 'base64') > MAX_FILE_BYTES) throw fileTooLarge();
   return file;
 }
 
@@ -49,8 +49,8 @@ function withoutPadding(text: string): string {
   return text.slice(0, end);
 }
 
-export function tooLarge(): FileRefusal {
-  return new FileRefusal(
+export function fileTooLarge(): FileRejected {
+  return new FileRejected(
     `it is larger than ${MAX_FILE_BYTES / 1024 / 1024} MB, the most that a file may have`,
   );
 }

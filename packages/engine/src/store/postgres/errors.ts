@@ -86,19 +86,19 @@ const SAYINGS: readonly (readonly [RegExp, Fault])[] = [
 ];
 
 /** The SQLSTATE, or the code of the system, of an error of `pg`; undefined for any other error. */
-export function stateOf(error: unknown): string | undefined {
+export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
 /** True when the same statement may be run again: nothing of it is left. */
-export function mayRunAgain(error: unknown): boolean {
-  return AGAIN.has(stateOf(error) ?? '');
+export function isRetryable(error: unknown): boolean {
+  return AGAIN.has(sqlState(error) ?? '');
 }
 
 /** An EngineError for what the database, or the way to it, has against a statement; undefined when the statement itself is wrong. */
-export function databaseFault(error: unknown, place: DatabaseLocation): EngineError | undefined {
-  const state = stateOf(error);
+export function databaseError(error: unknown, place: DatabaseLocation): EngineError | undefined {
+  const state = sqlState(error);
   if (state === NUL_CHARACTER) {
     // It is the caller's to mend, who need not know where the database is.
     const message = 'An id or a name holds a NUL character, which PostgreSQL does not take. Use another one.';

@@ -31,7 +31,7 @@ export function storeClosed(): EngineError {
  * DATA_UNWRITABLE or JOURNAL_CORRUPT for a fault of the file or its disk, ENGINE_CLOSED for a closed connection;
  * undefined when the error is about something else.
  */
-export function fileFault(error: unknown, file: string): EngineError | undefined {
+export function fileError(error: unknown, file: string): EngineError | undefined {
   const code = sqliteCode(error);
   if (code === undefined) {
     const closed = (error as NodeJS.ErrnoException | null)?.code === 'ERR_INVALID_STATE';
@@ -47,11 +47,11 @@ export function fileFault(error: unknown, file: string): EngineError | undefined
   }
   const fault = FILE_FAULTS[primary];
   if (fault === undefined) return undefined;
-  return unwritable(file, fault, error);
+  return fileUnwritable(file, fault, error);
 }
 
 /** DATA_UNWRITABLE; `fault` goes on from "cannot be used:" and says what to do. */
-export function unwritable(file: string, fault: string, cause: unknown): EngineError {
+export function fileUnwritable(file: string, fault: string, cause: unknown): EngineError {
   return new EngineError('DATA_UNWRITABLE', `The file "${file}" cannot be used: ${fault}.`, {
     details: { file },
     cause,
@@ -68,7 +68,7 @@ const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
 };
 
 /** DATA_UNWRITABLE for an error of Node's file functions. */
-export function systemFault(error: unknown, file: string): EngineError {
+export function systemError(error: unknown, file: string): EngineError {
   const { code, message } = error as NodeJS.ErrnoException;
-  return unwritable(file, SYSTEM_FAULTS[code ?? ''] ?? `${message}. Check the data folder`, error);
+  return fileUnwritable(file, SYSTEM_FAULTS[code ?? ''] ?? `${message}. Check the data folder`, error);
 }

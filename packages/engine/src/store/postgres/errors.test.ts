@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { databaseFault, mayRunAgain } from './failure.ts';
+import { databaseError, isRetryable } from './errors.ts';
 
 const PLACE = { host: 'h', port: 5432, database: 'd', user: 'u', schema: 's' };
 
@@ -18,7 +18,7 @@ it.each([
   ['XX001', 'JOURNAL_CORRUPT'],
 ])('says of the state %s which database, what is wrong and what to do: %s', (state, code) => {
   const cause = failing(state);
-  const error = databaseFault(cause, PLACE);
+  const error = databaseError(cause, PLACE);
   expect(error).toMatchObject({ code, cause, details: { host: 'h', port: 5432, database: 'd' } });
   expect(error?.message).toMatch(/^The database "d" at h:5432 cannot be used: .*\.$/);
 });
@@ -30,18 +30,18 @@ it.each([
   'Connection terminated due to connection timeout',
   'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string',
 ])('knows what the client says without a state: %s', (message) => {
-  expect(databaseFault(failing(undefined, message), PLACE)?.code).toBe('DATA_UNREACHABLE');
+  expect(databaseError(failing(undefined, message), PLACE)?.code).toBe('DATA_UNREACHABLE');
 });
 
 it.each([['23505'], ['42601'], [undefined]])(
   'leaves an error of a statement (%s) to whoever made it',
   (state) => {
-    expect(databaseFault(failing(state), PLACE)).toBeUndefined();
+    expect(databaseError(failing(state), PLACE)).toBeUndefined();
   },
 );
 
 it('lets a statement run again only where nothing of it is left', () => {
-  expect(['40001', '40P01', '57P01', undefined].map((state) => mayRunAgain(failing(state)))).toEqual([
+  expect(['40001', '40P01', '57P01', undefined].map((state) => isRetryable(failing(state)))).toEqual([
     true,
     true,
     false,

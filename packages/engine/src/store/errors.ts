@@ -18,7 +18,7 @@ export function unknownRun(runId: string): EngineError {
 }
 
 /** The error for an entry whose number is taken: two writers drive one run. */
-export function entryTwice(runId: string): InvariantError {
+export function duplicateEntry(runId: string): InvariantError {
   return new InvariantError(`an entry of the journal of run "${runId}" was written twice`);
 }
 
@@ -36,6 +36,6 @@ export function parseStored<T>(text: string, what: string): T {
 }
 
 /** The error for a deployment of a plan that nobody stored. */
-export function planUnknown(workflowId: string, planHash: string): InvariantError {
+export function unknownPlan(workflowId: string, planHash: string): InvariantError {
   return new InvariantError(`workflow "${workflowId}" was deployed before its plan ${planHash} was stored`);
 }

@@ -7,14 +7,14 @@ import { join } from 'node:path';
  * Watching the data file or its log would wake the owner at each commit of its own. Nothing depends on the bell: where
  * a file system reports no changes, the owner's slow poll finds the requests.
  */
-export class Doorbell {
+export class ChangeNotifier {
   readonly #file: string;
 
   constructor(data: string) {
     this.#file = join(data, 'doorbell');
   }
 
-  ring(): void {
+  notify(): void {
     try {
       writeFileSync(this.#file, `${process.pid}\n`, { mode: 0o600 });
     } catch {
@@ -23,8 +23,8 @@ export class Doorbell {
   }
 
   /** Calls `heard` at each ring until the returned function is called. Does not keep the process alive. */
-  listen(heard: () => void): () => void {
-    this.ring();
+  watch(heard: () => void): () => void {
+    this.notify();
     try {
       const watcher = watch(this.#file, { persistent: false }, heard);
       watcher.on('error', () => watcher.close());

@@ -20,7 +20,7 @@ export interface NewFile {
 export type TenantOf = (this: void, workflowId: string) => Promise<string | undefined> | string | undefined;
 
 /** Stores a file for the tenant that owns it and returns its record. */
-export async function keepFile(
+export async function storeFile(
   values: ValueStore,
   { name, type, base64 }: NewFile,
   owner: string | undefined,

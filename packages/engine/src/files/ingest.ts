@@ -4,12 +4,12 @@ import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
 import type { FileRecord } from '@heddle/core/files';
 import type { ValueStore } from '@heddle/core';
 import { coerceField } from '../executors/input-format.ts';
-import type { Outlet } from '../executors/services.ts';
+import type { HttpClient } from '../executors/services.ts';
 import { fileFields } from '../executors/start.ts';
-import { fetchFile } from './fetched.ts';
-import { keepFile } from './kept.ts';
-import { FileRefusal, readDataUrl, sentFile } from './sent.ts';
-import type { SentFile } from './sent.ts';
+import { downloadFile } from './fetched.ts';
+import { storeFile } from './storage.ts';
+import { FileRejected, parseDataUrl, parseFileInput } from './parse.ts';
+import type { FileInput } from './parse.ts';
 
 /** Bounds of the files of one input. */
 export interface FileLimits {
@@ -20,7 +20,7 @@ export interface FileLimits {
 }
 
 /** How files are taken. */
-export interface TakingOptions {
+export interface TakeFilesOptions {
   limits?: FileLimits;
   /** Told of each file as it is stored, also when another one is refused later. */
   onStored?: (file: FileRecord) => void;
@@ -30,14 +30,14 @@ export interface TakingOptions {
 const MOST_FILES = 50;
 
 /** Where the content of files goes, and how it is fetched. */
-export interface Taking {
+export interface IngestContext {
   values: ValueStore;
-  outlet: () => Promise<Outlet>;
+  httpClient: () => Promise<HttpClient>;
   /** The tenant that the files are stored for. */
   owner: string | undefined;
   signal?: AbortSignal | undefined;
   limits?: FileLimits | undefined;
-  onStored?: TakingOptions['onStored'] | undefined;
+  onStored?: TakeFilesOptions['onStored'] | undefined;
 }
 
 /** False for an input in which no field can hold a file. */
@@ -52,7 +52,7 @@ export function mayHoldFiles(input: Json): boolean {
  *
  * Throws INPUT_INVALID for a file that cannot be taken.
  */
-export async function takeFiles(block: BlockConfig, input: Json, taking: Taking): Promise<Json> {
+export async function ingestFiles(block: BlockConfig, input: Json, taking: IngestContext): Promise<Json> {
   if (!isJsonObject(input)) return input;
   const nested = own(input, 'input');
   const inner = isJsonObject(nested) ? nested : {};
@@ -81,29 +81,30 @@ function expectFew(count: number, { files = MOST_FILES }: FileLimits = {}): void
 
 /** One after the other: the content of one file at a time is in memory. */
 async function keepAll(
-  sent: readonly SentFile[],
-  { values, outlet, owner, signal, onStored }: Taking,
+  sent: readonly FileInput[],
+  { values, httpClient, owner, signal, onStored }: IngestContext,
   left: { bytes: number },
 ): Promise<FileRecord[]> {
   const records: FileRecord[] = [];
   for (const each of sent) {
     try {
-      const file = each.kind === 'file' ? readDataUrl(each) : await fetchFile(await outlet(), each, signal);
+      const file =
+        each.kind === 'file' ? parseDataUrl(each) : await downloadFile(await httpClient(), each, signal);
       left.bytes -= Buffer.byteLength(file.base64, 'base64');
-      if (left.bytes < 0) throw new FileRefusal('the files of the input are too large together');
-      const record = await keepFile(values, file, owner);
+      if (left.bytes < 0) throw new FileRejected('the files of the input are too large together');
+      const record = await storeFile(values, file, owner);
       onStored?.(record);
       records.push(record);
     } catch (error) {
-      if (!(error instanceof FileRefusal)) throw error;
+      if (!(error instanceof FileRejected)) throw error;
       throw refused(`Failed to upload file: ${fileName(each.name)} (${error.message})`);
     }
   }
   return records;
 }
 
-function sentFiles(value: Json | undefined): SentFile[] {
-  return (asList(value) ?? []).flatMap((entry) => sentFile(entry) ?? []);
+function sentFiles(value: Json | undefined): FileInput[] {
+  return (asList(value) ?? []).flatMap((entry) => parseFileInput(entry) ?? []);
 }
 
 /** The files of a field: a list, one alone, or the JSON text of either. */

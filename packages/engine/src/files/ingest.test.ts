@@ -7,7 +7,7 @@ import { block, loop, workflow } from '../../../../test/support/workflow.ts';
 import { createEngine } from '../create.ts';
 import type { Engine } from '../types.ts';
 import { valueKey } from '../store/value-key.ts';
-import { MAX_FILE_BYTES } from './sent.ts';
+import { MAX_FILE_BYTES } from './parse.ts';
 
 const server = createServer((request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://x');

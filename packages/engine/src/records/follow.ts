@@ -1,18 +1,18 @@
 import type { Clock, Plan } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { Entry, IdleState } from '@heddle/core/run';
-import { eventsOf, restEvent, shown } from '../records/run-events.ts';
-import type { Values } from '../records/values.ts';
-import type { LocalRunStore } from '../store/stores.ts';
+import { eventsOf, restEvent, shown } from './run-events.ts';
+import type { Values } from './values.ts';
+import type { TailableRunStore } from '../store/stores.ts';
 import type { RunEvent } from '../types.ts';
-import { applyEntry } from '../records/fold.ts';
+import { applyEntry } from './fold.ts';
 
 const POLL_MS = 100;
 /** How many looks without news before it is asked whether anybody runs what is stored there at all. */
 const PATIENCE = 10;
 
 interface Parts {
-  store: LocalRunStore;
+  store: TailableRunStore;
   values: Values;
   clock: Clock;
   isServed(): boolean;

@@ -3,16 +3,16 @@ import type { BlockLog, Clock, Json, Plan, RunRecord } from '@heddle/core';
 import { systemClock } from '../clock.ts';
 import { Values } from '../records/values.ts';
 import { detailOf } from '../resource.ts';
-import { requestControl } from '../store/control.ts';
-import type { ControlAsk, ControlOutcome, ControlStore } from '../store/control.ts';
+import { sendControlRequest } from '../store/control.ts';
+import type { NewControlRequest, ControlOutcome, ControlStore } from '../store/control.ts';
 import { isOwned, isShared, ownedRuns } from '../store/lock.ts';
 import { openStores } from '../store/open.ts';
-import { openLeased } from '../store/postgres/options.ts';
-import type { PostgresOptions } from '../store/postgres/options.ts';
+import { openLeased } from '../store/open-postgres.ts';
+import type { PostgresOptions } from '../store/open-postgres.ts';
 import type { SharedStores, Stores } from '../store/stores.ts';
 import type { ListQuery, RunDetail, RunEvent } from '../types.ts';
 import { foldRun } from '../records/fold.ts';
-import { follow } from './follow.ts';
+import { follow } from '../records/follow.ts';
 
 /** A block log with its values fetched. */
 export type ShownLog = Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json };
@@ -24,7 +24,7 @@ export interface ShownRun extends RunDetail {
 }
 
 /** What became of a request to the process that runs the folder; `waiting`: it has not answered yet, the request stays. */
-export type Asked = ControlOutcome | { status: 'waiting' };
+export type ControlReply = ControlOutcome | { status: 'waiting' };
 
 /** Reads runs that other processes, or none, run. */
 export interface RunReader {
@@ -44,30 +44,30 @@ export interface RunReader {
 }
 
 /** Reads a data folder while another process, or none, runs it, and asks that process for what only it can do. */
-export interface Visitor extends RunReader {
+export interface FolderClient extends RunReader {
   /** True while a process runs the folder alone. */
   isOwned(): boolean;
   /** Leaves a request for the process that runs the folder, or the next one; resolves once it is stored. */
-  leave(ask: ControlAsk): Promise<void>;
+  addRequest(ask: NewControlRequest): Promise<void>;
   /** Asks the process that runs the folder; with none, the request waits for the next one. */
-  ask(ask: ControlAsk, timeoutMs: number): Promise<Asked>;
+  request(ask: NewControlRequest, timeoutMs: number): Promise<ControlReply>;
   close(): void;
 }
 
 /** A visitor of the data folder; a folder that is not there reads as empty. Throws DATA_FORMAT_UNSUPPORTED. */
-export function visitData(data: string, clock: Clock = systemClock): Visitor {
-  return new FolderVisitor(data, openStores({ data, readOnly: true, clock }), clock);
+export function openFolderClient(data: string, clock: Clock = systemClock): FolderClient {
+  return new FolderReader(data, openStores({ data, readOnly: true, clock }), clock);
 }
 
 /** A reader of the runs in a PostgreSQL database; `follow` goes on until the run rests. Throws as `openPostgres` does. */
-export async function visitPostgres(
+export async function openPostgresReader(
   options: PostgresOptions,
   clock: Clock = systemClock,
 ): Promise<RunReader> {
   // Whoever runs it may be anywhere.
   const stores = await openLeased(options);
-  const unheld = (runIds: readonly string[]): Promise<string[]> => stores.leases.unheld(runIds);
-  return new StoreReader(stores, { clock, isServed: () => true, unheld });
+  const unheld = (runIds: readonly string[]): Promise<string[]> => stores.leases.findUnowned(runIds);
+  return new ExternalRunReader(stores, { clock, isServed: () => true, unheld });
 }
 
 /** What is known of the processes that run what is stored. */
@@ -78,7 +78,7 @@ interface Presence {
   unheld: (runIds: readonly string[]) => Promise<string[]>;
 }
 
-class StoreReader implements RunReader {
+class ExternalRunReader implements RunReader {
   readonly #stores: SharedStores;
   readonly #values: Values;
   readonly #clock: Clock;
@@ -180,7 +180,7 @@ class StoreReader implements RunReader {
   }
 }
 
-class FolderVisitor extends StoreReader implements Visitor {
+class FolderReader extends ExternalRunReader implements FolderClient {
   readonly #data: string;
   readonly #control: ControlStore;
   readonly #now: Clock;
@@ -206,12 +206,12 @@ class FolderVisitor extends StoreReader implements Visitor {
     return isOwned(this.#data);
   }
 
-  async leave(ask: ControlAsk): Promise<void> {
-    await this.#control.request(ask);
+  async addRequest(ask: NewControlRequest): Promise<void> {
+    await this.#control.add(ask);
   }
 
-  async ask(ask: ControlAsk, timeoutMs: number): Promise<Asked> {
-    const { outcome } = await requestControl(this.#control, ask, { clock: this.#now, timeoutMs });
+  async request(ask: NewControlRequest, timeoutMs: number): Promise<ControlReply> {
+    const { outcome } = await sendControlRequest(this.#control, ask, { clock: this.#now, timeoutMs });
     return outcome ?? { status: 'waiting' };
   }
 }

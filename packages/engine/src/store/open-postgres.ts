@@ -1,5 +1,5 @@
-import type { LeasedStores } from '../leases.ts';
-import type { SharedStores } from '../stores.ts';
+import type { LeasedStores } from './leases.ts';
+import type { SharedStores } from './stores.ts';
 
 export interface PostgresOptions {
   /** `postgresql://user:password@host:5432/database`; what is left out is taken from the variables of PostgreSQL (`PGPASSWORD`, …). */
@@ -23,6 +23,6 @@ export async function openPostgres(options: PostgresOptions): Promise<SharedStor
 /** `openPostgres` for processes that hold runs. */
 export async function openLeased(options: PostgresOptions): Promise<LeasedStores> {
   // Whoever keeps data in a folder does not load the client.
-  const { openDatabaseStores } = await import('./open.ts');
+  const { openDatabaseStores } = await import('./postgres/open.ts');
   return openDatabaseStores(options);
 }

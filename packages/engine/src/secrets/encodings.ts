@@ -11,7 +11,7 @@ const PEM_ARMOUR = /^-----(?:BEGIN|END) [A-Z0-9 ]+-----$/;
  * Returns the texts that count as secret in a value: the value without the blanks around it, each line of a value of
  * several lines, and each text in a value that is JSON. Lines and texts have at least 8 characters.
  */
-export function partsOf(value: string): Set<string> {
+export function secretPartsOf(value: string): Set<string> {
   const parts = new Set<string>();
   for (const text of [value, ...textsInJson(value)]) {
     const whole = text.trim();
@@ -40,7 +40,7 @@ function textsInJson(value: string): string[] {
 }
 
 /** Returns every spelling in which a text may turn up in data: as it is, in JSON, in URLs, and in base64. */
-export function formsOf(text: string): Set<string> {
+export function encodingsOf(text: string): Set<string> {
   const forms = new Set([text, inJson(text), inJson(inJson(text))]);
   for (const form of urlForms(text.toWellFormed()))
     forms.add(form).add(form.replace(/%[0-9A-F]{2}/g, (hex) => hex.toLowerCase()));

@@ -1,13 +1,13 @@
 import type { BlockLog, Entry, RunRecord } from '@heddle/core';
 import type { Compilable } from 'kysely';
-import { entryTwice } from '../faults.ts';
+import { duplicateEntry } from '../errors.ts';
 import { toRows } from '../journal.ts';
-import { heldElsewhere } from '../leases.ts';
+import { heldByOther } from '../leases.ts';
 import type { Lease } from '../leases.ts';
-import type { SavedRun } from '../stores.ts';
+import type { RunProjection } from '../stores.ts';
 import type { Database } from './database.ts';
-import { stateOf, UNIQUE } from './failure.ts';
-import { addEntries, addLogs, heldRun, saveHeld } from './run-queries.ts';
+import { sqlState, UNIQUE } from './errors.ts';
+import { addEntries, addLogs, lockLeasedRun, saveLeasedRun } from './run-queries.ts';
 import { PostgresRunStore } from './runs.ts';
 
 /**
@@ -19,7 +19,7 @@ import { PostgresRunStore } from './runs.ts';
  * Writes are done in the order of the calls, one at a time: on several connections a record could overtake the one before
  * it, whose logs would then be refused with it. They would wait for each other at the row anyway.
  */
-export class HeldRunStore extends PostgresRunStore {
+export class LeasedRunStore extends PostgresRunStore {
   readonly #database: Database;
   readonly #lease: Lease;
   #last: Promise<unknown> = Promise.resolve();
@@ -31,13 +31,13 @@ export class HeldRunStore extends PostgresRunStore {
   }
 
   /** The entries and what is saved with them, in one statement. */
-  override async append(_runId: string, entries: readonly Entry[], saved?: SavedRun): Promise<void> {
+  override async append(_runId: string, entries: readonly Entry[], saved?: RunProjection): Promise<void> {
     const rows = toRows(entries);
-    const held = this.#database.build.with('held', (db) => heldRun(db, this.#lease));
+    const held = this.#database.build.with('held', (db) => lockLeasedRun(db, this.#lease));
     const written = held.with('written', (db) => addEntries(db, rows));
     const query = saved
       ? written
-          .with('saved', (db) => saveHeld(db, saved.record))
+          .with('saved', (db) => saveLeasedRun(db, saved.record))
           .with('added', (db) => addLogs(db, saved.logs))
           .selectFrom('held')
           .select('number')
@@ -47,8 +47,8 @@ export class HeldRunStore extends PostgresRunStore {
 
   override async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
     const query = this.#database.build
-      .with('held', (db) => heldRun(db, this.#lease))
-      .with('saved', (db) => saveHeld(db, record))
+      .with('held', (db) => lockLeasedRun(db, this.#lease))
+      .with('saved', (db) => saveLeasedRun(db, record))
       .with('added', (db) => addLogs(db, logs))
       .selectFrom('held')
       .select((eb) => eb.exists(eb.selectFrom('saved').select('number')).as('saved'));
@@ -65,9 +65,9 @@ export class HeldRunStore extends PostgresRunStore {
 
   async #writeNow<Row>(query: Compilable<Row>): Promise<Row> {
     const { runId } = this.#lease;
-    const twice = (error: unknown): unknown => (stateOf(error) === UNIQUE ? entryTwice(runId) : error);
+    const twice = (error: unknown): unknown => (sqlState(error) === UNIQUE ? duplicateEntry(runId) : error);
     const [row] = (await this.#database.run(query, twice)).rows;
-    if (!row) throw heldElsewhere(runId);
+    if (!row) throw heldByOther(runId);
     return row;
   }
 }
