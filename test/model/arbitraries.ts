@@ -8,22 +8,22 @@ import type {
 } from '../../packages/core/src/machine/index.ts';
 
 /**
- * What can happen in a run. `calm`: failures only where the block's own error port takes them, no limit and no answer,
- * so that what runs does not depend on the order. `stormy`: everything but failures that need no event of their own.
- * `wild`: also those, counts that are beyond the limit from the start, and run-until.
+ * How a run may go. `calm`: only failures that the block's own error port takes, no limit and no answer, so that the
+ * blocks that run do not depend on the order. `stormy`: everything except failures that need no event of their own.
+ * `wild`: those too, counts beyond the limit from the start, and run-until.
  */
 export type Mood = 'calm' | 'stormy' | 'wild';
 
-/** A run to try: a graph, where it starts, and a world (`seed`) that answers as a function of the call. */
+/** A run to execute: a graph, its start, and a world (seeded by `seed`) whose answer is a function of the call. */
 export interface Scenario {
   region: Region;
   start: number;
-  /** Run-until; only where the mood is `wild`, for the reference does not know it. */
+  /** Run-until. Only with the mood `wild`, because the reference does not implement it. */
   until?: number;
   seed: number;
   mood: Mood;
   graceMs: number;
-  /** Decides in which order things happen. */
+  /** Seeds the order of events. */
   order: number;
 }
 
@@ -83,7 +83,7 @@ function container(mood: Mood, depth: number): fc.Arbitrary<Draft> {
   );
 }
 
-/** Regions of blocks and containers, nested up to `depth` 2; edges go forward, by any port. */
+/** Regions of blocks and containers, nested up to `depth` 2. Edges go forward, by any port. */
 function regions(mood: Mood, depth: number, most = depth === 0 ? 8 : 4): fc.Arbitrary<Region> {
   const plain = block(mood);
   const node =
@@ -96,7 +96,7 @@ function regions(mood: Mood, depth: number, most = depth === 0 ? 8 : 4): fc.Arbi
   return fc
     .record({
       drafts: fc.array(node, { minLength: most > 4 ? 3 : 0, maxLength: most, size: 'max' }),
-      // What the start does not reach takes no part, so most nodes hang on an earlier one.
+      // Nodes that the start does not reach take no part, so most nodes depend on an earlier one.
       stems: fc.array(fc.option(fc.tuple(end, stem), { freq: 9 }), { minLength: most, maxLength: most }),
       edges: fc.array(fc.tuple(end, end, port), { maxLength: most, size: 'max' }),
     })
@@ -152,7 +152,7 @@ export function scenarios(mood: Mood): fc.Arbitrary<Scenario> {
     });
 }
 
-/** Small regions without nesting below one container: few enough interleavings to try them all. */
+/** Small regions with at most one level of containers: few enough interleavings to explore all of them. */
 export function smallScenarios(mood: Mood): fc.Arbitrary<Scenario> {
   return fc.noBias(
     fc.record({

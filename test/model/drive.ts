@@ -23,7 +23,7 @@ import type { Asked } from './world.ts';
 
 type End = Extract<Command, { type: 'end' }>;
 
-/** The name of what `command` asks for: the same for the same work. */
+/** Returns the key of the work that `command` requests: equal for the same work. */
 export function keyOf(command: Asked): string {
   const at = command.at.join('.');
   if (command.type === 'run') return `run ${at} ${command.try}`;
@@ -32,21 +32,21 @@ export function keyOf(command: Asked): string {
   return `open ${at} 0`;
 }
 
-/** A run of the machine, with its invariants looked at after every event. */
+/** A run of the machine that checks its invariants after every event. */
 export class Drive {
   readonly scenario: Scenario;
   readonly region: Region;
   state: State = initialState();
   nowMs = 1000;
   end: End | undefined;
-  /** What has been asked for, and been neither answered nor aborted. */
+  /** Commands that are neither answered nor aborted, by key. */
   readonly open = new Map<string, Asked>();
-  /** All that was ever asked for. */
+  /** Keys of all commands so far. */
   readonly asked: Asked[] = [];
-  /** The same in words, and how it was answered. */
+  /** All commands so far with their answers, as text. */
   readonly trace: string[] = [];
   readonly past: Event[] = [];
-  /** What has happened in it, as words: tells whether random runs hold what they should. */
+  /** The kinds of events so far, to check that random runs cover every kind. */
   readonly seen = new Set<string>();
 
   constructor(scenario: Scenario) {
@@ -60,7 +60,7 @@ export class Drive {
     this.feed({ type: 'started', atMs: this.nowMs, start, graceMs, ...end, ...more });
   }
 
-  /** Open work but time-outs and the deadline: what an answer of the world is wanted for. */
+  /** Returns the keys of the open work that the world must answer: everything but timeouts and the deadline. */
   wanted(): string[] {
     return [...this.open.keys()].filter((key) => !/^(timeout|deadline) /.test(key)).sort();
   }
@@ -70,7 +70,7 @@ export class Drive {
     const command = this.open.get(key) as Asked;
     const { event } = respond(this.scenario, command, this.nowMs);
     const { type, atMs: _, at: __, ...said } = event as Extract<Event, { at: readonly number[] }>;
-    // When something happens is no part of what happens.
+    // The time of an event is not part of the trace.
     const { dueMs: ___, ...what } = said as { dueMs?: number };
     this.trace.push(`${key} ${type} ${JSON.stringify(what)}`);
     this.feed(event);
@@ -94,7 +94,7 @@ export class Drive {
     return outcome;
   }
 
-  /** Feeds `event` to the side: it has to change nothing. */
+  /** Feeds an event that must not change anything. */
   expectVoid(event: Event): void {
     const [next, outcome] = step(this.region, this.state, event);
     assert.deepEqual(
@@ -128,7 +128,7 @@ export class Drive {
     }
   }
 
-  /** What `event` answers is open no more; a time-out is followed by an abort. */
+  /** Removes what `event` answers from the open work. An abort must follow a timeout. */
   private close(event: Event): void {
     if (event.type === 'started' || event.type === 'cancelled' || event.type === 'blocked') return;
     const at = event.at.join('.');
@@ -153,7 +153,7 @@ export class Drive {
     for (const key of gone) this.open.delete(key);
   }
 
-  /** What is owed is what is open; grace timers and deadlines that are owed no more are void. */
+  /** Checks that the pending commands are the open work. Grace timers and deadlines that are not pending are void. */
   private compareOwed(): void {
     const owed = new Map(
       pendingCommands(this.region, this.state).map((command) => [keyOf(command as Asked), command as Asked]),
@@ -193,7 +193,7 @@ function wordsOfNotice(notice: Notice): string[] {
   return notice.handled ? [...limit, notice.cause ? 'container handled' : 'handled'] : limit;
 }
 
-/** Compares the counters of `state` with what is in its frames. */
+/** Compares the counters of `state` with its frames. */
 export function recount(region: Region, state: State): void {
   const counted = { busy: 0, timers: 0, humans: 0 };
   countFrame(region, state.frame, counted, state.phase === 'draining');
@@ -213,7 +213,7 @@ function countFrame(region: Region, frame: Frame, counted: Counted, givenUp = fa
   const open = frame.cells.filter((cell) =>
     typeof cell === 'number' ? cell !== 0 : typeof cell === 'object',
   );
-  // In what is given up, work that was stopped is neither open nor settled.
+  // In a drain, work that was stopped is neither open nor settled.
   const draining = givenUp || frame.drain !== undefined;
   if (!draining) assert.equal(frame.left, open.length, 'left');
   frame.cells.forEach((cell, index) => {

@@ -13,19 +13,19 @@ import type { Asked } from './world.ts';
 type End = Extract<Command, { type: 'end' }>;
 
 interface Explored {
-  /** How many states there are. */
+  /** Number of states. */
   states: number;
-  /** The different ways in which the run ends, and what had been done by then. */
+  /** The different ends of the run, each with the work done before it. */
   endings: Set<string>;
-  /** By what had been done: the states after it. More than one where the order matters. */
+  /** States by the work done before them. More than one if the order matters. */
   byDone: Map<string, Set<string>>;
-  /** False: too many states to look at them all. */
+  /** False if there are too many states to visit all. */
   whole: boolean;
 }
 
 const MOST_STATES = 2000;
 
-/** Every state that some order of answers leads to. Time stands still, so that states do not differ by it. */
+/** Returns every state that some order of answers leads to. Time does not advance, so states do not differ by it. */
 function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'started' }>> = {}): Explored {
   const explored: Explored = { states: 0, endings: new Set(), byDone: new Map(), whole: true };
   const seen = new Set<string>();
@@ -53,7 +53,7 @@ function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'star
     for (const command of asked) {
       const event = { ...respond(scenario, command, 0).event, atMs: 0 };
       const [after, outcome] = step(graph, state, event);
-      expect(outcome.changed, 'what is owed is taken').toBe(true);
+      expect(outcome.changed, 'a pending command accepts its answer').toBe(true);
       const last = outcome.commands.find((one): one is End => one.type === 'end');
       stack.push({ state: after, done: [...done, keyOf(command)].sort(), end: last });
     }
@@ -64,7 +64,7 @@ function explore(scenario: Scenario, start: Partial<Extract<Event, { type: 'star
 const calm = { start: 0, seed: 1, mood: 'calm', graceMs: 50, order: 0 } as const;
 
 describe('every order of completion', () => {
-  it('R32 of a small graph leads to one end, and what has been done says what the state is', () => {
+  it('R32 of a small graph leads to one end, and the work done determines the state', () => {
     let whole = 0;
     fc.assert(
       fc.property(smallScenarios('calm'), (scenario) => {
@@ -79,7 +79,7 @@ describe('every order of completion', () => {
     expect(whole).toBeGreaterThan(scale(40, 400));
   });
 
-  it('R32 of a small graph that fails, answers or is given up leads to an end, and never gets stuck', () => {
+  it('R32 of a small graph that fails, answers or drains leads to an end, and never gets stuck', () => {
     let whole = 0;
     fc.assert(
       fc.property(smallScenarios('wild'), (scenario) => {
@@ -92,14 +92,14 @@ describe('every order of completion', () => {
     expect(whole).toBeGreaterThan(scale(40, 400));
   });
 
-  it('R9 of a window of two over three branches is seven states and one end', () => {
+  it('R9 of a window of two over three branches has seven states and one end', () => {
     const graph = region({ P: parallel(region('x', { x: { class: 'child' } }), { count: 3, window: 2 }) });
     const explored = explore({ ...calm, region: graph });
-    // Nothing; 0 or 1; 0 and 1, 0 and 2, 1 and 2; all, which is the end.
+    // None; 0 or 1; 0 and 1, 0 and 2, 1 and 2; all, which is the end.
     expect([explored.states, explored.endings.size]).toEqual([7, 1]);
   });
 
-  it('R19 of failures in nested containers ends in one of the two ways, and leaves nothing open', () => {
+  it('R19 of failures in nested containers has one of two ends, and leaves no open work', () => {
     const collecting = parallel(region('x', 'y'), { count: 2, collectErrors: true });
     const inner = region('I', 'z', { I: collecting });
     const graph = region('O', { O: loop(inner, { count: 1 }) });

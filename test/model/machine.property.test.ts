@@ -13,7 +13,7 @@ import type { Asked } from './world.ts';
 
 const moods: readonly Mood[] = ['calm', 'wild'];
 
-/** Events after which a run is too long to be worth following. */
+/** Runs with more events are cut off. */
 const ENOUGH = 400;
 
 /** The reference's world: calls wait until the driver answers them. */
@@ -33,14 +33,14 @@ function nameOf(call: Call): string {
   return `${call.do} ${call.at.join('.')} ${call.nth}`;
 }
 
-/** Lets every promise that can move move. */
+/** Waits until every promise that can settle has settled. */
 function quiet(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-/** News of child runs, which change nothing but what the run rests on. */
+/** Sends `blocked` events of child runs, which only change what the run waits for. */
 function gossip(drive: Drive, draw: () => number): void {
   const children = [...drive.open.entries()].sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, command] of children) {
@@ -52,22 +52,22 @@ function gossip(drive: Drive, draw: () => number): void {
   }
 }
 
-/** A run to its end, or to `most` events, in the order that `draw` says. */
+/** Drives a run to its end, or for `most` events, in the order that `draw` decides. */
 function follow(drive: Drive, draw: () => number, most = ENOUGH): void {
   for (let fed = 0; fed < most && !drive.end; fed++) {
     gossip(drive, draw);
     const keys = drive.wanted();
-    expect(keys.length, 'never stuck').toBeGreaterThan(0);
+    expect(keys.length, 'no progress').toBeGreaterThan(0);
     drive.answer(keys[Math.floor(draw() * keys.length)] as string);
   }
 }
 
-/** A run until its deadline fires; what it was in then, or undefined when it had ended before. */
+/** Drives a run until its deadline fires. Returns the phase it was in then; undefined if it had ended before. */
 function followToDeadline(drive: Drive, draw: () => number): Drain['why'] | 'running' | undefined {
   for (let fed = 0; fed < 60 && !drive.end; fed++) {
     const { busy, timers, humans, deadline, drain } = drive.state;
     const stands = deadline?.activeOnly === true && busy + timers === 0 && humans > 0;
-    expect(deadline?.dueMs === undefined, 'the clock stands still').toBe(stands);
+    expect(deadline?.dueMs === undefined, 'time does not advance').toBe(stands);
     if (deadline?.dueMs !== undefined && drive.nowMs >= deadline.dueMs) {
       drive.answer([...drive.open.keys()].find((key) => key.startsWith('deadline '))!);
       return drain?.why ?? 'running';
@@ -102,7 +102,7 @@ async function inLockstep(scenario: Scenario): Promise<void> {
 }
 
 describe('the random runs', () => {
-  it('hold everything that can happen', () => {
+  it('cover every kind of event', () => {
     const seen = new Set<string>();
     for (const scenario of fc.sample(scenarios('wild'), { numRuns: 400, seed: 1 })) {
       const drive = new Drive(scenario);
@@ -121,7 +121,7 @@ describe('the random runs', () => {
         'end completed',
         'end failed block',
       ],
-      // Grace of a container, and of a branch or the run.
+      // The grace timer of a container, and that of a branch or the run.
       ...['timer grace 1', 'timer grace 0'],
     ];
     expect(expected.filter((word) => !seen.has(word))).toEqual([]);
@@ -130,7 +130,7 @@ describe('the random runs', () => {
 
 describe('the machine', () => {
   it.each(['calm', 'stormy'] as const)(
-    'R32 asks for the same as the reference, event by event, and ends the same (%s)',
+    'R32 gives the same commands as the reference, event by event, and ends the same (%s)',
     async (mood) => {
       await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: scale(400, 4000) });
     },
@@ -151,7 +151,7 @@ describe('the machine', () => {
     );
   });
 
-  it.each(moods)('R30 takes no event twice, nor late, nor one that it never asked for (%s)', (mood) => {
+  it.each(moods)('R30 accepts no event twice, no late one, and none that it did not ask for (%s)', (mood) => {
     fc.assert(
       fc.property(scenarios(mood), (scenario) => {
         const drive = new Drive(scenario);
@@ -172,20 +172,23 @@ describe('the machine', () => {
     );
   });
 
-  it.each(moods)('R29 ends by a cancel at any point, every open work aborted once (%s)', (mood) => {
-    fc.assert(
-      fc.property(scenarios(mood), fc.nat(40), (scenario, when) => {
-        const drive = new Drive(scenario);
-        drive.start();
-        follow(drive, numbers(scenario.order), when);
-        if (drive.end) return;
-        drive.feed({ type: 'cancelled', atMs: drive.nowMs });
-        expect(drive.end).toEqual({ type: 'end', status: 'cancelled' });
-        for (const event of drive.past) drive.expectVoid(event);
-      }),
-      { numRuns: scale(200, 2000) },
-    );
-  });
+  it.each(moods)(
+    'R29 ends when it is cancelled at any point, and aborts each open work once (%s)',
+    (mood) => {
+      fc.assert(
+        fc.property(scenarios(mood), fc.nat(40), (scenario, when) => {
+          const drive = new Drive(scenario);
+          drive.start();
+          follow(drive, numbers(scenario.order), when);
+          if (drive.end) return;
+          drive.feed({ type: 'cancelled', atMs: drive.nowMs });
+          expect(drive.end).toEqual({ type: 'end', status: 'cancelled' });
+          for (const event of drive.past) drive.expectVoid(event);
+        }),
+        { numRuns: scale(200, 2000) },
+      );
+    },
+  );
 
   it.each([false, true])('R26 ends by its deadline at any point (only active time: %s)', (activeOnly) => {
     fc.assert(
@@ -206,7 +209,7 @@ describe('the machine', () => {
     );
   });
 
-  it('R31 goes on from any point as if it had never stopped', () => {
+  it('R31 continues from any point as if it had never stopped', () => {
     fc.assert(
       fc.property(scenarios('wild'), fc.nat(30), (scenario, when) => {
         const [one, two] = [new Drive(scenario), new Drive(scenario)];
@@ -215,7 +218,7 @@ describe('the machine', () => {
         const [draw, same] = [numbers(scenario.order), numbers(scenario.order)];
         follow(one, draw, when);
         follow(two, same, when);
-        // The second forgets what it had asked for, and asks its state.
+        // The second run forgets its commands, and asks its state for those pending.
         expect([...two.open.keys()].sort()).toEqual([...one.open.keys()].sort());
         two.open.clear();
         if (!two.end)

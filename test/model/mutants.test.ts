@@ -9,14 +9,14 @@ import { paths } from './mutants/paths.ts';
 
 const mutants = [...paths, ...containers, ...endings, ...events, ...isPending];
 
-/** Files of the machine that hold no decision: types, and the list of what is exported. */
+/** Files of the machine without rules: types and exports. */
 const WITHOUT_RULES = ['command.ts', 'event.ts', 'index.ts', 'skeleton.ts', 'step-context.ts'];
 
 describe('the tests of the machine', () => {
   const judges = { rules: new Judge('rules'), model: new Judge('model') };
 
   beforeAll(() => {
-    // The same runs for every mutant, and no search for a smaller failure: one is enough.
+    // The same runs for every mutant, without shrinking: one failure is enough.
     fc.configureGlobal({ seed: 20, endOnFailure: true });
     return async () => {
       fc.resetConfigureGlobal();
@@ -24,21 +24,21 @@ describe('the tests of the machine', () => {
     };
   });
 
-  it.each(['rules', 'model'] as const)('pass for the machine as it is (%s)', async (bench) => {
+  it.each(['rules', 'model'] as const)('pass for the unchanged machine (%s)', async (bench) => {
     expect(await judges[bench].judge()).toBeUndefined();
   });
 
-  it('have a mutant for every file in which something is decided', () => {
+  it('have a mutant for every file with a rule', () => {
     const files = new Set([...mutants.map(({ file }) => file), ...WITHOUT_RULES]);
     expect([...files].toSorted()).toEqual(machineFiles().toSorted());
   });
 
-  it('see as many faults as there are: each is another one, and its text stands in the machine once', () => {
+  it('have distinct mutants, and the text of each occurs once in the machine', () => {
     expect(new Set(mutants.map(mutated)).size).toBe(mutants.length);
   });
 
   it.each(mutants.map((mutant) => [mutant.why, mutant.file, mutant] as const))(
-    'see that %s (%s)',
+    'detect that %s (%s)',
     async (_, __, mutant) => {
       expect((await judges.rules.judge(mutant)) ?? (await judges.model.judge(mutant))).toBeDefined();
     },

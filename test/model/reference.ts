@@ -9,9 +9,9 @@ export interface Ending {
 }
 
 /**
- * The executable specification of control flow: how a run of `region` from `start` ends.
+ * The executable specification of control flow: returns how a run of `region` from `start` ends.
  *
- * A join is `Promise.all`, a loop is a `for`, a window is so many workers, and what a failure ends is a scope.
+ * A join is `Promise.all`, a loop is a `for`, a window is a number of workers, and a failure ends a scope.
  */
 export async function reference(
   region: Region,
@@ -101,7 +101,7 @@ async function container(node: Node, subflow: Subflow, outer: Scope, at: readonl
   return (await contained(outer, scope, subflow.perTurn ? turns : branches)) ? 'source' : 'error';
 }
 
-/** Runs `body` in `scope`; false when it was given up by `scope` itself, and not by what is around it. */
+/** Runs `body` in `scope`. Returns false if `scope` itself was drained, and not a scope around it. */
 async function contained(
   outer: Scope | undefined,
   scope: Scope,
@@ -118,7 +118,7 @@ async function contained(
   return true;
 }
 
-/** `Promise.all`, but it waits for all also when one rejects: nothing is left running behind anybody's back. */
+/** `Promise.all`, but it waits for all promises even if one rejects, so that none runs on unobserved. */
 async function together(parts: readonly Promise<unknown>[]): Promise<void> {
   for (const part of await Promise.allSettled(parts))
     if (part.status === 'rejected') throw part.reason as unknown;

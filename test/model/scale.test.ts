@@ -3,7 +3,7 @@ import { advance, initialState } from '../../packages/core/src/machine/index.ts'
 import type { Event, Node, Region, State } from '../../packages/core/src/machine/index.ts';
 import { loop, region } from '../support/graph.ts';
 
-/** `cells`, counting how often one is read or written. */
+/** Returns `cells`, and counts each read and write. */
 function counted(state: State): { touched: number } {
   const count = { touched: 0 };
   state.frame.cells = new Proxy(state.frame.cells, {
@@ -19,7 +19,7 @@ function counted(state: State): { touched: number } {
   return count;
 }
 
-/** `nodes`, counting how often one is looked up. */
+/** Returns `nodes`, and counts each read. */
 function countedNodes(graph: Region, count: { touched: number }): Region {
   const nodes = new Proxy(graph.nodes, {
     get: (target, key, receiver) => {
@@ -75,7 +75,7 @@ function fan(width: number): Region {
   };
 }
 
-/** Work counted at one, two and three times a size: `[a, b, c]` with equal steps. */
+/** Operations at one, two and three times a size: `[a, b, c]` with equal steps. */
 function expectLinear(work: readonly number[], perUnit: number, unit: number): void {
   const [a = 0, b = 0, c = 0] = work;
   expect(c - b).toBe(b - a);
@@ -84,7 +84,7 @@ function expectLinear(work: readonly number[], perUnit: number, unit: number): v
 }
 
 describe('a large graph', () => {
-  it('R5 skips a chain of 10,000 nodes in one event, looking at each edge once', () => {
+  it('R5 skips a chain of 10,000 nodes in one event, and visits each edge once', () => {
     const work = [10_000, 20_000, 30_000].map((length) => {
       const state = begin(chain(length));
       const count = counted(state);
@@ -95,7 +95,7 @@ describe('a large graph', () => {
     expectLinear(work, 6, 10_000);
   });
 
-  it('R3 fans out to 10,000 blocks and joins them, looking at each edge once', () => {
+  it('R3 fans out to 10,000 blocks and joins them, and visits each edge once', () => {
     const work = [5000, 10_000, 15_000].map((width) => {
       const graph = fan(width);
       const state = begin(graph);
@@ -110,7 +110,7 @@ describe('a large graph', () => {
     expectLinear(work, 12, 5000);
   });
 
-  it('R8 looks at each node of a turn as often as at those of the first', () => {
+  it('R8 visits each node of an iteration as often as those of the first iteration', () => {
     const work = [10, 20, 30].map((turns) => {
       const count = { touched: 0 };
       const body = countedNodes(region({ I: loop(region('x'), { count: 0 }) }), count);
@@ -123,7 +123,7 @@ describe('a large graph', () => {
     expectLinear(work, 20, 10 * 200);
   });
 
-  it('R8 runs 100,000 turns that cost no command in one event', () => {
+  it('R8 runs 100,000 iterations without commands in one event', () => {
     const body = region({ I: loop(region('x'), { count: 0 }) });
     const graph = region('L -> end', { L: loop(region({ M: loop(body, { count: 500 }) }), { count: 200 }) });
     expect(advance(graph, initialState(), started).commands).toEqual([{ type: 'run', at: [1], try: 1 }]);

@@ -1,4 +1,4 @@
-/** What a run asks of the world. `nth` is the try of a block or the turn of a container. */
+/** A request of a run to its world. `nth` is the attempt of a block or the iteration of a container. */
 export interface Call {
   do: 'run' | 'expand' | 'retry' | 'wait' | 'open' | 'grace';
   at: readonly number[];
@@ -7,23 +7,23 @@ export interface Call {
 
 export type Answer =
   | { is: 'done'; port?: string }
-  /** A failure; `final`: no other try can help. */
+  /** A failure. `final`: no retry can help. */
   | { is: 'failed' | 'final' }
   | { is: 'paused'; how: 'open' | 'wait' }
   | { is: 'count'; count: number };
 
 export interface World {
   ask(call: Call): Promise<Answer>;
-  /** The call is no longer wanted. */
+  /** The call was aborted. */
   drop(call: Call): void;
 }
 
-/** Thrown where something is given up, through everything that belongs to it. */
+/** Thrown through everything inside a scope that is drained. */
 export const GIVEN_UP = new Error('given up');
 
 interface Open {
   call: Call;
-  /** True: it gets its grace when its scope is given up. */
+  /** True: the call gets a grace period when its scope is drained. */
   patient: boolean;
   reject: (reason: unknown) => void;
 }
@@ -56,7 +56,7 @@ export class Scope {
     return this.parent?.root ?? this;
   }
 
-  /** True when it, or anything around it, is given up. */
+  /** True if this scope, or one around it, is drained. */
   get over(): boolean {
     return this.why !== undefined || (this.parent?.over ?? false);
   }
@@ -74,12 +74,12 @@ export class Scope {
     else if (this.isBusy())
       this.listen({ do: 'grace', at: this.at, nth: 0 }, false).then(
         () => this.stop(() => true),
-        () => undefined, // taken over, or not needed any more
+        () => undefined, // replaced by an outer scope, or no longer needed
       );
     throw GIVEN_UP;
   }
 
-  /** It has ended; what it still asks for is no longer wanted. */
+  /** Ends the scope and aborts its open calls. */
   close(): void {
     this.stop(() => true);
     this.parent?.inside.delete(this);

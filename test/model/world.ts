@@ -2,12 +2,12 @@ import type { Command, Event, Node, Region } from '../../packages/core/src/machi
 import type { Scenario } from './arbitraries.ts';
 import type { Answer } from './scope.ts';
 
-/** Commands that are asked of the world and answered by it. */
+/** Commands that the world answers. */
 export type Asked = Exclude<Command, { type: 'abort' | 'end' }>;
 
 type Try = Extract<Command, { type: 'run' }>;
 
-/** A stream of numbers in [0, 1), the same for the same `seed` (mulberry32, public domain). */
+/** Returns a generator of numbers in [0, 1), equal for equal seeds (mulberry32, public domain). */
 export function numbers(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -18,7 +18,7 @@ export function numbers(seed: number): () => number {
   };
 }
 
-/** The node at `at`. */
+/** Returns the node at `at`. */
 export function nodeOf(region: Region, at: readonly number[]): Node {
   let node = region.nodes[at[0] as number] as Node;
   for (let depth = 2; depth < at.length; depth += 2)
@@ -26,7 +26,10 @@ export function nodeOf(region: Region, at: readonly number[]): Node {
   return node;
 }
 
-/** What the world answers to `command`: a function of the scenario and the command, never of the order of things. */
+/**
+ * Returns the world's answer to `command`: a function of the scenario and the command, independent of the order of
+ * events.
+ */
 export function respond(scenario: Scenario, command: Asked, atMs: number): { event: Event; answer: Answer } {
   const { at } = command;
   if (command.type === 'timer') {
@@ -98,7 +101,7 @@ function successOf(
     : { event: { type: 'completed', ...head, port }, answer: { is: 'done', port } };
 }
 
-/** FNV-1a over what the command is about. */
+/** FNV-1a over the command's address, type and number. */
 function drawFor(scenario: Scenario, command: Asked): () => number {
   let hash = 2166136261 ^ scenario.seed;
   const nth = command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;

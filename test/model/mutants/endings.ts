@@ -1,85 +1,93 @@
 import { faultsIn } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Faults in what becomes of the rest: grace, nested giving up, the end. */
+/** Faults in drains: grace periods, nested drains, the end. */
 export const endings: readonly Mutant[] = [
   ...faultsIn('drain.ts', [
-    { from: 'context.state.graceMs > 0 && hasGrace', to: 'hasGrace', why: 'no grace at all is waited for' },
+    { from: 'context.state.graceMs > 0 && hasGrace', to: 'hasGrace', why: 'no grace period is waited for' },
     {
       from: "cell.w === 'run' && nodeAt(level.region, index).class !== 'child'",
       to: "cell.w === 'run'",
-      why: 'a child run gets its grace from the parent',
+      why: 'a child run gets a grace period from its parent',
     },
     {
       from: "nodeAt(level.region, index).class !== 'child'",
       to: "nodeAt(level.region, index).class !== 'child' && false",
-      why: 'nothing gets any grace',
+      why: 'nothing gets a grace period',
     },
-    { from: "cell.w === 'run' && nodeAt", to: "cell.w !== 'pause' && nodeAt", why: 'waits get grace' },
+    {
+      from: "cell.w === 'run' && nodeAt",
+      to: "cell.w !== 'pause' && nodeAt",
+      why: 'waits get a grace period',
+    },
     {
       from: 'return isOpenContainer(cell) || (cell',
       to: 'return !isOpenContainer(cell) && (cell',
-      why: 'a question gets no grace',
+      why: 'a pending expand command gets no grace period',
     },
     {
       from: 'dueMs: context.atMs + context.state.graceMs',
       to: 'dueMs: context.state.graceMs',
-      why: 'the grace is over before it begins',
+      why: 'the grace period is over before it begins',
     },
     {
       from: 'if (drain.running === 0) finishDrain',
       to: 'if (drain.running < 0) finishDrain',
-      why: 'grace is given to nobody',
+      why: 'the drain is stored nowhere',
     },
     {
       from: '--draining.drain.running === 0',
       to: '--draining.drain.running <= 1',
-      why: 'the grace ends before the last block',
+      why: 'the grace period ends before the last block',
     },
     {
       from: '--draining.drain.running === 0',
       to: '--draining.drain.running < 0',
-      why: 'the grace goes on after the last block',
+      why: 'the grace period continues after the last block',
     },
     {
       from: '  context.state.busy--;\n  if (--draining',
       to: '  if (--draining',
-      why: 'what ends in its grace is still counted',
+      why: 'work that ends in its grace period is still counted',
     },
-    { from: '    level.frame.cells[index] = last;\n', to: '', why: 'a block ends twice in its grace' },
+    { from: '    level.frame.cells[index] = last;\n', to: '', why: 'a block ends twice in its grace period' },
     {
       from: '|| event.attempt !== work.try) return undefined',
       to: ') return undefined',
-      why: 'the end of an earlier try ends the grace',
+      why: 'the end of an earlier attempt ends the grace period',
     },
     {
       from: "if (event.type === 'paused') return SKIPPED;",
       to: "if (event.type === 'paused') return undefined;",
-      why: 'a pause in the grace never ends',
+      why: 'a pause in the grace period never ends',
     },
     {
       from: ' && work.dueMs !== undefined ?',
       to: ' ?',
-      why: 'a time-out that nobody set ends a block in its grace',
+      why: 'a timeout that was never set ends a block in its grace period',
     },
     {
       from: '    if (!answersExpand(cell, event)) return false;\n',
       to: '',
-      why: 'any event answers a question in its grace',
+      why: 'any event answers an expand command in the grace period',
     },
     {
       from: "event.type !== 'completed' && last",
       to: 'last',
-      why: 'a block that completes by `error` in its grace has failed',
+      why: 'a block that completes by `error` in its grace period has failed',
     },
     {
       from: "  if (timedOut) context.commands.push({ type: 'abort', at, why: 'timeout' });\n",
       to: '',
-      why: 'a block whose time is up in the grace runs on',
+      why: 'a block whose time is up in the grace period runs on',
     },
-    { from: '    delete span.drain;\n', to: '', why: 'an inner container stays given up on its own' },
-    { from: '    delete level.frame.drain;\n', to: '', why: 'an inner branch stays given up on its own' },
-    { from: '    if (span.asking) work.push({ level, index });\n', to: '', why: 'questions are not stopped' },
+    { from: '    delete container.drain;\n', to: '', why: 'an inner container keeps a drain of its own' },
+    { from: '    delete level.frame.drain;\n', to: '', why: 'an inner branch keeps a drain of its own' },
+    {
+      from: '    if (container.asking) work.push({ level, index });\n',
+      to: '',
+      why: 'pending expand commands are not stopped',
+    },
     {
       from: 'if (isWork(cell)) work.push({ level, index });\n      else if',
       to: 'if (isWork(cell) && level.parent === null) work.push({ level, index });\n      else if',
@@ -103,7 +111,7 @@ export const endings: readonly Mutant[] = [
     {
       from: 'cause && cause.length > at.length',
       to: 'cause',
-      why: 'a container that fails by itself says so twice',
+      why: 'a container that fails by itself sends its notice twice',
     },
     {
       from: "index: scope.index, cell: 'error' }",
@@ -113,7 +121,7 @@ export const endings: readonly Mutant[] = [
     {
       from: ', ...(cause && { failed: cause }) });\n  } else {',
       to: ' });\n  } else {',
-      why: 'a given-up branch never closes',
+      why: 'a drained branch never closes',
     },
     {
       from: "  for (const { level, index } of collectOpenWork(context, { of: 'run' })) stop(context, level, index, why);\n",
@@ -126,20 +134,24 @@ export const endings: readonly Mutant[] = [
     {
       from: '    cell.asking = false;\n    state.busy--;',
       to: '    cell.asking = false;',
-      why: 'a question that was stopped is still counted',
+      why: 'a stopped expand command is still counted',
     },
-    { from: "    context.state.phase = 'draining';\n", to: '', why: 'a given-up run starts more' },
+    { from: "    context.state.phase = 'draining';\n", to: '', why: 'a draining run starts more blocks' },
     {
       from: "scope.of === 'branch' ? frameAddress(scope.level)",
       to: "scope.of === 'branch' ? addressOf(scope.level, 0)",
-      why: 'the grace of a branch has the wrong address',
+      why: 'the grace timer of a branch has the wrong address',
     },
     {
       from: 'stop(context, level, index, why);\n  finishDrain',
       to: "if (why !== 'deadline') stop(context, level, index, why);\n  finishDrain",
-      why: 'the deadline aborts what is in its grace for the wrong reason',
+      why: 'the deadline aborts what is in its grace period for the wrong reason',
     },
-    { from: "status === 'cancelled' ? 'cancelled' : ", to: '', why: 'a cancel says that something failed' },
-    { from: '  delete state.drain;\n', to: '', why: 'an ended run still gives grace' },
+    {
+      from: "status === 'cancelled' ? 'cancelled' : ",
+      to: '',
+      why: 'a cancellation claims that something failed',
+    },
+    { from: '  delete state.drain;\n', to: '', why: 'an ended run still has a grace period' },
   ]),
 ];

@@ -1,35 +1,35 @@
 import { faultsIn } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Faults in what an event means: late ones, time, people, child runs, counters, what is owed. */
+/** Faults in the handling of events: late ones, timers, people, child runs, counters, pending commands. */
 export const events: readonly Mutant[] = [
   ...faultsIn('work.ts', [
     {
       from: 'on, ...due };\n  return true;',
       to: 'on, ...due };\n  return false;',
-      why: 'news of a child are no change',
+      why: 'a child run that becomes blocked changes nothing',
     },
     {
-      from: '  if (!answersExpand(span, event)) return false;\n',
+      from: '  if (!answersExpand(container, event)) return false;\n',
       to: '',
-      why: 'a container takes answers that it did not ask for',
+      why: 'a container accepts answers to commands that it did not give',
     },
-    { from: '  span.asking = false;\n', to: '', why: 'a question is answered twice' },
-    { from: '  context.state.busy--;\n', to: '', why: 'an answered question is still counted' },
+    { from: '  container.asking = false;\n', to: '', why: 'an expand command is answered twice' },
+    { from: '  context.state.busy--;\n', to: '', why: 'an answered expand command is still counted' },
     {
       from: ' || event.attempt !== work.try) return false',
       to: ') return false',
-      why: 'the end of an earlier try ends this one',
+      why: 'the end of an earlier attempt ends this one',
     },
     {
       from: "(event.timer !== 'timeout' || work.dueMs === undefined)",
       to: "event.timer !== 'timeout'",
-      why: 'a time-out that nobody set is taken',
+      why: 'a timeout that was never set is accepted',
     },
     {
       from: "(event.timer !== 'timeout' || work.dueMs === undefined)",
       to: 'work.dueMs === undefined',
-      why: 'any timer is the time-out',
+      why: 'any timer counts as the timeout',
     },
     {
       from: '  if (!isAwaited(work, event)) return false;\n  removeFromCounters(context.state, work);\n',
@@ -44,25 +44,29 @@ export const events: readonly Mutant[] = [
     {
       from: ' || event.timer !== work.w) return false',
       to: ') return false',
-      why: 'a wait ends by the timer of something else',
+      why: 'the timer of something else ends a wait',
     },
     {
       from: "return work.w === 'wait' || event.attempt === work.try",
       to: 'return true',
-      why: 'the timer of an earlier try starts the next one',
+      why: 'the timer of an earlier attempt starts the next one',
     },
     {
       from: "level, index, cell: 'source' }",
       to: "level, index, cell: 'resumed' }",
       why: 'a resumed block leaves by another port',
     },
-    { from: "event.port ?? 'source'", to: "'source'", why: 'the port of a block is not heard' },
+    { from: "event.port ?? 'source'", to: "'source'", why: 'the port of a block is ignored' },
     { from: 'event.dueMs ?? event.atMs', to: 'event.atMs', why: 'a wait is over at once' },
-    { from: 'event.dueMs ?? event.atMs', to: 'event.dueMs as number', why: 'a wait without a time has none' },
+    {
+      from: 'event.dueMs ?? event.atMs',
+      to: 'event.dueMs as number',
+      why: 'a wait without a time has no timer',
+    },
     {
       from: '    context.state.timers++;\n    level',
       to: '    context.state.humans++;\n    level',
-      why: 'a wait counts as a person',
+      why: 'a wait counts as waiting for a person',
     },
     {
       from: "  context.commands.push({ type: 'open', at: event.at });\n",
@@ -77,7 +81,7 @@ export const events: readonly Mutant[] = [
     {
       from: '{ attempt: work.try, timedOut: true }',
       to: '{ attempt: work.try, timedOut: true, retryable: false }',
-      why: 'a time-out is never tried again',
+      why: 'a timeout is never retried',
     },
     {
       from: "nodeAt(level.region, index).class !== 'child' || before === on",
@@ -87,64 +91,66 @@ export const events: readonly Mutant[] = [
     {
       from: ' || before === on) return false',
       to: ') return false',
-      why: 'the same news of a child twice is news',
+      why: 'a repeated `blocked` event counts as a change',
     },
     {
       from: 'work.dueMs === undefined ? {} : { dueMs: work.dueMs }',
       to: '{}',
-      why: 'a child that was blocked has no time-out',
+      why: 'a child that was blocked has no timeout',
     },
     {
       from: 'if (on === null) context.state.busy++;',
       to: 'if (on === null) context.state.timers++;',
-      why: 'a child that moves counts as a timer',
+      why: 'a child that runs counts as a timer',
     },
     {
       from: "work.w === 'blocked' ? work.on : null",
       to: 'null',
-      why: 'a child that was blocked never moves again',
+      why: 'a child that was blocked never runs again',
     },
   ]),
-  ...faultsIn('time.ts', [
+  ...faultsIn('deadline.ts', [
     {
       from: 'context.atMs < deadline.dueMs',
       to: 'context.atMs <= deadline.dueMs',
       why: 'the deadline comes a moment late',
     },
-    { from: ' || context.atMs < deadline.dueMs', to: '', why: 'a void deadline is taken' },
+    { from: ' || context.atMs < deadline.dueMs', to: '', why: 'a void deadline is accepted' },
     {
       from: "  if (drain) abortDrain(context, { of: 'run' }, drain, 'deadline');\n  else context",
-      to: '  turn',
-      why: 'the deadline overrules the outcome',
+      to: '  context',
+      why: 'the deadline overrides the outcome',
     },
-    { from: 'event.activeOnly === true', to: 'true', why: 'the deadline always stands still for people' },
-    { from: 'event.activeOnly === true', to: 'false', why: 'the deadline never stands still' },
+    {
+      from: 'event.activeOnly === true',
+      to: 'true',
+      why: 'the deadline always stops while a person is needed',
+    },
+    { from: 'event.activeOnly === true', to: 'false', why: 'the deadline never stops' },
     {
       from: 'event.atMs + event.timeoutMs',
       to: 'event.timeoutMs',
-      why: 'the deadline has passed before the start',
+      why: 'the deadline is before the start',
     },
     {
       from: 'abortDrain(context, target.scope, target.drain, target.drain.why)',
       to: "abortDrain(context, { of: 'run' }, target.drain, target.drain.why)",
-      why: 'the grace of a part ends the run',
+      why: 'the grace timer of a part ends the run',
     },
     {
       from: '!isOpenContainer(cell) || !cell.drain',
       to: '!isOpenContainer(cell) || cell.drain',
-      why: 'the grace of a container never ends',
+      why: 'the grace period of a container never ends',
     },
-  ]),
-  ...faultsIn('idle-state.ts', [
     {
       from: '    delete deadline.leftMs;\n',
       to: '',
-      why: 'the deadline that goes on moves with every event',
+      why: 'a resumed deadline moves with every event',
     },
     {
       from: 'busy === 0 && timers === 0 && humans',
       to: 'busy === 0 && humans',
-      why: 'the deadline stands still though a timer can move the run',
+      why: 'the deadline stops although a timer can move the run',
     },
     {
       from: 'Math.max(0, deadline.dueMs - context.atMs)',
@@ -154,101 +160,109 @@ export const events: readonly Mutant[] = [
     {
       from: 'deadline.dueMs = context.atMs + deadline.leftMs',
       to: 'deadline.dueMs = deadline.leftMs',
-      why: 'the deadline goes on in the past',
+      why: 'a resumed deadline is in the past',
     },
     {
       from: '    context.commands.push(deadlineCommand(deadline.dueMs));\n',
       to: '',
-      why: 'the deadline that goes on is not asked for',
+      why: 'a resumed deadline has no timer',
     },
-    { from: '    delete deadline.dueMs;\n', to: '', why: 'the deadline both runs and stands still' },
-    { from: "  if (state.busy > 0) return 'running';\n", to: '', why: 'a run rests while blocks run' },
     {
-      from: "state.humans > 0 ? 'human' : state.timers > 0 ? 'time'",
-      to: "state.timers > 0 ? 'time' : state.humans > 0 ? 'human'",
-      why: 'a run that needs a person says that it needs time',
+      from: '    delete deadline.dueMs;\n',
+      to: '',
+      why: 'the deadline runs and is stopped at the same time',
     },
   ]),
-  ...faultsIn('pending.ts', [
+  ...faultsIn('pending-commands.ts', [
     {
       from: "  if (state.phase === 'ended') return commands;\n",
       to: "  if (state.phase !== 'running') return commands;\n",
-      why: 'a run that is given up owes nothing',
+      why: 'a draining run has no pending commands',
     },
     {
       from: '  collectGraceTimer(state.drain, [], commands);\n',
       to: '',
-      why: 'the grace of the run is not owed',
+      why: 'the grace timer of the run is not pending',
     },
     {
       from: '    collectGraceTimer(cell.drain, at, commands);\n',
       to: '',
-      why: 'the grace of a container is not owed',
+      why: 'the grace timer of a container is not pending',
     },
     {
       from: '      collectGraceTimer(inner.drain, [...at, Number(iteration)], commands);\n',
       to: '',
-      why: 'the grace of a branch is not owed',
+      why: 'the grace timer of a branch is not pending',
     },
     {
       from: "    if (cell.asking) commands.push({ type: 'expand', at, turn: cell.next });\n",
       to: '',
-      why: 'questions are not owed',
+      why: 'expand commands are not pending',
     },
     {
       from: '      collectFromFrame(body, inner, [...at, Number(iteration)], commands);\n',
       to: '',
-      why: 'work in containers is not owed',
+      why: 'work in containers is not pending',
     },
     {
       from: '    if (work.dueMs !== undefined)\n',
       to: '    if (work.dueMs === 0)\n',
-      why: 'time-outs are not owed',
+      why: 'timeouts are not pending',
     },
-    { from: " || work.w === 'blocked') {", to: ') {', why: 'a child that is blocked is owed as a pause' },
+    { from: " || work.w === 'blocked') {", to: ') {', why: 'a blocked child is pending as a pause' },
     {
       from: "timer: 'retry', dueMs: work.dueMs, try: work.try",
       to: "timer: 'retry', dueMs: work.dueMs, try: 1",
-      why: 'tries to come lose their number',
+      why: 'pending retries lose their number',
     },
     {
       from: "{ type: 'run', at, try: work.try }",
       to: "{ type: 'run', at, try: 1 }",
-      why: 'later tries are owed as the first',
+      why: 'later attempts are pending as the first',
     },
-    { from: "  else commands.push({ type: 'open', at });\n", to: '', why: 'open pauses are not owed' },
+    { from: "  else commands.push({ type: 'open', at });\n", to: '', why: 'open pauses are not pending' },
     {
       from: '  if (state.deadline?.dueMs !== undefined) commands.push(deadlineCommand(state.deadline.dueMs));\n',
       to: '',
-      why: 'the deadline is not owed',
+      why: 'the deadline is not pending',
     },
   ]),
   ...faultsIn('state.ts', [
+    { from: "  if (state.busy > 0) return 'running';\n", to: '', why: 'a run is idle while blocks run' },
     {
-      from: 'return event.iteration === span.next || (',
-      to: 'return event.iteration !== undefined || (',
-      why: 'the answer for another turn is taken',
+      from: "state.humans > 0 ? 'human' : state.timers > 0 ? 'time'",
+      to: "state.timers > 0 ? 'time' : state.humans > 0 ? 'human'",
+      why: 'a run that needs a person claims to wait for a time',
     },
-    { from: 'if (!span.asking || (event', to: 'if ((event', why: 'an answer is taken without a question' },
+    {
+      from: 'return event.iteration === container.next || (',
+      to: 'return event.iteration !== undefined || (',
+      why: 'the answer for another iteration is accepted',
+    },
+    {
+      from: 'if (!container.asking || (event',
+      to: 'if ((event',
+      why: 'an answer is accepted without an expand command',
+    },
     {
       from: " || (event.type === 'failed' && event.iteration === undefined)",
       to: '',
-      why: 'a question fails only by its turn',
+      why: 'an expand command fails only with its iteration',
     },
     {
       from: " || work.w === 'retry') state.busy--",
       to: ') state.busy--',
-      why: 'a try to come counts as a person when it is over',
+      why: 'a pending retry counts as waiting for a person once it is over',
     },
     {
       from: " || (work.w === 'blocked' && work.on === 'time')) state.timers--",
       to: ') state.timers--',
-      why: 'a child that waits counts as a person when it moves',
+      why: 'a child that waited counts as waiting for a person once it runs',
     },
     {
       from: 'if (Array.isArray(value)) return value.map(clone)',
       to: 'if (Array.isArray(value)) return value',
-      why: 'a step changes the cells of the state that it was given',
+      why: 'a step changes the cells of the state that it received',
     },
     {
       from: 'address.unshift(at.node, at.iteration)',
@@ -256,8 +270,8 @@ export const events: readonly Mutant[] = [
       why: 'deep addresses are inside out',
     },
   ]),
-  ...faultsIn('work-at.ts', [
-    { from: ' && cell.count >= 0 ?', to: ' ?', why: 'a number of turns that is not known is one' },
+  ...faultsIn('locate.ts', [
+    { from: ' && cell.count >= 0 ?', to: ' ?', why: 'an unknown number of iterations is taken for a number' },
     {
       from: 'cell !== undefined && isWork(cell) ? cell',
       to: 'cell !== undefined ? cell',

@@ -1,49 +1,53 @@
 import { faultsIn } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Faults in what is said of one command: whether it waits for its answer. */
+/** Faults in `isPending`. */
 export const isPending: readonly Mutant[] = [
-  ...faultsIn('is-pending.ts', [
+  ...faultsIn('pending-commands.ts', [
     {
       from: 'cell.asking && cell.next === command.turn;',
       to: 'cell.next === command.turn;',
-      why: 'a question that was answered is owed still',
+      why: 'an answered expand command is still pending',
     },
     {
       from: 'cell.asking && cell.next === command.turn;',
       to: 'cell.asking;',
-      why: 'a question of an earlier turn is owed again',
+      why: 'the expand command of an earlier iteration is pending again',
     },
     {
       from: " || work.w === 'blocked') && work.try === command.try",
       to: ') && work.try === command.try',
-      why: 'a child that is blocked is owed no more',
+      why: 'a blocked child is no longer pending',
     },
     {
       from: "work.w === 'blocked') && work.try === command.try",
       to: "work.w === 'blocked')",
-      why: 'an earlier try is owed with the present one',
+      why: 'an earlier attempt is pending besides the current one',
     },
     {
       from: " && (work.w === 'wait' || work.try === command.try)",
       to: '',
-      why: 'the time-out of an earlier try is owed',
+      why: 'the timeout of an earlier attempt is pending',
     },
-    { from: "retry: 'retry', wait", to: "retry: 'wait', wait", why: 'the next try waits for another timer' },
+    {
+      from: "retry: 'retry', wait",
+      to: "retry: 'wait', wait",
+      why: 'a pending retry waits for another timer',
+    },
     {
       from: 'state.deadline?.dueMs === dueMs',
       to: 'state.deadline !== undefined',
-      why: 'a deadline that was moved is owed',
+      why: 'a deadline that was moved is pending',
     },
     {
       from: 'state.drain?.dueMs === dueMs',
       to: 'false',
-      why: 'the grace of the run is owed to nobody',
+      why: 'the grace timer of the run is never pending',
     },
     {
-      from: 'frame.drain?.dueMs === dueMs',
-      to: 'frame.drain === undefined',
-      why: 'the grace of a branch is owed where there is none',
+      from: 'frame?.drain?.dueMs === dueMs',
+      to: 'frame?.drain === undefined',
+      why: 'the grace timer of a branch is pending where there is none',
     },
   ]),
 ];

@@ -11,7 +11,7 @@ import type { Mutant } from './mutant.ts';
 const MACHINE = fileURLToPath(new URL('../../../packages/core/src/machine/', import.meta.url));
 const MODEL = fileURLToPath(new URL('..', import.meta.url));
 
-/** Tests that judge a machine: its own, and the model. */
+/** The test suites that judge a machine: its own tests, and the model's. */
 export type Bench = 'rules' | 'model';
 
 interface Case {
@@ -19,12 +19,12 @@ interface Case {
   run: () => unknown;
 }
 
-/** Names of the machine's files that do something. */
+/** Returns the names of the machine's files. */
 export function machineFiles(): string[] {
   return readdirSync(MACHINE).filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'));
 }
 
-/** Text of `mutant.file` with the fault in it; fails unless `mutant.from` stands there exactly once. */
+/** Returns the text of `mutant.file` with the fault applied. Throws unless `mutant.from` occurs exactly once. */
 export function mutated({ file, from, to, why }: Mutant): string {
   const text = readFileSync(join(MACHINE, file), 'utf8');
   const places = text.split(from).length - 1;
@@ -33,7 +33,7 @@ export function mutated({ file, from, to, why }: Mutant): string {
   return text.replace(from, () => to);
 }
 
-/** Judges machines by the tests of one bench, read once; `close` it. */
+/** Judges machines by the tests of one bench, which are bundled once. Call `close` at the end. */
 export class Judge {
   readonly #context: Promise<BuildContext<{ write: false }>>;
   #mutant: Mutant | undefined;
@@ -57,7 +57,9 @@ export class Judge {
     });
   }
 
-  /** Title of the first test that fails for a machine with the fault of `mutant`; undefined: none does. */
+  /**
+   * Returns the title of the first test that fails for a machine with the fault of `mutant`; undefined if none does.
+   */
   async judge(mutant?: Mutant): Promise<string | undefined> {
     this.#mutant = mutant;
     const { outputFiles } = await (await this.#context).rebuild();
@@ -75,7 +77,7 @@ export class Judge {
     await (await this.#context).dispose();
   }
 
-  /** Puts the fault in, and runs it at a small scale. */
+  /** Applies the fault, and runs the tests at a small scale. */
   #plugin(): Plugin {
     return {
       name: 'mutant',
@@ -100,7 +102,7 @@ function testsOf(bench: Bench): string[] {
   return [...own.map((file) => join(MACHINE, file)), join(MODEL, 'mutants/plays.test.ts')];
 }
 
-/** The tests that `script` declares, not yet run. */
+/** Returns the tests that `script` declares, without running them. */
 function collect(script: string): Case[] {
   const cases: Case[] = [];
   const above: string[] = [];

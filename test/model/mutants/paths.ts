@@ -1,13 +1,13 @@
 import { faultsIn } from './mutant.ts';
 import type { Mutant } from './mutant.ts';
 
-/** Faults in what starts when: edges, joins, skips, the order of starts, the start of the run. */
+/** Faults in the order of starts: edges, joins, skips, the start of the run. */
 export const paths: readonly Mutant[] = [
   ...faultsIn('join.ts', [
     {
       from: "(port === 'source' && cell !== 'error')",
       to: "port === 'source'",
-      why: 'a failed block goes on by `source`',
+      why: 'a failed block leaves by `source`',
     },
     {
       from: "port === 'source' && cell !== 'error'",
@@ -22,23 +22,23 @@ export const paths: readonly Mutant[] = [
     {
       from: "typeof cell === 'string' && (cell === port",
       to: '(cell === port',
-      why: 'a skipped node goes on by `source`',
+      why: 'a skipped node leaves by `source`',
     },
     { from: '| (live ? 1 : 0)', to: '+ (live ? 1 : 0)', why: 'a second live edge counts as half a source' },
     {
       from: 'if (cell === 1) context',
-      to: 'if (cell % 2 === 1) turn',
+      to: 'if (cell % 2 === 1) context',
       why: 'a join runs at its first live edge',
     },
     {
       from: 'else if (cell === 0) context',
-      to: 'else if (cell === 0 && live) turn',
-      why: 'what has no live edge is never skipped',
+      to: 'else if (cell === 0 && live) context',
+      why: 'a node without a live edge is never skipped',
     },
     {
       from: 'index: to, cell: SKIPPED }',
       to: "index: to, cell: 'skipped' }",
-      why: 'a skipped node goes on as if it had run',
+      why: 'the edges of a skipped node are live',
     },
     { from: '  frame.left--;\n', to: '', why: 'a frame never closes' },
     { from: 'if (frame.left === 0)', to: 'if (frame.left <= 1)', why: 'a frame closes with one node left' },
@@ -56,12 +56,12 @@ export const paths: readonly Mutant[] = [
     {
       from: 'const dueMs = context.atMs + timeoutMs',
       to: 'const dueMs = timeoutMs',
-      why: 'a time-out is due at the beginning of time',
+      why: 'a timeout is due at the epoch',
     },
     {
       from: "timer: 'timeout', dueMs, try: attempt",
       to: "timer: 'timeout', dueMs, try: 1",
-      why: 'time-outs of later tries name the first',
+      why: 'timeouts of later attempts name the first',
     },
     { from: '  context.state.busy++;\n', to: '', why: 'a running block is not counted' },
   ]),
@@ -79,12 +79,12 @@ export const paths: readonly Mutant[] = [
     {
       from: 'node.outs.map((to)',
       to: '[...node.outs].reverse().map((to)',
-      why: 'starts come against the order of the edges',
+      why: 'blocks start against the order of the edges',
     },
     {
       from: 'left: reached.size',
       to: 'left: region.nodes.length',
-      why: 'the run waits for what its start does not reach',
+      why: 'the run waits for nodes that its start does not reach',
     },
     {
       from: 'for (const from of reached) for (const { to } of outs[from] ?? []) cells',
@@ -92,11 +92,11 @@ export const paths: readonly Mutant[] = [
       why: 'a join waits for sources that take no part',
     },
   ]),
-  ...faultsIn('tasks.ts', [
+  ...faultsIn('step.ts', [
     {
       from: 'for (let head = 0; head < tasks.length; head++) runTask(context, tasks[head] as Task);',
       to: 'while (tasks.length > 0) runTask(context, tasks.pop() as Task);',
-      why: 'last come, first served',
+      why: 'tasks run last come, first served',
     },
     {
       from: '  if (failed) delete level.frame.drain;\n',
@@ -106,27 +106,27 @@ export const paths: readonly Mutant[] = [
     {
       from: 'if (!isDraining(context, level)) closeFrame',
       to: 'closeFrame',
-      why: 'a frame in what is given up closes, and the next opens',
+      why: 'a frame inside a drain closes, and the next opens',
     },
     {
       from: "phase !== 'running') return",
       to: "phase === 'ended') return",
-      why: 'the same event starts blocks of a run that is given up',
+      why: 'the same event starts blocks of a draining run',
     },
     {
       from: '    if (inner.frame.drain) return true;\n',
       to: '',
-      why: 'the same event starts blocks of a branch that is given up',
+      why: 'the same event starts blocks of a draining branch',
     },
     {
-      from: ' || span.drain) return true',
+      from: ' || container.drain) return true',
       to: ') return true',
-      why: 'the same event starts blocks of a container that is given up',
+      why: 'the same event starts blocks of a draining container',
     },
     {
       from: 'startAttempt(context, level, index, 1)',
       to: 'startAttempt(context, level, index, 0)',
-      why: 'tries are numbered from 0',
+      why: 'attempts are numbered from 0',
     },
   ]),
   ...faultsIn('step.ts', [
@@ -137,8 +137,8 @@ export const paths: readonly Mutant[] = [
       why: 'a run starts at a block that is not there',
     },
     { from: 'outcome.changed ? next : state', to: 'next', why: 'a void event makes a new state' },
-    { from: "state.phase !== 'ended' && ", to: '', why: 'an ended run takes events' },
-    { from: '    updateDeadline(context);\n', to: '', why: 'the clock of active time never stands still' },
+    { from: "state.phase !== 'ended' && ", to: '', why: 'an ended run accepts events' },
+    { from: '    updateDeadline(context);\n', to: '', why: 'the clock of active time never stops' },
     {
       from: '  if (event.until !== undefined) state.until = event.until;\n',
       to: '',
@@ -147,25 +147,25 @@ export const paths: readonly Mutant[] = [
     {
       from: '  if (found.draining) return updateDraining(context, found, index, event);\n',
       to: '',
-      why: 'what is given up goes on',
+      why: 'a draining part continues',
     },
     {
       from: 'const next = cloneState(state)',
       to: 'const next = { ...state }',
-      why: 'a step changes the state that it was given',
+      why: 'a step changes the state that it received',
     },
   ]),
   ...faultsIn('locate.ts', [
     {
       from: "    if (cell.drain) draining ??= { scope: { of: 'container', level, index: node }, drain: cell.drain };\n",
       to: '',
-      why: 'blocks in a container that is given up go on',
+      why: 'blocks in a draining container continue',
     },
     {
       from: "    if (frame.drain) draining ??= { scope: { of: 'branch', level }, drain: frame.drain };\n",
       to: '',
-      why: 'blocks in a branch that is given up go on',
+      why: 'blocks in a draining branch continue',
     },
-    { from: 'depth += 2', to: 'depth += 4', why: 'deep addresses are read up to the first frame' },
+    { from: 'depth += 2', to: 'depth += 4', why: 'deep addresses are resolved up to the first frame only' },
   ]),
 ];

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { region } from '../../support/graph.ts';
 import { play } from '../../support/play.ts';
 
-describe('work in its grace', () => {
-  it('R30 does not end by a time-out that it does not have', () => {
+describe('work in a grace period', () => {
+  it('R30 does not end by a timeout that it does not have', () => {
     const { run } = play(region('s -> f, a'));
     run.complete('s');
     expect(run.fail('f')).toEqual(['timer grace 1050']);
@@ -21,8 +21,8 @@ describe('work in its grace', () => {
   });
 });
 
-describe('a question', () => {
-  it('R17 is answered in its grace by its own answer only', () => {
+describe('an expand command', () => {
+  it('R17 is answered in the grace period only by its own answer', () => {
     const body = region('x', 'L', { L: { kind: 'loop', subflow: { body: region('y'), limit: 9 } } });
     const { run } = play(
       region({ P: { kind: 'parallel', subflow: { body, count: 1, collectErrors: true, limit: 9 } } }),
@@ -34,7 +34,7 @@ describe('a question', () => {
     expect(run.expand('P/0/L', 1)).toEqual(['end completed']);
   });
 
-  it('R25 that was stopped is waited for no more', () => {
+  it('R25 is not waited for once it is stopped', () => {
     const body = region('x', 'L', { L: { kind: 'loop', subflow: { body: region('y'), limit: 9 } } });
     const { run } = play(
       region('P -> a', {
@@ -47,9 +47,9 @@ describe('a question', () => {
   });
 
   it.each([
-    ['is not out any more', { type: 'expanded', at: [0], atMs: 0, iteration: 1, count: 2 }],
+    ['is no longer pending', { type: 'expanded', at: [0], atMs: 0, iteration: 1, count: 2 }],
     [
-      'is not out any more and has failed',
+      'is no longer pending and has failed',
       { type: 'failed', at: [0], atMs: 0, attempt: 0, retryable: false },
     ],
   ] as const)('R30 that %s is not answered', (_, event) => {
@@ -66,7 +66,7 @@ it('R22 a block that answers and has paused answers when it is resumed', () => {
   expect(run.resume('r')).toEqual(['end completed r']);
 });
 
-it('R26 a deadline that goes on again stays where it is', () => {
+it('R26 a deadline that is running again does not move', () => {
   const { run } = play(region('p -> a -> b'), { timeoutMs: 500, activeOnly: true });
   run.nowMs = 1100;
   run.pause('p');
@@ -77,13 +77,13 @@ it('R26 a deadline that goes on again stays where it is', () => {
   expect(run.pending()).toEqual(['run b', 'timer deadline 9400']);
 });
 
-it('R24 news of a child are a change', () => {
+it('R24 a change of a child run is a change', () => {
   const { run } = play(region('c', { c: { class: 'child' } }));
   run.block('c', 'human');
   expect(run.changed).toBe(true);
 });
 
-it('R29 nothing of a run that was given up is left in its end', () => {
+it('R29 nothing of a drained run is left at its end', () => {
   const { run } = play(region('s -> a, b'), { timeoutMs: 500 });
   run.complete('s');
   run.fail('a');

@@ -14,10 +14,10 @@ import {
 import type { Cell, Drain, Level, OpenContainer, Work } from './state.ts';
 import type { DrainScope, StepContext } from './step-context.ts';
 
-// What becomes of the rest? R17 nothing new starts in what is given up: waits, pauses, children and tries to come end at
-// once, running work gets its grace; R18 then it is aborted; R19 an outer giving-up takes over the inner ones.
+// R17 a drain starts nothing new: waits, pauses, children and pending retries end at once, running work gets a grace
+// period; R18 afterwards it is aborted; R19 an outer drain replaces the inner ones.
 
-/** Gives up what `scope` names, because of the node at `cause`. */
+/** Starts to drain `scope`, because of the node at `cause`. */
 export function beginDrain(
   context: StepContext,
   scope: DrainScope,
@@ -43,7 +43,7 @@ export function beginDrain(
   else context.commands.push({ type: 'timer', at: scopeAddress(scope), timer: 'grace', dueMs: drain.dueMs });
 }
 
-/** An event for work in something that is given up: it is written down, and counts down to the end; nothing follows from it. */
+/** Applies an event to work in a drain. The event only counts down to the drain's end; nothing follows from it. */
 export function updateDraining(
   context: StepContext,
   found: FrameLocation,
@@ -68,7 +68,7 @@ export function updateDraining(
   return true;
 }
 
-/** How a try that is in flight ends by `event`; undefined when it does not. */
+/** Returns the cell that `event` leaves of an attempt in flight; undefined if the attempt goes on. */
 function lastCell(work: Extract<Work, { w: 'run' }>, event: Event): Cell | undefined {
   if (!('attempt' in event) || event.attempt !== work.try) return undefined;
   if (event.type === 'completed') return event.port ?? 'source';
@@ -83,13 +83,15 @@ function reportFailure(context: StepContext, found: FrameLocation, index: number
   context.notices.push({ type: 'failed', at, handled: false, ...(timedOut && { timedOut }) });
 }
 
-/** The grace is over: what still runs is aborted. */
+/** Ends the grace period: aborts what still runs. */
 export function abortDrain(context: StepContext, scope: DrainScope, drain: Drain, why: AbortReason): void {
   for (const { level, index } of collectOpenWork(context, scope)) stop(context, level, index, why);
   finishDrain(context, scope, drain);
 }
 
-/** Nothing runs any more in `scope`: the run ends, the container fails, or the branch closes with its error. */
+/**
+ * Ends a drain in which nothing runs any more: the run ends, the container fails, or the branch closes with its error.
+ */
 function finishDrain(context: StepContext, scope: DrainScope, drain: Drain): void {
   const { why, cause } = drain;
   if (scope.of === 'run') {
@@ -102,13 +104,13 @@ function finishDrain(context: StepContext, scope: DrainScope, drain: Drain): voi
     context.tasks.push({ do: 'close', level: scope.level, ...(cause && { failed: cause }) });
   } else {
     const at = addressOf(scope.level, scope.index);
-    // A container that has failed by itself has said so already.
+    // A container that failed by itself has already sent its notice.
     if (cause && cause.length > at.length) context.notices.push({ type: 'failed', at, handled: true, cause });
     context.tasks.push({ do: 'settle', level: scope.level, index: scope.index, cell: 'error' });
   }
 }
 
-/** The run is over; whatever is still open is aborted. */
+/** Ends the run and aborts all open work. */
 export function endRun(
   context: StepContext,
   end: { status: EndStatus; reason?: EndReason | undefined; at?: Address | undefined },
@@ -126,7 +128,7 @@ export function endRun(
   context.commands.push({ type: 'end', status, ...(reason && { reason }), ...(at && { at }) });
 }
 
-/** Blocks that run and containers that ask are waited for; a child run is not: it has a grace of its own. */
+/** Running blocks and pending `expand` commands get the grace period. A child run does not: it has its own. */
 function hasGrace(level: Level, index: number): boolean {
   const cell = level.frame.cells[index] as Work | OpenContainer;
   return isOpenContainer(cell) || (cell.w === 'run' && nodeAt(level.region, index).class !== 'child');
@@ -145,16 +147,16 @@ function stop(context: StepContext, level: Level, index: number, why: AbortReaso
   }
 }
 
-/** Every piece of open work inside `scope`, outer frames first, in index order; drains inside of it are over (R19). */
+/** Returns all open work inside `scope`, outer frames first, in index order, and removes the drains inside it (R19). */
 function collectOpenWork(context: StepContext, scope: DrainScope): { level: Level; index: number }[] {
   const work: { level: Level; index: number }[] = [];
   const levels: Level[] = [];
   const enter = (level: Level, index: number): void => {
-    const span = containerAt(level, index);
-    delete span.drain;
-    if (span.asking) work.push({ level, index });
+    const container = containerAt(level, index);
+    delete container.drain;
+    if (container.asking) work.push({ level, index });
     const { body } = nodeAt(level.region, index).subflow ?? {};
-    for (const [key, frame] of Object.entries(span.open))
+    for (const [key, frame] of Object.entries(container.open))
       if (body) levels.push({ region: body, frame, parent: level, node: index, iteration: Number(key) });
   };
   if (scope.of === 'container') enter(scope.level, scope.index);

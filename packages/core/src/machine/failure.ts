@@ -5,9 +5,9 @@ import { addressOf, nodeAt } from './state.ts';
 import type { Level } from './state.ts';
 import type { DrainScope, Failure, StepContext } from './step-context.ts';
 
-// What comes of a failure? R13 another try, after R14 a wait; else R15 the error port; else R16 what around it handles it.
+// R13 retries after R14 a wait; else R15 the error port; else R16 the nearest handler around the node.
 
-/** Try `failure.attempt` has failed: the next one, after its wait, or the failure of the node. */
+/** Handles a failed attempt: retries after a wait, or fails the node. */
 export function failAttempt(
   context: StepContext,
   level: Level,
@@ -32,18 +32,18 @@ export function failAttempt(
 }
 
 /**
- * Milliseconds to wait after try `attempt` has failed: exponential backoff with a ceiling, shortened by the drawn
- * jitter; never shorter than what the other side asked for (`Retry-After`).
+ * Returns the milliseconds to wait after attempt `attempt` failed: exponential backoff with a ceiling, shortened by the
+ * drawn jitter, and never shorter than the server's `Retry-After`.
  */
 export function retryWaitMs(retry: RetryPolicy, attempt: number, failure: Failure): number {
-  // Without the first case, 0 times a factor grown past the largest number would be no number.
+  // Without this case, 0 times a factor that has grown to Infinity would be NaN.
   const grown =
     retry.waitMs === 0 ? 0 : Math.min(retry.maxWaitMs, retry.waitMs * retry.backoff ** (attempt - 1));
   const drawn = grown * (1 - retry.jitter * (failure.jitter ?? 0));
   return Math.max(Math.round(drawn), failure.retryAfterMs ?? 0);
 }
 
-/** The node has failed for good: its error port, or whatever around it handles it. */
+/** Fails the node for good. Its error port or the nearest handler around it takes the failure. */
 export function failNode(context: StepContext, level: Level, index: number, failure: Failure): void {
   const { handlesError, subflow } = nodeAt(level.region, index);
   const at = addressOf(level, index);
@@ -67,7 +67,7 @@ export function failNode(context: StepContext, level: Level, index: number, fail
   );
 }
 
-/** R16: what is given up when a failure in `level` is not handled where it happened. */
+/** R16: returns what drains after a failure in `level` that its node does not handle. */
 function scopeThatHandles(level: Level): DrainScope {
   for (let inner = level; inner.parent; inner = inner.parent) {
     const container = nodeAt(inner.parent.region, inner.node);

@@ -4,10 +4,10 @@ import { addressOf, nodeAt, SKIPPED } from './state.ts';
 import type { Cell, Level } from './state.ts';
 import type { StepContext } from './step-context.ts';
 
-// When does a node start? R3 a join waits for all its sources; R4 one live edge runs it, once; R5 none skips it, and what
-// follows; R6 in edge order.
+// R3 a join waits for all its sources; R4 one live edge runs it, once; R5 without a live edge it is skipped, and so are
+// its successors; R6 in edge order.
 
-/** Asks for one try of a block's work. */
+/** Starts an attempt at a block. */
 export function startAttempt(context: StepContext, level: Level, index: number, attempt: number): void {
   const { timeoutMs } = nodeAt(level.region, index);
   const at = addressOf(level, index);
@@ -22,12 +22,12 @@ export function startAttempt(context: StepContext, level: Level, index: number, 
   context.commands.push({ type: 'timer', at, timer: 'timeout', dueMs, try: attempt });
 }
 
-/** Writes down how the node at `index` ended, and settles its out-edges in edge order. */
+/** Records how the node at `index` ended, and settles its out-edges in edge order. */
 export function settleNode(context: StepContext, level: Level, index: number, cell: Cell): void {
   const { frame, region } = level;
   frame.cells[index] = cell;
   frame.left--;
-  // R27, R28: before the out-edges, for nothing starts after it.
+  // R27, R28: before the out-edges, because nothing starts afterwards.
   if (nodeAt(region, index).answers && cell === 'source') {
     beginDrain(context, { of: 'run' }, 'answered', addressOf(level, index));
     return;
@@ -55,7 +55,7 @@ function arrive(context: StepContext, level: Level, to: number, live: boolean): 
   else if (cell === 0) context.tasks.push({ do: 'settle', level, index: to, cell: SKIPPED });
 }
 
-/** R2: an edge is live when its node took its port; a `source` edge whenever the node did not fail. */
+/** R2: an edge is live if its node took its port. A `source` edge is live unless the node failed. */
 function isLive(port: string, cell: Cell): boolean {
   return typeof cell === 'string' && (cell === port || (port === 'source' && cell !== 'error'));
 }

@@ -1,18 +1,18 @@
 import type { Address } from './event.ts';
 import type { Region } from './skeleton.ts';
-import { isOpenContainer, nodeAt } from './state.ts';
-import type { Drain, Level, State } from './state.ts';
+import { isOpenContainer, isWork, nodeAt } from './state.ts';
+import type { Cell, Drain, Level, State, Work } from './state.ts';
 import type { DrainScope } from './step-context.ts';
 
-/** Where an address leads: the frame's level, and what around it is being given up. */
+/** The frame that an address leads to, and the outermost drain that it is part of. */
 export interface FrameLocation {
   level: Level;
   draining: { scope: DrainScope; drain: Drain } | undefined;
 }
 
-/** The level of the frame that holds the last node of `at`; undefined when a frame on the way is closed. */
-export function locate(state: State, top: Level, at: Address): FrameLocation | undefined {
-  let level = top;
+/** Returns the frame that holds the last node of `at`; undefined if a frame on the way is closed. */
+export function locate(state: State, root: Level, at: Address): FrameLocation | undefined {
+  let level = root;
   let draining: FrameLocation['draining'] = state.drain && { scope: { of: 'run' }, drain: state.drain };
   for (let depth = 0; depth + 1 < at.length; depth += 2) {
     const node = at[depth] as number;
@@ -27,4 +27,27 @@ export function locate(state: State, top: Level, at: Address): FrameLocation | u
     if (frame.drain) draining ??= { scope: { of: 'branch', level }, drain: frame.drain };
   }
   return { level, draining };
+}
+
+/** Returns the level of the run's own frame. */
+export function rootLevel(region: Region, state: State): Level {
+  return { region, frame: state.frame, parent: null, node: -1, iteration: 0 };
+}
+
+/** Returns the cell at an address; undefined if its frame is closed. */
+export function cellAt(region: Region, state: State, at: Address): Cell | undefined {
+  const frame = locate(state, rootLevel(region, state), at)?.level.frame;
+  return frame?.cells[at[at.length - 1] as number];
+}
+
+/** Returns the work in flight at an address; undefined if there is none. */
+export function workAt(region: Region, state: State, at: Address): Work | undefined {
+  const cell = cellAt(region, state, at);
+  return cell !== undefined && isWork(cell) ? cell : undefined;
+}
+
+/** Returns how many iterations or branches the open container at an address has; undefined if it is not open or the number is not known. */
+export function countAt(region: Region, state: State, at: Address): number | undefined {
+  const cell = cellAt(region, state, at);
+  return cell !== undefined && isOpenContainer(cell) && cell.count >= 0 ? cell.count : undefined;
 }

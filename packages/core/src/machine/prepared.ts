@@ -2,13 +2,13 @@ import { SKIPPED } from './state.ts';
 import type { Cell } from './state.ts';
 import type { Region } from './skeleton.ts';
 
-/** What a join needs of a region, laid out for one look per edge. */
+/** A region's edges, indexed so that a join needs one lookup per edge. */
 export interface PreparedRegion {
-  /** Cells of a fresh activation. */
+  /** Cells of a new activation. */
   cells: readonly Cell[];
-  /** Per node: its targets in edge order, each with the ports of the edges to it. */
+  /** For each node its targets in edge order, each with the ports of the edges to it. */
   outs: readonly (readonly Out[])[];
-  /** What the nodes at which runs have started reach. */
+  /** By start node: the cells of the nodes that it reaches. */
   reachable: Map<number, ReachableCells>;
 }
 
@@ -24,7 +24,7 @@ export interface Out {
 
 const cache = new WeakMap<Region, PreparedRegion>();
 
-/** The region's prepared form, made once per region. */
+/** Returns the prepared form of a region, which is computed once per region. */
 export function prepare(region: Region): PreparedRegion {
   const known = cache.get(region);
   if (known) return known;
@@ -47,7 +47,10 @@ export function prepare(region: Region): PreparedRegion {
   return prepared;
 }
 
-/** R1: cells of the run's own frame when it starts at `start`: what `start` does not reach is skipped, and waited for by none. */
+/**
+ * R1: returns the cells of the run's own frame for a start at `start`. Nodes that `start` does not reach are skipped,
+ * and no join waits for them.
+ */
 export function cellsFrom(region: Region, start: number): { cells: Cell[]; left: number } {
   const { outs, reachable } = prepare(region);
   let known = reachable.get(start);

@@ -1,18 +1,19 @@
-/** Version of the machine's rules. A change that alters what a recorded run does raises it. */
+/** Version of the machine's rules. It increases with each change that alters what a recorded run does. */
 export const MACHINE_VERSION = 1;
 
 /**
- * One activation's worth of control flow: a DAG of densely indexed nodes.
+ * The control flow of one activation: a DAG of densely indexed nodes. Plans are stored and hashed, so their keys stay
+ * (`maxTries`, `perTurn`).
  *
- * Index order is topological with ties by block id, so it does not depend on JSON key order.
+ * Indexes are in topological order with ties by block id, so they do not depend on the order of JSON keys.
  */
 export interface Region {
   nodes: Node[];
-  /** Indexes of the nodes without in-edges, in the order in which they start (order of the edges from the container, then index). */
+  /** Indexes of the nodes without in-edges, in start order: order of the edges from the container, then index. */
   entries: number[];
 }
 
-/** How a node is worked off; see docs/semantics.md. */
+/** Kind of node; see docs/semantics.md. */
 export type NodeKind = 'block' | 'loop' | 'parallel';
 
 /** How a runtime runs the node's work. */
@@ -20,7 +21,7 @@ export type BlockClass = 'inline' | 'compute' | 'effect' | 'wait' | 'pause' | 'c
 
 /** A block or container in the control flow: ports, policies and counts, no data. */
 export interface Node {
-  /** Block id: public data name blocks by it, never by index. */
+  /** Block id. Public data identifies blocks by id, never by index. */
   id: string;
   kind: NodeKind;
   class: BlockClass;
@@ -28,45 +29,48 @@ export interface Node {
   ins: { from: number; port: string }[];
   /** Targets of the out-edges, in edge order, deduplicated. */
   outs: number[];
-  /** True: an edge leaves by the `error` port, so a failure is handled. */
+  /** True if an edge leaves by the `error` port, so that failures are handled. */
   handlesError: boolean;
-  /** True: the block's output may become the run's: no out-edge but unused `error` edges. Top region only. */
+  /**
+   * True if the block's output may become the run's output: it has no out-edges except unused `error` edges. Top region
+   * only.
+   */
   terminal?: boolean;
-  /** True: the run is answered when this block has completed (Response). */
+  /** True if the run is answered when this block completes (Response). */
   answers?: boolean;
   retry?: RetryPolicy;
-  /** Milliseconds one attempt may take. */
+  /** Maximum duration of one attempt in milliseconds. */
   timeoutMs?: number;
   /** Containers only. */
   subflow?: Subflow;
 }
 
-/** When a block is tried again. */
+/** When a failed block is retried. */
 export interface RetryPolicy {
   maxTries: number;
   waitMs: number;
-  /** Factor by which the wait grows from try to try; 1 keeps it. */
+  /** Factor by which the wait grows with each attempt; 1 keeps it constant. */
   backoff: number;
   maxWaitMs: number;
-  /** Fraction of the wait, 0 to 1, that is drawn at random by the driver's event. */
+  /** Fraction of the wait, 0 to 1, that the driver's random draw may remove. */
   jitter: number;
 }
 
 /**
- * How a container gets its turns or branches.
+ * How a container gets its iterations or branches.
  *
- * `count` known at compile time costs no command. `perTurn` asks before every turn (`while`), or before every turn
- * but the first (`doWhile`: `firstFree`).
+ * A `count` known at compile time needs no command. `perTurn` asks before every iteration (`while`), or before every
+ * iteration but the first (`doWhile`: `firstFree`).
  */
 export interface Subflow {
   body: Region;
   count?: number;
   perTurn?: boolean;
   firstFree?: boolean;
-  /** Parallels: branches that may be open at once; absent: all. */
+  /** Parallels: maximum number of open branches; absent: no maximum. */
   window?: number;
-  /** Parallels: a failed branch becomes its own result and the others go on. */
+  /** Parallels: a failed branch becomes its own result and the others continue. */
   collectErrors?: boolean;
-  /** Turns or branches beyond which the container fails. */
+  /** Maximum number of iterations or branches; beyond it the container fails. */
   limit: number;
 }

@@ -1,15 +1,18 @@
 import type { Address, Event } from './event.ts';
 import type { Node, Region } from './skeleton.ts';
 
-/** The state of a run's control flow: JSON, without outputs. A run rests, moves house and restarts as this value. */
+/**
+ * The state of a run's control flow: JSON, without outputs. Snapshots, migration to another process and recovery use
+ * this value, so its keys (`try`, `w` …) are stored and do not change.
+ */
 export interface State {
   phase: 'running' | 'draining' | 'ended';
   frame: Frame;
-  /** Work in flight: blocks running, containers asked, tries waited for. */
+  /** Work in flight: running blocks, pending `expand` commands and pending retries. */
   busy: number;
-  /** Timers of wait blocks (and of children that only wait). */
+  /** Wait blocks whose timer is running, and children that only wait for a time. */
   timers: number;
-  /** Open human pause points (and of children). */
+  /** Open human pause points, and children that wait for a person. */
   humans: number;
   graceMs: number;
   until?: number;
@@ -21,7 +24,7 @@ export interface State {
 export interface Deadline {
   /** Set while the clock runs. */
   dueMs?: number;
-  /** Set while it stands still (`activeOnly`, and only a person can move the run). */
+  /** Set while the clock is stopped: `activeOnly`, and only a person can move the run. */
   leftMs?: number;
   activeOnly: boolean;
 }
@@ -31,11 +34,14 @@ export interface Frame {
   /** Nodes that are not settled yet. */
   left: number;
   cells: Cell[];
-  /** Branch of a parallel that collects errors: given up after a failure in it. */
+  /** Set on a branch of a parallel that collects errors, after a failure in the branch. */
   drain?: Drain;
 }
 
-/** What is left to finish of something that is given up (failed, answered, or ended by run-until): nothing new starts in it. */
+/**
+ * The end phase of a run, container or branch that failed, answered, or reached run-until: running work may finish,
+ * nothing new starts.
+ */
 export interface Drain {
   why: 'failed' | 'answered' | 'until';
   cause?: Address;
@@ -47,14 +53,14 @@ export interface Drain {
 /**
  * A node's state in a frame.
  *
- * A number of 2 or more is an idle node: in-sources still open times two, plus one when a live edge has arrived.
+ * A number of 2 or more is an idle node: twice the number of open in-sources, plus one once a live edge has arrived.
  * `SKIPPED` is 0. A string is a settled node: the port it took. Objects are work and open containers.
  */
 export type Cell = number | string | Work | OpenContainer;
 
 export const SKIPPED = 0;
 
-/** What a node is busy with. Times are milliseconds since the epoch. */
+/** What a node is doing. Times are milliseconds since the epoch. */
 export type Work =
   | { w: 'run'; try: number; dueMs?: number }
   | { w: 'retry'; try: number; dueMs: number }
@@ -62,15 +68,15 @@ export type Work =
   | { w: 'pause' }
   | { w: 'blocked'; try: number; on: 'human' | 'time'; dueMs?: number };
 
-/** An open container. */
+/** A container that has been entered and not left. */
 export interface OpenContainer {
-  /** Turns or branches opened so far: also the number of the next one. */
+  /** Iterations or branches opened so far, which is also the number of the next one. */
   next: number;
-  /** Turns or branches in all; -1 while unknown. */
+  /** Iterations or branches in all; -1 while unknown. */
   count: number;
-  /** An `expand` command is out. */
+  /** An `expand` command is pending. */
   asking: boolean;
-  /** How many frames are open. */
+  /** Number of open frames. */
   live: number;
   open: { [turn: number]: Frame };
   drain?: Drain;
@@ -84,20 +90,20 @@ export function isOpenContainer(cell: Cell): cell is OpenContainer {
   return typeof cell === 'object' && 'open' in cell;
 }
 
-/** True when `event` answers the `expand` command that `span` has out. */
-export function answersExpand(span: OpenContainer, event: Event): boolean {
-  if (!span.asking || (event.type !== 'expanded' && event.type !== 'failed')) return false;
-  return event.iteration === span.next || (event.type === 'failed' && event.iteration === undefined);
+/** Returns true if `event` answers the pending `expand` command of `container`. */
+export function answersExpand(container: OpenContainer, event: Event): boolean {
+  if (!container.asking || (event.type !== 'expanded' && event.type !== 'failed')) return false;
+  return event.iteration === container.next || (event.type === 'failed' && event.iteration === undefined);
 }
 
-/** Takes `work` out of the counters of `state`. */
+/** Removes `work` from the counters of `state`. */
 export function removeFromCounters(state: State, work: Work): void {
   if (work.w === 'run' || work.w === 'retry') state.busy--;
   else if (work.w === 'wait' || (work.w === 'blocked' && work.on === 'time')) state.timers--;
   else state.humans--;
 }
 
-/** A frame with the way to it: `node` is the container's index in `parent`, `turn` its turn or branch. */
+/** A frame and the path to it: `node` is the container's index in `parent`, `iteration` the iteration or branch. */
 export interface Level {
   region: Region;
   frame: Frame;
@@ -110,7 +116,7 @@ export function nodeAt(region: Region, index: number): Node {
   return region.nodes[index] as Node;
 }
 
-/** Address of the frame of `level`: even length, `[]` for the run's own. */
+/** Returns the address of the frame of `level`: of even length, `[]` for the run's own. */
 export function frameAddress(level: Level): number[] {
   const address: number[] = [];
   for (let at: Level | null = level; at?.parent; at = at.parent) address.unshift(at.node, at.iteration);
@@ -123,7 +129,6 @@ export function addressOf(level: Level, index: number): number[] {
   return address;
 }
 
-/** A deep copy, sharing nothing. */
 export function cloneState(state: State): State {
   return clone(state) as State;
 }
@@ -134,4 +139,14 @@ function clone(value: unknown): unknown {
   const copy: Record<string, unknown> = {};
   for (const key of Object.keys(value)) copy[key] = clone((value as Record<string, unknown>)[key]);
   return copy;
+}
+
+/** What a run is doing: it runs, waits for a person, waits for a time, or has ended. */
+export type IdleState = 'running' | 'human' | 'time' | 'ended';
+
+/** Returns what the run is doing (R25). It is idle when nothing runs: it waits for a person, or only for timers. */
+export function idleState(state: State): IdleState {
+  if (state.phase === 'ended') return 'ended';
+  if (state.busy > 0) return 'running';
+  return state.humans > 0 ? 'human' : state.timers > 0 ? 'time' : 'running';
 }

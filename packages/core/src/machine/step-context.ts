@@ -2,7 +2,7 @@ import type { Command, EndReason, EndStatus, Notice } from './command.ts';
 import type { Address } from './event.ts';
 import type { Cell, Level, State } from './state.ts';
 
-/** Why a try or a node has failed, and what speaks for or against another try. */
+/** Why an attempt or a node failed, and what the retry decision needs. */
 export interface Failure {
   retryable?: boolean;
   retryAfterMs?: number;
@@ -12,23 +12,23 @@ export interface Failure {
 }
 
 /**
- * A piece of an event's work. Tasks are a list instead of calls, so that no graph is too deep and no order an accident:
- * they are worked off first come, first served (R6).
+ * A unit of work within one event. Tasks are queued instead of called, first come, first served (R6): deep graphs need
+ * no stack, and the order is explicit.
  */
 export type Task =
   | { do: 'start'; level: Level; index: number }
   | { do: 'settle'; level: Level; index: number; cell: Cell }
-  /** The frame of `level` has no node left; `failed`: it was given up after the failure there. */
+  /** The frame of `level` has no node left. `failed`: the failure after which it was drained. */
   | { do: 'close'; level: Level; failed?: Address }
   | { do: 'end'; status: EndStatus; reason?: EndReason; at?: Address };
 
-/** What is given up: the whole run, an open container, or one branch of a parallel. */
+/** What drains: the whole run, an open container, or one branch of a parallel. */
 export type DrainScope =
   | { of: 'run' }
   | { of: 'container'; level: Level; index: number }
   | { of: 'branch'; level: Level };
 
-/** One event's worth of work on a state, and what has come of it. */
+/** The state of one `advance` call, with the commands and notices collected so far. */
 export interface StepContext {
   state: State;
   root: Level;
@@ -38,7 +38,7 @@ export interface StepContext {
   tasks: Task[];
 }
 
-/** What one event has led to. `changed` is false for a late or duplicate event. */
+/** The result of one event. `changed` is false for a late or duplicate event. */
 export interface StepResult {
   commands: Command[];
   notices: Notice[];

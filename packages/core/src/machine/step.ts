@@ -1,26 +1,26 @@
-import type { Event, StartedEvent } from './event.ts';
-import { updateDraining } from './drain.ts';
-import { locate } from './locate.ts';
+import type { Address, Event, StartedEvent } from './event.ts';
+import { expire, setDeadline, updateDeadline } from './deadline.ts';
+import { endRun, updateDraining } from './drain.ts';
+import { settleNode, startAttempt } from './join.ts';
+import { locate, rootLevel } from './locate.ts';
 import { cellsFrom } from './prepared.ts';
-import { updateDeadline } from './idle-state.ts';
 import type { Region } from './skeleton.ts';
-import { cloneState, isOpenContainer, isWork } from './state.ts';
+import { cloneState, isOpenContainer, isWork, nodeAt } from './state.ts';
 import type { Level, State } from './state.ts';
-import { runTasks } from './tasks.ts';
-import { expire, setDeadline } from './time.ts';
-import type { StepResult, StepContext } from './step-context.ts';
+import type { StepContext, StepResult, Task } from './step-context.ts';
+import { closeFrame, enterContainer } from './subflow.ts';
 import { updateContainer, updateWork } from './work.ts';
 
-/** The state before the first event. */
+/** Returns the state before the first event. */
 export function initialState(): State {
   return { phase: 'running', frame: { left: 0, cells: [] }, busy: 0, timers: 0, humans: 0, graceMs: 0 };
 }
 
 /**
- * The state after `event`, and what has come of it; `state` is left as it was.
+ * Returns the state after `event`, and what it led to. `state` is not changed.
  *
- * Total: a late or duplicate event gives back the same state and no commands (R30). Drivers that own their state use
- * `advance`, which is this function without the copy.
+ * Every event is accepted: a late or duplicate one returns the same state and no commands (R30). Drivers that own their
+ * state use `advance`, which is this function without the copy.
  */
 export function step(region: Region, state: State, event: Event): [State, StepResult] {
   const next = cloneState(state);
@@ -28,10 +28,16 @@ export function step(region: Region, state: State, event: Event): [State, StepRe
   return [outcome.changed ? next : state, outcome];
 }
 
-/** What comes of `event`; changes `state` in place. */
+/** Returns what `event` led to, and changes `state` in place. */
 export function advance(region: Region, state: State, event: Event): StepResult {
-  const root: Level = { region, frame: state.frame, parent: null, node: -1, iteration: 0 };
-  const context: StepContext = { state, root, atMs: event.atMs, commands: [], notices: [], tasks: [] };
+  const context: StepContext = {
+    state,
+    root: rootLevel(region, state),
+    atMs: event.atMs,
+    commands: [],
+    notices: [],
+    tasks: [],
+  };
   const changed = state.phase !== 'ended' && dispatch(context, event);
   if (changed) {
     runTasks(context);
@@ -49,10 +55,10 @@ function dispatch(context: StepContext, event: Event): boolean {
   }
   if (event.type === 'fired' && (event.timer === 'deadline' || event.timer === 'grace'))
     return expire(context, event);
-  return answer(context, event);
+  return updateNode(context, event);
 }
 
-/** R1: a run starts at one block; what that block does not reach takes no part. */
+/** R1: a run starts at one block. Blocks that it does not reach take no part. */
 function begin(context: StepContext, event: StartedEvent): boolean {
   const { state, root } = context;
   if (state.frame.cells.length > 0 || root.region.nodes[event.start] === undefined) return false;
@@ -64,8 +70,8 @@ function begin(context: StepContext, event: StartedEvent): boolean {
   return true;
 }
 
-/** An event that is about the node at its address. */
-function answer(context: StepContext, event: Exclude<Event, { type: 'started' | 'cancelled' }>): boolean {
+/** Handles an event about the node at its address. */
+function updateNode(context: StepContext, event: Exclude<Event, { type: 'started' | 'cancelled' }>): boolean {
   const found = event.at.length % 2 === 1 ? locate(context.state, context.root, event.at) : undefined;
   const index = event.at[event.at.length - 1] as number;
   const cell = found?.level.frame.cells[index];
@@ -73,4 +79,39 @@ function answer(context: StepContext, event: Exclude<Event, { type: 'started' | 
   if (found.draining) return updateDraining(context, found, index, event);
   if (isOpenContainer(cell)) return updateContainer(context, found.level, index, event);
   return isWork(cell) && updateWork(context, found.level, index, event);
+}
+
+/** Runs the tasks of `context` first come, first served (R6), including those that they add. */
+function runTasks(context: StepContext): void {
+  const { tasks } = context;
+  for (let head = 0; head < tasks.length; head++) runTask(context, tasks[head] as Task);
+  tasks.length = 0;
+}
+
+function runTask(context: StepContext, task: Task): void {
+  if (task.do === 'end') endRun(context, task);
+  else if (task.do === 'close') close(context, task.level, task.failed);
+  else if (!isDraining(context, task.level)) {
+    const { level, index } = task;
+    if (task.do === 'settle') settleNode(context, level, index, task.cell);
+    else if (nodeAt(level.region, index).subflow) enterContainer(context, level, index);
+    else startAttempt(context, level, index, 1);
+  }
+}
+
+/** Closes a frame. A branch that collects its error was draining itself, so only an outer drain counts. */
+function close(context: StepContext, level: Level, failed: Address | undefined): void {
+  if (failed) delete level.frame.drain;
+  if (!isDraining(context, level)) closeFrame(context, level, failed);
+}
+
+/** Returns true if the frame of `level` is part of something that drains: its tasks are dropped. */
+function isDraining(context: StepContext, level: Level): boolean {
+  if (context.state.phase !== 'running') return true;
+  for (let inner = level; ; inner = inner.parent) {
+    if (inner.frame.drain) return true;
+    if (!inner.parent) return false;
+    const container = inner.parent.frame.cells[inner.node];
+    if (container === undefined || !isOpenContainer(container) || container.drain) return true;
+  }
 }

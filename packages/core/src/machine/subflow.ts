@@ -5,8 +5,8 @@ import type { Frame, Level, OpenContainer } from './state.ts';
 import type { Subflow } from './skeleton.ts';
 import type { StepContext } from './step-context.ts';
 
-// When does a frame open and close? R7 it closes when no node is left; R8 turns follow one another; R9 branches run side by
-// side in a sliding window; R10 how many is known, or asked.
+// When frames open and close. R7 a frame closes when no node is left; R8 iterations run one after another; R9 branches
+// run concurrently in a sliding window; R10 the count is known, or the container asks for it.
 
 /** Opens the container at `index`. */
 export function enterContainer(context: StepContext, level: Level, index: number): void {
@@ -16,7 +16,7 @@ export function enterContainer(context: StepContext, level: Level, index: number
   proceed(context, level, index);
 }
 
-/** The answer to `expand`: turns or branches in all, or whether another turn follows. */
+/** Applies the answer to `expand`: the number of iterations or branches, or whether another iteration follows. */
 export function expandContainer(context: StepContext, level: Level, index: number, count: number): void {
   if (!subflowAt(level, index).perTurn) {
     containerAt(level, index).count = count;
@@ -25,12 +25,12 @@ export function expandContainer(context: StepContext, level: Level, index: numbe
   else exit(context, level, index);
 }
 
-/** The frame of `inner` is done: another turn, other branches, or the exit. */
+/** Closes the frame of `inner`, then opens the next iteration or branches, or leaves the container. */
 export function closeFrame(context: StepContext, inner: Level, failed: readonly number[] | undefined): void {
   const level = inner.parent as Level;
-  const span = containerAt(level, inner.node);
-  delete span.open[inner.iteration];
-  span.live--;
+  const container = containerAt(level, inner.node);
+  delete container.open[inner.iteration];
+  container.live--;
   context.notices.push({
     type: 'closed',
     at: addressOf(level, inner.node),
@@ -40,44 +40,45 @@ export function closeFrame(context: StepContext, inner: Level, failed: readonly 
   proceed(context, level, inner.node);
 }
 
-/** Opens what may open now; asks when the container asks; exits when nothing is left. */
+/** Opens the frames that may open now, asks if the container must ask first, or leaves if nothing is left. */
 function proceed(context: StepContext, level: Level, index: number): void {
-  const span = containerAt(level, index);
+  const container = containerAt(level, index);
   const subflow = subflowAt(level, index);
-  if (subflow.perTurn && !(subflow.firstFree && span.next === 0)) requestExpansion(context, level, index);
+  if (subflow.perTurn && !(subflow.firstFree && container.next === 0))
+    requestExpansion(context, level, index);
   else if (subflow.perTurn) openNext(context, level, index);
-  else if (span.count < 0) requestExpansion(context, level, index);
-  // R11: a limit is never a silent cap.
-  else if (span.count > subflow.limit) fail(context, level, index, subflow.limit);
+  else if (container.count < 0) requestExpansion(context, level, index);
+  // R11: a limit fails the container. It never truncates.
+  else if (container.count > subflow.limit) fail(context, level, index, subflow.limit);
   else openWindow(context, level, index);
 }
 
 function openWindow(context: StepContext, level: Level, index: number): void {
-  const span = containerAt(level, index);
+  const container = containerAt(level, index);
   const window =
     subflowAt(level, index).window ?? (nodeAt(level.region, index).kind === 'loop' ? 1 : Infinity);
-  while (span.live < window && span.next < span.count) openNext(context, level, index);
-  if (span.live === 0) exit(context, level, index);
+  while (container.live < window && container.next < container.count) openNext(context, level, index);
+  if (container.live === 0) exit(context, level, index);
 }
 
 function requestExpansion(context: StepContext, level: Level, index: number): void {
-  const span = containerAt(level, index);
-  span.asking = true;
+  const container = containerAt(level, index);
+  container.asking = true;
   context.state.busy++;
-  context.commands.push({ type: 'expand', at: addressOf(level, index), turn: span.next });
+  context.commands.push({ type: 'expand', at: addressOf(level, index), turn: container.next });
 }
 
 function openNext(context: StepContext, level: Level, index: number): void {
-  const span = containerAt(level, index);
+  const container = containerAt(level, index);
   const { body, limit } = subflowAt(level, index);
-  if (span.next >= limit) {
+  if (container.next >= limit) {
     fail(context, level, index, limit);
     return;
   }
-  const number = span.next++;
+  const number = container.next++;
   const frame: Frame = { left: body.nodes.length, cells: prepare(body).cells.slice() };
-  span.open[number] = frame;
-  span.live++;
+  container.open[number] = frame;
+  container.live++;
   context.notices.push({ type: 'opened', at: addressOf(level, index), iteration: number });
   const inner: Level = { region: body, frame, parent: level, node: index, iteration: number };
   for (const entry of body.entries) context.tasks.push({ do: 'start', level: inner, index: entry });

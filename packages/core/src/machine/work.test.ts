@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
-import { idleState } from './idle-state.ts';
+import { idleState } from './state.ts';
 
 describe('the time-out of a block', () => {
   const retry = { maxTries: 2, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };

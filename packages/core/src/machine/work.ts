@@ -6,20 +6,20 @@ import type { Level, OpenContainer, Work } from './state.ts';
 import { expandContainer } from './subflow.ts';
 import type { StepContext } from './step-context.ts';
 
-// What does an event mean for the work it is about? False: nothing, it comes late or twice (R30).
+// What an event means for the work that it addresses. Functions return false for late and duplicate events (R30).
 
-/** News for an open container: its turns or branches, or the failure to know them. */
+/** Applies the answer to a container's `expand` command. */
 export function updateContainer(context: StepContext, level: Level, index: number, event: Event): boolean {
-  const span = level.frame.cells[index] as OpenContainer;
-  if (!answersExpand(span, event)) return false;
-  span.asking = false;
+  const container = level.frame.cells[index] as OpenContainer;
+  if (!answersExpand(container, event)) return false;
+  container.asking = false;
   context.state.busy--;
   if (event.type === 'expanded') expandContainer(context, level, index, event.count);
   else failNode(context, level, index, {});
   return true;
 }
 
-/** News for a block with work in flight. */
+/** Applies an event to a block with work in flight. */
 export function updateWork(context: StepContext, level: Level, index: number, event: Event): boolean {
   const work = level.frame.cells[index] as Work;
   if (work.w === 'run' || work.w === 'blocked')
@@ -33,14 +33,14 @@ export function updateWork(context: StepContext, level: Level, index: number, ev
   return true;
 }
 
-/** True when `event` is what a pause, a wait or a try to come waits for. */
+/** Returns true if `event` is what a pause, a wait or a pending retry waits for. */
 function isAwaited(work: Exclude<Work, { w: 'run' | 'blocked' }>, event: Event): boolean {
   if (work.w === 'pause') return event.type === 'resumed';
   if (event.type !== 'fired' || event.timer !== work.w) return false;
   return work.w === 'wait' || event.attempt === work.try;
 }
 
-/** The end of a try: by its result, its pause or its time-out (R21). */
+/** Ends an attempt by its result, its pause or its timeout (R21). */
 function endAttempt(context: StepContext, level: Level, index: number, event: Event): boolean {
   const work = level.frame.cells[index] as Extract<Work, { w: 'run' | 'blocked' }>;
   if (!('attempt' in event) || event.attempt !== work.try) return false;
@@ -57,7 +57,7 @@ function endAttempt(context: StepContext, level: Level, index: number, event: Ev
   return true;
 }
 
-/** R22 a person, or R23 a timer, ends the block. */
+/** Suspends the block until R22 a person resumes it or R23 its timer fires. */
 function pause(
   context: StepContext,
   level: Level,
@@ -76,7 +76,7 @@ function pause(
   context.commands.push({ type: 'open', at: event.at });
 }
 
-/** R24: what blocks a child run blocks its parent's rest, not the try. */
+/** R24: while a child run is blocked, its parent's block is blocked too. The attempt goes on. */
 function updateBlocked(
   context: StepContext,
   level: Level,

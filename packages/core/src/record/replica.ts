@@ -1,10 +1,9 @@
 import type { Command, Notice } from '../machine/command.ts';
 import type { Address, Event } from '../machine/event.ts';
-import { countAt, workAt } from '../machine/work-at.ts';
-import { pendingCommands } from '../machine/pending.ts';
-import { idleState } from '../machine/idle-state.ts';
-import type { IdleState } from '../machine/idle-state.ts';
-import type { State } from '../machine/state.ts';
+import { countAt, workAt } from '../machine/locate.ts';
+import { pendingCommands } from '../machine/pending-commands.ts';
+import { idleState } from '../machine/state.ts';
+import type { IdleState, State } from '../machine/state.ts';
 import { advance, initialState } from '../machine/step.ts';
 import { addressIn, indexPlan } from '../plan/index-plan.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';

@@ -1,14 +1,14 @@
+import type { Command } from './command.ts';
 import { abortDrain } from './drain.ts';
 import type { Address, Event, StartedEvent } from './event.ts';
 import { locate } from './locate.ts';
-import { deadlineCommand } from './idle-state.ts';
 import { isOpenContainer } from './state.ts';
 import type { Drain } from './state.ts';
 import type { DrainScope, StepContext } from './step-context.ts';
 
-// What when time is up? R18 the grace of something that is given up; R26 the run's deadline.
+// R18 the end of a grace period, R26 the deadline of the run.
 
-/** Sets the time by which the run has to be over. */
+/** Sets the deadline of the run, if it has one. */
 export function setDeadline(context: StepContext, event: StartedEvent): void {
   if (event.timeoutMs === undefined) return;
   const dueMs = event.atMs + event.timeoutMs;
@@ -16,7 +16,27 @@ export function setDeadline(context: StepContext, event: StartedEvent): void {
   context.commands.push(deadlineCommand(dueMs));
 }
 
-/** The deadline, or a grace timer, has fired. */
+/** R26: stops the deadline's clock while only a person can move the run, and starts it again afterwards. */
+export function updateDeadline(context: StepContext): void {
+  const { deadline } = context.state;
+  if (!deadline?.activeOnly) return;
+  const { busy, timers, humans } = context.state;
+  const idle = busy === 0 && timers === 0 && humans > 0;
+  if (idle && deadline.dueMs !== undefined) {
+    deadline.leftMs = Math.max(0, deadline.dueMs - context.atMs);
+    delete deadline.dueMs;
+  } else if (!idle && deadline.leftMs !== undefined) {
+    deadline.dueMs = context.atMs + deadline.leftMs;
+    delete deadline.leftMs;
+    context.commands.push(deadlineCommand(deadline.dueMs));
+  }
+}
+
+export function deadlineCommand(dueMs: number): Command {
+  return { type: 'timer', at: [], timer: 'deadline', dueMs };
+}
+
+/** Handles a deadline or grace timer that has fired. */
 export function expire(context: StepContext, event: Extract<Event, { type: 'fired' }>): boolean {
   if (event.timer === 'deadline') return expireRun(context);
   const target = drainAt(context, event.at);
@@ -24,7 +44,7 @@ export function expire(context: StepContext, event: Extract<Event, { type: 'fire
   return target !== undefined;
 }
 
-/** A run that has failed or answered keeps its outcome: the deadline only cuts its grace. */
+/** A run that has failed or answered keeps its outcome: the deadline only ends its grace period. */
 function expireRun(context: StepContext): boolean {
   const { deadline, drain } = context.state;
   if (deadline?.dueMs === undefined || context.atMs < deadline.dueMs) return false;

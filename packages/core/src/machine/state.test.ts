@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
-import { idleState } from './idle-state.ts';
+import { idleState } from './state.ts';
 
 const graph = region('s -> p, w, b');
 

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { addressOf, loop, parallel, region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
-import { countAt, workAt } from './work-at.ts';
+import { countAt, workAt } from './locate.ts';
 
 it('R31 the work at an address is found, and only there', () => {
   const graph = region('L -> a', { L: loop(region('x', { x: { timeoutMs: 5 } }), { count: 1 }) });

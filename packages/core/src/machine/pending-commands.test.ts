@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loop, parallel, region } from '../../../../test/support/graph.ts';
 import { play } from '../../../../test/support/play.ts';
-import { pendingCommands } from './pending.ts';
+import { pendingCommands } from './pending-commands.ts';
 import { initialState } from './step.ts';
 
 const retry = { maxTries: 3, waitMs: 5, backoff: 1, maxWaitMs: 5, jitter: 0 };

@@ -1,0 +1,93 @@
+import type { Command } from './command.ts';
+import { deadlineCommand } from './deadline.ts';
+import { cellAt, locate, rootLevel } from './locate.ts';
+import type { Region } from './skeleton.ts';
+import { isOpenContainer, isWork, nodeAt } from './state.ts';
+import type { Drain, Frame, State, Work } from './state.ts';
+
+/**
+ * Returns every command that `state` still waits for. Recovery after a crash carries out exactly these.
+ *
+ * Blocks that were running run again (at least once). Timers keep the time they were set for.
+ */
+export function pendingCommands(region: Region, state: State): Command[] {
+  const commands: Command[] = [];
+  if (state.phase === 'ended') return commands;
+  collectFromFrame(region, state.frame, [], commands);
+  collectGraceTimer(state.drain, [], commands);
+  if (state.deadline?.dueMs !== undefined) commands.push(deadlineCommand(state.deadline.dueMs));
+  return commands;
+}
+
+function collectFromFrame(region: Region, frame: Frame, base: readonly number[], commands: Command[]): void {
+  frame.cells.forEach((cell, index) => {
+    const at = [...base, index];
+    if (isWork(cell)) collectFromWork(cell, at, commands);
+    if (!isOpenContainer(cell)) return;
+    if (cell.asking) commands.push({ type: 'expand', at, turn: cell.next });
+    collectGraceTimer(cell.drain, at, commands);
+    const body = nodeAt(region, index).subflow?.body as Region;
+    for (const [iteration, inner] of Object.entries(cell.open)) {
+      collectGraceTimer(inner.drain, [...at, Number(iteration)], commands);
+      collectFromFrame(body, inner, [...at, Number(iteration)], commands);
+    }
+  });
+}
+
+function collectFromWork(work: Work, at: number[], commands: Command[]): void {
+  if (work.w === 'run' || work.w === 'blocked') {
+    commands.push({ type: 'run', at, try: work.try });
+    if (work.dueMs !== undefined)
+      commands.push({ type: 'timer', at, timer: 'timeout', dueMs: work.dueMs, try: work.try });
+  } else if (work.w === 'retry')
+    commands.push({ type: 'timer', at, timer: 'retry', dueMs: work.dueMs, try: work.try });
+  else if (work.w === 'wait') commands.push({ type: 'timer', at, timer: 'wait', dueMs: work.dueMs });
+  else commands.push({ type: 'open', at });
+}
+
+function collectGraceTimer(drain: Drain | undefined, at: readonly number[], commands: Command[]): void {
+  if (drain) commands.push({ type: 'timer', at, timer: 'grace', dueMs: drain.dueMs });
+}
+
+/** Commands that an event answers. */
+type AnsweredCommand = Exclude<Command, { type: 'abort' | 'end' }>;
+
+/**
+ * Returns true if `command` is one of `pendingCommands`, without building the list.
+ *
+ * Drivers that apply several events at once need it: one event may answer a command that an earlier one gave. `abort`
+ * and `end` are never pending.
+ */
+export function isPending(region: Region, state: State, command: Command): boolean {
+  if (command.type === 'abort' || command.type === 'end') return false;
+  if (command.type === 'timer' && (command.timer === 'grace' || command.timer === 'deadline'))
+    return isFrameTimerPending(region, state, command);
+  const cell = cellAt(region, state, command.at);
+  if (cell === undefined) return false;
+  if (isOpenContainer(cell)) return command.type === 'expand' && cell.asking && cell.next === command.turn;
+  return isWork(cell) && isAwaitedBy(cell, command);
+}
+
+function isAwaitedBy(work: Work, command: AnsweredCommand): boolean {
+  if (command.type === 'open') return work.w === 'pause';
+  if (command.type === 'run') return (work.w === 'run' || work.w === 'blocked') && work.try === command.try;
+  if (command.type === 'expand' || work.w === 'pause' || work.dueMs !== command.dueMs) return false;
+  return TIMER_OF_WORK[work.w] === command.timer && (work.w === 'wait' || work.try === command.try);
+}
+
+const TIMER_OF_WORK = { run: 'timeout', blocked: 'timeout', retry: 'retry', wait: 'wait' } as const;
+
+function isFrameTimerPending(
+  region: Region,
+  state: State,
+  { at, timer, dueMs }: Extract<Command, { type: 'timer' }>,
+): boolean {
+  if (timer === 'deadline') return state.deadline?.dueMs === dueMs;
+  if (at.length === 0) return state.drain?.dueMs === dueMs;
+  if (at.length % 2 === 0) {
+    const frame = locate(state, rootLevel(region, state), [...at, 0])?.level.frame;
+    return frame?.drain?.dueMs === dueMs;
+  }
+  const cell = cellAt(region, state, at);
+  return cell !== undefined && isOpenContainer(cell) && cell.drain?.dueMs === dueMs;
+}
