@@ -1,58 +1,88 @@
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
+import { FolderReporter } from './reporter.ts';
 
 const conditions = ['@heddle/source'];
 const TEMPORAL = 'test/temporal/**/*.test.ts';
-const FULL_TEMPORAL = 'test/temporal/full/**/*.test.ts';
+const PRODUCTION = 'test/temporal/production/**/*.test.ts';
+/** What only `npm run test:full` runs, and why. */
+const FULL_ONLY = {
+  [PRODUCTION]: 'on the production server of Temporal, which takes minutes to build',
+  'test/temporal/chaos/**/*.test.ts': 'workers and servers of Temporal killed while runs are in flight',
+};
+/** They measure how long something takes, or how far processes get: nothing else may run meanwhile. */
+const ALONE: string[] = [];
 
-export default defineConfig(({ mode }) => ({
-  root: fileURLToPath(new URL('..', import.meta.url)),
-  cacheDir: 'node_modules/.cache/vite',
-  resolve: { conditions },
-  ssr: { resolve: { conditions, externalConditions: conditions } },
-  test: {
-    env: { HEDDLE_SCALE: process.env['HEDDLE_SCALE'] ?? (mode === 'full' ? 'full' : 'quick') },
-    // .ci/run reads the numbers from this report, so every run writes it.
-    reporters: ['default', ['json', { outputFile: 'node_modules/.cache/heddle-test/report.json' }]],
-    restoreMocks: true,
-    unstubEnvs: true,
-    testTimeout: mode === 'full' ? 600_000 : 30_000,
-    hookTimeout: 60_000,
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'heddle',
-          include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
-          exclude: [...configDefaults.exclude, TEMPORAL],
-          // Not 0, which Vitest puts last where it has one worker.
-          sequence: { groupOrder: 1 },
+export default defineConfig(({ mode }) => {
+  const isFull = mode === 'full' || process.env['HEDDLE_SCALE'] === 'full';
+  const seed = process.env['HEDDLE_SAMPLE_SEED'] ?? String(Math.floor(Math.random() * 2 ** 31));
+  const left = isFull ? undefined : FULL_ONLY;
+  const excluded = [...configDefaults.exclude, ...Object.keys(left ?? {})];
+  const testTimeout = isFull ? 600_000 : 60_000;
+  return {
+    root: fileURLToPath(new URL('..', import.meta.url)),
+    cacheDir: 'node_modules/.cache/vite',
+    resolve: { conditions },
+    ssr: { resolve: { conditions, externalConditions: conditions } },
+    test: {
+      env: { HEDDLE_SCALE: isFull ? 'full' : 'quick', HEDDLE_SAMPLE_SEED: seed },
+      // .ci/run reads the numbers from the JSON report.
+      reporters: [
+        'default',
+        ['json', { outputFile: 'node_modules/.cache/heddle-test/report.json' }],
+        new FolderReporter(seed, left),
+      ],
+      restoreMocks: true,
+      unstubEnvs: true,
+      testTimeout,
+      hookTimeout: 120_000,
+      // Many tests wait for processes of their own, so that one worker for each core leaves the cores idle.
+      maxWorkers: availableParallelism() + 1,
+      projects: [
+        {
+          extends: true,
+          test: {
+            name: 'heddle',
+            include: ['packages/*/src/**/*.test.ts', 'test/**/*.test.ts', 'examples/**/*.test.ts'],
+            exclude: [...excluded, TEMPORAL, ...ALONE],
+            sequence: { groupOrder: 1 },
+          },
         },
-      },
-      {
-        // Its setup finds or builds a server and starts it: only when one of these files is to be run.
-        extends: true,
-        test: {
-          name: 'temporal',
-          include: [TEMPORAL],
-          exclude: [...configDefaults.exclude, FULL_TEMPORAL],
-          globalSetup: 'test/temporal/setup.ts',
-          testTimeout: mode === 'full' ? 600_000 : 60_000,
-          // After the others: a server, workers and clients beside them would make both slow.
-          sequence: { groupOrder: 2 },
+        {
+          extends: true,
+          test: {
+            name: 'alone',
+            include: ALONE,
+            exclude: excluded,
+            maxWorkers: 1,
+            sequence: { groupOrder: 2 },
+          },
         },
-      },
-      {
-        // The same with the server as it is in production, on PostgreSQL.
-        extends: true,
-        test: {
-          name: 'full temporal',
-          include: [FULL_TEMPORAL],
-          globalSetup: 'test/temporal/full/setup.ts',
-          testTimeout: mode === 'full' ? 600_000 : 60_000,
-          sequence: { groupOrder: 3 },
+        {
+          extends: true,
+          test: {
+            name: 'temporal',
+            include: [TEMPORAL],
+            exclude: [...excluded, PRODUCTION],
+            globalSetup: 'test/temporal/setup.ts',
+            testTimeout: isFull ? 600_000 : 90_000,
+            // Last: where the server has to be built first, that happens while the others run.
+            sequence: { groupOrder: 3 },
+          },
         },
-      },
-    ],
-  },
-}));
+        {
+          extends: true,
+          test: {
+            name: 'production temporal',
+            include: [PRODUCTION],
+            exclude: excluded,
+            globalSetup: 'test/temporal/production/setup.ts',
+            maxWorkers: 1,
+            sequence: { groupOrder: 4 },
+          },
+        },
+      ],
+    },
+  };
+});

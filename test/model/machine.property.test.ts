@@ -8,7 +8,8 @@ import type { Mood, Scenario } from './arbitraries.ts';
 import { Drive, keyOf } from './drive.ts';
 import { reference } from './reference.ts';
 import type { Answer, Call, World } from './scope.ts';
-import { nodeOf, numbers, respond } from './world.ts';
+import { numbers } from '../support/seeded.ts';
+import { nodeOf, respond } from './world.ts';
 import type { Asked } from './world.ts';
 
 const moods: readonly Mood[] = ['calm', 'wild'];

@@ -1,4 +1,5 @@
 import type { Command, Event, Node, Region } from '../../packages/core/src/machine/index.ts';
+import { numbersFor } from '../support/seeded.ts';
 import type { Scenario } from './arbitraries.ts';
 import type { Answer } from './scope.ts';
 
@@ -6,17 +7,6 @@ import type { Answer } from './scope.ts';
 export type Asked = Exclude<Command, { type: 'abort' | 'end' }>;
 
 type Try = Extract<Command, { type: 'run' }>;
-
-/** Returns a generator of numbers in [0, 1), equal for equal seeds (mulberry32, public domain). */
-export function numbers(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Returns the node at `at`. */
 export function nodeOf(region: Region, at: readonly number[]): Node {
@@ -101,10 +91,8 @@ function successOf(
     : { event: { type: 'completed', ...head, port }, answer: { is: 'done', port } };
 }
 
-/** FNV-1a over the command's address, type and number. */
+/** Numbers that depend on the scenario and the command. */
 function drawFor(scenario: Scenario, command: Asked): () => number {
-  let hash = 2166136261 ^ scenario.seed;
   const nth = command.type === 'run' ? command.try : command.type === 'expand' ? command.turn : 0;
-  for (const part of [...command.at, command.type.length, nth]) hash = Math.imul(hash ^ (part + 1), 16777619);
-  return numbers(hash);
+  return numbersFor(scenario.seed, [...command.at, command.type.length, nth]);
 }

@@ -1,6 +1,8 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, inject, it } from 'vitest';
 
-/** The server of a file's project, or why there is none: started by test/temporal/setup.ts or test/temporal/full/setup.ts. */
+/** The server of a file's project, or why there is none: started by test/temporal/setup.ts or test/temporal/production/setup.ts. */
 export type TemporalForTests =
   | {
       readonly kind: 'serving';
@@ -18,19 +20,29 @@ export type TemporalForTests =
 
 declare module 'vitest' {
   interface ProvidedContext {
-    temporal: TemporalForTests;
+    /** Path of the file that has the project's `TemporalForTests` once its server is started. */
+    temporal: string;
   }
+}
+
+const server = await serverOfProject();
+
+/** Waits for the server: the first time it may have to be built. */
+async function serverOfProject(): Promise<TemporalForTests | undefined> {
+  const file = inject('temporal') as string | undefined;
+  if (file === undefined) return undefined;
+  while (!existsSync(file)) await delay(100);
+  return JSON.parse(readFileSync(file, 'utf8')) as TemporalForTests;
 }
 
 type Serving = Extract<TemporalForTests, { kind: 'serving' }>;
 
 /**
- * A `describe` whose tests get the one development server of this run; below test/temporal/full/ the full one. Where there is none they are skipped, or fail, when
- * HEDDLE_REQUIRE_TEMPORAL=1. All files share the server and its namespace: workflow ids and task queues must be of the
- * test's own.
+ * A `describe` whose tests share the development server of this run, or below test/temporal/production/ the production server.
+ * Without a server they are skipped; with HEDDLE_REQUIRE_TEMPORAL=1 they fail. All files share the namespace, so each test
+ * uses workflow ids and task queues of its own.
  */
 export function describeTemporal(name: string, tests: (server: Serving) => void): void {
-  const server = inject('temporal') as TemporalForTests | undefined;
   if (!server) {
     throw new Error(
       'Tests that need a Temporal server belong under test/temporal/: no other file is given one.',

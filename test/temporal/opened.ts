@@ -1,12 +1,37 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { TestProject } from 'vitest/node';
 import type { TemporalForTests } from '../support/temporal.ts';
 
-/** What a setup gives to its tests, and how it ends. */
+/** A server for the tests of a project, or why there is none. */
 export interface Opened {
   readonly server: TemporalForTests;
   stop(): Promise<void>;
 }
 
-/** No server, after saying so: where one is required it is a failure of each file, not of the run with all its other tests. */
+/**
+ * Gives a project the path of a file that tells its tests which server they have, once `opening` resolves.
+ * Returns a function that stops the server.
+ */
+export function provideServer(project: TestProject, opening: Promise<Opened>): () => Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-tests-'));
+  const file = join(folder, 'server.json');
+  const opened = opening
+    .catch((error: unknown) => noServer(error instanceof Error ? error.message : String(error)))
+    .then((one) => {
+      writeFileSync(`${file}.new`, JSON.stringify(one.server));
+      renameSync(`${file}.new`, file);
+      return one;
+    });
+  project.provide('temporal', file);
+  return async () => {
+    await (await opened).stop();
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+/** Reports that there is no server. Where one is required, each file of the project fails, not the whole run. */
 export function noServer(reason: string): Opened {
   const isRequired = process.env['HEDDLE_REQUIRE_TEMPORAL'] === '1';
   process.stderr.write(`Tests of the Temporal runtime ${isRequired ? 'fail' : 'are skipped'}: ${reason}\n`);

@@ -1,3 +1,4 @@
+import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, it, vi } from 'vitest';
 import type { TestProject } from 'vitest/node';
 import { setup } from './setup.ts';
@@ -14,11 +15,14 @@ describe('where no server can be had', () => {
       vi.stubEnv('HEDDLE_REQUIRE_TEMPORAL', value);
       vi.stubEnv('TEMPORAL_NAMESPACE', 'loom');
       const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true);
-      const provide = vi.fn<(key: string, value: unknown) => void>();
-      const stop = await setup({ provide } as unknown as TestProject);
+      const provide = vi.fn<(key: string, file: string) => void>();
+      const stop = setup({ provide } as unknown as TestProject);
+      const file = provide.mock.calls[0]?.[1] ?? '';
+      await expect.poll(() => existsSync(file)).toBe(true);
+      const server: unknown = JSON.parse(readFileSync(file, 'utf8'));
       await stop();
       const reason = 'TEMPORAL_ADDRESS=127.0.0.1:9, namespace loom: nothing listens there.';
-      expect(provide.mock.calls).toEqual([['temporal', { kind: 'none', reason, isRequired }]]);
+      expect(server).toEqual({ kind: 'none', reason, isRequired });
       expect(write.mock.calls).toEqual([[`Tests of the Temporal runtime ${word}: ${reason}\n`]]);
     },
   );

@@ -1,20 +1,28 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import type { TestProject } from 'vitest/node';
 import { findServer, type FoundServer, startDevServer } from '../../packages/temporal/src/server/index.ts';
 import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
-import { noServer, type Opened } from './opened.ts';
+import { noServer, type Opened, provideServer } from './opened.ts';
 
 const NAMESPACE = 'heddle-tests';
+const FETCH = fileURLToPath(new URL('fetch-server.ts', import.meta.url));
 
-const say = (line: string): void => void process.stderr.write(`${line}\n`);
-
-/** Gives the tests of this project their one server. Vitest calls it only when one of them is to be run. */
-export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const { server, stop } = await open(await findServer({ env: process.env, say }));
-  project.provide('temporal', server);
-  return stop;
+/**
+ * Starts the server that the tests of this project share. Where it has to be built first, that happens in the background
+ * while other tests run. Vitest calls this only if one of the project's files is to be run.
+ */
+export function setup(project: TestProject): () => Promise<void> {
+  const ended = new AbortController();
+  const stop = provideServer(project, open(ended.signal));
+  return async () => {
+    ended.abort();
+    await stop();
+  };
 }
 
-async function open(found: FoundServer): Promise<Opened> {
+async function open(signal: AbortSignal): Promise<Opened> {
+  const found = await find(signal);
   if (found.kind === 'none') return noServer(found.reason);
   if (found.kind === 'address') return existing(found.address);
   const binary = found.binary.path;
@@ -22,6 +30,23 @@ async function open(found: FoundServer): Promise<Opened> {
   if (started.kind === 'failed') return noServer(started.reason);
   const { address, namespace, stop } = started.server;
   return { server: { kind: 'serving', address, namespace, binary }, stop };
+}
+
+async function find(signal: AbortSignal): Promise<FoundServer> {
+  const say = (): void => undefined;
+  const places = ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'] as const;
+  const ready = await findServer({ env: process.env, say, places });
+  return ready.kind === 'none' ? fetched(signal) : ready;
+}
+
+function fetched(signal: AbortSignal): Promise<FoundServer> {
+  return new Promise((resolve) => {
+    const none = (reason: string): void => resolve({ kind: 'none', reason });
+    const child = fork(FETCH, [], { execArgv: ['--conditions=@heddle/source', '--no-warnings'], signal });
+    child.once('message', (found) => resolve(found as FoundServer));
+    child.once('error', (error) => none(`It was not fetched: ${error.message}.`));
+    child.once('exit', (code, by) => none(`Fetching it ended with ${code ?? by}.`));
+  });
 }
 
 async function existing(address: string): Promise<Opened> {

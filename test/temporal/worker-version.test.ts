@@ -3,7 +3,7 @@ import { describeTemporal } from '../support/temporal.ts';
 import { placeOn } from './worker-place.ts';
 
 describeTemporal('versions of workers', (server) => {
-  // The server of these tests has none; those that have are in test/temporal/full/.
+  // The server of these tests has none; those that have are in test/temporal/production/.
   it('that the server does not take are told, instead of a worker that gets nothing', async () => {
     const version = { deployment: 'looms', build: '7' };
     await expect(placeOn(server).worker({ tuning: { version } })).rejects.toMatchObject({

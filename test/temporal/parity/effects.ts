@@ -1,6 +1,6 @@
 import { BlockError } from '@heddle/core';
 import type { BlockContext, BlockExecutor, BlockResult } from '@heddle/core/blocks';
-import { numbers } from '../../model/world.ts';
+import { numbersFor } from '../../support/seeded.ts';
 
 /** A wait is over after this time. */
 const WAIT_MS = 30;
@@ -13,10 +13,7 @@ export function drawFor(call: {
   nth: number;
 }): () => number {
   const { seed, block, scope, nth } = call;
-  // FNV-1a over what the call is about.
-  let hash = 2166136261 ^ seed;
-  for (const part of [...Buffer.from(block), ...scope, nth]) hash = Math.imul(hash ^ (part + 1), 16777619);
-  return numbers(hash);
+  return numbersFor(seed, [...Buffer.from(block), ...scope, nth]);
 }
 
 /** The name of a try of a block in its run. */

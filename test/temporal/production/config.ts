@@ -1,5 +1,5 @@
-import { POLL_LIMITS } from '../../packages/temporal/src/server/index.ts';
-import type { PostgresServer } from './postgres-server.ts';
+import { POLL_LIMITS } from '../../../packages/temporal/src/server/index.ts';
+import type { PostgresServer } from '../../support/postgres-server.ts';
 
 /** Each service has a port for calls, and one by which services find each other. */
 interface ServicePorts {
@@ -8,12 +8,12 @@ interface ServicePorts {
 }
 
 /** The ports of the services; the frontend also answers HTTP. */
-export interface FullPorts extends Readonly<Record<'history' | 'matching' | 'worker', ServicePorts>> {
+export interface ServerPorts extends Readonly<Record<'history' | 'matching' | 'worker', ServicePorts>> {
   readonly frontend: ServicePorts & { readonly httpPort: number };
 }
 
 interface Parts {
-  readonly ports: FullPorts;
+  readonly ports: ServerPorts;
   readonly postgres: PostgresServer;
   readonly databases: { readonly store: string; readonly visibility: string };
   readonly shards: number;
@@ -21,7 +21,7 @@ interface Parts {
   readonly dynamic: string;
 }
 
-/** The configuration of a full server on the loopback address. */
+/** The configuration of a production server on the loopback address. */
 export function serverConfig({ ports, postgres, databases, shards, dynamic }: Parts): object {
   const services = Object.entries(ports).map(([name, rpc]) => [
     name,

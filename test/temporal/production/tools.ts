@@ -1,16 +1,16 @@
-import { fetchTool, type Found } from '../tools/fetch.ts';
-import { TOOLS } from '../tools/tools.ts';
+import { fetchTool, type Found } from '../../tools/fetch.ts';
+import { TOOLS } from '../../tools/tools.ts';
 
-/** What a full server is started with. */
-export interface FullTools {
+/** What a production server is started with. */
+export interface ProductionTools {
   readonly postgres: Found;
   readonly server: Found;
   readonly sql: Found;
 }
 
 /** The tools, or why they are not all there. The first time they are built and downloaded, which takes minutes. */
-export function fullTools():
-  | { readonly tools: FullTools }
+export function productionTools():
+  | { readonly tools: ProductionTools }
   | { readonly tools?: undefined; readonly reason: string } {
   const reasons: string[] = [];
   const get = (name: string): Found | undefined => {

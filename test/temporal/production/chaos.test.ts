@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it, onTestFinished } from 'vitest';
 import { scale } from '../../support/scale.ts';
-import { type FullServer, startFullServer } from '../../support/full-temporal.ts';
-import { fullTools } from '../../support/full-temporal-tools.ts';
+import { type ProductionServer, startProductionServer } from './server.ts';
+import { productionTools } from './tools.ts';
 import { postgresDatabase } from '../../support/postgres.ts';
 import { serverOf } from '../../support/postgres-server.ts';
 import { describeTemporal } from '../../support/temporal.ts';
@@ -12,14 +12,14 @@ import type { KillableServer } from '../chaos/faults.ts';
 const NAMESPACE = 'chaos';
 const FOR_MS = scale(30_000, 600_000);
 
-/** A full server of the test's own: killed with SIGKILL, and started again on the same databases and ports. */
+/** A production server of the test's own: killed with SIGKILL, and started again on the same databases and ports. */
 async function mortalServer(): Promise<KillableServer & { address: string }> {
-  const { tools } = fullTools();
-  if (!tools) throw new Error('There are no tools for a full server.');
+  const { tools } = productionTools();
+  if (!tools) throw new Error('There are no tools for a production server.');
   const postgres = await serverOf(tools.postgres);
   const name = `chaos_${randomUUID().replaceAll('-', '')}`;
-  const start = (ports?: readonly number[]): Promise<FullServer> =>
-    startFullServer({ tools, postgres, name, namespace: NAMESPACE, ...(ports && { ports }) });
+  const start = (ports?: readonly number[]): Promise<ProductionServer> =>
+    startProductionServer({ tools, postgres, name, namespace: NAMESPACE, ...(ports && { ports }) });
   let server = await start();
   onTestFinished(() => server.stop());
   return {
@@ -33,7 +33,7 @@ async function mortalServer(): Promise<KillableServer & { address: string }> {
   };
 }
 
-describeTemporal('chaos on the full server', () => {
+describeTemporal('chaos on the production server', () => {
   it(
     'workers and the server are killed with -9 in a loop, over PostgreSQL: nothing is lost, nothing doubled, every run ends as it should',
     { timeout: FOR_MS + 600_000 },

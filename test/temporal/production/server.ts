@@ -1,16 +1,16 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { runCommand } from '../../packages/temporal/src/server/command.ts';
-import { type Guarded, startGuarded } from '../../packages/temporal/src/server/guard.ts';
-import { untilReady } from '../../packages/temporal/src/server/ready.ts';
-import { openLog } from '../../packages/temporal/src/server/server-log.ts';
-import type { Found } from '../tools/fetch.ts';
-import { dynamicConfig, type FullPorts, serverConfig } from './full-temporal-config.ts';
-import { lowPorts } from './low-ports.ts';
-import type { PostgresServer } from './postgres-server.ts';
+import { runCommand } from '../../../packages/temporal/src/server/command.ts';
+import { type Guarded, startGuarded } from '../../../packages/temporal/src/server/guard.ts';
+import { untilReady } from '../../../packages/temporal/src/server/ready.ts';
+import { openLog } from '../../../packages/temporal/src/server/server-log.ts';
+import type { Found } from '../../tools/fetch.ts';
+import { dynamicConfig, type ServerPorts, serverConfig } from './config.ts';
+import { lowPorts } from '../../support/low-ports.ts';
+import type { PostgresServer } from '../../support/postgres-server.ts';
 
-export interface FullServerOptions {
+export interface ProductionServerOptions {
   /** The tools `temporal-server` and `temporal-sql`. */
   readonly tools: { readonly server: Found; readonly sql: Found };
   readonly postgres: PostgresServer;
@@ -27,7 +27,7 @@ export interface FullServerOptions {
 }
 
 /** The server as it is run in production, all of its services in one process, on databases of its own. */
-export interface FullServer {
+export interface ProductionServer {
   readonly address: string;
   readonly namespace: string;
   readonly pid: number;
@@ -52,15 +52,15 @@ const databasesOf = (name: string): readonly { database: string; schema: string 
 ];
 
 /**
- * A full server once it answers, with the poll limits raised. It ends with this process.
+ * A production server once it answers, with the poll limits raised. It ends with this process.
  *
  * @throws when its databases can't be made or it does not answer, with what was said last.
  */
-export async function startFullServer(options: FullServerOptions): Promise<FullServer> {
+export async function startProductionServer(options: ProductionServerOptions): Promise<ProductionServer> {
   for (const each of databasesOf(options.name)) await prepare(options, each);
   const numbers = options.ports ?? (await lowPorts(9));
   const ports = portsOf(numbers);
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-full-temporal-'));
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
   const log = openLog(options.logFile);
   try {
     const child = await startGuarded({
@@ -85,11 +85,11 @@ export async function startFullServer(options: FullServerOptions): Promise<FullS
 
 const argumentsOf = (config: string): string[] => ['--config-file', config, '--allow-no-auth', 'start'];
 
-const addressOf = (ports: FullPorts): string => `127.0.0.1:${ports.frontend.grpcPort}`;
+const addressOf = (ports: ServerPorts): string => `127.0.0.1:${ports.frontend.grpcPort}`;
 
 async function whyNotServing(
   child: Guarded,
-  ports: FullPorts,
+  ports: ServerPorts,
   namespace: string,
 ): Promise<string | undefined> {
   const address = addressOf(ports);
@@ -118,7 +118,7 @@ async function registerNamespace(httpPort: number, namespace: string): Promise<s
 
 /** Makes the database if it is not there, and brings its tables to the newest version. */
 async function prepare(
-  { tools, postgres }: FullServerOptions,
+  { tools, postgres }: ProductionServerOptions,
   { database, schema }: { database: string; schema: string },
 ): Promise<void> {
   const { host, port, user, password } = postgres;
@@ -139,9 +139,9 @@ async function prepare(
   }
 }
 
-function portsOf(free: readonly number[]): FullPorts {
+function portsOf(free: readonly number[]): ServerPorts {
   const port = (at: number): number => free[at] ?? 0;
-  const pair = (at: number): FullPorts['history'] => ({ grpcPort: port(at), membershipPort: port(at + 1) });
+  const pair = (at: number): ServerPorts['history'] => ({ grpcPort: port(at), membershipPort: port(at + 1) });
   return {
     frontend: { ...pair(0), httpPort: port(8) },
     history: pair(2),
@@ -153,8 +153,8 @@ function portsOf(free: readonly number[]): FullPorts {
 /** Writes the server's files into `folder`; the path of the main one. JSON is also YAML. */
 function writeConfig(
   folder: string,
-  ports: FullPorts,
-  { postgres, name, shards = 4 }: FullServerOptions,
+  ports: ServerPorts,
+  { postgres, name, shards = 4 }: ProductionServerOptions,
 ): string {
   const dynamic = join(folder, 'dynamic.yaml');
   const file = join(folder, 'server.yaml');

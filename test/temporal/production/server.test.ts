@@ -4,23 +4,23 @@ import { expect, it, onTestFinished } from 'vitest';
 import { runCommand } from '../../../packages/temporal/src/server/command.ts';
 import { whyNotReady } from '../../../packages/temporal/src/server/ready.ts';
 import { dataFolder } from '../../support/data-folder.ts';
-import { type FullServer, startFullServer } from '../../support/full-temporal.ts';
-import { dynamicConfig } from '../../support/full-temporal-config.ts';
-import { type FullTools, fullTools } from '../../support/full-temporal-tools.ts';
+import { type ProductionServer, startProductionServer } from './server.ts';
+import { dynamicConfig } from './config.ts';
+import { type ProductionTools, productionTools } from './tools.ts';
 import { serverOf } from '../../support/postgres-server.ts';
 import { describeTemporal } from '../../support/temporal.ts';
 
-function tools(): FullTools {
-  const found = fullTools();
+function tools(): ProductionTools {
+  const found = productionTools();
   if (!found.tools) throw new Error(found.reason);
   return found.tools;
 }
 
-/** A full server of the test's own, stopped when the test has finished. */
-async function start(name: string, namespace: string): Promise<FullServer> {
+/** A production server of the test's own, stopped when the test has finished. */
+async function start(name: string, namespace: string): Promise<ProductionServer> {
   const given = tools();
   const postgres = await serverOf(given.postgres);
-  const server = await startFullServer({ tools: given, postgres, name, namespace });
+  const server = await startProductionServer({ tools: given, postgres, name, namespace });
   onTestFinished(async () => server.stop());
   return server;
 }
@@ -28,7 +28,7 @@ async function start(name: string, namespace: string): Promise<FullServer> {
 const problemAt = async (address: string, namespace: string): Promise<string | undefined> =>
   whyNotReady({ address, namespace, searchAttributes: [] });
 
-describeTemporal('the full server', ({ address, namespace }) => {
+describeTemporal('the production server', ({ address, namespace }) => {
   it('answers, and has the namespace', async () => {
     expect(await problemAt(address, namespace)).toBeUndefined();
   });
@@ -62,7 +62,7 @@ describeTemporal('the full server', ({ address, namespace }) => {
   it('says why its databases cannot be made', async () => {
     const given = tools();
     const postgres = { ...(await serverOf(given.postgres)), password: 'wrong' };
-    const started = startFullServer({ tools: given, postgres, name: 'never', namespace: 'never' });
+    const started = startProductionServer({ tools: given, postgres, name: 'never', namespace: 'never' });
     await expect(started).rejects.toThrow(
       /^The database never can't be made: .*create-database ended with 1: .*no usable database/,
     );

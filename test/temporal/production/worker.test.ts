@@ -9,7 +9,7 @@ import { placeOn } from '../worker-place.ts';
 
 const drawn = workflow([work('A'), fn('Z', 'return <a.n>')], ['Start -> A -> Z']);
 
-describeTemporal('workers of the full server', (server) => {
+describeTemporal('workers of the production server', (server) => {
   it('with versions keep the runs that they have begun, and new ones go to the current version', async () => {
     const place = placeOn(server);
     const deployment = `looms-${place.queue}`;

@@ -1,0 +1,17 @@
+/** Returns a generator of numbers in [0, 1), equal for equal seeds (mulberry32, public domain). */
+export function numbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** Returns a generator of numbers in [0, 1), equal for equal seeds and parts (FNV-1a). */
+export function numbersFor(seed: number, parts: Iterable<number>): () => number {
+  let hash = 2166136261 ^ seed;
+  for (const part of parts) hash = Math.imul(hash ^ (part + 1), 16777619);
+  return numbers(hash);
+}

@@ -1,0 +1,22 @@
+import { randomUUID } from 'node:crypto';
+import type { TestProject } from 'vitest/node';
+import { startProductionServer } from './server.ts';
+import { type ProductionTools, productionTools } from './tools.ts';
+import { serverOf } from '../../support/postgres-server.ts';
+import { noServer, type Opened, provideServer } from '../opened.ts';
+
+const NAMESPACE = 'heddle-tests';
+
+/** Starts the server that the tests of this project share. Vitest calls this only if one of its files is to be run. */
+export function setup(project: TestProject): () => Promise<void> {
+  const found = productionTools();
+  return provideServer(project, found.tools ? start(found.tools) : Promise.resolve(noServer(found.reason)));
+}
+
+async function start(tools: ProductionTools): Promise<Opened> {
+  const postgres = await serverOf(tools.postgres, process.pid);
+  const name = `temporal_${randomUUID().replaceAll('-', '')}`;
+  const started = await startProductionServer({ tools, postgres, name, namespace: NAMESPACE });
+  const { address, namespace, stop } = started;
+  return { server: { kind: 'serving', address, namespace, binary: undefined }, stop };
+}
