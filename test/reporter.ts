@@ -1,8 +1,12 @@
 import { relative, sep } from 'node:path';
 import type { Reporter, TestModule, Vitest } from 'vitest/node';
 
-/** Begins the name of an empty suite that stands for tests of the full run (`leftOut` of test/support/scale.ts). */
-export const LEFT_OUT = 'only in the full run: ';
+declare module 'vitest' {
+  interface TaskMeta {
+    /** What a file leaves out of a quick run (`leftOut` of test/support/scale.ts). */
+    leftOut?: readonly string[];
+  }
+}
 
 /** Patterns of the files that a quick run does not have, and why. */
 type Excluded = Readonly<Record<string, string>>;
@@ -56,9 +60,7 @@ function minutesByFolder(files: readonly File[]): string[] {
 
 function leftOut(files: readonly File[], excluded: Excluded): string[] {
   const lines = files.flatMap(({ module, path }) =>
-    [...module.children.allSuites()]
-      .filter(({ name }) => name.startsWith(LEFT_OUT))
-      .map(({ name }) => `  ${path}: ${name.slice(LEFT_OUT.length)}`),
+    (module.meta().leftOut ?? []).map((what) => `  ${path}: ${what}`),
   );
   return [
     'Left out of this quick run; `npm run test:full` runs it (`npm run test:full -- <path>` a part of it):',

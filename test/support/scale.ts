@@ -1,5 +1,4 @@
-import { describe } from 'vitest';
-import { LEFT_OUT } from '../reporter.ts';
+import { beforeAll } from 'vitest';
 import { numbersFor } from './seeded.ts';
 
 /** True in `npm run test:full`. */
@@ -23,13 +22,9 @@ export function sample<T>(items: readonly T[], count: number, what: string): rea
   return drawn.toSorted((a, b) => a.index - b.index).map(({ item }) => item);
 }
 
-/** A `describe` that only `npm run test:full` runs. The reporter lists it as `what`. */
-export function describeFull(what: string, tests: () => void): void {
-  if (isFull) describe(what, tests);
-  else leftOut(what);
-}
-
-/** What this file leaves out of a quick run, for the reporter. */
+/** Has the reporter list `what` as left out of a quick run. */
 export function leftOut(what: string): void {
-  describe.skip(`${LEFT_OUT}${what}`);
+  beforeAll(({}, { file }) => {
+    file.meta.leftOut = [...(file.meta.leftOut ?? []), what];
+  });
 }
