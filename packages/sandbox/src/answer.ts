@@ -1,17 +1,19 @@
 import { endFailure, guestFailure, readObject } from './failure.ts';
 import { failure, type SandboxFailure, type Usage } from './outcome.ts';
 import type { Ending, Job } from './pool/job.ts';
-import type { Report } from './protocol.ts';
+import type { ChildMessage } from './protocol.ts';
 import { complexityExcess } from './json-complexity.ts';
 
-type Done = Extract<Report, { t: 'done' }>;
+type Done = Extract<ChildMessage, { t: 'done' }>;
 
-/** How a job's answer is read: the value, or the failure with the expression it belongs to. */
+/**
+ * The result of a job as read from its process: the value, or the failure and the index of the expression that failed.
+ */
 export type Answer<T> =
   | { ok: true; value: T; usage: Usage }
   | { ok: false; error: SandboxFailure; index: number; usage: Usage };
 
-/** Room for an error's name, message and stack as JSON, escapes included. */
+/** Upper bound for an error's name, message and stack as JSON with escapes. */
 const ERROR_CHARS = 128 * 1024;
 const NO_USAGE: Usage = { stdout: '', cpuMs: 0, wallMs: 0 };
 
@@ -24,7 +26,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** The result of a function, which a process whose guest broke out could have made anything. */
+/** Returns the JSON result of a function, or null if it is not JSON. A compromised process may send any text. */
 export function readFunction(text: string): string | null {
   return isJson(text) ? text : null;
 }
@@ -45,13 +47,13 @@ export function readExpressions(text: string, count: number): { index: number; j
 
 const STDOUT_MARK_CHARS = 64;
 
-/** Whether a process kept to the job's sizes, as ours does; results are judged by what they are. */
+/** Returns whether the process respected the job's size limits. The content of the result is checked separately. */
 function isWithinLimits({ code, text, stdout }: Done, { limits }: Job): boolean {
-  const most = code === 'OK' ? limits.resultChars : ERROR_CHARS;
-  return text.length <= most && stdout.length <= limits.stdoutChars + STDOUT_MARK_CHARS;
+  const mostChars = code === 'OK' ? limits.resultChars : ERROR_CHARS;
+  return text.length <= mostChars && stdout.length <= limits.stdoutChars + STDOUT_MARK_CHARS;
 }
 
-/** The answer in a job's ending; `read` gives null where the text is not what our guest sends. */
+/** Returns the answer for a finished job. `read` returns null for text that the guest never sends. */
 export function readEnding<T>(ending: Ending, job: Job, read: (text: string) => T | null): Answer<T> {
   if ('failure' in ending) return { ok: false, error: ending.failure, index: -1, usage: NO_USAGE };
   const { code, text, stdout, cpuMs, wallMs } = ending.done;

@@ -1,6 +1,6 @@
 import './node-version.ts';
 
-/** For builders of images: confined processes, and the programs that load packages within the limits of a run. */
+/** For image builders: confined processes, and the programs that load packages within the limits of a run. */
 export { Isolation } from './isolation/isolation.ts';
 export type { Confinement } from './isolation/confine.ts';
 export type { Program } from './isolation/program.ts';
@@ -29,10 +29,10 @@ export {
 export { BUILTIN_NAMES } from './builtins.ts';
 export {
   readReport,
-  type ImageOrder,
+  type ImageRequest,
   type ImageReport,
   type ModuleFailure,
   type PythonModuleFailure,
-  type PythonOrder,
+  type PythonRequest,
   type PythonReport,
 } from './image-protocol.ts';

@@ -1,6 +1,6 @@
 const FIRST_BYTES = 4_096;
 
-/** A growing buffer of bytes. Small pieces cost their bytes only, not an object each. */
+/** A growable byte buffer. Small chunks cost only their bytes, not one object each. */
 export class ByteBuffer {
   #bytes = Buffer.alloc(0);
   #length = 0;

@@ -1,11 +1,11 @@
-/** Faults of the caller, thrown; faults of user code are outcomes (`SandboxFailure`) and never thrown. */
+/** Thrown for mistakes of the caller. Failures of user code are returned as `SandboxFailure` and never thrown. */
 export type SandboxFaultCode =
   | 'INVALID_OPTION'
   | 'INVALID_JOB'
   | 'NOT_BUILT'
-  /** No user id is left for another process. */
+  /** No user id is free for another process. */
   | 'SLOTS_EXHAUSTED'
-  /** Sources of images say so of the image that a job names; the sandbox makes failures of the job of them. */
+  /** Thrown by image sources for the image that a job names; the sandbox turns these codes into failures of the job. */
   | 'IMAGE_NOT_FOUND'
   | 'IMAGE_NOT_READY'
   | 'IMAGE_FAILED'
@@ -13,7 +13,7 @@ export type SandboxFaultCode =
 
 const BRAND = Symbol.for('heddle.SandboxError');
 
-/** Thrown for a wrong option or job description: the caller has to change the call. */
+/** Thrown for an invalid option or job description: the caller has to change the call. */
 export class SandboxError extends Error {
   override readonly name = 'SandboxError';
   readonly code: SandboxFaultCode;
@@ -25,7 +25,7 @@ export class SandboxError extends Error {
   }
 }
 
-/** Whether a caught value is a SandboxError, also one of another copy of this package. */
+/** Returns whether a caught value is a SandboxError, including one from another copy of this package. */
 export function isSandboxError(value: unknown): value is SandboxError {
   return typeof value === 'object' && value !== null && BRAND in value;
 }

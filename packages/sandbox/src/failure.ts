@@ -1,6 +1,6 @@
 import { failure, type SandboxErrorCode, type SandboxFailure } from './outcome.ts';
 import type { EndCode } from './protocol.ts';
-import { USER_FILE, userPlace, type UnitKind } from './protocol.ts';
+import { USER_FILE, userPosition, type UnitKind } from './protocol.ts';
 
 const FRAME = new RegExp(
   `^ *at (?:(.*?) \\()?${USER_FILE.replace('.js', '\\.(?:js|py)')}:(\\d+):(\\d+)\\)?$`,
@@ -27,21 +27,21 @@ interface SourcePosition {
   readonly column: number;
 }
 
-/** The frames of user code, with lines as the user counts them. */
+/** Returns the stack frames of user code, with line numbers as the user counts them. */
 function userFrames(stack: string, kind: UnitKind): { text: string; first: SourcePosition | undefined } {
   let text = '';
   let first: SourcePosition | undefined;
   for (const frame of stack.split('\n')) {
     const match = FRAME.exec(frame);
     if (match === null) continue;
-    const place = userPlace(kind, Number(match[2]), Number(match[3]));
-    if (place.line < 1) continue;
-    first ??= place;
+    const position = userPosition(kind, Number(match[2]), Number(match[3]));
+    if (position.line < 1) continue;
+    first ??= position;
     const name = match[1] === undefined || match[1] === 'eval' || match[1] === 'async eval' ? '' : match[1];
     text +=
       name === ''
-        ? `\n    at line ${place.line}:${place.column}`
-        : `\n    at ${name} (line ${place.line}:${place.column})`;
+        ? `\n    at line ${position.line}:${position.column}`
+        : `\n    at ${name} (line ${position.line}:${position.column})`;
   }
   return { text, first };
 }
@@ -56,7 +56,7 @@ const count = (fields: Record<string, unknown>, name: string): number | undefine
   return Number.isSafeInteger(value) && (value as number) >= 0 ? (value as number) : undefined;
 };
 
-/** The JSON object in a text of the guest; null where it is none. */
+/** Returns the JSON object in `json`, or null if `json` is not one. */
 export function readObject(json: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(json);
@@ -68,7 +68,7 @@ export function readObject(json: string): Record<string, unknown> | null {
   }
 }
 
-/** What a guest's error says, or null where it has not the shape of one. */
+/** Returns the code and fields of a guest's error, or null if the text does not have that shape. */
 function readGuestError(json: string): { code: SandboxErrorCode; fields: Record<string, unknown> } | null {
   const fields = readObject(json);
   if (fields === null) return null;
@@ -77,7 +77,7 @@ function readGuestError(json: string): { code: SandboxErrorCode; fields: Record<
   return code === undefined ? null : { code, fields };
 }
 
-/** The failure a guest reports about its own code, and the expression it belongs to. */
+/** Returns the failure that a guest reports for its own code, and the index of the expression that failed. */
 export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFailure; index: number } {
   const error = readGuestError(json);
   if (error === null) {
@@ -103,7 +103,7 @@ export function guestFailure(json: string, kind: UnitKind): { failure: SandboxFa
   };
 }
 
-/** The failure that a process reports about a job. */
+/** Returns the failure for a job that its process ended. */
 export function endFailure(code: EndCode, text: string): SandboxFailure {
   return failure(END_CODES[code] ?? 'SANDBOX_PROTOCOL', text);
 }

@@ -1,9 +1,9 @@
-/** Room for a URL and headers of the sizes that the egress client takes, as JSON with escapes. */
+/** Upper bound for a URL and headers within the egress client's limits, as JSON with escapes. */
 export const MOST_HEAD_CHARS = 512 * 1024;
 
 /**
- * A question or answer of the pipe by which a process asks and waits: length of the rest, length of the fields with one
- * bit for whether there are bytes, the fields as JSON, the bytes.
+ * Returns a frame for the synchronous call pipe: length of the rest, length of the fields shifted left by one with the
+ * lowest bit set if a body follows, the fields as JSON, the body.
  */
 export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array {
   const json = Buffer.from(JSON.stringify(fields));
@@ -15,7 +15,10 @@ export function writeFrame(fields: object, body: Uint8Array | null): Uint8Array 
   return frame;
 }
 
-/** The parts of a frame without its first length. Throws where it is none, or has more fields than are to be parsed. */
+/**
+ * Returns the fields and body of a frame without its leading length. Throws for a malformed frame or fields that are
+ * too long to parse.
+ */
 export function readFrame<T>(
   frame: Buffer,
   mostFieldBytes = Infinity,
@@ -23,7 +26,7 @@ export function readFrame<T>(
   const head = frame.readUInt32LE(0);
   const end = 4 + Math.floor(head / 2);
   if (end > frame.length) throw new RangeError('The frame is shorter than its fields.');
-  if (end > 4 + mostFieldBytes) throw new RangeError('The fields are longer than any of ours.');
+  if (end > 4 + mostFieldBytes) throw new RangeError('The fields of the frame are too long.');
   const fields = JSON.parse(frame.toString('utf8', 4, end)) as T;
   return { fields, body: head % 2 === 1 ? frame.subarray(end) : null };
 }

@@ -2,12 +2,15 @@ import { isSandboxError } from './error.ts';
 import type { LoadedImage } from './image.ts';
 import { failure, type SandboxFailure } from './outcome.ts';
 
-/** Tells whoever runs the host, and nobody else: what a system says has paths of the host in it. */
+/** Warns the operator of the host. System errors contain host paths, so jobs must not see them. */
 export function tellHost(message: string): void {
   process.emitWarning(message, 'HeddleWarning');
 }
 
-/** Why no process could be started for a job: our own words, or the system's code. All that the system said goes to the host. */
+/**
+ * Returns the failure for a job whose process could not be started. It contains our own text or the system's error
+ * code; the full error is logged on the host.
+ */
 export function startFailure(error: unknown, image: LoadedImage | null): SandboxFailure {
   if (isSandboxError(error)) return failure('SANDBOX_UNAVAILABLE', error.message);
   const { code, path, message } = error as { code?: unknown; path?: unknown; message?: unknown };
@@ -17,6 +20,6 @@ export function startFailure(error: unknown, image: LoadedImage | null): Sandbox
       'IMAGE_FAILED',
       `A file of the image "${image.id}" cannot be opened; build the image again.`,
     );
-  const why = typeof code === 'string' ? code : 'the host was told why';
+  const why = typeof code === 'string' ? code : 'see the log of the host';
   return failure('SANDBOX_UNAVAILABLE', `A sandbox process could not be started (${why}).`);
 }

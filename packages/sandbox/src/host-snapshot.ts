@@ -7,25 +7,25 @@ import type { Slot } from './pool/slot.ts';
 import { Starter, type StarterOptions } from './pool/starter.ts';
 import { PYTHON_STAMP, pythonMemoryProgram } from './programs.ts';
 
-/** Delay after the first process of Python, so that a program which runs one job and ends makes no snapshot. */
+/** Delay after the first Python process, so that a program that runs one job and exits makes no snapshot. */
 const DELAY_MS = 10_000;
 
 const NAME = /^python-[0-9a-f]{32}\.snap$/;
 
 const TARGET = { tenant: '', poolKey: poolKeyOf('', null), image: null };
 
-/** Time limit of the process that makes the snapshot, in milliseconds. No job waits for it. */
+/** Time limit for the process that makes the snapshot, in milliseconds. No job waits for it. */
 const MAKE_MS = 300_000;
 
 interface HostSnapshotOptions extends Omit<StarterOptions, 'program' | 'bootOf' | 'startTimeoutMs'> {
-  /** The folder of the snapshot, which all processes of this host share. */
+  /** Folder of the snapshot, shared by all processes of this host. */
   readonly folder: string;
   readonly delayMs?: number;
 }
 
 /**
- * A memory snapshot of the Python interpreter that the host makes for itself, once and in the background. Its seed of string
- * hashes is unknown to others; everybody can read the seed of the snapshot in the package.
+ * A memory snapshot of the Python interpreter that the host makes once, in the background. Its string-hash seed is
+ * secret; the seed of the snapshot in the package is public.
  */
 export class HostSnapshot {
   readonly #options: HostSnapshotOptions;
@@ -40,9 +40,9 @@ export class HostSnapshot {
     this.#starter = new Starter({ ...options, startTimeoutMs: MAKE_MS, program: pythonMemoryProgram });
   }
 
-  /** The snapshot's file; undefined until there is one. The first call schedules making it. */
+  /** Returns the snapshot's file, or undefined if it does not exist yet. The first call schedules its creation. */
   get path(): string | undefined {
-    // Without a stamp the package is not built; starting the next process reports that.
+    // A missing stamp means that the package is not built; starting the next process reports that.
     if (this.#file === undefined && !existsSync(PYTHON_STAMP)) return undefined;
     this.#file ??= join(
       this.#options.folder,
@@ -54,7 +54,10 @@ export class HostSnapshot {
     return undefined;
   }
 
-  /** Makes the snapshot in a confined process. Rejects if that fails; interpreters then start from the snapshot in the package. */
+  /**
+   * Makes the snapshot in a confined process. Rejects on failure; interpreters then keep starting from the snapshot in
+   * the package.
+   */
   async make(): Promise<void> {
     let memory: Uint8Array | null = null;
     const ended = Promise.withResolvers<void>();
@@ -74,7 +77,7 @@ export class HostSnapshot {
     });
     this.#making = { ended: ended.promise, stop: () => slot.kill('closed') };
     await ended.promise;
-    if (memory !== null && this.#file !== undefined) await this.#keep(memory, this.#file);
+    if (memory !== null && this.#file !== undefined) await this.#save(memory, this.#file);
   }
 
   /** Stops making the snapshot. */
@@ -94,14 +97,14 @@ export class HostSnapshot {
     }
   }
 
-  async #keep(memory: Uint8Array, file: string): Promise<void> {
+  async #save(memory: Uint8Array, file: string): Promise<void> {
     const { folder } = this.#options;
     await mkdir(folder, { recursive: true, mode: 0o700 });
     // Processes in several containers may share the folder and have equal process ids.
-    const made = `${file}.${randomUUID()}`;
-    await writeFile(made, memory, { mode: 0o600, flush: true });
-    await rename(made, file);
-    // Snapshots of other builds of the package; a host that still uses such a build makes its snapshot again.
+    const temporary = `${file}.${randomUUID()}`;
+    await writeFile(temporary, memory, { mode: 0o600, flush: true });
+    await rename(temporary, file);
+    // Remove snapshots of other builds of the package; a host that still uses such a build makes its snapshot again.
     const old = (await readdir(folder)).filter((name) => NAME.test(name) && join(folder, name) !== file);
     await Promise.all(old.map((name) => rm(join(folder, name), { force: true })));
   }

@@ -1,16 +1,16 @@
-/** A report of a process that loads packages, as one flat message: the channel takes no others. */
+/** A report of a process that loads packages, as one flat message: the channel accepts no other kind. */
 interface FlatReport {
-  /** Everything but the bytes, as JSON. */
+  /** Everything except the bytes, as JSON. */
   readonly json: string;
-  /** Which field the bytes are; '' where there are none. */
+  /** Name of the field that holds the bytes; '' if there is none. */
   readonly field: string;
   readonly bytes: Uint8Array;
 }
 
-/** More than any honest report has. */
+/** Longer than any legitimate report. */
 const MOST_CHARS = 16 * 2 ** 20;
 
-/** Returns a report as a flat message; one of its fields may be bytes. */
+/** Returns a report as a flat message. At most one of its fields may hold bytes. */
 export function flatten(report: object): FlatReport {
   const [field = '', bytes = new Uint8Array()] =
     Object.entries(report).find(([, value]) => value instanceof Uint8Array) ?? [];
@@ -18,7 +18,10 @@ export function flatten(report: object): FlatReport {
   return { json: JSON.stringify(rest), field: field as string, bytes: bytes as Uint8Array };
 }
 
-/** Returns the report in a message, or null if it is none: a process that packages have taken over may send anything. */
+/**
+ * Returns the report in a message, or null if the message is malformed. A process taken over by a package may send
+ * anything.
+ */
 export function readReport(message: unknown): object | null {
   const { json, field, bytes } = (message ?? {}) as Partial<FlatReport>;
   if (typeof json !== 'string' || json.length > MOST_CHARS) return null;
@@ -32,28 +35,28 @@ export function readReport(message: unknown): object | null {
   }
 }
 
-/** Supervisor → the process that makes an image: load this bundle, within these limits. */
-export interface ImageOrder {
+/** Supervisor → process that makes an image: load this bundle within these limits. */
+export interface ImageRequest {
   readonly code: string;
   readonly modules: readonly string[];
   readonly cpuMs: number;
   readonly memoryMiB: number;
-  /** Whether a snapshot is tried: not again where one took the process down. */
+  /** Whether to try a snapshot; false after a snapshot crashed the process. */
   readonly snapshot: boolean;
 }
 
-/** A module that could not be loaded. */
+/** A module that failed to load. */
 export interface ModuleFailure {
   readonly module: string;
-  /** Whether it asked for a builtin of Node.js that the sandbox has not. */
+  /** Whether it requires a Node.js builtin that the sandbox does not provide. */
   readonly builtin: boolean;
   readonly message: string;
   readonly stack: string;
 }
 
-/** How loading a bundle ended. */
+/** The result of loading a bundle. */
 export type ImageReport =
-  /** From here on the process may die of a snapshot. */
+  /** Making the snapshot begins; it may crash the process. */
   | { readonly t: 'snapshot' }
   | {
       readonly t: 'made';
@@ -64,37 +67,37 @@ export type ImageReport =
   | { readonly t: 'failed'; readonly modules: readonly ModuleFailure[] }
   | { readonly t: 'limit'; readonly limit: 'time' | 'memory' };
 
-/** Supervisor → the process that works on an image, whose packages are the first of its open files. */
-export type PythonOrder =
+/** Supervisor → process that works on an image, whose packages are its first open file. */
+export type PythonRequest =
   /** Compile the sources in this archive. */
   | { readonly t: 'compile' }
-  /** Load modules as a run does, from the snapshot that is the second open file, if there is one. */
+  /** Load modules as a run does, from the snapshot in the second open file, if there is one. */
   | {
       readonly t: 'load';
       readonly fromSnapshot: boolean;
       readonly modules: readonly string[];
       readonly cpuMs: number;
     }
-  /** Make a snapshot in which these modules are imported, as far as that goes. */
+  /** Make a snapshot with as many of these modules imported as possible. */
   | {
       readonly t: 'snapshot';
       readonly modules: readonly string[];
       readonly cpuMs: number;
     };
 
-/** A module that could not be loaded. */
+/** A module that failed to load. */
 export interface PythonModuleFailure {
   readonly module: string;
-  /** Type and text of the exception. */
+  /** Exception type and message. */
   readonly message: string;
   readonly stack: string;
 }
 
-/** How an order about Python packages ended. */
+/** The result of a request about Python packages. */
 export type PythonReport =
-  /** An archive of compiled files, and the paths of sources that stay sources. */
+  /** An archive of compiled files, and the paths of sources that could not be compiled. */
   | { readonly t: 'compiled'; readonly archive: Uint8Array; readonly uncompiled: readonly string[] }
-  /** Everything that was loaded, in order. */
+  /** All loaded modules, in load order. */
   | {
       readonly t: 'loaded';
       readonly order: readonly string[];
@@ -104,7 +107,7 @@ export type PythonReport =
       readonly t: 'snapshot';
       readonly memory: Uint8Array;
       readonly imported: readonly string[];
-      /** Those that were left out, with the reason. */
+      /** Modules that were left out, with the reason for each. */
       readonly refused: Readonly<Record<string, string>>;
     }
   | { readonly t: 'limit'; readonly limit: 'time' | 'memory' }

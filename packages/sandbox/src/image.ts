@@ -1,29 +1,29 @@
-/** A file (or, for `rootfs`, a folder) of an image, its digest verified. */
+/** A file (for `rootfs`: a folder) of an image, with its digest verified. */
 export interface ImageBlob {
-  /** Absolute. */
+  /** Absolute path. */
   readonly path: string;
-  /** Hexadecimal. Of a folder: of its manifest. */
+  /** Hexadecimal. For a folder: the digest of its manifest. */
   readonly sha256: string;
   /** In bytes. */
   readonly size: number;
 }
 
-/** What an image offers to those who run code with it. */
+/** What an image provides to code that runs with it. */
 export interface ImageFeatures {
-  /** Whether a V8 startup snapshot or a Python memory snapshot is among the blobs. */
+  /** Whether the blobs contain a V8 startup snapshot or a Python memory snapshot. */
   readonly snapshot?: boolean;
-  /** Whether processes need V8's compiler for it. */
+  /** Whether processes need V8's compiler for this image. */
   readonly jit?: boolean;
-  /** What user code can import, in the order of the spec. */
+  /** Modules that user code can import, in the order of the specification. */
   readonly modules: readonly string[];
 }
 
-/** An image that is ready. */
+/** An image that is ready for use. */
 export interface LoadedImage {
-  /** The image's key: equal ids are equal images, for ever. */
+  /** The image's key. Images with equal ids are equal and never change. */
   readonly id: string;
   readonly language: 'javascript' | 'python';
-  /** In the isolate, or as a process of its own in a root file system. */
+  /** Runs in a V8 isolate, or as a process of its own in a root file system. */
   readonly runtime: 'isolate' | 'native';
   /**
    * By name. JavaScript: `bundle.js`, and `snapshot.bin` or `code-cache.bin`; Python: `site.zip`, `memory.snap`,
@@ -33,10 +33,10 @@ export interface LoadedImage {
   readonly features: ImageFeatures;
 }
 
-/** Where a sandbox finds the images that its jobs name. */
+/** Provides the images that jobs name. */
 export interface ImageSource {
   /**
-   * The image with the id. Digests are verified once per process, and when files changed.
+   * Returns the image with the id. Digests are verified once per process, and again after a file changed.
    * @throws SandboxError IMAGE_NOT_READY, IMAGE_FAILED.
    */
   open(id: string): Promise<LoadedImage>;

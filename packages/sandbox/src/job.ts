@@ -3,33 +3,34 @@ import type { Limits } from './limits.ts';
 import { failure, type SandboxFailure } from './outcome.ts';
 
 interface JobBase {
-  /** Jobs of one run share an isolate (where `share` is `run`), until `release(runId)`. */
+  /** Jobs of one run share an isolate (if `share` is `run`) until `release(runId)`. */
   readonly runId: string;
-  /** Jobs of different tenants never share a process; default `default`. */
+  /** Jobs of different tenants never share a process. Default `default`. */
   readonly tenant?: string;
-  /** Name → JSON text, defined as globals. */
+  /** Name → JSON text; defined as globals. */
   readonly globals?: Readonly<Record<string, string>>;
   readonly limits?: Partial<Limits>;
-  /** Ends the job at once with CANCELLED. */
+  /** Ends the job immediately with CANCELLED. */
   readonly signal?: AbortSignal;
 }
 
 export interface FunctionJob extends JobBase {
-  /** Default: `javascript`. Shell needs a native image, and the isolation level `strict`. */
+  /** Default `javascript`. Shell needs a native image and the isolation level `strict`. */
   readonly language?: 'javascript' | 'python' | 'shell';
-  /** Id of an image that is ready and of the job's language; it has the packages that the code imports. */
+  /** Id of an image that is ready and has the job's language. It provides the packages that the code imports. */
   readonly image?: string;
   /**
-   * JavaScript: the body of an async function; Python: a module. Both with `return` and `await` at the top. Shell: a script for
-   * bash, whose values are variables of its environment; its result stands after `__HEDDLE_RESULT__=` on a line of its output.
+   * JavaScript: the body of an async function. Python: a module. Both allow `return` and `await` at the top level.
+   * Shell: a bash script; its values are environment variables, and its result follows `__HEDDLE_RESULT__=` on a line
+   * of its output.
    */
   readonly code: string;
-  /** Identifier → JSON text, bound as parameters (in Python as names of the module); every job gets copies of its own. */
+  /** Identifier → JSON text; bound as parameters (in Python: names of the module). Every job gets its own copies. */
   readonly values?: Readonly<Record<string, string>>;
 }
 
 export interface ExpressionJob extends JobBase {
-  /** first-true: in order up to the first truthy one; values: all. */
+  /** `first-true`: evaluate in order up to the first truthy expression. `values`: evaluate all. */
   readonly mode: 'first-true' | 'values';
   readonly expressions: readonly {
     readonly code: string;
@@ -41,7 +42,7 @@ type Flat = (string | number)[];
 
 const IDENTIFIER = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
-/** Adds `count, name, JSON …`. Names that bind parameters are checked: they become part of a parameter list. */
+/** Appends `count, name, JSON …`. Checks names that bind parameters, because they become part of a parameter list. */
 function pushTexts(
   args: Flat,
   texts: Readonly<Record<string, string>> | undefined,
@@ -53,16 +54,19 @@ function pushTexts(
   for (const name of names) {
     const text = texts?.[name];
     if (typeof text !== 'string')
-      throw new SandboxError('INVALID_JOB', `The value "${name}" is no JSON text.`);
+      throw new SandboxError('INVALID_JOB', `The value "${name}" is not JSON text.`);
     if (binding && !IDENTIFIER.test(name))
-      throw new SandboxError('INVALID_JOB', `"${name}" is no identifier and cannot name a value.`);
+      throw new SandboxError('INVALID_JOB', `"${name}" is not an identifier and cannot name a value.`);
     args.push(name, text);
     chars += text.length;
   }
   return chars;
 }
 
-/** The job's arguments as the guest takes them, or why it is too large. Throws SandboxError INVALID_JOB. */
+/**
+ * Returns the job's arguments in the guest's flat form, or the reason why they are too large. Throws SandboxError
+ * INVALID_JOB.
+ */
 export function flatten(
   globals: FunctionJob['globals'],
   units: ExpressionJob['expressions'],
@@ -73,7 +77,7 @@ export function flatten(
   let code = 0;
   args.push(units.length);
   for (const unit of units) {
-    if (typeof unit.code !== 'string') throw new SandboxError('INVALID_JOB', 'The code of a job is no text.');
+    if (typeof unit.code !== 'string') throw new SandboxError('INVALID_JOB', 'The code of a job must be a string.');
     args.push(unit.code);
     code += unit.code.length;
     inputs += pushTexts(args, unit.values, true);

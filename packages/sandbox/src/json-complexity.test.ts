@@ -5,7 +5,7 @@ const lists = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels
 const LEVELS = 'more than 9 levels';
 const PARTS = 'more than 50 lists and objects';
 
-describe('the levels and parts of JSON', () => {
+describe('the levels and containers of JSON', () => {
   it.each<[what: string, json: string, excess: string | null]>([
     ['lists at the limit', lists(9), null],
     ['lists beyond it', lists(10), LEVELS],
@@ -16,6 +16,6 @@ describe('the levels and parts of JSON', () => {
     ['brackets behind a text that ends in a backslash', `["\\\\",${lists(9)}]`, LEVELS],
     ['a text without end', `["${'['.repeat(99)}`, null],
   ])('of %s are counted', (_what, json, excess) => {
-    expect(complexityExcess(json, { levels: 9, parts: 50 })).toBe(excess);
+    expect(complexityExcess(json, { levels: 9, containers: 50 })).toBe(excess);
   });
 });

@@ -1,7 +1,7 @@
-/** Nesting of lists and objects: deeper than programs write, and than they can walk through. */
-const MOST_LEVELS = 10_000;
-/** Lists and objects in total; this many take a fifth of a second to parse. */
-const MOST_PARTS = 500_000;
+/** Maximum nesting of arrays and objects. Programs do not write or traverse deeper values. */
+const MAX_LEVELS = 10_000;
+/** Maximum number of arrays and objects; parsing this many takes about 0.2 s. */
+const MAX_CONTAINERS = 500_000;
 
 const [QUOTE, BACKSLASH] = [0x22, 0x5c];
 const OPEN: ReadonlySet<number> = new Set([0x5b, 0x7b]);
@@ -17,20 +17,20 @@ function endOfText(json: string, start: number): number {
   return json.length;
 }
 
-/** Returns why JSON is too complex to parse, or null. Parsing blocks the host, also for a text of an allowed length. */
+/** Returns why JSON is too complex to parse, or null. Parsing blocks the host, and a short text can be complex. */
 export function complexityExcess(
   json: string,
-  most = { levels: MOST_LEVELS, parts: MOST_PARTS },
+  max = { levels: MAX_LEVELS, containers: MAX_CONTAINERS },
 ): string | null {
-  if (json.length <= Math.min(most.levels, most.parts)) return null;
-  let [depth, parts] = [0, 0];
+  if (json.length <= Math.min(max.levels, max.containers)) return null;
+  let [depth, containers] = [0, 0];
   for (let at = 0; at < json.length; at++) {
     const code = json.charCodeAt(at);
     if (code === QUOTE) at = endOfText(json, at);
     else if (CLOSE.has(code)) depth--;
     else if (OPEN.has(code)) {
-      if (++depth > most.levels) return `more than ${most.levels} levels`;
-      if (++parts > most.parts) return `more than ${most.parts} lists and objects`;
+      if (++depth > max.levels) return `more than ${max.levels} levels`;
+      if (++containers > max.containers) return `more than ${max.containers} lists and objects`;
     }
   }
   return null;

@@ -1,26 +1,29 @@
 import { SandboxError } from './error.ts';
 
-/** What one job may use. Sizes of text are counted in UTF-16 units, the unit in which V8 stores it. */
+/** Limits of one job. Text sizes are counted in UTF-16 code units, as V8 stores them. */
 export interface Limits {
-  /** Time spent inside the guest, over all entries, in milliseconds. */
+  /** Processor time inside the guest over all entries, in milliseconds. */
   readonly cpuMs: number;
-  /** Time from the first entry to the answer, in milliseconds; time lost to other jobs of the same process is not counted. */
+  /**
+   * Time from the first entry to the answer, in milliseconds. Time taken by other jobs of the same process is not
+   * counted.
+   */
   readonly wallMs: number;
-  /** How long past `wallMs` a process may stay silent before it is killed, in milliseconds. */
+  /** Time past `wallMs` after which a silent process is killed, in milliseconds. */
   readonly killGraceMs: number;
-  /** Heap of the job's isolate, in MiB: 8 to 256. Of Python, the memory of its interpreter. */
+  /** Heap of the job's isolate in MiB, 8 to 256. For Python: the memory of its interpreter. */
   readonly memoryMiB: number;
   readonly codeChars: number;
   /** All values and globals of a job together. */
   readonly inputChars: number;
   readonly resultChars: number;
-  /** Console output; what exceeds it is cut and marked. */
+  /** Console output. Anything beyond is cut and marked. */
   readonly stdoutChars: number;
   readonly logLines: number;
   readonly hostCalls: number;
-  /** Timers that wait at the same time. */
+  /** Timers pending at the same time. */
   readonly timers: number;
-  /** Messages from the guest, console output within its limit aside. */
+  /** Messages from the guest, not counting console output within its limit. */
   readonly messages: number;
   /** All text and bytes that cross the bridge after the start, in both directions. */
   readonly bridgeChars: number;
@@ -42,13 +45,16 @@ export const DEFAULT_LIMITS: Limits = {
   bridgeChars: 32 * 1024 * 1024,
 };
 
-/** What Python has beyond the defaults: its interpreter is some thirty times slower than V8 is at loops, and begins with 30 MiB. */
+/**
+ * Where Python differs from the defaults: its interpreter runs loops about thirty times slower than V8 and uses 30 MiB
+ * at start.
+ */
 export const PYTHON_LIMITS = { cpuMs: 30_000, memoryMiB: 256 } as const satisfies Partial<Limits>;
 
-/** Time of expressions (conditions, loop guards), which are meant to be short, in milliseconds. */
+/** Time limit of expressions (conditions, loop guards), in milliseconds. */
 export const EXPRESSION_MS = 5_000;
 
-/** The limits by default of expressions where `base` are those of functions. */
+/** Returns the default limits of expressions if `base` are the limits of functions. */
 export function expressionLimits(base: Limits): Partial<Limits> {
   return { cpuMs: Math.min(base.cpuMs, EXPRESSION_MS), wallMs: Math.min(base.wallMs, EXPRESSION_MS) };
 }
@@ -61,8 +67,8 @@ const RANGES: Partial<Record<keyof Limits, readonly [number, number]>> = {
 };
 
 /**
- * The limits of one job: later layers win over earlier ones, absent fields fall through.
- * @throws SandboxError INVALID_OPTION when a limit is no whole number or out of its range.
+ * Returns the limits of one job. Later layers override earlier ones; absent fields fall through.
+ * @throws SandboxError INVALID_OPTION if a limit is not a number or is out of range.
  */
 export function resolveLimits(...layers: readonly (Partial<Limits> | undefined)[]): Limits {
   const limits: { -readonly [K in keyof Limits]: number } = { ...DEFAULT_LIMITS };
@@ -71,11 +77,11 @@ export function resolveLimits(...layers: readonly (Partial<Limits> | undefined)[
     for (const name of Object.keys(DEFAULT_LIMITS) as (keyof Limits)[]) {
       const value = layer[name];
       if (value === undefined) continue;
-      const [least, most] = RANGES[name] ?? [0, 2 ** 29];
-      if (!Number.isFinite(value) || value < least || value > most) {
+      const [min, max] = RANGES[name] ?? [0, 2 ** 29];
+      if (!Number.isFinite(value) || value < min || value > max) {
         throw new SandboxError(
           'INVALID_OPTION',
-          `The sandbox limit ${name} is ${String(value)}; give a number from ${least} to ${most}.`,
+          `The sandbox limit ${name} is ${String(value)}; give a number from ${min} to ${max}.`,
         );
       }
       limits[name] = Math.ceil(value);

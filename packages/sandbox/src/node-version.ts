@@ -1,10 +1,10 @@
-// Imported first by every entry: an older Node.js would fail later, somewhere else, for a reason that nobody understands.
+// Imported first by every entry: an older Node.js would otherwise fail later with an unrelated error.
 
-/** The major version of Node.js that this package is made for. */
-const NEEDED = 24;
+/** Minimum major version of Node.js. */
+const MIN_MAJOR = 24;
 
-if (Number(process.versions.node.split('.')[0]) < NEEDED) {
-  throw new Error(`Heddle needs Node.js ${NEEDED} or newer; this is ${process.version}.`);
+if (Number(process.versions.node.split('.')[0]) < MIN_MAJOR) {
+  throw new Error(`Heddle needs Node.js ${MIN_MAJOR} or newer; this is ${process.version}.`);
 }
 
 export {};

@@ -1,4 +1,4 @@
-/** Why a job gave no value; the list with its meaning is in README.md. */
+/** Why a job failed. README.md explains each code. */
 export type SandboxErrorCode =
   | 'SYNTAX_ERROR'
   | 'USER_ERROR'
@@ -20,22 +20,22 @@ export type SandboxErrorCode =
   | 'SANDBOX_UNAVAILABLE'
   | 'CANCELLED';
 
-/** A failed job. `line` and `column` are 1-based and count in the code that was given. */
+/** The failure of a job. `line` and `column` start at 1 and count in the code as it was given. */
 export interface SandboxFailure {
   readonly code: SandboxErrorCode;
   readonly name: string;
   readonly message: string;
   readonly line?: number;
   readonly column?: number;
-  /** Frames of the user's code only. */
+  /** Stack frames of user code only. */
   readonly stack?: string;
-  /** Whether the same job may succeed when it is run again: the fault was the sandbox's. */
+  /** Whether the same job may succeed on a retry, because the sandbox caused the failure. */
   readonly retryable: boolean;
 }
 
-/** What every outcome tells, failed or not. */
+/** Part of every outcome, failed or not. */
 export interface Usage {
-  /** Console output so far, lines joined by newlines. */
+  /** Console output, lines joined by newlines. */
   readonly stdout: string;
   readonly cpuMs: number;
   readonly wallMs: number;
@@ -47,9 +47,9 @@ export type FunctionOutcome =
   | ({ readonly ok: false; readonly error: SandboxFailure } & Usage);
 
 export type ExpressionOutcome =
-  /** first-true: `index` of the first truthy expression or -1, `json` of those evaluated; values: `json` of each. */
+  /** first-true: `index` of the first truthy expression or -1, `json` of the evaluated ones. values: `json` of each. */
   | ({ readonly ok: true; readonly index: number; readonly json: string[] } & Usage)
-  /** `index` is the expression that failed, -1 when the fault belongs to none. */
+  /** `index` of the failed expression; -1 if the failure belongs to none. */
   | ({ readonly ok: false; readonly index: number; readonly error: SandboxFailure } & Usage);
 
 const RETRYABLE: ReadonlySet<SandboxErrorCode> = new Set([
@@ -58,7 +58,7 @@ const RETRYABLE: ReadonlySet<SandboxErrorCode> = new Set([
   'SANDBOX_UNAVAILABLE',
 ]);
 
-/** A failure that is the host's finding and not the guest's word. */
+/** Returns a failure that the host detected, as opposed to one that the guest reported. */
 export function failure(code: SandboxErrorCode, message: string): SandboxFailure {
   return { code, name: 'SandboxError', message, retryable: RETRYABLE.has(code) };
 }

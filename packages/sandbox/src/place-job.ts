@@ -8,10 +8,10 @@ import type { SandboxOptions } from './options.ts';
 import { failure, type SandboxErrorCode, type SandboxFailure } from './outcome.ts';
 import type { Language, Runner } from './runners.ts';
 
-/** Everything that runs functions. */
+/** All runners of functions. */
 export type AllRunners = Readonly<Record<Language, Runner>> & { readonly native: NativeRunners };
 
-/** What runs a job, with what; or why nothing does. */
+/** The runner and image of a job, or the reason why it cannot run. */
 export interface JobPlace {
   readonly runner: Runner;
   readonly image: LoadedImage | null;
@@ -19,21 +19,21 @@ export interface JobPlace {
 }
 
 const NO_IMAGE =
-  'A shell script runs in an image with the programs that it calls: name one that has system packages or command-line tools, or give the sandbox one for all scripts (native.image).';
+  'A shell script needs an image with the programs that it calls: name one with system packages or command-line tools, or set native.image for all scripts.';
 
-/** Where native jobs run, if this host confines them far enough. */
+/** Returns the native runner, with a refusal if this host does not confine processes enough. */
 async function placeNative(runner: Runner, image: LoadedImage, { native }: AllRunners): Promise<JobPlace> {
-  const why = await native.refusal();
-  return { runner, image, refusal: why === null ? null : failure('SANDBOX_UNAVAILABLE', why) };
+  const reason = await native.refusal();
+  return { runner, image, refusal: reason === null ? null : failure('SANDBOX_UNAVAILABLE', reason) };
 }
 
-/** Why an image is none for the code, by the name that the job has for it. */
+/** Returns why an image does not fit the job's code. Names the image as the job does. */
 function mismatch(
   image: LoadedImage,
   { image: id = image.id, language = 'javascript' }: FunctionJob,
 ): string {
   if (language === 'shell' && image.runtime === 'isolate')
-    return `The image "${id}" has packages for the isolate, where no shell runs: name one that has system packages or command-line tools.`;
+    return `The image "${id}" has packages for the isolate, which cannot run shell scripts: name one with system packages or command-line tools.`;
   return `The image "${id}" has packages for ${image.language}, and this code is ${language}.`;
 }
 
@@ -49,7 +49,10 @@ async function placeImage(image: LoadedImage, job: FunctionJob, runners: AllRunn
   return { runner, image: null, refusal: failure('IMAGE_FAILED', mismatch(image, job)) };
 }
 
-/** What runs a job: by its language and its image. An image that cannot be had is the job's failure. */
+/**
+ * Returns the runner for a job, chosen by its language and image. An image that cannot be opened is a failure of the
+ * job.
+ */
 export async function placeJob(
   job: FunctionJob,
   { images, native }: SandboxOptions,
@@ -76,12 +79,15 @@ export async function placeJob(
   }
 }
 
-/** Why there is no image for a job. What the source of images did not expect goes to the host: it names files, and addresses. */
+/**
+ * Returns the failure for a job whose image could not be opened. Unexpected errors contain file names and addresses, so
+ * only the host sees them.
+ */
 function faultOf(error: unknown, { signal }: FunctionJob, id: string): SandboxFailure {
   if (signal?.aborted === true) return failure('CANCELLED', 'The job was cancelled.');
   if (isSandboxError(error)) return failure(error.code as SandboxErrorCode, error.message);
   tellHost(
     `The image "${id}" could not be opened: ${error instanceof Error ? error.message : String(error)}`,
   );
-  return failure('SANDBOX_UNAVAILABLE', `The image "${id}" could not be opened; the host was told why.`);
+  return failure('SANDBOX_UNAVAILABLE', `The image "${id}" could not be opened; see the log of the host.`);
 }

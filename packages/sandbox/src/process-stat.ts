@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 
 /**
- * What `/proc/<pid>/stat` has in a field, counted from 1 as its manual does; the name in the second may hold anything. Null
- * where there is no such process.
+ * Returns a reader for the fields of `/proc/<pid>/stat`, numbered from 1 as in proc(5), or null if the process does not
+ * exist. The second field (the name) may contain any characters.
  */
 export function processStat(pid: number | string): ((field: number) => string) | null {
   let text: string;

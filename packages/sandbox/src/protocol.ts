@@ -2,45 +2,48 @@ import type { Limits } from './limits.ts';
 
 export type UnitKind = 'function' | 'expression' | 'python' | 'shell';
 
-/** What the compiled text of an expression begins with, on the line of the user's first one. */
+/** Beginning of the compiled text of an expression, on the same line as the user's first line. */
 export const EXPRESSION_START = 'return (';
 
 const LINES_BEFORE = 2;
 
-/** A place in the compiled text as the user counts: lines and columns of the code that was given, from 1. */
-export function userPlace(kind: UnitKind, line: number, column: number): { line: number; column: number } {
+/** Returns a position in the compiled text as the user counts it: lines and columns of the given code, from 1. */
+export function userPosition(kind: UnitKind, line: number, column: number): { line: number; column: number } {
   if (kind === 'python') return { line, column };
   const before = kind === 'expression' && line === LINES_BEFORE + 1 ? EXPRESSION_START.length : 0;
   return { line: line - LINES_BEFORE, column: Math.max(1, column - before) };
 }
 
-/** The file name of user code in stacks; in Python's it ends in `.py`. */
+/** File name of user code in stack traces; for Python it ends in `.py`. */
 export const USER_FILE = 'heddle-block.js';
 
-/** What the guest runs: functions give one value, expressions are taken in order. */
+/** A function returns one value; expressions are evaluated in order. */
 export type GuestMode = 'function' | 'first-true' | 'values';
 
-/** The packages that a process of JavaScript has: loaded in a snapshot, or to be loaded. */
+/** How a JavaScript process gets its packages: in a snapshot, or as a bundle to load. */
 export type ImageBoot =
   | { readonly kind: 'snapshot'; readonly snapshot: Uint8Array }
   | { readonly kind: 'bundle'; readonly code: string; readonly cache: Uint8Array };
 
 /** Supervisor → process. */
-export type Order =
+export type ChildRequest =
   | {
       readonly t: 'boot';
       readonly snapshot: Uint8Array | null;
       readonly memoryMiB: number;
-      /** The packages of an image for the isolate. */
+      /** The image's packages, for the isolate. */
       readonly image?: ImageBoot;
     }
   | {
       readonly t: 'run';
       readonly id: number;
-      /** Which isolate: jobs with the same key share one, an empty key takes a fresh one. */
+      /** Selects the isolate: jobs with the same key share one; an empty key gets a fresh one. */
       readonly key: string;
       readonly mode: GuestMode;
-      /** Flat, so that it crosses in one array: globals (count, then name, JSON …), units (count, then code, count of values, name, JSON …). */
+      /**
+       * Flat, so that it is sent as one array: globals (count, then name, JSON …), units (count, then code, count of
+       * values, name, JSON …).
+       */
       readonly args: readonly (string | number)[];
       readonly limits: Limits;
     }
@@ -55,10 +58,10 @@ export type Order =
   | { readonly t: 'cancel'; readonly id: number }
   | { readonly t: 'release'; readonly key: string };
 
-/** The order that starts a job. */
-export type RunOrder = Extract<Order, { t: 'run' }>;
+/** The request that starts a job. */
+export type RunRequest = Extract<ChildRequest, { t: 'run' }>;
 
-/** Why a job ended, in the process' words. */
+/** Why a job ended, as the process reports it. */
 export type EndCode =
   | 'OK'
   | 'GUEST_ERROR'
@@ -69,24 +72,24 @@ export type EndCode =
   | 'BRIDGE_LIMIT'
   | 'PROTOCOL'
   | 'CANCELLED'
-  /** A neighbour took the isolate down. */
+  /** Another job destroyed the shared isolate. */
   | 'LOST';
 
 /** Process → supervisor. */
-export type Report =
+export type ChildMessage =
   | { readonly t: 'ready'; readonly snapshot: Uint8Array | null }
   | {
       readonly t: 'done';
       readonly id: number;
       readonly code: EndCode;
-      /** OK: JSON of the result. GUEST_ERROR: JSON of a GuestError. Otherwise a sentence. */
+      /** OK: the result as JSON. GUEST_ERROR: a GuestError as JSON. Otherwise a sentence. */
       readonly text: string;
       readonly stdout: string;
       readonly cpuMs: number;
       readonly wallMs: number;
-      /** Whether the job came while its context was made. */
+      /** Whether the job arrived before its context was ready. */
       readonly late: boolean;
-      /** The job that is entered next, 0 for none. */
+      /** The next job to be entered; 0 if there is none. */
       readonly next: number;
       readonly rssMiB: number;
     }
@@ -98,29 +101,29 @@ export type Report =
       readonly head: string;
       readonly body: Uint8Array | null;
     }
-  /** The job whose guest code runs from now on; sent only while several jobs are in the process. */
+  /** This job's code runs from now on. Sent only while the process holds several jobs. */
   | { readonly t: 'enter'; readonly id: number }
-  /** The job's first entry ended without an answer: it waits for a timer or a host call. */
+  /** The job's first entry returned without an answer: it waits for a timer or a host call. */
   | { readonly t: 'waiting'; readonly id: number };
 
 /** A guest's request to the host. */
-export type HostCall = Extract<Report, { t: 'call' }>;
+export type HostCall = Extract<ChildMessage, { t: 'call' }>;
 
-/** The host's answer to it: JSON, and bytes. */
-export type HostAnswer = Pick<Extract<Order, { t: 'answer' }>, 'ok' | 'head' | 'body'>;
+/** The host's answer: JSON and bytes. */
+export type HostAnswer = Pick<Extract<ChildRequest, { t: 'answer' }>, 'ok' | 'head' | 'body'>;
 
-/** Why a module could not be loaded: the image has it not, or it is Node's own. */
+/** Why a module could not be loaded: it is not in the image, or it is a Node.js builtin. */
 export type ModuleFault = 'module' | 'builtin';
 
-/** What the guest says about an error; every field is user data. */
+/** A guest's description of an error. Every field is user data. */
 export interface GuestError {
-  /** `memory`: Python's own error that it has no more of it, which its code did not catch. */
+  /** `memory`: an uncaught MemoryError of Python. */
   readonly phase: 'compile' | 'run' | 'result' | 'memory' | ModuleFault;
   readonly index: number;
   readonly name: string;
   readonly message: string;
   readonly stack: string;
-  /** What was compiled, where that is not the code as it was given. */
+  /** The compiled text, if it differs from the given code. */
   readonly source?: string;
   /** Added by the process for errors of the compile phase. */
   readonly line?: number;

@@ -11,31 +11,32 @@ import { Pool } from './pool/pool.ts';
 import { javascriptProgram, pythonProgram } from './programs.ts';
 import type { UnitKind } from './protocol.ts';
 
-/** The languages of functions that run in isolates. */
+/** Languages of functions that run in isolates. */
 export type Language = 'javascript' | 'python';
 
-/** What runs the functions of one language. */
+/** Runs the functions of one language. */
 export interface Runner {
   readonly pool: Pick<
     Pool,
     'submit' | 'cancel' | 'counts' | 'close' | 'warm' | 'renew' | 'release' | 'metrics'
   >;
   readonly kind: UnitKind;
-  /** Of jobs that say nothing else. */
+  /** Limits of jobs that set none. */
   readonly limits: Limits;
-  /** Reads what processes get of an image. Throws SandboxError IMAGE_FAILED. */
+  /** Reads the parts of an image that processes need. Throws SandboxError IMAGE_FAILED. */
   readonly load: (image: LoadedImage) => Promise<void>;
-  /** What it does besides running jobs. */
+  /** Background work besides running jobs. */
   readonly background?: { close(): Promise<void> };
 }
 
 const keyOfRun = (runId: string): string => `run/${runId}`;
 
 /**
- * What shares an interpreter. It has state that no context keeps apart: modules, their functions, JavaScript's globals. So
- * it serves one text of code in one run: blocks with other secrets, or authors, get another.
+ * Returns the function that decides which jobs share an interpreter. Its modules and JavaScript globals are not
+ * isolated by contexts, so it serves a single code text within a single run: blocks with other secrets or authors get
+ * another interpreter.
  */
-function keyOfPython(): (job: Job) => string {
+function pythonKeys(): (job: Job) => string {
   const keys = new WeakMap<Job, string>();
   return (job) => {
     let key = keys.get(job);
@@ -48,15 +49,12 @@ function keyOfPython(): (job: Job) => string {
   };
 }
 
-/** Drops what is kept for a workflow run. */
+/** Discards what is kept for a workflow run. */
 export function releaseRun(runners: Readonly<Record<Language, Runner>>, runId: string): void {
   for (const { pool } of Object.values(runners)) pool.release(keyOfRun(runId));
 }
 
-/**
- * What runs functions, by language; nothing is started.
- * @throws SandboxError INVALID_OPTION.
- */
+/** Returns the runners by language. Starts no process.\n@throws SandboxError INVALID_OPTION. */
 export function createRunners(
   options: SandboxOptions,
   isolation: Isolation,
@@ -80,12 +78,12 @@ export function createRunners(
   const folder = options.python?.folder;
   const pythonOptions = { ...resolvePythonOptions(options), ...common };
   const { memoryMiB } = pythonLimits;
-  const own = folder === undefined ? undefined : new HostSnapshot({ ...pythonOptions, folder, memoryMiB });
+  const hostSnapshot = folder === undefined ? undefined : new HostSnapshot({ ...pythonOptions, folder, memoryMiB });
   const python = new Pool({
     ...pythonOptions,
-    program: (image) => pythonProgram(image, own?.path),
+    program: (image) => pythonProgram(image, hostSnapshot?.path),
     memoryMiB,
-    keyOf: share === 'isolate' ? () => '' : keyOfPython(),
+    keyOf: share === 'isolate' ? () => '' : pythonKeys(),
   });
   return {
     javascript: { pool: javascript, kind: 'function', limits, load: (image) => bootCache.load(image) },
@@ -94,7 +92,7 @@ export function createRunners(
       kind: 'python',
       limits: pythonLimits,
       load: async () => undefined,
-      ...(own && { background: own }),
+      ...(hostSnapshot && { background: hostSnapshot }),
     },
   };
 }

@@ -16,22 +16,22 @@ import { createNativeRunners } from './native/runners.ts';
 import { placeJob, type AllRunners } from './place-job.ts';
 import { createRunners, releaseRun, type Runner } from './runners.ts';
 
-/** Counts of processes and of the jobs that wait and run. */
+/** Numbers of processes, and of waiting and running jobs. */
 interface Counts {
   readonly processes: number;
   readonly queued: number;
   readonly running: number;
 }
 
-/** Counts since the start, and the state now. */
+/** Totals since the start, and the current state. */
 export interface SandboxStats extends Counts {
-  /** Of the isolates by language, and of all that is native. */
+  /** By language for isolates, and `native` for all native jobs. */
   readonly languages: Readonly<Record<'javascript' | 'python' | 'native', Counts>>;
-  /** What was measured since the start. */
+  /** Measurements since the start. */
   readonly metrics: Readonly<Record<'javascript' | 'python' | 'native', PoolMetrics>>;
-  /** Jobs ended, by `OK` or the code of their failure. */
+  /** Ended jobs, by `OK` or the code of their failure. */
   readonly totals: Readonly<Record<string, number>>;
-  /** What the operating system does to the processes; null before the first job, which finds it out. */
+  /** Isolation level of the processes; null before the first job, which determines it. */
   readonly isolation: IsolationLevel | null;
   /** Which jobs share an isolate. */
   readonly share: 'run' | 'tenant' | 'isolate';
@@ -39,31 +39,31 @@ export interface SandboxStats extends Counts {
 
 /** Runs untrusted JavaScript, Python and shell scripts in child processes, within limits. */
 export interface Sandbox {
-  /** The outcome of a function; rejects only for a malformed job (SandboxError). */
+  /** Runs a function. Rejects only for a malformed job (SandboxError). */
   run(job: FunctionJob): Promise<FunctionOutcome>;
-  /** The outcome of expressions; rejects only for a malformed job (SandboxError). */
+  /** Evaluates expressions. Rejects only for a malformed job (SandboxError). */
   evaluate(job: ExpressionJob): Promise<ExpressionOutcome>;
-  /** Has a process ready for such a job, which is about to come, where there is room for one; what prevents that is told to the job. */
+  /** Starts a process for an upcoming job if there is room. Errors are reported when the job itself runs. */
   warm(job: Pick<FunctionJob, 'language' | 'tenant' | 'image'>): Promise<void>;
-  /** Frees what is kept for a workflow run; call it when the run ends. */
+  /** Frees what is kept for a workflow run. Call it when the run ends. */
   release(runId: string): void;
   stats(): SandboxStats;
-  /** Ends all processes; jobs inside fail with SANDBOX_UNAVAILABLE. */
+  /** Ends all processes. Running jobs fail with SANDBOX_UNAVAILABLE. */
   close(): Promise<void>;
 }
 
-interface Request<T> extends Pick<Job, 'mode' | 'limits'> {
+interface PreparedJob<T> extends Pick<Job, 'mode' | 'limits'> {
   readonly job: FunctionJob | ExpressionJob;
   readonly image: LoadedImage | null;
-  /** The guest's arguments, or why there are none. */
+  /** The guest's arguments, or the reason why there are none. */
   readonly args: Job['args'] | SandboxFailure;
   readonly read: (text: string) => T | null;
 }
 
-/** Sends a job through its pool, tied to its signal; `refusal` says why no job may run. */
+/** Submits a job to its pool and ties it to its signal. `refusal` is the reason why no job may run. */
 function submit<T>(
   { pool, kind }: Runner,
-  { job, mode, limits, image, args, read }: Request<T>,
+  { job, mode, limits, image, args, read }: PreparedJob<T>,
   refusal: string | null,
 ): Promise<Answer<T>> {
   const { runId, tenant = 'default', signal } = job;
@@ -92,16 +92,13 @@ function submit<T>(
   });
 }
 
-/** Counts of several pools as one. */
+/** Returns the sums of several counts. */
 function sum(counts: readonly Counts[]): Counts {
   const add = (name: keyof Counts): number => counts.reduce((total, count) => total + count[name], 0);
   return { processes: add('processes'), queued: add('queued'), running: add('running') };
 }
 
-/**
- * A sandbox; nothing is started before its first job.
- * @throws SandboxError INVALID_OPTION.
- */
+/** Creates a sandbox. Starts nothing before its first job.\n@throws SandboxError INVALID_OPTION. */
 export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const isolation = new Isolation(options.isolation, resolveOptions(options).execPath);
   const egress = createEgress(options.egress);
@@ -109,16 +106,16 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   const send = options.fetch ?? ((request) => egress.fetch(request));
   const runners = createRunners(options, isolation, (job, call) => answerCall(job, call, send));
 
-  const native = createNativeRunners(options, wayOut(options, egress, send));
+  const native = createNativeRunners(options, nativeEgress(options, egress, send));
   const all = { ...runners, native };
   const { share = 'run' } = options;
 
   const settle = settler(isolation);
 
-  const execute = async <T>(runner: Runner, request: Request<T>): Promise<Answer<T>> => {
+  const execute = async <T>(runner: Runner, request: PreparedJob<T>): Promise<Answer<T>> => {
     const { job, image, args } = request;
-    const isOver = 'code' in args || job.signal?.aborted === true;
-    if (!isolation.isSettled && !isOver) await settle(runner, targetFor(job.tenant, image));
+    const isFinished = 'code' in args || job.signal?.aborted === true;
+    if (!isolation.isSettled && !isFinished) await settle(runner, targetFor(job.tenant, image));
     const answer = await submit(runner, request, isolation.refusal);
     const code = answer.ok ? 'OK' : answer.error.code;
     totals[code] = (totals[code] ?? 0) + 1;
@@ -130,7 +127,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
       const { runner, image, refusal } = await placeJob(job, options, all);
       const limits = resolveLimits(runner.limits, job.limits);
       const args = refusal ?? flattenFunction(job, limits);
-      // The result of a script is JSON by whoever read its output.
+      // The result of a shell script was parsed where its output was read.
       const read = job.language === 'shell' ? (text: string) => text : readFunction;
       const request = { job, mode: 'function', limits, args, image, read } as const;
       return outcomeOf(await execute(runner, request));
@@ -161,8 +158,8 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox {
   };
 }
 
-/** How the requests of native jobs go out. What takes the place of the client sees requests, and nothing of what goes through a tunnel. */
-function wayOut(
+/** Returns the egress of native jobs. A custom `fetch` sees plain requests only, so tunnels are disabled with it. */
+function nativeEgress(
   { fetch }: SandboxOptions,
   egress: Egress,
   send: NonNullable<SandboxOptions['fetch']>,
@@ -193,7 +190,10 @@ function targetFor(tenant = 'default', image: LoadedImage | null): ProcessTarget
   return { tenant, poolKey: poolKeyOf(tenant, image), image };
 }
 
-/** Waits until it is known how processes have to be confined. One is started meanwhile; it gets no job before, and goes where it is not confined so. */
+/**
+ * Returns a function that waits until the isolation is determined. A process is started meanwhile; it gets no job
+ * before that, and is replaced if its confinement does not match.
+ */
 function settler(isolation: Isolation): (runner: Runner, target: ProcessTarget) => Promise<void> {
   const waiting = new Map<Runner, Promise<void>>();
   return (runner, target) => {

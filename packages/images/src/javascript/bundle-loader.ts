@@ -1,5 +1,5 @@
 import type { IsolationOptions } from '@heddle/sandbox';
-import { javascriptImageProgram, readReport, type ImageOrder, type ImageReport } from '@heddle/sandbox/build';
+import { javascriptImageProgram, readReport, type ImageRequest, type ImageReport } from '@heddle/sandbox/build';
 import { ConfinedProcesses } from '../confined-processes.ts';
 
 /** Time for everything that one process does with a bundle, loading included, in milliseconds. */
@@ -17,14 +17,14 @@ export class BundleLoader {
   }
 
   /** Returns how loading the bundle ended. Throws ImageError provider_error where no process may run. */
-  async load(order: ImageOrder, signal: AbortSignal): Promise<Ended> {
+  async load(order: ImageRequest, signal: AbortSignal): Promise<Ended> {
     await this.#processes.confinement();
     const first = await this.#once(order, signal);
     // V8 crashes while it makes snapshots of some code; the same code may work without a snapshot.
     return first.t === 'died' && first.inSnapshot ? this.#once({ ...order, snapshot: false }, signal) : first;
   }
 
-  async #once(order: ImageOrder, signal: AbortSignal): Promise<Ended> {
+  async #once(order: ImageRequest, signal: AbortSignal): Promise<Ended> {
     const program = javascriptImageProgram();
     let inSnapshot = false;
     let ended: Ended | undefined;

@@ -1,4 +1,4 @@
-import type { EndCode, Order, RunOrder } from '../protocol.ts';
+import type { EndCode, ChildRequest, RunRequest } from '../protocol.ts';
 import { hash, random, readMessage, type GuestMessage } from './bridge.ts';
 import type { ProcessContext } from './process-context.ts';
 import { LIMIT_TEXT } from './limit-text.ts';
@@ -35,7 +35,7 @@ class Alarms {
   }
 }
 
-type Answer = Extract<Order, { t: 'answer' }>;
+type Answer = Extract<ChildRequest, { t: 'answer' }>;
 
 /** What an entry threw, as text. */
 const asError = (error: unknown): { name: string; message: string } => ({
@@ -51,7 +51,7 @@ export class Execution implements RealmUser {
   readonly id: number;
   /** Whether nothing had to be made for it. */
   readonly isAhead: boolean;
-  readonly #order: RunOrder;
+  readonly #order: RunRequest;
   readonly #context: ProcessContext;
   readonly #realm: Realm;
   readonly #stdout: Stdout;
@@ -72,7 +72,7 @@ export class Execution implements RealmUser {
   #tainted = false;
   #reported = false;
 
-  constructor(order: RunOrder, context: ProcessContext) {
+  constructor(order: RunRequest, context: ProcessContext) {
     this.id = order.id;
     this.#order = order;
     this.#context = context;

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import type { CachedDataResult, Context, Isolate, Reference, Script } from 'isolated-vm';
 import { flatten } from '../image-protocol.ts';
-import type { ImageOrder, ImageReport, ModuleFailure } from '../image-protocol.ts';
+import type { ImageRequest, ImageReport, ModuleFailure } from '../image-protocol.ts';
 import { hash, random, readMessage } from './bridge.ts';
 import { CONTEXT_FLAGS } from './context-flags.ts';
 import type { IsolatedVm } from './realms.ts';
@@ -80,7 +80,7 @@ function run(isolate: Isolate, context: Context, code: string, timeout: number):
 }
 
 /** Loads the bundle as a snapshot would: before there is a process to ask. */
-function loadAlone({ code, cpuMs, memoryMiB }: ImageOrder): Loaded {
+function loadAlone({ code, cpuMs, memoryMiB }: ImageRequest): Loaded {
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
     const context = isolate.createContextSync();
@@ -119,7 +119,7 @@ function connect(
 const LOADED = 'D"loaded"';
 
 /** Runs a job that asks for all modules. */
-function requireAll(isolate: Isolate, enter: Enter, { modules, cpuMs }: ImageOrder): void {
+function requireAll(isolate: Isolate, enter: Enter, { modules, cpuMs }: ImageRequest): void {
   // Without what packages may have replaced, such as the iterator of lists.
   const code = `${modules.map((name) => `require(${JSON.stringify(name)});`).join(' ')} return 'loaded';`;
   inside(isolate, () => enter.applySync(undefined, ['run', 'function', 0, 1, code, 0], { timeout: cpuMs }));
@@ -132,7 +132,7 @@ function unusable(said: string): ModuleFailure {
 }
 
 /** Loads the bundle as a fresh context without a snapshot does, with a process to ask. */
-function loadConnected(order: ImageOrder): { loaded: Loaded; cache: Uint8Array } {
+function loadConnected(order: ImageRequest): { loaded: Loaded; cache: Uint8Array } {
   const { code, cpuMs, memoryMiB } = order;
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
@@ -155,7 +155,7 @@ function loadConnected(order: ImageOrder): { loaded: Loaded; cache: Uint8Array }
 }
 
 /** Whether a job finds all modules in a context of the snapshot. */
-function works(snapshot: ArrayBuffer, order: ImageOrder): boolean {
+function works(snapshot: ArrayBuffer, order: ImageRequest): boolean {
   const { cpuMs, memoryMiB } = order;
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB, snapshot: new vm.ExternalCopy(snapshot) });
   try {
@@ -172,7 +172,7 @@ function works(snapshot: ArrayBuffer, order: ImageOrder): boolean {
   }
 }
 
-function make(order: ImageOrder): ImageReport {
+function make(order: ImageRequest): ImageReport {
   const alone = loadAlone(order);
   const isPure = alone.failed.length === 0 && !alone.touched;
   if (isPure && order.snapshot) {
@@ -190,7 +190,7 @@ function make(order: ImageOrder): ImageReport {
   return { t: 'made', kind: 'cache', data: cache, why };
 }
 
-process.on('message', (order: ImageOrder) => {
+process.on('message', (order: ImageRequest) => {
   let report: ImageReport;
   try {
     report = make(order);

@@ -1,5 +1,5 @@
 import type { Context, ExternalCopy, Isolate, Reference } from 'isolated-vm';
-import type { RunOrder } from '../protocol.ts';
+import type { RunRequest } from '../protocol.ts';
 import type { ImageBundle } from './bundle.ts';
 import { locate } from './locate.ts';
 import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
@@ -66,7 +66,7 @@ class ContextRealm implements Realm {
     this.isolate.native.dispose();
   }
 
-  locate(json: string, order: RunOrder): string {
+  locate(json: string, order: RunRequest): string {
     return locate(json, order, this.isolate.native);
   }
 

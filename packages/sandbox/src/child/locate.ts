@@ -2,9 +2,9 @@ import type { Isolate } from 'isolated-vm';
 import {
   EXPRESSION_START,
   USER_FILE,
-  userPlace,
+  userPosition,
   type GuestError,
-  type RunOrder,
+  type RunRequest,
   type UnitKind,
 } from '../protocol.ts';
 
@@ -14,7 +14,7 @@ interface Unit {
 }
 
 /** The unit at `index` of a job's flat arguments. */
-function unitAt(order: RunOrder, index: number): Unit | null {
+function unitAt(order: RunRequest, index: number): Unit | null {
   const { args } = order;
   let at = 1 + 2 * (args[0] as number);
   const units = args[at++] as number;
@@ -39,7 +39,7 @@ function wrap(unit: Unit, kind: UnitKind): string {
  * The guest's error with the place of a syntax error added: the constructor that compiles user code does not tell it,
  * the compiler of scripts does. `json` is user data and comes back unchanged where it is no such error.
  */
-export function locate(json: string, order: RunOrder, isolate: Isolate): string {
+export function locate(json: string, order: RunRequest, isolate: Isolate): string {
   let error: GuestError;
   try {
     error = JSON.parse(json) as GuestError;
@@ -60,7 +60,7 @@ export function locate(json: string, order: RunOrder, isolate: Isolate): string 
     // The fault may be seen only behind the last line of the code: it is still the user's.
     const lines = unit.code.split(/\r\n|[\n\r\u2028\u2029]/).length;
     if (match === null) return JSON.stringify(rest);
-    const { line, column } = userPlace(kind, Number(match[1]), Number(match[2]));
+    const { line, column } = userPosition(kind, Number(match[1]), Number(match[2]));
     return JSON.stringify({ ...rest, line: Math.min(line, lines), column });
   }
   return JSON.stringify(rest);

@@ -1,7 +1,7 @@
 import { flatten } from '../image-protocol.ts';
 import compileSource from '../python/image/compile.py';
 import loadSource from '../python/image/load.py';
-import type { PythonModuleFailure, PythonOrder, PythonReport } from '../image-protocol.ts';
+import type { PythonModuleFailure, PythonRequest, PythonReport } from '../image-protocol.ts';
 import preimportSource from '../python/image/preimport.py';
 import { join } from 'node:path';
 import { SITE } from '../guest/python/site.ts';
@@ -49,7 +49,7 @@ function compile(): PythonReport {
   });
 }
 
-function load(order: Extract<PythonOrder, { t: 'load' }>): PythonReport {
+function load(order: Extract<PythonRequest, { t: 'load' }>): PythonReport {
   return within(order.fromSnapshot ? FILES_FD + 1 : PLAIN, (interpreter) => {
     const text = call(interpreter, loadSource, order.modules, order.cpuMs);
     const loaded = JSON.parse(text) as { order: string[]; failed: PythonModuleFailure[] };
@@ -57,7 +57,7 @@ function load(order: Extract<PythonOrder, { t: 'load' }>): PythonReport {
   });
 }
 
-function snapshot(order: Extract<PythonOrder, { t: 'snapshot' }>): PythonReport {
+function snapshot(order: Extract<PythonRequest, { t: 'snapshot' }>): PythonReport {
   let modules = order.modules;
   const refused: Record<string, string> = {};
   for (let pass = 0; pass < MOST_PASSES; pass++) {
@@ -74,7 +74,7 @@ function snapshot(order: Extract<PythonOrder, { t: 'snapshot' }>): PythonReport 
   return { t: 'failed', message: 'The modules do not load in the same way twice.' };
 }
 
-function work(order: PythonOrder): PythonReport {
+function work(order: PythonRequest): PythonReport {
   try {
     if (order.t === 'compile') return compile();
     return order.t === 'load' ? load(order) : snapshot(order);
@@ -86,7 +86,7 @@ function work(order: PythonOrder): PythonReport {
   }
 }
 
-process.on('message', (order: PythonOrder) => {
+process.on('message', (order: PythonRequest) => {
   process.send?.(flatten(work(order)), () => process.disconnect());
 });
 process.on('disconnect', () => process.exit(0));

@@ -1,5 +1,5 @@
 import type { Callback, ExternalCopy, Isolate } from 'isolated-vm';
-import type { RunOrder } from '../protocol.ts';
+import type { RunRequest } from '../protocol.ts';
 
 /** The part of isolated-vm that is used, loaded from the addon file by its path. */
 export interface IsolatedVm {
@@ -27,7 +27,7 @@ export interface Realm {
   /** Ends the code that has the thread now, from inside one of its messages. */
   interrupt(): void;
   /** The guest's error with the place of a fault that only the compiler knows. */
-  locate(json: string, order: RunOrder): string;
+  locate(json: string, order: RunRequest): string;
 }
 
 /** A job inside an isolate. */

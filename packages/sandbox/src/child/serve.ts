@@ -1,4 +1,4 @@
-import type { Order, Report, RunOrder } from '../protocol.ts';
+import type { ChildRequest, ChildMessage, RunRequest } from '../protocol.ts';
 import { Execution } from './execution.ts';
 import type { ProcessContext } from './process-context.ts';
 import type { Realms } from './realms.ts';
@@ -12,7 +12,7 @@ function measureRssMiB(): number {
   }
 }
 
-type Boot = Extract<Order, { t: 'boot' }>;
+type Boot = Extract<ChildRequest, { t: 'boot' }>;
 
 /** What a program has once it is ready. */
 export interface Booted {
@@ -22,7 +22,7 @@ export interface Booted {
 }
 
 const executions = new Map<number, Execution>();
-const inbox: RunOrder[] = [];
+const inbox: RunRequest[] = [];
 /** Whether the loop has not turned since a context was made: an order that is there already has waited for it. */
 let preparing = false;
 /** Jobs that waited while a context was made. */
@@ -36,7 +36,7 @@ let rssMiB = 0;
 /** How often the process looks at its own size, in jobs. */
 let measureEvery = 32;
 
-const send = (report: Report): void => void process.send?.(report);
+const send = (report: ChildMessage): void => void process.send?.(report);
 
 const context: { -readonly [K in keyof ProcessContext]: ProcessContext[K] } = {
   realms: undefined as never,
@@ -88,7 +88,7 @@ function cancel(id: number): void {
 /** Serves the supervisor's orders; `boot` makes the program ready, with the first of them. */
 export function serve(boot: (order: Boot) => Booted, options: { measureEvery?: number } = {}): void {
   measureEvery = options.measureEvery ?? measureEvery;
-  process.on('message', (order: Order) => {
+  process.on('message', (order: ChildRequest) => {
     switch (order.t) {
       case 'boot': {
         const { realms, snapshot } = boot(order);

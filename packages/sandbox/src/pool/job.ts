@@ -3,9 +3,9 @@ import { failure } from '../outcome.ts';
 import type { Allowance } from '../egress/types.ts';
 import type { LoadedImage } from '../image.ts';
 import type { Limits } from '../limits.ts';
-import type { GuestMode, Report, UnitKind } from '../protocol.ts';
+import type { GuestMode, ChildMessage, UnitKind } from '../protocol.ts';
 
-type Done = Extract<Report, { t: 'done' }>;
+type Done = Extract<ChildMessage, { t: 'done' }>;
 
 /** How a job ended, before its result is read. */
 export type Ending = { readonly done: Done } | { readonly failure: SandboxFailure };

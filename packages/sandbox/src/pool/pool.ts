@@ -1,6 +1,6 @@
 import { startFailure } from '../host-fault.ts';
 import { failure, type SandboxFailure } from '../outcome.ts';
-import type { HostCall, Report } from '../protocol.ts';
+import type { HostCall, ChildMessage } from '../protocol.ts';
 import type { Ending, Job } from './job.ts';
 import { Meter, type PoolMetrics } from './meter.ts';
 import type { PoolOptions } from './options.ts';
@@ -104,7 +104,7 @@ export class Pool implements SlotEvents {
     this.#pump();
   }
 
-  done(slot: Slot, assignment: Assignment, report: Extract<Report, { t: 'done' }>): void {
+  done(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void {
     slot.remove(assignment);
     this.#meter.done(report);
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readReport } from './report.ts';
+import { readChildMessage } from './report.ts';
 
 const done = {
   t: 'done',
@@ -16,8 +16,8 @@ const done = {
 
 describe('messages of a sandbox process', () => {
   it('are taken in their shape', () => {
-    expect(readReport(done)).toEqual(done);
-    expect(readReport({ t: 'ready', snapshot: null })).toEqual({ t: 'ready', snapshot: null });
+    expect(readChildMessage(done)).toEqual(done);
+    expect(readChildMessage({ t: 'ready', snapshot: null })).toEqual({ t: 'ready', snapshot: null });
   });
 
   it.each([
@@ -33,6 +33,6 @@ describe('messages of a sandbox process', () => {
     ],
     ['bytes that are none', { t: 'call', id: 1, call: 1, op: 'fetch', head: '{}', body: [1] }],
   ])('are refused with %s', (_what, message) => {
-    expect(readReport(message)).toBeNull();
+    expect(readChildMessage(message)).toBeNull();
   });
 });

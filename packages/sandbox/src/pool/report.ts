@@ -1,4 +1,4 @@
-import type { EndCode, Report } from '../protocol.ts';
+import type { EndCode, ChildMessage } from '../protocol.ts';
 
 const END_CODES: ReadonlySet<unknown> = new Set<EndCode>([
   'OK',
@@ -20,7 +20,7 @@ const isBytes = (value: unknown): value is Uint8Array | null => value === null |
 
 type Checks = Readonly<Record<string, (value: unknown) => boolean>>;
 
-const SHAPES: { readonly [T in Report['t']]: Checks } = {
+const SHAPES: { readonly [T in ChildMessage['t']]: Checks } = {
   ready: { snapshot: isBytes },
   done: {
     id: isNumber,
@@ -39,14 +39,14 @@ const SHAPES: { readonly [T in Report['t']]: Checks } = {
 };
 
 /** A process' message, or null where it has not the shape of one: a process whose guest broke out may send anything. */
-export function readReport(message: unknown): Report | null {
+export function readChildMessage(message: unknown): ChildMessage | null {
   if (typeof message !== 'object' || message === null || !Object.hasOwn(message, 't')) return null;
   const fields = message as Record<string, unknown>;
   const kind = fields['t'];
   if (!isText(kind) || !Object.hasOwn(SHAPES, kind)) return null;
-  const checks = SHAPES[kind as Report['t']];
+  const checks = SHAPES[kind as ChildMessage['t']];
   for (const name of Object.keys(checks)) {
     if (!Object.hasOwn(fields, name) || checks[name]?.(fields[name]) !== true) return null;
   }
-  return fields as unknown as Report;
+  return fields as unknown as ChildMessage;
 }

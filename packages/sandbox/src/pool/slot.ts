@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import type { LoadedImage } from '../image.ts';
 import { tellHost } from '../host-fault.ts';
-import type { HostAnswer, HostCall, Order, Report } from '../protocol.ts';
+import type { HostAnswer, HostCall, ChildRequest, ChildMessage } from '../protocol.ts';
 import type { EndReason } from './meter.ts';
 import { questionsOf, WAITED, type Question, type Questions } from './questions.ts';
-import { readReport } from './report.ts';
+import { readChildMessage } from './report.ts';
 import type { Job } from './job.ts';
 
 /** A job as its process knows it: a number of its own per try, so that late messages of an earlier try mean nothing. */
@@ -23,7 +23,7 @@ export type ProcessTarget = Pick<Job, 'tenant' | 'poolKey' | 'image'>;
 
 export interface SlotEvents {
   ready(slot: Slot): void;
-  done(slot: Slot, assignment: Assignment, report: Extract<Report, { t: 'done' }>): void;
+  done(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void;
   call(slot: Slot, assignment: Assignment, report: HostCall): void;
   /** The process is silent past a job's deadline. */
   overdue(slot: Slot, assignment: Assignment): void;
@@ -68,7 +68,7 @@ export class Slot {
   constructor(
     { tenant, poolKey, image }: ProcessTarget,
     child: ChildProcess,
-    boot: Order,
+    boot: ChildRequest,
     events: SlotEvents,
   ) {
     this.tenant = tenant;
@@ -210,7 +210,7 @@ export class Slot {
     this.#child.kill('SIGKILL');
   }
 
-  #send(order: Order): void {
+  #send(order: ChildRequest): void {
     // A failed send means a dead process, whose exit is reported on its own.
     if (this.#child.connected) this.#child.send(order, () => undefined);
   }
@@ -223,7 +223,7 @@ export class Slot {
   }
 
   #receive(message: unknown): void {
-    const report = readReport(message);
+    const report = readChildMessage(message);
     if (report === null) return this.#events.malformed(this);
     this.progressAtMs = performance.now();
     if (report.t === 'ready') {

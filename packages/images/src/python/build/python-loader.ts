@@ -1,5 +1,5 @@
 import type { IsolationOptions } from '@heddle/sandbox';
-import { pythonImageProgram, readReport, type PythonOrder, type PythonReport } from '@heddle/sandbox/build';
+import { pythonImageProgram, readReport, type PythonRequest, type PythonReport } from '@heddle/sandbox/build';
 import { ConfinedProcesses } from '../../confined-processes.ts';
 
 /** Longer than every limit inside the process; a process that exceeds it is killed. */
@@ -18,7 +18,7 @@ export class PythonLoader {
    * counts as out of memory.
    * @throws ImageError provider_error where no process may run.
    */
-  async run(order: PythonOrder, files: readonly string[], signal: AbortSignal): Promise<PythonReport> {
+  async run(order: PythonRequest, files: readonly string[], signal: AbortSignal): Promise<PythonReport> {
     await this.#processes.confinement();
     signal.throwIfAborted();
     const program = pythonImageProgram(files);
