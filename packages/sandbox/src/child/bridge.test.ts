@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { hash, readMessage } from './bridge.ts';
 
-describe('messages of a guest', () => {
-  it('are read by their first letter', () => {
+describe('guest messages', () => {
+  it('are identified by their first letter', () => {
     expect(readMessage('Lhello')).toEqual({ kind: 'log', line: 'hello' });
     expect(readMessage('D{"a":1}')).toEqual({ kind: 'result', json: '{"a":1}' });
     expect(readMessage('T7:1500')).toEqual({ kind: 'timer', id: 7, ms: 1500 });
@@ -42,11 +42,11 @@ describe('messages of a guest', () => {
     ['R-1'],
     ['H999:-:x'],
     ['H256:+5:ab'],
-  ])('are refused when they are no messages: %o', (message) => {
+  ])('are refused if malformed: %o', (message) => {
     expect(readMessage(message)).toBeNull();
   });
 
-  it('of hashes give digests and HMACs as binary strings', () => {
+  it('for hashes yield digests and HMACs as binary strings', () => {
     const digest = readMessage('H256:-:abc');
     if (digest?.kind !== 'hash') throw new Error('no hash');
     expect(Buffer.from(hash(digest), 'latin1').toString('hex')).toBe(

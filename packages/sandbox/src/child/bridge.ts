@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 
-/** A message of the guest, checked. Nothing in it is trusted beyond its shape. */
+/** A guest message with a verified shape. Its content is not trusted. */
 export type GuestMessage =
   | { readonly kind: 'log'; readonly line: string }
   | { readonly kind: 'result' | 'error'; readonly json: string }
@@ -13,14 +13,14 @@ export type GuestMessage =
       readonly head: string;
       readonly body: string | null;
     }
-  /** A call whose answer the guest waits for inside its entry. */
+  /** A host call whose answer the guest waits for inside its entry. */
   | { readonly kind: 'sync'; readonly op: string; readonly head: string; readonly body: string | null }
   | { readonly kind: 'sleep'; readonly ms: number }
-  /** What the job ran in is not to be used again. */
+  /** The job's realm must not be used again. */
   | { readonly kind: 'taint' }
   | { readonly kind: 'random'; readonly bytes: number }
-  /** Code of the guest's own that its snapshot has not. */
-  | { readonly kind: 'part'; readonly name: string }
+  /** Requests guest code that is not in the snapshot. */
+  | { readonly kind: 'chunk'; readonly name: string }
   | { readonly kind: 'hash'; readonly algorithm: string; readonly key: string | null; readonly data: string };
 
 const HASHES: Readonly<Record<string, string>> = {
@@ -31,8 +31,8 @@ const HASHES: Readonly<Record<string, string>> = {
 };
 const MAX_RANDOM_BYTES = 65_536;
 
-function wholeNumber(text: string, most: number): number | null {
-  return /^\d{1,15}$/.test(text) && Number(text) <= most ? Number(text) : null;
+function wholeNumber(text: string, max: number): number | null {
+  return /^\d{1,15}$/.test(text) && Number(text) <= max ? Number(text) : null;
 }
 
 function readTimer(rest: string): GuestMessage | null {
@@ -93,23 +93,23 @@ const READERS: Readonly<Record<string, (rest: string) => GuestMessage | null>> =
   Z: readSleep,
   Q: (rest) => (rest === '' ? { kind: 'taint' } : null),
   R: readRandom,
-  M: (name) => ({ kind: 'part', name }),
+  M: (name) => ({ kind: 'chunk', name }),
   H: readHash,
 };
 
-/** The message in `text`, or null when it is none: the caller treats that as hostile. */
+/** Returns the message in `text`, or null if it is malformed, which the caller treats as an attack. */
 export function readMessage(text: unknown): GuestMessage | null {
   if (typeof text !== 'string') return null;
   const kind = text[0] ?? '';
   return Object.hasOwn(READERS, kind) ? (READERS[kind]?.(text.slice(1)) ?? null) : null;
 }
 
-/** Random bytes as a binary string. */
+/** Returns random bytes as a binary string. */
 export function random(bytes: number): string {
   return randomBytes(bytes).toString('latin1');
 }
 
-/** Digest, or HMAC where a key is given, over binary strings. */
+/** Returns the digest (or with a key the HMAC) of a binary string, as a binary string. */
 export function hash(message: GuestMessage & { kind: 'hash' }): string {
   const hasher =
     message.key === null

@@ -1,10 +1,10 @@
 import type { CachedDataResult, Context, ExternalCopy, Isolate, Script } from 'isolated-vm';
 import type { IsolatedVm } from './realms.ts';
 
-/** The packages of an image that is no snapshot: they are loaded in each realm, as the first thing its job does. */
+/** The packages of an image without a snapshot. Each realm loads them at the beginning of its job. */
 export class ImageBundle {
   readonly #code: string;
-  /** What V8 keeps of compiling the code; made anew where V8 does not take it, as with other flags. */
+  /** V8's code cache. Replaced when V8 rejects it, for example because of other flags. */
   #cache: ExternalCopy<ArrayBuffer>;
 
   constructor(vm: IsolatedVm, code: string, cache: Uint8Array) {
@@ -12,7 +12,7 @@ export class ImageBundle {
     this.#cache = new vm.ExternalCopy(cache.slice().buffer as ArrayBuffer);
   }
 
-  /** Loads the packages, for at most `budgetMs`. */
+  /** Loads the packages within `budgetMs`. */
   load(isolate: Isolate, context: Context, budgetMs: number): void {
     let script = isolate.compileScriptSync(this.#code, { cachedData: this.#cache }) as Script & Rejectable;
     if (script.cachedDataRejected === true) {

@@ -1,7 +1,7 @@
 /**
- * What V8 does for each fresh context of a snapshot and no guest needs: adding parts of what guests are not given anyway.
- * Snapshots are made before these are set. V8 passes over names that it does not know. It adds the classes of `using` and
- * Float16Array to each context too, which costs a tenth of it, but keeps none of them in snapshots: without them they are gone.
+ * Flags that keep V8 from adding features to each fresh context that guests do not get anyway. They are set after a
+ * snapshot is made. V8 ignores unknown names. V8 also adds the classes of `using` and Float16Array to each context,
+ * which takes a tenth of its creation time, but snapshots do not keep them: with a flag they would be missing.
  */
 export const CONTEXT_FLAGS = [
   '--enable-sharedarraybuffer-per-context',
@@ -9,5 +9,7 @@ export const CONTEXT_FLAGS = [
   '--no-js-atomics-pause',
 ];
 
-/** Of snapshots that the supervisor's processes made: hashing them anew is for nothing, since all get one seed at their start. */
+/**
+ * For snapshots made by processes of this supervisor: all get the same hash seed at start, so rehashing is unnecessary.
+ */
 export const OWN_SNAPSHOT_FLAGS = ['--no-rehash-snapshot'];

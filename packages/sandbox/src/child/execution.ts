@@ -1,20 +1,20 @@
 import type { EndCode, ChildRequest, RunRequest } from '../protocol.ts';
 import { hash, random, readMessage, type GuestMessage } from './bridge.ts';
 import type { ProcessContext } from './process-context.ts';
-import { LIMIT_TEXT } from './limit-text.ts';
+import { LIMIT_MESSAGES } from './limit-text.ts';
 import type { Realm, RealmUser } from './realms.ts';
 import { Stdout } from './stdout.ts';
-import { ask, pause } from './wait.ts';
+import { callHostSync, pause } from './wait.ts';
 
-/** The timers of one job. */
-class Alarms {
+/** The pending timers of one job. */
+class JobTimers {
   readonly #timers = new Map<number, NodeJS.Timeout>();
 
   get size(): number {
     return this.#timers.size;
   }
 
-  /** Has `due` called later; in place of an earlier one with the id. */
+  /** Calls `due` after `ms`. Replaces an earlier timer with the same id. */
   set(id: number, ms: number, due: () => void): void {
     clearTimeout(this.#timers.get(id));
     const fire = (): void => {
@@ -37,33 +37,33 @@ class Alarms {
 
 type Answer = Extract<ChildRequest, { t: 'answer' }>;
 
-/** What an entry threw, as text. */
+/** Returns what an entry threw as name and message. */
 const asError = (error: unknown): { name: string; message: string } => ({
   name: String((error as Error | null)?.name).slice(0, 100),
   message: String((error as Error | null)?.message).slice(0, 500),
 });
 
-/** The answer to messages after the end, which the guest's plumbing then keeps to itself. */
+/** The answer to messages after the job has ended. The guest runtime does not pass it to user code. */
 const ENDED = -1;
 
 /** One job inside the process: its entries, budgets, timers and messages. */
 export class Execution implements RealmUser {
   readonly id: number;
-  /** Whether nothing had to be made for it. */
-  readonly isAhead: boolean;
-  readonly #order: RunRequest;
+  /** Whether its realm was ready before it arrived. */
+  readonly isPrebuilt: boolean;
+  readonly #request: RunRequest;
   readonly #context: ProcessContext;
   readonly #realm: Realm;
   readonly #stdout: Stdout;
-  readonly #alarms = new Alarms();
+  readonly #timers = new JobTimers();
   readonly #startedMs = performance.now();
   readonly #busyBeforeMs: number;
   #cpuMs = 0;
-  /** Time of the entry that is under way in which its code did not run. */
+  /** Time within the current entry in which the code did not run, in milliseconds. */
   #waitedMs = 0;
   #calls = 0;
-  /** Calls without an answer yet. */
-  #open = 0;
+  /** Calls that are not answered yet. */
+  #pendingCalls = 0;
   #messages = 0;
   #chars = 0;
   #wallTimer: NodeJS.Timeout | undefined;
@@ -72,20 +72,20 @@ export class Execution implements RealmUser {
   #tainted = false;
   #reported = false;
 
-  constructor(order: RunRequest, context: ProcessContext) {
-    this.id = order.id;
-    this.#order = order;
+  constructor(request: RunRequest, context: ProcessContext) {
+    this.id = request.id;
+    this.#request = request;
     this.#context = context;
     this.#busyBeforeMs = context.busyMs;
-    this.#stdout = new Stdout(order.limits.stdoutChars, order.limits.logLines);
-    this.#realm = context.realms.lease(this, order.key, order.limits.memoryMiB);
-    this.isAhead = this.#realm.isAhead;
+    this.#stdout = new Stdout(request.limits.stdoutChars, request.limits.logLines);
+    this.#realm = context.realms.lease(this, request.key, request.limits.memoryMiB);
+    this.isPrebuilt = this.#realm.isPrebuilt;
     this.#realm.post = (text) => this.#receive(text);
   }
 
-  /** The first entry: a job without waiting ends in it. */
+  /** Makes the first entry. A job that does not wait ends in it. */
   start(): void {
-    this.#enter(['run', this.#order.mode, ...this.#order.args]);
+    this.#enter(['run', this.#request.mode, ...this.#request.args]);
     if (this.#reported) return;
     this.#context.send({ t: 'waiting', id: this.id });
     this.#watchWall();
@@ -93,7 +93,7 @@ export class Execution implements RealmUser {
 
   /** Delivers the host's answer to a call. */
   deliver(answer: Answer): void {
-    this.#open--;
+    this.#pendingCalls--;
     const body =
       answer.body === null
         ? ''
@@ -114,88 +114,91 @@ export class Execution implements RealmUser {
 
   #enter(entry: (string | number | boolean)[]): void {
     if (this.#reported) return;
-    const { cpuMs } = this.#order.limits;
+    const { cpuMs } = this.#request.limits;
     this.#context.announce(this.id);
     const began = performance.now();
     this.#inside = true;
     try {
       this.#realm.enter(entry, Math.max(1, Math.ceil(cpuMs - this.#cpuMs)));
     } catch (error) {
-      this.#blame(error, performance.now() - began - this.#waitedMs);
+      this.#setErrorEnd(error, performance.now() - began - this.#waitedMs);
     }
     this.#inside = false;
     const spentMs = performance.now() - began - this.#waitedMs;
     this.#waitedMs = 0;
     this.#context.busyMs += spentMs;
     this.#cpuMs += spentMs;
-    if (this.#cpuMs >= cpuMs) this.#set('TIMEOUT_CPU', LIMIT_TEXT.TIMEOUT_CPU(cpuMs));
+    if (this.#cpuMs >= cpuMs) this.#set('TIMEOUT_CPU', LIMIT_MESSAGES.TIMEOUT_CPU(cpuMs));
     if (this.#end !== null) this.#finish();
   }
 
-  /** Finds out why an entry did not return: guest errors are caught inside, so these are limits, or of promises left behind. */
-  #blame(error: unknown, spentMs: number): void {
-    const { cpuMs } = this.#order.limits;
+  /**
+   * Sets the end of the job for an entry that threw. The guest catches its own errors, so this is a limit or an error
+   * from an abandoned promise.
+   */
+  #setErrorEnd(error: unknown, spentMs: number): void {
+    const { cpuMs } = this.#request.limits;
     const { name, message } = asError(error);
     this.#tainted = true;
-    if (this.#realm.isGone) this.#set('OUT_OF_MEMORY', LIMIT_TEXT.OUT_OF_MEMORY(this.#realm.memoryMiB));
+    if (this.#realm.isDisposed) this.#set('OUT_OF_MEMORY', LIMIT_MESSAGES.OUT_OF_MEMORY(this.#realm.memoryMiB));
     else if (message.includes('timed out') && this.#cpuMs + spentMs >= cpuMs - 1)
-      this.#set('TIMEOUT_CPU', LIMIT_TEXT.TIMEOUT_CPU(cpuMs));
+      this.#set('TIMEOUT_CPU', LIMIT_MESSAGES.TIMEOUT_CPU(cpuMs));
     else this.#set('GUEST_ERROR', JSON.stringify({ phase: 'run', index: -1, name, message, stack: '' }));
   }
 
-  /** The first reason counts. */
+  /** Sets the end of the job; the first reason wins. */
   #set(code: EndCode, text: string): void {
     this.#end ??= { code, text };
   }
 
   #wallLeft(): number {
     const elapsed = performance.now() - this.#startedMs;
-    // Time in which other jobs held the thread is not this job's.
-    const stolen = this.#context.busyMs - this.#busyBeforeMs - this.#cpuMs;
-    return this.#order.limits.wallMs - (elapsed - stolen);
+    // Time in which other jobs held the thread does not count for this job.
+    const otherJobsMs = this.#context.busyMs - this.#busyBeforeMs - this.#cpuMs;
+    return this.#request.limits.wallMs - (elapsed - otherJobsMs);
   }
 
   #watchWall(): void {
-    const { wallMs } = this.#order.limits;
+    const { wallMs } = this.#request.limits;
     const left = this.#wallLeft();
-    if (left <= 0) return this.stop('TIMEOUT_WALL', LIMIT_TEXT.TIMEOUT_WALL(wallMs));
+    if (left <= 0) return this.stop('TIMEOUT_WALL', LIMIT_MESSAGES.TIMEOUT_WALL(wallMs));
     this.#wallTimer = setTimeout(() => this.#watchWall(), Math.ceil(left));
   }
 
-  /** Waits inside an entry. Where the job ends meanwhile, its code is not gone on with. */
+  /** Waits inside an entry. If the job ends meanwhile, its code is interrupted. */
   #wait(work: () => string | undefined): string | undefined {
     const began = performance.now();
     const answer = work();
     this.#waitedMs += performance.now() - began;
-    const { wallMs } = this.#order.limits;
-    if (this.#wallLeft() <= 0) this.#set('TIMEOUT_WALL', LIMIT_TEXT.TIMEOUT_WALL(wallMs));
+    const { wallMs } = this.#request.limits;
+    if (this.#wallLeft() <= 0) this.#set('TIMEOUT_WALL', LIMIT_MESSAGES.TIMEOUT_WALL(wallMs));
     if (this.#end === null) return answer;
     this.#realm.interrupt();
     return undefined;
   }
 
-  #ask(message: GuestMessage & { kind: 'sync' }): string | undefined {
+  #callSync(message: GuestMessage & { kind: 'sync' }): string | undefined {
     if (!this.#countCall()) return undefined;
-    const answer = ask(message, this.id);
+    const answer = callHostSync(message, this.id);
     return this.#charge(answer.length) ? answer : undefined;
   }
 
   #charge(chars: number): boolean {
     this.#chars += chars;
-    if (this.#chars <= this.#order.limits.bridgeChars) return true;
+    if (this.#chars <= this.#request.limits.bridgeChars) return true;
     this.#set(
       'BRIDGE_LIMIT',
-      `The code exchanged more than ${this.#order.limits.bridgeChars} characters with the host.`,
+      `The code exchanged more than ${this.#request.limits.bridgeChars} characters with the host.`,
     );
     return false;
   }
 
-  /** Takes one message of the guest; never throws, since an error would enter the guest. */
+  /** Handles one guest message. Never throws, since the error would enter the guest. */
   #receive(text: unknown): string | number | undefined {
     if (this.#end !== null) return ENDED;
     const message = readMessage(text);
     if (message === null) {
-      this.#set('PROTOCOL', 'The guest sent a message that its plumbing never sends.');
+      this.#set('PROTOCOL', 'The guest sent a message that the guest runtime never sends.');
       return undefined;
     }
     if (message.kind === 'log') {
@@ -203,51 +206,51 @@ export class Execution implements RealmUser {
       this.#count(0);
       return 0;
     }
-    // Results have a limit of their own, so that a failure names the right one.
-    const own = message.kind === 'result' || message.kind === 'error';
-    return this.#count(own ? 0 : (text as string).length) ? this.#act(message) : undefined;
+    // Results have a limit of their own, so that the failure names the correct limit.
+    const isEnd = message.kind === 'result' || message.kind === 'error';
+    return this.#count(isEnd ? 0 : (text as string).length) ? this.#handle(message) : undefined;
   }
 
   #count(chars: number): boolean {
-    if (++this.#messages > this.#order.limits.messages) {
+    if (++this.#messages > this.#request.limits.messages) {
       this.#set(
         'BRIDGE_LIMIT',
-        `The code sent more than ${this.#order.limits.messages} messages to the host.`,
+        `The code sent more than ${this.#request.limits.messages} messages to the host.`,
       );
       return false;
     }
     return this.#charge(chars);
   }
 
-  #act(message: GuestMessage): string | undefined {
+  #handle(message: GuestMessage): string | undefined {
     switch (message.kind) {
       case 'sync':
-        return this.#wait(() => this.#ask(message));
+        return this.#wait(() => this.#callSync(message));
       case 'sleep':
         return this.#wait(() => pause(Math.min(message.ms, this.#wallLeft())));
       case 'random':
         return this.#charge(message.bytes) ? random(message.bytes) : undefined;
       case 'hash':
         return hash(message);
-      case 'part':
-        return this.#context.realms.parts.get(message.name);
+      case 'chunk':
+        return this.#context.realms.chunks.get(message.name);
       default:
-        this.#note(message);
+        this.#handleOneWay(message);
         return undefined;
     }
   }
 
-  /** Takes a message that has no answer, or has it in a later entry. */
-  #note(message: GuestMessage): void {
+  /** Handles a message that has no answer, or gets its answer in a later entry. */
+  #handleOneWay(message: GuestMessage): void {
     switch (message.kind) {
       case 'result':
         return this.#succeed(message.json);
       case 'error':
-        return this.#set('GUEST_ERROR', this.#realm.locate(message.json, this.#order));
+        return this.#set('GUEST_ERROR', this.#realm.addErrorDetails(message.json, this.#request));
       case 'timer':
-        return this.#arm(message.id, message.ms);
+        return this.#setTimer(message.id, message.ms);
       case 'clear':
-        return this.#alarms.clear(message.id);
+        return this.#timers.clear(message.id);
       case 'call':
         return this.#call(message);
       case 'taint':
@@ -259,7 +262,7 @@ export class Execution implements RealmUser {
   }
 
   #succeed(json: string): void {
-    const { resultChars } = this.#order.limits;
+    const { resultChars } = this.#request.limits;
     if (json.length <= resultChars) this.#set('OK', json);
     else
       this.#set(
@@ -268,18 +271,18 @@ export class Execution implements RealmUser {
       );
   }
 
-  #arm(id: number, ms: number): void {
-    const { timers, wallMs } = this.#order.limits;
-    if (this.#alarms.size >= timers) {
-      this.#set('BRIDGE_LIMIT', `The code has more than ${timers} timers waiting.`);
+  #setTimer(id: number, ms: number): void {
+    const { timers, wallMs } = this.#request.limits;
+    if (this.#timers.size >= timers) {
+      this.#set('BRIDGE_LIMIT', `The code has more than ${timers} pending timers.`);
       return;
     }
-    // A timer past the deadline never fires; Node would take a delay that is too long for zero.
-    this.#alarms.set(id, Math.min(ms, wallMs + 1_000), () => this.#enter(['timer', id]));
+    // A timer past the deadline never fires. Node treats a too long delay as zero, so it is capped.
+    this.#timers.set(id, Math.min(ms, wallMs + 1_000), () => this.#enter(['timer', id]));
   }
 
   #countCall(): boolean {
-    const { hostCalls } = this.#order.limits;
+    const { hostCalls } = this.#request.limits;
     if (++this.#calls <= hostCalls) return true;
     this.#set('BRIDGE_LIMIT', `The code made more than ${hostCalls} calls to the host.`);
     return false;
@@ -287,7 +290,7 @@ export class Execution implements RealmUser {
 
   #call(message: GuestMessage & { kind: 'call' }): void {
     if (!this.#countCall()) return;
-    this.#open++;
+    this.#pendingCalls++;
     const body = message.body === null ? null : Buffer.from(message.body, 'latin1');
     this.#context.send({
       t: 'call',
@@ -302,16 +305,16 @@ export class Execution implements RealmUser {
   #finish(): void {
     if (this.#end === null || this.#inside || this.#reported) return;
     this.#reported = true;
-    // What was to come later for this job must not come to another one.
-    const isLeft = this.#alarms.size > 0 || this.#open > 0;
-    const isWhole = this.#end.code === 'OK' || this.#end.code === 'GUEST_ERROR';
-    if (isLeft || !isWhole) this.#tainted ||= this.#realm.isShared;
+    // Callbacks still pending for this job must not run during another job.
+    const hasPending = this.#timers.size > 0 || this.#pendingCalls > 0;
+    const isRegularEnd = this.#end.code === 'OK' || this.#end.code === 'GUEST_ERROR';
+    if (hasPending || !isRegularEnd) this.#tainted ||= this.#realm.isShared;
     clearTimeout(this.#wallTimer);
-    this.#alarms.clearAll();
+    this.#timers.clearAll();
     this.#realm.post = () => undefined;
     const { code, text } = this.#end;
     const wallMs = performance.now() - this.#startedMs;
-    this.#context.ended(this.id, {
+    this.#context.finished(this.id, {
       id: this.id,
       code,
       text,
@@ -319,6 +322,6 @@ export class Execution implements RealmUser {
       cpuMs: this.#cpuMs,
       wallMs,
     });
-    this.#context.realms.giveBack(this, this.#realm, this.#tainted);
+    this.#context.realms.endLease(this, this.#realm, this.#tainted);
   }
 }

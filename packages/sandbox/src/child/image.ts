@@ -12,8 +12,11 @@ declare const require: (file: string) => { ivm: IsolatedVm };
 const vm = require(process.argv[2] as string).ivm;
 const GUEST = GUEST_SOURCE;
 
-/** Notes whether modules ask for the time or random numbers while they load: a snapshot would give all runs the same ones. */
-const COUNT = `(() => {
+/**
+ * Records whether modules read the clock or random numbers while they load: a snapshot would freeze the values for all
+ * runs.
+ */
+const USE_DETECTOR = `(() => {
   let used = false;
   const { random } = Math;
   const Native = Date;
@@ -21,15 +24,15 @@ const COUNT = `(() => {
   const { now } = Native;
   Math.random = () => ((used = true), random());
   Native.now = () => ((used = true), now());
-  const Counted = new Proxy(Native, {
+  const Detected = new Proxy(Native, {
     apply: () => ((used = true), Native()),
-    construct: (target, args, type) => ((used ||= args.length === 0), construct(target, args, type === Counted ? target : type)),
+    construct: (target, args, type) => ((used ||= args.length === 0), construct(target, args, type === Detected ? target : type)),
   });
   const { performance } = globalThis;
   const elapsed = performance.now;
   performance.now = () => ((used = true), elapsed());
-  Native.prototype.constructor = Counted;
-  globalThis.Date = Counted;
+  Native.prototype.constructor = Detected;
+  globalThis.Date = Detected;
   Object.defineProperty(globalThis, '__heddleUsed', { value: () => used });
 })();`;
 
@@ -39,12 +42,12 @@ type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
 
 interface Loaded {
   readonly failed: readonly ModuleFailure[];
-  /** Whether loading asked the process, the clock or a random generator. */
-  readonly touched: boolean;
+  /** Whether loading used the process, the clock or a random generator. */
+  readonly usedHost: boolean;
 }
 
-/** Thrown for a limit, which ends the making of an image. */
-class Limit extends Error {
+/** Thrown when a limit ends the making of an image. */
+class LimitError extends Error {
   readonly limit: 'time' | 'memory';
 
   constructor(limit: 'time' | 'memory') {
@@ -53,61 +56,61 @@ class Limit extends Error {
   }
 }
 
-function inside<T>(isolate: Isolate, act: () => T): T {
+function withLimits<T>(isolate: Isolate, act: () => T): T {
   try {
     return act();
   } catch (error) {
-    if (isolate.isDisposed) throw new Limit('memory');
-    if (String((error as Error | null)?.message).includes('timed out')) throw new Limit('time');
+    if (isolate.isDisposed) throw new LimitError('memory');
+    if (String((error as Error | null)?.message).includes('timed out')) throw new LimitError('time');
     throw error;
   }
 }
 
-/** What the modules report about their loading; data of a guest. */
+/** Reads the modules' loading report. It is guest data, so every field is checked. */
 function readLoaded(json: unknown): Loaded {
-  const { failed, touched } = JSON.parse(String(json)) as Loaded;
+  const { failed, usedHost } = JSON.parse(String(json)) as Loaded;
   const modules = failed.slice(0, 50).map(({ module, builtin, message, stack }) => ({
     module: String(module).slice(0, 300),
     builtin: builtin === true,
     message: String(message).slice(0, 1_000),
     stack: String(stack).slice(0, 2_000),
   }));
-  return { failed: modules, touched: touched === true };
+  return { failed: modules, usedHost: usedHost === true };
 }
 
 function run(isolate: Isolate, context: Context, code: string, timeout: number): unknown {
-  return inside(isolate, () => context.evalSync(code, { timeout }) as unknown);
+  return withLimits(isolate, () => context.evalSync(code, { timeout }) as unknown);
 }
 
-/** Loads the bundle as a snapshot would: before there is a process to ask. */
+/** Loads the bundle as a snapshot would: before a process is connected. */
 function loadAlone({ code, cpuMs, memoryMiB }: ImageRequest): Loaded {
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
     const context = isolate.createContextSync();
-    for (const script of [GUEST, COUNT, code]) run(isolate, context, script, cpuMs);
+    for (const script of [GUEST, USE_DETECTOR, code]) run(isolate, context, script, cpuMs);
     const loaded = readLoaded(run(isolate, context, '__heddleImage.report()', cpuMs));
     const used = run(isolate, context, '__heddleUsed()', cpuMs) === true;
-    return { ...loaded, touched: loaded.touched || used };
+    return { ...loaded, usedHost: loaded.usedHost || used };
   } finally {
     if (!isolate.isDisposed) isolate.dispose();
   }
 }
 
-/** A fresh realm with the plumbing connected; `tell` gets results and errors of jobs. */
+/** Connects the guest runtime of a fresh realm. `onAnswer` gets the results and errors of jobs. */
 function connect(
   isolate: Isolate,
   context: Context,
   timeout: number,
-  tell: (message: string) => void,
+  onAnswer: (message: string) => void,
 ): Enter {
   const post = new vm.Callback((text: unknown) => {
     const message = readMessage(text);
     if (message?.kind === 'random') return random(message.bytes);
     if (message?.kind === 'hash') return hash(message);
-    if (message?.kind === 'result' || message?.kind === 'error') tell(String(text));
+    if (message?.kind === 'result' || message?.kind === 'error') onAnswer(String(text));
     return undefined;
   });
-  return inside(isolate, () => {
+  return withLimits(isolate, () => {
     const boot = context.evalSync('__heddle', { timeout, reference: true }) as Reference<
       (post: unknown) => unknown
     >;
@@ -115,38 +118,38 @@ function connect(
   });
 }
 
-/** What a job that has all modules says. */
+/** The answer of a job that found all modules. */
 const LOADED = 'D"loaded"';
 
-/** Runs a job that asks for all modules. */
+/** Runs a job that requires all modules. */
 function requireAll(isolate: Isolate, enter: Enter, { modules, cpuMs }: ImageRequest): void {
-  // Without what packages may have replaced, such as the iterator of lists.
+  // Avoids built-ins that packages may have replaced, such as the array iterator.
   const code = `${modules.map((name) => `require(${JSON.stringify(name)});`).join(' ')} return 'loaded';`;
-  inside(isolate, () => enter.applySync(undefined, ['run', 'function', 0, 1, code, 0], { timeout: cpuMs }));
+  withLimits(isolate, () => enter.applySync(undefined, ['run', 'function', 0, 1, code, 0], { timeout: cpuMs }));
 }
 
-/** Modules beside which no job runs, by what one said; data of a guest. */
-function unusable(said: string): ModuleFailure {
-  const stack = said.slice(0, 2_000);
-  return { module: '', builtin: false, message: 'no code runs beside them', stack };
+/** Returns the failure for modules that prevent jobs from running. `answer` is guest data. */
+function unusable(answer: string): ModuleFailure {
+  const stack = answer.slice(0, 2_000);
+  return { module: '', builtin: false, message: 'no code can run with them', stack };
 }
 
-/** Loads the bundle as a fresh context without a snapshot does, with a process to ask. */
+/** Loads the bundle as a fresh context without a snapshot does: with a process connected. */
 function loadConnected(order: ImageRequest): { loaded: Loaded; cache: Uint8Array } {
   const { code, cpuMs, memoryMiB } = order;
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB });
   try {
     const context = isolate.createContextSync();
     run(isolate, context, GUEST, cpuMs);
-    let said = '';
-    const enter = connect(isolate, context, cpuMs, (message) => (said ||= message));
+    let answer = '';
+    const enter = connect(isolate, context, cpuMs, (message) => (answer ||= message));
     const script = isolate.compileScriptSync(code, { produceCachedData: true }) as Script & CachedDataResult;
-    inside(isolate, () => script.runSync(context, { timeout: cpuMs }) as unknown);
+    withLimits(isolate, () => script.runSync(context, { timeout: cpuMs }) as unknown);
     let loaded = readLoaded(run(isolate, context, '__heddleImage.report()', cpuMs));
     if (loaded.failed.length === 0) {
       requireAll(isolate, enter, order);
-      // Such as one that closes the global object: no job could begin beside it.
-      if (said !== LOADED) loaded = { ...loaded, failed: [unusable(said)] };
+      // For example a module that freezes the global object: no job could start after it.
+      if (answer !== LOADED) loaded = { ...loaded, failed: [unusable(answer)] };
     }
     return { loaded, cache: new Uint8Array(script.cachedData?.copy() ?? new ArrayBuffer(0)) };
   } finally {
@@ -154,18 +157,18 @@ function loadConnected(order: ImageRequest): { loaded: Loaded; cache: Uint8Array
   }
 }
 
-/** Whether a job finds all modules in a context of the snapshot. */
+/** Returns whether a job finds all modules in a context of the snapshot. */
 function works(snapshot: ArrayBuffer, order: ImageRequest): boolean {
   const { cpuMs, memoryMiB } = order;
   const isolate = new vm.Isolate({ memoryLimit: memoryMiB, snapshot: new vm.ExternalCopy(snapshot) });
   try {
     const context = isolate.createContextSync();
-    let said = '';
-    const enter = connect(isolate, context, cpuMs, (message) => (said ||= message));
+    let answer = '';
+    const enter = connect(isolate, context, cpuMs, (message) => (answer ||= message));
     requireAll(isolate, enter, order);
-    return said === LOADED;
+    return answer === LOADED;
   } catch (error) {
-    if (error instanceof Limit) return false;
+    if (error instanceof LimitError) return false;
     throw error;
   } finally {
     if (!isolate.isDisposed) isolate.dispose();
@@ -174,7 +177,7 @@ function works(snapshot: ArrayBuffer, order: ImageRequest): boolean {
 
 function make(order: ImageRequest): ImageReport {
   const alone = loadAlone(order);
-  const isPure = alone.failed.length === 0 && !alone.touched;
+  const isPure = alone.failed.length === 0 && !alone.usedHost;
   if (isPure && order.snapshot) {
     process.send?.(flatten({ t: 'snapshot' } satisfies ImageReport));
     const snapshot = vm.Isolate.createSnapshot([{ code: GUEST }, { code: order.code }], WARM_UP).copy();
@@ -186,7 +189,7 @@ function make(order: ImageRequest): ImageReport {
   if (loaded.failed.length > 0) return { t: 'failed', modules: loaded.failed };
   const why = isPure
     ? 'it cannot be kept in a snapshot'
-    : 'it asks for the time, random numbers or the host while it loads';
+    : 'it reads the time, random numbers or the host while it loads';
   return { t: 'made', kind: 'cache', data: cache, why };
 }
 
@@ -195,7 +198,7 @@ process.on('message', (order: ImageRequest) => {
   try {
     report = make(order);
   } catch (error) {
-    if (error instanceof Limit) report = { t: 'limit', limit: error.limit };
+    if (error instanceof LimitError) report = { t: 'limit', limit: error.limit };
     else {
       const { message, stack } = error as Error;
       report = { t: 'failed', modules: [{ module: '', builtin: false, message, stack: String(stack) }] };

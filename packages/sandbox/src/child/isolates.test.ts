@@ -8,26 +8,26 @@ const MEMORY = 32;
 
 const user = { lost: () => undefined };
 
-function isolatesOf(): Isolates {
+function createIsolates(): Isolates {
   const snapshot = ivm.Isolate.createSnapshot([{ code: GUEST }]);
-  return new Isolates({ vm: ivm, snapshot, bundle: null, parts: new Map() }, MEMORY);
+  return new Isolates({ vm: ivm, snapshot, bundle: null, chunks: new Map() }, MEMORY);
 }
 
-describe('a context of JavaScript', () => {
-  it('is there before its job where there was time to make it, and is not where there was none', () => {
-    const isolates = isolatesOf();
+describe('a JavaScript context', () => {
+  it('is prebuilt if there was time between jobs, and made on demand if not', () => {
+    const isolates = createIsolates();
     const first = isolates.lease(user, 'run', MEMORY);
     isolates.prepare();
     const second = isolates.lease(user, 'run', MEMORY);
     const third = isolates.lease(user, 'run', MEMORY);
-    expect([first, second, third].map(({ isAhead }) => isAhead)).toEqual([false, true, false]);
+    expect([first, second, third].map(({ isPrebuilt }) => isPrebuilt)).toEqual([false, true, false]);
   });
 
-  it('of a run that is new is the one of the spare isolate, if that has the memory it asks for', () => {
-    const isolates = isolatesOf();
+  it('of a new run comes from the spare isolate if that has the requested memory', () => {
+    const isolates = createIsolates();
     isolates.prepare();
     const other = isolates.lease(user, 'other', 2 * MEMORY);
     const fitting = isolates.lease(user, 'fitting', MEMORY);
-    expect([other, fitting].map(({ isAhead }) => isAhead)).toEqual([false, true]);
+    expect([other, fitting].map(({ isPrebuilt }) => isPrebuilt)).toEqual([false, true]);
   });
 });

@@ -1,49 +1,49 @@
 import type { Context, ExternalCopy, Isolate, Reference } from 'isolated-vm';
 import type { RunRequest } from '../protocol.ts';
 import type { ImageBundle } from './bundle.ts';
-import { locate } from './locate.ts';
+import { addErrorPosition } from './locate.ts';
 import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
 
-/** Time for the guest's own plumbing to be connected, which an image's packages may have got at, in milliseconds. */
+/** Time limit for connecting the guest runtime, in milliseconds. Packages of an image may have tampered with it. */
 const BOOT_MS = 1_000;
 
-/** What realms are made of. */
-export interface Matter {
+/** What isolates are made from. */
+export interface IsolateSource {
   readonly vm: IsolatedVm;
   readonly snapshot: ExternalCopy<ArrayBuffer>;
-  /** Packages that the snapshot has not. */
+  /** Packages that are not in the snapshot. */
   readonly bundle: ImageBundle | null;
-  /** What the snapshot's guest asks for. */
-  readonly parts: ReadonlyMap<string, string>;
+  /** Guest code that is loaded on demand, by name. */
+  readonly chunks: ReadonlyMap<string, string>;
 }
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => void>;
 
-/** A context that no user code has seen, with the guest's plumbing connected. */
+/** A context without user code so far, with the guest runtime connected. */
 class ContextRealm implements Realm {
   readonly isolate: GuestIsolate;
   readonly #context: Context;
   readonly #enter: Enter;
   readonly isShared = false;
-  isAhead = false;
+  isPrebuilt = false;
   post: Post = () => undefined;
 
   #bundle: ImageBundle | null;
 
-  constructor(isolate: GuestIsolate, { vm, bundle }: Matter) {
+  constructor(isolate: GuestIsolate, { vm, bundle }: IsolateSource) {
     this.isolate = isolate;
     this.#bundle = bundle;
     this.#context = isolate.native.createContextSync();
-    // Not by a script, which would be compiled; what is called is ours and nobody can replace it.
+    // No script, since that would need compiling. The called function is ours and cannot be replaced.
     const boot = this.#context.global.getSync('__heddle', { accessors: true, reference: true }) as Reference;
-    // The one thing of ours that the guest gets: a plain function that takes and gives primitives.
+    // The only host object that the guest gets: a function that takes and returns primitives.
     const out = new vm.Callback((message: unknown) => this.post(message));
     const options = { timeout: BOOT_MS, result: { reference: true } } as const;
     this.#enter = boot.applySync(undefined, [out], options) as Enter;
     boot.release();
   }
 
-  get isGone(): boolean {
+  get isDisposed(): boolean {
     return this.isolate.native.isDisposed;
   }
 
@@ -66,8 +66,8 @@ class ContextRealm implements Realm {
     this.isolate.native.dispose();
   }
 
-  locate(json: string, order: RunRequest): string {
-    return locate(json, order, this.isolate.native);
+  addErrorDetails(json: string, request: RunRequest): string {
+    return addErrorPosition(json, request, this.isolate.native);
   }
 
   release(): void {
@@ -77,26 +77,26 @@ class ContextRealm implements Realm {
   }
 }
 
-/** A V8 isolate that serves the jobs of one key, each in a realm of its own. */
+/** A V8 isolate for the jobs of one key, each in its own realm. */
 class GuestIsolate {
   readonly native: Isolate;
   readonly memoryMiB: number;
-  /** Jobs inside. */
+  /** Jobs inside the isolate. */
   readonly users = new Set<RealmUser>();
-  /** Realms made so far. */
+  /** Number of realms made so far. */
   realms = 0;
-  /** Takes no new job and goes with its last one. */
+  /** Takes no new job and is disposed after its last one. */
   retired = false;
   ready: ContextRealm | null = null;
-  readonly #matter: Matter;
+  readonly #source: IsolateSource;
 
-  constructor(matter: Matter, memoryMiB: number) {
-    this.#matter = matter;
+  constructor(source: IsolateSource, memoryMiB: number) {
+    this.#source = source;
     this.memoryMiB = memoryMiB;
-    this.native = new matter.vm.Isolate({ memoryLimit: memoryMiB, snapshot: matter.snapshot });
+    this.native = new source.vm.Isolate({ memoryLimit: memoryMiB, snapshot: source.snapshot });
   }
 
-  /** Makes the next realm ahead of its job. */
+  /** Makes the next realm before its job arrives. */
   prepare(): void {
     if (this.ready !== null || this.native.isDisposed) return;
     this.ready = this.#make();
@@ -106,13 +106,13 @@ class GuestIsolate {
     const realm = this.ready;
     if (realm === null) return this.#make();
     this.ready = null;
-    realm.isAhead = true;
+    realm.isPrebuilt = true;
     return realm;
   }
 
   #make(): ContextRealm {
     this.realms++;
-    return new ContextRealm(this, this.#matter);
+    return new ContextRealm(this, this.#source);
   }
 
   dispose(): void {
@@ -121,28 +121,28 @@ class GuestIsolate {
 }
 
 /**
- * Used realms are not collected but go with their isolate: a new one costs 2 ms, and after a few more realms than this
- * V8 would spend ten times that on marking what they left (at 0.2 MB each).
+ * Maximum number of realms per isolate. Used realms (0.2 MB each) are freed only with their isolate. A new isolate
+ * takes 2 ms; with more realms than this, garbage collection would take ten times as long.
  */
 const MAX_REALMS = 96;
 const MAX_IDLE_ISOLATES = 16;
 
-/** The isolates of one process, by key, with a spare one built ahead. */
+/** The isolates of one process by key, with one spare isolate built in advance. */
 export class Isolates implements Realms {
-  readonly parts: ReadonlyMap<string, string>;
+  readonly chunks: ReadonlyMap<string, string>;
   readonly #byKey = new Map<string, GuestIsolate>();
-  readonly #matter: Matter;
+  readonly #source: IsolateSource;
   readonly #memoryMiB: number;
   #spare: GuestIsolate | null = null;
   #last: GuestIsolate | null = null;
 
-  constructor(matter: Matter, memoryMiB: number) {
-    this.parts = matter.parts;
-    this.#matter = matter;
+  constructor(source: IsolateSource, memoryMiB: number) {
+    this.chunks = source.chunks;
+    this.#source = source;
     this.#memoryMiB = memoryMiB;
   }
 
-  /** Without a key in an isolate of its own. */
+  /** Returns a realm for one job. An empty key gets an isolate of its own. */
   lease(user: RealmUser, key: string, memoryMiB: number): ContextRealm {
     const name = key === '' ? '' : `${memoryMiB}/${key}`;
     let isolate = key === '' ? undefined : this.#byKey.get(name);
@@ -159,7 +159,7 @@ export class Isolates implements Realms {
     return isolate.take();
   }
 
-  giveBack(user: RealmUser, realm: ContextRealm, tainted: boolean): void {
+  endLease(user: RealmUser, realm: ContextRealm, tainted: boolean): void {
     const { isolate } = realm;
     isolate.users.delete(user);
     if (tainted || isolate.realms >= MAX_REALMS) isolate.retired = true;
@@ -169,7 +169,7 @@ export class Isolates implements Realms {
     this.#evict();
   }
 
-  /** Drops them once their jobs are done. */
+  /** Disposes the isolates of a key once their jobs are done. */
   release(key: string): void {
     for (const [name, isolate] of this.#byKey) {
       if (name.slice(name.indexOf('/') + 1) === key) this.#drop(name, isolate);
@@ -179,14 +179,14 @@ export class Isolates implements Realms {
   prepare(): void {
     if (this.#last !== null && !this.#last.retired) this.#last.prepare();
     if (this.#spare === null) {
-      this.#spare = new GuestIsolate(this.#matter, this.#memoryMiB);
+      this.#spare = new GuestIsolate(this.#source, this.#memoryMiB);
       this.#spare.prepare();
     }
   }
 
   #fresh(memoryMiB: number): GuestIsolate {
     if (this.#spare === null || memoryMiB !== this.#memoryMiB)
-      return new GuestIsolate(this.#matter, memoryMiB);
+      return new GuestIsolate(this.#source, memoryMiB);
     const isolate = this.#spare;
     this.#spare = null;
     return isolate;

@@ -13,9 +13,9 @@ interface Unit {
   readonly names: readonly string[];
 }
 
-/** The unit at `index` of a job's flat arguments. */
-function unitAt(order: RunRequest, index: number): Unit | null {
-  const { args } = order;
+/** Returns the unit at `index` of a job's flat arguments. */
+function unitAt(request: RunRequest, index: number): Unit | null {
+  const { args } = request;
   let at = 1 + 2 * (args[0] as number);
   const units = args[at++] as number;
   for (let i = 0; i < units; i++) {
@@ -29,17 +29,17 @@ function unitAt(order: RunRequest, index: number): Unit | null {
   return null;
 }
 
-/** The text whose compilation fails at the same place as the guest's. */
+/** Returns a script whose compilation fails at the same position as the guest's. */
 function wrap(unit: Unit, kind: UnitKind): string {
   const body = kind === 'function' ? unit.code : `${EXPRESSION_START}${unit.code}\n)`;
   return `(async function anonymous(${unit.names.join(',')}\n) {\n${body}\n})`;
 }
 
 /**
- * The guest's error with the place of a syntax error added: the constructor that compiles user code does not tell it,
- * the compiler of scripts does. `json` is user data and comes back unchanged where it is no such error.
+ * Adds the position to a syntax error of the guest: the function constructor does not report it, but the script
+ * compiler does. `json` is user data and is returned unchanged if it is not a syntax error.
  */
-export function locate(json: string, order: RunRequest, isolate: Isolate): string {
+export function addErrorPosition(json: string, request: RunRequest, isolate: Isolate): string {
   let error: GuestError;
   try {
     error = JSON.parse(json) as GuestError;
@@ -47,17 +47,17 @@ export function locate(json: string, order: RunRequest, isolate: Isolate): strin
     return json;
   }
   if (error?.phase !== 'compile') return json;
-  const asked = unitAt(order, error.index);
-  if (asked === null) return json;
+  const given = unitAt(request, error.index);
+  if (given === null) return json;
   const { source, ...rest } = error;
-  // Imports were made calls, in as many lines.
-  const unit = typeof source === 'string' ? { ...asked, code: source } : asked;
-  const kind = order.mode === 'function' ? 'function' : 'expression';
+  // Imports were replaced by calls on the same number of lines.
+  const unit = typeof source === 'string' ? { ...given, code: source } : given;
+  const kind = request.mode === 'function' ? 'function' : 'expression';
   try {
     isolate.compileScriptSync(wrap(unit, kind), { filename: USER_FILE }).release();
   } catch (fault) {
     const match = new RegExp(`\\[${USER_FILE}:(\\d+):(\\d+)\\]$`).exec(String((fault as Error).message));
-    // The fault may be seen only behind the last line of the code: it is still the user's.
+    // The error may be detected after the last line of the code, but it still belongs to the user's code.
     const lines = unit.code.split(/\r\n|[\n\r\u2028\u2029]/).length;
     if (match === null) return JSON.stringify(rest);
     const { line, column } = userPosition(kind, Number(match[1]), Number(match[2]));

@@ -7,10 +7,10 @@ import type { IsolatedVm } from './realms.ts';
 import { serve } from './serve.ts';
 
 declare const GUEST_SOURCE: string;
-declare const GUEST_PARTS: Readonly<Record<string, string>>;
+declare const GUEST_CHUNKS: Readonly<Record<string, string>>;
 declare const require: (file: string) => { ivm: IsolatedVm };
 
-/** Run once in a context that is thrown away, so that the code behind these globals is in the snapshot compiled. */
+/** Runs once in a temporary context, so that the snapshot contains the compiled code behind these globals. */
 const WARM_UP =
   '__heddle(() => undefined)("run", "function", 0, 1, "return [Buffer, Event, fetch, crypto]", 0)';
 
@@ -27,12 +27,12 @@ serve(({ snapshot, memoryMiB, image }) => {
     copy = vm.Isolate.createSnapshot([{ code: GUEST_SOURCE }], WARM_UP);
     made = new Uint8Array(copy.copy());
   } else copy = external(snapshot);
-  // Snapshots of images were made with another seed.
+  // Snapshots of images were made with another hash seed.
   const flags = image?.kind === 'snapshot' ? CONTEXT_FLAGS : [...CONTEXT_FLAGS, ...OWN_SNAPSHOT_FLAGS];
   for (const flag of flags) setFlagsFromString(flag);
   const bundle = image?.kind === 'bundle' ? new ImageBundle(vm, image.code, image.cache) : null;
-  const parts = new Map(Object.entries(GUEST_PARTS));
-  const isolates = new Isolates({ vm, snapshot: copy, bundle, parts }, memoryMiB);
+  const chunks = new Map(Object.entries(GUEST_CHUNKS));
+  const isolates = new Isolates({ vm, snapshot: copy, bundle, chunks }, memoryMiB);
   isolates.prepare();
   return { realms: isolates, snapshot: made };
 });

@@ -1,13 +1,13 @@
 import type { ChildMessage } from '../protocol.ts';
 import type { Realms } from './realms.ts';
 
-/** What the process provides to its jobs. */
+/** Services of the process for its jobs. */
 export interface ProcessContext {
   readonly realms: Realms;
-  /** Milliseconds spent in guests since the process began. */
+  /** Milliseconds spent in guests since the process started. */
   busyMs: number;
   send(report: ChildMessage): void;
-  /** Tells the supervisor which job's code runs next, if it does not know. */
+  /** Tells the supervisor which job's code runs next, unless it already knows. */
   announce(id: number): void;
-  ended(id: number, report: Omit<Extract<ChildMessage, { t: 'done' }>, 't' | 'late' | 'next' | 'rssMiB'>): void;
+  finished(id: number, report: Omit<Extract<ChildMessage, { t: 'done' }>, 't' | 'late' | 'next' | 'rssMiB'>): void;
 }

@@ -5,10 +5,10 @@ import type { IsolatedVm } from './realms.ts';
 
 const FILENAME = 'heddle-python.js';
 
-/** Heap of the isolate that keeps code; nothing runs in it. */
-const KEEPER_MIB = 64;
+/** Heap of the isolate that keeps the compiled module alive; no code runs in it. */
+const HOLDER_MIB = 64;
 
-/** All of an open file, from its beginning, however often. */
+/** Reads a whole open file from its start; can be repeated. */
 function readDescriptor(descriptor: number): Buffer {
   const bytes = Buffer.allocUnsafeSlow(fstatSync(descriptor).size);
   for (let at = 0; at < bytes.length;) {
@@ -19,7 +19,7 @@ function readDescriptor(descriptor: number): Buffer {
   return bytes;
 }
 
-/** A file's bytes as a value that is given into an isolate and not copied there. */
+/** Returns a file's bytes as a value that is transferred into an isolate without copying. */
 export function transferFile(vm: IsolatedVm, file: string | number): unknown {
   const bytes = typeof file === 'string' ? readFileSync(file) : readDescriptor(file);
   const copy = new vm.ExternalCopy(bytes.buffer as ArrayBuffer, { transferOut: true });
@@ -27,15 +27,15 @@ export function transferFile(vm: IsolatedVm, file: string | number): unknown {
 }
 
 /**
- * The code of interpreters, compiled once for all of a process. It holds no state of any of them: V8 shares what it made of
- * equal WebAssembly for as long as somebody has it, and that is what a keeper is for.
+ * Interpreter code that is compiled once per process. V8 shares the compiled form of equal WebAssembly code as long as
+ * any isolate holds it, so one isolate holds it permanently. No interpreter state is shared.
  */
 export class PythonCode {
   readonly #vm: IsolatedVm;
   readonly #folder: string;
   readonly #text: string;
   #cached: ExternalCopy<ArrayBuffer> | undefined;
-  #keeper: Isolate | undefined;
+  #holder: Isolate | undefined;
 
   constructor(vm: IsolatedVm, folder: string) {
     this.#vm = vm;
@@ -43,7 +43,7 @@ export class PythonCode {
     this.#text = readFileSync(join(folder, 'guest.js'), 'utf8');
   }
 
-  /** The guest's script in an isolate. */
+  /** Compiles the guest's script in an isolate, from the code cache if there is one. */
   compile(isolate: Isolate): Script {
     const cached = this.#cached;
     return isolate.compileScriptSync(this.#text, {
@@ -53,10 +53,10 @@ export class PythonCode {
   }
 
   /**
-   * Takes what V8 compiled in an isolate in which an interpreter has started: equal text is the same script to it, and by
-   * then every function has been compiled that a start calls.
+   * Creates the code cache from an isolate in which an interpreter has started: V8 treats equal text as the same
+   * script, so the cache contains every function that a start calls.
    */
-  learn(isolate: Isolate): void {
+  createCache(isolate: Isolate): void {
     if (this.#cached !== undefined) return;
     const options = { filename: FILENAME, produceCachedData: true };
     const script = isolate.compileScriptSync(this.#text, options) as Script & CachedDataResult;
@@ -64,11 +64,11 @@ export class PythonCode {
     script.release();
   }
 
-  /** Keeps the compiled interpreter; to be called while one is there. */
-  keep(): void {
-    if (this.#keeper !== undefined) return;
-    this.#keeper = new this.#vm.Isolate({ memoryLimit: KEEPER_MIB });
-    const context = this.#keeper.createContextSync();
+  /** Keeps the compiled WebAssembly alive. Call it while an interpreter exists. */
+  keepCompiled(): void {
+    if (this.#holder !== undefined) return;
+    this.#holder = new this.#vm.Isolate({ memoryLimit: HOLDER_MIB });
+    const context = this.#holder.createContextSync();
     context.global.setSync('code', transferFile(this.#vm, join(this.#folder, 'pyodide.asm.wasm')));
     context.evalSync('globalThis.module = new WebAssembly.Module(code); delete globalThis.code; 0');
   }

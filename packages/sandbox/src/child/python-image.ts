@@ -15,13 +15,13 @@ declare const require: (file: string) => { ivm: IsolatedVm };
 const [addon, folder] = process.argv.slice(2) as [string, string];
 const vm = require(addon).ivm;
 
-/** Compiling runs no code of packages, so it may take its time. */
+/** Compiling runs no code of packages, so it may take long. */
 const COMPILE_MS = 600_000;
 
-/** What goes into a snapshot is found by leaving out what does not, in fresh interpreters until nothing is left out. */
-const MOST_PASSES = 5;
+/** Modules that cannot be in a snapshot are left out, and the rest is retried in a fresh interpreter until all load. */
+const MAX_PASSES = 5;
 
-/** Runs a program of ours: the text that its function `main` gives for `argument`. */
+/** Runs one of our programs. Returns the text that its function `main` returns for `argument`. */
 function call(interpreter: Interpreter, source: string, argument: unknown, budgetMs: number): string {
   const json = JSON.stringify(JSON.stringify(argument));
   const space = '{"__name__": "heddle_image"}';
@@ -29,7 +29,7 @@ function call(interpreter: Interpreter, source: string, argument: unknown, budge
   return interpreter.evaluate(code, budgetMs);
 }
 
-function within<T>(snapshot: string | number | null, use: (interpreter: Interpreter) => T): T {
+function withInterpreter<T>(snapshot: string | number | null, use: (interpreter: Interpreter) => T): T {
   const interpreter = new Interpreter(vm, { folder, snapshot, site: FILES_FD }, new PythonCode(vm, folder));
   try {
     return use(interpreter);
@@ -38,46 +38,46 @@ function within<T>(snapshot: string | number | null, use: (interpreter: Interpre
   }
 }
 
-/** Interpreters without packages begin with this memory. */
-const PLAIN = join(folder, 'memory.snap');
+/** Memory snapshot of an interpreter without packages. */
+const BASE_SNAPSHOT = join(folder, 'memory.snap');
 
 function compile(): PythonReport {
-  return within(PLAIN, (interpreter) => {
+  return withInterpreter(BASE_SNAPSHOT, (interpreter) => {
     const target = '/tmp/compiled.zip';
     const uncompiled = JSON.parse(call(interpreter, compileSource, [SITE, target], COMPILE_MS)) as string[];
     return { t: 'compiled', archive: interpreter.readFile(target), uncompiled };
   });
 }
 
-function load(order: Extract<PythonRequest, { t: 'load' }>): PythonReport {
-  return within(order.fromSnapshot ? FILES_FD + 1 : PLAIN, (interpreter) => {
-    const text = call(interpreter, loadSource, order.modules, order.cpuMs);
+function load(request: Extract<PythonRequest, { t: 'load' }>): PythonReport {
+  return withInterpreter(request.fromSnapshot ? FILES_FD + 1 : BASE_SNAPSHOT, (interpreter) => {
+    const text = call(interpreter, loadSource, request.modules, request.cpuMs);
     const loaded = JSON.parse(text) as { order: string[]; failed: PythonModuleFailure[] };
     return { t: 'loaded', ...loaded };
   });
 }
 
-function snapshot(order: Extract<PythonRequest, { t: 'snapshot' }>): PythonReport {
-  let modules = order.modules;
+function snapshot(request: Extract<PythonRequest, { t: 'snapshot' }>): PythonReport {
+  let modules = request.modules;
   const refused: Record<string, string> = {};
-  for (let pass = 0; pass < MOST_PASSES; pass++) {
-    const made = within(null, (interpreter) => {
-      const text = call(interpreter, preimportSource, modules, order.cpuMs);
+  for (let pass = 0; pass < MAX_PASSES; pass++) {
+    const made = withInterpreter(null, (interpreter) => {
+      const text = call(interpreter, preimportSource, modules, request.cpuMs);
       const outcome = JSON.parse(text) as { imported: string[]; refused: Record<string, string> };
       modules = outcome.imported;
       Object.assign(refused, outcome.refused);
-      // After a module was refused, parts of it may be there still: not in this interpreter's memory.
+      // Parts of a refused module may remain, so this interpreter's memory is not used.
       return Object.keys(outcome.refused).length > 0 ? null : interpreter.makeSnapshot();
     });
     if (made !== null) return { t: 'snapshot', memory: made, imported: modules, refused };
   }
-  return { t: 'failed', message: 'The modules do not load in the same way twice.' };
+  return { t: 'failed', message: 'The modules do not load the same way twice.' };
 }
 
-function work(order: PythonRequest): PythonReport {
+function work(request: PythonRequest): PythonReport {
   try {
-    if (order.t === 'compile') return compile();
-    return order.t === 'load' ? load(order) : snapshot(order);
+    if (request.t === 'compile') return compile();
+    return request.t === 'load' ? load(request) : snapshot(request);
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     if (message.includes('timed out')) return { t: 'limit', limit: 'time' };
@@ -86,7 +86,7 @@ function work(order: PythonRequest): PythonReport {
   }
 }
 
-process.on('message', (order: PythonRequest) => {
-  process.send?.(flatten(work(order)), () => process.disconnect());
+process.on('message', (request: PythonRequest) => {
+  process.send?.(flatten(work(request)), () => process.disconnect());
 });
 process.on('disconnect', () => process.exit(0));

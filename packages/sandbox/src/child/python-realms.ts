@@ -4,48 +4,48 @@ import { setFlagsFromString } from 'node:v8';
 import type { Isolate, Reference } from 'isolated-vm';
 import { readObject } from '../failure.ts';
 import { random, readMessage } from './bridge.ts';
-import { LIMIT_TEXT } from './limit-text.ts';
+import { LIMIT_MESSAGES } from './limit-text.ts';
 import { type PythonCode, transferFile } from './python-code.ts';
 import type { IsolatedVm, Post, Realm, Realms, RealmUser } from './realms.ts';
 
-/** The most memory that an interpreter may have, in MiB: what the process begins with as V8's flag `--wasm-max-mem-pages`. */
+/** Maximum memory of an interpreter in MiB; the process starts with it as V8's flag `--wasm-max-mem-pages`. */
 const WASM_MIB = 256;
-/** What an interpreter has in any case beyond the memory that it begins with. */
-const ROOM_MIB = 16;
+/** Memory that an interpreter always gets beyond its initial memory, in MiB. */
+const MIN_FREE_MIB = 16;
 const PAGES_PER_MIB = 16;
-/** Heap of the isolate around it: files in memory, the interpreter's JavaScript, values on their way. */
+/** Heap of the surrounding isolate: in-memory files, the interpreter's JavaScript, values in transit. */
 const ISOLATE_MIB = 192;
 const BOOT_MS = 30_000;
-/** Without a memory to begin with: a second of processor time, on a machine that has nothing else to do. */
+/** Start without a snapshot: about a second of processor time on an idle machine. */
 const FIRST_BOOT_MS = 240_000;
 
-/** Where an interpreter begins: files of the package, and the memory of one that has already started. */
-export interface Origin {
+/** What an interpreter starts from: files of the package, and a memory snapshot. */
+export interface InterpreterSource {
   readonly folder: string;
-  /** The file of the memory, by path or descriptor; null: none, one is to be made. */
+  /** The snapshot file, by path or descriptor; null to start without one and make one. */
   readonly snapshot: string | number | null;
-  /** The file of an image's packages. */
+  /** The file with an image's packages. */
   readonly site: number | null;
-  /** Memory that the interpreter may grow to, in MiB; as much as there may be where nothing is said. */
+  /** Maximum memory of the interpreter in MiB; default: the maximum of the process. */
   readonly memoryMiB?: number;
 }
 
-/** The memory of an interpreter that is asked to have so much: enough to begin with, and no more than any may have. */
-export function memoryFor(askedMiB: number, snapshot: Origin['snapshot']): number {
+/** Returns the memory of an interpreter for a requested size: enough for its snapshot, at most the process maximum. */
+export function memoryFor(requestedMiB: number, snapshot: InterpreterSource['snapshot']): number {
   if (snapshot === null) return WASM_MIB;
   const { size } = typeof snapshot === 'string' ? statSync(snapshot) : fstatSync(snapshot);
-  return Math.min(WASM_MIB, Math.max(askedMiB, Math.ceil(size / 2 ** 20) + ROOM_MIB));
+  return Math.min(WASM_MIB, Math.max(requestedMiB, Math.ceil(size / 2 ** 20) + MIN_FREE_MIB));
 }
 
 type Enter = Reference<(...entry: (string | number | boolean)[]) => unknown>;
 
-/** Of all memory of WebAssembly that grows from now on: there is one interpreter at a time. */
+/** Limits all WebAssembly memory that grows from now on. There is one interpreter at a time. */
 function limitMemory(mib: number): void {
   setFlagsFromString(`--wasm-max-mem-pages=${mib * PAGES_PER_MIB}`);
 }
 
-/** V8 takes code that it kept under the same flags only, among which the limit is. */
-function underFlagsOfCode<T>(act: () => T): T {
+/** V8 accepts a code cache only under the flags it was made with, which include the memory limit. */
+function withCacheFlags<T>(act: () => T): T {
   limitMemory(WASM_MIB);
   return act();
 }
@@ -53,37 +53,37 @@ function underFlagsOfCode<T>(act: () => T): T {
 /** A Python interpreter in a V8 isolate of its own. */
 export class Interpreter implements Realm {
   readonly isShared = true;
-  // Not for its jobs to get another process, with another interpreter's memory.
-  readonly isAhead = true;
+  // Always true: replacing the process would not make a context available sooner.
+  readonly isPrebuilt = true;
   readonly memoryMiB: number;
   post: Post = () => undefined;
-  /** Whether a job was in it. */
+  /** Whether a job has run in it. */
   used = false;
   readonly #isolate: Isolate;
   readonly #enter: Enter;
   #interrupted = false;
 
-  constructor(vm: IsolatedVm, origin: Origin, code: PythonCode) {
-    this.memoryMiB = origin.memoryMiB ?? WASM_MIB;
+  constructor(vm: IsolatedVm, source: InterpreterSource, code: PythonCode) {
+    this.memoryMiB = source.memoryMiB ?? WASM_MIB;
     this.#isolate = new vm.Isolate({ memoryLimit: ISOLATE_MIB });
     const context = this.#isolate.createContextSync();
-    underFlagsOfCode(() => code.compile(this.#isolate)).runSync(context);
+    withCacheFlags(() => code.compile(this.#isolate)).runSync(context);
     limitMemory(this.memoryMiB);
     const connect = context.global.getSync('__heddle', { reference: true });
     const out = new vm.Callback((message: unknown) => this.post(message));
     const files = [
-      transferFile(vm, join(origin.folder, 'pyodide.asm.wasm')),
-      transferFile(vm, join(origin.folder, 'python_stdlib.zip')),
-      origin.snapshot === null ? null : transferFile(vm, origin.snapshot),
-      origin.site === null ? null : transferFile(vm, origin.site),
+      transferFile(vm, join(source.folder, 'pyodide.asm.wasm')),
+      transferFile(vm, join(source.folder, 'python_stdlib.zip')),
+      source.snapshot === null ? null : transferFile(vm, source.snapshot),
+      source.site === null ? null : transferFile(vm, source.site),
     ];
     this.#enter = connect.applySync(undefined, [out, ...files], { result: { reference: true } }) as Enter;
-    this.#boot(origin.snapshot === null ? FIRST_BOOT_MS : BOOT_MS);
-    if (origin.snapshot !== null) underFlagsOfCode(() => code.learn(this.#isolate));
+    this.#boot(source.snapshot === null ? FIRST_BOOT_MS : BOOT_MS);
+    if (source.snapshot !== null) withCacheFlags(() => code.createCache(this.#isolate));
     limitMemory(this.memoryMiB);
   }
 
-  get isGone(): boolean {
+  get isDisposed(): boolean {
     return this.#isolate.isDisposed && !this.#interrupted;
   }
 
@@ -92,35 +92,35 @@ export class Interpreter implements Realm {
     this.#enter.applySync(undefined, entry, { timeout: budgetMs });
   }
 
-  /** An interpreter that was stopped in the middle of something is of no use to anyone. */
+  /** Disposes the interpreter: after an interruption its state is undefined. */
   interrupt(): void {
     this.#interrupted = true;
     this.dispose();
   }
 
-  locate(json: string): string {
+  addErrorDetails(json: string): string {
     const error = json.includes('"memory"') ? readObject(json) : null;
     if (error?.['phase'] !== 'memory') return json;
-    return JSON.stringify({ ...error, message: LIMIT_TEXT.OUT_OF_MEMORY(this.memoryMiB) });
+    return JSON.stringify({ ...error, message: LIMIT_MESSAGES.OUT_OF_MEMORY(this.memoryMiB) });
   }
 
-  /** The interpreter's memory, for those that begin with it. */
+  /** Returns the interpreter's memory as a snapshot for others. */
   makeSnapshot(): Uint8Array {
-    return new Uint8Array(this.#make(['snapshot'], BOOT_MS) as ArrayBuffer);
+    return new Uint8Array(this.#call(['snapshot'], BOOT_MS) as ArrayBuffer);
   }
 
-  /** The text of the value of Python code; its output is dropped. */
+  /** Returns the value of Python code as text; drops its output. */
   evaluate(code: string, budgetMs: number): string {
-    return String(this.#make(['evaluate', code], budgetMs));
+    return String(this.#call(['evaluate', code], budgetMs));
   }
 
-  /** The bytes of a file in the interpreter's file system. */
+  /** Returns the bytes of a file in the interpreter's file system. */
   readFile(path: string): Uint8Array {
-    return new Uint8Array(this.#make(['read', path], BOOT_MS) as ArrayBuffer);
+    return new Uint8Array(this.#call(['read', path], BOOT_MS) as ArrayBuffer);
   }
 
-  /** An entry that has a value. Throws what the guest says of an error. */
-  #make(entry: string[], timeout: number): unknown {
+  /** Makes an entry that returns a value. Throws an error that the guest reports. */
+  #call(entry: string[], timeout: number): unknown {
     let error = '';
     this.post = (text) => {
       const message = readMessage(text);
@@ -153,30 +153,30 @@ export class Interpreter implements Realm {
   }
 }
 
-/** The interpreters of one process: one at a time, since each takes a hundred megabytes. */
+/** The interpreters of one process, one at a time, since each takes about 100 MB. */
 export class Interpreters implements Realms {
-  /** Its guest has all it needs. */
-  readonly parts: ReadonlyMap<string, string> = new Map();
+  /** Empty: this guest loads no code on demand. */
+  readonly chunks: ReadonlyMap<string, string> = new Map();
   readonly #make: (memoryMiB: number) => Interpreter;
-  readonly #fit: (askedMiB: number) => number;
-  /** What the next interpreter has that is made ahead, in MiB. */
+  readonly #memoryFor: (requestedMiB: number) => number;
+  /** Memory of the next prebuilt interpreter, in MiB. */
   #nextMiB: number;
   #interpreter: Interpreter | null = null;
   #key = '';
   #busy = false;
 
-  /** `origin` is what they begin with, `memoryMiB` what is asked for by jobs that say nothing else. */
-  constructor(make: (origin: Origin) => Interpreter, origin: Origin, memoryMiB: number) {
-    this.#make = (ownMiB) => make({ ...origin, memoryMiB: ownMiB });
-    this.#fit = (askedMiB) => memoryFor(askedMiB, origin.snapshot);
-    this.#nextMiB = this.#fit(memoryMiB);
+  /** `source` is what interpreters start from; `memoryMiB` is the memory of jobs that request none. */
+  constructor(make: (source: InterpreterSource) => Interpreter, source: InterpreterSource, memoryMiB: number) {
+    this.#make = (jobMiB) => make({ ...source, memoryMiB: jobMiB });
+    this.#memoryFor = (requestedMiB) => memoryFor(requestedMiB, source.snapshot);
+    this.#nextMiB = this.#memoryFor(memoryMiB);
   }
 
-  /** Without a key in one that nobody else gets. */
-  lease(_user: RealmUser, key: string, askedMiB: number): Interpreter {
-    const known = this.#interpreter;
-    this.#nextMiB = this.#fit(askedMiB);
-    const fits = known?.memoryMiB === this.#nextMiB && (!known.used || (key !== '' && key === this.#key));
+  /** Returns the interpreter for one job. With an empty key no other job gets it. */
+  lease(_user: RealmUser, key: string, requestedMiB: number): Interpreter {
+    const current = this.#interpreter;
+    this.#nextMiB = this.#memoryFor(requestedMiB);
+    const fits = current?.memoryMiB === this.#nextMiB && (!current.used || (key !== '' && key === this.#key));
     if (!fits) this.#drop();
     this.#interpreter ??= this.#make(this.#nextMiB);
     this.#key = key;
@@ -184,9 +184,9 @@ export class Interpreters implements Realms {
     return this.#interpreter;
   }
 
-  giveBack(_user: RealmUser, realm: Interpreter, tainted: boolean): void {
+  endLease(_user: RealmUser, realm: Interpreter, tainted: boolean): void {
     this.#busy = false;
-    if (tainted || this.#key === '' || realm.isGone) this.#drop();
+    if (tainted || this.#key === '' || realm.isDisposed) this.#drop();
   }
 
   release(key: string): void {

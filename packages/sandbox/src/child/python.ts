@@ -3,25 +3,25 @@ import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { FILES_FD } from '../isolation/program.ts';
 import { PythonCode } from './python-code.ts';
-import { Interpreter, Interpreters, type Origin } from './python-realms.ts';
+import { Interpreter, Interpreters, type InterpreterSource } from './python-realms.ts';
 import type { IsolatedVm } from './realms.ts';
 import { serve } from './serve.ts';
 
 declare const require: (file: string) => { ivm: IsolatedVm };
 
 /**
- * The addon, the folder of the interpreter's files, and a task: `snapshot FILE` writes one and `make` sends it, `own` begins
- * with the one that is the first of the open files, `site` serves an image whose packages are the first, `memory` one whose
- * memory is the second.
+ * Arguments: the addon, the folder of the interpreter's files, and a task. `snapshot FILE` writes a snapshot to a file
+ * and `make` sends one; `own` starts from the snapshot in the first open file; `site` serves an image whose packages
+ * are in the first open file; `memory` does the same with a snapshot in the second.
  */
 const [addon, folder, task, file] = process.argv.slice(2) as [string, string, ...(string | undefined)[]];
 
-// Switching stacks is an experiment of V8, and nothing here needs it. V8 passes over names that it does not know.
+// Disables stack switching, an experimental feature of V8 that is not needed. V8 ignores unknown names.
 setFlagsFromString('--no-experimental-wasm-jspi');
 
 const vm = require(addon).ivm;
 const code = new PythonCode(vm, folder);
-const make = (origin: Origin): Interpreter => new Interpreter(vm, origin, code);
+const make = (source: InterpreterSource): Interpreter => new Interpreter(vm, source, code);
 
 function makeSnapshot(): Uint8Array {
   const interpreter = make({ folder, snapshot: null, site: null });
@@ -32,20 +32,20 @@ function makeSnapshot(): Uint8Array {
 
 const SNAPSHOTS: Readonly<Record<string, number>> = { own: FILES_FD, memory: FILES_FD + 1 };
 const snapshot = SNAPSHOTS[task ?? ''] ?? join(folder, 'memory.snap');
-const origin = { folder, snapshot, site: task === 'site' || task === 'memory' ? FILES_FD : null };
+const source = { folder, snapshot, site: task === 'site' || task === 'memory' ? FILES_FD : null };
 
 if (task === 'snapshot') writeFileSync(String(file), makeSnapshot());
 else if (task === 'make') {
   serve(({ memoryMiB }) => ({
-    realms: new Interpreters(make, origin, memoryMiB),
+    realms: new Interpreters(make, source, memoryMiB),
     snapshot: makeSnapshot(),
   }));
 } else {
   serve(
     ({ memoryMiB }) => {
-      const interpreters = new Interpreters(make, origin, memoryMiB);
+      const interpreters = new Interpreters(make, source, memoryMiB);
       interpreters.prepare();
-      code.keep();
+      code.keepCompiled();
       return { realms: interpreters, snapshot: null };
     },
     { measureEvery: 1 },

@@ -2,17 +2,17 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 
-/** The error code with which an attempt was refused, or null where it succeeded. */
-function attempt(deed: () => unknown): string | null {
+/** Returns the error code with which an attempt was refused, or null if it succeeded. */
+function attempt(action: () => unknown): string | null {
   try {
-    deed();
+    action();
     return null;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code ?? (error as Error).name;
   }
 }
 
-/** A refused connection has got as far as a network. */
+/** Connection errors that show that a network was reached. */
 const REACHED = new Set(['ECONNREFUSED', 'ETIMEDOUT']);
 
 async function connection(): Promise<string | null> {
@@ -26,7 +26,10 @@ async function connection(): Promise<string | null> {
 
 const FILE = `/tmp/heddle-self-test-${process.pid}`;
 
-/** Does what a process of the sandbox must not be able to do, and tells how far it came. `args`: process id of the host, MiB too many. */
+/**
+ * Attempts what a sandbox process must not be able to do, and reports the results. `args`: process id of the host, and
+ * a number of MiB beyond the memory limit.
+ */
 async function main([host, tooManyMiB]: string[]): Promise<void> {
   const findings = {
     connect: await connection(),

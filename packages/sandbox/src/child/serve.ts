@@ -3,7 +3,7 @@ import { Execution } from './execution.ts';
 import type { ProcessContext } from './process-context.ts';
 import type { Realms } from './realms.ts';
 
-/** What the process has in memory, in MiB; without /proc, as in strict isolation, the most that it ever had. */
+/** Returns the resident memory of the process in MiB. Without /proc, as in strict isolation, the peak. */
 function measureRssMiB(): number {
   try {
     return process.memoryUsage.rss() / 2 ** 20;
@@ -14,26 +14,28 @@ function measureRssMiB(): number {
 
 type Boot = Extract<ChildRequest, { t: 'boot' }>;
 
-/** What a program has once it is ready. */
+/** What a program provides once it is ready. */
 export interface Booted {
   readonly realms: Realms;
-  /** What it made for the processes after it. */
+  /** The snapshot that it made for later processes. */
   readonly snapshot: Uint8Array | null;
 }
 
 const executions = new Map<number, Execution>();
-const inbox: RunRequest[] = [];
-/** Whether the loop has not turned since a context was made: an order that is there already has waited for it. */
+const queue: RunRequest[] = [];
+/**
+ * A context was just made and the event loop has not turned since: requests that arrived meanwhile had to wait for it.
+ */
 let preparing = false;
-/** Jobs that waited while a context was made. */
+/** Jobs that arrived while a context was made. */
 const late = new Set<number>();
-/** The job whose code the supervisor takes to be running. */
+/** The job that the supervisor believes to be running. */
 let announced = 0;
 let scheduled = false;
 let served = 0;
 let rssMiB = 0;
 
-/** How often the process looks at its own size, in jobs. */
+/** Number of jobs between measurements of the process size. */
 let measureEvery = 32;
 
 const send = (report: ChildMessage): void => void process.send?.(report);
@@ -43,68 +45,68 @@ const context: { -readonly [K in keyof ProcessContext]: ProcessContext[K] } = {
   busyMs: 0,
   send,
   announce(id) {
-    if (id === announced || executions.size + inbox.length < 2) return;
+    if (id === announced || executions.size + queue.length < 2) return;
     announced = id;
     send({ t: 'enter', id });
   },
-  ended(id, report) {
+  finished(id, report) {
     executions.delete(id);
-    announced = inbox[0]?.id ?? 0;
+    announced = queue[0]?.id ?? 0;
     if (served++ % measureEvery === 0) rssMiB = measureRssMiB();
     send({ t: 'done', ...report, late: late.delete(id), next: announced, rssMiB });
     schedule();
   },
 };
 
-/** One job per turn of the event loop, so that cancellations, answers and timers come between. */
-function turn(): void {
+/** Starts one job per turn of the event loop, so that cancellations, answers and timers run in between. */
+function startNext(): void {
   scheduled = false;
-  const order = inbox.shift();
-  if (order === undefined) {
+  const request = queue.shift();
+  if (request === undefined) {
     preparing = true;
     context.realms.prepare();
     setImmediate(() => (preparing = false));
     return;
   }
-  const execution = new Execution(order, context);
-  executions.set(order.id, execution);
-  if (!execution.isAhead) late.add(order.id);
+  const execution = new Execution(request, context);
+  executions.set(request.id, execution);
+  if (!execution.isPrebuilt) late.add(request.id);
   execution.start();
-  if (inbox.length > 0) schedule();
+  if (queue.length > 0) schedule();
 }
 
 function schedule(): void {
   if (scheduled) return;
   scheduled = true;
-  setImmediate(turn);
+  setImmediate(startNext);
 }
 
 function cancel(id: number): void {
-  const waiting = inbox.findIndex((order) => order.id === id);
-  if (waiting >= 0) inbox.splice(waiting, 1);
+  const waiting = queue.findIndex((request) => request.id === id);
+  if (waiting >= 0) queue.splice(waiting, 1);
   else executions.get(id)?.stop('CANCELLED', 'The job was cancelled.');
 }
 
-/** Serves the supervisor's orders; `boot` makes the program ready, with the first of them. */
-export function serve(boot: (order: Boot) => Booted, options: { measureEvery?: number } = {}): void {
+/** Serves the supervisor's requests. `boot` prepares the program when the first of them arrives. */
+export function serve(boot: (request: Boot) => Booted, options: { measureEvery?: number } = {}): void {
   measureEvery = options.measureEvery ?? measureEvery;
-  process.on('message', (order: ChildRequest) => {
-    switch (order.t) {
+  process.on('message', (request: ChildRequest) => {
+    switch (request.t) {
       case 'boot': {
-        const { realms, snapshot } = boot(order);
+        const { realms, snapshot } = boot(request);
         context.realms = realms;
         return send({ t: 'ready', snapshot });
       }
       case 'run':
-        inbox.push(order);
-        if (preparing) late.add(order.id);
+        queue.push(request);
+        if (preparing) late.add(request.id);
         return schedule();
       case 'answer':
-        return executions.get(order.id)?.deliver(order);
+        return executions.get(request.id)?.deliver(request);
       case 'cancel':
-        return cancel(order.id);
+        return cancel(request.id);
       case 'release':
-        context.realms.release(order.key);
+        context.realms.release(request.key);
         return schedule();
     }
   });

@@ -1,4 +1,4 @@
-/** Console output of one job, within its limits. */
+/** Collects the console output of one job within its limits. */
 export class Stdout {
   #text = '';
   #lines = 0;
@@ -11,7 +11,7 @@ export class Stdout {
     this.#maxLines = maxLines;
   }
 
-  /** Adds a line; false once no more is taken. */
+  /** Adds a line. Returns false once the limit is reached. */
   add(line: string): boolean {
     if (this.#full) return false;
     const text = this.#lines === 0 ? line : '\n' + line;
@@ -26,7 +26,7 @@ export class Stdout {
     return true;
   }
 
-  /** The lines with newlines between them: the last one has none, so an empty line at the end keeps its own. */
+  /** Returns the lines with newlines between them and none after the last, so a trailing empty line is kept. */
   toString(): string {
     return this.#text;
   }

@@ -1,45 +1,45 @@
 import { readSync, writeSync } from 'node:fs';
 import { MOST_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
-import { WAIT_FD } from '../isolation/program.ts';
+import { SYNC_FD } from '../isolation/program.ts';
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
 
-/** Waits; the thread does nothing meanwhile. */
+/** Blocks the thread for `ms` milliseconds. */
 export function pause(ms: number): string {
   if (ms > 0) Atomics.wait(cell, 0, 0, ms);
   return '';
 }
 
 function writeAll(bytes: Uint8Array): void {
-  for (let at = 0; at < bytes.length;) at += writeSync(WAIT_FD, bytes, at);
+  for (let at = 0; at < bytes.length;) at += writeSync(SYNC_FD, bytes, at);
 }
 
 function readAll(length: number): Buffer {
   const bytes = Buffer.allocUnsafe(length);
   for (let at = 0; at < length;) {
-    const read = readSync(WAIT_FD, bytes, at, length - at, null);
-    // The supervisor is gone, and with it whoever wants an answer.
+    const read = readSync(SYNC_FD, bytes, at, length - at, null);
+    // The supervisor has exited, so nobody needs the job's result.
     if (read === 0) process.exit(0);
     at += read;
   }
   return bytes;
 }
 
-interface Question {
+interface SyncCall {
   readonly op: string;
   readonly head: string;
   /** Bytes as a binary string. */
   readonly body: string | null;
 }
 
-/** What the supervisor would say, which takes no such text from anybody. */
+/** The supervisor's answer to a request that is too long to send. */
 const TOO_LONG = JSON.stringify({
   code: 'EGRESS_DENIED',
   message: `The request has more than ${MOST_HEAD_CHARS} characters besides its body.`,
 });
 
-/** Asks the supervisor for a job and waits: `+` or `-`, the length of the answer's head, a colon, head and body. */
-export function ask({ op, head, body }: Question, id: number): string {
+/** Sends a host call and blocks until its answer: `+` or `-`, the length of the head, a colon, head and body. */
+export function callHostSync({ op, head, body }: SyncCall, id: number): string {
   if (head.length > MOST_HEAD_CHARS) return `-${TOO_LONG.length}:${TOO_LONG}`;
   writeAll(writeFrame({ id, op, head }, body === null ? null : Buffer.from(body, 'latin1')));
   const answer = readFrame<{ ok: boolean; head: string }>(readAll(readAll(4).readUInt32LE(0)));

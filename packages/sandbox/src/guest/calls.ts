@@ -1,7 +1,7 @@
 import { get, NativeError, NativeMap, NativePromise, parse, remove, set, stringify } from './primordials.ts';
-import { send } from './link.ts';
+import { send } from './channel.ts';
 
-/** What the host answered: JSON, and bytes as a binary string (one char per byte). */
+/** The host's answer: JSON, and bytes as a binary string (one char per byte). */
 export interface Reply {
   readonly head: unknown;
   readonly body: string;
@@ -15,7 +15,7 @@ interface Waiter {
 const waiting = new NativeMap<number, Waiter>();
 let lastId = 0;
 
-/** Asks the host for an operation; settles in a later entry. */
+/** Calls the host. The promise settles in a later entry. */
 export function hostCall(op: string, head: object, body: string | null): Promise<Reply> {
   return new NativePromise<Reply>((resolve, reject) => {
     const id = ++lastId;
@@ -25,7 +25,7 @@ export function hostCall(op: string, head: object, body: string | null): Promise
   });
 }
 
-/** Settles a call; called by the process. Errors are made anew here: no object of the host's realm enters. */
+/** Settles a call; called by the process. Errors are created here, so that no object of the host enters the realm. */
 export function deliver(id: number, ok: boolean, head: string, body: string): void {
   const waiter = get(waiting, id);
   if (waiter === undefined) return;

@@ -1,9 +1,11 @@
 import { apply, attempt, define, isError, slice, stringify, toText } from './primordials.ts';
-import { send } from './link.ts';
+import { send } from './channel.ts';
 
 const LINE_CHARS = 64 * 1024;
 
-/** Strings as they are, errors as `name: message`, other objects as JSON, the rest as String() gives it. */
+/**
+ * Formats a value: strings unchanged, errors as `name: message`, other objects as JSON, everything else with String().
+ */
 function show(value: unknown): string {
   if (typeof value === 'string') return value;
   if (typeof value !== 'object' || value === null)
@@ -13,7 +15,7 @@ function show(value: unknown): string {
   return attempt(() => stringify(value) ?? fallback(), '') || fallback();
 }
 
-/** Set once the process takes no more output, so that a flood of lines costs the guest only. */
+/** Set when the process accepts no more output, so that further lines cost only the guest. */
 let full = false;
 
 const write = (prefix: string) =>
@@ -25,7 +27,7 @@ const write = (prefix: string) =>
     full = send('L' + (line.length > LINE_CHARS ? slice(line, 0, LINE_CHARS) : line)) === 0;
   };
 
-/** Installs `console`, whose output becomes the job's stdout. */
+/** Installs `console`; its output becomes the job's stdout. */
 export function installConsole(): void {
   const plain = write('');
   const error = write('ERROR: ');

@@ -1,6 +1,6 @@
 import { parse } from 'es-module-lexer/minimal/js';
 
-/** The names under which rewritten code finds the functions that load modules. */
+/** Names under which rewritten code calls the module loader. */
 export const IMPORT_LATER = '$heddleImport';
 export const IMPORT_NAMES = '$heddleNames';
 
@@ -13,7 +13,7 @@ interface Clause {
 const TOKEN =
   /\s+|\/\/[^\n\r\u2028\u2029]*|\/\*[^]*?\*\/|("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*|[*{},])/uy;
 
-/** The words between `import` and its specifier; null where they are none that an import has. */
+/** Returns the tokens between `import` and its specifier, or null if an import cannot contain one of them. */
 function tokensOf(text: string): string[] | null {
   const tokens: string[] = [];
   TOKEN.lastIndex = 0;
@@ -28,7 +28,7 @@ function tokensOf(text: string): string[] | null {
 const isName = (token: string | undefined): token is string =>
   token !== undefined && /^[^"'*{},]/.test(token);
 
-/** `{ a, b as c, "d" as e }` from the brace on; what follows it must be the end. */
+/** Reads `{ a, b as c, "d" as e }` from the brace on; nothing may follow it. */
 function readNames(tokens: readonly string[]): [string, string][] | null {
   const names: [string, string][] = [];
   let at = 1;
@@ -46,12 +46,12 @@ function readNames(tokens: readonly string[]): [string, string][] | null {
   return at === tokens.length - 1 ? names : null;
 }
 
-/** The text that a string literal stands for, as far as it has no escapes. */
+/** Returns the value of a string literal without escapes. */
 function unquoted(literal: string): string {
   return literal.slice(1, -1);
 }
 
-/** `* as name` or `{ … }`, and nothing else. */
+/** Reads `* as name` or `{ … }`, and nothing else. */
 function readBindings(tokens: readonly string[]): Clause | null {
   if (tokens[0] === '{') {
     const names = readNames(tokens);
@@ -62,7 +62,7 @@ function readBindings(tokens: readonly string[]): Clause | null {
   return whole ? { namespace: local, names: [] } : null;
 }
 
-/** What a static import binds; null where it is not understood, which leaves it to the compiler to say so. */
+/** Returns what a static import binds, or null for unknown syntax, which the compiler then reports. */
 function readClause(text: string): Clause | null {
   const tokens = tokensOf(text);
   if (tokens === null) return null;
@@ -76,7 +76,7 @@ function readClause(text: string): Clause | null {
   return more === null ? null : { ...more, names: [own, ...more.names] };
 }
 
-/** The statement that takes an import's place: as many lines, the same names. */
+/** Returns a statement that replaces an import: it binds the same names on the same number of lines. */
 function statementOf({ namespace, names }: Clause, specifier: string): string {
   const wanted = JSON.stringify(names.map(([exported]) => exported));
   const call = `${IMPORT_NAMES}(${specifier}, ${wanted})`;
@@ -85,13 +85,13 @@ function statementOf({ namespace, names }: Clause, specifier: string): string {
   return `const ${namespace} = ${call}${names.length === 0 ? '' : `, { ${pattern} } = ${namespace}`};`;
 }
 
-/** The code with its imports made calls; the same text where there are none, or where it is no code. */
+/** Returns the code with imports replaced by calls; the same text if it has no imports or does not parse. */
 export function rewriteImports(code: string): string {
   let found;
   try {
     [found] = parse(code);
   } catch {
-    // The compiler has the better words for it.
+    // The compiler reports syntax errors better.
     return code;
   }
   let out = '';

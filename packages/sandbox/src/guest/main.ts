@@ -1,9 +1,9 @@
 import type { GuestMode } from '../protocol.ts';
 import { deliver } from './calls.ts';
 import { installConsole } from './console.ts';
-import { openModules } from './modules.ts';
-import { connect } from './link.ts';
-import { defineOpening } from './primordials.ts';
+import { defineModules } from './modules.ts';
+import { connect } from './channel.ts';
+import { defineTemporaryGlobal } from './primordials.ts';
 import { sendError } from './report.ts';
 import { run } from './run.ts';
 import { fire, installTimers, onMicrotaskError } from './timers.ts';
@@ -14,7 +14,7 @@ type Entry =
   | [kind: 'timer', id: number]
   | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
 
-/** One entry into the realm; every use is timed by the process. */
+/** One entry into the realm; the process times every call. */
 function enter(...entry: Entry): void {
   try {
     if (entry[0] === 'run') void run(entry[1], entry);
@@ -25,9 +25,9 @@ function enter(...entry: Entry): void {
   }
 }
 
-/** Called once per fresh context with the only way out; gives the only way in. */
+/** Called once per fresh context with the only way out; returns the only way in. */
 function boot(post: (message: string) => unknown): typeof enter {
-  opening.close();
+  bootGlobal.close();
   removeBuiltIns();
   connect(post);
   return enter;
@@ -39,5 +39,5 @@ onMicrotaskError((error) => sendError('run', -1, error));
 installConsole();
 installTimers();
 installWebGlobals();
-openModules();
-const opening = defineOpening('__heddle', boot);
+defineModules();
+const bootGlobal = defineTemporaryGlobal('__heddle', boot);

@@ -1,6 +1,6 @@
 import {
   define,
-  defineOpening,
+  defineTemporaryGlobal,
   each,
   freeze,
   get,
@@ -21,30 +21,30 @@ import {
   stringify,
   toText,
 } from './primordials.ts';
-import { send, wasTouched } from './link.ts';
+import { send, wasUsedEarly } from './channel.ts';
 import { BUILTIN_NAMES } from '../builtins.ts';
 import type { ModuleFault } from '../protocol.ts';
 
-/** One module of the image: its value, or why it has none, known once it was loaded. */
+/** One module of the image; its value or error is known once it was loaded. */
 interface Module {
   readonly load: () => unknown;
   loaded: boolean;
   value: unknown;
   fault: unknown;
   failed: boolean;
-  /** What `import` gives of it. */
+  /** The namespace object that `import` returns. */
   namespace: object | undefined;
 }
 
 type Names = readonly string[];
 
 const modules = new NativeMap<string, Module>();
-/** Errors of ours, so that the failure of a job tells them from those that user code makes. */
+/** Errors created here, so that they can be told apart from similar errors of user code. */
 const faults = new NativeWeakMap<object, ModuleFault>();
 const builtins = new NativeSet(BUILTIN_NAMES);
 let names = '';
 
-/** Whether an error was thrown because a module is missing, and which kind. */
+/** Returns the kind of missing module that caused an error, if that was the cause. */
 export function faultOf(error: unknown): ModuleFault | undefined {
   if (typeof error !== 'object' || error === null) return undefined;
   return getWeak(faults, error);
@@ -57,21 +57,21 @@ function fault(kind: ModuleFault, code: string, message: string): Error {
   return error;
 }
 
-/** What a member of a missing builtin throws when it is used. */
+/** Returns the error for using a member of a missing builtin. */
 function deny(builtin: string, member: string): Error {
   const what = member === '' ? builtin : builtin + '.' + member;
   const message = 'The Node.js module ' + what + ' is not available in the sandbox';
   return fault('builtin', 'ERR_SANDBOX_BUILTIN', message);
 }
 
-/** Stands for a builtin, or for what is missing of one: it can be looked at, and throws when it is used. */
+/** Returns a stand-in for a builtin or a missing part of one: it can be inspected, but throws when used. */
 function builtin(name: string, base: object): object {
-  const stand: object = new Proxy(base, {
+  const standIn: object = new Proxy(base, {
     __proto__: null,
     get(target: Record<string | symbol, unknown>, key: string | symbol) {
       if (key in target || typeof key === 'symbol') return target[key];
-      if (key === 'default') return stand;
-      // What tells kinds of modules and promises apart is looked up in every module.
+      if (key === 'default') return standIn;
+      // Every module is probed for these to detect its kind, or a promise.
       if (key === '__esModule' || key === 'then' || key === 'toJSON') return undefined;
       if (key === 'constants' || key === 'promises') return builtin(name + '.' + key, {});
       return function () {
@@ -79,7 +79,7 @@ function builtin(name: string, base: object): object {
       };
     },
   } as ProxyHandler<object>);
-  return stand;
+  return standIn;
 }
 
 function load(module: Module): unknown {
@@ -116,7 +116,7 @@ function find(specifier: unknown): Module {
   );
 }
 
-/** The module as `require` gives it. */
+/** Returns the module as `require` does. */
 function require(specifier: unknown): unknown {
   return load(find(specifier));
 }
@@ -125,7 +125,10 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
 }
 
-/** The module as `import` gives it: a CommonJS module's exports are its default, its properties names. */
+/**
+ * Returns the module as `import` does: for CommonJS, the exports are the default export and their properties named
+ * exports.
+ */
 function namespaceOf(specifier: unknown): object {
   const module = find(specifier);
   const value = load(module);
@@ -147,7 +150,7 @@ function namespaceOf(specifier: unknown): object {
   return namespace;
 }
 
-/** What a rewritten static import reads its names from; names that a module has not are faults, as in modules. */
+/** Returns the namespace for a rewritten static import. Throws for names that the module does not export. */
 export function importNames(specifier: unknown, wanted: Names): object {
   const namespace = namespaceOf(specifier);
   for (let i = 0; i < wanted.length; i++) {
@@ -158,14 +161,14 @@ export function importNames(specifier: unknown, wanted: Names): object {
   return namespace;
 }
 
-/** What `import()` gives. */
+/** Implements `import()`. */
 export function importLater(specifier: unknown): Promise<object> {
   return new NativePromise<object>((resolve) => resolve(namespaceOf(specifier)));
 }
 
-/** What the bundle of an image calls; gone before user code runs. */
+/** The API for an image's bundle; removed before user code runs. */
 const image = {
-  /** Adds a module. `eager`: it is loaded now, which is what snapshots keep. */
+  /** Adds a module. `eager` modules are loaded now and become part of the snapshot. */
   add(name: string, factory: () => unknown, eager: boolean): void {
     const module: Module = {
       load: factory,
@@ -181,17 +184,17 @@ const image = {
     try {
       load(module);
     } catch {
-      // Kept for those who require it, and for report().
+      // The error is kept for `require` and report().
     }
   },
   builtin,
-  /** The clock for those who may read it while an image is made. */
+  /** Reads the clock without being recorded as a use of it; for stand-ins of builtins. */
   now,
-  /** A digest, or HMAC with a key, of a binary string: at once, where the web's are promises. */
+  /** Returns a digest (or with a key an HMAC) of a binary string, synchronously, unlike the web's crypto. */
   hash: (algorithm: string, key: string | null, data: string): unknown =>
     send('H' + algorithm + ':' + (key === null ? '-' : '+' + key.length) + ':' + (key ?? '') + data),
   random: (bytes: number): unknown => send('R' + bytes),
-  /** The modules that could not be loaded, and whether the process was asked for something, as JSON; for the builder. */
+  /** Returns as JSON, for the builder, the modules that failed to load and whether the process was used. */
   report(): string {
     const failed: unknown[] = [];
     each(modules, (module, name) => {
@@ -205,19 +208,19 @@ const image = {
         stack: toText(error?.stack ?? ''),
       });
     });
-    return stringify({ __proto__: null, failed, touched: wasTouched() });
+    return stringify({ __proto__: null, failed, usedHost: wasUsedEarly() });
   },
 };
 
-let opening: { close(): void } | undefined;
+let imageGlobal: { close(): void } | undefined;
 
-/** Lets the bundle of an image in. */
-export function openModules(): void {
-  opening = defineOpening('__heddleImage', freeze(image));
+/** Defines the API for the bundle of an image. */
+export function defineModules(): void {
+  imageGlobal = defineTemporaryGlobal('__heddleImage', freeze(image));
 }
 
-/** Closes the way in, and gives user code `require` where there is an image. */
+/** Removes the API for bundles, and defines `require` for user code if there is an image. */
 export function sealModules(): void {
-  opening?.close();
+  imageGlobal?.close();
   if (names !== '') define(globalThis, 'require', require);
 }

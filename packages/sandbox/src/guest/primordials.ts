@@ -1,4 +1,4 @@
-/** Built-ins taken before any user code runs: what the guest's own plumbing uses may not depend on what users replace later. */
+/** Built-ins captured before user code runs, so that the guest runtime does not depend on what users replace later. */
 export const { apply, construct, ownKeys } = Reflect;
 export const { stringify, parse } = JSON;
 export const { defineProperty, freeze } = Object;
@@ -22,7 +22,7 @@ const {
   startsWith: textStartsWith,
 } = String.prototype;
 const mapForEach = Map.prototype.forEach;
-// Not `test`, which asks the pattern for its `exec`.
+// Not `test`, which looks up `exec` on the pattern.
 const regExpExec = RegExp.prototype.exec;
 
 export const AsyncFunction = (async () => {}).constructor as new (
@@ -51,7 +51,7 @@ export const test = (pattern: RegExp, text: string): boolean => apply(regExpExec
 /** Whether the value is an Error of this realm. */
 export const isError = (value: unknown): value is Error => value instanceof NativeError;
 
-/** A property that plumbing defines for users: theirs to replace, and not listed. */
+/** Defines a global for users: writable, and not enumerable. */
 export function define(target: object, name: string, value: unknown): void {
   defineProperty(target, name, {
     __proto__: null,
@@ -62,7 +62,7 @@ export function define(target: object, name: string, value: unknown): void {
   } as PropertyDescriptor);
 }
 
-/** Adds to a list, past whatever users put on the prototypes of lists. */
+/** Appends to an array without using setters that users may have put on a prototype. */
 export const put = <T>(list: T[], value: T): void =>
   void defineProperty(list, list.length, {
     __proto__: null,
@@ -72,11 +72,8 @@ export const put = <T>(list: T[], value: T): void =>
     enumerable: true,
   } as PropertyDescriptor);
 
-/**
- * A global that is there until it is closed, and that nobody can replace before: packages of an image run ahead of those
- * whom it is for.
- */
-export function defineOpening(name: string, value: unknown): { close(): void } {
+/** Defines a global that can be removed but not replaced: packages of an image run before the code that it is for. */
+export function defineTemporaryGlobal(name: string, value: unknown): { close(): void } {
   let current: unknown = value;
   defineProperty(globalThis, name, {
     __proto__: null,
@@ -87,7 +84,7 @@ export function defineOpening(name: string, value: unknown): { close(): void } {
   return { close: () => void (current = undefined) };
 }
 
-/** The promise of an async function, made so that `await` takes it as it is, whatever users do to Promise.prototype. */
+/** Sets a promise's own constructor, so that `await` uses it directly even if users changed Promise.prototype. */
 export function pinned<T>(promise: Promise<T>): Promise<T> {
   return defineProperty(promise, 'constructor', {
     __proto__: null,
@@ -95,7 +92,7 @@ export function pinned<T>(promise: Promise<T>): Promise<T> {
   } as PropertyDescriptor);
 }
 
-/** The result of `make`, or the fallback where user code that it reaches throws. */
+/** Returns the result of `make`, or `fallback` if user code that it calls throws. */
 export function attempt<T>(make: () => T, fallback: T): T {
   try {
     return make();

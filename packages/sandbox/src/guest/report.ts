@@ -1,6 +1,6 @@
 import { USER_FILE, type GuestError } from '../protocol.ts';
 import { attempt, isError, slice, stringify, toText } from './primordials.ts';
-import { send } from './link.ts';
+import { send } from './channel.ts';
 import { faultOf } from './modules.ts';
 
 const NAME_CHARS = 100;
@@ -37,17 +37,20 @@ function describe(error: unknown): { name: string; message: string; stack: strin
   };
 }
 
-/** Ends the job with the result's JSON. */
+/** Ends the job with its result as JSON. */
 export function sendResult(json: string): void {
   send('D' + json);
 }
 
-/** Ends the job with an error, made into text here, inside the timed entry, because reading it may run user code. */
+/**
+ * Ends the job with an error. The error is converted to text here, inside the timed entry, since reading it may run
+ * user code.
+ */
 export function sendError(phase: GuestError['phase'], index: number, error: unknown, source?: string): void {
   const { name, message, stack } = describe(error);
   const kind = phase === 'run' ? (faultOf(error) ?? phase) : phase;
   send('E' + stringify({ __proto__: null, phase: kind, index, name, message, stack, source }));
 }
 
-/** The line that names user code in stacks. */
+/** The line that names user code in stack traces. */
 export const SOURCE_LINE = '\n//# sourceURL=' + USER_FILE;

@@ -21,18 +21,18 @@ type Imports = typeof imports;
 type Args = readonly (string | number)[];
 type Body = (...values: unknown[]) => Promise<unknown>;
 
-/** One piece of user code with the names it sees. */
+/** One piece of user code with the names that it sees. */
 interface Unit {
   code: string;
   readonly names: string[];
   readonly values: string[];
-  /** Values that are no JSON, for the names behind the others. */
+  /** Values that are not JSON; they belong to the last names. */
   readonly extras: unknown[];
-  /** What is compiled, where that is not the code as it was given. */
+  /** The compiled text, if it differs from the given code. */
   source: string | undefined;
 }
 
-/** Takes the flat argument list apart, in the order protocol.ts gives; the entry's kind and mode stand before it. */
+/** Reads the flat argument list in the order that protocol.ts documents, after the entry's kind and mode. */
 function readArgs(args: Args): Unit[] {
   let at = 2;
   for (let left = args[at++] as number; left > 0; left--) {
@@ -50,7 +50,7 @@ function readArgs(args: Args): Unit[] {
   return units;
 }
 
-/** Compiled by the constructor and not by joining text: a body cannot close its own wrapper. */
+/** Compiles with the constructor, not by joining text, so that a body cannot close its own wrapper. */
 function compile(names: string[], body: string): Body {
   const parts: string[] = [];
   for (let i = 0; i < names.length; i++) put(parts, names[i] as string);
@@ -59,11 +59,17 @@ function compile(names: string[], body: string): Body {
 }
 
 const wrap = (expression: string): string => EXPRESSION_START + expression + '\n)' + SOURCE_LINE;
-/** A line comment is taken to the end of its line, so that there is one way to read a text and a long row of slashes takes no time. */
+/**
+ * A line comment always extends to the end of its line. This makes matching unambiguous, so a long row of slashes takes
+ * linear time.
+ */
 const ONLY_COMMENTS =
   /^(?:\s|;|\/\/[^\n\r\u2028\u2029]*(?:[\n\r\u2028\u2029]|$)|\/\*(?:[^*]|\*(?!\/))*\*\/)*$/;
 
-/** An expression may end in semicolons and comments, which parentheses do not allow: those semicolons are taken out, last first. */
+/**
+ * Compiles an expression. Trailing semicolons and comments are not allowed inside parentheses, so these semicolons are
+ * removed, the last first.
+ */
 function compileExpression(unit: Unit): Body {
   if (test(ONLY_COMMENTS, unit.code)) return compile(unit.names, 'return undefined');
   let fault: unknown;
@@ -91,9 +97,9 @@ function call(body: Body, unit: Unit): Promise<unknown> {
 
 const IMPORT = /\bimport\b/;
 
-/** A function body with imports is compiled with calls in their place. */
+/** Compiles a function body, with imports replaced by calls. */
 function compileFunction(unit: Unit): Body {
-  // The pattern is compiled anew in each context, so it is not tried where the word is not there.
+  // Each context compiles the pattern anew, so a substring check comes first.
   if (lastIndexOf(unit.code, 'import', unit.code.length) >= 0 && test(IMPORT, unit.code)) {
     const { rewriteImports, IMPORT_LATER, IMPORT_NAMES } = loadImports({}) as unknown as Imports;
     const source = rewriteImports(unit.code);
@@ -110,7 +116,7 @@ function compileFunction(unit: Unit): Body {
 
 const toJson = (value: unknown): string => stringify(value) ?? 'null';
 
-/** Runs one unit to its JSON; null after an error, which is already sent. */
+/** Runs one unit and returns its value with its JSON; null after an error, which has already been sent. */
 async function evaluate(
   unit: Unit,
   index: number,
@@ -138,7 +144,7 @@ async function evaluate(
   }
 }
 
-/** Runs a job: its answer leaves as one `D` or `E` message, now or after later entries. */
+/** Runs a job. Its answer is one `D` or `E` message, now or in a later entry. */
 export async function run(mode: GuestMode, args: Args): Promise<void> {
   let units: Unit[];
   sealModules();

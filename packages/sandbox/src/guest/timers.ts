@@ -1,5 +1,5 @@
 import { apply, define, get, NativeMap, NativePromise, remove, set } from './primordials.ts';
-import { isHeard, send } from './link.ts';
+import { isOpen, send } from './channel.ts';
 
 const waiting = new NativeMap<number, () => void>();
 let lastId = 0;
@@ -17,7 +17,7 @@ function check(handler: unknown, name: string): asserts handler is Handler {
 
 function arm(id: number, ms: number, action: () => void): void {
   send('T' + id + ':' + ms);
-  if (isHeard()) set(waiting, id, action);
+  if (isOpen()) set(waiting, id, action);
 }
 
 function clear(id: unknown): void {
@@ -25,7 +25,7 @@ function clear(id: unknown): void {
   if (remove(waiting, number)) send('X' + number);
 }
 
-/** Runs the timer's handler; called by the process when its time has come. */
+/** Runs the timer's handler; called by the process when the timer is due. */
 export function fire(id: number): void {
   const action = get(waiting, id);
   if (action === undefined) return;
@@ -33,7 +33,7 @@ export function fire(id: number): void {
   action();
 }
 
-/** Installs the timers and queueMicrotask; the clock is the process'. */
+/** Installs timers and queueMicrotask; the process runs the clock. */
 export function installTimers(): void {
   define(
     globalThis,
@@ -58,11 +58,11 @@ export function installTimers(): void {
       check(handler, 'setInterval');
       const id = ++lastId;
       const ms = toMs(delay) || 1;
-      const turn = (): void => {
-        arm(id, ms, turn);
+      const tick = (): void => {
+        arm(id, ms, tick);
         apply(handler, undefined, values);
       };
-      arm(id, ms, turn);
+      arm(id, ms, tick);
       return id;
     },
   );
@@ -71,14 +71,14 @@ export function installTimers(): void {
   const { then } = NativePromise.prototype;
   define(globalThis, 'queueMicrotask', function queueMicrotask(handler: unknown): void {
     check(handler, 'queueMicrotask');
-    // Unlike a promise's own, an error here has to end the job.
+    // An error here ends the job, unlike an error in a promise callback.
     void apply(then, settled, [() => fireMicrotask(handler)]);
   });
 }
 
 let fail: (error: unknown) => void = () => undefined;
 
-/** Tells where errors of microtasks go. */
+/** Sets the handler for errors of microtasks. */
 export function onMicrotaskError(report: (error: unknown) => void): void {
   fail = report;
 }

@@ -27,7 +27,7 @@ export interface Invocation {
   readonly args: readonly string[];
   /** To be written to FILTER_FD, where there is one. */
   readonly filter: Buffer | null;
-  /** Whether it has a pipe at WAIT_FD. */
+  /** Whether it has a pipe at SYNC_FD. */
   readonly waits: boolean;
   /** Files that it gets open after that. */
   readonly files: readonly string[] | undefined;
@@ -37,7 +37,7 @@ export interface Invocation {
   readonly leavesOthers: boolean;
 }
 
-/** The descriptors of every process: standard ones, then the channel, then what bubblewrap reads, then WAIT_FD and files. */
+/** The descriptors of every process: standard ones, then the channel, then what bubblewrap reads, then SYNC_FD and files. */
 const CHANNEL_FD = 3;
 const FILTER_FD = 4;
 

@@ -1,5 +1,5 @@
 /** The descriptor of the pipe by which a program asks and waits: its channel is read by the event loop only. */
-export const WAIT_FD = 5;
+export const SYNC_FD = 5;
 
 /** The first descriptor of the files that a program gets open. */
 export const FILES_FD = 6;
@@ -17,7 +17,7 @@ export interface Program {
   readonly flags: readonly string[];
   /** Memory that the process may write to, in MiB, where the operating system can limit it. */
   readonly dataMiB: number;
-  /** Whether it gets a pipe of its own to ask by and wait for the answer, as WAIT_FD. */
+  /** Whether it gets a pipe of its own to ask by and wait for the answer, as SYNC_FD. */
   readonly waits?: boolean;
   /** Processor time of the whole process, in seconds; two hours by default. */
   readonly maxCpuSeconds?: number;

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
 import { MOST_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
-import { WAIT_FD } from '../isolation/program.ts';
+import { SYNC_FD } from '../isolation/program.ts';
 import type { HostAnswer } from '../protocol.ts';
 
 /** The number of every call whose answer a process waits for: there is one at a time. */
@@ -82,6 +82,6 @@ export class Questions {
 
 /** The questions of a process; null where its program asks none. */
 export function questionsOf(child: ChildProcess, events: QuestionEvents): Questions | null {
-  const pipe = (child.stdio as readonly unknown[])[WAIT_FD] as Duplex | null | undefined;
+  const pipe = (child.stdio as readonly unknown[])[SYNC_FD] as Duplex | null | undefined;
   return pipe == null ? null : new Questions(pipe, events);
 }

@@ -1,5 +1,5 @@
 import { slice } from '../primordials.ts';
-import { send } from '../link.ts';
+import { send } from '../channel.ts';
 
 /** What Python gets of this realm: functions that take and give text. */
 export interface Bridge {

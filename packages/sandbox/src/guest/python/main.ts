@@ -1,6 +1,6 @@
 import { deliver } from '../calls.ts';
 import { installConsole } from '../console.ts';
-import { connect, reopen, send } from '../link.ts';
+import { connect, reopen, send } from '../channel.ts';
 import { define, apply, NativeUint8Array, NativePromise } from '../primordials.ts';
 import { sendError } from '../report.ts';
 import { fire, installTimers, onMicrotaskError } from '../timers.ts';

@@ -1,4 +1,4 @@
-import { send } from '../link.ts';
+import { send } from '../channel.ts';
 import { bytesOf, fromBinary, toBinary } from './bytes.ts';
 
 const HASHES: Readonly<Record<string, string>> = {

@@ -1,5 +1,5 @@
 import { hostCall } from '../calls.ts';
-import { send } from '../link.ts';
+import { send } from '../channel.ts';
 import { apply, codeAt, define, defineProperty, NativeUint8Array, toText } from '../primordials.ts';
 
 /**
@@ -8,7 +8,7 @@ import { apply, codeAt, define, defineProperty, NativeUint8Array, toText } from 
  */
 const shared = {
   calls: { hostCall },
-  link: { send },
+  channel: { send },
   primordials: { apply, codeAt, NativeUint8Array, toText },
 };
 
