@@ -6,26 +6,26 @@ import { env } from 'node:process';
 import { INSIDE, PROXY_PORT, RESULT_FD } from '../../native/layout.ts';
 import type { NativeJob } from './job.ts';
 
-/** The first program of a tree: passes requests on to the proxy outside, and starts what the job asks for. */
+/** The first program of a process tree: forwards requests to the proxy outside, and starts what the job asks for. */
 
 const job = JSON.parse(readFileSync(INSIDE.job, 'utf8')) as NativeJob;
 
-/** The command of a job, and what its environment has besides. */
-function commandOf(): { line: readonly string[]; more: Readonly<Record<string, string>> } {
+/** Returns the command line of a job and its additional environment. */
+function commandOf(): { command: readonly string[]; environment: Readonly<Record<string, string>> } {
   switch (job.language) {
     case 'javascript':
-      return { line: [process.execPath, `${INSIDE.boot}/javascript.cjs`], more: {} };
+      return { command: [process.execPath, `${INSIDE.boot}/javascript.cjs`], environment: {} };
     case 'python':
-      return { line: ['/usr/bin/python3', '-X', 'utf8', `${INSIDE.boot}/heddle_native.py`], more: {} };
+      return { command: ['/usr/bin/python3', '-X', 'utf8', `${INSIDE.boot}/heddle_native.py`], environment: {} };
     case 'shell':
       writeFileSync(INSIDE.script, job.code);
-      return { line: ['/bin/bash', INSIDE.script], more: job.environment };
+      return { command: ['/bin/bash', INSIDE.script], environment: job.environment };
     case 'command':
-      return { line: job.command, more: {} };
+      return { command: job.command, environment: {} };
   }
 }
 
-/** Listens where clients look for a proxy, then goes on. */
+/** Listens at the proxy address of clients, then calls `next`. */
 function forward(next: () => void): void {
   if (!existsSync(INSIDE.proxy)) return next();
   const server = createServer((client) => {
@@ -38,11 +38,11 @@ function forward(next: () => void): void {
 }
 
 forward(() => {
-  const { line, more } = commandOf();
-  const [file = '', ...args] = line;
+  const { command, environment } = commandOf();
+  const [file = '', ...args] = command;
   const hasResult = job.language === 'javascript' || job.language === 'python';
   const child = spawn(file, args, {
-    env: { ...env, ...more },
+    env: { ...env, ...environment },
     stdio: ['ignore', 'inherit', 'inherit', ...(hasResult ? [RESULT_FD] : [])],
   });
   child.on('error', (error) => {

@@ -1,4 +1,4 @@
-"""Runs the Python of a job in a CPython of its own, and gives its result."""
+"""Runs a job's Python code in a CPython of its own and writes its result."""
 
 import asyncio
 import builtins
@@ -18,7 +18,7 @@ _RESULT = "_result__"
 
 
 def _send(answer):
-    # What UTF-8 has not is in JSON as an escape.
+    # JSON escapes what UTF-8 cannot encode.
     with os.fdopen(_RESULT_FD, "w", encoding="utf-8", errors="backslashreplace") as pipe:
         pipe.write(answer)
 
@@ -28,7 +28,7 @@ def _failed(phase, error):
 
 
 def _run(code, namespace):
-    """Runs the module to its value."""
+    """Runs the module and returns its value."""
     if heddle_source.is_coroutine(code):
         asyncio.run(_awaited(eval(code, namespace)))
     else:
@@ -77,7 +77,7 @@ def main():
     answer = _answer(job)
     sys.stdout.flush()
     _send(answer)
-    # Threads that the code left behind do not keep the job.
+    # Does not wait for threads that the code left running.
     os._exit(0)
 
 

@@ -8,25 +8,25 @@ import { USER_FILE, type GuestError } from '../../protocol.ts';
 import { INSIDE, RESULT_FD } from '../../native/layout.ts';
 import type { NativeJob } from './job.ts';
 
-/** Runs the JavaScript of a job in a Node.js of its own, and gives its result. */
+/** Runs a job's JavaScript code in a Node.js of its own and writes its result. */
 
 type Body = (...values: unknown[]) => Promise<unknown>;
 type Namespace = Readonly<Record<string, unknown>>;
 
-const MOST_CHARS = 8_000;
+const MAX_CHARS = 8_000;
 const AsyncFunction = (async () => undefined).constructor as new (...parts: string[]) => Body;
 
-/** Gives the answer: `D` and the value's JSON, or `E` and the error's. */
+/** Writes the answer: `D` and the value as JSON, or `E` and the error as JSON. */
 function finish(kind: 'D' | 'E', json: string): never {
   const bytes = Buffer.from(kind + json);
   for (let at = 0; at < bytes.length;) at += writeSync(RESULT_FD, bytes, at);
   process.exit(0);
 }
 
-const cut = (value: unknown): string => String(value).slice(0, MOST_CHARS);
+const cut = (value: unknown): string => String(value).slice(0, MAX_CHARS);
 
-/** The line of a fault in a text that does not compile, which its error does not tell. */
-function lineOfFault(code: string): number | undefined {
+/** Returns the line of a syntax error; the error of the constructor does not report it. */
+function syntaxErrorLine(code: string): number | undefined {
   try {
     void new Script(`(async function () {\n${code}\n})`, { filename: USER_FILE, lineOffset: -1 });
     return undefined;
@@ -40,7 +40,7 @@ function lineOfFault(code: string): number | undefined {
 
 function fail(phase: GuestError['phase'], thrown: unknown, code: string): never {
   const error = thrown instanceof Error ? thrown : null;
-  const line = phase === 'compile' ? lineOfFault(code) : undefined;
+  const line = phase === 'compile' ? syntaxErrorLine(code) : undefined;
   const fields: GuestError = {
     phase,
     index: 0,
@@ -52,15 +52,15 @@ function fail(phase: GuestError['phase'], thrown: unknown, code: string): never 
   finish('E', JSON.stringify(fields));
 }
 
-const MISSING = new Set(['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND']);
+const MISSING_CODES = new Set(['MODULE_NOT_FOUND', 'ERR_MODULE_NOT_FOUND']);
 
-/** An error of a module that is nowhere is told apart from those of the code. */
+/** Returns the phase of an error: a missing module is distinguished from other errors of the code. */
 function phaseOf(error: unknown): GuestError['phase'] {
   const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined;
-  return MISSING.has(code as string) ? 'module' : 'run';
+  return MISSING_CODES.has(code as string) ? 'module' : 'run';
 }
 
-/** The modules that static imports name, loaded before the code runs. */
+/** Loads the modules of static imports before the code runs. */
 async function loadImports(code: string): Promise<ReadonlyMap<string, Namespace>> {
   let specifiers: string[];
   try {
@@ -68,7 +68,7 @@ async function loadImports(code: string): Promise<ReadonlyMap<string, Namespace>
       type === 1 ? [code.slice(start, end)] : [],
     );
   } catch {
-    // The compiler has the better words for it.
+    // The compiler reports syntax errors better.
     specifiers = [];
   }
   const loaded = new Map<string, Namespace>();
@@ -76,16 +76,16 @@ async function loadImports(code: string): Promise<ReadonlyMap<string, Namespace>
   return loaded;
 }
 
-/** What an import binds: names that a CommonJS module has, without saying so, come from its exports. */
-function withNames(specifier: string, names: readonly string[], module: Namespace | undefined): Namespace {
+/** Returns what an import binds. Names that a CommonJS module does not declare are taken from its exports. */
+function namespaceWith(specifier: string, names: readonly string[], module: Namespace | undefined): Namespace {
   if (module === undefined) throw new Error(`The module ${specifier} was not loaded.`);
-  const own = module['default'];
+  const defaultExport = module['default'];
   const missing = names.filter((name) => !(name in module));
   if (missing.length === 0) return module;
   const exported =
-    (typeof own === 'object' || typeof own === 'function') && own !== null ? (own as Namespace) : {};
+    (typeof defaultExport === 'object' || typeof defaultExport === 'function') && defaultExport !== null ? (defaultExport as Namespace) : {};
   const unknown = missing.find((name) => !(name in exported));
-  if (unknown !== undefined || isModuleNamespaceObject(own))
+  if (unknown !== undefined || isModuleNamespaceObject(defaultExport))
     throw new SyntaxError(
       `The requested module '${specifier}' does not provide an export named '${unknown}'`,
     );
@@ -111,7 +111,7 @@ async function run(): Promise<void> {
     const modules = await loadImports(code);
     value = await body(
       (specifier: string) => import(specifier),
-      (specifier: string, names: readonly string[]) => withNames(specifier, names, modules.get(specifier)),
+      (specifier: string, names: readonly string[]) => namespaceWith(specifier, names, modules.get(specifier)),
       ...Object.values(values).map((text) => JSON.parse(text) as unknown),
     );
   } catch (error) {
@@ -126,6 +126,6 @@ async function run(): Promise<void> {
   finish('D', json);
 }
 
-// What the code throws later, out of a timer, is its failure as well.
+// An error thrown later, for example in a timer, also fails the job.
 process.on('uncaughtException', (error) => fail(phaseOf(error), error, ''));
 void run();

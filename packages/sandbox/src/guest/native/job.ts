@@ -1,7 +1,7 @@
 /** Name → JSON text. */
 type Texts = Readonly<Record<string, string>>;
 
-/** What the first program of a tree is told to do. */
+/** The request to the first program of a process tree. */
 export type NativeJob =
   | {
       readonly language: 'javascript' | 'python';
@@ -9,11 +9,11 @@ export type NativeJob =
       readonly globals: Texts;
       readonly values: Texts;
     }
-  /** `environment`: values as texts. */
+  /** `environment`: values as plain strings. */
   | {
       readonly language: 'shell';
       readonly code: string;
       readonly environment: Readonly<Record<string, string>>;
     }
-  /** A program of the image, as it is. */
+  /** A program of the image, run unchanged. */
   | { readonly language: 'command'; readonly command: readonly string[] };

@@ -5,8 +5,8 @@ import { env } from 'node:process';
 import { urlToHttpOptions } from 'node:url';
 
 /**
- * Loaded before npm and before every Node.js that it starts: what they request goes to the proxy of the host, over a socket,
- * as a plain request for the whole URL. The host connects, encrypts and adds credentials.
+ * Preloaded into npm and every Node.js process that it starts. Sends their requests over a socket to the proxy of the
+ * host, as plain requests with absolute URLs. The host connects, encrypts and adds credentials.
  */
 
 type Answered = (response: IncomingMessage) => void;
@@ -14,52 +14,48 @@ type RequestTarget = string | URL | RequestOptions;
 
 const socketPath = env['HEDDLE_REGISTRY'] ?? '';
 const send = http.request;
-/** Of its own, since clients bring agents that would connect. */
+/** A separate agent, because agents of clients would open connections themselves. */
 const agent = new http.Agent({ keepAlive: true, maxSockets: 15 });
 
-function urlOf({ protocol, hostname, host, port, path }: RequestOptions, usual: string): string {
+function urlOf({ protocol, hostname, host, port, path }: RequestOptions, defaultProtocol: string): string {
   const name = hostname ?? host ?? 'localhost';
   const at = port === undefined || port === null || port === '' ? '' : `:${port}`;
-  return `${protocol ?? usual}//${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}${at}${path ?? '/'}`;
+  return `${protocol ?? defaultProtocol}//${name.includes(':') && !name.startsWith('[') ? `[${name}]` : name}${at}${path ?? '/'}`;
 }
 
-/** `http.request` or `https.request` by its protocol. */
-function through(usual: string) {
-  return (
-    place: RequestTarget,
-    more?: RequestOptions | Answered,
-    answered?: Answered,
-  ): http.ClientRequest => {
-    const given = typeof more === 'object' ? more : {};
-    const asked =
-      typeof place === 'string' || place instanceof URL
-        ? { ...urlToHttpOptions(new URL(place)), ...given }
-        : place;
-    // What goes to a socket of the place itself stays there.
-    if (asked.socketPath !== undefined && asked.socketPath !== null) return send(asked, answered);
-    const { method, headers, timeout, signal } = asked;
+/** Returns a replacement for `http.request` or `https.request`. */
+function proxiedRequest(defaultProtocol: string) {
+  return (destination: RequestTarget, more?: RequestOptions | Answered, onResponse?: Answered): http.ClientRequest => {
+    const overrides = typeof more === 'object' ? more : {};
+    const options =
+      typeof destination === 'string' || destination instanceof URL
+        ? { ...urlToHttpOptions(new URL(destination)), ...overrides }
+        : destination;
+    // Requests to another socket are left alone.
+    if (options.socketPath !== undefined && options.socketPath !== null) return send(options, onResponse);
+    const { method, headers, timeout, signal } = options;
     const request: RequestOptions = {
       socketPath,
       agent,
-      path: urlOf(asked, usual),
+      path: urlOf(options, defaultProtocol),
       method: method ?? 'GET',
       headers: headers ?? {},
       ...(timeout !== undefined && { timeout }),
       ...(signal !== undefined && { signal }),
     };
-    return send(request, typeof more === 'function' ? more : answered);
+    return send(request, typeof more === 'function' ? more : onResponse);
   };
 }
 
-for (const [client, usual] of [
+for (const [client, defaultProtocol] of [
   [http, 'http:'],
   [https, 'https:'],
 ] as const) {
-  const request = through(usual);
+  const request = proxiedRequest(defaultProtocol);
   Object.assign(client, {
     request,
-    get: (place: RequestTarget, more?: RequestOptions | Answered, answered?: Answered) => {
-      const sent = request(place, more, answered);
+    get: (destination: RequestTarget, more?: RequestOptions | Answered, onResponse?: Answered) => {
+      const sent = request(destination, more, onResponse);
       sent.end();
       return sent;
     },

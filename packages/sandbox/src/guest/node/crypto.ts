@@ -1,4 +1,4 @@
-/** What the bundle of an image can ask for while it is loaded, and what it keeps of that. */
+/** The functions that the bundle of an image gets while it is loaded, and keeps. */
 interface ImageHost {
   hash(algorithm: string, key: string | null, data: string): unknown;
   random(bytes: number): unknown;
@@ -6,7 +6,7 @@ interface ImageHost {
 
 declare const __heddleImage: ImageHost;
 
-/** A parameter of the function that a bundle is wrapped in. */
+/** A parameter of the function that wraps a bundle. */
 const host = __heddleImage;
 
 type Data = string | Uint8Array;
@@ -30,7 +30,7 @@ function idOf(algorithm: string): string {
 const binary = (data: Data, encoding?: BufferEncoding): string =>
   (typeof data === 'string' ? Buffer.from(data, encoding) : Buffer.from(data)).toString('latin1');
 
-/** A hash or HMAC of Node's kind, over the host's own. */
+/** A hash or HMAC with Node.js's interface, computed by the host. */
 class Hash {
   readonly #id: string;
   readonly #key: string | null;
@@ -74,14 +74,14 @@ export function randomFillSync<T extends ArrayBufferView>(view: T): T {
 }
 
 export function randomInt(from: number, to?: number): number {
-  const [least, beyond] = to === undefined ? [0, from] : [from, to];
-  const range = beyond - least;
+  const [min, end] = to === undefined ? [0, from] : [from, to];
+  const range = end - min;
   const values = new Uint32Array(2);
-  // 53 bits; what would favour the first numbers is drawn again.
+  // Draws 53 bits; rejects values that would make small numbers more likely.
   for (;;) {
     crypto.getRandomValues(values);
     const drawn = ((values[0] as number) & 0x1fffff) * 2 ** 32 + (values[1] as number);
-    if (drawn < 2 ** 53 - (2 ** 53 % range)) return least + (drawn % range);
+    if (drawn < 2 ** 53 - (2 ** 53 % range)) return min + (drawn % range);
   }
 }
 
@@ -96,7 +96,7 @@ export const randomUUID = (): string => crypto.randomUUID();
 export const getRandomValues = <T extends ArrayBufferView>(view: T): T =>
   crypto.getRandomValues(view as never) as T;
 
-/** The web's crypto, made at its first use. */
+/** The web's crypto, created at its first use. */
 export const lazily = {
   get webcrypto(): unknown {
     return crypto;

@@ -1,6 +1,6 @@
 type Callback = (...values: unknown[]) => unknown;
 
-/** async_hooks without asynchronous context: a store lasts as long as its function runs. */
+/** AsyncLocalStorage without asynchronous context: a store lasts as long as its function runs. */
 class AsyncLocalStorage {
   #store: unknown;
 
@@ -45,7 +45,7 @@ class AsyncResource {
   }
 }
 
-/** A channel that nobody listens to. */
+/** A channel without subscribers. */
 const channel = () => ({
   hasSubscribers: false,
   publish: () => undefined,
@@ -69,8 +69,8 @@ const tracingChannel = () => ({
     Reflect.apply(action, self, values),
 });
 
-/** Builtins that libraries ask for in passing, with what does nothing in a sandbox. */
-export const inert: Readonly<Record<string, object>> = {
+/** Builtins that libraries import but do not need, as stand-ins without effect. */
+export const inertBuiltins: Readonly<Record<string, object>> = {
   async_hooks: {
     AsyncLocalStorage,
     AsyncResource,

@@ -1,5 +1,5 @@
 import * as hashes from './crypto.ts';
-import { inert } from './inert.ts';
+import { inertBuiltins } from './inert.ts';
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -16,7 +16,7 @@ function unescape(text: string): string {
   }
 }
 
-/** The fields of a query; those that come more than once are lists. */
+/** Parses a query string; repeated names become arrays. */
 function parse(query: string, separator = '&', equals = '='): Record<string, string | string[]> {
   const values: Record<string, string | string[]> = { __proto__: null } as never;
   for (const pair of query === '' ? [] : query.split(separator)) {
@@ -54,8 +54,8 @@ interface Path {
   readonly posix: unknown;
 }
 
-/** Node's builtins that are nothing but JavaScript, each made at its first use. */
-export const whole = {
+/** Node.js builtins implemented in JavaScript alone, each created at its first use. */
+export const completeBuiltins = {
   get assert() {
     return require('assert/');
   },
@@ -97,9 +97,9 @@ export const whole = {
   },
 };
 
-/** A part of others, made at its first use; the rest of them throws. */
-export const part: Readonly<Record<string, object>> = {
-  ...inert,
+/** Builtins of which a part is implemented; the rest throws when used. */
+export const partialBuiltins: Readonly<Record<string, object>> = {
+  ...inertBuiltins,
   get crypto() {
     const { lazily, ...rest } = hashes;
     return Object.defineProperties({ ...rest }, Object.getOwnPropertyDescriptors(lazily));

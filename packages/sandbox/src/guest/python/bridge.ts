@@ -1,20 +1,20 @@
 import { slice } from '../primordials.ts';
 import { send } from '../channel.ts';
 
-/** What Python gets of this realm: functions that take and give text. */
+/** The functions of this realm that Python can call; they take and return text. */
 export interface Bridge {
-  /** Writes a line of output; false once no more is taken. */
+  /** Writes a line of output. Returns false once no more is accepted. */
   print(line: string): boolean;
-  /** Asks the host and waits: `+` or `-`, the head's length, a colon, head and body. */
-  ask(op: string, head: string, body: string | null | undefined): string;
+  /** Calls the host and blocks: returns `+` or `-`, the head's length, a colon, head and body. */
+  call(op: string, head: string, body: string | null | undefined): string;
   sleep(ms: number): void;
   succeed(json: string): void;
   fail(json: string): void;
-  /** The interpreter is not to be used again: something of the job is still in it. */
+  /** Excludes the interpreter from later use, because something of the job remains in it. */
   taint(): void;
 }
 
-/** Sends what cannot be answered later: the answer is there when it returns. */
+/** Sends a message whose answer is available when it returns. */
 function request(message: string): string {
   const answer = send(message);
   if (typeof answer !== 'string') throw new Error('The job is over');
@@ -23,7 +23,7 @@ function request(message: string): string {
 
 export const bridge: Bridge = {
   print: (line) => send('L' + line) !== 0,
-  ask: (op, head, body) =>
+  call: (op, head, body) =>
     request('S' + op + ':' + (body == null ? '-' : '+') + head.length + ':' + head + (body ?? '')),
   sleep: (ms) => void request('Z' + Math.ceil(ms * 1_000) / 1_000),
   succeed: (json) => void send('D' + json),
@@ -31,12 +31,12 @@ export const bridge: Bridge = {
   taint: () => void send('Q'),
 };
 
-const ASK = /^([+-])(\d+):/;
+const ANSWER = /^([+-])(\d+):/;
 
-/** The parts of an answer to `ask`. */
+/** Splits an answer of `call` into its parts. */
 export function readAnswer(answer: string): { ok: boolean; head: string; body: string } {
-  const match = ASK.exec(answer);
-  if (match === null) throw new Error('The host gave no answer');
+  const match = ANSWER.exec(answer);
+  if (match === null) throw new Error('The host sent no answer');
   const start = match[0].length;
   const end = start + Number(match[2]);
   return { ok: match[1] === '+', head: slice(answer, start, end), body: slice(answer, end) };

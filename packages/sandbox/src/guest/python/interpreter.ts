@@ -8,10 +8,10 @@ import streams from '../../python/heddle_streams.py';
 import sync from '../../python/heddle_sync.py';
 import values from '../../python/heddle_values.py';
 import { bridge } from './bridge.ts';
-import { removeShell, type Files } from './shell.ts';
+import { removeStartupGlobals, type Files } from './startup-globals.ts';
 import { type FileSystem, FIND_SITE, mountSite } from './site.ts';
 
-/** The modules that every interpreter has, by name; `requests` gives way to an image's own. */
+/** Modules of every interpreter by name. An image's own `requests` takes precedence. */
 const MODULES = {
   heddle_values: values,
   heddle_streams: streams,
@@ -25,7 +25,7 @@ const MODULES = {
 
 /** The Python side of the bridge. */
 export interface Runtime {
-  /** Runs a job; its answer leaves by the bridge, now or in a later entry. */
+  /** Runs a job. Its answer leaves through the bridge, now or in a later entry. */
   start(...args: (string | number)[]): void;
 }
 
@@ -44,13 +44,13 @@ interface Pyodide {
 }
 
 let pyodide: Pyodide | undefined;
-/** Libraries that are there from the start. */
+/** Number of shared libraries loaded at the start. */
 let libraries = 0;
 
 const write = (line: string): void => void bridge.print(line);
 
 async function load(snapshot: ArrayBuffer | null): Promise<Pyodide> {
-  // Both look at their surroundings when they are evaluated, so not before the shell stands.
+  // Both inspect their environment when evaluated, so they are imported after the startup globals are installed.
   const { default: createPyodideModule } = await import('pyodide/pyodide.asm.mjs');
   const { loadPyodide } = await import('pyodide');
   const options = {
@@ -67,11 +67,11 @@ async function load(snapshot: ArrayBuffer | null): Promise<Pyodide> {
   return (await loadPyodide(options as object)) as unknown as Pyodide;
 }
 
-/** An interpreter that is ready for a job: from the snapshot, or from nothing where a snapshot is to be made of it. */
+/** Starts an interpreter that is ready for a job: from the snapshot, or without one to make a snapshot of it. */
 export async function start({ snapshot, site }: Files): Promise<Runtime> {
   pyodide = await load(snapshot);
   if (pyodide._api?.config !== undefined) delete pyodide._api.config._loadSnapshot;
-  removeShell();
+  removeStartupGlobals();
   libraries = countLibraries(pyodide);
   if (site !== null) {
     mountSite(pyodide.FS, site);
@@ -80,7 +80,7 @@ export async function start({ snapshot, site }: Files): Promise<Runtime> {
   if (snapshot === null) {
     const install = pyodide.runPython(loader + '\ninstall') as Install;
     install(JSON.stringify(MODULES));
-    // What this realm holds of Python's objects cannot be in a snapshot.
+    // A snapshot cannot contain references from this realm to Python objects.
     install.destroy();
     return { start: () => undefined };
   }
@@ -92,28 +92,28 @@ export async function start({ snapshot, site }: Files): Promise<Runtime> {
 const countLibraries = ({ _module: { LDSO } }: Pyodide): number => Object.keys(LDSO.loadedLibsByName).length;
 
 function running(): Pyodide {
-  if (pyodide === undefined) throw new Error('There is no interpreter');
+  if (pyodide === undefined) throw new Error('The interpreter is not started');
   return pyodide;
 }
 
 const copyOf = (bytes: Uint8Array): ArrayBuffer =>
   bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
 
-/** The interpreter's memory, from which others start. Refuses one that would die at its first use. */
+/** Returns the interpreter's memory, from which others start. Refuses a memory that would crash at its first use. */
 export function makeSnapshot(): ArrayBuffer {
   const python = running();
   if (countLibraries(python) !== libraries) {
-    throw new Error('A library was loaded; a snapshot has no place for its functions');
+    throw new Error('A shared library was loaded; a snapshot cannot contain its functions');
   }
   return copyOf(python.makeMemorySnapshot());
 }
 
-/** The text of the value of Python code. */
+/** Returns the value of Python code as text. */
 export function evaluate(code: string): string {
   return String(running().runPython(code));
 }
 
-/** The bytes of a file of the interpreter's file system. */
+/** Returns the bytes of a file in the interpreter's file system. */
 export function readFile(path: string): ArrayBuffer {
   return copyOf(running().FS.readFile(path));
 }

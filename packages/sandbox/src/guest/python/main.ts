@@ -7,22 +7,22 @@ import { fire, installTimers, onMicrotaskError } from '../timers.ts';
 import { installWebGlobals } from '../web/install.ts';
 import { evaluate, makeSnapshot, readFile, start, type Runtime } from './interpreter.ts';
 import { installRequest, installXhr } from './xhr.ts';
-import { installShell, type Files } from './shell.ts';
+import { installStartupGlobals, type Files } from './startup-globals.ts';
 import { bytesOf } from '../web/bytes.ts';
 
-/** Turns of the Python event loop in one entry; later turns queue behind other work of the process. */
+/** Turns of the Python event loop per entry; later turns queue behind other work of the process. */
 const TURNS_PER_ENTRY = 64;
 
 let turns = 0;
 
-/** Resets the count of turns at the beginning of an entry. */
+/** Resets the number of turns at the beginning of an entry. */
 function resetTurns(): void {
   turns = 0;
 }
 
 /**
- * The channel by which Pyodide's event loop schedules its turns. Turns run in the same entry, since one through the process
- * costs a millisecond; their number is limited, so that timers and answers run in between.
+ * The channel with which Pyodide's event loop schedules its turns. They run in the same entry, since a round trip
+ * through the process costs a millisecond; their number is limited, so that timers and answers run in between.
  */
 class Channel {
   readonly port1: { onmessage: (() => void) | null } = { onmessage: null };
@@ -40,13 +40,16 @@ function installMessageChannel(): void {
   define(globalThis, 'MessageChannel', Channel);
 }
 
-/** Random bytes fetched at once: Python asks for a few bytes at a time, and messages to the process are limited. */
+/**
+ * Random bytes are fetched in blocks: Python requests a few at a time, and the number of messages to the process is
+ * limited.
+ */
 const POOL_BYTES = 16_384;
-const MOST_FROM_POOL = 256;
+const MAX_POOLED_BYTES = 256;
 
 type GetRandomValues = <T extends ArrayBufferView>(view: T) => T;
 
-/** Replaces `crypto.getRandomValues` by one that serves small requests from a pool. No byte is served twice. */
+/** Replaces `crypto.getRandomValues` with a version that serves small requests from a pool. No byte is used twice. */
 function installRandomPool(): void {
   const { crypto } = globalThis as unknown as { crypto: { getRandomValues: GetRandomValues } };
   const { getRandomValues } = crypto;
@@ -54,7 +57,7 @@ function installRandomPool(): void {
   let next = POOL_BYTES;
   const pooled: GetRandomValues = (view) => {
     const bytes = bytesOf(view, 'The argument of getRandomValues()');
-    if (bytes.length > MOST_FROM_POOL) return apply(getRandomValues, crypto, [view]) as typeof view;
+    if (bytes.length > MAX_POOLED_BYTES) return apply(getRandomValues, crypto, [view]) as typeof view;
     if (next + bytes.length > POOL_BYTES) {
       apply(getRandomValues, crypto, [pool]);
       next = 0;
@@ -78,15 +81,15 @@ type Entry =
   | [kind: 'answer', id: number, ok: boolean, head: string, body: string];
 
 let runtime: Runtime | undefined;
-let given: Files | null = null;
+let startupFiles: Files | null = null;
 
-/** Starts the interpreter; `D` or `E` tells the process how that went. */
+/** Starts the interpreter; reports the result to the process as `D` or `E`. */
 async function boot(): Promise<void> {
   try {
-    const files = given as Files;
-    // Forty megabytes that nothing needs any more once the interpreter stands.
-    given = null;
-    installShell(files);
+    const files = startupFiles as Files;
+    // Allows 40 MB to be freed once the interpreter has started.
+    startupFiles = null;
+    installStartupGlobals(files);
     installRandomPool();
     runtime = await start(files);
     send('D');
@@ -95,26 +98,26 @@ async function boot(): Promise<void> {
   }
 }
 
-/** Runs a job; what it throws is no error of its code but the end of the interpreter. */
+/** Runs a job. An error thrown here is not one of its code; it ends the interpreter. */
 function run(args: Entry): void {
   reopen();
   try {
     runtime?.start(...(args.slice(2) as (string | number)[]));
   } catch (error) {
     send('Q');
-    // It had not even the memory to tell so itself.
-    const isShort = (error as { type?: unknown } | null)?.type === 'MemoryError';
-    sendError(isShort ? 'memory' : 'run', -1, error);
+    // There was not enough memory for Python to report this itself.
+    const isOutOfMemory = (error as { type?: unknown } | null)?.type === 'MemoryError';
+    sendError(isOutOfMemory ? 'memory' : 'run', -1, error);
   }
 }
 
-/** What the makers of snapshots ask for. */
-function make(entry: Extract<Entry, ['snapshot'] | ['evaluate' | 'read', string]>): unknown {
+/** Serves the requests of snapshot builders. */
+function serveBuilder(entry: Extract<Entry, ['snapshot'] | ['evaluate' | 'read', string]>): unknown {
   if (entry[0] === 'evaluate') return evaluate(entry[1]);
   return entry[0] === 'read' ? readFile(entry[1]) : makeSnapshot();
 }
 
-/** One entry into the realm; every use is timed by the process. */
+/** One entry into the realm; the process times every call. */
 function enter(...entry: Entry): unknown {
   resetTurns();
   try {
@@ -122,7 +125,7 @@ function enter(...entry: Entry): unknown {
     else if (entry[0] === 'timer') fire(entry[1]);
     else if (entry[0] === 'answer') deliver(entry[1], entry[2], entry[3], entry[4]);
     else if (entry[0] === 'boot') void boot();
-    else return make(entry);
+    else return serveBuilder(entry);
   } catch (error) {
     send('Q');
     sendError('run', -1, error);
@@ -130,14 +133,14 @@ function enter(...entry: Entry): unknown {
   return undefined;
 }
 
-/** Called once per fresh context with the only way out; gives the only way in. */
+/** Called once per fresh context with the only way out; returns the only way in. */
 function connectTo(
   post: (message: string) => unknown,
   ...[wasm, stdlib, snapshot, site]: [ArrayBuffer, ArrayBuffer, ArrayBuffer | null, ArrayBuffer | null]
 ): typeof enter {
   delete (globalThis as { __heddle?: unknown }).__heddle;
   connect(post);
-  given = { wasm, stdlib, snapshot, site };
+  startupFiles = { wasm, stdlib, snapshot, site };
   return enter;
 }
 

@@ -8,12 +8,12 @@ declare module '*.py' {
   export default source;
 }
 
-/** What Pyodide is told about packages that it could load from elsewhere: none. */
+/** The package list given to Pyodide: empty, since nothing is loaded from elsewhere. */
 declare const PYODIDE_LOCK: string;
 
 type WasmSource = ArrayBuffer | ArrayBufferView;
 
-/** The synchronous part of what a V8 isolate has of WebAssembly. */
+/** The synchronous part of WebAssembly in a V8 isolate. */
 declare const WebAssembly: {
   readonly Module: new (source: WasmSource) => object;
   readonly Instance: new (module: object, imports?: object) => object;

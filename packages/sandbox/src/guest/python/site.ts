@@ -1,7 +1,7 @@
-/** The folder of an image's packages, in the interpreter's file system. */
+/** Folder of an image's packages in the interpreter's file system. */
 export const SITE = '/opt/site';
 
-/** What is used of Emscripten's file system. */
+/** The part of Emscripten's file system that is used. */
 export interface FileSystem {
   mkdirTree(path: string): void;
   writeFile(path: string, bytes: Uint8Array, options: { canOwn: boolean }): void;
@@ -13,8 +13,8 @@ const ENTRY_BYTES = 46;
 const LOCAL_BYTES = 30;
 
 /**
- * Puts the files of an archive without compression (the image builder's, whose digest was checked) into the file system. They
- * stay where they are: the file system holds parts of the archive's own memory, so that nothing is copied.
+ * Mounts the files of an uncompressed archive (made by the image builder, its digest verified). The file system refers
+ * to the archive's memory, so nothing is copied.
  */
 export function mountSite(files: FileSystem, archive: ArrayBuffer): void {
   const view = new DataView(archive);
@@ -36,7 +36,10 @@ export function mountSite(files: FileSystem, archive: ArrayBuffer): void {
   }
 }
 
-/** Makes what is mounted importable, behind the standard library; generators of random numbers that came with it begin anew. */
+/**
+ * Makes the mounted packages importable after the standard library, and reseeds random generators restored from the
+ * snapshot.
+ */
 export const FIND_SITE = `import importlib, random, sys
 if "${SITE}" not in sys.path: sys.path.append("${SITE}")
 importlib.invalidate_caches()

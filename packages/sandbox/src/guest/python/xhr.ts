@@ -8,7 +8,7 @@ interface RequestInit {
   readonly signal?: unknown;
 }
 
-/** As much of a Request as Pyodide's pyfetch makes: its address; the rest it gives to fetch as well. */
+/** The part of Request that Pyodide's pyfetch uses: the URL. pyfetch passes the other options to fetch directly. */
 class Request {
   readonly url: string;
   readonly method: string;
@@ -40,7 +40,7 @@ interface Reply {
 const toBody = (body: unknown): string =>
   toBinary(typeof body === 'string' ? encode(body) : bytesOf(body, 'The body'));
 
-/** The synchronous part of XMLHttpRequest, by which Python's own HTTP libraries send requests where they find no sockets. */
+/** The synchronous part of XMLHttpRequest, which Python's HTTP libraries use where there are no sockets. */
 class SynchronousRequest {
   status = 0;
   statusText = '';
@@ -71,7 +71,7 @@ class SynchronousRequest {
   send(body: unknown = null): void {
     const head = { url: this.#url, method: this.#method, headers: this.#headers, redirect: 'follow' };
     const answer = readAnswer(
-      bridge.ask('fetch', JSON.stringify(head), body === null || body === undefined ? null : toBody(body)),
+      bridge.call('fetch', JSON.stringify(head), body === null || body === undefined ? null : toBody(body)),
     );
     if (!answer.ok) {
       const error = new Error((JSON.parse(answer.head) as { message: string }).message);

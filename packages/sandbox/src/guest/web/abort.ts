@@ -1,6 +1,6 @@
 import { CustomEvent, Event, EventTarget } from './events.ts';
 
-/** Numbers of the names that have one (Web IDL, DOMException names table). */
+/** Legacy codes of error names (Web IDL, DOMException names table). */
 const CODES: Readonly<Record<string, number>> = {
   IndexSizeError: 1,
   HierarchyRequestError: 3,
@@ -21,7 +21,7 @@ const CODES: Readonly<Record<string, number>> = {
   DataCloneError: 25,
 };
 
-/** The error of the web's interfaces, told apart by its name. */
+/** The error class of web interfaces; errors are distinguished by name. */
 export class DOMException extends Error {
   override readonly name: string;
   readonly code: number;
@@ -78,7 +78,7 @@ export class AbortSignal extends EventTarget {
     return joined;
   }
 
-  /** Makes a signal with the function that aborts it. */
+  /** Returns a signal and the function that aborts it. */
   static create(): [AbortSignal, (reason?: unknown) => void] {
     const signal = new AbortSignal(CREATE);
     return [signal, (reason) => signal.#abort(reasonOr(reason, 'This operation was aborted', 'AbortError'))];

@@ -1,2 +1,2 @@
-// Spelled with a slash: without one the name is Node's own module.
+// The path includes a file, because the bare name is Node.js's own module.
 export { Buffer } from 'buffer/index.js';

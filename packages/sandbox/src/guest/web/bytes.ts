@@ -4,7 +4,7 @@ const fromCharCode = String.fromCharCode;
 const CHUNK = 8_192;
 const { subarray } = Uint8Array.prototype;
 
-/** Bytes as a binary string, one char per byte: the bridge carries text only. */
+/** Returns bytes as a binary string, one char per byte: the bridge carries only text. */
 export function toBinary(bytes: Uint8Array): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += CHUNK) {
@@ -19,14 +19,14 @@ export function fromBinary(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** The bytes of a buffer or view, shared with it; null for anything else. */
+/** Returns the bytes of a buffer or view, sharing its memory; null for anything else. */
 export function viewOf(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value))
     return new NativeUint8Array(value.buffer as ArrayBuffer, value.byteOffset, value.byteLength);
   return value instanceof ArrayBuffer ? new NativeUint8Array(value) : null;
 }
 
-/** As `viewOf`, for arguments that have to be bytes. */
+/** Like `viewOf`, but throws for anything that is not bytes. */
 export function bytesOf(value: unknown, what: string): Uint8Array {
   const view = viewOf(value);
   if (view === null)

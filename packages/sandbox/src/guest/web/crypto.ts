@@ -58,7 +58,7 @@ function randomUUID(): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** An HMAC key; its bytes are seen through exportKey() only. */
+/** An HMAC key. Its bytes are available only through exportKey(). */
 class CryptoKey {
   readonly type = 'secret';
   readonly extractable: boolean;

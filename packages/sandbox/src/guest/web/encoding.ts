@@ -15,7 +15,7 @@ const LABELS: Readonly<Record<string, string>> = {
 };
 const WINDOWS_1252 = '€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9džŸ';
 
-/** The bytes of a text as UTF-8; lone surrogates become U+FFFD. */
+/** Returns a text as UTF-8; lone surrogates become U+FFFD. */
 export function encode(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length * 3);
   let end = 0;
@@ -44,19 +44,22 @@ export function encode(text: string): Uint8Array<ArrayBuffer> {
 
 interface Utf8Result {
   readonly text: string;
-  /** Bytes at the end that begin a character. */
+  /** Number of trailing bytes of an incomplete character. */
   readonly rest: number;
   readonly valid: boolean;
 }
 
 interface Utf8Character {
   readonly point: number;
-  /** Where the next one begins. */
+  /** Index of the next character. */
   readonly next: number;
   readonly state: 'whole' | 'cut' | 'invalid';
 }
 
-/** Lead bytes of longer characters: bytes that follow and the range of the first of them (Encoding standard, UTF-8 decoder). */
+/**
+ * Returns for the lead byte of a multi-byte character how many bytes follow, and the range of the first of them
+ * (Encoding standard, UTF-8 decoder).
+ */
 function lead(byte: number): readonly [needed: number, low: number, high: number] {
   if (byte >= 0xc2 && byte <= 0xdf) return [1, 0x80, 0xbf];
   if (byte >= 0xe0 && byte <= 0xef) return [2, byte === 0xe0 ? 0xa0 : 0x80, byte === 0xed ? 0x9f : 0xbf];
@@ -111,7 +114,7 @@ function decode1252(bytes: Uint8Array): string {
   return text;
 }
 
-/** The text of UTF-8 bytes; what is none becomes U+FFFD, a byte order mark is dropped. */
+/** Decodes UTF-8; invalid bytes become U+FFFD and a byte order mark is dropped. */
 export function decode(bytes: Uint8Array): string {
   const { text } = decodeUtf8(bytes, false);
   return text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;

@@ -19,7 +19,7 @@ interface EventInit {
   readonly cancelable?: boolean;
 }
 
-/** What happens to an event while it is dispatched; not the user's to write. */
+/** State of an event during its dispatch; users cannot change it. */
 interface EventState {
   target: EventTarget | null;
   stopped: boolean;
@@ -62,11 +62,13 @@ export class Event {
     stateOf(this).stopped = true;
   }
 
-  /** Without effect: there is no tree of targets here. */
+  /** Has no effect, since events do not bubble here. */
   stopPropagation(): void {}
 }
 
-/** Listeners of one object, in the order they were added; there is no tree, so events do not bubble. */
+/**
+ * Listeners of one object, in the order in which they were added. There is no tree of targets, so events do not bubble.
+ */
 export class EventTarget {
   #listeners: Listener[] = [];
 

@@ -29,7 +29,7 @@ interface FetchInit {
   } | null;
 }
 
-/** A body as bytes with the type it implies. */
+/** Returns a body as bytes, with the content type that it implies. */
 function readBody(body: unknown): { bytes: Uint8Array; type: string | null } | null {
   if (body === null || body === undefined) return null;
   const view = viewOf(body);
@@ -79,7 +79,7 @@ export class Response {
   clone(): Response {
     if (this.#used) throw new TypeError('The body of the response was already read');
     const copy = new Response(this.#bytes, this);
-    return place(copy, this.url, this.redirected);
+    return withUrl(copy, this.url, this.redirected);
   }
 
   async bytes(): Promise<Uint8Array> {
@@ -101,7 +101,7 @@ export class Response {
   }
 }
 
-function place(response: Response, url: string, redirected: boolean): Response {
+function withUrl(response: Response, url: string, redirected: boolean): Response {
   Object.defineProperty(response, 'url', { value: url });
   Object.defineProperty(response, 'redirected', { value: redirected });
   return response;
@@ -115,7 +115,7 @@ function aborted(signal: NonNullable<FetchInit['signal']>): Promise<never> {
   });
 }
 
-/** Sends a request through the host, which decides where it may go. */
+/** Sends a request through the host, whose policy decides where it may go. */
 export async function fetch(input: unknown, init: FetchInit = {}): Promise<Response> {
   const body = readBody(init.body);
   const headers = new Headers(init.headers);
@@ -131,7 +131,7 @@ export async function fetch(input: unknown, init: FetchInit = {}): Promise<Respo
   const call = hostCall('fetch', head, body === null ? null : toBinary(body.bytes));
   const reply = await (init.signal ? Promise.race([call, aborted(init.signal)]) : call);
   const { url, redirected, ...rest } = reply.head as ReplyHead;
-  return place(new Response(fromBinary(reply.body), rest), url, redirected);
+  return withUrl(new Response(fromBinary(reply.body), rest), url, redirected);
 }
 
 export { Headers, TextDecoder, TextEncoder };

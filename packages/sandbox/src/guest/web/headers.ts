@@ -5,11 +5,11 @@ const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 function nameOf(name: unknown): string {
   const text = String(name);
-  if (!NAME.test(text)) throw new TypeError(`"${text}" is no name of a header`);
+  if (!NAME.test(text)) throw new TypeError(`"${text}" is not a valid header name`);
   return text.toLowerCase();
 }
 
-/** Headers of requests and responses, by name without regard to case. */
+/** Headers of a request or response; names are case-insensitive. */
 export class Headers implements Iterable<Pair> {
   readonly #pairs: Pair[] = [];
 

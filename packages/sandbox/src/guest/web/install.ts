@@ -9,27 +9,27 @@ import { construct, define, now } from '../primordials.ts';
 import { lazy } from './lazy.ts';
 
 /**
- * Takes away what can hold memory that the isolate's limit does not see, or compile.
- * Done in the snapshot, where it costs nothing later, and in every fresh context: V8 adds to some of these when it makes one.
+ * Removes globals that can allocate memory outside the isolate's limit, or compile code. Called for the snapshot, where
+ * it costs nothing later, and for every fresh context, because V8 adds some of them again.
  */
 export function removeBuiltIns(): void {
   const global = globalThis as Record<string, unknown>;
   delete global['WebAssembly'];
   delete global['SharedArrayBuffer'];
   delete global['Atomics'];
-  // Growing a buffer in place is not counted against the isolate's memory.
+  // Growing a buffer in place does not count toward the isolate's memory.
   const prototype = ArrayBuffer.prototype as unknown as Record<string, unknown>;
   delete prototype['resize'];
 }
 
 /**
- * Makes ArrayBuffer ignore `maxByteLength`: memory of buffers that can grow is not counted against the isolate's, not even
- * what they begin with. Done in the snapshot, before any user code could keep the native constructor.
+ * Makes ArrayBuffer ignore `maxByteLength`: the memory of resizable buffers, including their initial size, does not
+ * count toward the isolate's limit. Called for the snapshot, before user code could keep the native constructor.
  */
 export function fixBufferSizes(): void {
   const native = ArrayBuffer;
   const fixed: ArrayBufferConstructor = new Proxy(native, {
-    // Traps put on Object.prototype would be called with the native one.
+    // Without a null prototype, traps that users put on Object.prototype would be called with the native constructor.
     __proto__: null,
     construct: (_target, args: unknown[], type: unknown) =>
       construct(native, [args[0] as number], (type === fixed ? native : type) as typeof native),
@@ -44,14 +44,14 @@ function installPerformance(): void {
   const performance = {};
   define(performance, 'now', () => {
     origin ||= now();
-    // The clock may be set back; this one does not run back.
+    // The system clock may be set back; this clock is monotonic.
     last = Math.max(last, now() - origin);
     return last;
   });
   define(globalThis, 'performance', performance);
 }
 
-/** Installs the web's globals, most of them as getters. */
+/** Installs the web's globals, most of them as getters that load on first use. */
 export function installWebGlobals(): void {
   installPerformance();
   lazy(['URL', 'URLSearchParams'], loadUrl);

@@ -1,10 +1,15 @@
-/** A module that bundle.mjs turns into one function: its code runs, and its objects exist, only where it is called. */
+/**
+ * A module that bundle.mjs compiles to one function: its code runs, and its objects exist, only in contexts that call
+ * it.
+ */
 declare module 'lazy:*' {
   const load: (shared: object) => Readonly<Record<string, unknown>>;
   export default load;
 }
 
-/** The same for a module that few contexts use: a guest without packages gets its code from the process on demand. */
+/**
+ * Like `lazy:`, for modules that few contexts use: a guest without packages loads the code from its process on demand.
+ */
 declare module 'onDemand:*' {
   const load: (shared: object) => Readonly<Record<string, unknown>>;
   export default load;

@@ -3,8 +3,8 @@ import { send } from '../channel.ts';
 import { apply, codeAt, define, defineProperty, NativeUint8Array, toText } from '../primordials.ts';
 
 /**
- * What lazy modules import from the modules that they do not get copies of, since those have state or had to run before
- * user code. Only what they use: every fresh context has all of it.
+ * Exports that lazy modules use of modules that must not be duplicated, because they have state or must run before user
+ * code. Every fresh context contains all of this, so it is limited to what is used.
  */
 const shared = {
   calls: { hostCall },
@@ -13,15 +13,15 @@ const shared = {
 };
 
 /**
- * Defines globals that are made at their first use: a fresh context costs what its objects cost,
- * and few blocks use more than a few of these. The code itself is in the snapshot.
+ * Defines globals that are created at their first use: a fresh context costs as much as its objects, and few blocks use
+ * more than a few of these. The code itself is in the snapshot.
  */
 export function lazy(
   names: readonly string[],
   load: (modules: object) => Readonly<Record<string, unknown>>,
 ): void {
-  const settle = (): void => {
-    // Libraries look for a native one first; they must not find the getter.
+  const materialize = (): void => {
+    // Libraries look for a native version first and must not find the getter.
     for (const name of names) delete (globalThis as Record<string, unknown>)[name];
     const made = load(shared);
     for (const name of names) define(globalThis, name, made[name]);
@@ -32,7 +32,7 @@ export function lazy(
       configurable: true,
       enumerable: false,
       get() {
-        settle();
+        materialize();
         return (globalThis as Record<string, unknown>)[name];
       },
       set(value: unknown) {

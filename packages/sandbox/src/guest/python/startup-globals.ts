@@ -1,20 +1,20 @@
 import { define } from '../primordials.ts';
 
-/** What a host puts into a fresh context for the interpreter's start; taken away before user code. */
+/** Files for the start of the interpreter; removed before user code runs. */
 export interface Files {
   readonly wasm: ArrayBuffer;
   readonly stdlib: ArrayBuffer;
   readonly snapshot: ArrayBuffer | null;
-  /** The packages of an image, in an archive. */
+  /** The packages of an image, as an archive. */
   readonly site: ArrayBuffer | null;
 }
 
-/** Names that only the start needs. */
+/** Globals that only the start needs. */
 const TEMPORARY = ['read', 'readbuffer', 'load', 'location'];
 
 /**
- * Takes away what holds memory that no limit of the isolate sees. WebAssembly stays, since the interpreter is made of it:
- * its memory has a limit of its own, set for the process.
+ * Removes features that use memory outside the isolate's limit. WebAssembly remains, since the interpreter consists of
+ * it; its memory has a limit of its own, set for the process.
  */
 function removeBuiltIns(): void {
   const global = globalThis as Record<string, unknown>;
@@ -23,7 +23,10 @@ function removeBuiltIns(): void {
   delete (ArrayBuffer.prototype as unknown as Record<string, unknown>)['resize'];
 }
 
-/** The asynchronous functions of WebAssembly finish on threads that an isolate has not: these finish at once. */
+/**
+ * Replaces the asynchronous WebAssembly functions, which need threads that an isolate does not have, with ones that
+ * finish immediately.
+ */
 function installWebAssembly(): void {
   const wasm = WebAssembly as unknown as Record<string, unknown>;
   const { Module, Instance } = WebAssembly;
@@ -37,8 +40,11 @@ function installWebAssembly(): void {
   delete wasm['instantiateStreaming'];
 }
 
-/** Lets Emscripten find the environment that it calls a shell: files come from functions, all else is missing. */
-export function installShell(files: Files): void {
+/**
+ * Installs the globals of the environment that Emscripten calls a shell: files come from functions, everything else is
+ * missing.
+ */
+export function installStartupGlobals(files: Files): void {
   removeBuiltIns();
   installWebAssembly();
   const binaries: Record<string, ArrayBuffer> = {
@@ -48,18 +54,18 @@ export function installShell(files: Files): void {
   };
   define(globalThis, 'readbuffer', (path: string) => {
     const bytes = binaries[path];
-    if (bytes === undefined) throw new Error('There is no file ' + path);
+    if (bytes === undefined) throw new Error('No such file: ' + path);
     delete binaries[path];
     return bytes;
   });
   define(globalThis, 'read', (path: string) => {
-    throw new Error('There is no file ' + path);
+    throw new Error('No such file: ' + path);
   });
   define(globalThis, 'load', () => undefined);
   define(globalThis, 'location', { href: 'file:///pyodide/', toString: () => 'file:///pyodide/' });
 }
 
-/** Takes the start's tools away. */
-export function removeShell(): void {
+/** Removes the globals that only the start needs. */
+export function removeStartupGlobals(): void {
   for (const name of TEMPORARY) delete (globalThis as Record<string, unknown>)[name];
 }
