@@ -14,11 +14,11 @@ const options = {
   logLevel: 'warning',
 };
 
-/** Modules that exist once in a guest: a lazy module gets them as an argument. */
+/** Modules that exist once per guest: a lazy module gets them as an argument. */
 const shared = {
   name: 'shared',
   setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\/(?:calls|link|primordials)\.ts$/ }, ({ path }) => ({
+    onResolve({ filter: /\/(?:calls|channel|primordials)\.ts$/ }, ({ path }) => ({
       path: path.match(/(\w+)\.ts$/)[1],
       namespace: 'shared',
     }));
@@ -28,7 +28,7 @@ const shared = {
   },
 };
 
-/** A module with all it imports as the body of one function of `__shared`. */
+/** Returns a module and all its imports as the body of one function with the parameter `__shared`. */
 async function bodyOf(path) {
   const module = await build({
     ...options,
@@ -41,46 +41,46 @@ async function bodyOf(path) {
 }
 
 /**
- * `lazy:` imports: the module as one function. `onDemand:` imports are left out if `parts` are collected: the guest asks its
- * process for them.
+ * Plugin for `lazy:` imports (the module as one function) and `onDemand:` imports. With `chunks`, on-demand modules are
+ * collected there and the guest requests them from its process; without, they are treated as lazy.
  */
-const lazy = (parts) => ({
+const lazy = (chunks) => ({
   name: 'lazy',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^(?:lazy|onDemand):/ }, ({ path, resolveDir }) => {
       const [, kind, name] = /^(\w+):(.*)$/.exec(path);
       return {
         path: resolve(resolveDir, name),
-        namespace: kind === 'onDemand' && parts !== undefined ? 'apart' : 'lazy',
+        namespace: kind === 'onDemand' && chunks !== undefined ? 'chunk' : 'lazy',
       };
     });
     onLoad({ filter: /.*/, namespace: 'lazy' }, async ({ path }) => ({
       contents: `export default function (__shared) {${await bodyOf(path)}}`,
     }));
-    onLoad({ filter: /.*/, namespace: 'apart' }, async ({ path }) => {
+    onLoad({ filter: /.*/, namespace: 'chunk' }, async ({ path }) => {
       const name = basename(path, '.ts');
-      parts[name] = await bodyOf(path);
+      chunks[name] = await bodyOf(path);
       return {
-        contents: `import { part } from './parts.ts'; export default (shared) => part('${name}')(shared);`,
+        contents: `import { loadChunk } from './chunks.ts'; export default (shared) => loadChunk('${name}')(shared);`,
         resolveDir: resolve('src/guest'),
       };
     });
   },
 });
 
-/** Returns a guest as one script. With `parts`, modules that are imported on demand go there, by name, and not into the script. */
-export async function bundleGuest(entry, { plugins = [], parts, ...more } = {}) {
+/** Returns a guest as one script. With `chunks`, on-demand modules are stored there by name instead. */
+export async function bundleGuest(entry, { plugins = [], chunks, ...more } = {}) {
   const guest = await build({
     ...options,
     ...more,
     entryPoints: [entry],
     format: 'iife',
-    plugins: [lazy(parts), ...plugins],
+    plugins: [lazy(chunks), ...plugins],
   });
   return guest.outputFiles[0].text;
 }
 
-/** Writes a child program as one file, so that its process has to read nothing else but the addon; gives its text. */
+/** Writes a child program as one file, so that its process reads nothing else but the addon. Returns its text. */
 export async function bundleProgram(entry, outfile, define) {
   const program = await build({
     entryPoints: [entry],
@@ -100,7 +100,7 @@ export async function bundleProgram(entry, outfile, define) {
   return text;
 }
 
-/** Writes modules that stand in for Node's builtins in what is bundled for a guest later. */
+/** Writes the stand-ins for Node.js builtins that are later included in bundles for a guest. */
 export async function bundleShims(entry, outfile) {
   await build({
     ...options,

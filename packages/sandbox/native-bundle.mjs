@@ -4,10 +4,10 @@ import { bundleProgram } from './guest-bundle.mjs';
 const OUT = 'dist/native-boot';
 
 await mkdir(OUT, { recursive: true });
-// What starts code in a root file system, and what leads requests of npm to the host.
+// Programs that start code in a root file system, and one that sends npm's requests to the host.
 for (const name of ['boot', 'javascript', 'registry'])
   await bundleProgram(`src/guest/native/${name}.ts`, `${OUT}/${name}.cjs`, {});
 await copyFile('src/guest/native/heddle_native.py', `${OUT}/heddle_native.py`);
-// What Python in the isolate reads code, writes values and tells of errors with.
+// Modules shared with Python in the isolate: parsing code, encoding values, describing errors.
 for (const name of ['heddle_source', 'heddle_values', 'heddle_failure'])
   await copyFile(`src/python/${name}.py`, `${OUT}/${name}.py`);

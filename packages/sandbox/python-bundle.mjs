@@ -14,7 +14,7 @@ const pyodide = dirname(createRequire(import.meta.url).resolve('pyodide/package.
 const { version } = JSON.parse(await readFile(join(pyodide, 'package.json'), 'utf8'));
 if (version !== VERSION) {
   throw new Error(
-    `The changes in python-patches.mjs are made for pyodide ${VERSION} and this is ${version}: look at each, run the tests of Python, then change VERSION.`,
+    `python-patches.mjs was written for pyodide ${VERSION}, but this is ${version}: check each patch, run the Python tests, then change VERSION.`,
   );
 }
 
@@ -33,7 +33,7 @@ const { info, packages } = JSON.parse(await readFile(join(pyodide, 'pyodide-lock
 const guest = await bundleGuest('src/guest/python/main.ts', {
   plugins: [patches],
   loader: { '.py': 'text' },
-  // Imported dynamically, in branches that an isolate never takes.
+  // Imported dynamically, on branches that an isolate never takes.
   external: ['node:*', 'ws'],
   define: {
     'import.meta.url': '"file:///pyodide/pyodide.asm.mjs"',
@@ -53,17 +53,17 @@ licence of the Python Software Foundation (https://docs.python.org/3/license.htm
 );
 const child = await bundleProgram('src/child/python.ts', 'dist/python-child.cjs', {});
 
-// What makes the memory of an image, within the limits of a run.
+// Makes the memory snapshot of an image, within the limits of a run.
 await bundleProgram('src/child/python-image.ts', 'dist/python-image.cjs', {});
 
-// What the images' resolver has to know of the distribution: its interpreter, and the digests of its wheels.
+// What the resolver of images needs to know about the distribution: its interpreter, and the digests of its wheels.
 const wheels = Object.values(packages).filter(({ file_name: file }) => file.endsWith('.whl'));
 const digests = Object.fromEntries(wheels.map(({ file_name: file, sha256 }) => [file, sha256]));
 const { python, abi_version: abiVersion, platform } = info;
 const distribution = { version, python, abiVersion, platform, wheels: digests };
 await writeFile(join(OUT, 'distribution.json'), JSON.stringify(distribution));
 
-// The memory of an interpreter that has started, in an isolate and with the flags of the runtime: others begin with it.
+// The memory snapshot from which interpreters start, made in an isolate and with the flags of the runtime.
 const ivm = createRequire(import.meta.url).resolve('isolated-vm/package.json');
 const inputs = [guest, child, version, process.version, await readFile(ivm)];
 const stamp = inputs.reduce((hash, input) => hash.update(input), createHash('sha256')).digest('hex');

@@ -1,4 +1,4 @@
-"""An error of a job's code, as the host is told of it."""
+"""Describes an error of a job's code for the host."""
 
 import json
 
@@ -14,7 +14,7 @@ _dumps = json.dumps
 
 
 def _text(make, most):
-    """What is read of an error runs code of its class, and may be a text of a class of its own."""
+    """Returns the text that make() returns. Reading an error runs code of its class, which may raise or return a str subclass."""
     try:
         return str.__getitem__(str(make()), slice(most))
     except BaseException:
@@ -22,7 +22,7 @@ def _text(make, most):
 
 
 def _frames(error):
-    """The frames of the block's own code, the innermost first, as lines of a stack."""
+    """Returns the stack frames of the block's own code, innermost first."""
     frames = []
     trace = error.__traceback__
     while trace is not None:
@@ -30,8 +30,8 @@ def _frames(error):
         if code.co_filename == heddle_source.FILE:
             *_, start, _ = next((p for i, p in enumerate(code.co_positions()) if i == trace.tb_lasti // 2), (None,) * 4)
             name = "" if code.co_name in ("<module>", heddle_source.MAIN) else code.co_name
-            place = f"{heddle_source.FILE}:{trace.tb_lineno}:{(start or 0) + 1}"
-            frames.append(f"    at {name} ({place})" if name else f"    at {place}")
+            position = f"{heddle_source.FILE}:{trace.tb_lineno}:{(start or 0) + 1}"
+            frames.append(f"    at {name} ({position})" if name else f"    at {position}")
         trace = trace.tb_next
     return "\n".join(frames[::-1][:_FRAMES])
 
@@ -44,7 +44,7 @@ def _message(error):
 
 
 def _phase(phase, error):
-    """Of a module that is nowhere the host says so in its own words."""
+    """Returns `module` for a missing module, which the host describes in its own words."""
     return "module" if phase == "run" and type(error) is ModuleNotFoundError and error.name else phase
 
 
@@ -62,7 +62,7 @@ def _fields(phase, error):
 
 
 def describe(phase, error):
-    """The error as JSON text; never raises, since nobody would hear of it."""
+    """Returns the error as JSON text. Never raises, since nothing could report that."""
     try:
         return _fields(phase, error)
     except BaseException:

@@ -1,4 +1,4 @@
-"""Lets http.client, and what is built on it, reach the host's guarded fetch instead of sockets."""
+"""Routes http.client, and libraries built on it, to the host's guarded fetch instead of sockets."""
 
 import http.client
 import io
@@ -18,7 +18,7 @@ def _unchunked(body):
 
 
 def _request(scheme, host, text):
-    """The request that http.client wrote, as the host takes it."""
+    """Converts a request written by http.client to the host's form."""
     start, _, body = text.partition(b"\r\n\r\n")
     first, *lines = start.decode("latin-1").split("\r\n")
     method, target, _ = first.split(" ", 2)
@@ -33,7 +33,7 @@ def _request(scheme, host, text):
 
 
 def _response(method, fields, body):
-    """The host's answer, as http.client reads it."""
+    """Converts the host's answer to the form that http.client reads."""
     lines = [f"HTTP/1.1 {fields['status']} {fields['statusText']}".rstrip()]
     for name, value in fields["headers"]:
         if name.lower() not in _DROPPED or method == "HEAD" and name.lower() == "content-length":
@@ -44,7 +44,7 @@ def _response(method, fields, body):
 
 
 def _is_whole(text):
-    """Whether all of a request is written."""
+    """Returns whether the request is completely written."""
     start, end, body = text.partition(b"\r\n\r\n")
     sent = start.lower()
     if not end:
@@ -56,7 +56,7 @@ def _is_whole(text):
 
 
 class _Exchange:
-    """Takes the place of a socket: a request is sent as soon as all of it is written."""
+    """Stands in for a socket: sends a request as soon as it is completely written."""
 
     def __init__(self, scheme, host):
         self.scheme = scheme
@@ -72,7 +72,7 @@ class _Exchange:
     def send(self):
         head, body = _request(self.scheme, self.host, bytes(self.written))
         self.written.clear()
-        fields, answer = heddle_sync.ask("fetch", head, body)
+        fields, answer = heddle_sync.call("fetch", head, body)
         self.answer = _response(head["method"], fields, answer)
 
     def makefile(self, mode="rb", *rest, **options):
@@ -101,14 +101,14 @@ def _authority(connection):
 def _connect(scheme):
     def connect(self):
         if self._tunnel_host:
-            raise heddle_sync.HostError("EGRESS_DENIED", "Requests go straight to their host here: proxies are not supported.")
+            raise heddle_sync.HostError("EGRESS_DENIED", "Proxies are not supported here: connect to the host directly.")
         self.sock = _Exchange(scheme, _authority(self))
 
     return connect
 
 
 def install():
-    """Changes http.client; before urllib.request is imported, which looks for HTTPS once."""
+    """Patches http.client. Must run before urllib.request is imported, which checks for HTTPS only once."""
     http.client.HTTPConnection.connect = _connect("http")
     if not hasattr(http.client, "HTTPSConnection"):
 

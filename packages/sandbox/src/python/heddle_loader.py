@@ -1,12 +1,12 @@
-"""Puts Heddle's own modules into the interpreter whose memory becomes the snapshot."""
+"""Installs Heddle's own modules in the interpreter whose memory becomes the snapshot."""
 
 import sys
 from importlib.machinery import ModuleSpec, PathFinder
 
 from _pyodide._importhook import jsfinder
 
-# Imported ahead: what blocks use most costs them nothing then.
-AHEAD = (
+# Imported in advance, so that blocks get the most common modules at no cost.
+PREIMPORTED = (
     "asyncio base64 bisect collections copy csv dataclasses datetime decimal email.message enum fractions functools "
     "hashlib heapq hmac html http.client http.cookies inspect io itertools json logging math operator os pathlib pprint random re "
     "secrets shutil statistics string struct tempfile textwrap time traceback types typing unicodedata "
@@ -15,7 +15,7 @@ AHEAD = (
 
 
 class SourceFinder:
-    """Finds modules whose code is in memory: nothing of the file system is in the snapshot."""
+    """Finds modules whose code is in memory, because a snapshot contains no files."""
 
     def __init__(self, sources):
         self.codes = {name: compile(source, f"<{name}>", "exec") for name, source in sources.items()}
@@ -31,21 +31,22 @@ class SourceFinder:
 
 
 def install(sources):
-    """Makes the modules of a JSON object (name: source) importable, and imports what blocks need."""
+    """Makes the modules of a JSON object (name: source) importable, and preimports modules that blocks use."""
     import importlib
     import json
 
     sources = json.loads(sources)
-    # Before those of files: a package may not pose as one of ours. What we only stand in for gives way to a package's.
+    # Before file-based finders, so that no package can replace our modules. Our stand-ins for libraries come after
+    # them.
     own = {name: source for name, source in sources.items() if name.startswith("heddle_")}
     sys.meta_path.insert(0, SourceFinder(own))
-    # JavaScript's modules are found last otherwise: a package named js would take their place.
+    # Otherwise JavaScript modules are found last, and a package named js would replace them.
     sys.meta_path.remove(jsfinder)
     sys.meta_path.insert(0, jsfinder)
     stand_ins = {name: source for name, source in sources.items() if name not in own}
     sys.meta_path.insert(sys.meta_path.index(PathFinder) + 1, SourceFinder(stand_ins))
-    # Before urllib.request, which looks for HTTPS once.
+    # Before urllib.request, which checks for HTTPS only once.
     importlib.import_module("heddle_http").install()
-    for name in AHEAD:
+    for name in PREIMPORTED:
         importlib.import_module(name)
     importlib.import_module("heddle_runtime")

@@ -1,4 +1,4 @@
-"""The part of the library requests that blocks use, for interpreters whose image has not the library itself."""
+"""The part of the requests library that blocks use, for interpreters whose image does not contain the library."""
 
 import base64 as _base64
 import json as _json
@@ -8,7 +8,7 @@ from http import HTTPStatus as _HTTPStatus
 from http.cookies import SimpleCookie as _SimpleCookie
 from urllib.parse import urlencode as _urlencode
 
-from heddle_sync import HostError as _HostError, ask as _ask
+from heddle_sync import HostError as _HostError, call as _call
 
 
 class RequestException(OSError):
@@ -174,7 +174,7 @@ def _bytes(value):
 
 
 def _multipart(data, files):
-    """A form with files, and its content type."""
+    """Returns a multipart form with files, and its content type."""
     boundary = f"----heddle{_base64.b16encode(__import__('os').urandom(12)).decode('ascii')}"
     out = bytearray()
     parts = [(name, (None, str(value), None)) for name, value in (data or {}).items()]
@@ -191,7 +191,7 @@ def _multipart(data, files):
 
 
 def _body(data, json, files):
-    """The body and the content type that it implies."""
+    """Returns the body, and the content type that it implies."""
     if files:
         return _multipart(data, files)
     if data is None or data == {}:
@@ -263,7 +263,7 @@ class Session:
         request = _types.SimpleNamespace(method=head["method"], url=head["url"], body=body,
                                          headers=CaseInsensitiveDict(dict(head["headers"])))
         try:
-            fields, content = _ask("fetch", head, body)
+            fields, content = _call("fetch", head, body)
         except _HostError as error:
             raise _FAULTS.get(error.code, ConnectionError)(str(error), request=request) from None
         return Response(fields, content, request)

@@ -1,4 +1,4 @@
-"""Runs jobs: the text of a block as the module __main__, its answer as JSON text."""
+"""Runs jobs: a block's code as the module __main__, its result as JSON text."""
 
 import asyncio
 import builtins
@@ -27,7 +27,7 @@ _loads = json.loads
 
 
 class _Clean:
-    """What a job finds as no job before it left it."""
+    """The state that each job starts with, restored after the previous job."""
 
     def __init__(self):
         self.builtins = dict(vars(builtins))
@@ -56,7 +56,7 @@ class _Clean:
 
 
 def connect(bridge):
-    """Joins the interpreter to its realm, once it is restored; numbers that must not repeat begin anew."""
+    """Connects the restored interpreter to its realm, and reseeds random numbers so that they do not repeat."""
     global _bridge, _clean
     _bridge = bridge
     heddle_streams.lines.print = bridge.print
@@ -68,7 +68,7 @@ def connect(bridge):
 
 
 def _values(args, at):
-    """The names and JSON texts that begin with their count at `at`, and where they end."""
+    """Returns the names and decoded JSON texts whose count is at `at`, and the end of the list."""
     end = at + 1 + 2 * int(args[at])
     return {args[i]: _loads(args[i + 1]) for i in range(at + 1, end, 2)}, end
 
@@ -99,7 +99,7 @@ def start(*args):
 
 
 def _run(code, namespace):
-    """Runs the module; gives a coroutine where it has to be awaited."""
+    """Runs the module. Returns a coroutine if it has to be awaited."""
     if heddle_source.is_coroutine(code):
         return _module(eval(code, namespace), namespace)
     exec(code, namespace)
@@ -122,7 +122,7 @@ async def _module(coroutine, namespace):
 
 
 def _result(namespace):
-    """What the module gives without a `return`: the value of a name such as __…_result__, if there is one."""
+    """Returns the module's result without a `return`: the value of a name such as __…_result__, if there is one."""
     for name in reversed(namespace):
         if name.startswith("__") and name.endswith("_result__"):
             return namespace[name]
@@ -147,7 +147,7 @@ def _finish(namespace, value):
 
 
 def _close():
-    """Ends the job's output; an interpreter that still has work of the job is not for the next one."""
+    """Ends the job's output. Excludes the interpreter from later use if the job left tasks running."""
     heddle_streams.lines.end()
     sys.modules.pop("__main__", None)
     if asyncio.all_tasks(asyncio.get_event_loop()):
@@ -155,7 +155,7 @@ def _close():
 
 
 def _free(error):
-    """Lets go of what the block holds, so that there is memory to tell of the error with; nobody gets the interpreter after it."""
+    """Releases what the block holds, so that there is memory to report the error. Excludes the interpreter from later use."""
     _bridge.taint()
     traceback.clear_frames(error.__traceback__)
     main = sys.modules.get("__main__")

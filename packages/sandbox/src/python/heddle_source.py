@@ -1,4 +1,4 @@
-"""A job's text as code that runs as a module, with `return` and `await` at its top."""
+"""Compiles a job's code to run as a module with `return` and `await` at the top level."""
 
 import ast
 import dis
@@ -19,7 +19,7 @@ def _compile(tree):
 
 
 class _TopLevel(ast.NodeVisitor):
-    """What stands in the module's own scope, outside its functions and classes."""
+    """Collects what is used in the module's own scope, outside functions and classes."""
 
     def __init__(self):
         self.returns = False
@@ -68,7 +68,7 @@ class _TopLevel(ast.NodeVisitor):
 
 
 class _TopLevelTransformer(ast.NodeTransformer):
-    """Leaves what stands in scopes of its own as it is."""
+    """Leaves nested scopes unchanged."""
 
     def _leave(self, node):
         return node
@@ -77,14 +77,14 @@ class _TopLevelTransformer(ast.NodeTransformer):
 
 
 class _WithoutReturns(_TopLevelTransformer):
-    """The module as the compiler takes it without a function around it."""
+    """Replaces `return` so that the compiler accepts the module without a surrounding function."""
 
     def visit_Return(self, node):
         return ast.copy_location(ast.Expr(node.value or ast.Constant(None)), node)
 
 
 class _WithoutAnnotations(_TopLevelTransformer):
-    """A name that is declared global takes no annotation."""
+    """Removes annotations, which are not allowed for names declared global."""
 
     def visit_AnnAssign(self, node):
         if not isinstance(node.target, ast.Name):
@@ -95,7 +95,7 @@ class _WithoutAnnotations(_TopLevelTransformer):
 
 
 def _names(tree):
-    """The names that the module binds."""
+    """Returns the names that the module binds."""
     code = _compile(ast.fix_missing_locations(_WithoutReturns().visit(tree)))
     return sorted({step.argval for step in dis.get_instructions(code) if step.opname in _BINDS})
 
@@ -105,7 +105,7 @@ def _is_future(node):
 
 
 def _as_function(tree, source, awaits):
-    """The module as a function that binds the module's names: what it defines sees itself as in a module."""
+    """Wraps the module in a function that binds the module's names as globals, so that definitions see each other."""
     tree = _WithoutAnnotations().visit(tree)
     names = _names(_WithoutAnnotations().visit(_parse(source)))
     futures = [node for node in tree.body if _is_future(node)]
@@ -123,8 +123,8 @@ def _as_function(tree, source, awaits):
 
 
 def compile_source(source):
-    """The code of a job; raises SyntaxError."""
-    # As in a file.
+    """Returns the code object of a job. Raises SyntaxError."""
+    # As when reading a file.
     source = source.removeprefix("\ufeff")
     tree = _parse(source)
     top = _TopLevel()
@@ -138,5 +138,5 @@ def compile_source(source):
 
 
 def is_coroutine(code):
-    """Whether running the code gives something to await."""
+    """Returns whether running the code returns something to await."""
     return bool(code.co_flags & inspect.CO_COROUTINE)

@@ -6,14 +6,14 @@ MAX_LINE = 65_536
 
 
 class _Lines:
-    """Text on its way, cut into lines."""
+    """Splits written text into lines."""
 
     def __init__(self):
         self.print = None
         self.begin()
 
     def begin(self):
-        """Begins the output of a job."""
+        """Starts the output of a job."""
         self.tail = ""
         self.full = False
 
@@ -29,7 +29,7 @@ class _Lines:
         self.tail = tail
 
     def emit(self, line):
-        # A flood of lines costs the job only.
+        # A flood of lines costs only the job.
         self.full = self.full or not self.print(line)
 
     def end(self):
@@ -54,7 +54,7 @@ class _Bytes(io.RawIOBase):
 
 
 class Stream(io.TextIOBase):
-    """sys.stdout and sys.stderr of a job."""
+    """sys.stdout or sys.stderr of a job."""
 
     encoding = "utf-8"
     errors = "replace"

@@ -1,4 +1,4 @@
-"""What waits without giving the thread back: sleeping, requests, and event loops of their own."""
+"""Blocking operations: sleeping, host calls, and event loops that run to completion."""
 
 import asyncio
 import json
@@ -8,7 +8,7 @@ from asyncio import base_events
 from pyodide.webloop import WebLoop
 
 _bridge = None
-_ANSWER_HEAD = 32
+_MAX_PREFIX = 32
 
 
 def connect(bridge):
@@ -20,24 +20,24 @@ def connect(bridge):
 
 
 def sleep(seconds):
-    """time.sleep, with the processor left to others."""
+    """Replaces time.sleep; uses no processor time."""
     if seconds < 0:
         raise ValueError("sleep length must be non-negative")
     _bridge.sleep(float(seconds) * 1000)
 
 
 class HostError(OSError):
-    """The host refused an operation, or failed at it."""
+    """The host refused or failed an operation."""
 
     def __init__(self, code, message):
         super().__init__(message)
         self.code = code
 
 
-def ask(op, head, body=None):
-    """The host's answer to an operation, as an object and bytes; raises HostError."""
-    answer = _bridge.ask(op, json.dumps(head), None if body is None else body.decode("latin-1"))
-    ok, start = answer[0] == "+", answer.index(":", 0, _ANSWER_HEAD) + 1
+def call(op, head, body=None):
+    """Returns the host's answer to an operation, as an object and bytes. Raises HostError."""
+    answer = _bridge.call(op, json.dumps(head), None if body is None else body.decode("latin-1"))
+    ok, start = answer[0] == "+", answer.index(":", 0, _MAX_PREFIX) + 1
     end = start + int(answer[1 : start - 1])
     fields = json.loads(answer[start:end])
     if not ok:
@@ -46,12 +46,12 @@ def ask(op, head, body=None):
 
 
 class _Selector:
-    """Waits for time to pass: there are no files to wait for."""
+    """Only waits for time to pass: there are no files to wait for."""
 
     def select(self, timeout=None):
         if timeout is None:
             raise RuntimeError(
-                "The event loop waits for something that cannot happen inside asyncio.run(); use await at the top of the code instead."
+                "The event loop waits for something that cannot happen inside asyncio.run(); use await at the top level of the code instead."
             )
         if timeout > 0:
             sleep(timeout)
@@ -62,7 +62,7 @@ class _Selector:
 
 
 class BlockingLoop(base_events.BaseEventLoop):
-    """The loop of asyncio.run(), which has to end before it returns."""
+    """The loop of asyncio.run(), which blocks until it is done."""
 
     def __init__(self):
         super().__init__()
@@ -87,7 +87,7 @@ class BlockingLoop(base_events.BaseEventLoop):
 
 
 def run(main, *, debug=None, loop_factory=None):
-    """asyncio.run: the coroutine's result."""
+    """Replaces asyncio.run; returns the coroutine's result."""
     outer = asyncio._get_running_loop()
     task = asyncio.current_task(outer) if outer is not None else None
     if task is not None:
@@ -103,9 +103,9 @@ def run(main, *, debug=None, loop_factory=None):
 
 
 def run_until_complete(loop, future):
-    """The result of a coroutine, run on a loop of its own; what already belongs to the interpreter's loop needs that."""
+    """Runs a coroutine on a loop of its own and returns its result. Tasks of the interpreter's loop cannot be awaited this way."""
     if asyncio.iscoroutine(future):
         return run(future)
     if future.done():
         return future.result()
-    raise RuntimeError("run_until_complete() takes coroutines here; use await at the top of the code for tasks and futures.")
+    raise RuntimeError("run_until_complete() takes coroutines here; use await at the top level of the code for tasks and futures.")

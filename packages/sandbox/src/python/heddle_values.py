@@ -1,4 +1,4 @@
-"""Values as JSON text."""
+"""Encodes values as JSON text."""
 
 import base64
 import collections
@@ -18,7 +18,7 @@ _LISTS = (collections.deque, range, type({}.keys()), type({}.values()), type({}.
 
 
 def _ordered(values):
-    # A set has no order that means anything: one that can be sorted is, so that equal sets give equal texts.
+    # Sets have no order. Sorted where possible, so that equal sets produce equal texts.
     try:
         return sorted(values)
     except TypeError:
@@ -44,14 +44,14 @@ def _known(value):
 
 
 def _plain(value):
-    """What stands for a value that JSON does not know."""
+    """Returns a JSON-compatible replacement for a value."""
     known = _known(value)
     if known is not NotImplemented:
         return known
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if not isinstance(value, type):
-        # Models of pydantic, arrays and numbers of numpy.
+        # Models of pydantic; arrays and numbers of numpy.
         for method in ("model_dump", "tolist"):
             convert = getattr(value, method, None)
             if callable(convert):
@@ -60,5 +60,5 @@ def _plain(value):
 
 
 def to_json(value):
-    """The JSON text of a value; raises ValueError, TypeError or RecursionError where it has none."""
+    """Returns the JSON text of a value. Raises ValueError, TypeError or RecursionError if it has none."""
     return _encoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_plain).encode(value)

@@ -1,4 +1,4 @@
-"""Compiles the sources of an image, without running any of them."""
+"""Compiles the sources of an image without running them."""
 
 import importlib.util
 import json
@@ -8,7 +8,7 @@ from importlib._bootstrap_external import _code_to_hash_pyc
 
 
 def main(order):
-    """Writes the compiled files to an archive; gives the paths of those that do not compile, as JSON."""
+    """Writes the compiled files to an archive. Returns as JSON the paths of files that do not compile."""
     root, target = json.loads(order)
     failed = []
     with zipfile.ZipFile(target, "w") as archive:
@@ -23,7 +23,7 @@ def main(order):
                 except (SyntaxError, ValueError, RecursionError, MemoryError):
                     failed.append(relative)
                     continue
-                # By the hash of the source and unchecked: valid whatever the times of files say.
+                # Unchecked hash-based: valid regardless of file times.
                 compiled = _code_to_hash_pyc(code, importlib.util.source_hash(source), False)
                 archive.writestr(zipfile.ZipInfo(relative + "c"), compiled)
     return json.dumps(failed)

@@ -9,17 +9,17 @@ from json import dumps, loads
 
 
 def touch(module):
-    """Gets what a module offers: some import the better part of themselves only then."""
+    """Reads every exported name: some packages import most of their modules only then."""
     for name in getattr(module, "__all__", ()):
         try:
             getattr(module, name)
         except BaseException:
-            # Not what was asked for: code that needs this name will see why it cannot have it.
+            # Only this name is missing, and code that uses it will get the error.
             continue
 
 
 def main(names):
-    """Imports modules; gives everything that got loaded, in order, and what could not be, as JSON."""
+    """Imports modules. Returns as JSON all loaded modules in load order, and the ones that failed."""
     before = set(sys.modules)
     failed = []
     for name in loads(names):

@@ -1,4 +1,4 @@
-"""Imports the modules of an image whose state may go into a snapshot of the interpreter's memory."""
+"""Imports the modules of an image whose state may be in a snapshot of the interpreter's memory."""
 
 import builtins
 import ctypes
@@ -15,47 +15,48 @@ from json import dumps, loads
 
 
 class NotInSnapshot(BaseException):
-    """No Exception: packages that catch those would go on with what they have for want of something better, for ever."""
+    """Not an Exception: packages that catch those would keep a fallback in the snapshot permanently."""
 
 
-def refusal(why):
-    """A function that refuses, for a reason."""
+def refuse_with(reason):
+    """Returns a function that raises NotInSnapshot."""
 
     def refuse(*_):
-        raise NotInSnapshot(why)
+        raise NotInSnapshot(reason)
 
     return refuse
 
 
 def guard():
-    """Makes what has no place in a snapshot fail; gives a function that takes that back."""
+    """Makes operations fail whose result must not be in a snapshot. Returns a function that undoes this."""
     dlopen, seed, load = _ctypes.dlopen, random.Random.seed, builtins.__import__
 
     def guarded_dlopen(name, *rest):
-        # The interpreter's own symbols are there before and after.
+        # The interpreter's own symbols are available before and after the restore.
         return library() if name else dlopen(name, *rest)
 
     def guarded_seed(self, a=None, version=2):
-        # A generator may be kept: it is seeded anew when a run begins. What is drawn from it before may not.
+        # Unseeded generators are allowed: they are reseeded when a run starts. Drawing numbers from them earlier is
+        # not.
         if a is None:
             random.heddle_generators.append(self)
         seed(self, a, version)
 
     def guarded_import(name, *rest):
-        # The realm around the interpreter is another one after the restore.
+        # The realm around the interpreter is a different one after the restore.
         return realm() if name.partition(".")[0] in ("js", "pyodide_js") else load(name, *rest)
 
-    library, realm, chance = refusal("a compiled part"), refusal("JavaScript"), refusal("chance")
+    library, realm, randomness = refuse_with("a native library"), refuse_with("JavaScript"), refuse_with("random numbers")
     guards = (
         (importlib.machinery.ExtensionFileLoader, "create_module", library),
         (_ctypes, "dlopen", guarded_dlopen),
         (ctypes, "_dlopen", guarded_dlopen),
-        (os, "urandom", chance),
-        (random, "_urandom", chance),
-        (random, "random", chance),
-        (random, "getrandbits", chance),
-        (random.Random, "random", chance),
-        (random.Random, "getrandbits", chance),
+        (os, "urandom", randomness),
+        (random, "_urandom", randomness),
+        (random, "random", randomness),
+        (random, "getrandbits", randomness),
+        (random.Random, "random", randomness),
+        (random.Random, "getrandbits", randomness),
         (random.Random, "seed", guarded_seed),
         (builtins, "__import__", guarded_import),
     )
@@ -71,7 +72,7 @@ def guard():
 
 
 def main(names):
-    """Imports modules under guard; gives those that are imported, and those that are not with the reason, as JSON."""
+    """Imports modules under guard. Returns as JSON the imported ones, and the refused ones with the reason."""
     imported = []
     refused = {}
     random.heddle_generators = []
