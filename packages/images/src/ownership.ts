@@ -1,7 +1,7 @@
 import { chmod, cp, lchown, lstat, mkdir, mkdtemp, readdir, rename, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
-import { barrierTo } from '@heddle/sandbox/build';
+import { unreadablePart } from '@heddle/sandbox/build';
 
 const RUNNABLE = 0o111;
 
@@ -80,7 +80,7 @@ export async function openWorkArea(workFolder: string, hasUser: boolean): Promis
   await chmod(own, 0o755);
   // The user may pass through and not list it.
   if (hasUser) await chmod(workFolder, 0o711);
-  if (!hasUser || barrierTo(own) === null) return { folder: own, remove: async () => undefined };
+  if (!hasUser || unreadablePart(own) === null) return { folder: own, remove: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), TEMPORARY_PREFIX));
   // If this process dies, the collection that finds its work folder also finds the work area.
   const trace = join(workFolder, basename(folder));
@@ -89,7 +89,7 @@ export async function openWorkArea(workFolder: string, hasUser: boolean): Promis
   };
   await symlink(folder, trace);
   await chmod(folder, 0o755);
-  if (barrierTo(folder) === null) return { folder, remove };
+  if (unreadablePart(folder) === null) return { folder, remove };
   await remove();
   throw new Error(`No user but the host's gets into ${dirname(folder)}.`);
 }

@@ -5,7 +5,7 @@ export { Isolation } from './isolation/isolation.ts';
 export type { Confinement } from './isolation/confine.ts';
 export type { Program } from './isolation/program.ts';
 export { dropArguments, findTool, limitArguments } from './isolation/host-tools.ts';
-export { barrierTo } from './isolation/users.ts';
+export { unreadablePart } from './isolation/users.ts';
 export { bareRoot } from './isolation/libraries.ts';
 export { endLeftovers, freeSlotUid, takeSlotUid } from './isolation/slot-uid.ts';
 export { NativeHost } from './native/host.ts';

@@ -3,7 +3,7 @@ import type { LoadedImage } from './image.ts';
 import { failure, type SandboxFailure } from './outcome.ts';
 
 /** Warns the operator of the host. System errors contain host paths, so jobs must not see them. */
-export function tellHost(message: string): void {
+export function warnHost(message: string): void {
   process.emitWarning(message, 'HeddleWarning');
 }
 
@@ -14,7 +14,7 @@ export function tellHost(message: string): void {
 export function startFailure(error: unknown, image: LoadedImage | null): SandboxFailure {
   if (isSandboxError(error)) return failure('SANDBOX_UNAVAILABLE', error.message);
   const { code, path, message } = error as { code?: unknown; path?: unknown; message?: unknown };
-  tellHost(`A sandbox process could not be started: ${String(message ?? error)}`);
+  warnHost(`A sandbox process could not be started: ${String(message ?? error)}`);
   if (image !== null && Object.values(image.blobs).some((blob) => blob.path === path))
     return failure(
       'IMAGE_FAILED',

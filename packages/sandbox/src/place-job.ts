@@ -1,6 +1,6 @@
 import { unlessAborted } from './egress/unless-aborted.ts';
 import { isSandboxError } from './error.ts';
-import { tellHost } from './host-fault.ts';
+import { warnHost } from './host-fault.ts';
 import type { LoadedImage } from './image.ts';
 import type { FunctionJob } from './job.ts';
 import type { NativeRunners } from './native/runners.ts';
@@ -86,7 +86,7 @@ export async function placeJob(
 function faultOf(error: unknown, { signal }: FunctionJob, id: string): SandboxFailure {
   if (signal?.aborted === true) return failure('CANCELLED', 'The job was cancelled.');
   if (isSandboxError(error)) return failure(error.code as SandboxErrorCode, error.message);
-  tellHost(
+  warnHost(
     `The image "${id}" could not be opened: ${error instanceof Error ? error.message : String(error)}`,
   );
   return failure('SANDBOX_UNAVAILABLE', `The image "${id}" could not be opened; see the log of the host.`);

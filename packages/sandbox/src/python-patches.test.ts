@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { describe, expect, it } from 'vitest';
 
 interface Patch {
-  readonly why: string;
+  readonly reason: string;
   readonly from: string;
   readonly to: string;
 }
@@ -14,11 +14,11 @@ const { PATCHES, patch } = (await import(new URL('../python-patches.mjs', import
 };
 const require = createRequire(import.meta.url);
 const cases = Object.entries(PATCHES).flatMap(([file, patches]) =>
-  patches.map((change): [string, string, Patch] => [file, change.why, change]),
+  patches.map((change): [string, string, Patch] => [file, change.reason, change]),
 );
 
 describe('the changes in Pyodide', () => {
-  it.each(cases)('are made in one place of %s: %s', (file, _why, { from, to }) => {
+  it.each(cases)('each match %s exactly once: %s', (file, _reason, { from, to }) => {
     const text = readFileSync(require.resolve(`pyodide/${file}`), 'utf8');
     expect(text.split(from)).toHaveLength(2);
     const changed = patch(file, text);
@@ -26,10 +26,10 @@ describe('the changes in Pyodide', () => {
     expect([changed.includes(to), changed === text]).toEqual([true, false]);
   });
 
-  it.each(cases)('end the build where %s has that place no more, or twice: %s', (file, why, { from }) => {
+  it.each(cases)('fail the build if %s does not match exactly once: %s', (file, reason, { from }) => {
     const all = PATCHES[file]!.map((change) => change.from).join('\n');
     expect(patch(file, all)).not.toBe(all);
-    expect(() => patch(file, all.replace(from, ''))).toThrow(why);
+    expect(() => patch(file, all.replace(from, ''))).toThrow(reason);
     expect(() => patch(file, all + from)).toThrow('has 2 places');
   });
 });

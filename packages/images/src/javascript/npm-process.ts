@@ -73,12 +73,12 @@ function environmentOf({ home, gate, hook }: Paths): Record<string, string> {
 
 /** Adds up what a process prints, up to a limit. */
 function listener() {
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   return {
-    said,
+    output,
     hear: (data: Buffer, stream: 'stdout' | 'stderr'): void => {
-      if (stream === 'stdout' && said.stdout.length < OUTPUT_CHARS) said.stdout += data.toString();
-      if (stream === 'stderr') said.stderr = (said.stderr + data.toString()).slice(-OUTPUT_CHARS);
+      if (stream === 'stdout' && output.stdout.length < OUTPUT_CHARS) output.stdout += data.toString();
+      if (stream === 'stderr') output.stderr = (output.stderr + data.toString()).slice(-OUTPUT_CHARS);
     },
   };
 }
@@ -87,7 +87,7 @@ function listener() {
 async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmEnd> {
   const { execPath, readable, environment } = bareRoot();
   const paths = { home: PLACES.home, gate: INSIDE.proxy, hook: `${INSIDE.boot}/${HOOK}` };
-  const { said, hear } = listener();
+  const { output, hear } = listener();
   const end = await runTree(confinement, {
     jail: {
       rootfs: null,
@@ -125,9 +125,9 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
   if (end.exitCode === null && end.stopped === null)
     throw new ImageError(
       'provider_error',
-      `npm could not be started in its sandbox: ${end.said.slice(-500) || 'it ended at once'}.`,
+      `npm could not be started in its sandbox: ${end.stderr.slice(-500) || 'it ended at once'}.`,
     );
-  return { code: end.exitCode, ...said };
+  return { code: end.exitCode, ...output };
 }
 
 /** As a process of the host, within limits where it has some, and as another user where it can have one. */
@@ -150,7 +150,7 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
       ...{ env, cwd: run.project, detached: true },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const { said, hear } = listener();
+    const { output, hear } = listener();
     child.stdout.on('data', (data: Buffer) => hear(data, 'stdout'));
     child.stderr.on('data', (data: Buffer) => hear(data, 'stderr'));
     const kill = (): void => {
@@ -164,7 +164,7 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
       if (uid !== null) endLeftovers(uid);
     };
     child.on('error', (error) => (finish(), reject(error)));
-    child.on('close', (code) => (finish(), resolve({ code, ...said })));
+    child.on('close', (code) => (finish(), resolve({ code, ...output })));
   });
 }
 

@@ -3,7 +3,7 @@ import { copyFile, lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import type { IsolationOptions } from '@heddle/sandbox';
-import { barrierTo, type Confinement, freeSlotUid, takeSlotUid } from '@heddle/sandbox/build';
+import { unreadablePart, type Confinement, freeSlotUid, takeSlotUid } from '@heddle/sandbox/build';
 import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { ConfinedProcesses } from '../confined-processes.ts';
@@ -167,7 +167,7 @@ async function collect(project: string, folder: string): Promise<void> {
 
 /** Throws where another user than the host's could not run npm. */
 function requireReadable(program: string): void {
-  const barrier = barrierTo(program);
+  const barrier = unreadablePart(program);
   if (barrier !== null)
     throw new ImageError(
       'provider_error',

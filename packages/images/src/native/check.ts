@@ -1,6 +1,6 @@
 import { chmod } from 'node:fs/promises';
 import {
-  barrierTo,
+  unreadablePart,
   type Confinement,
   INSIDE,
   insideEnvironment,
@@ -39,7 +39,7 @@ export class Checker {
     // The user of the check has to get to the root through it.
     await chmod(this.#context.workFolder, 0o711);
     const confinement = await this.#host.confinement();
-    if (confinement.uids !== null && barrierTo(this.#rootfs) !== null)
+    if (confinement.uids !== null && unreadablePart(this.#rootfs) !== null)
       throw new ImageError(
         'provider_error',
         'Users of sandbox processes cannot enter the folder of images; let others enter it and those above it (chmod o+x), or keep images elsewhere.',
@@ -86,12 +86,12 @@ export class Checker {
     this.#context.signal.throwIfAborted();
     if (end.exitCode === null) throw notStarted(end);
     if (end.result.startsWith('D')) return;
-    const said = readObject(end.result.slice(1))?.['message'];
+    const message = readObject(end.result.slice(1))?.['message'];
     const limit = end.stopped === null ? '' : ` within ${MEMORY_MIB} MiB and ${CHECK_MS / 1_000} seconds`;
     const why =
-      typeof said === 'string'
-        ? said
-        : end.said.split('\n').at(-1) || `it ended with exit code ${end.exitCode}`;
+      typeof message === 'string'
+        ? message
+        : end.stderr.split('\n').at(-1) || `it ended with exit code ${end.exitCode}`;
     throw new ImageError('load_failed', `${what} cannot be loaded${limit}: ${why}`);
   }
 
@@ -101,7 +101,7 @@ export class Checker {
     this.#context.signal.throwIfAborted();
     if (end.exitCode === 0) return;
     if (end.exitCode === null && end.stopped === null) throw notStarted(end);
-    const why = end.said.split('\n').at(-1) || `exit code ${end.exitCode}`;
+    const why = end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`;
     throw new ImageError(
       'install_failed',
       `${what} does not work in the image: ${command.join(' ')} said ${why}.`,
@@ -109,11 +109,11 @@ export class Checker {
   }
 }
 
-function notStarted({ said, stopped }: TreeEnd): ImageError {
+function notStarted({ stderr, stopped }: TreeEnd): ImageError {
   return stopped === null
     ? new ImageError(
         'provider_error',
-        `No process could be started in the image: ${said || 'it ended at once'}.`,
+        `No process could be started in the image: ${stderr || 'it ended at once'}.`,
       )
     : new ImageError(
         'load_failed',

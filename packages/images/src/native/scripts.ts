@@ -57,10 +57,10 @@ function environment(headers: string | null, settings: NpmSettings): Record<stri
 }
 
 /** The line by which a script says why it failed; what npm and node-gyp say around it tells less. */
-function reasonOf({ said, stopped, exitCode }: TreeEnd): string {
+function reasonOf({ stderr, stopped, exitCode }: TreeEnd): string {
   if (stopped === 'memory') return `it took more than ${LIMITS.memoryMiB} MiB of memory`;
   if (stopped !== null) return `it took more than ${SCRIPT_MS / 60_000} minutes, or printed too much`;
-  const lines = said.split('\n').map((line) => line.trim());
+  const lines = stderr.split('\n').map((line) => line.trim());
   const own = lines.filter(
     (line) => line !== '' && !/^(?:npm |gyp (?:info|verb)|node:|at |Node\.js v)/.test(line),
   );
@@ -156,7 +156,7 @@ async function runOne(
 
 function failureOf({ name }: ScriptedPackage, end: TreeEnd, fault: string | null): ImageError {
   if (end.exitCode === null && end.stopped === null)
-    return new ImageError('provider_error', `No process could be started in the image: ${end.said}.`);
+    return new ImageError('provider_error', `No process could be started in the image: ${end.stderr}.`);
   const refused = fault === null ? '' : ` ${fault}`;
   return new ImageError(
     'unsupported_package',

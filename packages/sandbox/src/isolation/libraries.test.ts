@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { librariesOf, unusualFolders } from './libraries.ts';
-import { barrierTo } from './users.ts';
+import { unreadablePart } from './users.ts';
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), 'heddle-libraries-')));
 chmodSync(folder, 0o755);
@@ -40,12 +40,12 @@ describe.runIf(process.platform !== 'win32')('what keeps other users from a file
     const file = join(closed, 'deep', 'file');
     mkdirSync(join(closed, 'deep'), { recursive: true });
     writeFileSync(file, '');
-    expect(barrierTo(file)).toBeNull();
+    expect(unreadablePart(file)).toBeNull();
     chmodSync(file, 0o600);
-    expect(barrierTo(file)).toBe(file);
+    expect(unreadablePart(file)).toBe(file);
     chmodSync(file, 0o644);
     chmodSync(closed, 0o750);
-    expect(barrierTo(file)).toBe(closed);
-    expect(barrierTo(closed)).toBe(closed);
+    expect(unreadablePart(file)).toBe(closed);
+    expect(unreadablePart(closed)).toBe(closed);
   });
 });

@@ -7,7 +7,7 @@ const READ_BY_OTHERS = 0o004;
 const ENTER_BY_OTHERS = 0o001;
 
 /** Returns the file or folder whose mode keeps other users from reading `path`: the path itself or a folder above it; null if others can read it. */
-export function barrierTo(path: string): string | null {
+export function unreadablePart(path: string): string | null {
   const stat = statSync(path);
   const needed = stat.isDirectory() ? READ_BY_OTHERS | ENTER_BY_OTHERS : READ_BY_OTHERS;
   if ((stat.mode & needed) !== needed) return path;
@@ -45,7 +45,7 @@ export function checkUsers(setpriv: string | null, uids: UidRange, files: readon
     return failed(NAME, found, 'name others in isolation.uids, or do not run it as root');
   }
   for (const file of files.filter((each) => existsSync(each))) {
-    const barrier = barrierTo(realpathSync(file));
+    const barrier = unreadablePart(realpathSync(file));
     if (barrier === null) continue;
     const found = `Processes run as root, because no other user can read ${file}`;
     const remedy = `chmod o+rX ${barrier}, install Heddle where all users can read, or do not run it as root`;

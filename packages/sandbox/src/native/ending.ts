@@ -1,5 +1,5 @@
 import type { Limits } from '../limits.ts';
-import { tellHost } from '../host-fault.ts';
+import { warnHost } from '../host-fault.ts';
 import { failure } from '../outcome.ts';
 import type { Ending, Job } from '../pool/job.ts';
 import type { EndCode, GuestError } from '../protocol.ts';
@@ -8,27 +8,25 @@ import type { NativeLimits } from './limits.ts';
 import type { TreeOutput } from './output.ts';
 import type { TreeEnd, TreeStop } from './tree.ts';
 
-/** Exit codes of processes that were ended by a signal: SIGABRT, SIGXCPU. */
-const ABORTED = 134;
-const OVER_TIME = 152;
+/** Exit codes of processes that a signal ended: SIGABRT, SIGXCPU. */
+const EXIT_SIGABRT = 134;
+const EXIT_SIGXCPU = 152;
 
-/** How what the tools say begins that start a process. */
-const TOOLS = /^(?:bwrap|prlimit|setpriv): /;
+/** Prefixes of messages from the tools that start a process. */
+const TOOL_MESSAGE = /^(?:bwrap|prlimit|setpriv): /;
 
-/** The code's own error, in the words of its process. */
-const THROWN: EndCode = 'GUEST_ERROR';
 
-interface Told {
+interface End {
   readonly code: EndCode;
   readonly text: string;
 }
 
-function stopText(stopped: TreeStop, limits: Limits, memoryMiB = 0): Told {
+function stopEnd(stopped: TreeStop, limits: Limits, memoryMiB = 0): End {
   switch (stopped) {
     case 'cpu':
       return { code: 'TIMEOUT_CPU', text: `The code used more than ${limits.cpuMs} ms of processor time.` };
     case 'wall':
-      return { code: 'TIMEOUT_WALL', text: `The code gave no value within ${limits.wallMs} ms.` };
+      return { code: 'TIMEOUT_WALL', text: `The code did not finish within ${limits.wallMs} ms.` };
     case 'memory':
       return {
         code: 'OUT_OF_MEMORY',
@@ -46,30 +44,30 @@ function stopText(stopped: TreeStop, limits: Limits, memoryMiB = 0): Told {
   }
 }
 
-function thrown(name: string, message: string): Told {
+function errorEnd(name: string, message: string): End {
   const error: GuestError = { phase: 'run', index: 0, name, message, stack: '' };
-  return { code: THROWN, text: JSON.stringify(error) };
+  return { code: 'GUEST_ERROR', text: JSON.stringify(error) };
 }
 
-/** The end of a process that gave no result. */
-function ofExit({ exitCode, said }: TreeEnd, limits: Limits, what: string): Told {
-  if (exitCode === OVER_TIME) return stopText('cpu', limits);
-  if (exitCode === ABORTED && /out of memory/i.test(said))
+/** Returns the end of a job whose process exited without a result. */
+function exitEnd({ exitCode, stderr }: TreeEnd, limits: Limits, what: string): End {
+  if (exitCode === EXIT_SIGXCPU) return stopEnd('cpu', limits);
+  if (exitCode === EXIT_SIGABRT && /out of memory/i.test(stderr))
     return { code: 'OUT_OF_MEMORY', text: 'The code used up the memory of its process.' };
-  const last = said.split('\n').at(-1)?.trim() ?? '';
-  const why = last === '' ? '' : `: ${last}`;
-  return thrown('ExitError', `The ${what} ended with exit code ${exitCode}${why}`);
+  const lastLine = stderr.split('\n').at(-1)?.trim() ?? '';
+  const detail = lastLine === '' ? '' : `: ${lastLine}`;
+  return errorEnd('ExitError', `The ${what} ended with exit code ${exitCode}${detail}`);
 }
 
-function ofScript(end: TreeEnd, output: TreeOutput, limits: Limits): Told {
-  if (end.exitCode !== 0) return ofExit(end, limits, 'script');
-  if (output.isResultTooLarge) return stopText('result', limits);
+function scriptEnd(end: TreeEnd, output: TreeOutput, limits: Limits): End {
+  if (end.exitCode !== 0) return exitEnd(end, limits, 'script');
+  if (output.isResultTooLarge) return stopEnd('result', limits);
   return { code: 'OK', text: output.result === null ? 'null' : asJson(output.result) };
 }
 
-/** The text as the JSON that it is, or as a JSON string. */
+/** Returns the text itself if it is JSON, otherwise as a JSON string. */
 function asJson(text: string): string {
-  // It is refused by whoever reads it.
+  // Too complex to parse; the reader of the result refuses it.
   if (complexityExcess(text) !== null) return text;
   try {
     JSON.parse(text);
@@ -79,34 +77,34 @@ function asJson(text: string): string {
   }
 }
 
-function ofProgram(end: TreeEnd, limits: Limits): Told | null {
-  if (end.result === '') return ofExit(end, limits, 'process of the code');
+function programEnd(end: TreeEnd, limits: Limits): End | null {
+  if (end.result === '') return exitEnd(end, limits, 'process of the code');
   const text = end.result.slice(1);
-  // What it says is read once, by whoever reads the words of isolates, with their limits.
-  if (end.result.startsWith('E')) return { code: THROWN, text };
+  // Error details are parsed later, together with those of isolates and under their limits.
+  if (end.result.startsWith('E')) return { code: 'GUEST_ERROR', text };
   if (!end.result.startsWith('D')) return null;
-  return text.length > limits.resultChars ? stopText('result', limits) : { code: 'OK', text };
+  return text.length > limits.resultChars ? stopEnd('result', limits) : { code: 'OK', text };
 }
 
-/** What the end of a tree means for its job. */
+/** Returns the ending of a job from the end of its process tree. */
 export function endingOf(job: Job, end: TreeEnd, output: TreeOutput, native: NativeLimits): Ending {
   const { limits } = job;
   const stdout = output.end();
   if (end.stopped === null && end.exitCode === null) {
-    // Else the code's own words, which are nobody else's.
-    if (TOOLS.test(end.said)) tellHost(`A native process did not start: ${end.said.slice(0, 1_000)}`);
+    // Only messages of our tools are logged on the host; output of the code belongs to the job.
+    if (TOOL_MESSAGE.test(end.stderr)) warnHost(`A native process did not start: ${end.stderr.slice(0, 1_000)}`);
     return { failure: failure('SANDBOX_CRASHED', 'The process of the code could not be started.') };
   }
-  const told =
+  const jobEnd =
     end.stopped !== null
-      ? stopText(end.stopped, limits, native.memoryMiB)
+      ? stopEnd(end.stopped, limits, native.memoryMiB)
       : job.kind === 'shell'
-        ? ofScript(end, output, limits)
-        : ofProgram(end, limits);
-  if (told === null)
+        ? scriptEnd(end, output, limits)
+        : programEnd(end, limits);
+  if (jobEnd === null)
     return { failure: failure('SANDBOX_PROTOCOL', 'The process of the code sent a malformed result.') };
   const { cpuMs, wallMs } = end;
   return {
-    done: { t: 'done', id: 0, ...told, stdout, cpuMs, wallMs, late: false, next: 0, rssMiB: end.memoryMiB },
+    done: { t: 'done', id: 0, ...jobEnd, stdout, cpuMs, wallMs, late: false, next: 0, rssMiB: end.memoryMiB },
   };
 }

@@ -2,7 +2,7 @@ import type { Confinement } from '../isolation/confine.ts';
 import { resolveIsolation, type IsolationOptions } from '../isolation/options.ts';
 import { probeOnce, type Probed } from '../isolation/probe.ts';
 
-/** The host as native code needs it: confined by the level `strict`, or not at all. */
+/** Tells whether this host can run native code, which requires the isolation level `strict`. */
 export class NativeHost {
   readonly execPath: string;
   readonly #options: IsolationOptions | undefined;
@@ -12,15 +12,15 @@ export class NativeHost {
     this.execPath = execPath;
   }
 
-  /** Why nothing native runs here, in sentences; null where it does. */
+  /** Returns why no native code can run here, in sentences; null if it can. */
   async refusal(): Promise<string | null> {
     const { report } = await this.#probe();
     if (report.level === 'strict') return null;
-    const why = report.reasons.strict ?? [`The option isolation.level is ${report.level}.`];
-    return `Native code needs the isolation level strict, and this host confines by ${report.level}. ${why.join(' ')}`;
+    const reasons = report.reasons.strict ?? [`The option isolation.level is ${report.level}.`];
+    return `Native code needs the isolation level strict, and this host reaches ${report.level}. ${reasons.join(' ')}`;
   }
 
-  /** How processes are started. Throws where the level is not reached. */
+  /** Returns how processes are confined. Throws if the level is not reached. */
   async confinement(): Promise<Confinement> {
     const refusal = await this.refusal();
     if (refusal !== null) throw new Error(refusal);

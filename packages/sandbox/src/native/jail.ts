@@ -6,40 +6,42 @@ import { librariesOf } from '../isolation/libraries.ts';
 import { seccompFilter } from '../isolation/seccomp.ts';
 import type { Architecture } from '../isolation/syscalls.ts';
 import { INSIDE } from './layout.ts';
-import { DATA_ASIDE_MIB, OPEN_FILES, type NativeLimits } from './limits.ts';
+import { RESERVED_DATA_MIB, OPEN_FILES, type NativeLimits } from './limits.ts';
 
-/** The programs that start code in a root file system; `src` and `dist` are siblings, so the path holds from both. */
+/**
+ * The programs that start code in a root file system. `src` and `dist` are siblings, so the path is valid from both.
+ */
 export const BOOT_FILES = fileURLToPath(new URL('../../dist/native-boot', import.meta.url));
 
-/** One tree of processes over a root file system. */
+/** A process tree in a root file system. */
 export interface NativeJail {
-  /** The folder that is the root, read-only; null: a root of nothing but what is named here. */
+  /** The root folder, mounted read-only; null for a root with only the files listed here. */
   readonly rootfs: string | null;
-  /** Files that appear at their own paths, where there is no root folder. */
+  /** Files that are mounted at their own paths; only without `rootfs`. */
   readonly readable?: readonly string[];
-  /** Further arguments of bubblewrap that fill the root, after all others. */
+  /** Further arguments of bubblewrap for mounts, after all others. */
   readonly mounts?: readonly string[];
-  /** The working directory; default `/work`. */
+  /** Working directory; default `/work`. */
   readonly folder?: string;
-  /** Size of a file that may be written, in MiB; default: that of its disk. */
+  /** Maximum size of a written file in MiB; default: the size of its disk. */
   readonly fileMiB?: number;
   /** Whether it may start processes; default true. */
   readonly processes?: boolean;
-  /** The Node.js that it has. */
+  /** The Node.js that is mounted into it. */
   readonly execPath: string;
   readonly command: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
   readonly limits: NativeLimits;
   /** Processor time of each process, in seconds. */
   readonly cpuSeconds: number;
-  /** The socket of the proxy; null: no request goes out. */
+  /** Socket of the proxy; null if no requests are allowed. */
   readonly proxy: string | null;
 }
 
-/** What bubblewrap reads from descriptors: the filter, its arguments, the job, and where it tells how the command ended. */
+/** Descriptors that bubblewrap uses: the seccomp filter, its arguments, the job, and the exit status that it writes. */
 export const JAIL_FDS = { filter: 4, arguments: 5, job: 6, status: 7 } as const;
 
-/** Files of `/proc` that tell of the whole machine, or reach it. */
+/** Files in `/proc` that reveal or control the whole machine. */
 const MASKED = [
   'cmdline',
   'kallsyms',
@@ -70,9 +72,9 @@ function procMounts(): string[] {
   ];
 }
 
-const sized = (mib: number, place: string): string[] => ['--size', String(mib * 2 ** 20), '--tmpfs', place];
+const sized = (mib: number, path: string): string[] => ['--size', String(mib * 2 ** 20), '--tmpfs', path];
 
-function mounts({ rootfs, execPath, limits, proxy, mounts: more = [] }: NativeJail): string[] {
+function mounts({ rootfs, execPath, limits, proxy, mounts: extraMounts = [] }: NativeJail): string[] {
   return [
     ...(rootfs === null ? [] : ['--ro-bind', rootfs, '/']),
     ...['--ro-bind', realpathSync(execPath), INSIDE.node, '--ro-bind', realpathSync(BOOT_FILES), INSIDE.boot],
@@ -83,12 +85,12 @@ function mounts({ rootfs, execPath, limits, proxy, mounts: more = [] }: NativeJa
     ...sized(8, '/run'),
     ...['--ro-bind-data', String(JAIL_FDS.job), INSIDE.job],
     ...(proxy === null ? [] : ['--ro-bind', proxy, INSIDE.proxy]),
-    ...more,
+    ...extraMounts,
     ...['--json-status-fd', String(JAIL_FDS.status)],
   ];
 }
 
-/** What to start, and what to write to JAIL_FDS. */
+/** The command line, and the data to write to JAIL_FDS. */
 export interface NativeInvocation {
   readonly command: string;
   readonly args: readonly string[];
@@ -96,16 +98,19 @@ export interface NativeInvocation {
   readonly arguments: Buffer;
 }
 
-/** What limits the number of processes from inside, and the files that it needs there. */
-interface Counter {
+/** A command that limits the number of processes from inside, and the files that it needs. */
+interface ProcessLimit {
   readonly command: readonly string[];
   readonly readable: readonly string[];
 }
 
-const NO_COUNTER: Counter = { command: [], readable: [] };
+const NO_PROCESS_LIMIT: ProcessLimit = { command: [], readable: [] };
 
-/** Without users of their own the kernel counts what else the host's user runs: there the namespace's count is limited. */
-function counterOf({ rootfs, limits }: NativeJail, prlimit: string): Counter {
+/**
+ * Without a user id of its own, RLIMIT_NPROC outside would count the host user's other processes; inside the user
+ * namespace only the tree counts.
+ */
+function processLimitOf({ rootfs, limits }: NativeJail, prlimit: string): ProcessLimit {
   if (rootfs !== null)
     return {
       command: ['/bin/bash', '-c', `ulimit -u ${limits.processes}; exec "$@"`, 'sh'],
@@ -117,7 +122,10 @@ function counterOf({ rootfs, limits }: NativeJail, prlimit: string): Counter {
   };
 }
 
-/** The command line of a jail. Values of the environment are not on it: everybody on the host can read command lines. */
+/**
+ * Returns the command line of a jail. It contains no environment values, because everyone on the host can read command
+ * lines.
+ */
 export function nativeInvocation(
   { tools, uids }: Confinement,
   uid: number | null,
@@ -125,9 +133,9 @@ export function nativeInvocation(
 ): NativeInvocation {
   const { limits, readable = [], folder = INSIDE.work, fileMiB = limits.diskMiB, processes = true } = jail;
   const prlimit = tools.prlimit as string;
-  const counter = uids === null && processes ? counterOf(jail, prlimit) : NO_COUNTER;
+  const processLimit = uids === null && processes ? processLimitOf(jail, prlimit) : NO_PROCESS_LIMIT;
   const all = bubblewrapArguments({
-    readable: [...new Set([...readable, ...counter.readable])],
+    readable: [...new Set([...readable, ...processLimit.readable])],
     mounts: mounts(jail),
     environment: jail.environment,
     folder,
@@ -138,14 +146,14 @@ export function nativeInvocation(
     ...(tools.setpriv === null ? [] : [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
     prlimit,
     ...limitArguments({
-      dataMiB: DATA_ASIDE_MIB + limits.memoryMiB,
+      dataMiB: RESERVED_DATA_MIB + limits.memoryMiB,
       cpuSeconds: jail.cpuSeconds,
       files: OPEN_FILES,
       threads: uids === null ? null : limits.processes,
       fileMiB,
     }),
     ...[tools.bubblewrap as string, '--args', String(JAIL_FDS.arguments), '--'],
-    ...counter.command,
+    ...processLimit.command,
     ...jail.command,
   ];
   const [command = '', ...args] = line;

@@ -3,7 +3,7 @@ import type { Job } from '../pool/job.ts';
 
 type Texts = Record<string, string>;
 
-/** Takes `count, name, JSON …` off the list. */
+/** Reads `count, name, JSON …` from the list. */
 function takeTexts(args: Job['args'], at: number): { texts: Texts; end: number } {
   const end = at + 1 + 2 * (args[at] as number);
   const texts: Texts = {};
@@ -11,18 +11,18 @@ function takeTexts(args: Job['args'], at: number): { texts: Texts; end: number }
   return { texts, end };
 }
 
-/** The longest text that one variable of an environment may have, in bytes, and all of them together. */
+/** Maximum size in bytes of one environment variable (the kernel's limit), and of the whole environment. */
 const VARIABLE_BYTES = 128 * 1024 - 1;
 const ENVIRONMENT_BYTES = 1024 * 1024;
 
-/** A value as a script reads it: texts as they are, all else as JSON. */
+/** Returns a value as a script reads it: strings unchanged, everything else as JSON. */
 function textOf(json: string): string {
   const value: unknown = JSON.parse(json);
   if (value === null) return '';
   return typeof value === 'string' ? value : json;
 }
 
-/** The environment of a script, or why it has none. */
+/** Returns the environment of a script, or why it cannot be built. */
 function environmentOf(texts: Texts): { readonly environment: Texts } | { readonly refusal: string } {
   const environment: Texts = {};
   let bytes = 0;
@@ -31,17 +31,17 @@ function environmentOf(texts: Texts): { readonly environment: Texts } | { readon
     const size = Buffer.byteLength(name) + Buffer.byteLength(text) + 2;
     bytes += size;
     if (text.includes('\0'))
-      return { refusal: `The value ${name} has a zero character, which no variable can have.` };
+      return { refusal: `The value ${name} contains a null character, which environment variables cannot hold.` };
     if (size > VARIABLE_BYTES || bytes > ENVIRONMENT_BYTES)
       return {
-        refusal: `The value ${name} is too large for a script: a variable may have ${VARIABLE_BYTES} bytes, all together ${ENVIRONMENT_BYTES}.`,
+        refusal: `The value ${name} is too large for a script: a variable may have ${VARIABLE_BYTES} bytes, and all together ${ENVIRONMENT_BYTES}.`,
       };
     environment[name] = text;
   }
   return { environment };
 }
 
-/** The variables that global values give a script: each its own, and every environment value one. */
+/** Returns the variables that globals provide to a script: one per global, and one per environment value. */
 function variablesOf({ environmentVariables, ...globals }: Texts): Texts {
   const values = JSON.parse(environmentVariables ?? '{}') as Readonly<Record<string, unknown>>;
   const variables = Object.entries(values).map(([name, value]) => [name, JSON.stringify(value)] as const);
@@ -49,12 +49,12 @@ function variablesOf({ environmentVariables, ...globals }: Texts): Texts {
   return Object.fromEntries(all.filter(([name]) => /^[A-Za-z_]\w*$/.test(name)));
 }
 
-/** Variables by which the sandbox itself works, and those that would run something before the script. */
+/** Variables that the sandbox itself needs, and those that would run code before the script. */
 const RESERVED =
   /^(?:PATH|HOME|SHELLOPTS|BASHOPTS|BASH_ENV|ENV|IFS|LD_\w+|NODE_OPTIONS|PYTHON\w*|\w*_proxy|\w*_PROXY)$/;
 
-/** What the first program of a tree is told of a job, or why it cannot be run. */
-export function nativeJob({ args, kind }: Job): NativeJob | { readonly refusal: string } {
+/** Returns the native job for the first program of the tree, or why it cannot run. */
+export function toNativeJob({ args, kind }: Job): NativeJob | { readonly refusal: string } {
   const globals = takeTexts(args, 0);
   const code = args[globals.end + 1] as string;
   const { texts: values } = takeTexts(args, globals.end + 2);

@@ -1,26 +1,26 @@
-/** Where things stand inside. */
+/** Paths inside the sandbox. */
 export const INSIDE = {
   boot: '/opt/heddle/boot',
   node: '/usr/local/bin/node',
-  /** The job, as JSON. */
+  /** The job as JSON. */
   job: '/run/heddle/job.json',
   proxy: '/run/heddle/proxy.sock',
   script: '/run/heddle/block.sh',
   work: '/work',
 } as const;
 
-/** The port of the proxy on the loopback of the sandbox. */
+/** Port of the proxy on the sandbox's loopback interface. */
 export const PROXY_PORT = 3128;
 
-/** The line that a script prints its result after. */
-export const RESULT_MARK = '__HEDDLE_RESULT__=';
+/** A line of a script's output with this prefix contains its result. */
+export const RESULT_PREFIX = '__HEDDLE_RESULT__=';
 
-/** The descriptor on which a program gives its result. */
+/** Descriptor to which a program writes its result. */
 export const RESULT_FD = 3;
 
 const PATH = '/opt/heddle/bin:/opt/heddle/node_modules/.bin:/usr/local/bin:/usr/bin:/usr/sbin';
 
-/** The environment of every program inside; `hasProxy`: whether requests go out. */
+/** Returns the environment of programs inside. `hasProxy`: whether requests are allowed. */
 export function insideEnvironment(hasProxy: boolean): Record<string, string> {
   const proxy = `http://127.0.0.1:${PROXY_PORT}`;
   return {

@@ -1,16 +1,19 @@
-/** What one native job may use besides the limits of all jobs. */
+/** Limits of a native job besides those of all jobs. */
 export interface NativeLimits {
   /** Memory of all its processes together, in MiB. */
   readonly memoryMiB: number;
-  /** Of `/work` and of `/tmp`, each, in MiB. */
+  /** Size of `/work` and of `/tmp`, each, in MiB. */
   readonly diskMiB: number;
   readonly processes: number;
 }
 
 export const NATIVE_LIMITS: NativeLimits = { memoryMiB: 512, diskMiB: 128, processes: 128 };
 
-/** V8 sets 512 MiB aside for code in each process with it, so that the limit of one process cannot be what all may use. */
-export const DATA_ASIDE_MIB = 2_048;
+/**
+ * Added to RLIMIT_DATA: V8 reserves 512 MiB for code in each process, so a process needs a higher limit than the memory
+ * of the tree.
+ */
+export const RESERVED_DATA_MIB = 2_048;
 
-/** Open files of a process. */
+/** Maximum number of open files per process. */
 export const OPEN_FILES = 1_024;

@@ -1,13 +1,13 @@
 import { realpathSync } from 'node:fs';
-import { barrierTo } from '../isolation/users.ts';
-import { startFailure, tellHost } from '../host-fault.ts';
+import { unreadablePart } from '../isolation/users.ts';
+import { startFailure, warnHost } from '../host-fault.ts';
 import { failure } from '../outcome.ts';
 import type { Job } from '../pool/job.ts';
 import { Meter, type EndReason, type PoolMetrics } from '../pool/meter.ts';
 import { FairQueue } from '../pool/queue.ts';
 import { endingOf } from './ending.ts';
 import type { NativeHost } from './host.ts';
-import { nativeJob } from './job.ts';
+import { toNativeJob } from './job.ts';
 import { INSIDE, insideEnvironment } from './layout.ts';
 import type { NativeLimits } from './limits.ts';
 import { TreeOutput } from './output.ts';
@@ -16,42 +16,42 @@ import { kernelCpuSeconds, runTree, type TreeEnd } from './tree.ts';
 
 export interface NativePoolOptions {
   readonly host: NativeHost;
-  /** Trees at the same time. */
+  /** Maximum number of process trees at the same time. */
   readonly maxProcesses: number;
   readonly maxQueued: number;
   readonly maxQueuedPerTenant: number;
   readonly queueTimeoutMs: number;
   readonly limits: NativeLimits;
-  /** How the requests of a job go out. */
+  /** Returns how the requests of a job are sent. */
   readonly egress: (job: Job) => Pick<ProxyOptions, 'send' | 'check'>;
 }
 
-/** Room for an error's name, message and stack as JSON, escapes included, and for characters of several bytes. */
+/** Upper bounds: an error's name, message and stack as JSON with escapes; the UTF-8 bytes of a character. */
 const ERROR_BYTES = 128 * 1024;
 const CHAR_BYTES = 4;
 
-/** Whether other users can enter what is there; the host is told what keeps them out. */
-function isOpen(path: string): boolean {
-  const barrier = barrierTo(realpathSync(path));
-  if (barrier !== null)
-    tellHost(`Users of sandbox processes cannot enter ${barrier}, above the images: chmod o+x ${barrier}.`);
-  return barrier === null;
+/** Returns whether other users can read a path. Otherwise tells the operator which folder prevents it. */
+function isReadable(path: string): boolean {
+  const folder = unreadablePart(realpathSync(path));
+  if (folder !== null)
+    warnHost(`Sandbox users cannot access ${folder}, which contains the images: chmod o+x ${folder}.`);
+  return folder === null;
 }
 
-/** Why the processes of a job ended. */
+/** Returns the reason why the processes of a job ended, for the metrics. */
 function reasonOf({ stopped, exitCode }: TreeEnd): EndReason {
   if (stopped === 'cancelled') return 'cancelled';
   if (stopped !== null) return 'limit';
   return exitCode === null ? 'died' : 'finished';
 }
 
-/** Loads Node's HTTP server with the first of them: half of what a sandbox takes to load. */
+/** Loads Node.js's HTTP server on first use; it takes half of a sandbox's loading time. */
 async function openProxy(options: ProxyOptions): Promise<Proxy> {
   const { Proxy } = await import('./proxy.ts');
   return Proxy.open(options);
 }
 
-/** Jobs that run as trees of processes of their own, tenants in turn. */
+/** Runs each job as a process tree of its own. Tenants take turns. */
 export class NativePool {
   readonly #options: NativePoolOptions;
   readonly #queue = new FairQueue();
@@ -88,14 +88,14 @@ export class NativePool {
     this.#pump();
   }
 
-  /** Ends a job wherever it is, with every process of it. */
+  /** Cancels a job, whether queued or running, and ends all its processes. */
   cancel(job: Job): void {
     this.#queue.remove(job);
     job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
     job.stopped.abort();
   }
 
-  /** Nothing is kept for later jobs. */
+  /** Does nothing, like `renew` and `release`: no process outlives its job. */
   warm(): void {}
 
   renew(): void {}
@@ -122,16 +122,16 @@ export class NativePool {
   }
 
   /**
-   * The next job that may start: tenants in turn. Where all places are taken a tenant that has none gets one more, of as many
-   * again: scripts take minutes, and nothing can be taken from whoever was first.
+   * Returns the next job to start: tenants take turns. If the limit is reached, a tenant without a running job may
+   * still start one, up to twice the limit, because scripts can take minutes and are never preempted.
    */
   #next(): Job | undefined {
     const { maxProcesses } = this.#options;
     const tenants = this.#queue.tenants();
     const running = [...this.#running.keys()];
-    const hasNone = (tenant: string): boolean => running.every((job) => job.tenant !== tenant);
+    const isIdle = (tenant: string): boolean => running.every((job) => job.tenant !== tenant);
     const isFull = running.length >= maxProcesses;
-    const tenant = isFull ? tenants.find(hasNone) : tenants[0];
+    const tenant = isFull ? tenants.find(isIdle) : tenants[0];
     if (tenant === undefined || running.length >= 2 * maxProcesses) return undefined;
     return this.#queue.heads(tenant)[0];
   }
@@ -161,15 +161,15 @@ export class NativePool {
 
   async #run(job: Job): Promise<void> {
     const { host, limits: native, egress } = this.#options;
-    const order = nativeJob(job);
-    if ('refusal' in order) return job.fail('INPUT_TOO_LARGE', order.refusal);
+    const nativeJob = toNativeJob(job);
+    if ('refusal' in nativeJob) return job.fail('INPUT_TOO_LARGE', nativeJob.refusal);
     const rootfs = job.image?.blobs['rootfs']?.path;
     if (rootfs === undefined) return job.fail('IMAGE_FAILED', 'The image has no root file system.');
     const confinement = await host.confinement();
-    if (confinement.uids !== null && !isOpen(rootfs))
+    if (confinement.uids !== null && !isReadable(rootfs))
       return job.fail(
         'SANDBOX_UNAVAILABLE',
-        'The users of sandbox processes cannot enter the folder of the images; the host was told which one.',
+        'Sandbox users cannot access the folder of the images; see the log of the host.',
       );
     if (job.ended) return;
     const { cpuMs, wallMs, resultChars, hostCalls, bridgeChars } = job.limits;
@@ -187,7 +187,7 @@ export class NativePool {
           cpuSeconds: kernelCpuSeconds(cpuMs),
           proxy: proxy?.path ?? null,
         },
-        job: JSON.stringify(order),
+        job: JSON.stringify(nativeJob),
         limits: {
           cpuMs,
           wallMs,

@@ -1,14 +1,14 @@
 import { StringDecoder } from 'node:string_decoder';
 import { Stdout } from '../child/stdout.ts';
-import { RESULT_MARK } from './layout.ts';
+import { RESULT_PREFIX } from './layout.ts';
 
-/** A line that goes on longer than this is cut, in characters. */
+/** Maximum length of a line in characters; longer lines are split. */
 const LINE_CHARS = 65_536;
 
-/** A line that is not at its end. It may come in pieces of one character each, so nothing looks at the whole of it for every piece. */
-class OpenLine {
+/** An unfinished line. It may arrive one character at a time, so no operation scans the whole line per chunk. */
+class PartialLine {
   text = '';
-  /** Enough of its beginning to know it by. */
+  /** Enough of its beginning to recognize the result prefix. */
   start = '';
   readonly #decoder = new StringDecoder('utf8');
 
@@ -16,15 +16,15 @@ class OpenLine {
     return this.#decoder.write(data);
   }
 
-  /** What is left of a character that was not whole. */
+  /** Returns the remaining bytes of an incomplete character. */
   end(): string {
     return this.#decoder.end();
   }
 
   add(piece: string): void {
     this.text += piece;
-    if (this.start.length < RESULT_MARK.length)
-      this.start = (this.start + piece).slice(0, RESULT_MARK.length);
+    if (this.start.length < RESULT_PREFIX.length)
+      this.start = (this.start + piece).slice(0, RESULT_PREFIX.length);
   }
 
   take(): string {
@@ -34,60 +34,60 @@ class OpenLine {
   }
 }
 
-/** What the processes of a tree write, as lines; of a script with the line that is its result taken out. */
+/** Collects the output of a process tree as lines. For a script, extracts the line with its result. */
 export class TreeOutput {
   readonly #stdout: Stdout;
-  readonly #mark: string | null;
+  readonly #resultPrefix: string | null;
   readonly #resultChars: number;
-  readonly #open = { stdout: new OpenLine(), stderr: new OpenLine() };
-  /** What stood after the mark the last time; null: nowhere. */
+  readonly #partial = { stdout: new PartialLine(), stderr: new PartialLine() };
+  /** The result line's last value without its prefix; null if there was none. */
   result: string | null = null;
   isResultTooLarge = false;
 
   constructor(
     limits: { readonly stdoutChars: number; readonly logLines: number; readonly resultChars: number },
-    hasMark: boolean,
+    hasResult: boolean,
   ) {
     this.#stdout = new Stdout(limits.stdoutChars, limits.logLines);
-    this.#mark = hasMark ? RESULT_MARK : null;
+    this.#resultPrefix = hasResult ? RESULT_PREFIX : null;
     this.#resultChars = limits.resultChars;
   }
 
   add(data: Buffer, stream: 'stdout' | 'stderr'): void {
-    const open = this.#open[stream];
-    const [first = '', ...more] = open.decode(data).split('\n');
-    open.add(first);
+    const partial = this.#partial[stream];
+    const [first = '', ...more] = partial.decode(data).split('\n');
+    partial.add(first);
     for (const piece of more) {
-      this.#line(open.take(), stream);
-      open.add(piece);
+      this.#line(partial.take(), stream);
+      partial.add(piece);
     }
-    if (open.text.length > this.#mostOf(open, stream)) this.#line(open.take(), stream);
+    if (partial.text.length > this.#maxChars(partial, stream)) this.#line(partial.take(), stream);
   }
 
-  /** The whole output. */
+  /** Ends the output and returns all of it. */
   end(): string {
     for (const stream of ['stdout', 'stderr'] as const) {
-      const open = this.#open[stream];
-      open.add(open.end());
-      if (open.text !== '') this.#line(open.take(), stream);
+      const partial = this.#partial[stream];
+      partial.add(partial.end());
+      if (partial.text !== '') this.#line(partial.take(), stream);
     }
     return this.#stdout.toString();
   }
 
-  #isMarked(line: string, stream: 'stdout' | 'stderr'): boolean {
-    return this.#mark !== null && stream === 'stdout' && line.startsWith(this.#mark);
+  #isResult(line: string, stream: 'stdout' | 'stderr'): boolean {
+    return this.#resultPrefix !== null && stream === 'stdout' && line.startsWith(this.#resultPrefix);
   }
 
-  #mostOf(open: OpenLine, stream: 'stdout' | 'stderr'): number {
-    return this.#isMarked(open.start, stream) ? this.#resultChars + RESULT_MARK.length : LINE_CHARS;
+  #maxChars(line: PartialLine, stream: 'stdout' | 'stderr'): number {
+    return this.#isResult(line.start, stream) ? this.#resultChars + RESULT_PREFIX.length : LINE_CHARS;
   }
 
   #line(line: string, stream: 'stdout' | 'stderr'): void {
-    if (!this.#isMarked(line, stream)) {
+    if (!this.#isResult(line, stream)) {
       this.#stdout.add(line);
       return;
     }
-    this.result = line.slice(RESULT_MARK.length).replace(/\r$/, '');
+    this.result = line.slice(RESULT_PREFIX.length).replace(/\r$/, '');
     this.isResultTooLarge ||= this.result.length > this.#resultChars;
   }
 }

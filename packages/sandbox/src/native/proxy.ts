@@ -9,22 +9,22 @@ import { isEgressError } from '../egress/error.ts';
 import type { Allowance, EgressRequest, EgressResponse, Target } from '../egress/types.ts';
 import { unlessAborted } from '../egress/unless-aborted.ts';
 
-/** What a proxy lets through, and how much of it. */
+/** What a proxy allows, and its quotas. */
 export interface ProxyOptions {
-  /** Carries a plain request out. Throws EgressError. */
+  /** Sends a plain HTTP request. Throws EgressError. */
   readonly send: (request: EgressRequest, signal: AbortSignal) => Promise<EgressResponse>;
-  /** Where a tunnel may lead; null: tunnels are refused, since nobody sees what goes through them. Throws EgressError. */
+  /** Resolves the target of a tunnel; null to refuse tunnels, whose content cannot be inspected. Throws EgressError. */
   readonly check: ((url: string) => Promise<Target>) | null;
   readonly requests: number;
-  /** Over all requests and tunnels, both ways. */
+  /** Quota over all requests and tunnels, in both directions. */
   readonly bytes: number;
 }
 
 const FORBIDDEN = 403;
 const TOO_MANY = 429;
 const UNREACHABLE = 502;
-/** Connections of one tree at the same time. */
-const MOST_SOCKETS = 64;
+/** Maximum number of concurrent connections of one process tree. */
+const MAX_SOCKETS = 64;
 
 interface Refusal {
   readonly status: number;
@@ -37,23 +37,23 @@ function refusalOf(error: unknown): Refusal {
 }
 
 /**
- * The way out of one tree of processes: an HTTP proxy on a socket in a folder of its own. Names are looked up, and addresses
- * judged, here: the tree has no network.
+ * The network access of one process tree: an HTTP proxy on a Unix socket in a folder of its own. The tree has no
+ * network, so names are resolved and addresses checked here.
  */
 export class Proxy {
   readonly #options: ProxyOptions;
   readonly #folder: string;
-  /** Nobody else can name it: the folder may be entered, and not listed. */
+  /** A random name: others may enter the folder but not list it. */
   readonly #name = `${randomBytes(9).toString('base64url')}.sock`;
   readonly #server: Server;
   readonly #sockets = new Set<Duplex>();
   readonly #closing = new AbortController();
-  /** Of responses that are under way, all at the same time. */
+  /** Shared by all concurrent responses. */
   readonly #allowance: Allowance;
   #requests = 0;
   #bytes = 0;
 
-  /** Listens. */
+  /** Opens the socket and starts to listen. */
   static async open(options: ProxyOptions): Promise<Proxy> {
     const folder = await mkdtemp(join(tmpdir(), 'heddle-proxy-'));
     const proxy = new Proxy(options, folder);
@@ -66,20 +66,20 @@ export class Proxy {
     this.#allowance = { leftBytes: options.bytes };
     this.#folder = folder;
     this.#server = createServer((request, response) => void this.#answer(request, response));
-    this.#server.maxConnections = MOST_SOCKETS;
-    this.#server.on('connection', (socket) => this.#keep(socket));
+    this.#server.maxConnections = MAX_SOCKETS;
+    this.#server.on('connection', (socket) => this.#track(socket));
     this.#server.on(
       'connect',
       (request: IncomingMessage, socket: Socket, first: Buffer) => void this.#tunnel(request, socket, first),
     );
   }
 
-  /** The socket's path. */
+  /** Path of the socket. */
   get path(): string {
     return process.platform === 'win32' ? `\\\\.\\pipe\\${this.#name}` : join(this.#folder, this.#name);
   }
 
-  /** Ends every connection. */
+  /** Closes every connection. */
   async close(): Promise<void> {
     this.#closing.abort();
     for (const socket of this.#sockets) socket.destroy();
@@ -93,18 +93,18 @@ export class Proxy {
       this.#server.listen(this.path, resolve);
     });
     if (process.platform === 'win32') return;
-    // The processes have a user of their own.
+    // The processes run as another user.
     await chmod(this.#folder, 0o711);
     await chmod(this.path, 0o666);
   }
 
-  #keep(socket: Duplex): void {
+  #track(socket: Duplex): void {
     this.#sockets.add(socket);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#sockets.delete(socket));
   }
 
-  /** Counts a request; the refusal where there were too many. */
+  /** Counts a request. Returns a refusal if the quota is exceeded. */
   #admit(): Refusal | null {
     this.#requests++;
     const { requests, bytes } = this.#options;
@@ -113,7 +113,7 @@ export class Proxy {
     return this.#bytes > bytes ? { status: TOO_MANY, message: `More than ${bytes} bytes were sent.` } : null;
   }
 
-  /** Counts what goes over a socket, which ends where it is too much. */
+  /** Counts the bytes received on a socket, and closes it if the quota is exceeded. */
   #count(socket: Duplex): void {
     socket.on('data', (data: Buffer) => {
       this.#bytes += data.length;
@@ -132,7 +132,7 @@ export class Proxy {
       const body = await this.#bodyOf(request);
       if (body === null)
         return refuse({ status: TOO_MANY, message: `More than ${this.#options.bytes} bytes were sent.` });
-      const sent: EgressRequest = {
+      const egressRequest: EgressRequest = {
         url: request.url ?? '',
         method: request.method ?? 'GET',
         headers: pairsOf(request.rawHeaders),
@@ -140,7 +140,7 @@ export class Proxy {
         redirect: 'manual',
         allowance: this.#allowance,
       };
-      const reply = await this.#options.send(sent, this.#closing.signal);
+      const reply = await this.#options.send(egressRequest, this.#closing.signal);
       this.#bytes += reply.body.length;
       const headers = reply.headers.filter(
         ([name]) => !/^(?:connection|keep-alive|transfer-encoding|content-length)$/.test(name),
@@ -152,7 +152,7 @@ export class Proxy {
     }
   }
 
-  /** The body of a request; null where it is too large. */
+  /** Reads the body of a request; null if it exceeds the quota. */
   async #bodyOf(request: IncomingMessage): Promise<Buffer | null> {
     const chunks: Buffer[] = [];
     for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -176,19 +176,19 @@ export class Proxy {
     if (refusal !== null) return refuse(refusal);
     if (check === null)
       return refuse({ status: FORBIDDEN, message: 'Only plain requests (http:) leave this sandbox.' });
-    // Nothing is connected, or stays so, for a client that hung up or a job that ended.
+    // Abort if the client disconnects or the job ends, so that no connection remains.
     const gone = new AbortController();
     socket.on('close', () => gone.abort());
     const signal = AbortSignal.any([gone.signal, this.#closing.signal]);
     try {
       const { url, addresses } = await unlessAborted(check(`https://${request.url ?? ''}`), signal);
       const outside = await dial(addresses, Number(url.port === '' ? 443 : url.port), signal);
-      this.#keep(outside);
+      this.#track(outside);
       this.#count(outside);
       this.#count(socket);
       socket.write('HTTP/1.1 200 Connected\r\n\r\n');
       outside.pipe(socket).pipe(outside);
-      // What came with the request goes the same way, and counts.
+      // Data that arrived with the request is forwarded and counted too.
       if (first.length > 0) socket.unshift(first);
       outside.on('close', () => socket.destroy());
     } catch (error) {
@@ -197,7 +197,7 @@ export class Proxy {
   }
 }
 
-/** A connection to the first address that answers. */
+/** Connects to the first address that answers. */
 async function dial(addresses: Target['addresses'], port: number, signal: AbortSignal): Promise<Socket> {
   let fault: unknown = new Error('There is no address.');
   for (const { address: host } of addresses) {
@@ -205,7 +205,7 @@ async function dial(addresses: Target['addresses'], port: number, signal: AbortS
       return await new Promise<Socket>((resolve, reject) => {
         const socket = connect({ host, port, signal });
         socket.once('connect', () => resolve(socket));
-        // Stays: an abort that comes later is an error of the socket too.
+        // This listener stays: a later abort is also reported as an error event.
         socket.on('error', reject);
       });
     } catch (error) {

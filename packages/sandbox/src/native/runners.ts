@@ -5,22 +5,19 @@ import { NativeHost } from './host.ts';
 import { NATIVE_LIMITS } from './limits.ts';
 import { NativePool, type NativePoolOptions } from './native-pool.ts';
 
-/** What native jobs have beyond the defaults: they are programs, and start more slowly. */
+/** Native jobs start programs, which takes longer, so their processor time limit is higher. */
 const LIMITS: Partial<Limits> = { cpuMs: 60_000 };
 
-/** What runs jobs with native images, by language, and why it may not. */
+/** Runners of jobs with native images, by language. */
 export interface NativeRunners {
   readonly javascript: Runner;
   readonly python: Runner;
   readonly shell: Runner;
-  /** In sentences; null where native code runs here. */
+  /** Returns why native code cannot run here, in sentences; null if it can. */
   refusal(): Promise<string | null>;
 }
 
-/**
- * What runs jobs with native images; nothing is started.
- * @throws SandboxError INVALID_OPTION.
- */
+/** Returns the runners of native jobs. Starts nothing.\n@throws SandboxError INVALID_OPTION. */
 export function createNativeRunners(
   options: SandboxOptions,
   egress: NativePoolOptions['egress'],

@@ -1,11 +1,11 @@
 import { readdirSync } from 'node:fs';
 import { processStat } from '../process-stat.ts';
 
-/** What a process and all below it have used. */
-export interface TreeUse {
-  /** Processor time, of ended ones too where somebody waited for them, in milliseconds. */
+/** Resource use of a process and all its descendants. */
+export interface TreeUsage {
+  /** Processor time, including ended processes that were waited for, in milliseconds. */
   readonly cpuMs: number;
-  /** Memory that is held now, what several share counted for each, in MiB. */
+  /** Resident memory in MiB; shared pages count once per process. */
   readonly memoryMiB: number;
   readonly processes: number;
 }
@@ -16,7 +16,7 @@ interface Entry {
   readonly pages: number;
 }
 
-/** The kernel tells times in these, whatever its own clock is (USER_HZ). */
+/** Length of a kernel clock tick (USER_HZ), which is fixed at 100 per second. */
 const TICK_MS = 10;
 const PAGE_BYTES = 4_096;
 
@@ -27,8 +27,8 @@ function readEntry(pid: string): Entry | null {
   return { parent: field(4), ticks: field(14) + field(15) + field(16) + field(17), pages: field(24) };
 }
 
-/** What the tree of a process uses at this moment. */
-export function treeUse(root: number): TreeUse {
+/** Measures the process tree below `root`. */
+export function treeUsage(root: number): TreeUsage {
   const entries = new Map<number, Entry>();
   for (const name of readdirSync('/proc')) {
     if (!/^\d+$/.test(name)) continue;
@@ -37,14 +37,14 @@ export function treeUse(root: number): TreeUse {
   }
   const children = Map.groupBy(entries, ([, { parent }]) => parent);
   let [ticks, pages, processes] = [0, 0, 0];
-  const open = [root];
-  for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
+  const pending = [root];
+  for (let pid = pending.pop(); pid !== undefined; pid = pending.pop()) {
     const entry = entries.get(pid);
     if (entry === undefined) continue;
     processes++;
     ticks += entry.ticks;
     pages += entry.pages;
-    open.push(...(children.get(pid) ?? []).map(([child]) => child));
+    pending.push(...(children.get(pid) ?? []).map(([child]) => child));
   }
   return { cpuMs: ticks * TICK_MS, memoryMiB: (pages * PAGE_BYTES) / 2 ** 20, processes };
 }

@@ -5,50 +5,52 @@ import type { Confinement } from '../isolation/confine.ts';
 import { freeSlotUid, takeSlotUid } from '../isolation/slot-uid.ts';
 import { nativeInvocation, JAIL_FDS, type NativeJail } from './jail.ts';
 import { RESULT_FD } from './layout.ts';
-import { treeUse } from './tree-use.ts';
+import { treeUsage } from './tree-use.ts';
 
-/** Why a tree was ended before its time. */
+/** Why a process tree was stopped. */
 export type TreeStop = 'cpu' | 'wall' | 'memory' | 'output' | 'result' | 'cancelled';
 
-/** How a tree of processes ended. */
+/** The end of a process tree. */
 export interface TreeEnd {
-  /** Null: the command never ran; `said` tells why. */
+  /** Null if the command never ran; `stderr` then contains the reason. */
   readonly exitCode: number | null;
   readonly stopped: TreeStop | null;
-  /** What came on the result's descriptor. */
+  /** Data written to the result descriptor. */
   readonly result: string;
-  /** The end of what was written to standard error. */
-  readonly said: string;
+  /** The last part of standard error. */
+  readonly stderr: string;
   readonly cpuMs: number;
   readonly wallMs: number;
-  /** The most that its processes had together when they were looked at, in MiB. */
+  /** Peak of the measured memory of all its processes together, in MiB. */
   readonly memoryMiB: number;
 }
 
 export interface TreeOptions {
   readonly jail: NativeJail;
-  /** What the command finds as the job. */
+  /** The job file's content. */
   readonly job: string;
   readonly limits: {
     readonly cpuMs: number;
     readonly wallMs: number;
     readonly resultBytes: number;
-    /** Of standard output and error together. */
+    /** Standard output and standard error together. */
     readonly outputBytes: number;
   };
   readonly signal?: AbortSignal | undefined;
-  /** The user that its processes become, which the caller took and frees; default: one of its own. */
+  /** User id of its processes, taken and freed by the caller; default: a new one. */
   readonly uid?: number;
-  /** Gets what is written to standard output and error. */
+  /** Receives standard output and standard error. */
   readonly output: (data: Buffer, stream: 'stdout' | 'stderr') => void;
 }
 
-const LOOK_MS = 100;
-const SAID_CHARS = 4_000;
-/** The limit of the kernel is behind that of the watch, for processes that nobody waits for. */
+const POLL_MS = 100;
+const STDERR_CHARS = 4_000;
+/** The kernel's limit is higher than ours; it catches processes that are not waited for. */
 const CPU_SLACK_SECONDS = 2;
 
-/** Runs a tree of processes to its end. Rejects where nothing could be started (SandboxError SLOTS_EXHAUSTED and the system's). */
+/**
+ * Runs a process tree until it ends. Rejects if it cannot be started (SandboxError SLOTS_EXHAUSTED, or a system error).
+ */
 export function runTree(confinement: Confinement, options: TreeOptions): Promise<TreeEnd> {
   if (options.uid !== undefined) return new Tree(confinement, options.uid, options).ended;
   const uid = confinement.uids === null ? null : takeSlotUid(confinement.uids);
@@ -75,7 +77,7 @@ class Tree {
   #memoryMiB = 0;
   readonly #result = new ByteBuffer();
   #outputBytes = 0;
-  #said = '';
+  #stderr = '';
   #status = '';
 
   constructor(confinement: Confinement, uid: number | null, options: TreeOptions) {
@@ -88,11 +90,11 @@ class Tree {
       stdio: ['ignore', ...Array.from({ length: JAIL_FDS.status }, () => 'pipe' as const)],
     });
     this.#child = child;
-    this.#give(JAIL_FDS.filter, invocation.filter);
-    this.#give(JAIL_FDS.arguments, invocation.arguments);
-    this.#give(JAIL_FDS.job, Buffer.from(job));
+    this.#write(JAIL_FDS.filter, invocation.filter);
+    this.#write(JAIL_FDS.arguments, invocation.arguments);
+    this.#write(JAIL_FDS.job, Buffer.from(job));
     this.#listen();
-    const watch = setInterval(() => this.#look(), LOOK_MS);
+    const watch = setInterval(() => this.#poll(), POLL_MS);
     const deadline = setTimeout(() => this.#stop('wall'), limits.wallMs);
     const cancel = (): void => this.#stop('cancelled');
     if (signal?.aborted === true) cancel();
@@ -114,9 +116,9 @@ class Tree {
     });
   }
 
-  #give(descriptor: number, bytes: Buffer): void {
+  #write(descriptor: number, bytes: Buffer): void {
     const pipe = this.#child.stdio[descriptor] as Writable;
-    // A process that ends before it has read what it gets tells so by its exit.
+    // If a process ends before it has read its input, its exit is reported.
     pipe.on('error', () => undefined);
     pipe.end(bytes);
   }
@@ -127,13 +129,13 @@ class Tree {
     const stdio = this.#child.stdio as readonly unknown[];
     const write = (data: Buffer, stream: 'stdout' | 'stderr'): void => {
       this.#outputBytes += data.length;
-      // Reading costs the host, not the tree.
+      // Stop at the limit: reading further output costs only the host.
       if (this.#outputBytes > limits.outputBytes) this.#stop('output');
       else output(data, stream);
     };
     stdout?.on('data', (data: Buffer) => write(data, 'stdout'));
     stderr?.on('data', (data: Buffer) => {
-      this.#said = (this.#said + data.toString()).slice(-SAID_CHARS);
+      this.#stderr = (this.#stderr + data.toString()).slice(-STDERR_CHARS);
       write(data, 'stderr');
     });
     (stdio[RESULT_FD] as Readable).on('data', (data: Buffer) => {
@@ -141,23 +143,23 @@ class Tree {
       else this.#result.add(data);
     });
     (stdio[JAIL_FDS.status] as Readable).on('data', (data: Buffer) => {
-      this.#status = (this.#status + data.toString()).slice(-SAID_CHARS);
+      this.#status = (this.#status + data.toString()).slice(-STDERR_CHARS);
     });
   }
 
-  #look(): void {
+  #poll(): void {
     const { pid, exitCode, signalCode } = this.#child;
     if (pid === undefined || exitCode !== null || signalCode !== null) return;
-    const { cpuMs, memoryMiB } = treeUse(pid);
+    const { cpuMs, memoryMiB } = treeUsage(pid);
     this.#cpuMs = Math.max(this.#cpuMs, cpuMs);
     this.#memoryMiB = Math.max(this.#memoryMiB, memoryMiB);
     if (cpuMs > this.#options.limits.cpuMs) this.#stop('cpu');
     else if (memoryMiB > this.#options.jail.limits.memoryMiB) this.#stop('memory');
   }
 
-  /** Ends the whole tree: with bubblewrap ends the first process of the namespace, and with that everything in it. */
-  #stop(why: TreeStop): void {
-    this.#stopped ??= why;
+  /** Ends the whole tree: killing bubblewrap ends the first process of the namespace, and with it all others. */
+  #stop(reason: TreeStop): void {
+    this.#stopped ??= reason;
     this.#child.kill('SIGKILL');
   }
 
@@ -167,7 +169,7 @@ class Tree {
       exitCode: exitCode === undefined ? null : Number(exitCode),
       stopped: this.#stopped,
       result: this.#result.view().toString('utf8'),
-      said: this.#said.trim(),
+      stderr: this.#stderr.trim(),
       cpuMs: this.#cpuMs,
       wallMs: performance.now() - this.#startedMs,
       memoryMiB: this.#memoryMiB,
@@ -175,7 +177,7 @@ class Tree {
   }
 }
 
-/** Processor time after which the kernel itself ends a process, in seconds. */
+/** Returns the RLIMIT_CPU of a process, in seconds. */
 export function kernelCpuSeconds(cpuMs: number): number {
   return Math.ceil(cpuMs / 1_000) + CPU_SLACK_SECONDS;
 }

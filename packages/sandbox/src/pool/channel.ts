@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process';
 import { FlatMessages } from './flat-messages.ts';
 
-/** Far beyond what the limits of a job let through. */
-const MOST_BYTES = 2 ** 28;
+/** Higher than the limits of a job allow. */
+const MAX_BYTES = 2 ** 28;
 
-/** Node's end of the channel: `onread` gets what was read, and nothing at its end. */
+/** Node.js's end of the channel: `onread` gets the bytes that were read, and no argument at the end. */
 interface Handle {
   onread: (this: unknown, bytes?: ArrayBuffer) => void;
 }
@@ -18,20 +18,20 @@ function handleOf(child: ChildProcess): Handle {
 }
 
 /**
- * Makes a channel safe from a process that a guest took over, which may write anything to it. What is no message would be
- * thrown where nobody can catch it, and end the host; messages of Node's own kind would have it take files and sockets, or
- * fail its assertions; and what is no flat object can be millions of them. All of that arrives as one message `undefined`, the last one.
+ * Protects the host from a compromised process, which may write anything to its channel. An invalid message would throw
+ * where nothing can catch it and end the host; Node.js's internal messages would make it accept handles or fail
+ * assertions; nested objects can expand to millions. All of these arrive as a single final message `undefined`.
  */
 export function guardChannel(child: ChildProcess): void {
   child.removeAllListeners('internalMessage');
   const handle = handleOf(child);
-  const messages = new FlatMessages(MOST_BYTES);
+  const messages = new FlatMessages(MAX_BYTES);
   const read = handle.onread;
   handle.onread = function (bytes) {
     try {
-      if (bytes === undefined || messages.take(new Uint8Array(bytes))) return read.call(this, bytes);
+      if (bytes === undefined || messages.accepts(new Uint8Array(bytes))) return read.call(this, bytes);
     } catch {
-      // Listeners are called later: what is thrown here is that the bytes cannot be read.
+      // Errors here mean that the bytes cannot be decoded; listeners run later.
     }
     handle.onread = function (more) {
       if (more === undefined) read.call(this);

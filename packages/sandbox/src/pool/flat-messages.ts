@@ -1,50 +1,50 @@
 const HEADER_BYTES = 4;
-/** What stands before a value in V8's format: its mark, and the version that this Node.js writes. */
-const VERSION_MARK = 0xff;
+/** Start of a value in V8's serialization format: a tag, then the version. */
+const VERSION_TAG = 0xff;
 const OBJECT = 0x6f;
 const END_OF_OBJECT = 0x7b;
 const PADDING = 0x00;
-const MOST_PROPERTIES = 16;
-/** Kind of a host object that is a view of bytes. */
+const MAX_PROPERTIES = 16;
+/** Kind of host object for views of bytes. */
 const IS_VIEW = 0;
 
 const tags = (text: string): ReadonlySet<number> => new Set(Buffer.from(text, 'latin1'));
-/** Texts: length, then that many bytes. */
-const TEXTS = tags('"c');
-/** Null, undefined, true, false. */
-const PLAIN = tags('0_TF');
-/** Whole numbers of varying length. */
-const WHOLE = tags('IU');
+/** Strings: length, then that many bytes. */
+const STRINGS = tags('"c');
+/** null, undefined, true, false. */
+const CONSTANTS = tags('0_TF');
+/** Integers of variable length. */
+const INTEGERS = tags('IU');
 const DOUBLE = 0x4e;
 const DOUBLE_BYTES = 8;
-/** Bytes: whether they are a view, of which type, length, then that many bytes. */
+/** Views of bytes: kind, type, length, then that many bytes. */
 const BYTES = 0x5c;
 
 type Step = (byte: number) => boolean;
 
 /**
- * Follows the bytes of a channel (Node's advanced serialization: a length of 32 bits, then V8's format) and tells whether they are
- * what our processes send: one object of texts, numbers and bytes, and nothing inside it. All else can be small here and millions
- * of objects, or a depth without end, once it is read.
+ * Validates the bytes of a channel (Node.js's advanced serialization: a 32-bit length, then V8's format). Accepts only
+ * what our processes send: one object of strings, numbers and bytes without nesting. Other values can be small here but
+ * expand to millions of objects, or unlimited depth.
  */
 export class FlatMessages {
-  readonly #mostBytes: number;
-  /** Of the message that is under way. */
+  readonly #maxBytes: number;
+  /** Remaining bytes of the current message. */
   #left = 0;
-  /** Of a value that is passed over. */
+  /** Remaining bytes of a value that is skipped. */
   #skip = 0;
   #number = 0;
   #digits = 0;
   #properties = 0;
   #next: Step;
 
-  constructor(mostBytes: number) {
-    this.#mostBytes = mostBytes;
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
     this.#next = this.#length;
   }
 
-  /** Whether all is well up to the end of these bytes. */
-  take(bytes: Uint8Array): boolean {
+  /** Returns whether everything up to the end of these bytes is valid. */
+  accepts(bytes: Uint8Array): boolean {
     for (let at = 0; at < bytes.length;) {
       if (this.#skip > 0) {
         const step = Math.min(this.#skip, bytes.length - at);
@@ -63,42 +63,42 @@ export class FlatMessages {
     if (++this.#digits < HEADER_BYTES) return true;
     this.#left = this.#number;
     this.#number = this.#digits = this.#properties = 0;
-    return this.#left <= this.#mostBytes && this.#goTo(this.#mark);
+    return this.#left <= this.#maxBytes && this.#goTo(this.#tag);
   };
 
-  readonly #mark: Step = (byte) => byte === VERSION_MARK && this.#within(this.#version);
+  readonly #tag: Step = (byte) => byte === VERSION_TAG && this.#consume(this.#version);
 
-  readonly #version: Step = (byte) => byte < 128 && this.#within(this.#object);
+  readonly #version: Step = (byte) => byte < 128 && this.#consume(this.#object);
 
-  readonly #object: Step = (byte) => byte === OBJECT && this.#within(this.#key);
+  readonly #object: Step = (byte) => byte === OBJECT && this.#consume(this.#key);
 
   readonly #key: Step = (byte) => {
-    if (byte === PADDING) return this.#within(this.#key);
-    if (byte === END_OF_OBJECT) return this.#within(this.#count);
-    return TEXTS.has(byte) && ++this.#properties <= MOST_PROPERTIES && this.#within(this.#keyLength);
+    if (byte === PADDING) return this.#consume(this.#key);
+    if (byte === END_OF_OBJECT) return this.#consume(this.#count);
+    return STRINGS.has(byte) && ++this.#properties <= MAX_PROPERTIES && this.#consume(this.#keyLength);
   };
 
-  readonly #keyLength: Step = (byte) => this.#varint(byte, () => this.#pass(this.#value));
+  readonly #keyLength: Step = (byte) => this.#varint(byte, () => this.#skipTo(this.#value));
 
   readonly #value: Step = (byte) => {
-    if (byte === PADDING) return this.#within(this.#value);
-    if (PLAIN.has(byte)) return this.#within(this.#key);
-    if (TEXTS.has(byte)) return this.#within(this.#valueLength);
-    if (WHOLE.has(byte)) return this.#within(this.#whole);
-    if (byte === BYTES) return this.#within(this.#isView);
+    if (byte === PADDING) return this.#consume(this.#value);
+    if (CONSTANTS.has(byte)) return this.#consume(this.#key);
+    if (STRINGS.has(byte)) return this.#consume(this.#valueLength);
+    if (INTEGERS.has(byte)) return this.#consume(this.#integer);
+    if (byte === BYTES) return this.#consume(this.#isView);
     this.#number = DOUBLE_BYTES;
-    return byte === DOUBLE && this.#within() && this.#pass(this.#key);
+    return byte === DOUBLE && this.#consume() && this.#skipTo(this.#key);
   };
 
-  readonly #valueLength: Step = (byte) => this.#varint(byte, () => this.#pass(this.#key));
+  readonly #valueLength: Step = (byte) => this.#varint(byte, () => this.#skipTo(this.#key));
 
-  readonly #whole: Step = (byte) => this.#varint(byte, () => this.#goTo(this.#key));
+  readonly #integer: Step = (byte) => this.#varint(byte, () => this.#goTo(this.#key));
 
-  readonly #isView: Step = (byte) => byte === IS_VIEW && this.#within(this.#viewType);
+  readonly #isView: Step = (byte) => byte === IS_VIEW && this.#consume(this.#viewType);
 
   readonly #viewType: Step = (byte) => this.#varint(byte, () => this.#goTo(this.#valueLength));
 
-  /** Ends the message: there is nothing behind the count of properties. */
+  /** Ends the message: nothing may follow the property count. */
   readonly #count: Step = (byte) => this.#varint(byte, () => this.#left === 0 && this.#goTo(this.#length));
 
   #goTo(next: Step): boolean {
@@ -107,21 +107,21 @@ export class FlatMessages {
     return true;
   }
 
-  /** Goes on behind one byte more of the message, which has to be there. */
-  #within(next?: Step): boolean {
+  /** Consumes one byte of the message, which must remain, and continues with `next`. */
+  #consume(next?: Step): boolean {
     if (next !== undefined) this.#goTo(next);
     return --this.#left >= 0;
   }
 
-  /** A number of seven bits a byte, the lowest first. */
+  /** Reads a number of seven bits per byte, least significant first. */
   #varint(byte: number, done: () => boolean): boolean {
-    if (!this.#within() || ++this.#digits > 5) return false;
+    if (!this.#consume() || ++this.#digits > 5) return false;
     this.#number += (byte & 127) * 128 ** (this.#digits - 1);
     return byte > 127 || done();
   }
 
-  /** Passes over as many bytes as the number says. */
-  #pass(next: Step): boolean {
+  /** Skips as many bytes as the number says, then continues with `next`. */
+  #skipTo(next: Step): boolean {
     const bytes = this.#number;
     if (bytes > this.#left) return false;
     this.#goTo(next);

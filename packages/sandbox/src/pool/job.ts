@@ -7,37 +7,40 @@ import type { GuestMode, ChildMessage, UnitKind } from '../protocol.ts';
 
 type Done = Extract<ChildMessage, { t: 'done' }>;
 
-/** How a job ended, before its result is read. */
+/** The end of a job before its result is read. */
 export type Ending = { readonly done: Done } | { readonly failure: SandboxFailure };
 
-/** What a process serves. */
+/** Returns the key of the processes that may serve a tenant's jobs with an image. */
 export function poolKeyOf(tenant: string, image: LoadedImage | null): string {
   return JSON.stringify([tenant, image?.id ?? null]);
 }
 
-/** A job on its way: queued, in a process, or ended. */
+/** A job: queued, in a process, or ended. */
 export class Job {
   readonly runId: string;
   readonly tenant: string;
-  /** The image that its process has; null: none. */
+  /** The image of its process; null for none. */
   readonly image: LoadedImage | null;
-  /** Which processes may serve it: those of its tenant that have its image. */
+  /** Selects the processes that may serve it: those of its tenant with its image. */
   readonly poolKey: string;
   readonly mode: GuestMode;
-  /** What its text is. */
+  /** The kind of its code. */
   readonly kind: UnitKind;
   readonly args: readonly (string | number)[];
   readonly limits: Limits;
-  /** Since when the job waits for a process. */
+  /** Since when it waits for a process. */
   queuedAtMs = performance.now();
-  /** Host calls issued so far: a job that made none can be run again unseen. */
+  /** Host calls issued so far. A job without any can be retried, because it had no visible effects. */
   hostCalls = 0;
-  /** Runs lost to a neighbour. */
+  /** How often it was lost because of another job. */
   losses = 0;
   ended = false;
-  /** Aborted when the job ends: whatever the host still does for it stops. */
+  /** Aborted when the job ends, to stop everything that the host still does for it. */
   readonly stopped = new AbortController();
-  /** What the responses of its requests may have together: more than the process lets in, so that its own limit is met first. */
+  /**
+   * Quota of the responses to its requests together. Higher than the process's own limit, so that the latter applies
+   * first.
+   */
   readonly allowance: Allowance;
   readonly #resolve: (ending: Ending) => void;
   readonly #cleanups: (() => void)[] = [];
@@ -60,12 +63,12 @@ export class Job {
     this.#resolve = resolve;
   }
 
-  /** Registers work for the job's end. */
+  /** Registers a cleanup function for the end of the job. */
   onEnd(cleanup: () => void): void {
     this.#cleanups.push(cleanup);
   }
 
-  /** Ends the job; later endings are ignored. */
+  /** Ends the job. Later calls are ignored. */
   end(ending: Ending): void {
     if (this.ended) return;
     this.ended = true;

@@ -12,25 +12,26 @@ export type { Program };
 export interface LaunchOptions {
   /** The Node.js to run, 24 or newer. */
   readonly execPath: string;
-  /** What the operating system does to them. */
+  /** How the operating system confines them. */
   readonly confinement: () => Confinement;
 }
 
 /**
- * Starts a child process that can read its own files and nothing else, with an empty environment and no way out but its channel.
- * @throws SandboxError NOT_BUILT when the package was not built, SLOTS_EXHAUSTED when no user is left for it.
+ * Starts a child process that can read only its own files, with an empty environment and no connection except its
+ * channel.
+ * @throws SandboxError NOT_BUILT if the package was not built, SLOTS_EXHAUSTED if no user id is free.
  */
 export function launch(options: LaunchOptions, program: Program): ChildProcess {
   if (!existsSync(program.file)) {
     throw new SandboxError(
       'NOT_BUILT',
-      'The program of the sandbox processes is missing; run `npm run build` in @heddle/sandbox.',
+      'The child program is missing; run `npm run build` in @heddle/sandbox.',
     );
   }
   const built = { ...program, file: realpathSync(program.file) };
   const child = spawnConfined(confine(options.confinement(), options.execPath, built));
   guardChannel(child);
-  // An idle pool does not keep its host alive; jobs hold the channel.
+  // An idle pool does not keep its host alive; jobs hold a reference to the channel.
   child.unref();
   child.channel?.unref();
   (child.stderr as { unref?: () => void } | null)?.unref?.();

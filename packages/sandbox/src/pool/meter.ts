@@ -1,49 +1,49 @@
-/** Durations of one kind, in milliseconds. */
+/** Statistics of durations, in milliseconds. */
 export interface Durations {
   readonly count: number;
   readonly totalMs: number;
   readonly mostMs: number;
 }
 
-/** Why a process ended: by our hand, or `died`, or `failed` before it was ready. */
+/** Why a process ended. `died`: by itself; `failed`: before it was ready; otherwise the pool ended it. */
 export type EndReason =
   | 'idle'
-  /** It had served so many jobs, lived so long, or grown so large. */
+  /** It reached a recycling limit: jobs, age or memory. */
   | 'jobs'
   | 'age'
   | 'memory'
-  /** Another pool key needed its place: `room` while it was idle, `drained` while it was busy. */
+  /** Another pool key needed its place: `room` if it was idle, `drained` if it was busy. */
   | 'room'
   | 'drained'
-  /** It had done what it was started for. */
+  /** Its only task was done. */
   | 'finished'
-  /** A native job met one of its limits. */
+  /** A native job reached a limit. */
   | 'limit'
   | 'cancelled'
   | 'overdue'
   | 'malformed'
-  /** It was started before it was known how processes have to be confined. */
+  /** It was started before the isolation was determined, and its confinement does not match. */
   | 'isolation'
   | 'closed'
   | 'died'
   | 'failed';
 
-/** What a pool has measured since its start. */
+/** Measurements of a pool since its start. */
 export interface PoolMetrics {
-  /** From a job's arrival until a process got it. */
+  /** Time from a job's arrival until a process was assigned. */
   readonly queue: Durations;
-  /** From the start of a process until it was ready. */
+  /** Time from a process's start until it was ready. */
   readonly start: Durations;
-  /** Processor time of jobs, and the time from their first entry to their answer. */
+  /** Processor time of jobs, and time from their first entry to their answer. */
   readonly cpu: Durations;
   readonly wall: Durations;
-  /** The most memory that a process has had, in MiB. */
+  /** Peak memory of a process, in MiB. */
   readonly peakRssMiB: number;
-  /** Processes that have ended, by reason. */
+  /** Numbers of ended processes, by reason. */
   readonly ended: Readonly<Partial<Record<EndReason, number>>>;
 }
 
-class Tally implements Durations {
+class DurationTotal implements Durations {
   count = 0;
   totalMs = 0;
   mostMs = 0;
@@ -60,12 +60,12 @@ class Tally implements Durations {
   }
 }
 
-/** Measures a pool. */
+/** Collects the measurements of a pool. */
 export class Meter {
-  readonly #queue = new Tally();
-  readonly #start = new Tally();
-  readonly #cpu = new Tally();
-  readonly #wall = new Tally();
+  readonly #queue = new DurationTotal();
+  readonly #start = new DurationTotal();
+  readonly #cpu = new DurationTotal();
+  readonly #wall = new DurationTotal();
   readonly #ended: Partial<Record<EndReason, number>> = {};
   #peakRssMiB = 0;
 

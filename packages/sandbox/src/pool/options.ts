@@ -9,7 +9,7 @@ export interface PoolOptions extends StarterOptions, Placement {
   readonly queueTimeoutMs: number;
   readonly maxQueued: number;
   readonly maxQueuedPerTenant: number;
-  /** When a process is replaced: jobs served, age, memory. */
+  /** Limits that cause a process to be replaced: jobs served, age, memory. */
   readonly recycle: { readonly jobs: number; readonly ageMs: number; readonly rssMiB: number };
   readonly call: (job: Job, call: HostCall) => Promise<HostAnswer>;
 }

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { LATE_JOBS, planGrowth, relieve } from './placement.ts';
+import { LATE_JOBS, planGrowth, assignHelper } from './placement.ts';
 import type { Slot } from './slot.ts';
 
-function process(fields: Partial<Parameters<typeof relieve>[1]> = {}) {
+function process(fields: Partial<Parameters<typeof assignHelper>[1]> = {}) {
   return { poolKey: 't', ready: true, retiring: false, runs: new Set<string>(), late: 0, ...fields };
 }
 
@@ -16,42 +16,42 @@ describe('a process whose jobs come faster than it makes contexts', () => {
       process({ retiring: true }),
       process(),
     ];
-    expect(relieve([slot, stranger, leaving, helper], slot, 'run')).toBe(false);
+    expect(assignHelper([slot, stranger, leaving, helper], slot, 'run')).toBe(false);
     expect([stranger, leaving, helper].map(({ runs }) => runs.has('run'))).toEqual([false, false, true]);
     expect(slot.late).toBe(0);
   });
 
   it('whose jobs have isolates of their own gets a new one, unless there is one to take turns with', () => {
     const [slot, helper] = [process({ late: LATE_JOBS }), process()];
-    expect(relieve([slot, process({ poolKey: 'u' })], slot, '')).toBe(true);
+    expect(assignHelper([slot, process({ poolKey: 'u' })], slot, '')).toBe(true);
     expect(slot.late).toBe(0);
     slot.late = LATE_JOBS;
-    expect(relieve([slot, helper], slot, '')).toBe(false);
+    expect(assignHelper([slot, helper], slot, '')).toBe(false);
     expect(helper.runs.size).toBe(0);
   });
 
   it('gets a new one where all of its tenant help already', () => {
     const slot = late();
-    expect(relieve([slot, process({ poolKey: 'u' }), process({ runs: new Set(['run']) })], slot, 'run')).toBe(
+    expect(assignHelper([slot, process({ poolKey: 'u' }), process({ runs: new Set(['run']) })], slot, 'run')).toBe(
       true,
     );
   });
 
   it('waits for one that is starting', () => {
     const [slot, starting] = [late(), process({ ready: false })];
-    expect(relieve([slot, starting], slot, 'run')).toBe(false);
+    expect(assignHelper([slot, starting], slot, 'run')).toBe(false);
     expect(starting.runs.size).toBe(0);
   });
 
   it('gets no help before it is late often enough, for a run that was released, or when it ends', () => {
     const helper = process();
     const rare = process({ runs: new Set(['run']), late: LATE_JOBS - 1 });
-    expect(relieve([rare, helper], rare, 'run')).toBe(false);
+    expect(assignHelper([rare, helper], rare, 'run')).toBe(false);
     const released = process({ late: LATE_JOBS });
-    expect(relieve([released, helper], released, 'run')).toBe(false);
+    expect(assignHelper([released, helper], released, 'run')).toBe(false);
     const ending = { ...late(), retiring: true };
-    expect(relieve([ending, helper], ending, 'run')).toBe(false);
-    expect(relieve([ending], ending, 'run')).toBe(false);
+    expect(assignHelper([ending, helper], ending, 'run')).toBe(false);
+    expect(assignHelper([ending], ending, 'run')).toBe(false);
     expect(helper.runs.size).toBe(0);
   });
 });

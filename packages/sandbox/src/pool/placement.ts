@@ -1,58 +1,64 @@
 import type { Job } from './job.ts';
 import type { Slot } from './slot.ts';
 
-/** How many jobs go where. */
+/** Limits and rules for assigning jobs to processes. */
 export interface Placement {
   readonly maxProcesses: number;
-  /** Jobs sent ahead to a process whose thread is taken. */
+  /** Jobs sent in advance to a process whose thread is busy. */
   readonly pipeline: number;
-  /** Jobs inside a process, most of them waiting. */
+  /** Jobs inside one process; most of them are waiting. */
   readonly maxJobsPerProcess: number;
-  /** Which isolate a job shares; empty: its own. */
+  /** Returns the key of the isolate that a job shares; empty for an isolate of its own. */
   readonly keyOf: (job: Job) => string;
 }
 
-/** How long a job waits behind another before other processes are tried for it. */
+/** How long a job waits behind another before other processes are tried for it, in milliseconds. */
 export const STUCK_MS = 10;
 
-/** Whether code has held the process' thread for long without a word. */
+/** Returns whether code has held the process's thread for long without any message. */
 export function isStuck(slot: Slot): boolean {
   return slot.runnable > 0 && performance.now() - slot.progressAtMs > STUCK_MS;
 }
 
-/** Whether the process has room for the job now. */
+/** Returns whether the process can take the job now. */
 function takes(slot: Slot, job: Job, { pipeline, maxJobsPerProcess }: Placement): boolean {
   if (slot.poolKey !== job.poolKey || !slot.ready || slot.retiring || slot.dead) return false;
   return slot.runnable < pipeline && slot.jobs.size < maxJobsPerProcess && !isStuck(slot);
 }
 
-/** The process that takes the job now: the least busy of its pool key, among equals one that knows its run, of those the one idle for longest. */
+/**
+ * Returns the process for a job: the least busy one with its pool key; among equals one that has served its run; among
+ * those the one idle for longest.
+ */
 export function choose(slots: Iterable<Slot>, job: Job, options: Placement): Slot | undefined {
   const key = options.keyOf(job);
   let best: Slot | undefined;
   let least = Infinity;
   for (const slot of slots) {
     if (!takes(slot, job, options)) continue;
-    const knows = slot.runs.has(key);
-    const weight = 2 * slot.runnable - (knows ? 1 : 0);
-    const isAsGood = weight === least && (knows || key === '');
-    const inTurn = isAsGood && slot.idleSinceMs < (best?.idleSinceMs ?? 0);
-    if (weight < least || inTurn) [best, least] = [slot, weight];
+    const servedRun = slot.runs.has(key);
+    const weight = 2 * slot.runnable - (servedRun ? 1 : 0);
+    const isAsGood = weight === least && (servedRun || key === '');
+    const isIdleLonger = isAsGood && slot.idleSinceMs < (best?.idleSinceMs ?? 0);
+    if (weight < least || isIdleLonger) [best, least] = [slot, weight];
   }
   return best;
 }
 
-/** By how many more jobs have to come while their context is made than after it, for a process to get help. */
+/**
+ * How many more late jobs than punctual ones make a process get a helper. Late jobs arrive before their context is
+ * ready.
+ */
 export const LATE_JOBS = 32;
 
 type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'runs'>;
 
 /**
- * Where the jobs of a run come faster than the process makes contexts for them, it takes turns with another of its pool key
- * from now on: while one works, the other makes its next context. Jobs with isolates of their own (an empty key) go to all
- * processes of the pool key in turn. Returns whether one is to be started for that.
+ * Adds a helper to a process if a run's jobs arrive faster than it creates contexts for them. The two then take turns:
+ * while one runs a job, the other creates its next context. Jobs with an empty key go to all processes of the pool key
+ * in turn. Returns whether a new process has to be started.
  */
-export function relieve(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late'>, key: string): boolean {
+export function assignHelper(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late'>, key: string): boolean {
   const serves = ({ runs }: Helper): boolean => key !== '' && runs.has(key);
   if (slot.retiring || slot.late < LATE_JOBS || (key !== '' && !serves(slot))) return false;
   slot.late = 0;
@@ -64,55 +70,56 @@ export function relieve(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late
   return true;
 }
 
-/** How long a busy process serves its tenant before another tenant's need can end that. */
-const TENURE_MS = 1_000;
+/** Minimum time that a process serves its tenant before another tenant's demand can end it. */
+const MIN_SERVICE_MS = 1_000;
 
-/** What is done so that a pool key gets one more process. */
+/** How a pool key gets one more process. */
 export interface Growth {
-  /** Whether one is started now. */
+  /** Whether to start a process now. */
   readonly start: boolean;
   /** Whether one is already starting. */
-  readonly started: boolean;
-  /** An idle process of another pool key that makes room. */
+  readonly isStarting: boolean;
+  /** An idle process of another pool key to stop first. */
   readonly stop?: Slot;
-  /** A busy process of another pool key that makes room once its jobs are done. */
+  /** A busy process of another pool key to stop after its jobs. */
   readonly drain?: Slot;
 }
 
 /**
- * How a pool key gets one more of `most` processes. Idle ones of other keys make room; a pool key without any has a busy one
- * drained, of its own tenant where there is one, so that neither a tenant nor an image with endless work keeps all.
+ * Plans one more process for a pool key, with at most `max` processes. Idle processes of other keys are stopped. A pool
+ * key without any process has a busy one drained, preferably of its own tenant, so that no tenant or image with endless
+ * work occupies all.
  */
 export function planGrowth(
   slots: readonly Slot[],
   { tenant, poolKey }: Pick<Slot, 'tenant' | 'poolKey'>,
-  most: number,
+  max: number,
 ): Growth {
   const serving = slots.filter((slot) => !slot.retiring);
-  const started = serving.some((slot) => slot.poolKey === poolKey && !slot.ready);
-  if (started || serving.length < most) return { start: !started, started };
+  const isStarting = serving.some((slot) => slot.poolKey === poolKey && !slot.ready);
+  if (isStarting || serving.length < max) return { start: !isStarting, isStarting };
   const others = serving.filter((slot) => slot.poolKey !== poolKey);
   const stop = longestIdle(others);
-  if (stop !== undefined) return { start: true, started, stop };
-  const hasNone = others.length === serving.length;
+  if (stop !== undefined) return { start: true, isStarting, stop };
+  const hasNoProcess = others.length === serving.length;
   const draining = slots.length - serving.length;
   const own = others.filter((slot) => slot.tenant === tenant);
-  const drain = hasNone && draining < most ? mostExpendable(own.length > 0 ? own : others) : undefined;
-  return drain === undefined ? { start: false, started } : { start: true, started, drain };
+  const drain = hasNoProcess && draining < max ? mostExpendable(own.length > 0 ? own : others) : undefined;
+  return drain === undefined ? { start: false, isStarting } : { start: true, isStarting, drain };
 }
 
-/** The process that has been without jobs for the longest time. */
+/** Returns the process that has been idle for the longest time. */
 function longestIdle(slots: readonly Slot[]): Slot | undefined {
   return slots
     .filter((slot) => slot.ready && slot.jobs.size === 0)
     .sort((a, b) => a.idleSinceMs - b.idleSinceMs)[0];
 }
 
-/** The busy process that its tenant can best do without: of the tenant with most of them, the one that served longest. */
+/** Returns the busy process to drain: from the tenant with the most processes, the oldest one. */
 function mostExpendable(slots: readonly Slot[]): Slot | undefined {
   const now = performance.now();
   const count = (slot: Slot): number => slots.filter((other) => other.tenant === slot.tenant).length;
   return slots
-    .filter((slot) => slot.ready && now - slot.startedAtMs >= TENURE_MS)
+    .filter((slot) => slot.ready && now - slot.startedAtMs >= MIN_SERVICE_MS)
     .sort((a, b) => count(b) - count(a) || a.startedAtMs - b.startedAtMs)[0];
 }

@@ -4,26 +4,28 @@ import type { HostCall, ChildMessage } from '../protocol.ts';
 import type { Ending, Job } from './job.ts';
 import { Meter, type PoolMetrics } from './meter.ts';
 import type { PoolOptions } from './options.ts';
-import { choose, isStuck, planGrowth, relieve, STUCK_MS } from './placement.ts';
+import { choose, isStuck, planGrowth, assignHelper, STUCK_MS } from './placement.ts';
 import { FairQueue } from './queue.ts';
 import type { Assignment, ProcessTarget, Slot, SlotEvents } from './slot.ts';
 import { Starter } from './starter.ts';
 import { recycleReason } from './recycle.ts';
 
-/** Why a job failed whose process was silent for too long; `isTimed`: all of that was processor time. */
+/**
+ * Returns the failure of a job whose process did not respond in time. `isTimed`: all of that time was processor time.
+ */
 function overdueFailure({ job, isTimed }: { job: Job; isTimed: boolean }): SandboxFailure {
   const { cpuMs, wallMs } = job.limits;
-  const end = 'and could not be interrupted; its process was killed.';
+  const reason = 'and could not be interrupted; its process was killed.';
   return isTimed
-    ? failure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of processor time ${end}`)
-    : failure('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms ${end}`);
+    ? failure('TIMEOUT_CPU', `The code ran for more than its ${cpuMs} ms of processor time ${reason}`)
+    : failure('TIMEOUT_WALL', `The code did not finish within ${wallMs} ms ${reason}`);
 }
 
-/** How long a process may take to obey a cancellation before it is killed. */
+/** Time that a process has to obey a cancellation before it is killed, in milliseconds. */
 const CANCEL_MS = 250;
 const QUEUE_CHECK_MS = 1_000;
 
-/** The child processes and the jobs on their way to them. */
+/** Assigns jobs to child processes, and starts, recycles and ends the processes. */
 export class Pool implements SlotEvents {
   readonly #options: PoolOptions;
   readonly #queue = new FairQueue();
@@ -58,25 +60,25 @@ export class Pool implements SlotEvents {
     this.#pump();
   }
 
-  /** Ends a job wherever it is; the process dies with it where its code holds the thread. */
+  /** Cancels a job, whether queued or running. Kills the process if the job's code holds its thread. */
   cancel(job: Job): void {
     const queued = this.#queue.remove(job);
     job.end({ failure: failure('CANCELLED', 'The job was cancelled.') });
-    const place = queued ? undefined : this.#find(job);
-    if (place === undefined) return;
-    const { slot, assignment } = place;
+    const found = queued ? undefined : this.#find(job);
+    if (found === undefined) return;
+    const { slot, assignment } = found;
     if (slot.occupant === assignment && !assignment.waiting) return slot.kill('cancelled');
     slot.cancel(assignment);
     slot.extend(assignment, CANCEL_MS);
   }
 
-  /** Starts a process for a pool key before its first job, if there is room for one. */
+  /** Starts a process for a pool key before its first job, if there is room. */
   warm(target: ProcessTarget): void {
     const has = [...this.#slots].some((slot) => slot.poolKey === target.poolKey && !slot.retiring);
     if (!this.#closed && !has && this.#slots.size < this.#options.maxProcesses) this.#start(target);
   }
 
-  /** Ends processes that were started before it was known how they have to be confined. */
+  /** Ends processes that were started before the isolation was determined. */
   readonly renew = (): void => this.#slots.forEach((slot) => slot.kill('isolation'));
 
   release(key: string): void {
@@ -86,7 +88,7 @@ export class Pool implements SlotEvents {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#trimTimer);
-    // Jobs that waited behind others must not have a process started for them any more.
+    // Waiting jobs must not have a process started for them any more.
     clearTimeout(this.#stuckTimer);
     this.#failQueued(this.#queue.all(), failure('SANDBOX_UNAVAILABLE', 'The sandbox was closed.'));
     if (this.#slots.size === 0) return;
@@ -109,10 +111,10 @@ export class Pool implements SlotEvents {
     this.#meter.done(report);
     if (report.code === 'LOST') this.#retry(assignment.job, report.text);
     else assignment.job.end({ done: report } satisfies Ending);
-    // Our guest's plumbing sends no such message, so something got hold of the bridge.
+    // The guest runtime sends no such message, so something has taken over the bridge.
     if (report.code === 'PROTOCOL') slot.retire('malformed');
     if (
-      relieve(this.#slots, slot, this.#options.keyOf(assignment.job)) &&
+      assignHelper(this.#slots, slot, this.#options.keyOf(assignment.job)) &&
       this.#slots.size < this.#options.maxProcesses
     )
       this.#start(slot);
@@ -121,7 +123,7 @@ export class Pool implements SlotEvents {
   }
 
   call(slot: Slot, assignment: Assignment, report: HostCall): void {
-    // The process counts too; one that lets more through is not ours any more.
+    // The process enforces this limit too; one that does not is compromised.
     if (++assignment.job.hostCalls > assignment.job.limits.hostCalls) return this.malformed(slot);
     void this.#options
       .call(assignment.job, report)
@@ -130,7 +132,7 @@ export class Pool implements SlotEvents {
 
   overdue(slot: Slot, assignment: Assignment): void {
     const { occupant } = slot;
-    // A neighbour that holds the thread has a deadline of its own, and the wait is not counted in the process either.
+    // The occupant has a deadline of its own, and the process does not count this wait for the job.
     if (occupant !== undefined && occupant !== assignment && !occupant.waiting) {
       return slot.extend(assignment, assignment.job.limits.killGraceMs);
     }
@@ -146,24 +148,24 @@ export class Pool implements SlotEvents {
     slot.kill('malformed');
   }
 
-  exit(slot: Slot, why: string): void {
+  exit(slot: Slot, reason: string): void {
     this.#slots.delete(slot);
     this.#meter.ended(slot.killed ?? (slot.ready ? 'died' : 'failed'));
     const culprit = slot.killed === undefined ? slot.occupant : undefined;
     for (const assignment of slot.jobs.values()) {
       if (assignment !== culprit)
-        this.#retry(assignment.job, `The sandbox process ended because of another job (${why}).`);
-      else if (why === 'out of memory')
+        this.#retry(assignment.job, `The sandbox process ended because of another job (${reason}).`);
+      else if (reason === 'out of memory')
         assignment.job.fail(
           'OUT_OF_MEMORY',
           `The code needs more than its ${assignment.job.limits.memoryMiB} MiB of memory.`,
         );
-      else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${why}).`);
+      else assignment.job.fail('SANDBOX_CRASHED', `The sandbox process ended (${reason}).`);
     }
-    if (!slot.ready && slot.killed === undefined && this.#starter.isGivenUp(slot))
+    if (!slot.ready && slot.killed === undefined && this.#starter.recordFailedStart(slot))
       this.#failQueued(
         this.#queue.ofKey(slot),
-        failure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${why}).`),
+        failure('SANDBOX_UNAVAILABLE', `Sandbox processes do not start (${reason}).`),
       );
     if (this.#slots.size === 0) {
       clearInterval(this.#trimTimer);
@@ -173,7 +175,7 @@ export class Pool implements SlotEvents {
     this.#pump();
   }
 
-  /** Gives queued jobs to processes until no tenant's first job can be placed. */
+  /** Assigns queued jobs to processes until no tenant has a job that can be placed. */
   #pump(): void {
     for (let placed = true; placed && !this.#closed;) {
       placed = false;
@@ -198,19 +200,22 @@ export class Pool implements SlotEvents {
     this.#queue.putBack(jobs);
   }
 
-  /** Looks at the queue again in a while, as long as there is one. Not what keeps the host alive: processes on their way do. */
+  /**
+   * Checks the queue again later, as long as it is not empty. The timer does not keep the host alive; starting
+   * processes do.
+   */
   #watchQueue(): void {
     if (this.#queueTimer !== undefined || this.#queue.size === 0) return;
     const ms = Math.min(this.#options.queueTimeoutMs, QUEUE_CHECK_MS);
     this.#queueTimer = setTimeout(() => {
       this.#queueTimer = undefined;
-      this.#giveUp();
+      this.#failOverdue();
       this.#pump();
     }, ms).unref();
   }
 
-  /** Ends jobs that have waited too long. */
-  #giveUp(): void {
+  /** Fails jobs that have waited too long. */
+  #failOverdue(): void {
     const { queueTimeoutMs } = this.#options;
     for (const job of this.#queue.waitingSince(performance.now() - queueTimeoutMs)) {
       this.#queue.remove(job);
@@ -225,12 +230,12 @@ export class Pool implements SlotEvents {
     return slot;
   }
 
-  /** Starts a process for the pool key if there may be one more. Returns whether one is starting. */
+  /** Starts a process for the pool key if there is room. Returns whether one is starting. */
   #grow(target: ProcessTarget): boolean {
     const growth = planGrowth([...this.#slots], target, this.#options.maxProcesses);
     growth.stop?.kill('room');
     growth.drain?.retire('drained');
-    return growth.start ? this.#start(target) : growth.started;
+    return growth.start ? this.#start(target) : growth.isStarting;
   }
 
   #start(target: ProcessTarget): boolean {
@@ -245,14 +250,16 @@ export class Pool implements SlotEvents {
     return true;
   }
 
-  #failQueued(jobs: readonly Job[], why: SandboxFailure): void {
+  #failQueued(jobs: readonly Job[], reason: SandboxFailure): void {
     for (const job of jobs) {
       this.#queue.remove(job);
-      job.end({ failure: why });
+      job.end({ failure: reason });
     }
   }
 
-  /** A job that lost its process through no fault of its own runs once more, unless the outside has seen it. */
+  /**
+   * Retries a job that lost its process because of another job, at most once, and only if it had no visible effects.
+   */
   #retry(job: Job, message: string): void {
     if (job.ended) return;
     if (job.hostCalls > 0 || job.losses > 0 || this.#closed) return job.fail('SANDBOX_CRASHED', message);
@@ -268,8 +275,8 @@ export class Pool implements SlotEvents {
   }
 
   #recycle(slot: Slot): void {
-    const worn = recycleReason(slot, this.#options.recycle);
-    if (worn !== null) slot.retire(worn);
+    const reason = recycleReason(slot, this.#options.recycle);
+    if (reason !== null) slot.retire(reason);
     if (slot.retired !== undefined && slot.jobs.size === 0) slot.kill(slot.retired);
   }
 
@@ -281,7 +288,7 @@ export class Pool implements SlotEvents {
     }, STUCK_MS);
   }
 
-  /** Moves jobs from behind one that takes long, where another process can take them. */
+  /** Moves jobs away from behind a long-running one if another process can take them. */
   #rescue(): void {
     for (const slot of [...this.#slots]) {
       if (slot.runnable < 2) continue;

@@ -1,12 +1,12 @@
 import type { Job } from './job.ts';
 
-/** How many jobs may wait, over all tenants and of one. */
+/** Maximum number of waiting jobs, over all tenants and per tenant. */
 interface QueueBounds {
   readonly maxQueued: number;
   readonly maxQueuedPerTenant: number;
 }
 
-/** Waiting jobs: first in, first out for each pool key; the keys of a tenant in turn, and tenants in turn. */
+/** A queue of jobs: first in, first out per pool key. The keys of a tenant take turns, and so do tenants. */
 export class FairQueue {
   readonly #tenants = new Map<string, Map<string, Job[]>>();
   #size = 0;
@@ -15,31 +15,31 @@ export class FairQueue {
     return this.#size;
   }
 
-  /** How many jobs of the tenant wait. */
+  /** Returns how many jobs of the tenant wait. */
   sizeOf(tenant: string): number {
     let size = 0;
     for (const jobs of this.#tenants.get(tenant)?.values() ?? []) size += jobs.length;
     return size;
   }
 
-  /** Why the job cannot wait too, or null. */
+  /** Returns why the job cannot be queued, or null. */
   refusalOf({ tenant }: Pick<Job, 'tenant'>, { maxQueued, maxQueuedPerTenant }: QueueBounds): string | null {
     const own = this.sizeOf(tenant);
     if (own >= maxQueuedPerTenant)
-      return `The sandbox has ${own} jobs of this tenant waiting and takes no more of them; try again later or raise maxQueuedPerTenant.`;
+      return `The sandbox has ${own} jobs of this tenant waiting and accepts no more; retry later or raise maxQueuedPerTenant.`;
     if (this.#size < maxQueued) return null;
-    return `The sandbox has ${this.#size} jobs waiting and takes no more; try again later or raise maxQueued.`;
+    return `The sandbox has ${this.#size} jobs waiting and accepts no more; retry later or raise maxQueued.`;
   }
 
   add(job: Job): void {
-    this.#poolKeyOf(job).push(job);
+    this.#queueOf(job).push(job);
     this.#size++;
   }
 
-  /** Puts jobs back in front of all others of their pool key. */
+  /** Returns jobs to the front of their pool key's queue. */
   putBack(jobs: readonly Job[]): void {
     for (const job of [...jobs].reverse()) {
-      this.#poolKeyOf(job).unshift(job);
+      this.#queueOf(job).unshift(job);
       this.#size++;
     }
   }
@@ -63,12 +63,12 @@ export class FairQueue {
     return [...(this.#tenants.get(tenant)?.get(poolKey) ?? [])];
   }
 
-  /** Tenants with waiting jobs, the longest unserved first. */
+  /** Returns the tenants with waiting jobs, the one served longest ago first. */
   tenants(): string[] {
     return [...this.#tenants.keys()];
   }
 
-  /** The jobs that have waited since before a time. */
+  /** Returns the jobs that have waited since `ms` or longer. */
   waitingSince(ms: number): Job[] {
     return this.all().filter((job) => job.queuedAtMs <= ms);
   }
@@ -91,7 +91,7 @@ export class FairQueue {
     keys.set(job.poolKey, rest);
   }
 
-  #poolKeyOf({ tenant, poolKey }: Job): Job[] {
+  #queueOf({ tenant, poolKey }: Job): Job[] {
     let keys = this.#tenants.get(tenant);
     if (keys === undefined) this.#tenants.set(tenant, (keys = new Map()));
     let jobs = keys.get(poolKey);

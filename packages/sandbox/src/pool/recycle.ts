@@ -12,13 +12,13 @@ function imageMiB(image: LoadedImage | null): number {
 
 type ProcessAge = Pick<Slot, 'served' | 'rssMiB' | 'startedAtMs' | 'image'>;
 
-/** Returns why a process is replaced: its number of jobs, age or memory has reached its limit; null if it is kept. */
+/** Returns why a process has to be replaced: it reached its number of jobs, age or memory; null to keep it. */
 export function recycleReason(
   { served, rssMiB, startedAtMs, image }: ProcessAge,
-  most: PoolOptions['recycle'],
+  max: PoolOptions['recycle'],
   nowMs = performance.now(),
 ): Extract<EndReason, 'jobs' | 'age' | 'memory'> | null {
-  if (served >= most.jobs) return 'jobs';
-  if (nowMs - startedAtMs >= most.ageMs) return 'age';
-  return rssMiB >= most.rssMiB + imageMiB(image) ? 'memory' : null;
+  if (served >= max.jobs) return 'jobs';
+  if (nowMs - startedAtMs >= max.ageMs) return 'age';
+  return rssMiB >= max.rssMiB + imageMiB(image) ? 'memory' : null;
 }

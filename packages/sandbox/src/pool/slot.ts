@@ -1,38 +1,38 @@
 import type { ChildProcess } from 'node:child_process';
 import type { LoadedImage } from '../image.ts';
-import { tellHost } from '../host-fault.ts';
+import { warnHost } from '../host-fault.ts';
 import type { HostAnswer, HostCall, ChildRequest, ChildMessage } from '../protocol.ts';
 import type { EndReason } from './meter.ts';
-import { questionsOf, WAITED, type Question, type Questions } from './questions.ts';
-import { readChildMessage } from './report.ts';
+import { syncCallPipe, SYNC_CALL, type SyncCall, type SyncCallPipe } from './sync-calls.ts';
+import { readChildMessage } from './child-messages.ts';
 import type { Job } from './job.ts';
 
-/** A job as its process knows it: a number of its own per try, so that late messages of an earlier try mean nothing. */
+/** A job inside a process. It gets a new id per attempt, so that late messages of an earlier attempt are ignored. */
 export interface Assignment {
   readonly id: number;
   readonly job: Job;
-  /** Waits for a timer or a host call, as far as the process has told. */
+  /** Waits for a timer or a host call, as last reported by the process. */
   waiting: boolean;
-  /** Has not waited since it began: what it spends is processor time. */
+  /** Has not waited since it began, so all its time is processor time. */
   isTimed: boolean;
   deadline: NodeJS.Timeout | undefined;
 }
 
-/** Whom a process serves: the jobs of a tenant that have an image in common. */
+/** What a process serves: the jobs of a tenant with a common image. */
 export type ProcessTarget = Pick<Job, 'tenant' | 'poolKey' | 'image'>;
 
 export interface SlotEvents {
   ready(slot: Slot): void;
   done(slot: Slot, assignment: Assignment, report: Extract<ChildMessage, { t: 'done' }>): void;
   call(slot: Slot, assignment: Assignment, report: HostCall): void;
-  /** The process is silent past a job's deadline. */
+  /** The process did not respond by a job's deadline. */
   overdue(slot: Slot, assignment: Assignment): void;
-  /** The process sent what no process of ours sends. */
+  /** The process sent a message that our processes never send. */
   malformed(slot: Slot): void;
   exit(slot: Slot, why: string): void;
 }
 
-/** One child process with the jobs inside it. */
+/** One child process and the jobs inside it. */
 export class Slot {
   readonly tenant: string;
   readonly poolKey: string;
@@ -41,27 +41,27 @@ export class Slot {
   readonly jobs = new Map<number, Assignment>();
   readonly runs = new Set<string>();
   ready = false;
-  /** Why it takes no new job and is stopped when its last one ends. */
+  /** Why it takes no new jobs and is stopped after its last one. */
   retired: EndReason | undefined;
-  /** Why it ends by our hand: no job inside is to blame. */
+  /** Why the pool ended it; no job inside is responsible then. */
   killed: EndReason | undefined;
   dead = false;
   served = 0;
-  /** By how many more of its jobs came while their context was made than after it. */
+  /** Late jobs minus punctual ones, at least 0. Late jobs arrive before their context is ready. */
   late = 0;
   rssMiB = 0;
   idleSinceMs = 0;
-  /** When the process was last known to make progress. */
+  /** When the process last sent a message or got its first job. */
   progressAtMs = 0;
-  /** The snapshot that this process made at its start, for those after it. */
+  /** The snapshot that this process made at its start for later ones. */
   snapshot: Uint8Array | null = null;
   readonly #child: ChildProcess;
   readonly #events: SlotEvents;
-  readonly #questions: Questions | null;
+  readonly #syncCalls: SyncCallPipe | null;
   #announced = 0;
   #startTimer: NodeJS.Timeout | undefined;
   /** Why it was ended before it was ready. */
-  #late: string | undefined;
+  #startFault: string | undefined;
   #stderr = '';
   #lastId = 0;
 
@@ -77,27 +77,27 @@ export class Slot {
     this.#child = child;
     this.#events = events;
     child.on('message', (message: unknown) => this.#receive(message));
-    this.#questions = questionsOf(child, {
-      ask: (question) => this.#ask(question),
+    this.#syncCalls = syncCallPipe(child, {
+      call: (call) => this.#callSync(call),
       malformed: () => this.#events.malformed(this),
     });
     child.stderr?.on('data', (data: Buffer) => {
       if (this.#stderr.length < 4_000) this.#stderr += data.toString('latin1');
     });
     child.on('error', (error: NodeJS.ErrnoException) => {
-      tellHost(`A sandbox process could not be started: ${error.message}`);
-      this.#gone(error.code ?? 'no process');
+      warnHost(`A sandbox process could not be started: ${error.message}`);
+      this.#onExit(error.code ?? 'no process');
     });
-    // Not `exit`: what the process wrote about its end has to be read first.
-    child.on('close', (code, signal) => this.#gone(this.#explain(code, signal)));
+    // Not `exit`: the process's output has to be read first.
+    child.on('close', (code, signal) => this.#onExit(this.#explain(code, signal)));
     this.#hold(true);
     this.#send(boot);
   }
 
-  /** Ends the process when it is not ready by then: some hang at their start, and would keep their place for ever. */
+  /** Ends the process if it is not ready in time: a hanging start would occupy its place permanently. */
   expectReady(ms: number): void {
     this.#startTimer = setTimeout(() => {
-      this.#late = `not ready within ${ms} ms`;
+      this.#startFault = `not ready within ${ms} ms`;
       this.#child.kill('SIGKILL');
     }, ms);
   }
@@ -106,14 +106,14 @@ export class Slot {
     return this.#child.pid;
   }
 
-  /** The jobs whose code runs or waits for the thread. */
+  /** Returns the number of jobs whose code runs or waits for the thread. */
   get runnable(): number {
     let count = 0;
     for (const assignment of this.jobs.values()) if (!assignment.waiting) count++;
     return count;
   }
 
-  /** The job whose code holds the thread, as far as can be known. */
+  /** Returns the job whose code holds the thread, as far as is known. */
   get occupant(): Assignment | undefined {
     const known = this.jobs.get(this.#announced);
     if (known !== undefined) return known;
@@ -132,13 +132,14 @@ export class Slot {
     this.jobs.set(id, assignment);
     if (key !== '') this.runs.add(key);
     const { cpuMs, wallMs, killGraceMs } = job.limits;
-    // JavaScript that is alone in its process is entered at once, and cannot wait before it says so; Python can sleep.
+    // JavaScript that is alone in its process is entered immediately, and reports when it waits. Python can sleep
+    // without a report.
     assignment.isTimed = this.jobs.size === 1 && job.kind !== 'python' && cpuMs + killGraceMs < wallMs;
     this.extend(assignment, assignment.isTimed ? cpuMs + 2 * killGraceMs : wallMs + killGraceMs);
     this.#send({ t: 'run', id, key, mode: job.mode, args: job.args, limits: job.limits });
   }
 
-  /** Sets when the process' silence about the job counts as its death. */
+  /** Sets the time after which an unresponsive process is overdue for this job. */
   extend(assignment: Assignment, ms: number): void {
     clearTimeout(assignment.deadline);
     assignment.deadline = setTimeout(() => this.#events.overdue(this, assignment), ms);
@@ -146,19 +147,19 @@ export class Slot {
 
   answer(assignment: Assignment, answer: HostAnswer & { readonly call: number }): void {
     if (!this.jobs.has(assignment.id)) return;
-    if (answer.call === WAITED) this.#questions?.answer(answer);
+    if (answer.call === SYNC_CALL) this.#syncCalls?.answer(answer);
     else this.#send({ t: 'answer', id: assignment.id, ...answer });
   }
 
-  /** Asks the process to stop a job; the assignment stays until it obeys or is killed. */
+  /** Asks the process to stop a job. The assignment remains until the process obeys or is killed. */
   cancel(assignment: Assignment): void {
     this.#send({ t: 'cancel', id: assignment.id });
   }
 
-  /** Takes back the jobs that wait behind the occupant. */
+  /** Removes and returns the jobs that wait behind the occupant. */
   recall(): Job[] {
     const { occupant } = this;
-    const back: Job[] = [];
+    const recalled: Job[] = [];
     for (const assignment of [...this.jobs.values()]) {
       if (
         assignment === occupant ||
@@ -169,12 +170,12 @@ export class Slot {
         continue;
       this.cancel(assignment);
       this.remove(assignment);
-      back.push(assignment.job);
+      recalled.push(assignment.job);
     }
-    return back;
+    return recalled;
   }
 
-  /** Drops what is kept under a key, or one that goes on behind it in another line. */
+  /** Releases what is kept under a key, and under keys that extend it by a line. */
   release(key: string): void {
     for (const known of this.runs) {
       if (known !== key && !known.startsWith(`${key}\n`)) continue;
@@ -203,7 +204,7 @@ export class Slot {
   kill(why: EndReason): void {
     this.retire(why);
     this.killed ??= why;
-    // The pool that closes waits for the last of these.
+    // A closing pool waits for the exit of these processes, so they keep the host alive.
     this.#child.ref();
     this.#hold(true);
     (this.#child.stderr as { ref?: () => void } | null)?.ref?.();
@@ -211,11 +212,11 @@ export class Slot {
   }
 
   #send(order: ChildRequest): void {
-    // A failed send means a dead process, whose exit is reported on its own.
+    // Sending fails only for a dead process, whose exit is reported separately.
     if (this.#child.connected) this.#child.send(order, () => undefined);
   }
 
-  /** Whether this process keeps its host alive. */
+  /** Sets whether this process keeps its host alive. */
   #hold(on: boolean): void {
     const channel = this.#child.channel as { ref(): void; unref(): void } | null | undefined;
     if (on || this.killed !== undefined) channel?.ref();
@@ -249,7 +250,7 @@ export class Slot {
     else this.#events.done(this, assignment, report);
   }
 
-  /** From its first waiting on a job's wall time stands alone. */
+  /** Once a job has waited, only its wall time limit applies. */
   #waits(assignment: Assignment): void {
     assignment.waiting = true;
     if (!assignment.isTimed) return;
@@ -258,27 +259,27 @@ export class Slot {
     this.extend(assignment, wallMs + killGraceMs);
   }
 
-  #ask({ id, op, head, body }: Question): void {
+  #callSync({ id, op, head, body }: SyncCall): void {
     this.progressAtMs = performance.now();
     const assignment = this.jobs.get(id);
     if (assignment === undefined) return;
-    this.#events.call(this, assignment, { t: 'call', id, call: WAITED, op, head, body });
+    this.#events.call(this, assignment, { t: 'call', id, call: SYNC_CALL, op, head, body });
   }
 
   #explain(code: number | null, signal: NodeJS.Signals | null): string {
     const memory = /heap out of memory|out of memory|is_heap_oom/i.test(this.#stderr);
     if (memory) return 'out of memory';
-    const end = this.#late ?? (signal !== null ? `signal ${signal}` : `exit code ${String(code)}`);
-    const said = this.ready || this.killed !== undefined ? '' : this.#stderr.trim().slice(0, 1_000);
-    if (said !== '') tellHost(`A sandbox process did not start (${end}): ${said}`);
+    const end = this.#startFault ?? (signal !== null ? `signal ${signal}` : `exit code ${String(code)}`);
+    const output = this.ready || this.killed !== undefined ? '' : this.#stderr.trim().slice(0, 1_000);
+    if (output !== '') warnHost(`A sandbox process did not start (${end}): ${output}`);
     return end;
   }
 
-  #gone(why: string): void {
+  #onExit(reason: string): void {
     if (this.dead) return;
     this.dead = true;
     clearTimeout(this.#startTimer);
     for (const { deadline } of this.jobs.values()) clearTimeout(deadline);
-    this.#events.exit(this, why);
+    this.#events.exit(this, reason);
   }
 }

@@ -7,30 +7,27 @@ export interface StarterOptions extends LaunchOptions {
   readonly program: (image: LoadedImage | null) => Program;
   readonly memoryMiB: number;
   readonly startTimeoutMs: number;
-  /** What a process gets of its image at its start, besides files. */
+  /** Returns what a process gets of its image at its start, besides files. */
   readonly bootOf?: (image: LoadedImage) => ImageBoot | undefined;
 }
 
-/** Failed starts in a row for one pool key, after which its waiting jobs fail. */
+/** Consecutive failed starts of a pool key after which its waiting jobs fail. */
 const MAX_FAILED_STARTS = 3;
 
 /** Starts the processes of a pool. */
 export class Starter {
   readonly #options: StarterOptions;
-  /** What the first process without an image made for all after it. */
+  /** The snapshot made by the first process without an image, for all later ones. */
   #snapshot: Uint8Array | null = null;
 
-  /** Failed starts in a row by pool key: an image that does not start says nothing about other images. */
+  /** Consecutive failed starts by pool key: an image that does not start says nothing about others. */
   readonly #failed = new Map<string, number>();
 
   constructor(options: StarterOptions) {
     this.#options = options;
   }
 
-  /**
-   * A process on its way.
-   * @throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED.
-   */
+  /** Starts a process.\n@throws SandboxError NOT_BUILT, SLOTS_EXHAUSTED. */
   start(target: ProcessTarget, events: SlotEvents): Slot {
     const { memoryMiB, startTimeoutMs, program, bootOf } = this.#options;
     const image = target.image === null ? undefined : bootOf?.(target.image);
@@ -41,15 +38,16 @@ export class Starter {
     return slot;
   }
 
-  /** Takes note of a process that is ready, and keeps what it made for those after it. */
+  /** Records that a process is ready, and keeps its snapshot for later processes. */
   ready({ poolKey, image, snapshot }: Slot): void {
     this.#failed.delete(poolKey);
-    // In others packages have run by now, whose authors must not write what processes of all tenants begin with.
+    // Processes with an image have run package code, which must not influence the snapshot that other tenants start
+    // from.
     if (image === null) this.#snapshot ??= snapshot;
   }
 
-  /** Counts a process that ended before it was ready. Returns whether its pool key has failed too often. */
-  isGivenUp({ poolKey }: Pick<ProcessTarget, 'poolKey'>): boolean {
+  /** Records a process that ended before it was ready. Returns whether its pool key has failed too often. */
+  recordFailedStart({ poolKey }: Pick<ProcessTarget, 'poolKey'>): boolean {
     const failed = (this.#failed.get(poolKey) ?? 0) + 1;
     this.#failed.delete(poolKey);
     if (failed >= MAX_FAILED_STARTS) return true;

@@ -18,23 +18,23 @@ const MEANINGS: readonly (readonly [RegExp, ImageErrorCode, string])[] = [
 ];
 
 /** The line of Go's words that names the fault. */
-function lineOf(said: string, pattern: RegExp): string {
-  const lines = said.split('\n').map((line) => line.trim());
+function lineOf(stderr: string, pattern: RegExp): string {
+  const lines = stderr.split('\n').map((line) => line.trim());
   const own = lines.filter((line) => line !== '' && !/^(?:#|go: downloading )/.test(line));
-  return (own.find((line) => pattern.test(line)) ?? own.at(-1) ?? 'it said nothing').slice(0, 300);
+  return (own.find((line) => pattern.test(line)) ?? own.at(-1) ?? 'no output').slice(0, 300);
 }
 
 /** What an end of Go that is none of success means; `fault`: why the gate did not carry a request out, or null. */
 export function goFailure(
   id: string,
-  { said, stopped, exitCode }: TreeEnd,
+  { stderr, stopped, exitCode }: TreeEnd,
   { fault, minutes, memoryMiB }: { fault: ImageError | null; minutes: number; memoryMiB: number },
 ): ImageError {
   const what = `The command-line tool ${id} could not be compiled`;
   if (exitCode === null && stopped === null)
     return new ImageError(
       'provider_error',
-      `${what}: Go did not start in its sandbox: ${said || 'it ended at once'}.`,
+      `${what}: Go did not start in its sandbox: ${stderr || 'it ended at once'}.`,
     );
   if (stopped !== null) {
     const limit =
@@ -42,8 +42,8 @@ export function goFailure(
     return new ImageError('install_failed', `${what}: it took more than ${limit}.`);
   }
   for (const [pattern, code, sentence] of MEANINGS)
-    if (pattern.test(said))
-      return new ImageError(code, `${what}: ${sentence}. Go said: ${lineOf(said, pattern)}`);
+    if (pattern.test(stderr))
+      return new ImageError(code, `${what}: ${sentence}. Go said: ${lineOf(stderr, pattern)}`);
   if (fault !== null) return new ImageError(fault.code, `${what}. ${fault.message}`, { cause: fault });
-  return new ImageError('install_failed', `${what}. Go said: ${lineOf(said, /(?!)/)}`);
+  return new ImageError('install_failed', `${what}. Go said: ${lineOf(stderr, /(?!)/)}`);
 }

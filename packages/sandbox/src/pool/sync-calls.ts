@@ -5,33 +5,33 @@ import { ByteBuffer } from '../byte-buffer.ts';
 import { SYNC_FD } from '../isolation/program.ts';
 import type { HostAnswer } from '../protocol.ts';
 
-/** The number of every call whose answer a process waits for: there is one at a time. */
-export const WAITED = -1;
+/** Call number of synchronous calls: a process makes one at a time. */
+export const SYNC_CALL = -1;
 
 const LENGTH_BYTES = 4;
-/** Far beyond what the limits of a job let through. */
-const MOST_BYTES = 2 ** 27;
+/** Higher than the limits of a job allow. */
+const MAX_BYTES = 2 ** 27;
 
-/** Of the fields as JSON: what is parsed must not take the host long, whoever wrote it. */
-const MOST_FIELD_BYTES = 4 * MOST_HEAD_CHARS;
+/** Limit for the fields as JSON, so that parsing them never blocks the host for long. */
+const MAX_FIELD_BYTES = 4 * MOST_HEAD_CHARS;
 
-/** A call that a process waits for. */
-export interface Question {
+/** A host call for whose answer the process blocks. */
+export interface SyncCall {
   readonly id: number;
   readonly op: string;
   readonly head: string;
   readonly body: Uint8Array | null;
 }
 
-interface QuestionEvents {
-  ask(question: Question): void;
+interface SyncCallEvents {
+  call(call: SyncCall): void;
   malformed(): void;
 }
 
-/** The question in a frame, or null where it is none: a process whose guest broke out may write anything. */
-function readQuestion(frame: Buffer): Question | null {
+/** Returns the call in a frame, or null if it is malformed. A compromised process may write anything. */
+function readSyncCall(frame: Buffer): SyncCall | null {
   try {
-    const { fields, body } = readFrame<Record<string, unknown> | null>(frame, MOST_FIELD_BYTES);
+    const { fields, body } = readFrame<Record<string, unknown> | null>(frame, MAX_FIELD_BYTES);
     if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) return null;
     const { id, op, head } = fields;
     if (typeof id !== 'number' || typeof op !== 'string' || typeof head !== 'string') return null;
@@ -41,17 +41,17 @@ function readQuestion(frame: Buffer): Question | null {
   }
 }
 
-/** The supervisor's end of the pipe by which a process asks and waits. */
-export class Questions {
+/** The supervisor's end of the pipe for synchronous calls. */
+export class SyncCallPipe {
   readonly #pipe: Duplex;
-  readonly #events: QuestionEvents;
+  readonly #events: SyncCallEvents;
   readonly #received = new ByteBuffer();
 
-  constructor(pipe: Duplex, events: QuestionEvents) {
+  constructor(pipe: Duplex, events: SyncCallEvents) {
     this.#pipe = pipe;
     this.#events = events;
     pipe.on('data', (data: Buffer) => this.#take(data));
-    // A process that is gone needs no answer; its end is told elsewhere.
+    // An ended process needs no answer; its exit is handled by the slot.
     pipe.on('error', () => undefined);
     (pipe as Duplex & { unref?: () => void }).unref?.();
   }
@@ -64,24 +64,24 @@ export class Questions {
     this.#received.add(data);
     if (this.#received.length < LENGTH_BYTES) return;
     const length = this.#received.view().readUInt32LE(0);
-    if (length > MOST_BYTES) return this.#refuse();
+    if (length > MAX_BYTES) return this.#refuse();
     if (this.#received.length < LENGTH_BYTES + length) return;
     const all = this.#received.take();
-    // It waits, so nothing can follow.
-    const question = all.length === LENGTH_BYTES + length ? readQuestion(all.subarray(LENGTH_BYTES)) : null;
-    if (question === null) this.#refuse();
-    else this.#events.ask(question);
+    // The process blocks, so nothing can follow its call.
+    const call = all.length === LENGTH_BYTES + length ? readSyncCall(all.subarray(LENGTH_BYTES)) : null;
+    if (call === null) this.#refuse();
+    else this.#events.call(call);
   }
 
-  /** What comes after it is not looked at. */
+  /** Stops reading: what follows an invalid call is ignored. */
   #refuse(): void {
     this.#pipe.pause();
     this.#events.malformed();
   }
 }
 
-/** The questions of a process; null where its program asks none. */
-export function questionsOf(child: ChildProcess, events: QuestionEvents): Questions | null {
+/** Returns the pipe of a process's synchronous calls; null if its program makes none. */
+export function syncCallPipe(child: ChildProcess, events: SyncCallEvents): SyncCallPipe | null {
   const pipe = (child.stdio as readonly unknown[])[SYNC_FD] as Duplex | null | undefined;
-  return pipe == null ? null : new Questions(pipe, events);
+  return pipe == null ? null : new SyncCallPipe(pipe, events);
 }

@@ -38,7 +38,7 @@ const SHAPES: { readonly [T in ChildMessage['t']]: Checks } = {
   waiting: { id: isNumber },
 };
 
-/** A process' message, or null where it has not the shape of one: a process whose guest broke out may send anything. */
+/** Returns a process's message, or null if it is malformed. A compromised process may send anything. */
 export function readChildMessage(message: unknown): ChildMessage | null {
   if (typeof message !== 'object' || message === null || !Object.hasOwn(message, 't')) return null;
   const fields = message as Record<string, unknown>;

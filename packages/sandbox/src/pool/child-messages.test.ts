@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { readChildMessage } from './report.ts';
+import { readChildMessage } from './child-messages.ts';
 
 const done = {
   t: 'done',
