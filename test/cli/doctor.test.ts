@@ -14,7 +14,7 @@ describe('heddle sandbox doctor', () => {
     const { exit, stdout, stderr } = await heddle(args);
     expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
     expect(stdout).toMatch(/^✓ Code is confined at the level strict; the minimum is strict\.$/m);
-    expect(stdout).toMatch(/^✓ A process that tried to break out was refused everything$/m);
+    expect(stdout).toMatch(/^✓ A process that tried to escape was refused everything$/m);
     for (const { found } of checkControlGroup()) expect(stdout).toContain(found);
     expect(stdout).toMatch(/^ {2}isolatedVm +\d+\.\d+\.\d+$/m);
     expect(stdout).toMatch(/^ {2}wallMs +60,000$/m);

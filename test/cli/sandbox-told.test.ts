@@ -70,7 +70,7 @@ describe('heddle sandbox run, for a person,', () => {
       'IMAGE_FAILED The image "greetings" has packages for javascript, and this code is python.',
     );
     expect((await sandbox('run', 'a.sh', '--image', 'greetings')).stderr).toContain(
-      'The image "greetings" has packages for the isolate, where no shell runs',
+      'The image "greetings" has packages for the isolate, which cannot run shell scripts',
     );
   });
 

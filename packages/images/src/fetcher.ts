@@ -74,7 +74,7 @@ export class Fetcher {
           const to = new URL(hop.url);
           return { ...(await this.#send(to, hop.headers, { maxBytes, signal })), at: to };
         },
-        most: MOST_REDIRECTS,
+        max: MOST_REDIRECTS,
         refusal: (message) => new ImageError('registry_unavailable', message),
       },
     );

@@ -69,7 +69,7 @@ describe('a function', () => {
     expect(outcome.wallMs).toBeGreaterThanOrEqual(outcome.cpuMs);
   });
 
-  it('refuses a value whose name is no identifier', async () => {
+  it('refuses a value whose name is not an identifier', async () => {
     await expect(run('return 1', { values: { 'a){}; evil(': '1' } })).rejects.toMatchObject({
       code: 'INVALID_JOB',
     });

@@ -91,7 +91,7 @@ function pythonTask(task: readonly string[], files: readonly string[]): Program 
     files,
     flags: ['--no-node-snapshot', `--wasm-max-mem-pages=${PYTHON_PAGES}`, '--max-old-space-size=256'],
     dataMiB: PYTHON_DATA_MIB,
-    waits: true,
+    syncCalls: true,
   };
 }
 

@@ -97,7 +97,7 @@ export class RegistryGate {
           const url = new URL(hop.url);
           return { ...(await this.#once(url, hop, signal)), at: url };
         },
-        most: MOST_REDIRECTS,
+        max: MOST_REDIRECTS,
         refusal: denied,
       },
     );

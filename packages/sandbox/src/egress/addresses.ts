@@ -2,8 +2,8 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 import { SandboxError } from '../error.ts';
 import type { Address } from './types.ts';
 
-/** What an address is good for: anyone, one's own network, or nothing that user code should ever see. */
-export type Reach = 'public' | 'private' | 'reserved';
+/** Classification of an address: public, private, or reserved (never for user code). */
+export type AddressClass = 'public' | 'private' | 'reserved';
 
 function ranges(...cidrs: readonly string[]): BlockList {
   const list = new BlockList();
@@ -28,7 +28,7 @@ const RESERVED_4 = ranges(
   '224.0.0.0/4',
   '240.0.0.0/4',
 );
-/** Services of clouds for their machines, at addresses that look private or, 168.63.129.16, like anybody's. */
+/** Metadata services of clouds, at addresses that look private or, for 168.63.129.16, public. */
 const METADATA = ranges(
   '100.100.100.200/32',
   '168.63.129.16/32',
@@ -38,10 +38,12 @@ const METADATA = ranges(
 );
 const PRIVATE_6 = ranges('::1/128', 'fc00::/7');
 const GLOBAL_6 = ranges('2000::/3');
-/** Inside 2000::/3, but tunnels, documentation and benchmarks: some carry an IPv4 address that nobody checked. */
+/**
+ * Tunnels, documentation and benchmarking within 2000::/3; tunnel addresses embed an IPv4 address that was not checked.
+ */
 const SPECIAL_6 = ranges('2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20');
 
-/** The IPv4 address in a mapped IPv6 address (`::ffff:a.b.c.d`), else the address itself. */
+/** Returns the IPv4 address of a mapped IPv6 address (`::ffff:a.b.c.d`), otherwise the address itself. */
 export function normalize(address: Address): Address {
   if (address.family !== 6) return address;
   const hostname = new URL(`http://[${address.address.split('%')[0] ?? ''}]/`).hostname.slice(1, -1);
@@ -52,8 +54,8 @@ export function normalize(address: Address): Address {
   return { address: `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`, family: 4 };
 }
 
-/** The reach of a normalized address. */
-export function reachOf({ address, family }: Address): Reach {
+/** Returns the class of a normalized address. */
+export function classOf({ address, family }: Address): AddressClass {
   const type = family === 4 ? 'ipv4' : 'ipv6';
   if (METADATA.check(address, type)) return 'reserved';
   if (family === 4)
@@ -66,15 +68,15 @@ export function reachOf({ address, family }: Address): Reach {
   return GLOBAL_6.check(address, type) && !SPECIAL_6.check(address, type) ? 'public' : 'reserved';
 }
 
-/** The ranges of a policy. Throws SandboxError INVALID_OPTION for what is no CIDR range. */
+/** Parses the ranges of a policy. Throws SandboxError INVALID_OPTION for an invalid CIDR range. */
 export function parseRanges(cidrs: readonly string[]): BlockList {
   for (const cidr of cidrs) {
     const [address = '', bits = '', ...rest] = cidr.split('/');
-    const most = isIP(address) === 4 ? 32 : 128;
-    if (isIP(address) === 0 || rest.length > 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > most) {
+    const maxBits = isIP(address) === 4 ? 32 : 128;
+    if (isIP(address) === 0 || rest.length > 0 || !/^\d{1,3}$/.test(bits) || Number(bits) > maxBits) {
       throw new SandboxError(
         'INVALID_OPTION',
-        `"${cidr}" in allowPrivate is no address range; write it like 10.1.0.0/16.`,
+        `"${cidr}" in allowPrivate is not an address range; write it like 10.1.0.0/16.`,
       );
     }
   }

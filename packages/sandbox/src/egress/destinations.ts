@@ -2,80 +2,84 @@ import { BlockList, isIP, isIPv4 } from 'node:net';
 import { SandboxError } from '../error.ts';
 import type { Address } from './types.ts';
 
-/** Hosts by name, or addresses by range, and the port: `any`, or undefined where the text names none. */
+/** Host names or an address range, with a port: `any`, or undefined if none is given. */
 interface Destination {
   readonly names: readonly string[];
   readonly range: BlockList;
   readonly port: number | 'any' | undefined;
 }
 
-/** Destinations of a policy, asked for one port. */
+/** The destinations of a policy that apply to one port. */
 export interface Destinations {
-  /** Whether a destination names this host, which is written as URLs write it. */
+  /** Returns whether a destination names this host, in the form of a URL's hostname. */
   hasHost(host: string): boolean;
-  /** Whether a range holds this normalized address. */
+  /** Returns whether a range contains this normalized address. */
   hasAddress(address: Address): boolean;
-  /** Whether there are ranges at all. */
+  /** Whether there are any ranges. */
   readonly hasRanges: boolean;
 }
 
-const PORTS = 65_536;
+const PORT_COUNT = 65_536;
 
-/** A host as URLs have it: in lower case, other scripts encoded, without the root's dot; undefined where it is none. */
+/**
+ * Returns a host in the form of a URL's hostname (lower case, Punycode, without a trailing dot), or undefined if
+ * invalid.
+ */
 function hostOf(text: string): string | undefined {
   if (/[\s/?#@:\\*]/.test(text) || !URL.canParse(`http://${text}/`)) return undefined;
   return new URL(`http://${text}/`).hostname.replace(/\.$/, '') || undefined;
 }
 
-/** The part before the port, and the port; an IPv6 address with a port stands in brackets. */
-function split(text: string): { place: string; port: string | undefined } {
+/** Splits a destination into host or range and port. An IPv6 address with a port is in brackets. */
+function split(text: string): { host: string; port: string | undefined } {
   const bracketed = /^\[([^\]]*)\](\/\d+)?(?::(\d+|\*))?$/.exec(text);
-  if (bracketed) return { place: `${bracketed[1]}${bracketed[2] ?? ''}`, port: bracketed[3] };
-  const [, place, port] = /^([^:]*):(\d+|\*)$/.exec(text) ?? [];
-  return { place: place ?? text, port };
+  if (bracketed) return { host: `${bracketed[1]}${bracketed[2] ?? ''}`, port: bracketed[3] };
+  const [, host, port] = /^([^:]*):(\d+|\*)$/.exec(text) ?? [];
+  return { host: host ?? text, port };
 }
 
-function rangeOf(place: string): BlockList | undefined {
-  const [address = '', bits, ...rest] = place.split('/');
-  const most = isIPv4(address) ? 32 : 128;
-  const prefix = bits ?? String(most);
-  if (isIP(address) === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > most)
+function rangeOf(text: string): BlockList | undefined {
+  const [address = '', bits, ...rest] = text.split('/');
+  const maxBits = isIPv4(address) ? 32 : 128;
+  const prefix = bits ?? String(maxBits);
+  if (isIP(address) === 0 || rest.length > 0 || !/^\d{1,3}$/.test(prefix) || Number(prefix) > maxBits)
     return undefined;
   const range = new BlockList();
   range.addSubnet(address, Number(prefix), isIPv4(address) ? 'ipv4' : 'ipv6');
   return range;
 }
 
-/** The port that the digits stand for; null for one that does not exist. */
+/** Returns the port for the digits; undefined for none, null for an invalid one. */
 function portOf(digits: string | undefined): Destination['port'] | null {
   if (digits === undefined) return undefined;
   if (digits === '*') return 'any';
   const port = Number(digits);
-  return port < 1 || port >= PORTS ? null : port;
+  return port < 1 || port >= PORT_COUNT ? null : port;
 }
 
 function parse(text: string): Destination | undefined {
-  const { place, port: digits } = split(text.trim());
+  const { host: given, port: digits } = split(text.trim());
   const port = portOf(digits);
   if (port === null) return undefined;
-  const below = place.startsWith('*.');
-  const host = hostOf(below ? place.slice(2) : place);
-  // 127.1 is an address in the eyes of a URL.
-  const range = rangeOf(place) ?? (below || host === undefined ? undefined : rangeOf(host));
+  const isWildcard = given.startsWith('*.');
+  const host = hostOf(isWildcard ? given.slice(2) : given);
+  // URLs accept short forms of addresses such as 127.1.
+  const range = rangeOf(given) ?? (isWildcard || host === undefined ? undefined : rangeOf(host));
   if (range) return { names: [], range, port };
   return host === undefined
     ? undefined
-    : { names: [below ? `.${host}` : host], range: new BlockList(), port };
+    : { names: [isWildcard ? `.${host}` : host], range: new BlockList(), port };
 }
 
-/** Whether the text is `HOST[:PORT]` or `CIDR[:PORT]`, as a policy takes it. */
+/** Returns whether the text is `HOST[:PORT]` or `CIDR[:PORT]`, as in a policy. */
 export function isDestination(text: string): boolean {
   return parse(text) !== undefined;
 }
 
 /**
- * The destinations of a policy's option: for a port, those that name it. `unnamed`: whether it is a port of those that name none.
- * @throws SandboxError INVALID_OPTION for a text that is no destination.
+ * Returns the destinations of a policy option as a function of the port. `unnamed` decides for which ports destinations
+ * without a port apply.
+ * @throws SandboxError INVALID_OPTION for an invalid destination.
  */
 export function destinationsOf(
   texts: readonly string[],
@@ -87,7 +91,7 @@ export function destinationsOf(
     if (destination) return destination;
     throw new SandboxError(
       'INVALID_OPTION',
-      `"${text}" in ${option} is no destination; write it like api.internal:8080, *.internal or 10.1.0.0/16:*.`,
+      `"${text}" in ${option} is not a destination; write it like api.internal:8080, *.internal or 10.1.0.0/16:*.`,
     );
   });
   return (port) => {

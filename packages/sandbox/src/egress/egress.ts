@@ -8,13 +8,13 @@ import type { EgressPolicy, EgressRequest, EgressResponse, Resolve, Target } fro
 
 const FORBIDDEN_METHODS = new Set(['CONNECT', 'TRACE', 'TRACK']);
 
-/** An HTTP client that connects only where its policy allows. */
+/** An HTTP client that connects only where its policy allows it. */
 export interface Egress {
-  /** The response, after redirects. Throws EgressError. */
+  /** Sends a request and follows redirects. Throws EgressError. */
   fetch(request: EgressRequest): Promise<EgressResponse>;
-  /** The URL with the addresses it was judged by. Throws EgressError EGRESS_DENIED. */
+  /** Checks a URL and returns it with the addresses that were checked. Throws EgressError EGRESS_DENIED. */
   check(url: string | URL): Promise<Target>;
-  /** Ends idle connections. */
+  /** Closes idle connections. */
   close(): Promise<void>;
 }
 
@@ -29,11 +29,11 @@ function firstHop(request: EgressRequest): Hop {
   return { url: request.url, method, headers: requestHeaders(request.headers, host), body };
 }
 
-function answered({ at, ...reply }: Reply & { at: URL }): Reply & { url: string } {
+function withUrl({ at, ...reply }: Reply & { at: URL }): Reply & { url: string } {
   return { ...reply, url: at.href };
 }
 
-/** An error of the connection in words; its code stays readable for callers that retry. */
+/** Converts an error of the connection to an EgressError. Callers can still read its code, in order to retry. */
 function explain(
   error: unknown,
   request: EgressRequest,
@@ -57,9 +57,9 @@ function explain(
 }
 
 /**
- * An HTTP client behind a policy; without one, only public addresses and the usual web ports.
- * `resolve` stands for the system's resolver, `connection` says how its connections are made.
- * @throws SandboxError INVALID_OPTION for a wrong policy.
+ * Creates an HTTP client with a policy. By default it allows only public addresses and the usual web ports. `resolve`
+ * replaces the system's resolver; `connection` configures how connections are made.
+ * @throws SandboxError INVALID_OPTION for an invalid policy.
  */
 export function createEgress(
   policy: EgressPolicy = {},
@@ -81,9 +81,9 @@ export function createEgress(
       return { ...reply, at: target.url };
     };
     const first = firstHop(request);
-    if (redirect === 'manual') return { ...answered(await send(first)), redirected: false };
-    const { reply, redirects } = await followRedirects(first, { send, most: maxRedirects, refusal: denied });
-    return { ...answered(reply), redirected: redirects > 0 };
+    if (redirect === 'manual') return { ...withUrl(await send(first)), redirected: false };
+    const { reply, redirects } = await followRedirects(first, { send, max: maxRedirects, refusal: denied });
+    return { ...withUrl(reply), redirected: redirects > 0 };
   };
 
   return {

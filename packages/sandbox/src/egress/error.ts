@@ -1,4 +1,4 @@
-/** Why a request did not give a response. */
+/** Why a request failed. */
 export type EgressErrorCode =
   | 'EGRESS_DENIED'
   | 'EGRESS_TIMEOUT'
@@ -8,7 +8,7 @@ export type EgressErrorCode =
 
 const BRAND = Symbol.for('heddle.EgressError');
 
-/** Thrown by the egress client; the message names the host and, where something can be changed, what. */
+/** Thrown by the egress client. The message names the host, and the option to change if there is one. */
 export class EgressError extends Error {
   override readonly name = 'EgressError';
   readonly code: EgressErrorCode;
@@ -20,7 +20,7 @@ export class EgressError extends Error {
   }
 }
 
-/** Whether a caught value is an EgressError, also one of another copy of this package. */
+/** Returns whether a caught value is an EgressError, including one from another copy of this package. */
 export function isEgressError(value: unknown): value is EgressError {
   return typeof value === 'object' && value !== null && BRAND in value;
 }

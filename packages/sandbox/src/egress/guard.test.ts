@@ -90,7 +90,7 @@ describe('the egress check', () => {
       'EGRESS_DENIED: 10.0.0.1 is a private address; add "10.0.0.1:80" to exceptions in the egress policy to allow it.',
     );
     expect(await check('http://loop.example.com/')).toContain(
-      'loop.example.com leads to a private address; add "loop.example.com:80"',
+      'loop.example.com resolves to a private address; add "loop.example.com:80"',
     );
     expect(await check('http://example.com:22/')).toContain(
       'port 22 of example.com are not allowed; add "example.com:22"',
@@ -103,10 +103,10 @@ describe('the egress check', () => {
   it('says what to do in the words of the policy, or nothing', async () => {
     const remedy = 'use --allow-host {target}';
     expect(await check('https://redis/', { remedy })).toMatch(
-      /redis is a name of an internal network; use --allow-host redis:443 to allow it\.$/,
+      /redis is an internal host name; use --allow-host redis:443 to allow it\.$/,
     );
     expect(await check('http://[::1]:8080/', { remedy })).toContain('--allow-host [::1]:8080 to');
-    expect(await check('http://redis/', { remedy: '' })).toMatch(/redis is a name of an internal network\.$/);
+    expect(await check('http://redis/', { remedy: '' })).toMatch(/redis is an internal host name\.$/);
   });
 
   it('repeats no host in what to do that a shell would run', async () => {
@@ -245,8 +245,8 @@ describe('the egress check', () => {
     'u@h',
   ])('refuses the destination "%s" in a policy', (text) => {
     expect(isDestination(text)).toBe(false);
-    expect(() => createCheck({ exceptions: [text] })).toThrow(/in exceptions is no destination/);
-    expect(() => createCheck({ denyHosts: [text] })).toThrow(/in denyHosts is no destination/);
+    expect(() => createCheck({ exceptions: [text] })).toThrow(/in exceptions is not a destination/);
+    expect(() => createCheck({ denyHosts: [text] })).toThrow(/in denyHosts is not a destination/);
   });
 
   it.each(['10.0.0.0', '10.0.0.0/33', 'host/8', '10.0.0.0/8/1'])(

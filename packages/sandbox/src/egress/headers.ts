@@ -6,7 +6,7 @@ export type Pairs = [name: string, value: string][];
 const NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,256}$/;
 const MAX_HEADERS = 200;
 const MAX_HEADER_CHARS = 64 * 1024;
-/** Headers of one connection, and those that the client computes itself. */
+/** Headers that belong to one connection, or are computed by the client. */
 const CONNECTION = new Set([
   'host',
   'connection',
@@ -20,7 +20,10 @@ const CONNECTION = new Set([
   'accept-encoding',
 ]);
 
-/** The headers of a request that may be sent, names in lower case. Throws EGRESS_DENIED for what could forge a second header. */
+/**
+ * Returns the headers that may be sent, with names in lower case. Throws EGRESS_DENIED for characters that could forge
+ * another header.
+ */
 export function requestHeaders(headers: EgressRequest['headers'], host: string): Pairs {
   const given =
     headers === undefined
@@ -38,7 +41,7 @@ export function requestHeaders(headers: EgressRequest['headers'], host: string):
       throw denied(`The request to ${host} has a header with the invalid name "${name.slice(0, 50)}".`);
     if (/[^\t\x20-\x7e\x80-\xff]/.test(value))
       throw denied(
-        `The value of the header ${name} of the request to ${host} has characters that headers may not have.`,
+        `The value of the header ${name} of the request to ${host} contains characters that are not allowed in headers.`,
       );
     chars += name.length + value.length;
     const lower = name.toLowerCase();

@@ -3,10 +3,10 @@ import type { Pairs } from './headers.ts';
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * The headers that go on to another origin. A list of credentials would miss some: each service names its own
- * (`x-functions-key`, `ocp-apim-subscription-key`).
+ * Headers that are kept on a redirect to another origin. An allow list, because a list of credentials would be
+ * incomplete: services use names of their own (`x-functions-key`, `ocp-apim-subscription-key`).
  */
-const TRAVELLING = new Set([
+const CROSS_ORIGIN_HEADERS = new Set([
   'accept',
   'accept-charset',
   'accept-language',
@@ -24,11 +24,11 @@ const TRAVELLING = new Set([
   'prefer',
   'range',
   'user-agent',
-  // Workflows that call each other over HTTP are stopped by it, also where a proxy redirects them to HTTPS.
+  // Limits the depth of workflows that call each other over HTTP, including through a proxy that redirects to HTTPS.
   'x-sim-via',
 ]);
 
-/** One request on the way to an answer; names of headers in lower case. */
+/** One request of a redirect chain; header names are in lower case. */
 export interface Hop {
   readonly url: string | URL;
   readonly method: string;
@@ -36,25 +36,28 @@ export interface Hop {
   readonly body: string | Uint8Array | null;
 }
 
-/** The answer to a hop, and the address that it was sent to. */
+/** The response to a hop, and the URL it was sent to. */
 interface Reply {
   readonly status: number;
   readonly headers: Pairs;
   readonly at: URL;
 }
 
-interface Following<R extends Reply> {
+interface RedirectOptions<R extends Reply> {
   send: (hop: Hop) => Promise<R>;
-  /** Redirects that are followed. */
-  most: number;
-  /** What is thrown, in these words, where a redirect cannot be followed. */
+  /** Maximum number of redirects. */
+  max: number;
+  /** Creates the error for a redirect that cannot be followed. */
   refusal: (message: string) => Error;
 }
 
-/** Returns the first answer that is no redirect, and how many came before it, by the rules of the Fetch standard (HTTP-redirect fetch). */
+/**
+ * Follows redirects by the rules of the Fetch standard (HTTP-redirect fetch). Returns the first other response, and the
+ * number of redirects.
+ */
 export async function followRedirects<R extends Reply>(
   first: Hop,
-  { send, most, refusal }: Following<R>,
+  { send, max, refusal }: RedirectOptions<R>,
 ): Promise<{ reply: R; redirects: number }> {
   let hop = first;
   for (let redirects = 0; ; redirects++) {
@@ -62,15 +65,15 @@ export async function followRedirects<R extends Reply>(
     const location = redirectOf(reply);
     if (location === undefined) return { reply, redirects };
     const { host, href } = reply.at;
-    if (redirects >= most)
-      throw refusal(`The request was redirected more than ${most} times, last by ${host}.`);
+    if (redirects >= max)
+      throw refusal(`The request was redirected more than ${max} times, last by ${host}.`);
     if (!URL.canParse(location, href))
-      throw refusal(`${host} redirects to "${location.slice(0, 200)}", which is no URL.`);
+      throw refusal(`${host} redirects to "${location.slice(0, 200)}", which is not a URL.`);
     hop = nextHop(hop, reply, new URL(location, href));
   }
 }
 
-/** Returns where an answer redirects to; undefined for one that is no redirect. */
+/** Returns the target of a redirect; undefined if the response is not one. */
 export function redirectOf({ status, headers }: Pick<Reply, 'status' | 'headers'>): string | undefined {
   return REDIRECTS.has(status) ? headers.find(([name]) => name === 'location')?.[1] : undefined;
 }
@@ -80,7 +83,7 @@ function nextHop(hop: Hop, { status, at }: Reply, url: URL): Hop {
     (status === 303 && hop.method !== 'HEAD') ||
     ((status === 301 || status === 302) && hop.method === 'POST');
   const headers = hop.headers.filter(
-    ([name]) => (url.origin === at.origin || TRAVELLING.has(name)) && !(toGet && name.startsWith('content-')),
+    ([name]) => (url.origin === at.origin || CROSS_ORIGIN_HEADERS.has(name)) && !(toGet && name.startsWith('content-')),
   );
   return { url, method: toGet ? 'GET' : hop.method, headers, body: toGet ? null : hop.body };
 }

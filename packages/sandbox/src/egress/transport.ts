@@ -7,7 +7,7 @@ import type { Pairs } from './headers.ts';
 import { limitBytes } from './wire.ts';
 import type { Allowance, Target } from './types.ts';
 
-/** One request over the wire, without redirects. */
+/** One HTTP request without redirects. */
 export interface Exchange {
   readonly target: Target;
   readonly method: string;
@@ -25,15 +25,15 @@ export interface Reply {
   readonly body: Uint8Array;
 }
 
-/** How connections are made, where not as usual. */
+/** Options for connections. */
 export interface Connection {
-  /** Certificates of authorities, in PEM, in the place of the usual ones. */
+  /** Certificate authorities in PEM format; replaces the default ones. */
   readonly ca?: readonly string[];
-  /** Whether a server has to prove who it is; default true. */
+  /** Whether to verify the server's certificate; default true. */
   readonly verify?: boolean;
-  /** The certificate and key of this client, in PEM. */
+  /** Client certificate and key, in PEM format. */
   readonly client?: { readonly cert: string; readonly key: string };
-  /** The URL of a proxy through which everything goes; it looks names up. */
+  /** URL of a proxy for all requests; it resolves names. */
   readonly proxy?: string;
 }
 
@@ -41,8 +41,8 @@ type Undici = typeof UndiciModule;
 type Dispatcher = UndiciModule.Dispatcher;
 
 const MAX_AGENTS = 64;
-/** Responses that come before the response, such as 103 Early Hints. */
-const MOST_BEFORE = 16;
+/** Maximum number of informational responses (such as 103 Early Hints) before the response. */
+const MAX_INFORMATIONAL = 16;
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
@@ -50,13 +50,16 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream>> = {
   br: createBrotliDecompress,
 };
 
-/** Connections, kept per origin and checked addresses: one that is open leads to an address that was allowed for this very request. */
+/**
+ * Connections, kept per origin and checked addresses, so that a reused connection leads to an address that was allowed
+ * for this request.
+ */
 export class Transport {
   readonly #agents = new Map<string, Dispatcher>();
   readonly #connection: Connection;
   readonly #maxBytes: number;
 
-  /** `maxBytes` is the most that the body of any response may have. */
+  /** `maxBytes` is the maximum size of any response body. */
   constructor(connection: Connection, maxBytes: number) {
     this.#connection = connection;
     this.#maxBytes = maxBytes;
@@ -64,8 +67,8 @@ export class Transport {
 
   async exchange(exchange: Exchange): Promise<Reply> {
     const { target, method, headers, body } = exchange;
-    const { onInfo, signal } = fewPrecede(exchange);
-    // Loaded with the first request: that takes as long as all else of a sandbox.
+    const { onInfo, signal } = limitInformational(exchange);
+    // Loaded with the first request, because loading it takes as long as the rest of the sandbox.
     const undici = await import('undici');
     const response = await undici.request(target.url, {
       dispatcher: this.#agent(target, undici),
@@ -114,7 +117,7 @@ export class Transport {
   }
 }
 
-/** An agent that asks no resolver: every name leads to the given addresses, or to the proxy. */
+/** Returns an agent that resolves no names: it connects to the given addresses, or to the proxy. */
 function agentFor(
   addresses: Target['addresses'],
   { ca, verify = true, client, proxy }: Connection,
@@ -133,7 +136,7 @@ function agentFor(
   const first = all[0] as (typeof all)[number];
   const connect = buildConnector({
     ...tls,
-    // Its frames that carry nothing, and its compressed headers, are a server's way to keep its clients busy.
+    // HTTP/2 is disabled: its empty frames and compressed headers allow a server to keep clients busy.
     allowH2: false,
     autoSelectFamily: all.length > 1,
     lookup: (_host, options, callback) => {
@@ -149,12 +152,12 @@ function agentFor(
   });
 }
 
-/** Ends an exchange when response after response says that the response is still to come. */
-function fewPrecede({ target, signal }: Exchange): { signal: AbortSignal; onInfo: () => void } {
+/** Aborts an exchange after too many informational responses. */
+function limitInformational({ target, signal }: Exchange): { signal: AbortSignal; onInfo: () => void } {
   const tooMany = new AbortController();
   let count = 0;
   const onInfo = (): void => {
-    if (++count > MOST_BEFORE) tooMany.abort(tooLarge(target, `more than ${MOST_BEFORE} others before it`));
+    if (++count > MAX_INFORMATIONAL) tooMany.abort(tooLarge(target, `more than ${MAX_INFORMATIONAL} informational responses before it`));
   };
   return { onInfo, signal: AbortSignal.any([signal, tooMany.signal]) };
 }
@@ -172,23 +175,23 @@ async function collect(
 ): Promise<Uint8Array> {
   const source =
     decoder === undefined ? body : body.on('error', (error) => decoder.emit('error', error)).pipe(decoder);
-  // A body may come in pieces of one byte each, which as objects would take a hundred times its size.
+  // The body may arrive in chunks of one byte, which as separate objects would take a hundred times its size.
   const buffer = new ByteBuffer();
-  const all = allowance ?? { leftBytes: Infinity };
+  const quota = allowance ?? { leftBytes: Infinity };
   let bytes = 0;
   try {
     for await (const chunk of source) {
       const { byteLength } = chunk as Uint8Array;
       bytes += byteLength;
-      all.leftBytes -= byteLength;
+      quota.leftBytes -= byteLength;
       if (bytes > maxBytes)
         throw tooLarge(target, `more than ${maxBytes} bytes; raise maxResponseBytes to allow it`);
-      if (all.leftBytes < 0)
-        throw tooLarge(target, 'more bytes than all requests of this job together may receive');
+      if (quota.leftBytes < 0)
+        throw tooLarge(target, 'more bytes than all requests of this job may receive together');
       buffer.add(chunk as Uint8Array);
     }
   } catch (error) {
-    all.leftBytes += bytes;
+    quota.leftBytes += bytes;
     throw error;
   } finally {
     body.destroy();

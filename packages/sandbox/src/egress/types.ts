@@ -1,34 +1,38 @@
-/** Where requests may go and how large they may be. Data only, so that it can come from a configuration file. */
+/** Where requests may go, and their limits. Plain data, so that it can be part of a configuration file. */
 export interface EgressPolicy {
   /**
-   * Addresses that are not public: `true` for private, loopback, shared and unique-local ones, or a list of CIDR ranges.
-   * Link-local and cloud metadata addresses are only ever allowed by a range that names them. Default false.
+   * Non-public addresses to allow: `true` for private, loopback, shared and unique-local ones, or a list of CIDR
+   * ranges. Link-local and cloud metadata addresses need a range that contains them. Default false.
    */
   readonly allowPrivate?: boolean | readonly string[];
-  /** When given, only these hosts: `api.example.com`, or `*.example.com` for every name below it. */
+  /** If given, only these hosts are allowed: `api.example.com`, or `*.example.com` for all names below it. */
   readonly allowHosts?: readonly string[];
   /**
-   * Destinations that are allowed besides: `HOST`, `HOST:PORT`, or a CIDR range in place of the host; `*.NAME` for every name
-   * below it, `*` for any port. Without a port: `ports`. A named host may lead to private addresses; reserved ones need a range.
+   * Additional destinations to allow: `HOST`, `HOST:PORT`, or a CIDR range instead of the host; `*.NAME` for all names
+   * below it, `*` for any port. Without a port, those of `ports` apply. A named host may resolve to private addresses;
+   * reserved ones need a range.
    */
   readonly exceptions?: readonly string[];
-  /** Never these destinations, in the form of `exceptions`; without a port: none. They come before everything else. */
+  /**
+   * Destinations that are never allowed, in the form of `exceptions`; without a port, for all ports. Takes precedence
+   * over all other options.
+   */
   readonly denyHosts?: readonly string[];
-  /** What refusals say to do, `{target}` being HOST:PORT; default: to add it to `exceptions`; empty: nothing. */
+  /** Advice in refusals, with `{target}` for HOST:PORT; default: to add it to `exceptions`; empty for no advice. */
   readonly remedy?: string;
-  /** Ports that may be used; default 80, 443, 8080 and 8443. */
+  /** Allowed ports; default 80, 443, 8080 and 8443. */
   readonly ports?: readonly number[] | 'any';
-  /** Time for the whole exchange with its redirects, in milliseconds; default 60,000. */
+  /** Time limit of a request including redirects, in milliseconds; default 60,000. */
   readonly timeoutMs?: number;
-  /** Size of a response body after decompression, in bytes; default 10 MiB. */
+  /** Maximum size of a response body after decompression, in bytes; default 10 MiB. */
   readonly maxResponseBytes?: number;
-  /** Redirects that are followed; default 5. */
+  /** Maximum number of redirects to follow; default 5. */
   readonly maxRedirects?: number;
 }
 
 export type HeaderPairs = readonly (readonly [name: string, value: string])[];
 
-/** Bytes that the responses of several requests may have together; those of a request that fails are given back. */
+/** A quota of response bytes shared by several requests. Bytes of a failed request are returned to it. */
 export interface Allowance {
   leftBytes: number;
 }
@@ -42,20 +46,20 @@ export interface EgressRequest {
   /** Default follow. */
   readonly redirect?: 'follow' | 'manual' | 'error';
   readonly signal?: AbortSignal;
-  /** Lower than the policy's to have an effect. */
+  /** Applies if it is lower than the policy's value, like `maxResponseBytes`. */
   readonly timeoutMs?: number;
   readonly maxResponseBytes?: number;
-  /** Shared by the requests of one job: each may be small enough, and all at once more than the host has memory. */
+  /** Shared by the requests of one job: concurrent responses could otherwise exceed the host's memory together. */
   readonly allowance?: Allowance;
 }
 
 export interface EgressResponse {
   readonly status: number;
   readonly statusText: string;
-  /** The URL that answered, after redirects. */
+  /** URL of the response, after redirects. */
   readonly url: string;
   readonly redirected: boolean;
-  /** Names in lower case; repeated headers are repeated pairs. */
+  /** Names in lower case; repeated headers are separate pairs. */
   readonly headers: [name: string, value: string][];
   readonly body: Uint8Array;
 }
@@ -65,10 +69,10 @@ export interface Address {
   readonly family: 4 | 6;
 }
 
-/** Gives all addresses of a host name. */
+/** Returns all addresses of a host name. */
 export type Resolve = (host: string) => Promise<readonly Address[]>;
 
-/** A URL that passed the policy, with the addresses it was judged by: the only ones that may be connected to. */
+/** A URL that the policy allows, with the addresses that were checked: only these may be connected to. */
 export interface Target {
   readonly url: URL;
   readonly addresses: readonly Address[];

@@ -1,4 +1,4 @@
-/** What the promise gives; rejects as soon as the signal is aborted, whatever becomes of the promise. */
+/** Waits for a promise; rejects as soon as the signal is aborted. */
 export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -17,34 +17,37 @@ import type { Architecture } from './syscalls.ts';
 export interface Confinement {
   readonly level: IsolationLevel;
   readonly tools: HostTools;
-  /** The users that processes become; null where they stay the host's. */
+  /** User ids for the processes; null if they keep the host's. */
   readonly uids: UidRange | null;
 }
 
-/** How one process is started. */
+/** How to start one process. */
 export interface Invocation {
   readonly command: string;
   readonly args: readonly string[];
-  /** To be written to FILTER_FD, where there is one. */
+  /** The seccomp filter, to be written to FILTER_FD; null for none. */
   readonly filter: Buffer | null;
-  /** Whether it has a pipe at SYNC_FD. */
-  readonly waits: boolean;
-  /** Files that it gets open after that. */
+  /** Whether it gets the pipe SYNC_FD. */
+  readonly syncCalls: boolean;
+  /** Files that are opened for it, as the following descriptors. */
   readonly files: readonly string[] | undefined;
-  /** The process' own user, to be freed at its end. */
+  /** User id of the process, freed at its end. */
   readonly uid: number | null;
   /** Whether processes that it started could outlive it. */
-  readonly leavesOthers: boolean;
+  readonly mayLeaveProcesses: boolean;
 }
 
-/** The descriptors of every process: standard ones, then the channel, then what bubblewrap reads, then SYNC_FD and files. */
+/** Descriptors of every process: the standard ones, the channel, bubblewrap's input, SYNC_FD, then files. */
 const CHANNEL_FD = 3;
 const FILTER_FD = 4;
 
-/** How Node.js tells a child of its channel; `env` of the caller is empty, so this is all there is. */
+/** Variables by which Node.js finds the channel. The caller's environment is not passed on. */
 const CHANNEL = { NODE_CHANNEL_FD: String(CHANNEL_FD), NODE_CHANNEL_SERIALIZATION_MODE: 'advanced' };
 
-/** The arguments of Node.js; `permission` is its own model of permissions, which only tests of the other layers leave out. */
+/**
+ * Returns the arguments of Node.js. `permission` enables its permission model; only tests of the other layers disable
+ * it.
+ */
 function nodeArguments(program: Program, permission: boolean): string[] {
   const readable = [program.file, ...program.readable].map((path) => `--allow-fs-read=${path}`);
   return [
@@ -56,18 +59,18 @@ function nodeArguments(program: Program, permission: boolean): string[] {
   ];
 }
 
-function limited({ tools, uids }: Confinement, program: Program, command: readonly string[]): string[] {
+function withLimits({ tools, uids }: Confinement, program: Program, command: readonly string[]): string[] {
   const limits = limitArguments({
     ...DEFAULT_RLIMITS,
     dataMiB: program.dataMiB,
     cpuSeconds: program.maxCpuSeconds ?? DEFAULT_RLIMITS.cpuSeconds,
-    // The kernel counts all of a user's threads: those of the host would count too.
+    // The kernel counts all threads of a user id, so without an id of its own the host's threads would count too.
     threads: uids === null ? null : DEFAULT_RLIMITS.threads,
   });
   return [tools.prlimit as string, ...limits, ...command];
 }
 
-function jailed(tools: HostTools, execPath: string, program: Program, command: readonly string[]): string[] {
+function inJail(tools: HostTools, execPath: string, program: Program, command: readonly string[]): string[] {
   const addons = program.readable.filter((path) => path.endsWith('.node'));
   const libraries = librariesOf(execPath, addons);
   const folders = unusualFolders(libraries);
@@ -81,7 +84,7 @@ function jailed(tools: HostTools, execPath: string, program: Program, command: r
 }
 
 /**
- * What to start for a program at a level. Paths of the program are real ones.
+ * Returns how to start a program at an isolation level. The program's paths must not contain symbolic links.
  * @throws SandboxError SLOTS_EXHAUSTED.
  */
 export function confine(
@@ -91,11 +94,11 @@ export function confine(
   permission = true,
 ): Invocation {
   const { level, tools, uids } = confinement;
-  // What does not exist fails when it is started, which is told.
+  // A missing file fails at the start, with a clear error.
   const node = existsSync(execPath) ? realpathSync(execPath) : execPath;
   let line = [node, ...nodeArguments(program, permission)];
-  if (level === 'strict') line = jailed(tools, node, program, line);
-  if (level !== 'basic') line = limited(confinement, program, line);
+  if (level === 'strict') line = inJail(tools, node, program, line);
+  if (level !== 'basic') line = withLimits(confinement, program, line);
   const uid = uids === null ? null : takeSlotUid(uids);
   if (level !== 'basic' && tools.setpriv !== null)
     line = [tools.setpriv, ...dropArguments(uid, process.geteuid?.() === 0), ...line];
@@ -106,8 +109,8 @@ export function confine(
     args,
     filter,
     uid,
-    leavesOthers: level !== 'strict',
-    waits: program.waits ?? false,
+    mayLeaveProcesses: level !== 'strict',
+    syncCalls: program.syncCalls ?? false,
     files: program.files,
   };
 }

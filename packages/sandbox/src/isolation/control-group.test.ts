@@ -41,7 +41,7 @@ describe('the control group of the host', () => {
       'sys/fs/cgroup/pids.max': '2048',
       'sys/fs/cgroup/memory.oom.group': '0',
     });
-    expect(group).toEqual({ memoryBytes: 2 * GIB, processes: 2048, endsTogether: false });
+    expect(group).toEqual({ memoryBytes: 2 * GIB, processes: 2048, killsGroup: false });
   });
 
   it('is bound by the least of the groups around it', () => {
@@ -55,7 +55,7 @@ describe('the control group of the host', () => {
       'sys/fs/cgroup/system.slice/pids.max': '512',
       'sys/fs/cgroup/system.slice/heddle.service/pids.max': 'max',
     });
-    expect(group).toEqual({ memoryBytes: 4 * GIB, processes: 512, endsTogether: true });
+    expect(group).toEqual({ memoryBytes: 4 * GIB, processes: 512, killsGroup: true });
   });
 
   it('has no limits where none are set, or one is above what the machine has', () => {
@@ -65,13 +65,13 @@ describe('the control group of the host', () => {
       'sys/fs/cgroup/user.slice/memory.max': String(MACHINE),
       'sys/fs/cgroup/user.slice/pids.max': 'max',
     });
-    expect(none).toEqual({ memoryBytes: null, processes: null, endsTogether: false });
+    expect(none).toEqual({ memoryBytes: null, processes: null, killsGroup: false });
     const first = read({
       'proc/self/mountinfo': v1('/'),
       'proc/self/cgroup': '4:memory:/a\n3:pids:/\n0::/',
       'sys/fs/cgroup/memory/a/memory.limit_in_bytes': UNLIMITED,
     });
-    expect(first).toEqual({ memoryBytes: null, processes: null, endsTogether: false });
+    expect(first).toEqual({ memoryBytes: null, processes: null, killsGroup: false });
   });
 
   it('of version 1 is read from the hierarchy of each controller', () => {
@@ -82,7 +82,7 @@ describe('the control group of the host', () => {
       'sys/fs/cgroup/memory/a/c/memory.limit_in_bytes': UNLIMITED,
       'sys/fs/cgroup/pids/b/pids.max': '99',
     });
-    expect(group).toEqual({ memoryBytes: 3 * GIB, processes: 99, endsTogether: false });
+    expect(group).toEqual({ memoryBytes: 3 * GIB, processes: 99, killsGroup: false });
   });
 
   it('of version 1 is found in a container that sees its path from outside', () => {
@@ -93,7 +93,7 @@ describe('the control group of the host', () => {
       'sys/fs/cgroup/memory/inner/memory.limit_in_bytes': String(GIB),
       'sys/fs/cgroup/pids/pids.max': '77',
     });
-    expect(group).toEqual({ memoryBytes: GIB, processes: 77, endsTogether: false });
+    expect(group).toEqual({ memoryBytes: GIB, processes: 77, killsGroup: false });
   });
 
   it('is unknown where there are none, or nothing can be read', () => {
@@ -106,7 +106,7 @@ describe('the control group of the host', () => {
 
 describe('the checks of the control group', () => {
   it('say what it allows', () => {
-    expect(checkControlGroup({ memoryBytes: 8 * GIB, processes: 2048, endsTogether: false })).toEqual([
+    expect(checkControlGroup({ memoryBytes: 8 * GIB, processes: 2048, killsGroup: false })).toEqual([
       { name: 'cgroup memory', result: 'ok', found: 'All processes together may have 8.0 GiB of memory' },
       { name: 'cgroup pids', result: 'ok', found: 'There may be 2,048 processes and threads together' },
     ]);
@@ -134,7 +134,7 @@ describe('the checks of the control group', () => {
       [/256 MiB of memory, which is little$/, /64 .*, which is little$/],
     ],
   ])('say what to do about %s, and fail nothing', (_, group, found) => {
-    const checks = checkControlGroup({ ...group, endsTogether: false });
+    const checks = checkControlGroup({ ...group, killsGroup: false });
     expect(checks).toEqual(
       found.map((text) => ({
         name: expect.any(String) as string,
@@ -148,7 +148,7 @@ describe('the checks of the control group', () => {
   it.each([4 * GIB, null])(
     'say that a process which takes too much would take the host along',
     (memoryBytes) => {
-      const [memory] = checkControlGroup({ memoryBytes, processes: null, endsTogether: true });
+      const [memory] = checkControlGroup({ memoryBytes, processes: null, killsGroup: true });
       expect(memory).toMatchObject({
         result: 'off',
         found: expect.stringContaining('the kernel ends the host along') as string,

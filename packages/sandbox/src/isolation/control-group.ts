@@ -3,15 +3,15 @@ import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import type { IsolationCheck } from './report.ts';
 
-/** What bounds the host's process and all that it starts, together; null: nothing. */
+/** Cgroup limits on the host process and everything that it starts; null for no limit. */
 export interface ControlGroup {
   readonly memoryBytes: number | null;
   readonly processes: number | null;
-  /** Whether the kernel ends everything in it at once, the host too, where memory runs out. */
-  readonly endsTogether: boolean;
+  /** Whether an out-of-memory kill ends all processes in the group, including the host. */
+  readonly killsGroup: boolean;
 }
 
-/** Where a controller's files of this process are: its own group first, then those around it. */
+/** The cgroup folders of this process for a controller, its own group first, then the parents. */
 interface Hierarchy {
   readonly version: 1 | 2;
   readonly folders: readonly string[];
@@ -26,9 +26,9 @@ interface Mount {
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
-/** Too little for the host, a process of code and a build beside each other. */
-const LITTLE_BYTES = GIB;
-const FEW_PROCESSES = 256;
+/** Too little memory for the host, one job process and one build. */
+const MIN_BYTES = GIB;
+const MIN_PROCESSES = 256;
 
 const FILES = {
   memory: { 1: 'memory.limit_in_bytes', 2: 'memory.max' },
@@ -43,7 +43,7 @@ function read(file: string): string | null {
   }
 }
 
-/** A line of mountinfo: `id parent device root point options … - type source super-options`. */
+/** Parses a line of mountinfo: `id parent device root point options … - type source super-options`. */
 function mountOf(line: string): Mount | null {
   const [before = '', after = ''] = line.split(' - ');
   const [, , , root, point] = before.split(' ');
@@ -52,7 +52,7 @@ function mountOf(line: string): Mount | null {
   return { root, point, type, controllers: options.split(',') };
 }
 
-/** The group's path below the mount; a path from outside of a container's view leads to what is mounted. */
+/** Returns the group's path below the mount. Inside a container, a path outside its view refers to the mount itself. */
 function pathBelow({ root }: Mount, path: string): string {
   if (root === '/') return path.startsWith('/..') ? '/' : path;
   return path === root || path.startsWith(`${root}/`) ? path.slice(root.length) : '/';
@@ -76,28 +76,28 @@ function hierarchyOf(controller: keyof typeof FILES, from: string): Hierarchy | 
   return { version, folders };
 }
 
-/** The least of what the groups around the process allow; a limit that is above all there could be is none. */
-function leastOf(controller: keyof typeof FILES, from: string, most: number): number | null {
+/** Returns the lowest limit of the surrounding groups. Limits at or above `ceiling` count as none. */
+function leastOf(controller: keyof typeof FILES, from: string, ceiling: number): number | null {
   const hierarchy = hierarchyOf(controller, from);
   if (hierarchy === null) return null;
   const file = FILES[controller][hierarchy.version];
   const limits = hierarchy.folders
     .map((folder) => Number.parseInt(read(join(folder, file)) ?? '', 10))
-    .filter((limit) => limit < most);
+    .filter((limit) => limit < ceiling);
   return limits.length === 0 ? null : Math.min(...limits);
 }
 
-/** What bounds this process and all that it starts; null where the system has no control groups that can be read. */
+/** Returns the cgroup limits of this process; null if there are no readable control groups. */
 export function readControlGroup(from = '/', machineBytes = totalmem()): ControlGroup | null {
   const memory = hierarchyOf('memory', from);
   const pids = hierarchyOf('pids', from);
   if (memory === null && pids === null) return null;
-  const endsTogether =
+  const killsGroup =
     memory?.version === 2 && memory.folders.some((each) => read(join(each, 'memory.oom.group')) === '1');
   return {
     memoryBytes: leastOf('memory', from, machineBytes),
     processes: leastOf('pids', from, Number.MAX_SAFE_INTEGER),
-    endsTogether,
+    killsGroup,
   };
 }
 
@@ -111,24 +111,24 @@ const unlimited = (name: string, what: string): IsolationCheck => ({
   remedy: 'give the container or the unit a limit (docs/sandbox.md, "Control groups")',
 });
 
-function checkMemory({ memoryBytes, endsTogether }: ControlGroup): IsolationCheck {
+function checkMemory({ memoryBytes, killsGroup }: ControlGroup): IsolationCheck {
   const name = 'cgroup memory';
-  if (endsTogether)
+  if (killsGroup)
     return {
       name,
       result: 'off',
-      found: 'Where memory runs out, the kernel ends the host along with the process that took it',
+      found: 'If memory runs out, the kernel kills the host together with the process that used it',
       remedy:
         'switch memory.oom.group off: OOMPolicy=continue of the unit, singleProcessOOMKill of the kubelet',
     };
   if (memoryBytes === null) return unlimited(name, 'the memory');
   const found = `All processes together may have ${sizeOf(memoryBytes)} of memory`;
-  if (memoryBytes >= LITTLE_BYTES) return { name, result: 'ok', found };
+  if (memoryBytes >= MIN_BYTES) return { name, result: 'ok', found };
   return {
     name,
     result: 'off',
     found: `${found}, which is little`,
-    remedy: `give them ${sizeOf(LITTLE_BYTES)} or more: Python takes 200 MiB for each process, a build of an image up to 2 GiB`,
+    remedy: `give them ${sizeOf(MIN_BYTES)} or more: Python takes 200 MiB for each process, a build of an image up to 2 GiB`,
   };
 }
 
@@ -136,22 +136,22 @@ function checkProcesses({ processes }: ControlGroup): IsolationCheck {
   const name = 'cgroup pids';
   if (processes === null) return unlimited(name, 'the number');
   const found = `There may be ${processes.toLocaleString('en-US')} processes and threads together`;
-  if (processes >= FEW_PROCESSES) return { name, result: 'ok', found };
+  if (processes >= MIN_PROCESSES) return { name, result: 'ok', found };
   return {
     name,
     result: 'off',
     found: `${found}, which is little`,
-    remedy: `allow ${FEW_PROCESSES} or more: a process of code may have 64`,
+    remedy: `allow ${MIN_PROCESSES} or more: a process of code may have 64`,
   };
 }
 
 /**
- * What bounds all processes together, as checks. None of them decides on a level: each process has limits of its own, and
- * these are the machine's last word. Empty where there are no control groups.
+ * Returns checks of the cgroup limits. They do not affect the isolation level: each process has limits of its own, and
+ * these are a second line of defence. Empty if there are no control groups.
  */
 export function checkControlGroup(group = readControlGroup()): IsolationCheck[] {
   if (group === null) return [];
-  if (group.memoryBytes === null && group.processes === null && !group.endsTogether)
+  if (group.memoryBytes === null && group.processes === null && !group.killsGroup)
     return [unlimited('cgroup', 'the memory or the number')];
   return [checkMemory(group), checkProcesses(group)];
 }

@@ -1,16 +1,16 @@
 import { accessSync, constants } from 'node:fs';
 import { join } from 'node:path';
 
-/** The programs of the host that confine processes, by absolute path; null where there is none. */
+/** Paths of the host's programs that confine processes; null for a missing program. */
 export interface HostTools {
   readonly bubblewrap: string | null;
-  /** Becomes another user; needed where the host is root. */
+  /** Changes the user id; needed if the host is root. */
   readonly setpriv: string | null;
-  /** Sets limits on resources. */
+  /** Sets resource limits. */
   readonly prlimit: string | null;
 }
 
-/** Where a system keeps its programs. Not PATH: a program found through a folder of somebody else's would run as root. */
+/** System folders for programs. PATH is not used: a program in a folder that others can write to would run as root. */
 export const TOOL_FOLDERS = [
   '/usr/bin',
   '/bin',
@@ -29,37 +29,39 @@ function isExecutable(file: string): boolean {
   }
 }
 
-/** The absolute path of a program of the system; null where there is none. */
+/** Returns the path of a system program, or null if it is missing. */
 export function findTool(name: string): string | null {
   return TOOL_FOLDERS.map((folder) => join(folder, name)).find(isExecutable) ?? null;
 }
 
-/** The tools of this host; `bubblewrap` is the path of one that stands elsewhere. */
+/** Returns the tools of this host. `bubblewrap` is a path outside the system folders. */
 export function findHostTools(bubblewrap: string | undefined): HostTools {
   const given = bubblewrap === undefined ? findTool('bwrap') : isExecutable(bubblewrap) ? bubblewrap : null;
   return { bubblewrap: given, setpriv: findTool('setpriv'), prlimit: findTool('prlimit') };
 }
 
-/** What one process may take of the machine. */
+/** Resource limits of one process. */
 interface ResourceLimits {
-  /** Memory that it may write to, in MiB. */
+  /** Data memory (RLIMIT_DATA), in MiB. */
   readonly dataMiB: number;
   /** Processor time, in seconds. */
   readonly cpuSeconds: number;
   /** Open files. */
   readonly files: number;
-  /** Threads, and other processes of its user; only where the user is its own. */
+  /** Threads and processes of its user id; null if it shares the id with others. */
   readonly threads: number | null;
-  /** Size of a file that it may write, in MiB. */
+  /** Maximum size of a written file, in MiB. */
   readonly fileMiB: number;
 }
 
 const MIB = 2 ** 20;
 
-/** Of a process that says no more: two hours of processor time, 256 files, 64 threads, and nothing written. */
+/** Defaults: two hours of processor time, 256 open files, 64 threads, no file writes. */
 export const DEFAULT_RLIMITS = { cpuSeconds: 7_200, files: 256, threads: 64, fileMiB: 0 };
 
-/** Arguments of prlimit that limit the command that follows. Neither core dumps, locked memory nor message queues are left. */
+/**
+ * Returns the arguments of prlimit before the command. They also disable core dumps, locked memory and message queues.
+ */
 export function limitArguments(limits: ResourceLimits): string[] {
   return [
     `--data=${limits.dataMiB * MIB}`,
@@ -75,8 +77,9 @@ export function limitArguments(limits: ResourceLimits): string[] {
 }
 
 /**
- * Arguments of setpriv that take every privilege for good, and end the process with the host; the command follows.
- * `uid`: the user to become, or null; `isRoot`: whether the host is root, whose capabilities are to go.
+ * Returns the arguments of setpriv before the command. They drop all privileges permanently, and end the process with
+ * its host. `uid` is the new user id or null; `isRoot` tells whether the host is root, whose capabilities have to be
+ * dropped.
  */
 export function dropArguments(uid: number | null, isRoot: boolean): string[] {
   return [
@@ -88,33 +91,33 @@ export function dropArguments(uid: number | null, isRoot: boolean): string[] {
   ];
 }
 
-/** A process in namespaces of its own, over a root that holds nothing but what is named. */
+/** A process in namespaces of its own, whose root contains only what is listed here. */
 export interface Jail {
-  /** Files and folders that appear at their own paths, read-only. */
+  /** Files and folders that are mounted read-only at their own paths. */
   readonly readable: readonly string[];
-  /** Further arguments of bubblewrap that fill the root, in order: `--ro-bind`, `--tmpfs`, `--dir` … */
+  /** Further mount arguments of bubblewrap, in order: `--ro-bind`, `--tmpfs`, `--dir` … */
   readonly mounts?: readonly string[];
   /** The whole environment. */
   readonly environment: Readonly<Record<string, string>>;
-  /** The working directory; default `/`. */
+  /** Working directory; default `/`. */
   readonly folder?: string;
-  /** The descriptor on which bubblewrap reads the filter of system calls. */
+  /** Descriptor from which bubblewrap reads the seccomp filter. */
   readonly filterFd: number;
   readonly command: readonly string[];
 }
 
-/** The user and group inside: nobody. */
+/** User and group id inside: nobody. */
 const NOBODY = '65534';
 
 /**
- * The arguments of bubblewrap for a process with namespaces of every kind, no capability, no network, no `/proc`, no `/dev`
- * and no terminal, which dies with its parent. Bubblewrap itself must not run as root: as user 0 its guests could write
- * where only the host's root may.
+ * Returns the arguments of bubblewrap for a process with new namespaces of every kind, no capabilities, no network, no
+ * `/proc`, no `/dev` and no terminal. It ends with its parent. Bubblewrap must not run as root: its processes could
+ * then write to files that only the host's root may write.
  */
 export function bubblewrapArguments(jail: Jail): string[] {
   return [
     '--unshare-all',
-    // With --unshare-all alone it goes on where there is no user namespace.
+    // --unshare-all alone continues without a user namespace if none can be created.
     '--unshare-user',
     '--die-with-parent',
     '--new-session',

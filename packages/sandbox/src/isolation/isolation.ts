@@ -10,26 +10,26 @@ import { probeOnce, type Probe, type Probed } from './probe.ts';
 import type { IsolationReport } from './report.ts';
 
 /**
- * What this host reaches, and why no more: bubblewrap, setpriv and prlimit are run, and a process that tries to break out.
- * Done once per process and question; takes about a tenth of a second.
+ * Determines the isolation level of this host, and why no higher level is available: runs bubblewrap, setpriv and
+ * prlimit, and a process that tries to escape. Runs once per process and set of options; takes about 0.1 s.
  * @throws SandboxError INVALID_OPTION.
  */
 export async function probeIsolation(
   options: IsolationOptions & { readonly execPath?: string } = {},
 ): Promise<IsolationReport> {
-  const { execPath = process.execPath, ...asked } = options;
-  return (await probeOnce(resolveIsolation(asked), execPath).probed).report;
+  const { execPath = process.execPath, ...requested } = options;
+  return (await probeOnce(resolveIsolation(requested), execPath).probed).report;
 }
 
-/** The isolation of one sandbox, known once its host was probed. */
+/** The isolation of one sandbox, determined by probing its host. */
 export class Isolation {
-  readonly #asked: ResolvedIsolation;
+  readonly #requested: ResolvedIsolation;
   readonly #execPath: string;
   #probe: Probe | null = null;
   #probed: Probed | null = null;
 
   constructor(options: IsolationOptions | undefined, execPath: string) {
-    this.#asked = resolveIsolation(options);
+    this.#requested = resolveIsolation(options);
     this.#execPath = execPath;
   }
 
@@ -37,13 +37,16 @@ export class Isolation {
     return this.#probed !== null;
   }
 
-  /** Begins to probe the host; whether it looks as if it reached the minimum, so that a process may be started meanwhile. */
+  /**
+   * Starts to probe the host. Returns whether the host appears to reach the minimum, so that a process can be started
+   * meanwhile.
+   */
   begin(): boolean {
-    this.#probe ??= probeOnce(this.#asked, this.#execPath);
-    return isAtLeast(this.#probe.expected.level, this.#asked.minimum);
+    this.#probe ??= probeOnce(this.#requested, this.#execPath);
+    return isAtLeast(this.#probe.expected.level, this.#requested.minimum);
   }
 
-  /** Probes the host, the first time; whether processes that were started meanwhile are confined as they have to be. */
+  /** Waits for the probe. Returns whether processes that were started meanwhile are confined correctly. */
   async settle(): Promise<boolean> {
     this.begin();
     const { expected, probed } = this.#probe as Probe;
@@ -51,24 +54,24 @@ export class Isolation {
     return this.#probed.confinement === expected && this.refusal === null;
   }
 
-  /** The level that was reached; null before the first job. */
+  /** The isolation level; null before it is determined. */
   get level(): IsolationLevel | null {
     return this.#probed?.report.level ?? null;
   }
 
-  /** Why no job may run here, or null. */
+  /** Why no job may run here; null if jobs may run. */
   get refusal(): string | null {
     if (this.#probed === null) return null;
     const { level, reasons } = this.#probed.report;
-    const { minimum } = this.#asked;
+    const { minimum } = this.#requested;
     if (isAtLeast(level, minimum)) return null;
-    const why = (reasons[minimum] ?? []).join(' ');
-    return `The sandbox reaches the isolation level ${level}, and ${minimum} is the minimum. ${why}`;
+    const reason = (reasons[minimum] ?? []).join(' ');
+    return `The sandbox reaches the isolation level ${level}, and ${minimum} is the minimum. ${reason}`;
   }
 
-  /** How processes are started; before the host was probed as it looks, and then they get no job. */
+  /** How processes are started. Before the probe ends this is the expected confinement, and processes get no jobs. */
   get confinement(): Confinement {
-    this.#probe ??= probeOnce(this.#asked, this.#execPath);
+    this.#probe ??= probeOnce(this.#requested, this.#execPath);
     return this.#probed?.confinement ?? this.#probe.expected;
   }
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, openSync, readSync, realpathSync } from 'node:fs';
 import { dirname } from 'node:path';
 
-/** Folders in which every loader looks without being told. */
+/** Folders that every dynamic loader searches by default. */
 const STANDARD_FOLDER = /^(\/usr)?\/lib(32|64)?(\/[a-z0-9_]+-linux-[a-z0-9]+)?$/;
 
 const ELF_MAGIC = 0x7f45_4c46;
@@ -14,7 +14,10 @@ function readAt(descriptor: number, position: number, length: number): Buffer {
   return bytes.subarray(0, readSync(descriptor, bytes, 0, length, position));
 }
 
-/** The loader that an executable names, null where it needs none, undefined where the file is no program for 64 bits. */
+/**
+ * Returns the loader that an executable names; null if it needs none; undefined if the file is not a 64-bit ELF
+ * program.
+ */
 function loaderOf(file: string): string | null | undefined {
   const descriptor = openSync(file, 'r');
   try {
@@ -38,8 +41,8 @@ function loaderOf(file: string): string | null | undefined {
   }
 }
 
-function listed(loader: string, file: string): string[] {
-  // The loader's own listing: it runs nothing of the file.
+function librariesByLoader(loader: string, file: string): string[] {
+  // The loader's own listing does not run the file.
   const { status, stdout, stderr, error } = spawnSync(loader, ['--list', file], { encoding: 'utf8' });
   if (error !== undefined || status !== 0) {
     throw new Error(`${loader} --list ${file} failed: ${error?.message ?? stderr.trim()}`);
@@ -51,8 +54,8 @@ function listed(loader: string, file: string): string[] {
 const known = new Map<string, readonly string[]>();
 
 /**
- * The shared libraries of a program and its addons at the paths under which they are looked for, the loader first.
- * Throws where a library is missing.
+ * Returns the shared libraries of a program and its addons at the paths where the loader finds them, the loader first.
+ * Throws if a library is missing.
  */
 export function librariesOf(program: string, addons: readonly string[]): readonly string[] {
   const key = [program, ...addons].join('\0');
@@ -60,27 +63,27 @@ export function librariesOf(program: string, addons: readonly string[]): readonl
   if (before !== undefined) return before;
   const loader = loaderOf(realpathSync(program));
   const binaries = loader ? [program, ...addons.filter((addon) => loaderOf(addon) !== undefined)] : [];
-  const libraries = [...new Set(binaries.flatMap((file) => listed(loader as string, file)))];
+  const libraries = [...new Set(binaries.flatMap((file) => librariesByLoader(loader as string, file)))];
   known.set(key, libraries);
   return libraries;
 }
 
-/** The folders of libraries that the loader has to be told of. */
+/** Returns the library folders that the loader does not search by default. */
 export function unusualFolders(libraries: readonly string[]): string[] {
   const folders = libraries.slice(1).map((library) => dirname(library));
   return [...new Set(folders)].filter((folder) => !STANDARD_FOLDER.test(folder));
 }
 
-/** A root that has Node.js and what it loads, and nothing else of the host. */
+/** A root with Node.js and its libraries, and nothing else of the host. */
 export interface BareRoot {
   readonly execPath: string;
-  /** Files that appear at their own paths. */
+  /** Files that are mounted at their own paths. */
   readonly readable: readonly string[];
-  /** What Node.js has to be told. */
+  /** Environment variables that Node.js needs there. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What the sandbox of a builder's own program begins with. */
+/** Returns the root for a builder's own programs. */
 export function bareRoot(): BareRoot {
   const execPath = realpathSync(process.execPath);
   const readable = librariesOf(execPath, []);

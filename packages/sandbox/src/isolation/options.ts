@@ -2,32 +2,35 @@ import { SandboxError } from '../error.ts';
 import { DEFAULT_UIDS, type UidRange } from './slot-uid.ts';
 
 /**
- * How far the operating system confines a process: `strict` has a file system, network, users and processes of its own and
- * a filter of system calls; `standard` has limits on its resources, and a user of its own where the host is root;
- * `basic` has Node's permission model alone.
+ * How the operating system confines a process. `strict`: its own file system, network, user ids and processes, and a
+ * filter of system calls. `standard`: resource limits, and its own user id if the host is root. `basic`: only Node.js's
+ * permission model.
  */
 export type IsolationLevel = 'strict' | 'standard' | 'basic';
 
-/** From the least to the most. */
+/** From weakest to strongest. */
 export const LEVELS: readonly IsolationLevel[] = ['basic', 'standard', 'strict'];
 
 export function isAtLeast(level: IsolationLevel, minimum: IsolationLevel): boolean {
   return LEVELS.indexOf(level) >= LEVELS.indexOf(minimum);
 }
 
-/** How far the operating system has to confine processes. */
+/** Isolation of the sandbox processes by the operating system. */
 export interface IsolationOptions {
-  /** The level to run at; `best` (default): the highest that this host reaches. */
+  /** The level to use; `best` (default): the highest that this host supports. */
   readonly level?: IsolationLevel | 'best';
-  /** Below it no job runs; default: the level that is asked for, with `best` `standard` on Linux and `basic` elsewhere. */
+  /**
+   * The level below which no job runs. Default: the requested level; with `best`, `standard` on Linux and `basic`
+   * elsewhere.
+   */
   readonly minimum?: IsolationLevel;
-  /** Users that processes become where the host is root; default 60578 to 60705. Nothing else may run as one of them. */
+  /** User ids for processes if the host is root; default 60578 to 60705. Nothing else may use them. */
   readonly uids?: UidRange;
-  /** The path of bubblewrap; default: where systems keep it. */
+  /** Path of bubblewrap; default: the system's. */
   readonly bubblewrap?: string;
 }
 
-/** The options with defaults. */
+/** The options with defaults applied. */
 export interface ResolvedIsolation {
   readonly level: IsolationLevel | 'best';
   readonly minimum: IsolationLevel;
@@ -54,10 +57,7 @@ function requireUids({ from, to }: UidRange): void {
   );
 }
 
-/**
- * The options with defaults for this host.
- * @throws SandboxError INVALID_OPTION.
- */
+/** Applies this host's defaults to the options.\n@throws SandboxError INVALID_OPTION. */
 export function resolveIsolation(options: IsolationOptions = {}): ResolvedIsolation {
   const { level = 'best', uids = DEFAULT_UIDS, bubblewrap } = options;
   requireLevel('level', level, ['best']);

@@ -14,7 +14,7 @@ import {
 import { selfTest, SELF_TEST } from './self-test.ts';
 import { checkUsers } from './users.ts';
 
-/** A switch of the kernel, or null where it has none of that name. */
+/** Returns a kernel setting, or null if it does not exist. */
 function sysctl(name: string): string | null {
   try {
     return readFileSync(`/proc/sys/${name.replaceAll('.', '/')}`, 'utf8').trim();
@@ -40,7 +40,7 @@ const SWITCHES: readonly { name: string; off: string; remedy: string }[] = [
 
 const CONTAINER_MARKS = ['/.dockerenv', '/run/.containerenv', '/var/run/secrets/kubernetes.io'];
 
-/** What to do where bubblewrap may not make namespaces; the likeliest cause that can be seen from here. */
+/** Returns the remedy if bubblewrap may not create namespaces, based on the likeliest visible cause. */
 function namespaceRemedy(): string {
   const found = SWITCHES.find(({ name, off }) => sysctl(name) === off);
   if (found !== undefined) return `user namespaces are switched off by ${found.name}; ${found.remedy}`;
@@ -49,22 +49,22 @@ function namespaceRemedy(): string {
   return 'allow user namespaces to unprivileged users (docs/sandbox.md, "On a host")';
 }
 
-/** What a probe found: what a person is told, and how processes are started. */
+/** The result of a probe: a report for people, and how processes are started. */
 export interface Probed {
   readonly report: IsolationReport;
   readonly confinement: Confinement;
 }
 
-/** A confinement to try; `without` says what it lacks, for messages. */
+/** A confinement to try. `without` describes what it lacks, for messages. */
 interface Attempt extends Confinement {
   readonly without: string;
 }
 
-type Asked = Pick<ResolvedIsolation, 'level' | 'uids' | 'bubblewrap'>;
+type Requested = Pick<ResolvedIsolation, 'level' | 'uids' | 'bubblewrap'>;
 
 const ARCHITECTURES = ['x64', 'arm64'];
-const WITH_USERS = /^a process did not start: setpriv: set/;
-const IN_NAMESPACES = /namespace|uid map|mount|pivot_root/i;
+const CANNOT_SET_USER = /^a process did not start: setpriv: set/;
+const NAMESPACE_PROBLEM = /namespace|uid map|mount|pivot_root/i;
 
 function checkBubblewrap({ bubblewrap }: HostTools, given: string | undefined): IsolationCheck {
   if (given === undefined || bubblewrap !== null)
@@ -75,8 +75,8 @@ function checkBubblewrap({ bubblewrap }: HostTools, given: string | undefined): 
 function explain({ level, without }: Attempt, problem: string): IsolationCheck {
   const name = `self-test ${level}`;
   const found = `At the level ${level}${without} ${problem}`;
-  if (level === 'strict' && IN_NAMESPACES.test(problem)) return failed(name, found, namespaceRemedy());
-  if (WITH_USERS.test(problem))
+  if (level === 'strict' && NAMESPACE_PROBLEM.test(problem)) return failed(name, found, namespaceRemedy());
+  if (CANNOT_SET_USER.test(problem))
     return failed(name, found, 'give the host the capabilities SETUID and SETGID, or do not run it as root');
   return failed(
     name,
@@ -85,11 +85,11 @@ function explain({ level, without }: Attempt, problem: string): IsolationCheck {
   );
 }
 
-/** What a level keeps from a process, and what it does not. */
-function refused({ level, uids }: Attempt): string {
+/** Describes what a level protects against, and what it does not. */
+function protection({ level, uids }: Attempt): string {
   if (level === 'strict') return 'was refused everything';
-  const open = uids === null ? 'the network, and its host to signal,' : 'the network';
-  return `was refused files, processes and memory; ${open} it would have reached`;
+  const open = uids === null ? 'the network and signalled its host' : 'the network';
+  return `was refused files, processes and memory; it could have reached ${open}`;
 }
 
 async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationCheck> {
@@ -97,19 +97,19 @@ async function testLevel(attempt: Attempt, execPath: string): Promise<IsolationC
   if (problem !== null) return explain(attempt, problem);
   return ok(
     `self-test ${attempt.level}`,
-    `A process${attempt.without} that tried to break out ${refused(attempt)}`,
+    `A process${attempt.without} that tried to escape ${protection(attempt)}`,
   );
 }
 
-/** What each level needs before it is worth a try. */
+/** Checks what each level needs before it is tried. */
 function preconditions(
   tools: HostTools,
-  asked: Asked,
+  requested: Requested,
   execPath: string,
 ): Record<'standard' | 'strict', IsolationCheck[]> {
   const files = [SELF_TEST, execPath, ...(tools.bubblewrap === null ? [] : [tools.bubblewrap])];
-  const prlimit = checkTool('prlimit', tools.prlimit, 'util-linux', 'limits what a process may take');
-  const users = checkUsers(tools.setpriv, asked.uids, files);
+  const prlimit = checkTool('prlimit', tools.prlimit, 'util-linux', 'limits the resources of processes');
+  const users = checkUsers(tools.setpriv, requested.uids, files);
   const known = ARCHITECTURES.includes(process.arch);
   const filter = known
     ? ok('seccomp', `The filter of system calls is known for ${process.arch}`)
@@ -120,15 +120,18 @@ function preconditions(
       );
   return {
     standard: [prlimit, users],
-    strict: [prlimit, users, checkBubblewrap(tools, asked.bubblewrap), filter],
+    strict: [prlimit, users, checkBubblewrap(tools, requested.bubblewrap), filter],
   };
 }
 
-/** The one check that a level can do without: see `checkUsers`. */
+/** Returns whether a failed check rules out a level. `standard` works without separate users, see `checkUsers`. */
 const isBlocker = (level: IsolationLevel, check: IsolationCheck): boolean =>
   check.result === 'failed' && !(level === 'standard' && check.name === 'users');
 
-/** The ways to a level, the best first: where users cannot be changed or privileges dropped, there are still limits. */
+/**
+ * Returns the ways to run at a level, best first: limits apply even if user ids cannot be changed or privileges
+ * dropped.
+ */
 function attemptsAt(confinement: Confinement): Attempt[] {
   const { level, tools, uids } = confinement;
   const best = { ...confinement, without: '' };
@@ -138,18 +141,18 @@ function attemptsAt(confinement: Confinement): Attempt[] {
   return uids === null ? [best, alone] : [best, asHost, alone];
 }
 
-/** What can be told without starting anything. */
+/** What is known before anything is started. */
 interface Plan {
   readonly tools: HostTools;
   readonly checks: readonly IsolationCheck[];
-  /** Why a level is not worth a try. */
+  /** Why levels cannot be tried. */
   readonly blocked: IsolationReport['reasons'];
-  /** To be tried in this order. */
+  /** The confinements to try, in order. */
   readonly attempts: readonly Attempt[];
 }
 
-/** What no process above `basic` can do without. */
-function whyHopeless(execPath: string): IsolationCheck | null {
+/** Returns why only `basic` is possible; null if other levels may be. */
+function basicOnlyReason(execPath: string): IsolationCheck | null {
   if (process.platform !== 'linux') {
     const found = `Only Linux confines processes further, and this is ${process.platform}`;
     return failed('platform', found, 'run the host on Linux');
@@ -157,19 +160,19 @@ function whyHopeless(execPath: string): IsolationCheck | null {
   return execPath === process.execPath ? checkNode(process.versions.node) : null;
 }
 
-function planFor(asked: Asked, execPath: string): Plan {
-  const tools = findHostTools(asked.bubblewrap);
-  const hopeless = whyHopeless(execPath);
-  if (hopeless !== null) {
-    const why = sentence(hopeless);
-    return { tools, checks: [hopeless], blocked: { standard: [why], strict: [why] }, attempts: [] };
+function planFor(requested: Requested, execPath: string): Plan {
+  const tools = findHostTools(requested.bubblewrap);
+  const basicOnly = basicOnlyReason(execPath);
+  if (basicOnly !== null) {
+    const reason = sentence(basicOnly);
+    return { tools, checks: [basicOnly], blocked: { standard: [reason], strict: [reason] }, attempts: [] };
   }
-  const needs = preconditions(tools, asked, execPath);
+  const needs = preconditions(tools, requested, execPath);
   const checks = [...new Set([...needs.standard, ...needs.strict])];
-  const uids = checks.some(({ name, result }) => name === 'users' && result === 'ok') ? asked.uids : null;
+  const uids = checks.some(({ name, result }) => name === 'users' && result === 'ok') ? requested.uids : null;
   const blocked: Partial<Record<IsolationLevel, readonly string[]>> = {};
   const attempts: Attempt[] = [];
-  const highest = asked.level === 'best' ? 'strict' : asked.level;
+  const highest = requested.level === 'best' ? 'strict' : requested.level;
   for (const level of ['strict', 'standard'] as const) {
     if (!isAtLeast(highest, level)) continue;
     const blockers = needs[level].filter((check) => isBlocker(level, check));
@@ -179,7 +182,7 @@ function planFor(asked: Asked, execPath: string): Plan {
   return { tools, checks, blocked, attempts };
 }
 
-/** Tries out what is planned, until something holds. */
+/** Tries the planned confinements in order, until one passes its self-test. */
 async function tryOut({ tools, checks, blocked, attempts }: Plan, execPath: string): Promise<Probed> {
   const tests: IsolationCheck[] = [];
   const reasons: Partial<Record<IsolationLevel, readonly string[]>> = { ...blocked };
@@ -201,26 +204,26 @@ async function tryOut({ tools, checks, blocked, attempts }: Plan, execPath: stri
   return { report: reportAt('basic'), confinement: { level: 'basic', tools, uids: null } };
 }
 
-/** A probe under way. */
+/** A probe in progress. */
 export interface Probe {
-  /** What will come of it, unless the host is other than it looks. */
+  /** The confinement that is expected, judging by what is visible without starting anything. */
   readonly expected: Confinement;
   readonly probed: Promise<Probed>;
 }
 
 const probes = new Map<string, Probe>();
 
-/** What this host reaches, up to the level that is asked for; tried out once per process for the same question, if it is as it looks. */
-export function probeOnce(asked: Asked, execPath: string): Probe {
-  const { level, uids, bubblewrap } = asked;
+/** Probes the host up to the requested level. The result is cached for the same options, unless it is unexpected. */
+export function probeOnce(requested: Requested, execPath: string): Probe {
+  const { level, uids, bubblewrap } = requested;
   const key = JSON.stringify([level, uids.from, uids.to, bubblewrap, execPath]);
   const before = probes.get(key);
   if (before !== undefined) return before;
-  const plan = planFor(asked, execPath);
+  const plan = planFor(requested, execPath);
   const expected = plan.attempts[0] ?? { level: 'basic', tools: plan.tools, uids: null };
   const probe = { expected, probed: tryOut(plan, execPath) };
   probes.set(key, probe);
-  // What failed may be passing, as a machine without memory is: the next one who asks has it tried again.
+  // A failure may be temporary, for example lack of memory, so the next call probes again.
   void probe.probed.then(({ confinement }) => confinement === expected || probes.delete(key));
   return probe;
 }

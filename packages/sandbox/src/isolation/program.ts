@@ -1,24 +1,24 @@
-/** The descriptor of the pipe by which a program asks and waits: its channel is read by the event loop only. */
+/** Descriptor of the pipe for synchronous calls; the channel can only be read by the event loop. */
 export const SYNC_FD = 5;
 
-/** The first descriptor of the files that a program gets open. */
+/** First descriptor of the files that are opened for a program. */
 export const FILES_FD = 6;
 
-/** What runs in a child process, and what that program needs of it; paths are real ones. */
+/** A program that runs in a child process, and what it needs. Paths must not contain symbolic links. */
 export interface Program {
   /** The built child program. */
   readonly file: string;
   readonly args: readonly string[];
-  /** Files and folders that it may read besides its own. */
+  /** Files and folders that it may read, besides its own file. */
   readonly readable: readonly string[];
-  /** Files that it gets open, from FILES_FD on: in folders that its user need not see. */
+  /** Files that are opened for it, as descriptors from FILES_FD on. Its user needs no access to their folders. */
   readonly files?: readonly string[];
   /** Flags of Node.js and V8. */
   readonly flags: readonly string[];
-  /** Memory that the process may write to, in MiB, where the operating system can limit it. */
+  /** Data memory (RLIMIT_DATA) in MiB, if the operating system can limit it. */
   readonly dataMiB: number;
-  /** Whether it gets a pipe of its own to ask by and wait for the answer, as SYNC_FD. */
-  readonly waits?: boolean;
-  /** Processor time of the whole process, in seconds; two hours by default. */
+  /** Whether it gets the pipe for synchronous calls, SYNC_FD. */
+  readonly syncCalls?: boolean;
+  /** Processor time of the whole process, in seconds; default two hours. */
   readonly maxCpuSeconds?: number;
 }

@@ -10,47 +10,47 @@ export const failed = (name: string, found: string, remedy: string): IsolationCh
   remedy,
 });
 
-/** Whether a tool is there; `why` says what it is for. */
+/** Checks whether a tool exists; `purpose` says what it is needed for. */
 export function checkTool(
   tool: string,
   path: string | null,
   packageName: string,
-  why: string,
+  purpose: string,
 ): IsolationCheck {
   if (path !== null) return ok(tool, `${tool} is ${path}`);
   const where = `${tool} is not in ${TOOL_FOLDERS.join(', ')}`;
-  return failed(tool, `${where}; it ${why}`, `apt install ${packageName}, or the package of your system`);
+  return failed(tool, `${where}; it ${purpose}`, `apt install ${packageName}, or the package of your system`);
 }
 
-/** The oldest Node.js that processes run on. */
+/** Minimum major version of Node.js for processes. */
 const NODE_MAJOR = 24;
 
-/** Whether the Node.js that processes run on is new enough; null where it is. */
+/** Returns a failed check if the Node.js of processes is too old; null if not. */
 export function checkNode(version: string): IsolationCheck | null {
   if (Number.parseInt(version, 10) >= NODE_MAJOR) return null;
   return failed('node', `Node.js ${version} is too old`, `run the host on Node.js ${NODE_MAJOR} or newer`);
 }
 
-/** One thing that was looked at. */
+/** One check of the host. */
 export interface IsolationCheck {
   readonly name: string;
-  /** `off`: it confines no process, and no level needs it. */
+  /** `off`: not available, but not needed for any level. */
   readonly result: 'ok' | 'failed' | 'off';
-  /** What was found, in a sentence. */
+  /** What was found, as a sentence. */
   readonly found: string;
-  /** What a person can do about it. */
+  /** What the operator can do about it. */
   readonly remedy?: string;
 }
 
-/** The level that this host reaches, and why it reaches none above. */
+/** The isolation level of this host, and why no higher one is available. */
 export interface IsolationReport {
   readonly level: IsolationLevel;
   readonly checks: readonly IsolationCheck[];
-  /** For each level that is not reached, the reasons, in sentences. */
+  /** Reasons for each level that is not available, in sentences. */
   readonly reasons: Readonly<Partial<Record<IsolationLevel, readonly string[]>>>;
 }
 
-/** A check as a sentence with its remedy. */
+/** Returns a check as a sentence with its remedy. */
 export function sentence({ found, remedy }: IsolationCheck): string {
   return remedy === undefined ? `${found}.` : `${found}: ${remedy}.`;
 }

@@ -11,18 +11,18 @@ import {
 } from './syscalls.ts';
 
 export interface FilterOptions {
-  /** The machine's architecture. */
+  /** Architecture of the machine. */
   readonly architecture: Architecture;
-  /** Whether processes may be started; threads always may. Default false. */
+  /** Whether processes may be started; threads are always allowed. Default false. */
   readonly processes?: boolean;
   /**
-   * Whether sockets of the families that programs use may be made (local, IPv4, IPv6, netlink); what they reach is the network
-   * namespace's affair, which others, such as those to the machine that this one is virtual on, do not know. Default false.
+   * Whether to allow sockets of common families (local, IPv4, IPv6, netlink), which the network namespace confines.
+   * Others, such as those to a virtual machine's host, are not confined by it. Default false.
    */
   readonly sockets?: boolean;
 }
 
-/** One instruction of the kernel's filter machine: code, jumps if true and false, operand. */
+/** A BPF instruction: code, jump offsets if true and if false, operand. */
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, operand: number];
 
 const LOAD = 0x20;
@@ -39,20 +39,26 @@ const refuse = (errno: number): number => 0x0005_0000 | errno;
 const EPERM = 1;
 const ENOSYS = 38;
 
-/** Where the kernel puts what it knows of a call: number, architecture, then six arguments of eight bytes, low half first. */
+/**
+ * Offsets in the kernel's description of a call: number, architecture, then six arguments of eight bytes, low half
+ * first.
+ */
 const CALL = 0;
 const ARCHITECTURE = 4;
 const argument = (index: number): number => 16 + 8 * index;
 
-/** Calls of the x32 interface, which nothing of ours uses, have this bit; without a check they would pass as unknown ones. */
+/** Bit of calls of the x32 interface, which nothing here uses; unchecked, they would pass as unknown calls. */
 const X32_BIT = 0x4000_0000;
 const CLONE_THREAD = 0x0001_0000;
-/** Every `CLONE_NEW…`: a namespace of one's own would give back what the sandbox takes. */
+/** All `CLONE_NEW…` flags: a new namespace would restore what the sandbox removes. */
 const CLONE_NEW = 0x7e02_0080;
-/** MAP_SHARED with MAP_ANONYMOUS: memory that RLIMIT_DATA does not count. */
+/** MAP_SHARED | MAP_ANONYMOUS: memory that RLIMIT_DATA does not count. */
 const SHARED_ANONYMOUS = 0x21;
 
-/** Refuses a `clone` that makes namespaces, or that makes a process where those are not allowed. Ends the program for this call. */
+/**
+ * Refuses `clone` calls that create namespaces, or processes if those are not allowed. No later rule applies to this
+ * call.
+ */
 function cloneRules(number: number, processes: boolean): Instruction[] {
   const rules: Instruction[] = [[LOAD, 0, 0, argument(0)]];
   if (!processes) rules.push([IF_ANY_BIT, 1, 0, CLONE_THREAD], [RETURN, 0, 0, refuse(EPERM)]);
@@ -84,7 +90,7 @@ function mapRules(number: number): Instruction[] {
   return [[IF_EQUAL, 0, rules.length, number], ...rules];
 }
 
-/** The numbers that are refused whatever their arguments are. */
+/** Returns the numbers of calls that are always refused. */
 function refused({ architecture, processes = false, sockets = false }: FilterOptions): number[] {
   const tables = [FORBIDDEN_CALLS, ...(processes ? [] : [PROCESS_CALLS]), ...(sockets ? [] : [SOCKET_CALLS])];
   const numbers = tables.flatMap((table) => Object.values(table).map((each) => numberOf(each, architecture)));
@@ -92,9 +98,9 @@ function refused({ architecture, processes = false, sockets = false }: FilterOpt
 }
 
 /**
- * The filter of system calls as the kernel takes it: classic BPF, 8 bytes each instruction.
- * Another architecture's calls kill the process. Refused calls fail with EPERM; `clone3`, whose flags a filter cannot
- * read, and calls newer than NEWEST_CALL fail with ENOSYS, on which the C library falls back to older ones.
+ * Returns the filter of system calls as classic BPF, 8 bytes per instruction. Calls of another architecture kill the
+ * process. Refused calls fail with EPERM. `clone3`, whose flags a filter cannot read, and calls newer than NEWEST_CALL
+ * fail with ENOSYS, so that the C library falls back to older ones.
  */
 export function seccompFilter(options: FilterOptions): Buffer {
   const { architecture, processes = false, sockets = false } = options;
@@ -111,7 +117,7 @@ export function seccompFilter(options: FilterOptions): Buffer {
     [IF_EQUAL, 0, 1, call('clone3')],
     [RETURN, 0, 0, refuse(ENOSYS)],
     ...cloneRules(call('clone'), processes),
-    // Programs that start processes may share memory with them.
+    // Skipped if processes are allowed, because they may share memory.
     ...(processes ? [] : mapRules(call('mmap'))),
     ...(sockets ? socketRules(numberOf(SOCKET_CALLS['socket'] as Numbers, architecture) as number) : []),
     ...numbers.map((number, index): Instruction => [IF_EQUAL, numbers.length - index, 0, number]),

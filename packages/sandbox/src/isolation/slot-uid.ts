@@ -2,20 +2,20 @@ import { readdirSync, statSync } from 'node:fs';
 import { SandboxError } from '../error.ts';
 import { claimUid, releaseUid } from './uid-claims.ts';
 
-/** User ids that nothing else on the host uses, first to last. */
+/** A range of user ids that nothing else on the host uses, inclusive. */
 export interface UidRange {
   readonly from: number;
   readonly to: number;
 }
 
-/** Unused by Debian, Fedora and systemd, and mapped in containers without root. */
+/** Unused by Debian, Fedora and systemd, and mapped in rootless containers. */
 export const DEFAULT_UIDS: UidRange = { from: 60_578, to: 60_705 };
 
-/** The ids in use, over all sandboxes of this process. */
+/** Ids in use by all sandboxes of this process. */
 const taken = new Set<number>();
-let turn = process.pid;
+let nextOffset = process.pid;
 
-/** The ids of processes by their users; those that end meanwhile are left out. */
+/** Returns the process ids of each user. Processes that end meanwhile are left out. */
 function processesByUser(): Map<number, number[]> {
   const byUser = new Map<number, number[]>();
   for (const name of readdirSync('/proc')) {
@@ -27,16 +27,16 @@ function processesByUser(): Map<number, number[]> {
 }
 
 /**
- * A user id for one process, its own until `freeSlotUid`: processes of one user could signal and trace each other.
- * Each is given again as late as possible, and none while anything runs as it, or another host of this machine is about to
- * start something as it.
- * @throws SandboxError SLOTS_EXHAUSTED when every id is in use.
+ * Takes a user id for one process until `freeSlotUid`: processes with the same user id could signal and trace each
+ * other. An id is reused as late as possible, and never while any process runs with it or another host process has
+ * claimed it.
+ * @throws SandboxError SLOTS_EXHAUSTED if every id is in use.
  */
 export function takeSlotUid({ from, to }: UidRange): number {
   const count = to - from + 1;
   const busy = processesByUser();
   for (let step = 0; step < count; step++) {
-    const uid = from + (turn++ % count);
+    const uid = from + (nextOffset++ % count);
     if (taken.has(uid) || busy.has(uid) || !claimUid(uid)) continue;
     taken.add(uid);
     return uid;
@@ -47,19 +47,19 @@ export function takeSlotUid({ from, to }: UidRange): number {
   );
 }
 
-/** Gives an id back. */
+/** Frees a user id. */
 export function freeSlotUid(uid: number): void {
   taken.delete(uid);
   releaseUid(uid);
 }
 
-/** Ends what a process with a user of its own left behind. */
+/** Ends processes that remain of a process with its own user id. */
 export function endLeftovers(uid: number): void {
   for (const pid of processesByUser().get(uid) ?? []) {
     try {
       process.kill(pid, 'SIGKILL');
     } catch {
-      // It has ended by itself, or cannot be ended; its user is given to nobody while it runs.
+      // It ended by itself, or cannot be ended. Its user id is not reused while it runs.
     }
   }
 }

@@ -6,13 +6,13 @@ import { endLeftovers, freeSlotUid } from './slot-uid.ts';
 
 const CLOSE_ON_EXEC = 0o2000000;
 
-/** Whether a descriptor of this process goes on to the programs that it starts. */
+/** Returns whether a child process would inherit a descriptor of this process. */
 function isInherited(descriptor: string): boolean {
   try {
     const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${descriptor}`, 'latin1'))?.[1];
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSE_ON_EXEC) === 0;
   } catch {
-    // It was the one by which the folder was read.
+    // The descriptor used to list the folder itself.
     return false;
   }
 }
@@ -20,8 +20,8 @@ function isInherited(descriptor: string): boolean {
 let leaks: readonly number[] | undefined;
 
 /**
- * The descriptors above those of Node.js' own that every child of this process would get: Node.js keeps only the first
- * ones that it was itself started with from them. Found out once.
+ * Returns the descriptors above Node.js's own that every child would inherit. Node.js sets close-on-exec only for the
+ * first ones that it was started with. Computed once.
  */
 function leakingDescriptors(): readonly number[] {
   if (leaks !== undefined) return leaks;
@@ -32,26 +32,26 @@ function leakingDescriptors(): readonly number[] {
 
 let nothing: number | undefined;
 
-/** `stdio` of a child with /dev/null in place of each descriptor that would leak into it. */
+/** Returns `stdio` for a child with /dev/null in place of each descriptor that it would inherit. */
 function withoutLeaks<T>(stdio: readonly T[]): (T | number | 'ignore')[] {
   const leaking = leakingDescriptors().filter((descriptor) => descriptor >= stdio.length);
   if (leaking.length === 0) return [...stdio];
   nothing ??= openSync('/dev/null', 'r');
-  // `ignore` leaves a descriptor as it is.
+  // `ignore` leaves a descriptor unchanged.
   const filled: (T | number | 'ignore')[] = [...stdio];
   while (filled.length <= Math.max(...leaking)) filled.push('ignore');
   for (const descriptor of leaking) filled[descriptor] = nothing;
   return filled;
 }
 
-/** The started process: nothing inherited but its channel, a pipe for its errors, and files of its program. */
+/** Starts a process. It inherits nothing but its channel, a pipe for standard error, and the files of its program. */
 export function spawnConfined({
   command,
   args,
   filter,
   uid,
-  leavesOthers,
-  waits,
+  mayLeaveProcesses,
+  syncCalls,
   files = [],
 }: Invocation): ChildProcess {
   const open: number[] = [];
@@ -72,22 +72,22 @@ export function spawnConfined({
       'pipe',
       'ipc',
       filter === null ? 'ignore' : 'pipe',
-      waits ? 'pipe' : 'ignore',
+      syncCalls ? 'pipe' : 'ignore',
       ...open,
     ]),
   });
   for (const descriptor of open) closeSync(descriptor);
   if (uid !== null) {
-    // Whichever comes: a command that cannot be started has no exit.
+    // Both events: a command that cannot be started has no exit.
     const free = (): void => {
-      if (leavesOthers) endLeftovers(uid);
+      if (mayLeaveProcesses) endLeftovers(uid);
       freeSlotUid(uid);
     };
     child.once('exit', free).once('error', free);
   }
   if (filter !== null) {
     const pipe = child.stdio[4] as Writable;
-    // A process that ends before it has read its filter tells so by its exit.
+    // If a process ends before it has read its filter, its exit is reported.
     pipe.on('error', () => undefined);
     pipe.end(filter);
   }

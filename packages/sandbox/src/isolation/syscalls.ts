@@ -1,30 +1,30 @@
-/** The machines whose numbers of system calls are known, by their name in Node.js. */
+/** Architectures whose system call numbers are known, by their Node.js names. */
 export type Architecture = 'x64' | 'arm64';
 
-/** The number of a system call on x64 and on arm64; null where the architecture has no such call. */
+/** System call numbers on x64 and on arm64; null if the architecture does not have the call. */
 export type Numbers = readonly [number | null, number | null];
 type Table = Readonly<Record<string, Numbers>>;
 
-/** What the header of each architecture starts its filter with (`AUDIT_ARCH_…`). */
+/** Values of `AUDIT_ARCH_…` in the kernel's headers, by architecture. */
 export const AUDIT_ARCH: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
-/** The newest system call whose purpose is known here (`mseal`); the numbers are the same on both architectures. */
+/** The newest known system call (`mseal`); the number is the same on both architectures. */
 export const NEWEST_CALL = 462;
 
-/** Calls whose arguments decide. */
+/** Calls that are decided by their arguments. */
 export const DECIDED = {
   clone: [56, 220],
   clone3: [435, 435],
   mmap: [9, 222],
 } as const satisfies Table;
 
-/** Starting processes. */
+/** Calls that start processes. */
 export const PROCESS_CALLS: Table = {
   fork: [57, null],
   vfork: [58, null],
 };
 
-/** Connections of any kind; descriptors that are open already can be used. */
+/** Calls that open connections; descriptors that are already open can still be used. */
 export const SOCKET_CALLS: Table = {
   socket: [41, 198],
   socketpair: [53, 199],
@@ -35,9 +35,9 @@ export const SOCKET_CALLS: Table = {
   accept4: [288, 242],
 };
 
-/** What no program of the sandbox needs. */
+/** Calls that no program of the sandbox needs. */
 export const FORBIDDEN_CALLS: Table = {
-  // Other processes: reading, steering, or starting one from a descriptor.
+  // Other processes: inspecting, controlling, or starting one from a descriptor.
   ptrace: [101, 117],
   process_vm_readv: [310, 270],
   process_vm_writev: [311, 271],
@@ -66,7 +66,7 @@ export const FORBIDDEN_CALLS: Table = {
   mknodat: [259, 33],
   open_by_handle_at: [304, 265],
   name_to_handle_at: [303, 264],
-  // Memory that the process’ own limits do not count, and queues of the kernel.
+  // Memory outside the process's limits, and kernel queues.
   shmget: [29, 194],
   shmat: [30, 196],
   msgget: [68, 186],
@@ -74,7 +74,7 @@ export const FORBIDDEN_CALLS: Table = {
   mq_open: [240, 180],
   memfd_create: [319, 279],
   memfd_secret: [447, 447],
-  // Parts of the kernel with a history of faults and no use for programs of ours.
+  // Kernel features with a history of vulnerabilities that no program needs.
   bpf: [321, 280],
   perf_event_open: [298, 241],
   userfaultfd: [323, 282],
@@ -92,14 +92,14 @@ export const FORBIDDEN_CALLS: Table = {
   fanotify_mark: [301, 263],
   personality: [135, 92],
   lookup_dcookie: [212, 18],
-  // Placement of memory on the nodes of the machine.
+  // NUMA memory placement.
   mbind: [237, 235],
   set_mempolicy: [238, 237],
   get_mempolicy: [239, 236],
   set_mempolicy_home_node: [450, 450],
   migrate_pages: [256, 238],
   move_pages: [279, 239],
-  // The machine itself: its modules, devices, disks and old calls.
+  // The machine: modules, devices, disks, and obsolete calls.
   init_module: [175, 105],
   finit_module: [313, 273],
   delete_module: [176, 106],
@@ -124,7 +124,7 @@ export const FORBIDDEN_CALLS: Table = {
   ioperm: [173, null],
   iopl: [172, null],
   modify_ldt: [154, null],
-  // Its clock and names.
+  // The machine's clock and names.
   settimeofday: [164, 170],
   clock_settime: [227, 112],
   clock_adjtime: [305, 266],
@@ -133,7 +133,7 @@ export const FORBIDDEN_CALLS: Table = {
   setdomainname: [171, 162],
 };
 
-/** The number of a call on an architecture, or null. */
+/** Returns the number of a call on an architecture, or null. */
 export function numberOf([x64, arm64]: Numbers, architecture: Architecture): number | null {
   return architecture === 'x64' ? x64 : arm64;
 }

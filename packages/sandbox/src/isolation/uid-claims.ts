@@ -3,10 +3,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { processStat } from '../process-stat.ts';
 
-/** When a process began, in the kernel's ticks; with the id it tells processes apart for ever. Null where there is none. */
+/**
+ * Returns the start time of a process in kernel ticks; together with its id it is unique. Null if it does not exist.
+ */
 const startOf = (pid: number): string | null => processStat(pid)?.(22) ?? null;
 
-/** A folder that is ours alone, for what the processes of this user have to agree on; null where there can be none. */
+/** Returns a private folder in which processes of this user coordinate; null if none can be created. */
 function ownFolder(): string | null {
   const uid = process.geteuid?.() ?? 0;
   for (const home of ['/run', tmpdir()]) {
@@ -16,7 +18,7 @@ function ownFolder(): string | null {
       const stat = lstatSync(folder);
       if (stat.isDirectory() && stat.uid === uid && (stat.mode & 0o077) === 0) return folder;
     } catch {
-      // A file system that cannot be written to; the next one may.
+      // Not writable; try the next one.
     }
   }
   return null;
@@ -25,10 +27,10 @@ function ownFolder(): string | null {
 let folder: string | null | undefined;
 let ownStart: string | null | undefined;
 
-/** The name of this process' claim: nobody else's, ever. */
+/** Returns the file name of this process's claim, which no other process can have. */
 const claimOf = (uid: number): string => `${uid}-${process.pid}-${(ownStart ??= startOf(process.pid))}`;
 
-/** Whether the process that made a claim lives; a claim of a dead one is removed. */
+/** Returns whether the process that made a claim still exists. Removes the claim of an ended one. */
 function isHeld(claim: string, home: string): boolean {
   const [, pid, start] = claim.split('-');
   if (startOf(Number(pid)) === start) return true;
@@ -37,8 +39,8 @@ function isHeld(claim: string, home: string): boolean {
 }
 
 /**
- * Whether a user id is this process' until it lets go of it: no other host process of this machine has claimed it. Two that
- * claim it at the same moment both see each other, and neither has it.
+ * Claims a user id for this process. Returns false if another host process on this machine has claimed it. Two
+ * processes that claim it simultaneously see each other, and both fail.
  */
 export function claimUid(uid: number): boolean {
   folder ??= ownFolder();
@@ -48,7 +50,7 @@ export function claimUid(uid: number): boolean {
   try {
     writeFileSync(join(home, claim), '', { flag: 'wx' });
   } catch (error) {
-    // Another thread of this process has it; where nothing can be written, nobody claims anything.
+    // EEXIST: another thread of this process holds it. Any other error: nothing can be written, so nobody makes claims.
     return (error as NodeJS.ErrnoException).code !== 'EEXIST';
   }
   const others = readdirSync(home).filter((name) => name.startsWith(`${uid}-`) && name !== claim);
@@ -57,7 +59,7 @@ export function claimUid(uid: number): boolean {
   return false;
 }
 
-/** Lets go of a user id that was claimed. */
+/** Releases a claimed user id. */
 export function releaseUid(uid: number): void {
   if (typeof folder === 'string') rmSync(join(folder, claimOf(uid)), { force: true });
 }

@@ -6,7 +6,10 @@ import type { UidRange } from './slot-uid.ts';
 const READ_BY_OTHERS = 0o004;
 const ENTER_BY_OTHERS = 0o001;
 
-/** Returns the file or folder whose mode keeps other users from reading `path`: the path itself or a folder above it; null if others can read it. */
+/**
+ * Returns the file or folder whose mode prevents other users from reading `path`: the path itself or a parent folder;
+ * null if they can read it.
+ */
 export function unreadablePart(path: string): string | null {
   const stat = statSync(path);
   const needed = stat.isDirectory() ? READ_BY_OTHERS | ENTER_BY_OTHERS : READ_BY_OTHERS;
@@ -19,7 +22,7 @@ export function unreadablePart(path: string): string | null {
 
 const NAME = 'users';
 
-/** The user ids that exist here: all, or those that a container was given. */
+/** Returns the user ids that exist here: all, or those mapped into a container. */
 function knownUsers(): string {
   try {
     return readFileSync('/proc/self/uid_map', 'utf8');
@@ -28,13 +31,19 @@ function knownUsers(): string {
   }
 }
 
-/** Whether each id of the range is in the `map` of a user namespace: lines of first id inside, outside, and how many. */
+/**
+ * Returns whether a user namespace's `map` contains each id of the range. Its lines are: first id inside, first id
+ * outside, count.
+ */
 export function isMapped({ from, to }: UidRange, map: string): boolean {
   const spans = map.split('\n').map((line) => line.trim().split(/\s+/).map(Number));
   return spans.some(([first = 0, , count = 0]) => from >= first && to < first + count);
 }
 
-/** Whether processes get users of their own, who can read `files`; an answer of `off` leaves them the host's. */
+/**
+ * Checks whether processes can get user ids of their own that can read `files`. `off` means that they keep the host's
+ * user.
+ */
 export function checkUsers(setpriv: string | null, uids: UidRange, files: readonly string[]): IsolationCheck {
   if (process.geteuid?.() !== 0)
     return { name: NAME, result: 'off', found: 'The host is not root, so processes are its user' };
