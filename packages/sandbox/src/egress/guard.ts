@@ -104,13 +104,13 @@ function addressRule({ allowPrivate = false }: EgressPolicy): (address: Address)
 }
 
 /** The parts of a requested URL that a policy checks. */
-interface Destination {
+interface RequestedUrl {
   readonly url: URL;
   readonly host: string;
   readonly port: number;
 }
 
-function parseDestination(text: string | URL): Destination {
+function parseUrl(text: string | URL): RequestedUrl {
   const url = parse(text);
   const host = url.hostname
     .replace(/^\[|\]$/g, '')
@@ -136,18 +136,18 @@ class Guard {
   }
 
   async check(text: string | URL): Promise<Target> {
-    const destination = parseDestination(text);
-    const { url, host, port } = destination;
+    const requested = parseUrl(text);
+    const { url, host, port } = requested;
     const [exceptions, denied] = [this.#exceptions(port), this.#denied(port)];
     if (denied.hasHost(host)) throw denyHostsError(host);
     const named = exceptions.hasHost(host);
     const refusal = named ? undefined : refusalOf(host, port, this.#policy);
-    const addresses = await this.#addresses(destination, refusal, exceptions.hasRanges);
+    const addresses = await this.#addresses(requested, refusal, exceptions.hasRanges);
     for (const address of addresses) {
       if (denied.hasAddress(address)) throw denyHostsError(host);
       if (exceptions.hasAddress(address)) continue;
-      if (refusal !== undefined) throw refused(refusal, targetOf(destination), this.#policy);
-      this.#expectPermitted(destination, address, named);
+      if (refusal !== undefined) throw refused(refusal, targetOf(requested), this.#policy);
+      this.#expectPermitted(requested, address, named);
     }
     return { url, addresses };
   }
@@ -157,14 +157,14 @@ class Guard {
    * could find out which internal names exist.
    */
   async #addresses(
-    destination: Destination,
+    requested: RequestedUrl,
     refusal: string | undefined,
     hasRanges: boolean,
   ): Promise<readonly Address[]> {
-    const error = refusal === undefined ? undefined : refused(refusal, targetOf(destination), this.#policy);
+    const error = refusal === undefined ? undefined : refused(refusal, targetOf(requested), this.#policy);
     if (error && !hasRanges) throw error;
     try {
-      return (await addressesOf(destination.host, this.#resolve)).map(normalize);
+      return (await addressesOf(requested.host, this.#resolve)).map(normalize);
     } catch (fault) {
       throw error ?? fault;
     }
@@ -173,19 +173,19 @@ class Guard {
   /**
    * Throws unless the address is allowed. `named`: the host is an exception, which may resolve to private addresses.
    */
-  #expectPermitted(destination: Destination, address: Address, named: boolean): void {
+  #expectPermitted(requested: RequestedUrl, address: Address, named: boolean): void {
     const kind = classOf(address);
     if (this.#permits(address) || (named && kind === 'private')) return;
     const what = kind === 'private' ? 'a private address' : 'a reserved address';
     // The message does not contain the address: user code could otherwise query the network's resolver.
-    const isItself = address.address === destination.host;
-    const fault = `${destination.host} ${isItself ? 'is' : 'resolves to'} ${what}`;
-    const target = isItself || kind === 'private' ? targetOf(destination) : `CIDR:${destination.port}`;
+    const isItself = address.address === requested.host;
+    const fault = `${requested.host} ${isItself ? 'is' : 'resolves to'} ${what}`;
+    const target = isItself || kind === 'private' ? targetOf(requested) : `CIDR:${requested.port}`;
     throw refused(fault, target, this.#policy);
   }
 }
 
-function targetOf({ host, port }: Destination): string {
+function targetOf({ host, port }: RequestedUrl): string {
   return `${isIP(host) === 6 ? `[${host}]` : host}:${port}`;
 }
 
