@@ -2,12 +2,14 @@
 export const PATCHES = {
   'pyodide.asm.mjs': [
     {
-      reason: 'Random bytes of the "shell" environment come from a shell command; ours come from crypto.getRandomValues.',
+      reason:
+        'Random bytes of the "shell" environment come from a shell command; ours come from crypto.getRandomValues.',
       from: 'if(ENVIRONMENT_IS_SHELL){return view=>{if(!os.system){',
       to: 'if(false){return view=>{if(!os.system){',
     },
     {
-      reason: 'A memory snapshot that is larger than the first memory does not fit: the memory is grown before it is filled.',
+      reason:
+        'A memory snapshot that is larger than the first memory does not fit: the memory is grown before it is filled.',
       from: 'return Module.HEAP8.set(t),l};',
       to: 'if(t.length>Module.HEAP8.length&&!Module.growMemory(t.length))throw new Error("The memory snapshot does not fit into the memory that is allowed.");return Module.HEAP8.set(t),l};',
     },
@@ -22,7 +24,9 @@ export function patch(file, text) {
   for (const { reason, from, to } of PATCHES[file]) {
     const places = text.split(from).length - 1;
     if (places !== 1) {
-      throw new Error(`${file} of pyodide has ${places} matches for a patch that needs exactly one. ${reason}`);
+      throw new Error(
+        `${file} of pyodide has ${places} matches for a patch that needs exactly one. ${reason}`,
+      );
     }
     text = text.replace(from, () => to);
   }

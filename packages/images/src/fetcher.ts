@@ -16,8 +16,8 @@ import type { FetchOptions, Registries } from './builder.ts';
 import { ImageError } from './error.ts';
 
 const TIMEOUT_MS = 300_000;
-const MOST_BYTES = 2 ** 30;
-const MOST_REDIRECTS = 5;
+const MAX_BYTES = 2 ** 30;
+const MAX_REDIRECTS = 5;
 
 /**
  * Where an operator's own hosts may be: addresses of internal networks, also those for documentation and benchmarks, which
@@ -46,7 +46,7 @@ export class Fetcher {
     const limits = {
       ports: 'any',
       timeoutMs: TIMEOUT_MS,
-      maxResponseBytes: MOST_BYTES,
+      maxResponseBytes: MAX_BYTES,
       maxRedirects: 0,
     } as const;
     this.#hosts = new Set(hostsOf(registries));
@@ -74,7 +74,7 @@ export class Fetcher {
           const to = new URL(hop.url);
           return { ...(await this.#send(to, hop.headers, { maxBytes, signal })), at: to };
         },
-        max: MOST_REDIRECTS,
+        max: MAX_REDIRECTS,
         refusal: (message) => new ImageError('registry_unavailable', message),
       },
     );

@@ -17,10 +17,10 @@ export type ReadSpec =
 
 type ListField = Exclude<SpecIssue['field'], 'language'>;
 
-const MOST_LINES = 1_000;
-const MOST_LINE_CHARS = 2_000;
-const MOST_ENTRY_CHARS = 200;
-const MOST_ENTRIES: Readonly<Record<ListField, number>> = {
+const MAX_LINES = 1_000;
+const MAX_LINE_CHARS = 2_000;
+const MAX_ENTRY_CHARS = 200;
+const MAX_ENTRIES: Readonly<Record<ListField, number>> = {
   dependencies: 50,
   cliTools: 10,
   systemPackages: 50,
@@ -41,14 +41,14 @@ interface List {
 /** The lines that count, with their positions; what is wrong goes to `issues`. */
 function readLines(value: unknown, { field, issues }: List): [line: number, entry: string][] {
   if (value === undefined) return [];
-  if (!Array.isArray(value) || value.length > MOST_LINES) {
-    issues.push(issue(field, 0, '', `it is no list of at most ${MOST_LINES} texts`));
+  if (!Array.isArray(value) || value.length > MAX_LINES) {
+    issues.push(issue(field, 0, '', `it is no list of at most ${MAX_LINES} texts`));
     return [];
   }
   const lines: [number, string][] = [];
   for (const [index, raw] of value.entries()) {
-    if (typeof raw !== 'string' || raw.length > MOST_LINE_CHARS) {
-      issues.push(issue(field, index + 1, raw, `it is no text of at most ${MOST_LINE_CHARS} characters`));
+    if (typeof raw !== 'string' || raw.length > MAX_LINE_CHARS) {
+      issues.push(issue(field, index + 1, raw, `it is no text of at most ${MAX_LINE_CHARS} characters`));
       continue;
     }
     const entry = raw.trim();
@@ -61,16 +61,16 @@ function readLines(value: unknown, { field, issues }: List): [line: number, entr
 function readList(value: unknown, list: List): string[] {
   const { field, grammar, issues } = list;
   const lines = readLines(value, list);
-  const over = lines[MOST_ENTRIES[field]];
+  const over = lines[MAX_ENTRIES[field]];
   if (over !== undefined)
-    issues.push(issue(field, over[0], over[1], `there are more than ${MOST_ENTRIES[field]} entries`));
+    issues.push(issue(field, over[0], over[1], `there are more than ${MAX_ENTRIES[field]} entries`));
   const entries = new Set<string>();
-  for (const [line, entry] of lines.slice(0, MOST_ENTRIES[field])) {
+  for (const [line, entry] of lines.slice(0, MAX_ENTRIES[field])) {
     const isDouble = field === 'cliTools' && entries.has(entry);
     const reason = isDouble
       ? 'it is named twice'
-      : entry.length > MOST_ENTRY_CHARS
-        ? `it has more than ${MOST_ENTRY_CHARS} characters`
+      : entry.length > MAX_ENTRY_CHARS
+        ? `it has more than ${MAX_ENTRY_CHARS} characters`
         : refusal(entry, grammar);
     if (reason !== null) issues.push(issue(field, line, entry, reason));
     else entries.add(canonicalEntry(entry, grammar));

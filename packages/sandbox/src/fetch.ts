@@ -1,7 +1,7 @@
 import { isEgressError } from './egress/error.ts';
 import type { EgressRequest, EgressResponse } from './egress/types.ts';
 import { readObject } from './failure.ts';
-import { MOST_HEAD_CHARS } from './frames.ts';
+import { MAX_HEAD_CHARS } from './frames.ts';
 import type { FetchContext } from './options.ts';
 import type { Job } from './pool/job.ts';
 import type { HostAnswer, HostCall } from './protocol.ts';
@@ -46,10 +46,10 @@ function refuse(code: string, message: string): HostAnswer {
 /** Answers one host call of a guest. Errors become text, because no host object may enter the guest. */
 export async function answerCall(job: Job, call: HostCall, send: Send): Promise<HostAnswer> {
   // A small guest object can expand to huge JSON, and parsing that would block the host.
-  if (call.head.length > MOST_HEAD_CHARS)
+  if (call.head.length > MAX_HEAD_CHARS)
     return refuse(
       'EGRESS_DENIED',
-      `The request has more than ${MOST_HEAD_CHARS} characters besides its body.`,
+      `The request has more than ${MAX_HEAD_CHARS} characters besides its body.`,
     );
   const guestRequest = readRequest(call);
   if (guestRequest === null) return refuse('SANDBOX_PROTOCOL', 'The host does not know this call.');

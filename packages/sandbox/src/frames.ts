@@ -1,5 +1,5 @@
 /** Upper bound for a URL and headers within the egress client's limits, as JSON with escapes. */
-export const MOST_HEAD_CHARS = 512 * 1024;
+export const MAX_HEAD_CHARS = 512 * 1024;
 
 /**
  * Returns a frame for the synchronous call pipe: length of the rest, length of the fields shifted left by one with the

@@ -9,7 +9,10 @@ async function read(name: string, blob: ImageBlob | undefined, id: string): Prom
   // A missing file is reported like a modified one.
   const data = blob === undefined ? null : await readFile(blob.path).catch(() => null);
   if (data === null || createHash('sha256').update(data).digest('hex') !== blob?.sha256)
-    throw new SandboxError('IMAGE_FAILED', `The file ${name} of the image "${id}" does not match its stored digest.`);
+    throw new SandboxError(
+      'IMAGE_FAILED',
+      `The file ${name} of the image "${id}" does not match its stored digest.`,
+    );
   return data;
 }
 

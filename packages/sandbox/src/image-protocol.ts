@@ -8,7 +8,7 @@ interface FlatReport {
 }
 
 /** Longer than any legitimate report. */
-const MOST_CHARS = 16 * 2 ** 20;
+const MAX_CHARS = 16 * 2 ** 20;
 
 /** Returns a report as a flat message. At most one of its fields may hold bytes. */
 export function flatten(report: object): FlatReport {
@@ -24,7 +24,7 @@ export function flatten(report: object): FlatReport {
  */
 export function readReport(message: unknown): object | null {
   const { json, field, bytes } = (message ?? {}) as Partial<FlatReport>;
-  if (typeof json !== 'string' || json.length > MOST_CHARS) return null;
+  if (typeof json !== 'string' || json.length > MAX_CHARS) return null;
   if (typeof field !== 'string' || !(bytes instanceof Uint8Array)) return null;
   try {
     const rest: unknown = JSON.parse(json);

@@ -77,7 +77,8 @@ export function flatten(
   let code = 0;
   args.push(units.length);
   for (const unit of units) {
-    if (typeof unit.code !== 'string') throw new SandboxError('INVALID_JOB', 'The code of a job must be a string.');
+    if (typeof unit.code !== 'string')
+      throw new SandboxError('INVALID_JOB', 'The code of a job must be a string.');
     args.push(unit.code);
     code += unit.code.length;
     inputs += pushTexts(args, unit.values, true);

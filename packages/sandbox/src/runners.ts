@@ -78,7 +78,8 @@ export function createRunners(
   const folder = options.python?.folder;
   const pythonOptions = { ...resolvePythonOptions(options), ...common };
   const { memoryMiB } = pythonLimits;
-  const hostSnapshot = folder === undefined ? undefined : new HostSnapshot({ ...pythonOptions, folder, memoryMiB });
+  const hostSnapshot =
+    folder === undefined ? undefined : new HostSnapshot({ ...pythonOptions, folder, memoryMiB });
   const python = new Pool({
     ...pythonOptions,
     program: (image) => pythonProgram(image, hostSnapshot?.path),

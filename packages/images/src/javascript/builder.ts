@@ -19,7 +19,7 @@ import { BundleLoader } from './bundle-loader.ts';
 import { findNpm } from './npm-settings.ts';
 import { installNpm, lockNpm, npmDependencies } from './npm-project.ts';
 import { Npm } from './npm.ts';
-import { MOST } from './size.ts';
+import { MAX_SIZE } from './size.ts';
 
 export interface JavaScriptBuilderOptions {
   /** The file npm-cli.js; default: the one beside Node.js. */
@@ -35,7 +35,7 @@ export interface JavaScriptBuilderOptions {
   };
 }
 
-const MOST_SNAPSHOT_BYTES = 64 * 2 ** 20;
+const MAX_SNAPSHOT_BYTES = 64 * 2 ** 20;
 
 /** The error of modules that could not be loaded. */
 function loadFailure(
@@ -79,7 +79,7 @@ function warningsOf(
 
 /** Builds images of npm packages for the isolate. */
 export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): ImageBuilder {
-  const { cpuMs, memoryMiB, files, bytes } = { ...DEFAULT_LIMITS, ...MOST, ...options.limits };
+  const { cpuMs, memoryMiB, files, bytes } = { ...DEFAULT_LIMITS, ...MAX_SIZE, ...options.limits };
   const program = options.npm === undefined ? findNpm(undefined) : options.npm;
   const npm = new Npm(program, { files, bytes }, options.isolation);
   const loader = new BundleLoader(options.isolation);
@@ -151,7 +151,7 @@ async function publish(
   esbuild: string,
 ): Promise<Assembled> {
   const isSnapshot = report.kind === 'snapshot';
-  if (isSnapshot && report.data.length > MOST_SNAPSHOT_BYTES)
+  if (isSnapshot && report.data.length > MAX_SNAPSHOT_BYTES)
     throw new ImageError('image_too_large', 'The loaded packages take more than 64 MiB of memory.');
   const code = join(context.workFolder, 'bundle.js');
   const kept = join(context.workFolder, 'kept');

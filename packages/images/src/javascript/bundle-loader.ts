@@ -1,5 +1,10 @@
 import type { IsolationOptions } from '@heddle/sandbox';
-import { javascriptImageProgram, readReport, type ImageRequest, type ImageReport } from '@heddle/sandbox/build';
+import {
+  javascriptImageProgram,
+  readReport,
+  type ImageRequest,
+  type ImageReport,
+} from '@heddle/sandbox/build';
 import { ConfinedProcesses } from '../confined-processes.ts';
 
 /** Time for everything that one process does with a bundle, loading included, in milliseconds. */

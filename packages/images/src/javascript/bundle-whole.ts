@@ -10,7 +10,7 @@ export interface WholeBundle extends Bundle {
   readonly warnings: readonly string[];
 }
 
-const MOST_BUNDLE_CHARS = 20 * 2 ** 20;
+const MAX_BUNDLE_CHARS = 20 * 2 ** 20;
 
 interface Parts {
   readonly folder: string;
@@ -20,7 +20,7 @@ interface Parts {
   readonly lazy: ReadonlyMap<string, readonly ImageModule[]>;
 }
 
-const fits = ({ code }: Bundle): boolean => code.length <= MOST_BUNDLE_CHARS;
+const fits = ({ code }: Bundle): boolean => code.length <= MAX_BUNDLE_CHARS;
 
 /** The bundle, or null where it does not come about or is too large. */
 async function attempt(

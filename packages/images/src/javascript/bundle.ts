@@ -76,7 +76,8 @@ export interface ImageModule {
 
 function stub(name: string): string {
   const text = JSON.stringify(name);
-  if (WHOLE.has(name)) return `module.exports = require(${JSON.stringify(SHIMS_FILE)}).completeBuiltins[${text}];`;
+  if (WHOLE.has(name))
+    return `module.exports = require(${JSON.stringify(SHIMS_FILE)}).completeBuiltins[${text}];`;
   if (name === 'process') return 'module.exports = process;';
   const base = PARTS.has(name) ? `require(${JSON.stringify(SHIMS_FILE)}).partialBuiltins[${text}]` : '{}';
   return `module.exports = __heddleImage.builtin(${text}, ${base});`;

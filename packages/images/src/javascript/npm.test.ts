@@ -11,7 +11,7 @@ import { Npm } from './npm.ts';
 import { findNpm, type NpmSettings } from './npm-settings.ts';
 
 const SECRET = 'a-very-secret-token';
-const MOST = { files: 1_000, bytes: 20 * 2 ** 20 };
+const MAX_SIZE = { files: 1_000, bytes: 20 * 2 ** 20 };
 const strict = levels.find(({ name }) => name === 'strict');
 
 /** A folder that every user may enter. */
@@ -63,7 +63,7 @@ async function found(source: string, level: (typeof levels)[number], npm: NpmSet
   const project = join(context.workFolder, 'project');
   mkdirSync(project);
   writeFileSync(join(project, 'package.json'), '{}');
-  await new Npm(hostile(source), MOST, level.options.isolation).run([], project, context);
+  await new Npm(hostile(source), MAX_SIZE, level.options.isolation).run([], project, context);
   const report = /REPORT (.*)/.exec(lines.join('\n'))?.[1] ?? '{}';
   return { report: JSON.parse(report) as Record<string, unknown>, lines, project };
 }
@@ -137,7 +137,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     const program = hostile('');
     writeFileSync(program, `const fs = require('fs'); ${act};`);
     const { context } = contextOf({}, openFolder());
-    const run = new Npm(program, MOST, level.options.isolation).run([], context.workFolder, context);
+    const run = new Npm(program, MAX_SIZE, level.options.isolation).run([], context.workFolder, context);
     await expect(run).rejects.toMatchObject({ code: 'install_failed' });
   });
 
@@ -146,7 +146,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     const program = hostile('');
     writeFileSync(program, `console.error('begun'); setInterval(() => {}, 1000);`);
     const { context } = contextOf({}, openFolder(), ending.signal);
-    const run = new Npm(program, MOST, level.options.isolation).run([], context.workFolder, context);
+    const run = new Npm(program, MAX_SIZE, level.options.isolation).run([], context.workFolder, context);
     setTimeout(() => ending.abort(new Error('enough')), 500);
     await expect(run).rejects.toThrow('enough');
   });
@@ -156,7 +156,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     const project = join(context.workFolder, 'project');
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{"dependencies":{"one":"1"}}');
-    const npm = new Npm(findNpm(process.env['PATH']), MOST, level.options.isolation);
+    const npm = new Npm(findNpm(process.env['PATH']), MAX_SIZE, level.options.isolation);
     await expect(npm.run(['install', '--package-lock-only'], project, context)).rejects.toMatchObject({
       code: 'registry_unavailable',
       message: expect.stringMatching(/127\.0\.0\.1:9/) as string,
@@ -183,7 +183,7 @@ describe.each(levels)('npm in a build at the level $name', (level) => {
     const project = join(context.workFolder, 'project');
     mkdirSync(project);
     writeFileSync(join(project, 'package.json'), '{"dependencies":{"one":"1"}}');
-    const npm = new Npm(findNpm(process.env['PATH']), MOST, level.options.isolation);
+    const npm = new Npm(findNpm(process.env['PATH']), MAX_SIZE, level.options.isolation);
     // What stands there is another file.
     await expect(npm.run(['install'], project, context)).rejects.toMatchObject({ code: 'integrity_error' });
     expect(new Set(far.seen)).toEqual(new Set(['GET /one.tgz nobody']));

@@ -34,7 +34,7 @@ const SWITCHES = [
 
 /** What npm writes, and how much of a file it may be. */
 const LOCKFILE = 'package-lock.json';
-const MOST_LOCKFILE_BYTES = 32 * 2 ** 20;
+const MAX_LOCKFILE_BYTES = 32 * 2 ** 20;
 
 /** npm as builders run it. */
 export class Npm {
@@ -151,10 +151,10 @@ async function collect(project: string, folder: string): Promise<void> {
   const lockfile = await lstat(join(project, LOCKFILE)).catch(() => null);
   if (lockfile?.isFile() !== true)
     throw new ImageError('install_failed', 'npm wrote no lockfile, and did not say why.');
-  if (lockfile.size > MOST_LOCKFILE_BYTES)
+  if (lockfile.size > MAX_LOCKFILE_BYTES)
     throw new ImageError(
       'image_too_large',
-      `The list of the packages has more than ${MOST_LOCKFILE_BYTES / 2 ** 20} MiB.`,
+      `The list of the packages has more than ${MAX_LOCKFILE_BYTES / 2 ** 20} MiB.`,
     );
   await rm(join(folder, LOCKFILE), { force: true });
   await move(join(project, LOCKFILE), join(folder, LOCKFILE));

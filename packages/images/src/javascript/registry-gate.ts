@@ -16,12 +16,12 @@ import type { NpmSettings } from './npm-settings.ts';
 import { RegistrySettings } from './registry-settings.ts';
 
 /** Of one build's npm. */
-const MOST_REQUESTS = 50_000;
-const MOST_BYTES = 4 * 2 ** 30;
+const MAX_REQUESTS = 50_000;
+const MAX_BYTES = 4 * 2 ** 30;
 /** Of one answer, unpacked. */
-const MOST_ANSWER_BYTES = 512 * 2 ** 20;
+const MAX_ANSWER_BYTES = 512 * 2 ** 20;
 const TIMEOUT_MS = 300_000;
-const MOST_REDIRECTS = 5;
+const MAX_REDIRECTS = 5;
 
 /** In the place of the address of a name that a proxy looks up. */
 const UNKNOWN: Address = { address: '192.0.2.1', family: 4 };
@@ -43,8 +43,8 @@ export class RegistryGate {
       send: (request, signal) => (gate.made as RegistryGate).#send(request, signal),
       // Nobody would see what goes through a tunnel, nor could add credentials to it.
       check: null,
-      requests: MOST_REQUESTS,
-      bytes: MOST_BYTES,
+      requests: MAX_REQUESTS,
+      bytes: MAX_BYTES,
     });
     return (gate.made = new RegistryGate(new RegistrySettings(settings), proxy));
   }
@@ -97,7 +97,7 @@ export class RegistryGate {
           const url = new URL(hop.url);
           return { ...(await this.#once(url, hop, signal)), at: url };
         },
-        max: MOST_REDIRECTS,
+        max: MAX_REDIRECTS,
         refusal: denied,
       },
     );
@@ -136,7 +136,7 @@ export class RegistryGate {
       {
         ports: 'any',
         timeoutMs: TIMEOUT_MS,
-        maxResponseBytes: MOST_ANSWER_BYTES,
+        maxResponseBytes: MAX_ANSWER_BYTES,
         maxRedirects: 0,
         ...((isNamed || viaProxy) && { allowPrivate: INTERNAL }),
       },

@@ -6,7 +6,7 @@ import { expect, it } from 'vitest';
 import { imageFolder } from '../../../../test/support/images.ts';
 import { checkInstalled } from './size.ts';
 
-const MOST = { files: 10, bytes: 1_000 };
+const MAX_SIZE = { files: 10, bytes: 1_000 };
 
 it('packages within their limits, with links among each other, are taken', async () => {
   const folder = imageFolder();
@@ -14,24 +14,24 @@ it('packages within their limits, with links among each other, are taken', async
   mkdirSync(join(folder, '.bin'));
   writeFileSync(join(folder, 'a', 'cli.js'), 'x'.repeat(900));
   symlinkSync('../a/cli.js', join(folder, '.bin', 'a'));
-  await expect(checkInstalled(folder, MOST)).resolves.toBeUndefined();
+  await expect(checkInstalled(folder, MAX_SIZE)).resolves.toBeUndefined();
 });
 
 it('a link that leads out of the packages is refused, relative or not', async () => {
   for (const target of ['../../outside', '/etc/passwd']) {
     const folder = imageFolder();
     symlinkSync(target, join(folder, 'link'));
-    await expect(checkInstalled(folder, MOST)).rejects.toMatchObject({ code: 'unsupported_package' });
+    await expect(checkInstalled(folder, MAX_SIZE)).rejects.toMatchObject({ code: 'unsupported_package' });
   }
 });
 
 it('too many files and too many bytes are refused', async () => {
   const many = imageFolder();
   for (let at = 0; at < 11; at++) writeFileSync(join(many, `${at}`), '');
-  await expect(checkInstalled(many, MOST)).rejects.toMatchObject({ code: 'image_too_large' });
+  await expect(checkInstalled(many, MAX_SIZE)).rejects.toMatchObject({ code: 'image_too_large' });
   const large = imageFolder();
   writeFileSync(join(large, 'a'), 'x'.repeat(1_001));
-  await expect(checkInstalled(large, MOST)).rejects.toMatchObject({ code: 'image_too_large' });
+  await expect(checkInstalled(large, MAX_SIZE)).rejects.toMatchObject({ code: 'image_too_large' });
 });
 
 it('a watch that is stopped while it looks does not keep its process alive', async () => {

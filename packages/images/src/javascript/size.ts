@@ -8,7 +8,7 @@ export interface Size {
   bytes: number;
 }
 
-export const MOST: Readonly<Size> = { files: 50_000, bytes: 500 * 2 ** 20 };
+export const MAX_SIZE: Readonly<Size> = { files: 50_000, bytes: 500 * 2 ** 20 };
 /** The work folder holds the packages twice: in the cache and unpacked. */
 const COPIES = 2.5;
 const LOOK_MS = 1_000;

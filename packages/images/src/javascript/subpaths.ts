@@ -2,11 +2,11 @@ import { readdir, readFile, stat } from 'node:fs/promises';
 import { join, posix } from 'node:path';
 
 /** Files of one package: each makes all snapshots larger, which every run reads. Packages with more are asked for by their names. */
-const MOST_SUBPATHS = 300;
+const MAX_SUBPATHS = 300;
 /** What a package does not name itself (what fits its patterns, what stands in its folders) may have so much source. */
-const MOST_UNNAMED_BYTES = 512 * 1024;
+const MAX_UNNAMED_BYTES = 512 * 1024;
 /** Looked at for the patterns of one package. */
-const MOST_FILES = 10_000;
+const MAX_FILES = 10_000;
 
 /** What user code can make use of. */
 const LOADABLE = /\.(?:[cm]?js|json)$/;
@@ -45,7 +45,7 @@ function targetOf(target: unknown): string | null {
 async function filesBelow(home: string, folder: string, found: string[] = []): Promise<string[]> {
   const entries = await readdir(join(home, folder), { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
-    if (found.length >= MOST_FILES || entry.name === 'node_modules') continue;
+    if (found.length >= MAX_FILES || entry.name === 'node_modules') continue;
     const path = posix.join(folder, entry.name);
     if (entry.isDirectory()) await filesBelow(home, path, found);
     else if (entry.isFile()) found.push(path);
@@ -164,8 +164,8 @@ export async function subpathsOf(name: string, nodeModules: string): Promise<str
   const more = await present(home, unnamed);
   const bytes = [...more.files.values()].reduce((sum, size) => sum + size, 0);
   const isMore =
-    bytes <= MOST_UNNAMED_BYTES &&
-    new Set([...own.files, ...more.files].map(([file]) => file)).size <= MOST_SUBPATHS;
+    bytes <= MAX_UNNAMED_BYTES &&
+    new Set([...own.files, ...more.files].map(([file]) => file)).size <= MAX_SUBPATHS;
   const paths = new Set(isMore ? [...own.paths, ...more.paths] : own.paths);
-  return own.files.size > MOST_SUBPATHS ? [] : [...paths].map((path) => posix.join(name, path));
+  return own.files.size > MAX_SUBPATHS ? [] : [...paths].map((path) => posix.join(name, path));
 }

@@ -9,7 +9,7 @@ import { withCredentials } from '../python/sources/credentials.ts';
 import { TreeWriter, untar, mergeTree } from './archive/tree-writer.ts';
 import type { Checker } from './check.ts';
 import { unpackDeb } from './debian/unpack.ts';
-import { LARGEST_PACKAGE_BYTES, MOST } from './limits.ts';
+import { MAX_PACKAGE_BYTES, MAX_SIZE } from './limits.ts';
 import type { LockedDeb, NativeLockData } from './lock.ts';
 import { readNpmLock } from '../javascript/lockfile.ts';
 import { installNpm } from '../javascript/npm-project.ts';
@@ -40,7 +40,7 @@ exec tar -C $HOME/cache -cf - .
 async function compilePython(root: string, checker: Checker): Promise<boolean> {
   const archive = await checker.outputOf(['/bin/bash', '-c', SCRIPT]);
   if (archive === null) return false;
-  const writer = new TreeWriter(root, MOST, 'The compiled modules');
+  const writer = new TreeWriter(root, MAX_SIZE, 'The compiled modules');
   await untar(Readable.from([archive], { objectMode: false }), writer, CACHE);
   return true;
 }
@@ -55,11 +55,11 @@ export async function unpackDebs(
   context: BuildContext,
 ): Promise<void> {
   await createRoot(root);
-  const writer = new TreeWriter(root, MOST, 'The image');
+  const writer = new TreeWriter(root, MAX_SIZE, 'The image');
   for (const { name, version, url, sha256 } of debs) {
     context.signal.throwIfAborted();
     context.progress(`unpacking ${name} ${version}`);
-    const deb = await context.fetchVerified(url, `sha256:${sha256}`, { maxBytes: LARGEST_PACKAGE_BYTES });
+    const deb = await context.fetchVerified(url, `sha256:${sha256}`, { maxBytes: MAX_PACKAGE_BYTES });
     const tree = await context.kept(`deb:${UNPACK_REVISION}:${sha256}`, (folder) =>
       unpackDeb(deb.path, folder, `The package ${name} ${version}`),
     );

@@ -14,7 +14,7 @@ import { debianArchitecture, readArchives } from './debian/archive-index.ts';
 import { archivesOf } from './debian/archives.ts';
 import type { DebianPackage } from './debian/catalogue.ts';
 import { closureOf, wantedOf } from './debian/closure.ts';
-import { MOST } from './limits.ts';
+import { MAX_SIZE } from './limits.ts';
 import { readNativeLock, type LockedTool, type NativeLockData } from './lock.ts';
 import type { NpmLock } from '../javascript/lockfile.ts';
 import { lockNpm, npmDependencies } from '../javascript/npm-project.ts';
@@ -101,7 +101,7 @@ async function lockNative(
 export function nativeBuilder(options: NativeBuilderOptions = {}): ImageBuilder {
   const host = new NativeHost(options.isolation, process.execPath);
   const program = options.npm === undefined ? findNpm(undefined) : options.npm;
-  const npm = new Npm(program, MOST, options.isolation);
+  const npm = new Npm(program, MAX_SIZE, options.isolation);
   const checksums = options.checksums ?? {};
 
   const requireHost = async (): Promise<void> => {

@@ -14,7 +14,7 @@ import {
 } from '@heddle/sandbox/build';
 import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
-import { MOST } from './limits.ts';
+import { MAX_SIZE } from './limits.ts';
 
 /** Of one check: packages are large, and are loaded for the first time. */
 const CHECK_MS = 120_000;
@@ -62,7 +62,7 @@ export class Checker {
         proxy: null,
       },
       job: JSON.stringify(job),
-      limits: { cpuMs: CHECK_MS, wallMs: CHECK_MS, resultBytes: RESULT_BYTES, outputBytes: MOST.bytes },
+      limits: { cpuMs: CHECK_MS, wallMs: CHECK_MS, resultBytes: RESULT_BYTES, outputBytes: MAX_SIZE.bytes },
       signal,
       output: output ?? ((data) => this.#context.log(data.toString())),
     });
@@ -74,10 +74,10 @@ export class Checker {
     let size = 0;
     const end = await this.run({ language: 'command', command }, (data, stream) => {
       if (stream === 'stdout') size += data.length;
-      if (stream === 'stdout' && size <= MOST.bytes) chunks.push(data);
+      if (stream === 'stdout' && size <= MAX_SIZE.bytes) chunks.push(data);
     });
     this.#context.signal.throwIfAborted();
-    return end.exitCode === 0 && size <= MOST.bytes ? Buffer.concat(chunks) : null;
+    return end.exitCode === 0 && size <= MAX_SIZE.bytes ? Buffer.concat(chunks) : null;
   }
 
   /** Throws `load_failed` where the code gives no value; `what` is loaded by it. */

@@ -140,7 +140,8 @@ export class Execution implements RealmUser {
     const { cpuMs } = this.#request.limits;
     const { name, message } = asError(error);
     this.#tainted = true;
-    if (this.#realm.isDisposed) this.#set('OUT_OF_MEMORY', LIMIT_MESSAGES.OUT_OF_MEMORY(this.#realm.memoryMiB));
+    if (this.#realm.isDisposed)
+      this.#set('OUT_OF_MEMORY', LIMIT_MESSAGES.OUT_OF_MEMORY(this.#realm.memoryMiB));
     else if (message.includes('timed out') && this.#cpuMs + spentMs >= cpuMs - 1)
       this.#set('TIMEOUT_CPU', LIMIT_MESSAGES.TIMEOUT_CPU(cpuMs));
     else this.#set('GUEST_ERROR', JSON.stringify({ phase: 'run', index: -1, name, message, stack: '' }));

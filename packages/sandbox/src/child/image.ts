@@ -125,7 +125,9 @@ const LOADED = 'D"loaded"';
 function requireAll(isolate: Isolate, enter: Enter, { modules, cpuMs }: ImageRequest): void {
   // Avoids built-ins that packages may have replaced, such as the array iterator.
   const code = `${modules.map((name) => `require(${JSON.stringify(name)});`).join(' ')} return 'loaded';`;
-  withLimits(isolate, () => enter.applySync(undefined, ['run', 'function', 0, 1, code, 0], { timeout: cpuMs }));
+  withLimits(isolate, () =>
+    enter.applySync(undefined, ['run', 'function', 0, 1, code, 0], { timeout: cpuMs }),
+  );
 }
 
 /** Returns the failure for modules that prevent jobs from running. `answer` is guest data. */

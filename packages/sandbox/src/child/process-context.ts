@@ -9,5 +9,8 @@ export interface ProcessContext {
   send(report: ChildMessage): void;
   /** Tells the supervisor which job's code runs next, unless it already knows. */
   announce(id: number): void;
-  finished(id: number, report: Omit<Extract<ChildMessage, { t: 'done' }>, 't' | 'late' | 'next' | 'rssMiB'>): void;
+  finished(
+    id: number,
+    report: Omit<Extract<ChildMessage, { t: 'done' }>, 't' | 'late' | 'next' | 'rssMiB'>,
+  ): void;
 }

@@ -166,7 +166,11 @@ export class Interpreters implements Realms {
   #busy = false;
 
   /** `source` is what interpreters start from; `memoryMiB` is the memory of jobs that request none. */
-  constructor(make: (source: InterpreterSource) => Interpreter, source: InterpreterSource, memoryMiB: number) {
+  constructor(
+    make: (source: InterpreterSource) => Interpreter,
+    source: InterpreterSource,
+    memoryMiB: number,
+  ) {
     this.#make = (jobMiB) => make({ ...source, memoryMiB: jobMiB });
     this.#memoryFor = (requestedMiB) => memoryFor(requestedMiB, source.snapshot);
     this.#nextMiB = this.#memoryFor(memoryMiB);

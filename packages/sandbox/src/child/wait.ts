@@ -1,5 +1,5 @@
 import { readSync, writeSync } from 'node:fs';
-import { MOST_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
+import { MAX_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
 import { SYNC_FD } from '../isolation/program.ts';
 
 const cell = new Int32Array(new SharedArrayBuffer(4));
@@ -35,12 +35,12 @@ interface SyncCall {
 /** The supervisor's answer to a request that is too long to send. */
 const TOO_LONG = JSON.stringify({
   code: 'EGRESS_DENIED',
-  message: `The request has more than ${MOST_HEAD_CHARS} characters besides its body.`,
+  message: `The request has more than ${MAX_HEAD_CHARS} characters besides its body.`,
 });
 
 /** Sends a host call and blocks until its answer: `+` or `-`, the length of the head, a colon, head and body. */
 export function callHostSync({ op, head, body }: SyncCall, id: number): string {
-  if (head.length > MOST_HEAD_CHARS) return `-${TOO_LONG.length}:${TOO_LONG}`;
+  if (head.length > MAX_HEAD_CHARS) return `-${TOO_LONG.length}:${TOO_LONG}`;
   writeAll(writeFrame({ id, op, head }, body === null ? null : Buffer.from(body, 'latin1')));
   const answer = readFrame<{ ok: boolean; head: string }>(readAll(readAll(4).readUInt32LE(0)));
   const text = `${answer.fields.ok ? '+' : '-'}${answer.fields.head.length}:${answer.fields.head}`;

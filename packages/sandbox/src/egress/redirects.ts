@@ -83,7 +83,8 @@ function nextHop(hop: Hop, { status, at }: Reply, url: URL): Hop {
     (status === 303 && hop.method !== 'HEAD') ||
     ((status === 301 || status === 302) && hop.method === 'POST');
   const headers = hop.headers.filter(
-    ([name]) => (url.origin === at.origin || CROSS_ORIGIN_HEADERS.has(name)) && !(toGet && name.startsWith('content-')),
+    ([name]) =>
+      (url.origin === at.origin || CROSS_ORIGIN_HEADERS.has(name)) && !(toGet && name.startsWith('content-')),
   );
   return { url, method: toGet ? 'GET' : hop.method, headers, body: toGet ? null : hop.body };
 }

@@ -157,7 +157,8 @@ function limitInformational({ target, signal }: Exchange): { signal: AbortSignal
   const tooMany = new AbortController();
   let count = 0;
   const onInfo = (): void => {
-    if (++count > MAX_INFORMATIONAL) tooMany.abort(tooLarge(target, `more than ${MAX_INFORMATIONAL} informational responses before it`));
+    if (++count > MAX_INFORMATIONAL)
+      tooMany.abort(tooLarge(target, `more than ${MAX_INFORMATIONAL} informational responses before it`));
   };
   return { onInfo, signal: AbortSignal.any([signal, tooMany.signal]) };
 }

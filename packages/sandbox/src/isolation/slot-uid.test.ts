@@ -32,7 +32,13 @@ describe.runIf(process.platform === 'linux')('the users of processes', () => {
   it('are free again where a process cannot be given its files', () => {
     const range = { from: 61_040, to: 61_040 };
     const uid = takeSlotUid(range);
-    const command = { command: '/bin/true', args: [], filter: null, mayLeaveProcesses: false, syncCalls: false };
+    const command = {
+      command: '/bin/true',
+      args: [],
+      filter: null,
+      mayLeaveProcesses: false,
+      syncCalls: false,
+    };
     expect(() => spawnConfined({ ...command, uid, files: ['/', '/nowhere/site.zip'] })).toThrow(/ENOENT/);
     expect(takeSlotUid(range)).toBe(uid);
     freeSlotUid(uid);

@@ -15,7 +15,6 @@ const EXIT_SIGXCPU = 152;
 /** Prefixes of messages from the tools that start a process. */
 const TOOL_MESSAGE = /^(?:bwrap|prlimit|setpriv): /;
 
-
 interface End {
   readonly code: EndCode;
   readonly text: string;
@@ -92,7 +91,8 @@ export function endingOf(job: Job, end: TreeEnd, output: TreeOutput, native: Nat
   const stdout = output.end();
   if (end.stopped === null && end.exitCode === null) {
     // Only messages of our tools are logged on the host; output of the code belongs to the job.
-    if (TOOL_MESSAGE.test(end.stderr)) warnHost(`A native process did not start: ${end.stderr.slice(0, 1_000)}`);
+    if (TOOL_MESSAGE.test(end.stderr))
+      warnHost(`A native process did not start: ${end.stderr.slice(0, 1_000)}`);
     return { failure: failure('SANDBOX_CRASHED', 'The process of the code could not be started.') };
   }
   const jobEnd =

@@ -31,7 +31,9 @@ function environmentOf(texts: Texts): { readonly environment: Texts } | { readon
     const size = Buffer.byteLength(name) + Buffer.byteLength(text) + 2;
     bytes += size;
     if (text.includes('\0'))
-      return { refusal: `The value ${name} contains a null character, which environment variables cannot hold.` };
+      return {
+        refusal: `The value ${name} contains a null character, which environment variables cannot hold.`,
+      };
     if (size > VARIABLE_BYTES || bytes > ENVIRONMENT_BYTES)
       return {
         refusal: `The value ${name} is too large for a script: a variable may have ${VARIABLE_BYTES} bytes, and all together ${ENVIRONMENT_BYTES}.`,

@@ -32,9 +32,9 @@ describe('a process whose jobs come faster than it makes contexts', () => {
 
   it('gets a new one where all of its tenant help already', () => {
     const slot = late();
-    expect(assignHelper([slot, process({ poolKey: 'u' }), process({ runs: new Set(['run']) })], slot, 'run')).toBe(
-      true,
-    );
+    expect(
+      assignHelper([slot, process({ poolKey: 'u' }), process({ runs: new Set(['run']) })], slot, 'run'),
+    ).toBe(true);
   });
 
   it('waits for one that is starting', () => {

@@ -58,7 +58,11 @@ type Helper = Pick<Slot, 'poolKey' | 'ready' | 'retiring' | 'runs'>;
  * while one runs a job, the other creates its next context. Jobs with an empty key go to all processes of the pool key
  * in turn. Returns whether a new process has to be started.
  */
-export function assignHelper(slots: Iterable<Helper>, slot: Helper & Pick<Slot, 'late'>, key: string): boolean {
+export function assignHelper(
+  slots: Iterable<Helper>,
+  slot: Helper & Pick<Slot, 'late'>,
+  key: string,
+): boolean {
   const serves = ({ runs }: Helper): boolean => key !== '' && runs.has(key);
   if (slot.retiring || slot.late < LATE_JOBS || (key !== '' && !serves(slot))) return false;
   slot.late = 0;

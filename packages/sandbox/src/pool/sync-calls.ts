@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
 import type { Duplex } from 'node:stream';
-import { MOST_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
+import { MAX_HEAD_CHARS, readFrame, writeFrame } from '../frames.ts';
 import { ByteBuffer } from '../byte-buffer.ts';
 import { SYNC_FD } from '../isolation/program.ts';
 import type { HostAnswer } from '../protocol.ts';
@@ -13,7 +13,7 @@ const LENGTH_BYTES = 4;
 const MAX_BYTES = 2 ** 27;
 
 /** Limit for the fields as JSON, so that parsing them never blocks the host for long. */
-const MAX_FIELD_BYTES = 4 * MOST_HEAD_CHARS;
+const MAX_FIELD_BYTES = 4 * MAX_HEAD_CHARS;
 
 /** A host call for whose answer the process blocks. */
 export interface SyncCall {

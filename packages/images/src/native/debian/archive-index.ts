@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
 import { packingOf, unpackedText } from '../archive/decompress.ts';
-import { LARGEST_INDEX_BYTES, LARGEST_INDEX_TEXT_BYTES } from '../limits.ts';
+import { MAX_INDEX_BYTES, MAX_INDEX_TEXT_BYTES } from '../limits.ts';
 import type { Archive } from './archives.ts';
 import { Catalogue } from './catalogue.ts';
 import { fetchRelease, type Release } from './release.ts';
@@ -28,7 +28,7 @@ export interface Archives {
 
 async function fetchIndex(url: string, digest: string, context: BuildContext): Promise<Uint8Array> {
   try {
-    const { path } = await context.fetchVerified(url, `sha256:${digest}`, { maxBytes: LARGEST_INDEX_BYTES });
+    const { path } = await context.fetchVerified(url, `sha256:${digest}`, { maxBytes: MAX_INDEX_BYTES });
     return await readFile(path);
   } catch (error) {
     if (!isImageError(error) || error.code !== 'package_not_found') throw error;
@@ -55,7 +55,7 @@ async function indexOf(
     const url = release.byHash ? `${base}${folder}/by-hash/SHA256/${digest}` : `${base}${path}`;
     const bytes = await fetchIndex(url, digest, context);
     const name = `The index ${path} of ${new URL(root).host}`;
-    return unpackedText(bytes, { packing, maxBytes: LARGEST_INDEX_TEXT_BYTES, name });
+    return unpackedText(bytes, { packing, maxBytes: MAX_INDEX_TEXT_BYTES, name });
   }
   throw new ImageError(
     'registry_unavailable',

@@ -3,9 +3,9 @@ import { satisfies, type Catalogue, type DebianPackage } from './catalogue.ts';
 import { relationText, type Alternatives, type Relation } from './control.ts';
 
 /** More packages than any image of ours has. */
-const MOST_PACKAGES = 1_000;
+const MAX_PACKAGES = 1_000;
 /** More steps mean that there is no end in sight. */
-const MOST_STEPS = 200_000;
+const MAX_STEPS = 200_000;
 
 interface Need {
   readonly alternatives: Alternatives;
@@ -81,9 +81,9 @@ class Search {
 
   #count(chosen: Chosen): void {
     this.#steps++;
-    if (chosen.size > MOST_PACKAGES)
-      throw new ImageError('image_too_large', `The system packages need more than ${MOST_PACKAGES} others.`);
-    if (this.#steps > MOST_STEPS)
+    if (chosen.size > MAX_PACKAGES)
+      throw new ImageError('image_too_large', `The system packages need more than ${MAX_PACKAGES} others.`);
+    if (this.#steps > MAX_STEPS)
       throw new ImageError(
         'resolution_conflict',
         'No system packages that go together were found within reasonable time; name fewer, or exact versions.',

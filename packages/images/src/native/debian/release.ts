@@ -1,6 +1,6 @@
 import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
-import { LARGEST_INDEX_BYTES } from '../limits.ts';
+import { MAX_INDEX_BYTES } from '../limits.ts';
 import type { Archive } from './archives.ts';
 import { readParagraph } from './control.ts';
 import { checkRelease, type Stated } from './freshness.ts';
@@ -28,7 +28,7 @@ function readRelease(text: string): Omit<Release, 'warnings'> & Stated {
 }
 
 async function page(url: string, context: BuildContext): Promise<Uint8Array | null> {
-  const { status, body } = await context.fetchPage(url, { maxBytes: LARGEST_INDEX_BYTES });
+  const { status, body } = await context.fetchPage(url, { maxBytes: MAX_INDEX_BYTES });
   if (status === 404 || status === 410) return null;
   if (status === 200) return body;
   throw new ImageError('registry_unavailable', `${new URL(url).host} answered ${status} for ${url}.`);

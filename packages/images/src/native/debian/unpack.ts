@@ -4,7 +4,7 @@ import { extract, type Header } from 'tar-stream';
 import { ImageError, isImageError } from '../../error.ts';
 import { packingOf, unpacked } from '../archive/decompress.ts';
 import { TreeWriter, type TreeLimits } from '../archive/tree-writer.ts';
-import { MOST } from '../limits.ts';
+import { MAX_SIZE } from '../limits.ts';
 
 const MAGIC = '!<arch>\n';
 const HEADER_BYTES = 60;
@@ -76,7 +76,7 @@ export async function unpackDeb(
   path: string,
   folder: string,
   name: string,
-  limits: TreeLimits = MOST,
+  limits: TreeLimits = MAX_SIZE,
 ): Promise<void> {
   const members = readAr(await readFile(path));
   const data = members?.find((member) => /^data\.tar(?:\.|$)/.test(member.name));

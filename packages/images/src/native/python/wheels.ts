@@ -5,7 +5,7 @@ import type { ArchiveFile } from '../../python/wheels/archive.ts';
 import { contentsOf } from '../../python/wheels/contents.ts';
 import { fetchWheel, withWheel } from '../../python/wheels/fetch.ts';
 import { TreeWriter } from '../archive/tree-writer.ts';
-import { MOST } from '../limits.ts';
+import { MAX_SIZE } from '../limits.ts';
 
 /** Where wheels go in a root file system, below its root. */
 export interface WheelPlace {
@@ -68,7 +68,7 @@ export async function installWheels(
 ): Promise<InstalledWheels> {
   const modules = new Map<string, readonly string[]>();
   const warnings: string[] = [];
-  const writer = new TreeWriter(root, MOST, 'The Python packages');
+  const writer = new TreeWriter(root, MAX_SIZE, 'The Python packages');
   const put = (path: string, bytes: Buffer, mode: number): Promise<void> =>
     writer.file(path, Readable.from([bytes]), { mode, size: bytes.length });
   for (const wheel of wheels) {

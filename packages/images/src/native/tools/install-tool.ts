@@ -8,7 +8,7 @@ import type { Npm } from '../../javascript/npm.ts';
 import { withArchive } from '../../python/wheels/archive.ts';
 import { unpacked } from '../archive/decompress.ts';
 import { TreeWriter, untar, mergeTree } from '../archive/tree-writer.ts';
-import { LARGEST_PACKAGE_BYTES, MOST } from '../limits.ts';
+import { MAX_PACKAGE_BYTES, MAX_SIZE } from '../limits.ts';
 import type { LockedTool } from '../lock.ts';
 import { readNpmLock } from '../../javascript/lockfile.ts';
 import { installNpm } from '../../javascript/npm-project.ts';
@@ -62,9 +62,9 @@ async function installDownload(
   const install = publishedOf(recipe);
   if (install === null) return;
   const home = `${HOME}/tools/${id}`;
-  const writer = new TreeWriter(root, MOST, `The command-line tool ${id}`);
+  const writer = new TreeWriter(root, MAX_SIZE, `The command-line tool ${id}`);
   const { path } = await context.fetchVerified(url, `sha256:${tool.sha256}`, {
-    maxBytes: LARGEST_PACKAGE_BYTES,
+    maxBytes: MAX_PACKAGE_BYTES,
   });
   try {
     if (install.format === 'zip') await unpackZip(path, writer, home);
@@ -126,7 +126,7 @@ export async function installTool(
   }
   if (install.from === 'go' && tool.go !== undefined) {
     const { path } = await cachedPrograms({ id, install, locked: tool.go }, checker, context);
-    await mergeTree(path, new TreeWriter(join(root, home), MOST, `The command-line tool ${id}`));
+    await mergeTree(path, new TreeWriter(join(root, home), MAX_SIZE, `The command-line tool ${id}`));
     for (const name of Object.keys(install.programs)) await expose(root, name, join(root, home, name));
     return [];
   }

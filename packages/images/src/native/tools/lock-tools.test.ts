@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import type { BuildContext } from '../../builder.ts';
 import { isImageError } from '../../error.ts';
 import { Npm } from '../../javascript/npm.ts';
-import { MOST } from '../limits.ts';
+import { MAX_SIZE } from '../limits.ts';
 import { checkRecipe, lockTool, recipeOf } from './lock-tools.ts';
 
 const SHA = 'ab'.repeat(32);
 
 /** What the tool is made of; nothing is asked of a registry. */
 const locked = (id: string, checksums: Readonly<Record<string, string>> = {}) =>
-  lockTool(id, { npm: new Npm(null, MOST, undefined), packages: [], checksums }, {} as BuildContext);
+  lockTool(id, { npm: new Npm(null, MAX_SIZE, undefined), packages: [], checksums }, {} as BuildContext);
 
 function refusal(id: string, checksums: Readonly<Record<string, string>> = {}): string {
   try {

@@ -24,8 +24,8 @@ export interface Memory {
 /** Of a run that says nothing else. */
 const { cpuMs } = resolveLimits(PYTHON_LIMITS);
 
-const MOST_LOGGED = 20;
-const MOST_BYTES = 64 * 2 ** 20;
+const MAX_LOGGED = 20;
+const MAX_BYTES = 64 * 2 ** 20;
 
 /**
  * Loads what a spec asks for with the limits of a run, and keeps the outcome as a memory snapshot, tried before it is used.
@@ -98,14 +98,12 @@ async function keep(
   }
   context.log(`${report.imported.length} of ${modules.length} modules are kept in the snapshot`);
   // The first is the cause of most that follow.
-  const refused = Object.entries(report.refused).slice(0, MOST_LOGGED);
+  const refused = Object.entries(report.refused).slice(0, MAX_LOGGED);
   for (const [module, why] of refused) context.log(`Not kept: ${module}: ${why}`);
   const path = join(context.workFolder, 'memory.snap');
   await writeFile(path, report.memory);
   const { size } = await stat(path);
-  return size > MOST_BYTES
-    ? { why: `a snapshot of them has more than ${MOST_BYTES / 2 ** 20} MiB` }
-    : { path };
+  return size > MAX_BYTES ? { why: `a snapshot of them has more than ${MAX_BYTES / 2 ** 20} MiB` } : { path };
 }
 
 function slowWarning(why: string): string {

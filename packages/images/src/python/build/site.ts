@@ -8,7 +8,7 @@ import type { LockedWheel } from '../lock.ts';
 import { withArchive } from '../wheels/archive.ts';
 import { contentsOf } from '../wheels/contents.ts';
 import { fetchWheel, withWheel } from '../wheels/fetch.ts';
-import { LARGEST_SITE_BYTES, MOST_FILES } from '../wheels/limits.ts';
+import { MAX_SITE_BYTES, MAX_FILES } from '../wheels/limits.ts';
 import { type StoredFile, writeStoredZip } from '../wheels/stored-zip.ts';
 import type { PythonLoader } from './python-loader.ts';
 
@@ -63,7 +63,7 @@ async function unpack(wheels: readonly LockedWheel[], context: BuildContext): Pr
         if (before && !before.equals(data))
           context.log(`${name} of ${wheel.name} takes the place of another package's`);
         bytes += data.byteLength - (before?.byteLength ?? 0);
-        if (bytes > LARGEST_SITE_BYTES || files.size >= MOST_FILES) throw tooLarge();
+        if (bytes > MAX_SITE_BYTES || files.size >= MAX_FILES) throw tooLarge();
         files.set(name, data);
       }
     });
@@ -74,7 +74,7 @@ async function unpack(wheels: readonly LockedWheel[], context: BuildContext): Pr
 function tooLarge(): ImageError {
   return new ImageError(
     'image_too_large',
-    `The packages have more than ${MOST_FILES} files or ${LARGEST_SITE_BYTES / 2 ** 20} MiB.`,
+    `The packages have more than ${MAX_FILES} files or ${MAX_SITE_BYTES / 2 ** 20} MiB.`,
   );
 }
 

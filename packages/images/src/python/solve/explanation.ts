@@ -9,8 +9,8 @@ interface Group extends Omit<Asked, 'by'> {
   readonly by: { readonly name: string; readonly versions: readonly string[] } | undefined;
 }
 
-const MOST_SENTENCES = 8;
-const MOST_TAGS = 6;
+const MAX_SENTENCES = 8;
+const MAX_TAGS = 6;
 
 /** Of several obstacles the one that is told first: what nobody can change goes before what another range may change. */
 const ORDER: readonly Obstacle['kind'][] = ['unknown', 'refused', 'url', 'malformed', 'python', 'no-version'];
@@ -34,9 +34,9 @@ export function explain(facts: readonly Asked[], target: Target): ImageError {
   const obstacles = groups.filter(({ obstacle }) => obstacle);
   const first = ORDER.flatMap((kind) => obstacles.filter(({ obstacle }) => obstacle?.kind === kind))[0];
   if (first?.obstacle) return obstructed(first, first.obstacle, target);
-  const sentences = groups.slice(0, MOST_SENTENCES).map(sentenceOf);
-  if (groups.length > MOST_SENTENCES)
-    sentences.push(`${groups.length - MOST_SENTENCES} more requirements take part.`);
+  const sentences = groups.slice(0, MAX_SENTENCES).map(sentenceOf);
+  if (groups.length > MAX_SENTENCES)
+    sentences.push(`${groups.length - MAX_SENTENCES} more requirements take part.`);
   return new ImageError(
     'resolution_conflict',
     `These requirements cannot be met together. ${sentences.join(' ')} Loosen or remove one of them.`,
@@ -115,8 +115,8 @@ function refusal(group: Group, refused: readonly Refused[], needed: string, targ
 
 function noWheel({ name }: Group, { version, details }: Refused, needed: string, target: Target): ImageError {
   const platforms = [...new Set(details.map(platformOf))].sort();
-  const shown = platforms.slice(0, MOST_TAGS).join(', ');
-  const more = platforms.length > MOST_TAGS ? ` and ${platforms.length - MOST_TAGS} more` : '';
+  const shown = platforms.slice(0, MAX_TAGS).join(', ');
+  const more = platforms.length > MAX_TAGS ? ` and ${platforms.length - MAX_TAGS} more` : '';
   const exist =
     platforms.length > 0 ? `its wheels are for ${shown}${more}` : 'it is published as source code only';
   const wanted = `py3-none-any or ${target.tags[0] ?? ''}`;

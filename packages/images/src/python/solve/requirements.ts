@@ -47,7 +47,7 @@ export class DeadEnd extends Error {
 }
 
 /** As many of a project's newest releases may need what cannot be had. */
-const MOST_BLOCKED = 8;
+const MAX_BLOCKED = 8;
 
 interface Surroundings {
   readonly catalogue: Catalogue;
@@ -138,7 +138,7 @@ export class Requirements implements Problem<Asked> {
     const notes = [...(this.#blocked.get(name) ?? []), note];
     this.#blocked.set(name, notes);
     const versions = new Set(notes.map(({ by }) => by?.version));
-    if (versions.size > MOST_BLOCKED) throw new DeadEnd(notes);
+    if (versions.size > MAX_BLOCKED) throw new DeadEnd(notes);
   }
 
   #impossible(id: string, by: { name: string; version: string }, obstacle: Obstacle): Rule<Asked> {

@@ -152,7 +152,7 @@ const ACCEPT =
   'application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1';
 
 /** A project with fifteen thousand files has a page of seven megabytes. */
-const MOST_PAGE_BYTES = 64 * 2 ** 20;
+const MAX_PAGE_BYTES = 64 * 2 ** 20;
 
 /** A simple index (PEP 503, 691), by the URL under which its projects are. */
 export function simpleIndex(url: string, context: BuildContext): Source {
@@ -167,7 +167,7 @@ export function simpleIndex(url: string, context: BuildContext): Source {
 async function find(name: string, root: string, context: BuildContext): Promise<Project | undefined> {
   context.log(`Looking up ${name}`);
   const page = await context.fetchPage(`${root}${name}/`, {
-    maxBytes: MOST_PAGE_BYTES,
+    maxBytes: MAX_PAGE_BYTES,
     headers: { accept: ACCEPT },
   });
   if (page.status === 404 || page.status === 410) return undefined;

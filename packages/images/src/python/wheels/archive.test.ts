@@ -6,7 +6,7 @@ import { zip, type ZipEntry } from '../../../../../test/support/python/zip.ts';
 import { isImageError } from '../../error.ts';
 import { withArchive } from './archive.ts';
 import { contentsOf, modulesOf } from './contents.ts';
-import { MOST_FILES } from './limits.ts';
+import { MAX_FILES } from './limits.ts';
 import { type StoredFile, writeStoredZip } from './stored-zip.ts';
 
 function fileOf(bytes: Uint8Array): string {
@@ -70,7 +70,7 @@ describe('archives', () => {
     ['a file that says it is huge', [{ path: 'huge', claimedSize: 0xfffffff0 }], /^image_too_large/],
     [
       'more files than an image may have',
-      Array.from({ length: MOST_FILES + 1 }, (_, at) => ({ path: `${at}`, deflate: false })),
+      Array.from({ length: MAX_FILES + 1 }, (_, at) => ({ path: `${at}`, deflate: false })),
       /^image_too_large: .*more than 50000 files/,
     ],
     [

@@ -7,7 +7,7 @@ import {
   type ZipFile,
 } from 'yauzl';
 import { ImageError } from '../../error.ts';
-import { LARGEST_RATIO, LARGEST_SITE_BYTES, MOST_FILES, SMALL_ENTRY_BYTES } from './limits.ts';
+import { MAX_RATIO, MAX_SITE_BYTES, MAX_FILES, SMALL_ENTRY_BYTES } from './limits.ts';
 
 /** A file in an archive, not read yet. */
 export interface ArchiveFile {
@@ -52,7 +52,7 @@ async function open(source: Parameters<typeof withArchive>[0]): Promise<ZipFile>
 }
 
 async function listed(zip: ZipFile): Promise<ArchiveFile[]> {
-  if (zip.entryCount > MOST_FILES) throw tooLarge(`more than ${MOST_FILES} files`);
+  if (zip.entryCount > MAX_FILES) throw tooLarge(`more than ${MAX_FILES} files`);
   return sound(async () => {
     const files: ArchiveFile[] = [];
     const paths = new Set<string>();
@@ -61,8 +61,7 @@ async function listed(zip: ZipFile): Promise<ArchiveFile[]> {
       if (entry.fileName.endsWith('/')) continue;
       checkEntry(entry);
       bytes += entry.uncompressedSize;
-      if (bytes > LARGEST_SITE_BYTES)
-        throw tooLarge(`more than ${LARGEST_SITE_BYTES / 2 ** 20} MiB unpacked`);
+      if (bytes > MAX_SITE_BYTES) throw tooLarge(`more than ${MAX_SITE_BYTES / 2 ** 20} MiB unpacked`);
       if (paths.has(entry.fileName)) throw unsupported(`has the file ${shown(entry)} twice`);
       paths.add(entry.fileName);
       files.push({ path: entry.fileName, size: entry.uncompressedSize, read: () => read(zip, entry) });
@@ -84,8 +83,8 @@ function checkEntry(entry: Entry): void {
     throw unsupported(`has a link or device ${shown(entry)}`);
   if (!entry.canDecodeFileData())
     throw unsupported(`has the file ${shown(entry)} encrypted or packed in a way that no wheel is`);
-  if (uncompressedSize > SMALL_ENTRY_BYTES && uncompressedSize > compressedSize * LARGEST_RATIO) {
-    throw tooLarge(`the file ${shown(entry)}, which unpacks to more than ${LARGEST_RATIO} times its size`);
+  if (uncompressedSize > SMALL_ENTRY_BYTES && uncompressedSize > compressedSize * MAX_RATIO) {
+    throw tooLarge(`the file ${shown(entry)}, which unpacks to more than ${MAX_RATIO} times its size`);
   }
 }
 

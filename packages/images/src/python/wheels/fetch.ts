@@ -6,14 +6,13 @@ import type { LockedWheel } from '../lock.ts';
 import { parseMetadata } from '../pep/metadata.ts';
 import { digestOf } from '../sources/wheelhouse.ts';
 import { type ArchiveFile, withArchive } from './archive.ts';
-import { LARGEST_WHEEL_BYTES } from './limits.ts';
+import { MAX_WHEEL_BYTES } from './limits.ts';
 import { metadataAmong } from './wheel-metadata.ts';
 
 /** The path of a locked wheel, its digest verified. */
 export async function fetchWheel(wheel: LockedWheel, context: BuildContext): Promise<string> {
   if (wheel.source !== 'wheelhouse') {
-    return (await context.fetchVerified(wheel.location, wheel.digest, { maxBytes: LARGEST_WHEEL_BYTES }))
-      .path;
+    return (await context.fetchVerified(wheel.location, wheel.digest, { maxBytes: MAX_WHEEL_BYTES })).path;
   }
   const folder = context.registries.python?.wheelhouse;
   if (folder === undefined) {

@@ -4,10 +4,10 @@ import { RandomAccessReader } from 'yauzl';
 import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
 import type { Offer } from '../sources/source.ts';
-import { LARGEST_WHEEL_BYTES } from './limits.ts';
+import { MAX_WHEEL_BYTES } from './limits.ts';
 import { metadataInFile, metadataInReader } from './wheel-metadata.ts';
 
-const MOST_METADATA_BYTES = 4 * 2 ** 20;
+const MAX_METADATA_BYTES = 4 * 2 ** 20;
 
 /** Parts are read in blocks of this size: the end of a wheel has its table of contents and, as a rule, its metadata. */
 const BLOCK_BYTES = 96 * 2 ** 10;
@@ -28,14 +28,14 @@ async function beside({ metadata, location }: Offer, context: BuildContext): Pro
   const url = `${location}.metadata`;
   if (metadata.digest !== undefined) {
     try {
-      const { path } = await context.fetchVerified(url, metadata.digest, { maxBytes: MOST_METADATA_BYTES });
+      const { path } = await context.fetchVerified(url, metadata.digest, { maxBytes: MAX_METADATA_BYTES });
       return await readFile(path, 'utf8');
     } catch (error) {
       if (isImageError(error) && error.code === 'package_not_found') return undefined;
       throw error;
     }
   }
-  const page = await context.fetchPage(url, { maxBytes: MOST_METADATA_BYTES });
+  const page = await context.fetchPage(url, { maxBytes: MAX_METADATA_BYTES });
   return page.status === 200 ? new TextDecoder().decode(page.body) : undefined;
 }
 
@@ -52,7 +52,7 @@ async function byRanges({ location, size }: Offer, context: BuildContext): Promi
 async function whole({ location, digest, filename }: Offer, context: BuildContext): Promise<string> {
   if (digest === undefined)
     throw new ImageError('integrity_error', `The index tells no digest of ${filename}.`);
-  const { path } = await context.fetchVerified(location, digest, { maxBytes: LARGEST_WHEEL_BYTES });
+  const { path } = await context.fetchVerified(location, digest, { maxBytes: MAX_WHEEL_BYTES });
   return metadataInFile(path);
 }
 

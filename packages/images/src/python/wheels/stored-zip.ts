@@ -16,8 +16,8 @@ const VERSION = 20;
 const UTF8 = 0x0800;
 /** 1 January 1980, the first day that a zip archive knows: the same files give the same archive. */
 const DATE = 0x21;
-const MOST_ENTRIES = 0xffff;
-const MOST_BYTES = 0xffffffff;
+const MAX_ENTRIES = 0xffff;
+const MAX_BYTES = 0xffffffff;
 
 /**
  * Writes files, in the order given, to a new zip archive without compression, so that their bytes are used where they lie.
@@ -41,7 +41,7 @@ async function* parts(files: AsyncIterable<StoredFile>): AsyncGenerator<Uint8Arr
   }
   const entries = Buffer.concat(directory);
   const count = directory.length / 2;
-  if (count > MOST_ENTRIES || at + entries.byteLength > MOST_BYTES) {
+  if (count > MAX_ENTRIES || at + entries.byteLength > MAX_BYTES) {
     throw new RangeError('The archive is too large for its format.');
   }
   const end = Buffer.alloc(22);

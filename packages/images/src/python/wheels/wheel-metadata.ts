@@ -2,7 +2,7 @@ import type { RandomAccessReader } from 'yauzl';
 import { ImageError } from '../../error.ts';
 import { type ArchiveFile, withArchive } from './archive.ts';
 
-const MOST_BYTES = 4 * 2 ** 20;
+const MAX_BYTES = 4 * 2 ** 20;
 
 /** The METADATA of a wheel in a file. */
 export async function metadataInFile(path: string): Promise<string> {
@@ -18,7 +18,7 @@ export async function metadataInReader(reader: RandomAccessReader, size: number)
 export async function metadataAmong(files: readonly ArchiveFile[]): Promise<string> {
   const found = files.filter(({ path }) => /^[^/]+\.dist-info\/METADATA$/.test(path));
   const [file] = found;
-  if (!file || found.length > 1 || file.size > MOST_BYTES) {
+  if (!file || found.length > 1 || file.size > MAX_BYTES) {
     throw new ImageError(
       'unsupported_package',
       'The archive is not a wheel: it has no METADATA, or several.',

@@ -16,7 +16,10 @@ function commandOf(): { command: readonly string[]; environment: Readonly<Record
     case 'javascript':
       return { command: [process.execPath, `${INSIDE.boot}/javascript.cjs`], environment: {} };
     case 'python':
-      return { command: ['/usr/bin/python3', '-X', 'utf8', `${INSIDE.boot}/heddle_native.py`], environment: {} };
+      return {
+        command: ['/usr/bin/python3', '-X', 'utf8', `${INSIDE.boot}/heddle_native.py`],
+        environment: {},
+      };
     case 'shell':
       writeFileSync(INSIDE.script, job.code);
       return { command: ['/bin/bash', INSIDE.script], environment: job.environment };

@@ -77,13 +77,19 @@ async function loadImports(code: string): Promise<ReadonlyMap<string, Namespace>
 }
 
 /** Returns what an import binds. Names that a CommonJS module does not declare are taken from its exports. */
-function namespaceWith(specifier: string, names: readonly string[], module: Namespace | undefined): Namespace {
+function namespaceWith(
+  specifier: string,
+  names: readonly string[],
+  module: Namespace | undefined,
+): Namespace {
   if (module === undefined) throw new Error(`The module ${specifier} was not loaded.`);
   const defaultExport = module['default'];
   const missing = names.filter((name) => !(name in module));
   if (missing.length === 0) return module;
   const exported =
-    (typeof defaultExport === 'object' || typeof defaultExport === 'function') && defaultExport !== null ? (defaultExport as Namespace) : {};
+    (typeof defaultExport === 'object' || typeof defaultExport === 'function') && defaultExport !== null
+      ? (defaultExport as Namespace)
+      : {};
   const unknown = missing.find((name) => !(name in exported));
   if (unknown !== undefined || isModuleNamespaceObject(defaultExport))
     throw new SyntaxError(
@@ -111,7 +117,8 @@ async function run(): Promise<void> {
     const modules = await loadImports(code);
     value = await body(
       (specifier: string) => import(specifier),
-      (specifier: string, names: readonly string[]) => namespaceWith(specifier, names, modules.get(specifier)),
+      (specifier: string, names: readonly string[]) =>
+        namespaceWith(specifier, names, modules.get(specifier)),
       ...Object.values(values).map((text) => JSON.parse(text) as unknown),
     );
   } catch (error) {

@@ -25,7 +25,11 @@ function urlOf({ protocol, hostname, host, port, path }: RequestOptions, default
 
 /** Returns a replacement for `http.request` or `https.request`. */
 function proxiedRequest(defaultProtocol: string) {
-  return (destination: RequestTarget, more?: RequestOptions | Answered, onResponse?: Answered): http.ClientRequest => {
+  return (
+    destination: RequestTarget,
+    more?: RequestOptions | Answered,
+    onResponse?: Answered,
+  ): http.ClientRequest => {
     const overrides = typeof more === 'object' ? more : {};
     const options =
       typeof destination === 'string' || destination instanceof URL

@@ -20,7 +20,7 @@ import { cachedToolchain } from './toolchain.ts';
 const REVISION = 1;
 
 /** What modules and what is made of them may take while a tool is compiled. */
-const MOST_BUILD = { files: 500_000, bytes: 12 * 2 ** 30 };
+const MAX_BUILD = { files: 500_000, bytes: 12 * 2 ** 30 };
 const LOOK_MS = 20_000;
 
 /** One tool that is compiled. */
@@ -58,7 +58,7 @@ async function compile(
   const confinement = await checker.confinement();
   const workArea = await mkdtemp(join(context.workFolder, 'go-'));
   const uid = confinement.uids === null ? null : takeSlotUid(confinement.uids);
-  const size = watchSize(workArea, MOST_BUILD, context.signal, { copies: 1, lookMs: LOOK_MS });
+  const size = watchSize(workArea, MAX_BUILD, context.signal, { copies: 1, lookMs: LOOK_MS });
   try {
     const places = await prepare(order, { workArea, toolchain: toolchain.path, uid }, context);
     const run = async (args: readonly string[], gate: GoGate | null): Promise<void> => {

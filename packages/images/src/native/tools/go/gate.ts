@@ -2,12 +2,12 @@ import { Proxy } from '@heddle/sandbox/build';
 import { denied, type EgressRequest, type EgressResponse } from '@heddle/sandbox/egress';
 import type { BuildContext } from '../../../builder.ts';
 import { ImageError, isImageError } from '../../../error.ts';
-import { LARGEST_PACKAGE_BYTES } from '../../limits.ts';
+import { MAX_PACKAGE_BYTES } from '../../limits.ts';
 import { askProxies } from './proxies.ts';
 
 /** Of one tool. */
-const MOST_REQUESTS = 20_000;
-const MOST_BYTES = 4 * 2 ** 30;
+const MAX_REQUESTS = 20_000;
+const MAX_BYTES = 4 * 2 ** 30;
 
 /** The only host that Go knows of: the gate asks the real ones. */
 const HOST = 'modules.invalid';
@@ -31,8 +31,8 @@ export class GoGate {
     const proxy = await Proxy.open({
       send: (request) => (gate.made as GoGate).#send(request),
       check: null,
-      requests: MOST_REQUESTS,
-      bytes: MOST_BYTES,
+      requests: MAX_REQUESTS,
+      bytes: MAX_BYTES,
     });
     return (gate.made = new GoGate(context, proxy));
   }
@@ -63,7 +63,7 @@ export class GoGate {
     if (method !== 'GET' || !FILE.test(path) || new URL(path, GoGate.url).pathname !== path)
       throw denied('A build only reads files of modules.');
     try {
-      const { status, host, body } = await askProxies(path, LARGEST_PACKAGE_BYTES, this.#context);
+      const { status, host, body } = await askProxies(path, MAX_PACKAGE_BYTES, this.#context);
       if (status !== 200) this.#fault = refusal(status, host, path);
       return { status, statusText: '', url, redirected: false, headers: [], body };
     } catch (error) {

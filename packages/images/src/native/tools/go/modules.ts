@@ -6,7 +6,7 @@ import type { BuildContext } from '../../../builder.ts';
 import { ImageError, isImageError } from '../../../error.ts';
 import { withArchive } from '../../../python/wheels/archive.ts';
 import { TreeWriter } from '../../archive/tree-writer.ts';
-import { LARGEST_PACKAGE_BYTES, MOST } from '../../limits.ts';
+import { MAX_PACKAGE_BYTES, MAX_SIZE } from '../../limits.ts';
 import type { GoModule } from '../recipe.ts';
 import { askProxies } from './proxies.ts';
 
@@ -36,7 +36,7 @@ export function sumOf(digests: readonly (readonly [name: string, sha256: string]
 /** The archive of a module, not checked yet. */
 async function fetchModule({ path, version }: GoModule, context: BuildContext): Promise<string> {
   const place = `/${escaped(path)}/@v/${escaped(version)}.zip`;
-  const { status, host, body } = await askProxies(place, LARGEST_PACKAGE_BYTES, context);
+  const { status, host, body } = await askProxies(place, MAX_PACKAGE_BYTES, context);
   if (status === 404 || status === 410)
     throw new ImageError('package_not_found', `${host} has no Go module ${path} ${version}.`);
   if (status !== 200)
@@ -52,7 +52,7 @@ export async function unpackModule(module: GoModule, taking: Taking, context: Bu
   const name = `The Go module ${module.path} ${module.version}`;
   const archive = await fetchModule(module, context);
   await mkdir(folder, { recursive: true });
-  const writer = new TreeWriter(folder, MOST, name);
+  const writer = new TreeWriter(folder, MAX_SIZE, name);
   const prefix = `${module.path}@${module.version}/`;
   const digests: [string, string][] = [];
   try {

@@ -6,7 +6,7 @@ export const GO_MINUTES = 60;
 export const GO_MEMORY_MIB = 6_144;
 /** Of one compiler: from here on it looks for memory that it can do without. */
 const SOFT_MEMORY_MIB = 2_048;
-const MOST_COMPILERS = 4;
+const MAX_COMPILERS = 4;
 const OUTPUT_BYTES = 64 * 2 ** 20;
 const FILE_MIB = 1_024;
 const PROCESSES = 512;
@@ -42,7 +42,7 @@ export const placeOf = (program: string): string => `${PLACES.programs}/${progra
  * before them. No other program is found, no C compiler and no version control among them.
  */
 function environmentOf(gate: string | null): Record<string, string> {
-  const width = String(Math.min(availableParallelism(), MOST_COMPILERS));
+  const width = String(Math.min(availableParallelism(), MAX_COMPILERS));
   return {
     HOME: PLACES.home,
     PATH: '/nonexistent',
@@ -99,7 +99,7 @@ export async function runGo(
     },
     job: JSON.stringify({ language: 'command', command: [`${PLACES.toolchain}/bin/go`, ...run.args] }),
     limits: {
-      cpuMs: GO_MINUTES * 60_000 * MOST_COMPILERS,
+      cpuMs: GO_MINUTES * 60_000 * MAX_COMPILERS,
       wallMs: GO_MINUTES * 60_000,
       resultBytes: 0,
       outputBytes: OUTPUT_BYTES,
