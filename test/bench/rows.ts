@@ -63,10 +63,10 @@ export const ROWS: readonly Row[] = [
     met: ({ ours, peers }) => all(atMost(ratio(ours, peers.get(GRAPHS[0])), 1), atMost(ours, 3)),
   },
   {
-    name: 'loop of 1,000 turns',
+    name: 'loop of 1,000 iterations',
     workload: 'loop',
     size: 1000,
-    unit: 'µs/turn',
+    unit: 'µs/iteration',
     scale: 1,
     peers: ['node-red', 'aws-local-stepfunctions', 'xstate', 'n8n-core', 'langgraph'],
     floor: true,
@@ -74,16 +74,16 @@ export const ROWS: readonly Row[] = [
     met: ({ ratioToBestPeer }) => atMost(ratioToBestPeer, 1),
   },
   {
-    name: 'loop of 100,000 turns',
+    name: 'loop of 100,000 iterations',
     workload: 'loop',
     size: 100_000,
-    unit: 'µs/turn',
+    unit: 'µs/iteration',
     scale: 0.01,
     peers: ['node-red', 'aws-local-stepfunctions', 'xstate'],
     floor: true,
-    target: '≤ 1× the fastest peer, ≤ 1.1× a turn of 1,000',
+    target: '≤ 1× the fastest peer, ≤ 1.1× an iteration of 1,000',
     met: (row, others) =>
-      all(atMost(row.ratioToBestPeer, 1), atMost(growth(row, others, 'loop of 1,000 turns'), 1.1)),
+      all(atMost(row.ratioToBestPeer, 1), atMost(growth(row, others, 'loop of 1,000 iterations'), 1.1)),
     rounds: 3,
   },
   {

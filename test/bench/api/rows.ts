@@ -107,15 +107,15 @@ function withKey(server: Server, key: string): { [name: string]: string } {
 
 const REFUSALS: { readonly [what: string]: Asked } = {
   'no key, 401': { status: 401, says: 'UNAUTHORIZED', asked: () => ({ headers: {} }) },
-  'a key that there is not, 401': {
+  'an unknown key, 401': {
     ...{ status: 401, says: 'UNAUTHORIZED' },
     asked: (server) => ({ headers: withKey(server, `sk-heddle-${'x'.repeat(43)}`) }),
   },
-  'a path that there is not, 404': {
+  'an unknown path, 404': {
     ...{ status: 404, says: 'NOT_FOUND' },
     asked: () => ({ path: '/api/v2/nothing' }),
   },
-  'a workflow that there is not, 404': {
+  'an unknown workflow, 404': {
     ...{ status: 404, says: 'NOT_FOUND' },
     asked: () => ({ path: '/api/v2/workflows/none/execute' }),
   },

@@ -54,7 +54,7 @@ function line(name: string, target: string, most?: number): Line {
 }
 
 function loopOf(turns: number, paces: { full: Pace; quick: Pace; warm: number }): Row {
-  const name = `loop of ${turns.toLocaleString('en-US')} turns that compute`;
+  const name = `loop of ${turns.toLocaleString('en-US')} iterations that compute`;
   return {
     name,
     job: { graph: 'loop', size: turns },
@@ -65,7 +65,7 @@ function loopOf(turns: number, paces: { full: Pace; quick: Pace; warm: number })
       quick: { job: { graph: 'loop', size: 40 }, scale: turns / 40 },
       note: 'a part of the activities, scaled',
     },
-    lines: [line(name, '≤ 0.01× one activity per turn', 0.01)],
+    lines: [line(name, '≤ 0.01× one activity per iteration', 0.01)],
   };
 }
 
