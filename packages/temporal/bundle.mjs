@@ -6,13 +6,12 @@ import { bundleWorkflowCode, DefaultLogger } from '@temporalio/worker';
 const at = (path) => fileURLToPath(new URL(path, import.meta.url));
 const repository = at('../..');
 
-/** `code` with a smaller source map: without texts of sources, and with paths that every machine has. */
+/** `code` with a smaller source map: without sources, and with paths relative to the repository. */
 function withLeanMap(code) {
-  // The worker refuses a bundle without a map. It takes positions for stack traces from it, and needs no texts.
+  // The worker requires a source map, but uses it only for positions in stack traces.
   const mark = '//# sourceMappingURL=data:application/json;charset=utf-8;base64,';
   const start = code.lastIndexOf(mark);
-  if (start < 0)
-    throw new Error('The bundle of the workflows has no inline source map where one is expected.');
+  if (start < 0) throw new Error('The workflow bundle has no inline source map at its end.');
   const { version, mappings, names, sources } = JSON.parse(
     Buffer.from(code.slice(start + mark.length), 'base64').toString(),
   );
@@ -26,12 +25,12 @@ function shortened(source) {
     : source.replace(repository, '');
 }
 
-// The workflows in one file, made with the version of the SDK that will run them: users need no bundler.
+// All workflows in one file, bundled with the version of the SDK that runs them. Users need no bundler.
 const { code } = await bundleWorkflowCode({
   workflowsPath: at('./dist/workflow/main.js'),
   logger: new DefaultLogger('WARN'),
 });
-// The SDK takes a stack trace of every promise that a workflow makes, frame by frame through the source map: a third of
-// the time of a short run. The first frame tells where a fault of ours is. Workflows cannot change it: globals are frozen.
-const shallow = 'Error.stackTraceLimit = 1;';
-await writeFile(at('./dist/workflow-bundle.js'), shallow + withLeanMap(code));
+// The SDK takes a stack trace of each promise in a workflow and maps each frame, which costs a third of a short run's time.
+// The first frame is enough to locate an error. Workflow code cannot set this itself, because globals are frozen.
+const limitStackTraces = 'Error.stackTraceLimit = 1;';
+await writeFile(at('./dist/workflow-bundle.js'), limitStackTraces + withLeanMap(code));

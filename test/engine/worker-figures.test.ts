@@ -1,11 +1,11 @@
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { prometheusText } from '../../packages/temporal/src/worker/prometheus.ts';
+import { prometheusText } from '../../packages/temporal/src/worker/metrics.ts';
 import type { WorkerStatus } from '../../packages/temporal/src/worker/status.ts';
 
 const status: WorkerStatus = {
   ...{ state: 'polling', roles: ['engine'], activities: 2, workflowTasks: 1, cachedWorkflows: 3 },
-  tallies: [{ task: 'effect', type: 'a "b"\n', local: false, done: 2, failed: 1, seconds: 0.5 }],
+  taskCounters: [{ task: 'effect', type: 'a "b"\n', local: false, done: 2, failed: 1, seconds: 0.5 }],
   sandbox: null,
 };
 

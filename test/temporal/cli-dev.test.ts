@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { freePorts } from '../../packages/temporal/src/server/port.ts';
+import { freePorts } from '../../packages/temporal/src/server/dev-server.ts';
 import { whyNotReady } from '../../packages/temporal/src/server/ready.ts';
 import { dataFolder } from '../support/data-folder.ts';
 import { heddle, startHeddle } from '../support/heddle.ts';

@@ -107,7 +107,7 @@ describeTemporal('faults', (server) => {
           PATIENCE,
         )
         .toBeDefined();
-      expect(await engine.getRun(runId)).toMatchObject(suspended(/recorded and was not started/));
+      expect(await engine.getRun(runId)).toMatchObject(suspended(/recorded but not started/));
       await place.worker();
       await expect
         .poll(() => engine.getRun(runId), PATIENCE)
@@ -123,7 +123,7 @@ describeTemporal('faults', (server) => {
       await place.worker();
       expect(await cancelled).toBe(true);
       expect(await engine.getRun(runId)).toMatchObject({ status: 'cancelled' });
-      expect(worker.status().tallies).toEqual([]);
+      expect(worker.status().taskCounters).toEqual([]);
     });
   });
 
@@ -188,7 +188,7 @@ describeTemporal('faults', (server) => {
     const { runId } = await engine.start({ workflow: one });
     await expect
       .poll(() => engine.getRun(runId), PATIENCE)
-      .toMatchObject(suspended(/newer Heddle \(format 99/));
+      .toMatchObject(suspended(/newer Heddle started this run \(format 99/));
     const client = await clientOf(server);
     await expect(client.workflow.getHandle(runId).result()).rejects.toMatchObject({
       cause: { type: 'DATA_FORMAT_UNSUPPORTED' },

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { tokenOf } from '../../packages/engine/src/execution/tokens.ts';
-import { hashOf } from '../../packages/temporal/src/hash.ts';
+import { hashToken } from '../../packages/temporal/src/chunk.ts';
 import { RESUME_UPDATE } from '../../packages/temporal/src/messages.ts';
 import type { ResumeMessage } from '../../packages/temporal/src/messages.ts';
 import { dataFolder } from '../support/data-folder.ts';
@@ -30,7 +30,7 @@ describeTemporal('answers', (server) => {
       const entry = { atMs: 1, type: 'resumed', block: 'H', scope: [], token, output: { v: { n: 1 } } };
       const message: ResumeMessage = {
         at: [2],
-        tokenHash: hashOf(token),
+        tokenHash: hashToken(token),
         atMs: entry.atMs,
         id: updateId,
         chunk: { v: [{ ...entry, input: { v: { n: 1 } } }] },

@@ -29,7 +29,7 @@ describeTemporal('a worker', (server) => {
       status: 'completed',
       output: { result: 2 },
     });
-    expect(worker.status().tallies.map(({ task }) => task)).toContain('effect');
+    expect(worker.status().taskCounters.map(({ task }) => task)).toContain('effect');
     await worker.stop();
     await worker.finished;
     expect(worker.status()).toMatchObject({ state: 'stopped', activities: 0 });
@@ -41,13 +41,15 @@ describeTemporal('a worker', (server) => {
     const engine = await place.engine({ blocks: [script.executor] });
     const workers = await place.worker({ blocks: [script.executor], tuning: { roles: ['engine'] } });
     const { runId } = await engine.start({ workflow: twoSteps });
-    await expect.poll(() => workers.status().tallies.length, PATIENCE).toBeGreaterThan(0);
+    await expect.poll(() => workers.status().taskCounters.length, PATIENCE).toBeGreaterThan(0);
     expect(script.calls).toEqual([]);
     const effects = await place.worker({ blocks: [script.executor], tuning: { roles: ['effects'] } });
     const run = await engine.attach(runId);
     expect(await run.result()).toMatchObject({ status: 'completed', output: { result: 2 } });
-    expect(effects.status().tallies).toMatchObject([{ task: 'effect', type: 'work', done: 1, failed: 0 }]);
-    expect(workers.status().tallies.map(({ task }) => task)).not.toContain('effect');
+    expect(effects.status().taskCounters).toMatchObject([
+      { task: 'effect', type: 'work', done: 1, failed: 0 },
+    ]);
+    expect(workers.status().taskCounters.map(({ task }) => task)).not.toContain('effect');
   });
 
   it('with sandboxes on workers of their own computes nothing beside its workflows', async () => {
@@ -60,8 +62,8 @@ describeTemporal('a worker', (server) => {
       status: 'completed',
       output: { result: 21 },
     });
-    expect(other.status().tallies).toMatchObject([{ task: 'segment', local: false }]);
-    expect(one.status().tallies.map(({ task }) => task)).not.toContain('segment');
+    expect(other.status().taskCounters).toMatchObject([{ task: 'segment', local: false }]);
+    expect(one.status().taskCounters.map(({ task }) => task)).not.toContain('segment');
   });
 
   describe('that stops', () => {

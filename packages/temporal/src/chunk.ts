@@ -1,19 +1,25 @@
+import { createHash } from 'node:crypto';
 import type { Stored } from '@heddle/core/run';
 import type { RuntimeParts, Timed } from '@heddle/engine/runtime';
 
 /**
- * The entries as they travel. Small ones go as they are, but for those that are nobody's affair who can look at the
- * server: messages of failures, which may hold anything, tokens with which a run is resumed, and what people answer.
+ * Journal entries as a payload. Short lists go inline. Lists with confidential entries always go by reference, so that the
+ * server never has them: error messages, which may contain anything, resume tokens, and people's answers.
  */
 export async function chunkOf(values: RuntimeParts['values'], entries: readonly Timed[]): Promise<Stored> {
   const list = entries as never;
-  return entries.some(isPrivate) ? values.keepApart(list) : values.keep(list);
+  return entries.some(isConfidential) ? values.keepApart(list) : values.keep(list);
 }
 
-function isPrivate(entry: Timed): boolean {
+function isConfidential(entry: Timed): boolean {
   return (
     entry.type === 'failed' ||
     entry.type === 'resumed' ||
     (entry.type === 'paused' && entry.token !== undefined)
   );
+}
+
+/** Hash of a resume token. Workflows know tokens only by their hash, so that the history does not contain them. */
+export function hashToken(token: string): string {
+  return createHash('sha256').update(token).digest('base64url');
 }

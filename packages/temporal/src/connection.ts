@@ -3,19 +3,18 @@ import { DefaultLogger, NativeConnection, Runtime } from '@temporalio/worker';
 import type { LogEntry } from '@temporalio/worker';
 import type { ServerOptions } from './options.ts';
 
-/** Where a server is when nobody says so. */
 export const DEFAULT_ADDRESS = '127.0.0.1:7233';
 export const DEFAULT_NAMESPACE = 'default';
 
-/** A connection to the server, whose namespace is there. Throws RUNTIME_UNREACHABLE. */
+/** A connection to a server on which the namespace exists. Throws RUNTIME_UNREACHABLE. */
 export async function connect({
   address = DEFAULT_ADDRESS,
   namespace = DEFAULT_NAMESPACE,
   apiKey,
   tls,
 }: ServerOptions): Promise<NativeConnection> {
-  quieten();
-  const connection = await reach(address, { ...(apiKey !== undefined && { apiKey }), ...tlsOf(tls) });
+  installRuntime();
+  const connection = await open(address, { ...(apiKey !== undefined && { apiKey }), ...tlsOf(tls) });
   try {
     await connection.workflowService.describeNamespace({ namespace });
     return connection;
@@ -28,7 +27,7 @@ export async function connect({
   }
 }
 
-async function reach(
+async function open(
   address: string,
   options: Omit<Parameters<typeof NativeConnection.connect>[0] & object, 'address'>,
 ): Promise<NativeConnection> {
@@ -42,21 +41,21 @@ async function reach(
 function unreachable(what: string, error: unknown): EngineError {
   return new EngineError(
     'RUNTIME_UNREACHABLE',
-    `${what}: ${reasonOf(error)}. Is it running, and are address, namespace and credentials right?`,
+    `${what}: ${reasonOf(error)}. Check that it is running, and check the address, namespace and credentials.`,
     { cause: error },
   );
 }
 
-/** What the server or the network said, in a line. */
+/** The error of the server or the network, in one line. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  // The SDK says what it was about, and the server why not.
+  // The SDK's own error names the call; its cause has the server's reason.
   const inner = error.cause instanceof Error ? error.cause : error;
   const text = detailsOf(error) ?? detailsOf(inner) ?? inner.message;
   return (text.split('\n')[0] ?? '').replace(/\.$/, '');
 }
 
-/** What the server said, where it was a server that said it. */
+/** The server's own error text, if the error came from a server. */
 function detailsOf(error: Error): string | undefined {
   const { details } = error as { details?: unknown };
   return typeof details === 'string' && details !== '' ? details : undefined;
@@ -74,30 +73,30 @@ function tlsOf(tls: ServerOptions['tls']) {
   };
 }
 
-let quiet = false;
+let isInstalled = false;
 
-/** The SDK tells of its own life on stderr; warnings are enough. A host that has set up the SDK's runtime keeps it. */
-function quieten(): void {
-  if (quiet) return;
-  quiet = true;
+/** Installs the SDK's runtime with warnings only. A runtime that the host installed before stays. */
+function installRuntime(): void {
+  if (isInstalled) return;
+  isInstalled = true;
   try {
-    // Signals are the host's affair: it stops its workers in its own order.
-    Runtime.install({ logger: new DefaultLogger('WARN', say), shutdownSignals: [] });
+    // The host handles signals: it decides in which order its workers stop.
+    Runtime.install({ logger: new DefaultLogger('WARN', log), shutdownSignals: [] });
   } catch {
-    // Installed before, by the host.
+    // The host has installed one.
   }
 }
 
-/** What the SDK warns of and is as it should be: workers for activities alone, and runs that have failed. */
+/** Warnings of the SDK about normal conditions: workers with activities only, and failed runs. */
 const EXPECTED = /^(No workflows registered|Workflow failed)/;
 
-function say({ level, message, meta }: LogEntry): void {
+function log({ level, message, meta }: LogEntry): void {
   if (EXPECTED.test(message)) return;
-  const more = meta === undefined ? '' : ` ${JSON.stringify(meta, plain)}`;
+  const more = meta === undefined ? '' : ` ${JSON.stringify(meta, toJson)}`;
   process.stderr.write(`temporal: ${level.toLowerCase()}: ${message}${more}\n`);
 }
 
-function plain(_: string, value: unknown): unknown {
+function toJson(_: string, value: unknown): unknown {
   if (value instanceof Error) return value.message;
   return typeof value === 'bigint' ? String(value) : value;
 }

@@ -1,15 +1,18 @@
+import type { Clock } from '@heddle/core';
+import { openPostgres, openStores } from '@heddle/engine/stores';
+import type { SharedStores } from '@heddle/engine/stores';
 import { Client } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import type { NativeConnection } from '@temporalio/worker';
-import { areRegistered } from './attributes.ts';
 import { connect, DEFAULT_NAMESPACE } from './connection.ts';
 import { dataConverterOf } from './encryption.ts';
-import type { OnSealed } from './encryption.ts';
+import type { OnDecryptError } from './encryption.ts';
 import type { Profile } from './messages.ts';
 import { profileOf, queuesOf } from './options.ts';
-import type { DeploymentOptions, Role, ServerOptions } from './options.ts';
+import type { DeploymentOptions, Role, ServerOptions, StoreOptions } from './options.ts';
+import { hasSearchAttributes } from './register-attributes.ts';
 
-/** A deployment on its server, as workers and clients of one process share it. */
+/** A deployment on its server, shared by the workers and clients of one process. */
 export interface Deployment {
   connection: NativeConnection;
   namespace: string;
@@ -19,16 +22,19 @@ export interface Deployment {
   queues: { [role in Role]: string };
 }
 
-/** The deployment that the options name, connected. `onSealed`: told of data that cannot be decrypted. Throws RUNTIME_UNREACHABLE, OPTIONS_INVALID. */
+/**
+ * Connects to a deployment. `onDecryptError`: called for payloads that workers cannot decrypt. Throws RUNTIME_UNREACHABLE,
+ * OPTIONS_INVALID.
+ */
 export async function openDeployment(
   options: ServerOptions & DeploymentOptions,
-  onSealed: OnSealed,
+  onDecryptError: OnDecryptError,
 ): Promise<Deployment> {
   const { namespace = DEFAULT_NAMESPACE, encryption, queue } = options;
-  const dataConverter = dataConverterOf(encryption, onSealed);
+  const dataConverter = dataConverterOf(encryption, onDecryptError);
   const connection = await connect(options);
   try {
-    const attributes = options.attributes ?? (await areRegistered(connection, namespace));
+    const attributes = options.attributes ?? (await hasSearchAttributes(connection, namespace));
     return {
       connection,
       namespace,
@@ -41,4 +47,14 @@ export async function openDeployment(
     await connection.close();
     throw error;
   }
+}
+
+/** The stores of a deployment. Stores that the host has opened stay open on `close`. */
+export async function openSharedStores(
+  options: StoreOptions,
+  clock: Clock | undefined,
+): Promise<SharedStores> {
+  if ('stores' in options) return { ...options.stores, close: () => undefined };
+  if ('postgres' in options) return openPostgres({ url: options.postgres });
+  return openStores({ data: options.data, shared: true, clock });
 }

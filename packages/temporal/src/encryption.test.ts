@@ -3,82 +3,84 @@ import { defaultPayloadConverter } from '@temporalio/common';
 import type { Payload } from '@temporalio/common';
 import { expect, it, vi } from 'vitest';
 import { dataConverterOf } from './encryption.ts';
-import type { Encryption, OnSealed } from './encryption.ts';
+import type { Encryption, OnDecryptError } from './encryption.ts';
 
 const [k1, k2] = [randomBytes(32), randomBytes(32)];
 const secret = { input: 'a letter to Ada' };
 
-function sealOf(encryption: Encryption | undefined, onSealed?: OnSealed) {
-  const [codec] = dataConverterOf(encryption, onSealed).payloadCodecs ?? [];
+function codecOf(encryption: Encryption | undefined, onDecryptError?: OnDecryptError) {
+  const [codec] = dataConverterOf(encryption, onDecryptError).payloadCodecs ?? [];
   if (!codec) throw new Error('no codec');
   return codec;
 }
 
-async function sealed(encryption: Encryption): Promise<Payload> {
-  const [payload] = await sealOf(encryption).encode([defaultPayloadConverter.toPayload(secret) as Payload]);
+async function encrypted(encryption: Encryption): Promise<Payload> {
+  const [payload] = await codecOf(encryption).encode([defaultPayloadConverter.toPayload(secret) as Payload]);
   return payload as Payload;
 }
 
 const text = ({ data, metadata }: Payload): string =>
   [data, ...Object.values(metadata ?? {})].map((bytes) => Buffer.from(bytes ?? []).toString('latin1')).join();
 
-async function opened(encryption: Encryption | undefined, payload: Payload): Promise<unknown> {
-  const [plain] = await sealOf(encryption).decode([payload]);
+async function decrypted(encryption: Encryption | undefined, payload: Payload): Promise<unknown> {
+  const [plain] = await codecOf(encryption).decode([payload]);
   return defaultPayloadConverter.fromPayload(plain as Payload);
 }
 
-it('what is encrypted shows its key’s id and nothing else, and comes back as it was', async () => {
+it('an encrypted payload shows only its key id, and decrypts to the original', async () => {
   const encryption = { keyId: 'k1', keys: { k1 } };
-  const payload = await sealed(encryption);
+  const payload = await encrypted(encryption);
   expect(text(payload)).toContain('k1');
   expect(text(payload)).not.toMatch(/Ada|json|input/);
-  expect(await opened(encryption, payload)).toEqual(secret);
+  expect(await decrypted(encryption, payload)).toEqual(secret);
 });
 
-it('the same value never looks the same twice', async () => {
+it('the same value never encrypts to the same bytes', async () => {
   const encryption = { keyId: 'k1', keys: { k1 } };
-  expect(text(await sealed(encryption))).not.toBe(text(await sealed(encryption)));
+  expect(text(await encrypted(encryption))).not.toBe(text(await encrypted(encryption)));
 });
 
-it('keys change: what an older key has encrypted is read as long as it is there, and so is what is in the open', async () => {
-  const old = await sealed({ keyId: 'k1', keys: { k1 } });
+it('after a key rotation, payloads of an older key and unencrypted payloads are still readable', async () => {
+  const old = await encrypted({ keyId: 'k1', keys: { k1 } });
   const both = { keyId: 'k2', keys: { k1, k2 } };
-  expect(await opened(both, old)).toEqual(secret);
-  expect(text(await sealed(both))).toContain('k2');
-  expect(await opened(both, defaultPayloadConverter.toPayload(secret) as Payload)).toEqual(secret);
+  expect(await decrypted(both, old)).toEqual(secret);
+  expect(text(await encrypted(both))).toContain('k2');
+  expect(await decrypted(both, defaultPayloadConverter.toPayload(secret) as Payload)).toEqual(secret);
 });
 
 it.each([
   ['no keys at all', undefined, /encrypted with the key "k1", and this process has no keys/],
   [
-    'only others',
+    'only other keys',
     { keyId: 'k2', keys: { k2 } },
     /encrypted with the key "k1", and this process has only "k2"/,
   ],
-  ['another key of this name', { keyId: 'k1', keys: { k1: k2 } }, /the key of this name does not decrypt it/],
-])('a process that has %s is told so, with the run', async (_, encryption, message) => {
-  const payload = await sealed({ keyId: 'k1', keys: { k1 } });
-  const onSealed = vi.fn<OnSealed>();
-  const codec = sealOf(encryption, onSealed);
+  ['a different key of the same name', { keyId: 'k1', keys: { k1: k2 } }, /a different key of that name/],
+])('decoding with %s fails and reports the run', async (_, encryption, message) => {
+  const payload = await encrypted({ keyId: 'k1', keys: { k1 } });
+  const onDecryptError = vi.fn<OnDecryptError>();
+  const codec = codecOf(encryption, onDecryptError);
   const context = { type: 'workflow', namespace: 'default', workflowId: 'run-1' } as const;
   await expect(codec.decode([payload], context)).rejects.toMatchObject({
     code: 'OPTIONS_INVALID',
     message: expect.stringMatching(message) as string,
   });
-  expect(onSealed.mock.calls).toEqual([[expect.objectContaining({ code: 'OPTIONS_INVALID' }), 'run-1']]);
+  expect(onDecryptError.mock.calls).toEqual([
+    [expect.objectContaining({ code: 'OPTIONS_INVALID' }), 'run-1'],
+  ]);
 });
 
-it('what was changed on its way is refused', async () => {
+it('a modified payload is rejected', async () => {
   const encryption = { keyId: 'k1', keys: { k1 } };
-  const payload = await sealed(encryption);
+  const payload = await encrypted(encryption);
   const data = Buffer.from(payload.data ?? []);
   data[20] = (data[20] as number) ^ 1;
-  await expect(opened(encryption, { ...payload, data })).rejects.toThrow(/does not decrypt it/);
+  await expect(decrypted(encryption, { ...payload, data })).rejects.toThrow(/a different key/);
 });
 
 it.each([
-  ['of a wrong length', { keyId: 'k1', keys: { k1: randomBytes(16) } }, /"k1" has 16 bytes/],
-  ['that are not there', { keyId: 'k3', keys: { k1 } }, /no key "k3"/],
-])('keys %s are refused', (_, encryption, message) => {
+  ['of the wrong length', { keyId: 'k1', keys: { k1: randomBytes(16) } }, /"k1" has 16 bytes/],
+  ['that are missing', { keyId: 'k3', keys: { k1 } }, /no key "k3"/],
+])('keys %s are rejected', (_, encryption, message) => {
   expect(() => dataConverterOf(encryption)).toThrow(message);
 });

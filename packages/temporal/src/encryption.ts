@@ -4,90 +4,98 @@ import { EngineError } from '@heddle/core';
 import type { DataConverter, Payload, PayloadCodec } from '@temporalio/common';
 import proto from '@temporalio/proto';
 
-/** Keys for what a server is given to keep; workers and clients of a deployment have the same. */
+/** Keys for payloads on the server. All workers and clients of a deployment have the same. */
 export interface Encryption {
-  /** Id of the key that new data is encrypted with. It stands beside the data, in the open. */
+  /** Id of the key that encrypts new payloads. It is stored next to them, unencrypted. */
   keyId: string;
-  /** Keys of 32 bytes by id: the one of `keyId`, and those that older data is encrypted with. */
+  /** 32-byte keys by id: the one that `keyId` names, and those of older payloads. */
   keys: { [id: string]: Buffer };
 }
 
-/** Told of data that cannot be decrypted, with the run that it belongs to, where that is known. */
-export type OnSealed = (error: EngineError, runId: string | undefined) => void;
+/** Called for a payload that cannot be decrypted, with its run if known. */
+export type OnDecryptError = (error: EngineError, runId: string | undefined) => void;
 
 const { Payload: PayloadMessage } = proto.temporal.api.common.v1;
 
-/** As the codec servers of Temporal's own samples have it, so that its pages can show what is encrypted. */
+/** The encoding of Temporal's sample codec servers, so that the Temporal UI can decrypt payloads. */
 const ENCODING = Buffer.from('binary/encrypted');
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** Where workers find how failures are written when messages and stacks are encrypted too. */
-const FAILURES = fileURLToPath(new URL(`./sealed-failures${import.meta.url.slice(-3)}`, import.meta.url));
+/** Module that the SDK loads to encode failures as encrypted payloads. */
+const FAILURE_CONVERTER = fileURLToPath(
+  new URL(`./encrypted-failures${import.meta.url.slice(-3)}`, import.meta.url),
+);
 
 /**
- * How data is written for a server: encrypted with `encryption`, or in the open. Encrypted data that there is no key
- * for is refused with OPTIONS_INVALID, also where there are no keys at all.
+ * Converts data to payloads, encrypted if `encryption` is given. Decoding an encrypted payload without its key throws
+ * OPTIONS_INVALID, with or without other keys.
  *
- * Throws OPTIONS_INVALID for keys that cannot be used.
+ * Throws OPTIONS_INVALID for invalid keys.
  */
-export function dataConverterOf(encryption: Encryption | undefined, onSealed?: OnSealed): DataConverter {
-  if (!encryption) return { payloadCodecs: [new PayloadSeal(undefined, onSealed)] };
-  return { payloadCodecs: [new PayloadSeal(checked(encryption), onSealed)], failureConverterPath: FAILURES };
+export function dataConverterOf(
+  encryption: Encryption | undefined,
+  onDecryptError?: OnDecryptError,
+): DataConverter {
+  if (!encryption) return { payloadCodecs: [new EncryptionCodec(undefined, onDecryptError)] };
+  return {
+    payloadCodecs: [new EncryptionCodec(validated(encryption), onDecryptError)],
+    failureConverterPath: FAILURE_CONVERTER,
+  };
 }
 
-function checked(encryption: Encryption): Encryption {
+function validated(encryption: Encryption): Encryption {
   const { keyId, keys } = encryption;
   if (!Object.hasOwn(keys, keyId))
     throw new EngineError(
       'OPTIONS_INVALID',
-      `The encryption has no key "${keyId}", which "keyId" names: give it in "keys".`,
+      `The encryption has no key "${keyId}", which "keyId" names. Add it to "keys".`,
     );
   for (const [id, key] of Object.entries(keys))
     if (key.length !== KEY_BYTES)
       throw new EngineError(
         'OPTIONS_INVALID',
-        `The encryption key "${id}" has ${key.length} bytes: a key of AES-256 has ${KEY_BYTES}.`,
+        `The encryption key "${id}" has ${key.length} bytes; AES-256 needs ${KEY_BYTES}.`,
       );
   return encryption;
 }
 
-/** Encrypts what goes to the server with AES-256-GCM, and decrypts what comes from it. */
-class PayloadSeal implements PayloadCodec {
-  private readonly encryption: Encryption | undefined;
-  private readonly onSealed: OnSealed | undefined;
+/** Encrypts payloads to the server with AES-256-GCM and decrypts payloads from it. */
+class EncryptionCodec implements PayloadCodec {
+  readonly #encryption: Encryption | undefined;
+  readonly #onDecryptError: OnDecryptError | undefined;
 
-  constructor(encryption: Encryption | undefined, onSealed: OnSealed | undefined) {
-    this.encryption = encryption;
-    this.onSealed = onSealed;
+  constructor(encryption: Encryption | undefined, onDecryptError: OnDecryptError | undefined) {
+    this.#encryption = encryption;
+    this.#onDecryptError = onDecryptError;
   }
 
   async encode(payloads: Payload[]): Promise<Payload[]> {
-    const { encryption } = this;
-    return encryption ? payloads.map((payload) => seal(payload, encryption)) : payloads;
+    const encryption = this.#encryption;
+    return encryption ? payloads.map((payload) => encrypt(payload, encryption)) : payloads;
   }
 
   async decode(payloads: Payload[], context?: object): Promise<Payload[]> {
     try {
       return payloads.map((payload) =>
-        isSealed(payload) ? unseal(payload, this.encryption?.keys) : payload,
+        isEncrypted(payload) ? decrypt(payload, this.#encryption?.keys) : payload,
       );
     } catch (error) {
       const { workflowId } = (context ?? {}) as { workflowId?: string };
-      this.onSealed?.(error as EngineError, workflowId);
+      this.#onDecryptError?.(error as EngineError, workflowId);
       throw error;
     }
   }
 }
 
-function isSealed({ metadata }: Payload): boolean {
+function isEncrypted({ metadata }: Payload): boolean {
   const encoding = metadata?.['encoding'];
   return encoding !== undefined && encoding !== null && ENCODING.equals(encoding);
 }
 
-function seal(payload: Payload, { keyId, keys }: Encryption): Payload {
+function encrypt(payload: Payload, { keyId, keys }: Encryption): Payload {
   const nonce = randomBytes(NONCE_BYTES);
   const cipher = createCipheriv(CIPHER, keys[keyId] as Buffer, nonce);
   const text = cipher.update(PayloadMessage.encode(payload).finish());
@@ -97,30 +105,30 @@ function seal(payload: Payload, { keyId, keys }: Encryption): Payload {
   };
 }
 
-function unseal({ metadata, data }: Payload, keys: Encryption['keys'] = {}): Payload {
+function decrypt({ metadata, data }: Payload, keys: Encryption['keys'] = {}): Payload {
   const keyId = Buffer.from(metadata?.['encryption-key-id'] ?? []).toString();
   const key = Object.hasOwn(keys, keyId) ? keys[keyId] : undefined;
-  if (!key) throw noKey(keyId, Object.keys(keys));
-  const sealed = Buffer.from(data ?? []);
+  if (!key) throw missingKey(keyId, Object.keys(keys));
+  const bytes = Buffer.from(data ?? []);
   try {
-    const decipher = createDecipheriv(CIPHER, key, sealed.subarray(0, NONCE_BYTES));
-    decipher.setAuthTag(sealed.subarray(-TAG_BYTES));
-    const text = decipher.update(sealed.subarray(NONCE_BYTES, -TAG_BYTES));
+    const decipher = createDecipheriv(CIPHER, key, bytes.subarray(0, NONCE_BYTES));
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+    const text = decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES));
     return PayloadMessage.decode(Buffer.concat([text, decipher.final()]));
   } catch (error) {
     throw new EngineError(
       'OPTIONS_INVALID',
-      `What the Temporal server keeps is encrypted with the key "${keyId}", and the key of this name does not decrypt it. Give the key that it was encrypted with in "encryption.keys".`,
+      `Data on the Temporal server is encrypted with the key "${keyId}", and this process has a different key of that name. Put the original key into "encryption.keys".`,
       { cause: error, details: { keyId } },
     );
   }
 }
 
-function noKey(keyId: string, known: string[]): EngineError {
+function missingKey(keyId: string, known: string[]): EngineError {
   const has = known.length === 0 ? 'no keys' : `only ${known.map((id) => `"${id}"`).join(', ')}`;
   return new EngineError(
     'OPTIONS_INVALID',
-    `What the Temporal server keeps is encrypted with the key "${keyId}", and this process has ${has}. Give the key in "encryption.keys".`,
+    `Data on the Temporal server is encrypted with the key "${keyId}", and this process has ${has}. Add the key to "encryption.keys".`,
     { details: { keyId } },
   );
 }

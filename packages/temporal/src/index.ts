@@ -1,5 +1,5 @@
 /** Heddle's runtime on Temporal. */
-export { registerSearchAttributes } from './attributes.ts';
+export { registerSearchAttributes } from './register-attributes.ts';
 export type { Encryption } from './encryption.ts';
 export { temporal } from './temporal.ts';
 export type { TemporalOptions } from './temporal.ts';
@@ -13,7 +13,7 @@ export type {
 } from './options.ts';
 export { createWorker } from './worker/create.ts';
 export type { HeddleWorker, WorkerOptions } from './worker/create.ts';
-export type { StopOptions } from './worker/crew.ts';
+export type { StopOptions } from './worker/worker-group.ts';
 export type { EndpointOptions } from './worker/endpoint.ts';
-export type { Tally } from './worker/meter.ts';
+export type { TaskCounter } from './worker/task-meter.ts';
 export type { WorkerStatus } from './worker/status.ts';

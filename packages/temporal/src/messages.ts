@@ -2,59 +2,59 @@ import type { Address, Command, Event, Region, StartedEvent, State } from '@hedd
 import type { Stored } from '@heddle/core/run';
 import type { Owed, Position } from '@heddle/engine/runtime';
 
-/** Version of what a workflow is given and hands on; a worker refuses those it does not know. */
+/** Version of workflow inputs. A worker rejects newer versions than its own. */
 export const INPUT_FORMAT = 1;
 
 /** Workflow type of every run. */
 export const RUN_WORKFLOW = 'heddle.run';
-/** Activity types that are no block types. */
+/** Activity types that are not block types. */
 export const SEGMENT_ACTIVITY = 'heddle.segment';
 export const SETTLE_ACTIVITY = 'heddle.settle';
 export const CANCEL_SIGNAL = 'heddle.cancel';
 export const CHILD_SIGNAL = 'heddle.child';
 export const RESUME_UPDATE = 'heddle.resume';
 
-/** What a run's workflow starts with: the plan's control flow, never its data. */
+/** Input of a run's workflow: the plan's control flow, without data. */
 export interface RunInput {
   format: number;
   runId: string;
   planHash: string;
   skeleton: Region;
   profile: Profile;
-  /** Block ids to what the Temporal UI is to call them, for blocks that have an activity of their own. */
+  /** Type and name of each effect block by id: the type and summary of its activity. */
   effects: { [blockId: string]: { type: string; name: string } };
-  begin: { started: StartedEvent } | { carried: Carried };
+  begin: { started: StartedEvent } | { carried: CarriedState };
   labels: Labels;
   parent?: { workflowId: string; at: number[] };
 }
 
-/** What people find a run on the server by: never data of its own. */
+/** How people find a run on the server. Contains no data of the run. */
 export interface Labels {
   workflowId: string;
-  /** Absent where the server is to know as little as possible. */
+  /** Absent with encryption. */
   workflowName?: string;
 }
 
-/** How a deployment wants its runs to be run. */
+/** How a deployment executes its runs. */
 export interface Profile {
-  /** `segment`: compute blocks are fused; `block`: each has an activity of its own. */
+  /** `segment`: compute blocks share activities; `block`: each block has its own. */
   checkpoint: 'segment' | 'block';
-  /** Segments begin as local activities, inside the workflow task. */
+  /** Segments start as local activities, within the workflow task. */
   local: boolean;
   /** Task queues of activities. */
   queues: { segments: string; effects: string };
-  /** Activities of one run that may be under way at once. */
+  /** Most concurrent activities of one run. */
   window: number;
-  /** Commands after which a run continues as a new one. */
+  /** Commands after which a run continues as new. */
   budget: number;
-  /** Labels and status are search attributes, which the server must know; else the labels are a memo. */
+  /** Labels and status are search attributes, which must be registered. Without: the labels are a memo. */
   attributes?: true;
-  /** What the server keeps is encrypted: nothing is said in the open that need not be. */
+  /** Payloads are encrypted, so names stay out of what the server can read. */
   sealed?: true;
 }
 
-/** What a run takes along when it continues as new. */
-export interface Carried {
+/** What a run carries over when it continues as new. */
+export interface CarriedState {
   state: State;
   seq: number;
   atMs: number;
@@ -63,51 +63,51 @@ export interface Carried {
   tokens: { [address: string]: string };
 }
 
-/** A command that an activity carries out. */
-export type Asked = Extract<Command, { type: 'run' | 'expand' }>;
+/** A command that an activity executes. */
+export type ActivityCommand = Extract<Command, { type: 'run' | 'expand' }>;
 
-export interface SegmentInput {
+export interface SegmentActivityInput {
   runId: string;
   position: Position;
   owed: Owed[];
-  /** False: nothing but `owed` is run. */
+  /** False: run only `owed`, without the blocks that follow. */
   beyond: boolean;
-  /** Milliseconds after which nothing new begins. */
+  /** Milliseconds after which no further block starts. */
   softMs: number;
-  /** Milliseconds after which what still runs is given up, to be run by a longer segment. */
+  /** Milliseconds after which running blocks are cancelled, to run again in a regular activity. */
   hardMs?: number;
-  /** Nothing else is under way in the run, and nothing can come in meanwhile: when it ends here, its end is written at once. */
+  /** Nothing else of the run is under way: if the run ends in this segment, the segment writes the end. */
   alone?: true;
 }
 
-export interface SegmentResult {
+export interface SegmentActivityResult {
   id: string;
   chunk: Stored;
-  events: Coded[];
-  /** Child runs that blocks wait for. */
-  children: ChildDemand[];
-  /** Given up at `hardMs`: blocks are still owed and take long. */
+  events: EncodedEvent[];
+  /** Child runs to start. */
+  children: ChildStart[];
+  /** Stopped at `hardMs`: slow blocks are left. */
   over: boolean;
-  /** The run has ended, and all of it is in the store. */
+  /** The run has ended, and the store has all of it. */
   written?: true;
 }
 
-export interface SettleInput {
+export interface SettleActivityInput {
   runId: string;
   position: Position;
-  /** Why the run cannot go on, though it has not ended. */
+  /** Why the run stopped without an end. */
   fault?: string;
 }
 
-/** A child run that is recorded and has to be started, if it is not running yet. */
-export interface ChildDemand {
+/** A recorded child run to start, unless it is running already. */
+export interface ChildStart {
   at: Address;
   try: number;
   input: RunInput;
 }
 
-/** An event as it travels: type, address, time, then what the type has. Tokens of pause points are hashed. */
-export type Coded =
+/** An event in compact form: type, address, time, then fields by type. Tokens of pause points are hashed. */
+export type EncodedEvent =
   | ['c', Address, number, number, string?]
   | ['f', Address, number, number, boolean, (number | null)?, (number | null)?, (number | null)?]
   | ['e', Address, number, number, number]
@@ -121,7 +121,7 @@ export interface ResumeMessage {
   atMs: number;
   id: string;
   chunk: Stored;
-  /** Entries of the journal in which the pause point was seen open. */
+  /** Length of the journal in which the caller saw the pause point open. */
   seq?: number;
 }
 
@@ -129,7 +129,7 @@ export interface CancelMessage {
   atMs: number;
   id: string;
   chunk: Stored;
-  /** The sender cancels the workflow itself next, so that the server shows it as cancelled. */
+  /** The sender requests the workflow's cancellation next, so that the server shows it as cancelled. */
   announced?: true;
 }
 
@@ -140,13 +140,13 @@ export interface ChildMessage {
   atMs: number;
 }
 
-/** Something that has happened: events for the machine, with the journal entries that tell them. */
-export interface Happened {
+/** Events for the machine, with their journal entries. */
+export interface EventBatch {
   id: string;
   chunk: Stored;
   events: Event[];
-  /** Hashed tokens of the pause points that the events open, by index of the event. */
+  /** Token hashes of the pause points that the events open, by index of the event. */
   tokens?: { [index: number]: string };
-  /** The run has ended with it, and all of it is in the store. */
+  /** The run has ended with these events, and the store has all of it. */
   written?: true;
 }

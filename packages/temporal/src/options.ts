@@ -11,64 +11,64 @@ export interface ServerOptions {
   namespace?: string;
   /** API key of Temporal Cloud; turns TLS on. */
   apiKey?: string;
-  /** TLS, and with certificates mutual TLS; each in PEM. */
+  /** TLS, or mutual TLS with certificates in PEM format. */
   tls?: boolean | { ca?: Buffer; certificate?: Buffer; key?: Buffer; serverName?: string };
 }
 
-/** Where runs are recorded: all workers and clients of a deployment name the same place. */
+/** Where runs are recorded. All workers and clients of a deployment use the same stores. */
 export type StoreOptions =
-  /** A data folder, for processes of one machine. */
+  /** A data folder, for processes on one machine. */
   | { data: string }
   /** A PostgreSQL database: `postgresql://user:password@host:port/database`. */
   | { postgres: string }
-  /** Stores that are open; they are not closed. */
+  /** Open stores. They are not closed. */
   | { stores: SharedStores };
 
-/** How runs are run. Workers and clients of a deployment agree on it. */
+/** How runs are executed. All workers and clients of a deployment use the same values. */
 export interface DeploymentOptions {
-  /** Task queues begin with this; default `heddle`. */
+  /** Prefix of the task queues; default `heddle`. */
   queue?: string;
-  /** `segment` (default): blocks that only compute are fused; `block`: every block has an activity of its own. */
+  /** `segment` (default): compute blocks share activities; `block`: every block has its own. */
   checkpoint?: Profile['checkpoint'];
-  /** Fused blocks run within the workflow task, where that is quick; default true. False: sandboxes are on workers of their own. */
+  /** Short segments run within the workflow task; default true. False: segments run on workers of the role `segments`. */
   local?: boolean;
-  /** Activities of one run that may be under way at once; default 200. */
+  /** Most concurrent activities of one run; default 200. */
   window?: number;
-  /** Commands after which a run continues in a new history; default 1,500. */
+  /** Commands after which a run continues as new; default 1,500. */
   budget?: number;
-  /** Encrypts what the server keeps; default: it is kept in the open. */
+  /** Encrypts payloads on the server; default: none. */
   encryption?: Encryption;
-  /** Runs are found on the server by search attributes; default: where they are registered (`registerSearchAttributes`). */
+  /** Runs have search attributes on the server; default: if they are registered (`registerSearchAttributes`). */
   attributes?: boolean;
 }
 
-/** What a worker takes on. */
+/** What a worker does. */
 export type Role = 'engine' | 'effects' | 'segments';
 
-/** How much a worker takes on at once. */
+/** What a worker does and how much of it at once. */
 export interface WorkerTuning {
-  /** Default: all of them. */
+  /** Default: all. */
   roles?: readonly Role[];
-  /** Workflows kept in memory, at least 2; default from the memory that the process may use. */
+  /** Workflows cached in memory, at least 2; default: derived from the memory limit of the process. */
   cachedWorkflows?: number;
-  /** Activities at once; default 100. */
+  /** Most concurrent activities; default 100. */
   activities?: number;
-  /** Which version of a worker deployment this is: runs stay on the version that has begun them. Default: no versions. */
+  /** The version of a worker deployment. Runs stay on the version that started them. Default: unversioned. */
   version?: { deployment: string; build: string };
 }
 
-/** What blocks run with: the options of an engine, but where runs are and what is stored. */
+/** Options of an engine for running blocks, without those about runtime and storage. */
 export type BlockOptions = Omit<EngineOptions, 'runtime' | 'data' | 'postgres' | 'durability' | 'takeUp'>;
 
 const DEFAULTS = { queue: 'heddle', checkpoint: 'segment', local: true, window: 200, budget: 1500 } as const;
 
-/** The profile that runs of this deployment are started with. `attributes`: runs have search attributes. */
+/** The profile with which this deployment starts runs. `attributes`: runs have search attributes. */
 export function profileOf(options: DeploymentOptions, attributes = false): Profile {
   const { queue, checkpoint, local, window, budget, encryption } = { ...DEFAULTS, ...options };
   return {
     checkpoint,
     local: local && checkpoint === 'segment',
-    // On the queue of the workflows, the worker that has begun a segment is the one that goes on with it.
+    // On the workflows' own queue, the worker that started a segment also continues it.
     queues: {
       segments: local ? queuesOf(queue).engine : queuesOf(queue).segments,
       effects: queuesOf(queue).effects,

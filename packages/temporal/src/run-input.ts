@@ -6,16 +6,17 @@ import type { Entry } from '@heddle/core/run';
 import { INPUT_FORMAT } from './messages.ts';
 import type { Profile, RunInput } from './messages.ts';
 
-/** The server takes no more than 2 MB in one piece, and what is continued as new holds the state too. */
+/** Below the server's limit of 2 MB for one message. A run that continues as new needs room for its state too. */
 const MAX_PLAN_BYTES = 1_000_000;
-/** Search attributes hold 2 KB, and so does a memo before the server warns. */
+/** Search attributes may have 2 KB. Above 2 KB, the server warns about a memo. */
 const MAX_NAME_LENGTH = 200;
 
 type Started = Extract<Entry, { type: 'started' }>;
 
+/** Plans that are known to fit. */
 const fitting = new WeakSet<Plan>();
 
-/** Throws OPTIONS_INVALID for a plan that does not fit into a history. */
+/** Throws OPTIONS_INVALID for a plan that is too large for a history. */
 export function expectFit(plan: Plan): void {
   if (fitting.has(plan)) return;
   const { skeleton, workflow } = plan;
@@ -23,12 +24,12 @@ export function expectFit(plan: Plan): void {
   if (bytes > MAX_PLAN_BYTES)
     throw new EngineError(
       'OPTIONS_INVALID',
-      `The workflow "${workflow.name}" is too large for Temporal: its control flow takes ${bytes} bytes, and a run may start with ${MAX_PLAN_BYTES}. Split it into workflows that call each other.`,
+      `The workflow "${workflow.name}" is too large for Temporal: its control flow takes ${bytes} bytes, and the limit is ${MAX_PLAN_BYTES}. Split it into workflows that call each other.`,
     );
   fitting.add(plan);
 }
 
-/** What the workflow of a recorded run starts with. Throws OPTIONS_INVALID for a plan that does not fit into a history. */
+/** The workflow input of a recorded run. Throws OPTIONS_INVALID for a plan that is too large for a history. */
 export function runInputOf(plan: Plan, header: NewRun, first: Started, profile: Profile): RunInput {
   expectFit(plan);
   const index = indexPlan(plan);

@@ -2,7 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCommand } from '../../../packages/temporal/src/server/command.ts';
-import { type Guarded, startGuarded } from '../../../packages/temporal/src/server/guard.ts';
+import {
+  type SupervisedProcess,
+  startSupervised,
+} from '../../../packages/temporal/src/server/process-supervisor.ts';
 import { untilReady } from '../../../packages/temporal/src/server/ready.ts';
 import { openLog } from '../../../packages/temporal/src/server/server-log.ts';
 import type { Found } from '../../tools/fetch.ts';
@@ -63,7 +66,7 @@ export async function startProductionServer(options: ProductionServerOptions): P
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
   const log = openLog(options.logFile);
   try {
-    const child = await startGuarded({
+    const child = await startSupervised({
       command: [options.tools.server.path, ...argumentsOf(writeConfig(folder, ports, options))],
       log: log.fd,
       env: options.tools.server.env,
@@ -88,7 +91,7 @@ const argumentsOf = (config: string): string[] => ['--config-file', config, '--a
 const addressOf = (ports: ServerPorts): string => `127.0.0.1:${ports.frontend.grpcPort}`;
 
 async function whyNotServing(
-  child: Guarded,
+  child: SupervisedProcess,
   ports: ServerPorts,
   namespace: string,
 ): Promise<string | undefined> {

@@ -1,78 +1,120 @@
-import type { RuntimeParts, Segments, Happening } from '@heddle/engine/runtime';
 import { isEngineError } from '@heddle/core';
-import type { Timed } from '@heddle/engine/runtime';
+import type { Happening, RuntimeParts, Segments, Timed } from '@heddle/engine/runtime';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import { encode } from '../coded.ts';
-import { hashOf } from '../hash.ts';
-import { Beats } from './beats.ts';
-import { chunkOf } from '../chunk.ts';
-import { demandsOf } from './demands.ts';
-import type { Coded, SegmentInput, Profile, SegmentResult, SettleInput } from '../messages.ts';
+import { chunkOf, hashToken } from '../chunk.ts';
+import { encodeEvent } from '../event-codec.ts';
+import type {
+  ChildStart,
+  EncodedEvent,
+  Profile,
+  SegmentActivityInput,
+  SegmentActivityResult,
+  SettleActivityInput,
+} from '../messages.ts';
 import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
+import { runInputOf } from '../run-input.ts';
+import { Heartbeater } from './heartbeater.ts';
+
+type Call = Happening['calls'][number];
 
 interface ActivityParts {
   runtime: Pick<RuntimeParts, 'values'>;
   segments: Segments;
   profile: Profile;
-  /** Aborted when this process has to stop: what runs is handed back. */
-  leaving: AbortSignal;
+  /** Aborted when this process must stop. Running blocks are cancelled, and other workers retry them. */
+  shutdown: AbortSignal;
 }
 
-/** The activities of a worker by type; `default` stands for every block type. */
+/** The activities of a worker by type. `default` runs every block type. */
 export function activitiesOf(parts: ActivityParts) {
-  const segment = (input: SegmentInput): Promise<SegmentResult> => runSegment(parts, input);
+  const segment = (input: SegmentActivityInput): Promise<SegmentActivityResult> => runSegment(parts, input);
   return {
     [SEGMENT_ACTIVITY]: segment,
-    default: (...args: unknown[]): Promise<SegmentResult> => segment(args[0] as SegmentInput),
-    [SETTLE_ACTIVITY]: ({ runId, position, fault }: SettleInput): Promise<void> =>
-      reported(() => parts.segments.settle(runId, position, fault)),
+    default: (...args: unknown[]): Promise<SegmentActivityResult> => segment(args[0] as SegmentActivityInput),
+    [SETTLE_ACTIVITY]: ({ runId, position, fault }: SettleActivityInput): Promise<void> =>
+      withFailureCode(() => parts.segments.settle(runId, position, fault)),
   };
 }
 
-async function runSegment(parts: ActivityParts, input: SegmentInput): Promise<SegmentResult> {
+async function runSegment(parts: ActivityParts, input: SegmentActivityInput): Promise<SegmentActivityResult> {
   const context = Context.current();
-  const signal = AbortSignal.any([context.cancellationSignal, parts.leaving]);
-  // What runs within a workflow task has no heartbeat.
-  const beats = context.info.isLocal ? undefined : new Beats(context, parts.runtime);
+  const signal = AbortSignal.any([context.cancellationSignal, parts.shutdown]);
+  // Local activities have no heartbeat.
+  const heartbeater = context.info.isLocal ? undefined : new Heartbeater(context, parts.runtime);
   try {
-    return await reported(async () => {
-      const done = await beats?.earlier();
-      const progress = (entries: readonly Timed[]): void => beats?.note(entries);
+    return await withFailureCode(async () => {
+      const done = await heartbeater?.recover();
+      const progress = (entries: readonly Timed[]): void => heartbeater?.record(entries);
       return resultOf(parts, await parts.segments.run({ ...input, signal, done, progress }));
     });
   } finally {
-    beats?.stop();
+    heartbeater?.stop();
   }
 }
 
 async function resultOf(
   { runtime, profile }: ActivityParts,
-  happening: Happening & { id: string; over: boolean; written: boolean },
-): Promise<SegmentResult> {
-  const { id, over, written, entries, events, calls } = happening;
-  const coded = events.map((event, index): Coded => {
+  result: Happening & { id: string; over: boolean; written: boolean },
+): Promise<SegmentActivityResult> {
+  const { id, over, written, entries, events, calls } = result;
+  const encoded = events.map((event, index): EncodedEvent => {
     const entry = entries[index];
     const token = entry?.type === 'paused' ? entry.token : undefined;
-    return token === undefined ? encode(event) : encode(event, hashOf(token));
+    return token === undefined ? encodeEvent(event) : encodeEvent(event, hashToken(token));
   });
-  const demands = demandsOf(calls, profile);
+  const starts = childStartsOf(calls, profile);
   return {
     id,
     over,
-    chunk: await chunkOf(runtime.values, [...entries, ...demands.entries]),
-    events: [...coded, ...demands.events],
-    children: demands.children,
+    chunk: await chunkOf(runtime.values, [...entries, ...starts.entries]),
+    events: [...encoded, ...starts.events],
+    children: starts.children,
     ...(written && { written }),
   };
 }
 
-/** What stands against the run is tried again by the server, with its code alone: messages may hold what users know. */
-async function reported<T>(work: () => Promise<T>): Promise<T> {
+/** The child runs to start, and the failures of blocks whose child run is too large to start. */
+function childStartsOf(
+  calls: readonly Call[],
+  profile: Profile,
+): { children: ChildStart[]; entries: Timed[]; events: EncodedEvent[] } {
+  const starts = { children: [] as ChildStart[], entries: [] as Timed[], events: [] as EncodedEvent[] };
+  for (const call of calls) {
+    const { at, try: attempt, plan, header, first } = call;
+    try {
+      const input = runInputOf(plan, header, first, profile);
+      starts.children.push({ at: [...at], try: attempt, input });
+    } catch (error) {
+      if (!isEngineError(error) || error.code !== 'OPTIONS_INVALID') throw error;
+      const { entry, event } = childFailure(call, error.message);
+      starts.entries.push(entry);
+      starts.events.push(event);
+    }
+  }
+  return starts;
+}
+
+/** The failure of a block whose child workflow is larger than the server accepts. A retry would not help. */
+function childFailure(
+  { at, try: attempt, header }: Call,
+  message: string,
+): { entry: Timed; event: EncodedEvent } {
+  const { block = '', scope = [] } = header.parent ?? {};
+  const atMs = header.createdMs;
+  const error = { code: 'CHILD_FAILED', message, retryable: false };
+  return {
+    entry: { type: 'failed', atMs, block, scope, try: attempt, startedMs: atMs, error },
+    event: encodeEvent({ type: 'failed', at: [...at], atMs, attempt, retryable: false }),
+  };
+}
+
+/** Turns engine errors into failures that the server retries, with their code only: messages may contain user data. */
+async function withFailureCode<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     if (Context.current().cancellationSignal.aborted) throw Context.current().cancellationSignal.reason;
     const code = isEngineError(error) ? error.code : 'ENGINE_FAULT';
-    throw ApplicationFailure.retryable(`The run cannot go on now (${code}): its record says why.`, code);
+    throw ApplicationFailure.retryable(`The run cannot continue now (${code}): its record says why.`, code);
   }
 }

@@ -2,33 +2,36 @@ import { EngineError } from '@heddle/core';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import type { Client } from '@temporalio/client';
 import { reasonOf } from '../connection.ts';
-import { shownAs } from '../labels.ts';
 import { CANCEL_SIGNAL, RUN_WORKFLOW } from '../messages.ts';
 import type { CancelMessage, RunInput } from '../messages.ts';
+import { visibilityOptions } from '../search-attributes.ts';
 
 interface LauncherParts {
   client: Client;
   taskQueue: string;
-  /** The server may hand the first workflow task to a worker of this process at once. */
+  /** The server may give the first workflow task directly to a worker of this process. */
   eager: boolean;
 }
 
-/** Starts the workflows of runs that are recorded. */
+/** Starts the workflows of recorded runs. */
 export class Launcher {
-  private readonly parts: LauncherParts;
+  readonly #parts: LauncherParts;
 
   constructor(parts: LauncherParts) {
-    this.parts = parts;
+    this.#parts = parts;
   }
 
-  /** Starts it, once whoever asks and how often; `cancel`: and cancels it before it has run anything. Throws RUNTIME_UNREACHABLE. */
+  /**
+   * Starts the workflow of a run, unless it has been started before. With `cancel`, the run is cancelled before any block
+   * runs. Throws RUNTIME_UNREACHABLE.
+   */
   async start(input: RunInput, cancel?: CancelMessage): Promise<void> {
-    const { client, taskQueue, eager } = this.parts;
+    const { client, taskQueue, eager } = this.#parts;
     const options = {
       workflowId: input.runId,
       taskQueue,
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
-      ...shownAs(input),
+      ...visibilityOptions(input),
       args: [input],
     } as const;
     try {
@@ -40,15 +43,17 @@ export class Launcher {
         });
       else await client.workflow.start(RUN_WORKFLOW, { ...options, requestEagerStart: eager });
     } catch (error) {
-      // Somebody has taken up a run that was recorded and not started.
-      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw refused(error);
+      // Another process has found the recorded run and started it.
+      if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw serverError(error);
     }
   }
 }
 
-/** RUNTIME_UNREACHABLE with what the server or the network said. */
-export function refused(error: unknown): EngineError {
-  return new EngineError('RUNTIME_UNREACHABLE', `The Temporal server did not take it: ${reasonOf(error)}.`, {
-    cause: error,
-  });
+/** RUNTIME_UNREACHABLE with the reason that the server or the network gave. */
+export function serverError(error: unknown): EngineError {
+  return new EngineError(
+    'RUNTIME_UNREACHABLE',
+    `The Temporal server did not accept the request: ${reasonOf(error)}.`,
+    { cause: error },
+  );
 }

@@ -7,15 +7,15 @@ import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/cl
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
 import { chunkOf } from '../chunk.ts';
-import { hashOf } from '../hash.ts';
+import { hashToken } from '../chunk.ts';
 import { CANCEL_SIGNAL, RESUME_UPDATE } from '../messages.ts';
 import type { CancelMessage, Profile, ResumeMessage } from '../messages.ts';
 import { expectFit, runInputOf } from '../run-input.ts';
-import { refused } from './launcher.ts';
+import { serverError } from './launcher.ts';
 import type { Launcher } from './launcher.ts';
-import { Rests } from './rests.ts';
+import { RunWaiter } from './run-waiter.ts';
 
-/** Why a run is cancelled whose caller's signal was aborted. */
+/** Reason of a cancel by the caller's abort signal. */
 const ABORTED = 'The caller aborted.';
 
 interface ClientParts {
@@ -25,113 +25,113 @@ interface ClientParts {
   profile: Profile;
 }
 
-/** Runs on a Temporal server: an engine's half of the runtime. */
+/** The client side of the runtime: starts, controls and reads runs on a Temporal server. */
 export class TemporalRuntime implements RuntimePort {
-  private readonly parts: ClientParts;
-  private readonly runs: RemoteRuns;
-  private readonly rests: Rests;
+  readonly #parts: ClientParts;
+  readonly #runs: RemoteRuns;
+  readonly #waiter: RunWaiter;
 
   constructor(parts: ClientParts) {
-    this.parts = parts;
-    this.runs = new RemoteRuns(parts.runtime);
-    this.rests = new Rests(async (runId) => parts.runtime.stores.runs.record(runId));
+    this.#parts = parts;
+    this.#runs = new RemoteRuns(parts.runtime);
+    this.#waiter = new RunWaiter(async (runId) => parts.runtime.stores.runs.record(runId));
   }
 
   async start(request: RunRequest): Promise<LiveRun> {
     const { runId, signal, plan } = request;
     expectFit(plan);
-    const recorded = await this.runs.record(request);
-    // R29: who cancels before the start has no block run, not even for a moment.
-    const cancel = signal?.aborted ? await this.cancelMessage(runId, ABORTED) : undefined;
-    await this.launch(recorded, cancel);
-    if (signal) this.cancelWith(signal, runId);
-    return this.live(runId, 1);
+    const recorded = await this.#runs.record(request);
+    // R29: a run that is cancelled before its start runs no block.
+    const cancel = signal?.aborted ? await this.#cancelMessage(runId, ABORTED) : undefined;
+    await this.#launch(recorded, cancel);
+    if (signal) this.#cancelWith(signal, runId);
+    return this.#liveRun(runId, 1);
   }
 
-  /** Starts a run that is recorded. One that the server did not take says so in its record, and others start it later. */
-  private async launch({ plan, header, first }: Recorded, cancel?: CancelMessage): Promise<void> {
+  /** Starts a recorded run. If that fails, its record gets the reason and another process starts it later. */
+  async #launch({ plan, header, first }: Recorded, cancel?: CancelMessage): Promise<void> {
     try {
-      await this.parts.launcher.start(runInputOf(plan, header, first, this.parts.profile), cancel);
-      if (cancel) await this.showCancelled(header.runId);
+      await this.#parts.launcher.start(runInputOf(plan, header, first, this.#parts.profile), cancel);
+      if (cancel) await this.#showCancelled(header.runId);
     } catch (error) {
-      const why = error instanceof Error ? error.message : String(error);
-      await this.runs.stand(
+      const reason = error instanceof Error ? error.message : String(error);
+      await this.#runs.stand(
         header.runId,
-        `The run is recorded and was not started: ${why} It starts when a worker or an engine of its deployment is opened that reaches the server.`,
+        `The run is recorded but not started: ${reason} A worker or engine of its deployment that reaches the server starts it.`,
       );
       throw error;
     }
   }
 
-  private cancelWith(signal: AbortSignal, runId: string): void {
+  #cancelWith(signal: AbortSignal, runId: string): void {
     if (signal.aborted) return;
     const cancel = (): void => {
-      this.cancel(runId, ABORTED).catch((error: unknown) => this.parts.runtime.report(error, runId));
+      this.cancel(runId, ABORTED).catch((error: unknown) => this.#parts.runtime.report(error, runId));
     };
     signal.addEventListener('abort', cancel, { once: true });
-    this.rests.until(runId, 1).then(
+    this.#waiter.untilIdle(runId, 1).then(
       () => signal.removeEventListener('abort', cancel),
       () => undefined,
     );
   }
 
-  private live(runId: string, seq: number): LiveRun {
+  #liveRun(runId: string, seq: number): LiveRun {
     return {
       runId,
-      rested: () => this.rested(runId, seq),
-      events: () => this.runs.events(runId),
+      rested: () => this.#untilIdle(runId, seq),
+      events: () => this.#runs.events(runId),
     };
   }
 
-  /** The end of a workflow is told by the server at once; a rest within it is found in the record. */
-  private async rested(runId: string, seq: number): Promise<void> {
-    this.handle(runId)
+  /** Resolves when the run is paused or has ended. The server reports an end at once; a pause is found in the record. */
+  async #untilIdle(runId: string, seq: number): Promise<void> {
+    this.#handle(runId)
       .result()
       .catch(() => undefined)
-      .finally(() => this.rests.ring(runId));
-    await this.rests.until(runId, seq);
+      .finally(() => this.#waiter.notify(runId));
+    await this.#waiter.untilIdle(runId, seq);
   }
 
-  private handle(runId: string): WorkflowHandle {
-    return this.parts.client.workflow.getHandle(runId);
+  #handle(runId: string): WorkflowHandle {
+    return this.#parts.client.workflow.getHandle(runId);
   }
 
   async open(runId: string): Promise<LiveRun | undefined> {
-    const record = await this.runs.find(runId);
+    const record = await this.#runs.find(runId);
     if (!record || isEnded(record.status)) return undefined;
-    await this.runs.expectRemote(runId);
-    return this.live(runId, record.seq);
+    await this.#runs.expectRemote(runId);
+    return this.#liveRun(runId, record.seq);
   }
 
   record(runId: string): Promise<RunRecord | undefined> {
-    return this.runs.find(runId);
+    return this.#runs.find(runId);
   }
 
   async saved(): Promise<void> {
-    // Workers write as they go: what is not stored is not known here either.
+    // Workers save their runs. This process has no unsaved state.
   }
 
   async resume(runId: string, given: { token?: string; input?: Json }): Promise<void> {
-    await this.runs.expectRemote(runId);
-    const answer = await this.runs.answer(runId, given);
-    const parent = await this.parentOf(runId);
-    const seq = answer === undefined ? 1 : await this.submit(runId, answer);
-    await this.rested(runId, seq);
-    // What waits for the run has heard of it too.
-    if (answer && parent) await this.rests.moved(parent.runId, parent.seq);
+    await this.#runs.expectRemote(runId);
+    const answer = await this.#runs.answer(runId, given);
+    const parent = await this.#findParent(runId);
+    const seq = answer === undefined ? 1 : await this.#submit(runId, answer);
+    await this.#untilIdle(runId, seq);
+    // The parent's record shows the change too.
+    if (answer && parent) await this.#waiter.untilChanged(parent.runId, parent.seq);
   }
 
-  private async parentOf(runId: string): Promise<RunRecord | undefined> {
-    const parentRunId = (await this.runs.find(runId))?.parentRunId;
-    return parentRunId === undefined ? undefined : this.runs.find(parentRunId);
+  async #findParent(runId: string): Promise<RunRecord | undefined> {
+    const parentRunId = (await this.#runs.find(runId))?.parentRunId;
+    return parentRunId === undefined ? undefined : this.#runs.find(parentRunId);
   }
 
-  private async submit(
+  async #submit(
     runId: string,
     { token, at, entry, seq }: NonNullable<Awaited<ReturnType<RemoteRuns['answer']>>>,
   ) {
-    const tokenHash = hashOf(token);
-    const chunk = await chunkOf(this.parts.runtime.values, [entry]);
+    const tokenHash = hashToken(token);
+    const chunk = await chunkOf(this.#parts.runtime.values, [entry]);
     const message: ResumeMessage = {
       at,
       tokenHash,
@@ -141,71 +141,71 @@ export class TemporalRuntime implements RuntimePort {
       seq,
     };
     try {
-      const reached = await this.handle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
+      const reached = await this.#handle(runId).executeUpdate<number, [ResumeMessage]>(RESUME_UPDATE, {
         args: [message],
-        // The same answer twice is the same update.
+        // A repeated answer is the same update.
         updateId: tokenHash,
       });
       if (reached === 0) throw pointClosed(runId);
       return reached;
     } catch (error) {
-      if (error instanceof WorkflowUpdateFailedError && isRefusal(error.cause)) throw pointClosed(runId);
+      if (error instanceof WorkflowUpdateFailedError && isPointClosed(error.cause)) throw pointClosed(runId);
       if (error instanceof WorkflowNotFoundError)
         throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it waits for a person.`);
-      throw error instanceof EngineError ? error : refused(error);
+      throw error instanceof EngineError ? error : serverError(error);
     }
   }
 
   async cancel(runId: string, reason: string | undefined): Promise<boolean> {
-    const record = await this.runs.find(runId);
+    const record = await this.#runs.find(runId);
     if (!record) throw runNotFound(runId);
     if (isEnded(record.status)) return false;
-    await this.runs.expectRemote(runId);
-    const isOpen = await this.signalCancel(runId, reason);
-    const isChild = !isOpen && (await this.cancelUnstarted(record, reason));
-    await this.handle(runId)
+    await this.#runs.expectRemote(runId);
+    const isOpen = await this.#signalCancel(runId, reason);
+    const isChild = !isOpen && (await this.#cancelUnstarted(record, reason));
+    await this.#handle(runId)
       .result()
       .catch(() => undefined);
-    // Its workflow has failed on a fault, was terminated, or is gone with its server.
-    if (!isOpen && !isChild) await this.runs.abandon(runId, reason);
-    return (await this.runs.find(runId))?.status === 'cancelled';
+    // The workflow failed with an engine error, was terminated, or was lost with its server.
+    if (!isOpen && !isChild) await this.#runs.abandon(runId, reason);
+    return (await this.#runs.find(runId))?.status === 'cancelled';
   }
 
-  /** False: the server has no such workflow that is open. */
-  private async signalCancel(runId: string, reason: string | undefined): Promise<boolean> {
+  /** False if the server has no open workflow of the run. */
+  async #signalCancel(runId: string, reason: string | undefined): Promise<boolean> {
     try {
-      await this.handle(runId).signal(CANCEL_SIGNAL, await this.cancelMessage(runId, reason));
+      await this.#handle(runId).signal(CANCEL_SIGNAL, await this.#cancelMessage(runId, reason));
     } catch (error) {
       if (error instanceof WorkflowNotFoundError) return false;
-      throw refused(error);
+      throw serverError(error);
     }
-    await this.showCancelled(runId);
+    await this.#showCancelled(runId);
     return true;
   }
 
-  /** The server shows as cancelled only a workflow that it was asked to cancel itself. The signal before ends the run. */
-  private async showCancelled(runId: string): Promise<void> {
+  /** Requests the workflow's cancellation, so that the server shows it as cancelled. The signal before it ends the run. */
+  async #showCancelled(runId: string): Promise<void> {
     try {
-      await this.handle(runId).cancel();
+      await this.#handle(runId).cancel();
     } catch (error) {
-      // The run has ended meanwhile.
-      if (!(error instanceof WorkflowNotFoundError)) throw refused(error);
+      // The run has ended in the meantime.
+      if (!(error instanceof WorkflowNotFoundError)) throw serverError(error);
     }
   }
 
-  /** A run that was recorded and never started is started with its cancel, so that it ends like any other. True: its parent is to start it. */
-  private async cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
-    const recorded = seq <= 1 ? await this.runs.recorded(runId) : undefined;
+  /** Starts an unstarted run with its cancel, so that it ends like any other. Returns true for a child run: its parent starts it. */
+  async #cancelUnstarted({ runId, seq }: RunRecord, reason: string | undefined): Promise<boolean> {
+    const recorded = seq <= 1 ? await this.#runs.recorded(runId) : undefined;
     if (recorded?.header.parent) return true;
-    if (recorded) await this.launch(recorded, await this.cancelMessage(runId, reason));
+    if (recorded) await this.#launch(recorded, await this.#cancelMessage(runId, reason));
     return false;
   }
 
-  private async cancelMessage(runId: string, reason: string | undefined): Promise<CancelMessage> {
-    const { clock, values } = this.parts.runtime;
+  async #cancelMessage(runId: string, reason: string | undefined): Promise<CancelMessage> {
+    const { clock, values } = this.#parts.runtime;
     const atMs = clock.now();
-    const said = reason === undefined ? {} : { reason: await this.runs.redacted(runId, reason) };
-    const entry = { atMs, type: 'cancelled', ...said };
+    const redacted = reason === undefined ? {} : { reason: await this.#runs.redacted(runId, reason) };
+    const entry = { atMs, type: 'cancelled', ...redacted };
     return {
       atMs,
       id: `cancelled:${randomUUID()}`,
@@ -215,6 +215,6 @@ export class TemporalRuntime implements RuntimePort {
   }
 }
 
-function isRefusal(cause: unknown): boolean {
+function isPointClosed(cause: unknown): boolean {
   return cause instanceof ApplicationFailure && cause.type === 'RESUME_POINT_CLOSED';
 }

@@ -1,23 +1,19 @@
 import { join } from 'node:path';
-import type { Maker } from './cache.ts';
+import type { Installer } from './cache.ts';
 import { type Env, onPath, runCommand } from './command.ts';
 
-/** Slow machines and cold module caches: a build on two free cores takes three to five minutes. */
+/** A build takes three to five minutes on two free cores, and much longer on a slow machine. */
 const BUILD_TIMEOUT_MS = 30 * 60_000;
 const REPORT_MS = 30_000;
 
-/**
- * A maker that builds Temporal's command with Go, from the module proxy.
- *
- * `say` is told before the build and every half a minute of it, since a silence of minutes looks like a hang.
- */
-export function goMaker(version: string, env: Env, say: (line: string) => void): Maker {
+/** Builds Temporal's command with Go from the module proxy. `say` gets a line before the build and every half minute of it. */
+export function goInstaller(version: string, env: Env, say: (line: string) => void): Installer {
   return async (scratch) => {
     const go = onPath('go', env);
-    if (!go) return { problem: 'there is no go on PATH to build it with' };
+    if (!go) return { problem: 'go is not on PATH' };
     say(
-      `Building Temporal's development server ${version} with ${go}, because none was found. ` +
-        'This takes 3 to 5 minutes, once: it is kept in the cache folder.',
+      `No Temporal server found: building ${version} with ${go}. ` +
+        'This takes 3 to 5 minutes, once: the result is cached.',
     );
     const since = performance.now();
     const timer = setInterval(() => say(`Still building Temporal: ${elapsed(since)}.`), REPORT_MS);
@@ -32,16 +28,16 @@ export function goMaker(version: string, env: Env, say: (line: string) => void):
       clearInterval(timer);
     }
     say(`Built Temporal in ${elapsed(since)}.`);
-    return { made: join(scratch, 'bin', 'temporal') };
+    return { file: join(scratch, 'bin', 'temporal') };
   };
 }
 
-/** `-s -w` leaves the debugger's tables out: a third of the file. */
+/** `-s -w` omits the symbol tables: a third of the file. */
 function installArgs(version: string): string[] {
   return ['install', '-ldflags=-s -w', `github.com/temporalio/cli/cmd/temporal@${version}`];
 }
 
-/** For this machine, whatever the user builds other programs for; without a C compiler, which nothing in it needs. */
+/** Builds for this machine, whatever target the user's environment sets, and without a C compiler. */
 const hostBuild = { GOFLAGS: '', GOOS: '', GOARCH: '', GOWORK: 'off', CGO_ENABLED: '0' };
 
 function elapsed(since: number): string {

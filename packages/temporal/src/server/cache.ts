@@ -1,48 +1,85 @@
 import { mkdirSync, renameSync, rmSync } from 'node:fs';
 import { homedir } from 'node:os';
-import { isAbsolute, join } from 'node:path';
+import { dirname, isAbsolute, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Env } from './command.ts';
-import { withFileLock } from './lock.ts';
 
-/** Makes the executable inside the empty folder `scratch`: its path, or why there is none. */
-export type Maker = (scratch: string) => Promise<{ readonly made: string } | { readonly problem: string }>;
+/** Creates the executable in the empty folder `scratch`. Returns its path, or why that failed. */
+export type Installer = (
+  scratch: string,
+) => Promise<{ readonly file: string } | { readonly problem: string }>;
 
-/** The folder in which `version` of Temporal's command is kept, of the user whose environment `env` is. */
+const SQLITE_BUSY = 5;
+const POLL_MS = 250;
+
+/** The cache folder for a version of Temporal's command, for the user with this environment. */
 export function cacheFolder(env: Env, version: string): string {
-  const asked = env['XDG_CACHE_HOME'];
-  const base = asked && isAbsolute(asked) ? asked : join(env['HOME'] || homedir(), '.cache');
+  const configured = env['XDG_CACHE_HOME'];
+  const base = configured && isAbsolute(configured) ? configured : join(env['HOME'] || homedir(), '.cache');
   return join(base, 'heddle', 'temporal', version);
 }
 
-/** Where the executable stands in its cache folder. */
+/** Path of the executable in its cache folder. */
 export function cachedBinary(folder: string): string {
   return join(folder, 'temporal');
 }
 
 /**
- * Undefined once the executable stands in its cache folder, made by `make`; or why it could not be made.
+ * Installs the executable into its cache folder. Returns undefined, or why that failed.
  *
- * It is moved into place whole, so that nobody ever finds half of it. `isReady` is asked again under the lock:
- * of several processes at once the first one makes it, the others wait and find it made.
+ * The finished file is moved into place, so that readers never find a part of it. Several processes take turns: the first
+ * one installs, the others wait (`onWait`) and find it ready.
  */
-export async function fillCache(
+export async function installOnce(
   folder: string,
-  parts: { isReady: () => Promise<boolean>; make: Maker; onWait: () => void },
+  parts: { isReady: () => Promise<boolean>; install: Installer; onWait: () => void },
 ): Promise<string | undefined> {
   mkdirSync(folder, { recursive: true });
   return withFileLock(join(folder, 'lock.db'), parts.onWait, async () => {
     if (await parts.isReady()) return undefined;
     const scratch = join(folder, 'making');
-    // What a killed process left there is nobody's: only the holder of the lock works in it.
+    // Leftovers of a killed process are safe to delete: only the holder of the lock uses the folder.
     rmSync(scratch, { recursive: true, force: true });
     mkdirSync(scratch);
     try {
-      const result = await parts.make(scratch);
+      const result = await parts.install(scratch);
       if ('problem' in result) return result.problem;
-      renameSync(result.made, cachedBinary(folder));
+      renameSync(result.file, cachedBinary(folder));
       return undefined;
     } finally {
       rmSync(scratch, { recursive: true, force: true });
     }
   });
+}
+
+/**
+ * Runs `work` while no other process holds the lock `file`. `onWait` is called once if another process holds it.
+ *
+ * The lock is SQLite's lock on an empty database. The operating system releases it when its holder dies in any way, so
+ * that a killed build leaves no stale lock behind.
+ */
+async function withFileLock<T>(file: string, onWait: () => void, work: () => Promise<T>): Promise<T> {
+  const { DatabaseSync } = process.getBuiltinModule('node:sqlite');
+  mkdirSync(dirname(file), { recursive: true });
+  const db = new DatabaseSync(file, { timeout: 0 });
+  try {
+    for (let waited = false; !tryLock(() => db.exec('BEGIN EXCLUSIVE')); waited = true) {
+      if (!waited) onWait();
+      await sleep(POLL_MS);
+    }
+    return await work();
+  } finally {
+    db.close();
+  }
+}
+
+/** True if `lock` got the lock, false if another process holds it. */
+function tryLock(lock: () => void): boolean {
+  try {
+    lock();
+    return true;
+  } catch (error) {
+    if ((((error as { errcode?: number }).errcode ?? 0) & 0xff) === SQLITE_BUSY) return false;
+    throw error;
+  }
 }

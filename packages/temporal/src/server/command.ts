@@ -2,22 +2,24 @@ import { spawn } from 'node:child_process';
 import { accessSync, constants } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
 
-/** Variables of an environment, given by the caller: only the command line reads its process's own. */
+/** Environment variables. The caller passes them: only the command line reads `process.env`. */
 export type Env = Readonly<Record<string, string | undefined>>;
 
-/** How a command ended: what it printed, or why it counts as failed. */
-export type Ended = { readonly out: string; readonly problem?: undefined } | { readonly problem: string };
+/** Output of a command, or why it failed. */
+export type CommandResult =
+  | { readonly out: string; readonly problem?: undefined }
+  | { readonly problem: string };
 
-/** How much of what a command printed is kept, in characters: enough for an error with its cause. */
-const KEPT = 8192;
+/** Most characters of output that are kept, from its end: enough for an error with its cause. */
+const MAX_OUTPUT = 8192;
 
-/** The executable `name` of the folders in PATH, or undefined. */
+/** Path of the executable `name` in the folders of PATH, or undefined. */
 export function onPath(name: string, env: Env): string | undefined {
   const folders = (env['PATH'] ?? '').split(delimiter).filter((folder) => isAbsolute(folder));
   return folders.map((folder) => join(folder, name)).find(isExecutable);
 }
 
-/** True where this process may run `file`. */
+/** True if this process may execute `file`. */
 export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
@@ -27,20 +29,20 @@ export function isExecutable(file: string): boolean {
   }
 }
 
-/** What `command` printed once it has ended, or why it failed, with the last line it printed. */
+/** Runs a command. Returns its output, or why it failed with the last line of its output. */
 export async function runCommand(
   command: string,
   args: readonly string[],
   options: { env: Env; cwd?: string; timeoutMs: number },
-): Promise<Ended> {
+): Promise<CommandResult> {
   const { timeoutMs, ...rest } = options;
-  // Its own AbortSignal, not spawn's `timeout`, so that running out of time is told apart from being killed.
+  // An own signal instead of spawn's `timeout` tells a timeout from another kill.
   const signal = AbortSignal.timeout(timeoutMs);
   return new Promise((resolve) => {
     const child = spawn(command, args, { ...rest, signal, stdio: ['ignore', 'pipe', 'pipe'] });
     let out = '';
     const keep = (text: string): void => {
-      out = (out + text).slice(-KEPT);
+      out = (out + text).slice(-MAX_OUTPUT);
     };
     child.stdout.setEncoding('utf8').on('data', keep);
     child.stderr.setEncoding('utf8').on('data', keep);
@@ -54,12 +56,12 @@ export async function runCommand(
     child.on('close', (code, killedBy) => {
       if (code === 0) resolve({ out });
       else
-        resolve({ problem: `${command} ${args[0] ?? ''} ended with ${code ?? killedBy}: ${lastLine(out)}` });
+        resolve({ problem: `${command} ${args[0] ?? ''} failed with ${code ?? killedBy}: ${lastLine(out)}` });
     });
   });
 }
 
-/** The last line of `text` that says something. */
+/** The last line of `text` that is not blank. */
 export function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1)?.trim() || 'it printed nothing';
+  return text.trim().split('\n').at(-1)?.trim() || '(no output)';
 }

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { startDevServer } from './dev-server.ts';
 
-/** Below those that systems give out; nothing of these tests listens there. */
+/** Below the range from which systems assign ports; nothing listens there. */
 const PORT = 24_017;
 
 let folder = '';
@@ -17,7 +17,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-/** A command that never serves: it notes its arguments, one a line, then does what `body` says. */
+/** A command that is no server: it logs its arguments, one a line, and runs `body`. */
 function temporal(body: string): string {
   const file = join(folder, 'temporal');
   writeFileSync(file, `#!/bin/sh\nprintf '%s\\n' "$@" '' >> "${folder}/arguments"\n${body}\n`);
@@ -25,7 +25,7 @@ function temporal(body: string): string {
   return file;
 }
 
-/** The arguments of every start. */
+/** Arguments of each start. */
 const starts = (): string[][] =>
   readFileSync(join(folder, 'arguments'), 'utf8')
     .split('\n\n')
@@ -33,7 +33,7 @@ const starts = (): string[][] =>
     .map((one) => one.split('\n'));
 
 describe('startDevServer', () => {
-  it('gives the server its namespace, the loopback address and the raised poll limits', async () => {
+  it('passes the namespace, the loopback address and the raised poll limits', async () => {
     await startDevServer({ binary: temporal('exit 1'), namespace: 'loom', port: PORT });
     expect(starts()).toEqual([
       [
@@ -54,7 +54,7 @@ describe('startDevServer', () => {
     ]);
   });
 
-  it('gives it the file, the pages and the search attributes that are asked for', async () => {
+  it('passes the database file, the UI port and the search attributes', async () => {
     const dbFile = join(folder, 'data/temporal.db');
     const searchAttributes = { Status: 'Keyword', Count: 'Int' } as const;
     await startDevServer({
@@ -71,15 +71,15 @@ describe('startDevServer', () => {
     );
   });
 
-  it('says how a server ended that did not come up, and what it said last', async () => {
+  it('reports how a server ended that did not start, with its last output', async () => {
     const binary = temporal('echo "level=ERROR out of thread" >&2; exit 7');
     expect(await startDevServer({ binary, namespace: 'loom', port: PORT })).toEqual({
       kind: 'failed',
-      reason: `${binary} does not serve at 127.0.0.1:${PORT}: it ended with exit code 7. It said: level=ERROR out of thread`,
+      reason: `${binary} did not start on 127.0.0.1:${PORT}: it ended with exit code 7. Its last output: level=ERROR out of thread`,
     });
   });
 
-  it('appends what it prints to the log file', async () => {
+  it('appends the output to the log file', async () => {
     const logFile = join(folder, 'logs/server.log');
     const options = { binary: temporal('echo one line; exit 1'), namespace: 'loom', port: PORT, logFile };
     await startDevServer(options);
@@ -87,16 +87,16 @@ describe('startDevServer', () => {
     expect(readFileSync(logFile, 'utf8')).toBe('one line\none line\n');
   });
 
-  it('gives up on a server that never serves, and ends it', async () => {
+  it('gives up on a server that never gets ready, and ends it', async () => {
     const binary = temporal('exec sleep 600');
     const started = await startDevServer({ binary, namespace: 'loom', readyTimeoutMs: 100 });
     expect(started).toEqual({
       kind: 'failed',
-      reason: expect.stringMatching(/after 0\.1 s nothing listens there\. It said: it printed nothing$/),
+      reason: expect.stringMatching(/after 0\.1 s nothing listens there\. Its last output: \(no output\)$/),
     });
   });
 
-  it('starts none on a port where another one listens, which would be taken for it', async () => {
+  it('refuses a port in use, since the other process would be mistaken for the server', async () => {
     const other = createServer((socket) => socket.destroy()).listen(0, '127.0.0.1');
     onTestFinished(() => void other.close());
     await once(other, 'listening');
@@ -107,7 +107,7 @@ describe('startDevServer', () => {
     });
   });
 
-  it('takes another free port when somebody was faster, but not in place of the one asked for', async () => {
+  it('retries with another free port, but not if the port was given', async () => {
     const binary = temporal('echo "bind: address already in use"; exit 1');
     await startDevServer({ binary, namespace: 'loom', port: PORT });
     expect(starts()).toHaveLength(1);

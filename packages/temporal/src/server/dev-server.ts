@@ -1,85 +1,97 @@
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
 import { dirname } from 'node:path';
 import type { Env } from './command.ts';
-import { type Guarded, startGuarded } from './guard.ts';
+import { type SupervisedProcess, startSupervised } from './process-supervisor.ts';
 import { openLog } from './server-log.ts';
-import { POLL_LIMITS } from './poll-limits.ts';
-import { freePorts } from './port.ts';
 import { isOpen, untilReady } from './ready.ts';
 
-/** Types of search attributes, as the command line of the server names them. */
+/** Types of search attributes, with the names that Temporal's command takes. */
 export type SearchAttributeType = 'Text' | 'Keyword' | 'Int' | 'Double' | 'Bool' | 'Datetime' | 'KeywordList';
 
 export interface DevServerOptions {
   /** Path of Temporal's command. */
   readonly binary: string;
-  /** Made where it is missing. */
+  /** Created if missing. */
   readonly namespace: string;
-  /** Default: a free one. */
+  /** Default: any free port. */
   readonly port?: number;
-  /** Serves Temporal's own pages there; default none are served. */
+  /** Port of the Temporal UI; default: no UI. */
   readonly uiPort?: number;
-  /** A SQLite file that keeps everything across restarts; default memory. Its folder is made where it is missing. */
+  /** SQLite file that keeps everything across restarts; default: in memory. Its folder is created if missing. */
   readonly dbFile?: string;
-  /** Takes what the server prints, appended; default nobody does, but what it says last when it fails to start. */
+  /** File to which the server's output is appended; default: none. */
   readonly logFile?: string;
-  /** Registered where they are missing. */
+  /** Registered if missing. */
   readonly searchAttributes?: Readonly<Record<string, SearchAttributeType>>;
   /** Default: the environment of this process. */
   readonly env?: Env;
-  /** How long the server may take until it serves; default 60 s. */
+  /** How long the server may take to start; default 60 s. */
   readonly readyTimeoutMs?: number;
 }
 
-/** A development server that serves. It ends when this process ends, also by `kill -9`. */
+/** A running development server. It ends when this process ends, also by `kill -9`. */
 export interface DevServer {
   readonly address: string;
   readonly namespace: string;
   readonly pid: number;
-  /** The command it was started with. */
+  /** The command line that started it. */
   readonly command: readonly string[];
-  /** How it ended, once it has. */
+  /** Resolves with how it ended. */
   readonly exited: Promise<string>;
   stop(): Promise<void>;
 }
 
-/** A server that serves, or why there is none. */
-export type Started<Server> =
+/** A running server, or why it did not start. */
+export type StartResult<Server> =
   | { readonly kind: 'serving'; readonly server: Server }
   | { readonly kind: 'failed'; readonly reason: string };
 
 const READY_TIMEOUT_MS = 60_000;
-/** Somebody else may take a free port before the server does. */
-const TRIES = 3;
-/** What the server says of it. */
-const TAKEN = 'address already in use';
+/** Starts with different ports: another process may take a free port before the server does. */
+const MAX_STARTS = 3;
+/** The server's error for a port in use. */
+const PORT_IN_USE = 'address already in use';
 
-/** A development server on the loopback address once it serves, with the poll limits raised; or why it does not. */
-export async function startDevServer(options: DevServerOptions): Promise<Started<DevServer>> {
-  for (let tries = 1; ; tries++) {
+/**
+ * Settings of the history service for every server that we start.
+ *
+ * By default it polls the queues of a shard at most 20 times a second. A run lives on one shard, so each task of a chain of
+ * blocks would wait up to 50 ms.
+ */
+export const POLL_LIMITS: Readonly<Record<string, number>> = {
+  'history.transferProcessorMaxPollRPS': 10_000,
+  'history.timerProcessorMaxPollRPS': 10_000,
+};
+
+/** Starts a development server on the loopback address, with raised poll limits. Returns it when it is ready. */
+export async function startDevServer(options: DevServerOptions): Promise<StartResult<DevServer>> {
+  for (let starts = 1; ; starts++) {
     const port = options.port ?? (await freePorts(1))[0] ?? 0;
     const started = await startOn(port, options);
-    const isTaken = started.kind === 'failed' && started.reason.includes(TAKEN);
-    if (!isTaken || options.port !== undefined || tries === TRIES) return started;
+    const isPortInUse = started.kind === 'failed' && started.reason.includes(PORT_IN_USE);
+    if (!isPortInUse || options.port !== undefined || starts === MAX_STARTS) return started;
   }
 }
 
-async function startOn(port: number, options: DevServerOptions): Promise<Started<DevServer>> {
+async function startOn(port: number, options: DevServerOptions): Promise<StartResult<DevServer>> {
   const { namespace, env } = options;
   const address = `127.0.0.1:${port}`;
-  // Else the one that listens there would be taken for ours.
-  if (await isOpen(address)) return { kind: 'failed', reason: `${address}: ${TAKEN}. Use another port.` };
+  // Otherwise the readiness check would take the other process for our server.
+  if (await isOpen(address))
+    return { kind: 'failed', reason: `${address}: ${PORT_IN_USE}. Use another port.` };
   if (options.dbFile !== undefined) mkdirSync(dirname(options.dbFile), { recursive: true, mode: 0o700 });
   const command = commandOf(port, options);
   const log = openLog(options.logFile);
   try {
-    const child = await startGuarded({ command, log: log.fd, ...(env && { env }) });
+    const child = await startSupervised({ command, log: log.fd, ...(env && { env }) });
     const problem = await whyNotServing(address, child, options);
     if (problem === undefined) {
       return { kind: 'serving', server: { ...child, address, namespace, command } };
     }
     await child.stop();
-    const reason = `${command[0]} does not serve at ${address}: ${problem}. It said: ${log.lastLine()}`;
+    const reason = `${command[0]} did not start on ${address}: ${problem}. Its last output: ${log.lastLine()}`;
     return { kind: 'failed', reason };
   } finally {
     log.close();
@@ -88,20 +100,20 @@ async function startOn(port: number, options: DevServerOptions): Promise<Started
 
 async function whyNotServing(
   address: string,
-  child: Guarded,
+  child: SupervisedProcess,
   { namespace, searchAttributes = {}, readyTimeoutMs = READY_TIMEOUT_MS }: DevServerOptions,
 ): Promise<string | undefined> {
   const expected = { address, namespace, searchAttributes: Object.keys(searchAttributes) };
-  const over = new AbortController();
+  const stopWaiting = new AbortController();
   try {
     return await Promise.race([
-      untilReady(expected, { timeoutMs: readyTimeoutMs, signal: over.signal }).then((problem) =>
+      untilReady(expected, { timeoutMs: readyTimeoutMs, signal: stopWaiting.signal }).then((problem) =>
         problem === undefined ? undefined : `after ${readyTimeoutMs / 1000} s ${problem}`,
       ),
       child.exited.then((how) => `it ended with ${how}`),
     ]);
   } finally {
-    over.abort();
+    stopWaiting.abort();
   }
 }
 
@@ -119,4 +131,18 @@ function commandOf(port: number, options: DevServerOptions): [file: string, ...a
     ...pairs('--search-attribute', Object.entries(searchAttributes)),
     ...pairs('--dynamic-config-value', Object.entries(POLL_LIMITS)),
   ];
+}
+
+/** Finds free ports of the loopback address. */
+export async function freePorts(count: number): Promise<number[]> {
+  // Holding all of them until the end makes them distinct.
+  const servers = Array.from({ length: count }, () => createServer());
+  const listening = servers.map(async (server) => {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  });
+  const ports = await Promise.all(listening);
+  await Promise.all(servers.map(async (server) => once(server.close(), 'close')));
+  return ports;
 }

@@ -2,10 +2,10 @@ import { createWriteStream } from 'node:fs';
 import { isAbsolute, join, normalize } from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import type { Maker } from './cache.ts';
+import type { Installer } from './cache.ts';
 import { type Env, runCommand } from './command.ts';
 
-/** The service that Temporal's SDKs ask where the archive for a platform is. */
+/** The service of Temporal that tells where the archive for a platform is. */
 export const DOWNLOADS = 'https://temporal.download';
 
 const ASK_TIMEOUT_MS = 15_000;
@@ -20,11 +20,10 @@ interface Archive {
 }
 
 /**
- * A maker that downloads Temporal's command the way the SDK's test environment does: it asks `service` for the
- * archive of this platform, fetches it and unpacks the one file. Asking the service itself, not the SDK, because
- * the SDK's function also starts what it downloads, and in ways of its own.
+ * Downloads Temporal's command like the SDK's test environment: asks `service` for the archive of this platform, downloads
+ * it and unpacks the one file. The SDK's own function is of no use here, since it also starts the server.
  */
-export function downloadMaker(version: string, options: { service: string; env: Env }): Maker {
+export function downloadInstaller(version: string, options: { service: string; env: Env }): Installer {
   return async (scratch) => {
     try {
       const archive = await ask(version, options.service);
@@ -33,7 +32,7 @@ export function downloadMaker(version: string, options: { service: string; env: 
       const args = ['-xzf', file, '-C', scratch, archive.fileToExtract];
       const ended = await runCommand('tar', args, { env: options.env, timeoutMs: UNPACK_TIMEOUT_MS });
       if (ended.problem !== undefined) return { problem: ended.problem };
-      return { made: join(scratch, archive.fileToExtract) };
+      return { file: join(scratch, archive.fileToExtract) };
     } catch (error) {
       return { problem: describe(error) };
     }
@@ -42,34 +41,34 @@ export function downloadMaker(version: string, options: { service: string; env: 
 
 async function ask(version: string, service: string): Promise<Archive> {
   const arch = ARCHES[process.arch];
-  if (!arch) throw new Error(`there is no archive for the processor ${process.arch}`);
+  if (!arch) throw new Error(`there is no archive for the architecture ${process.arch}`);
   const query = new URLSearchParams({ arch, platform: process.platform, format: 'tar.gz' });
   const url = `${service}/cli/${version}?${query.toString()}`;
   const response = await fetch(url, { signal: AbortSignal.timeout(ASK_TIMEOUT_MS) });
-  if (!response.ok) throw new Error(`${url} answers with status ${response.status}`);
+  if (!response.ok) throw new Error(`${url} returned status ${response.status}`);
   const { archiveUrl, fileToExtract } = (await response.json()) as Partial<Archive>;
   if (typeof archiveUrl !== 'string' || typeof fileToExtract !== 'string' || isOutside(fileToExtract)) {
-    throw new Error(`${url} does not say where the archive is`);
+    throw new Error(`${url} returned no valid archive`);
   }
-  // A plain answer must not lead from an encrypted service to an unencrypted archive.
+  // An HTTPS service must not redirect to an unencrypted archive.
   if (service.startsWith('https:') && !archiveUrl.startsWith('https:')) {
-    throw new Error(`${url} names an archive that would travel unencrypted: ${archiveUrl}`);
+    throw new Error(`${url} returned an unencrypted archive URL: ${archiveUrl}`);
   }
   return { archiveUrl, fileToExtract };
 }
 
-/** True for names that lead out of the folder they are unpacked into. */
+/** True for a path that leads out of the folder into which it is unpacked. */
 function isOutside(name: string): boolean {
   return isAbsolute(name) || normalize(name).startsWith('..') || name.startsWith('-');
 }
 
 async function fetchInto(url: string, file: string): Promise<void> {
   const response = await fetch(url, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) });
-  if (!response.ok || !response.body) throw new Error(`${url} answers with status ${response.status}`);
+  if (!response.ok || !response.body) throw new Error(`${url} returned status ${response.status}`);
   await pipeline(Readable.fromWeb(response.body), createWriteStream(file));
 }
 
-/** `fetch failed` says nothing: its cause does. */
+/** The message of an error and its cause: the message of `fetch` alone is only "fetch failed". */
 function describe(error: unknown): string {
   const { message, cause } = error as Error;
   return cause instanceof Error ? `${message}: ${cause.message}` : message;

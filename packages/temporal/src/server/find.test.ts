@@ -30,7 +30,7 @@ function script(path: string, body: string): string {
 
 const CACHED = 'cache/heddle/temporal/v1.3.0/temporal';
 
-/** A go that counts its calls in `built` and makes a temporal of server 3.0.0. */
+/** A `go` that logs its calls to the file `built` and produces a command with server 3.0.0. */
 function scriptGo(before = ''): void {
   script(
     'bin/go',
@@ -45,7 +45,7 @@ const builds = (): string[] =>
 
 const said: string[] = [];
 
-/** Looks in the test's folder only: nothing of the machine, no network. */
+/** Searches only the test's folder: not the machine, not the network. */
 async function find(more: Partial<FindOptions> = {}): Promise<FoundServer> {
   said.length = 0;
   return findServer({
@@ -56,24 +56,24 @@ async function find(more: Partial<FindOptions> = {}): Promise<FoundServer> {
   });
 }
 
-describe('the order in which a server is looked for', () => {
-  it('an address comes before everything else', async () => {
+describe('the order of the sources', () => {
+  it('an address comes first', async () => {
     script('bin/temporal', temporal('1.0.0'));
     const env = { TEMPORAL_ADDRESS: 'temporal.example:7233', TEMPORAL_CLI: '/bin/false' };
     expect(await find({ env })).toEqual({ kind: 'address', address: 'temporal.example:7233' });
   });
 
-  it('the command that is named comes before the one on PATH', async () => {
+  it('TEMPORAL_CLI comes before PATH', async () => {
     script('bin/temporal', temporal('1.0.0'));
     const path = script('mine', temporal('2.0.0'));
     expect(await find({ env: { TEMPORAL_CLI: path } })).toEqual({
       kind: 'binary',
       binary: { path, serverVersion: '2.0.0' },
-      place: 'TEMPORAL_CLI',
+      source: 'TEMPORAL_CLI',
     });
   });
 
-  it('a name without a folder is looked up on PATH', async () => {
+  it('TEMPORAL_CLI without a folder is looked up on PATH', async () => {
     const path = script('bin/temporal-next', temporal('2.0.0'));
     expect(await find({ env: { TEMPORAL_CLI: 'temporal-next' } })).toMatchObject({ binary: { path } });
   });
@@ -81,46 +81,46 @@ describe('the order in which a server is looked for', () => {
   it('the command on PATH comes before the cache', async () => {
     const path = script('bin/temporal', temporal('1.0.0'));
     script(CACHED, temporal('2.0.0'));
-    expect(await find()).toMatchObject({ place: 'PATH', binary: { path } });
+    expect(await find()).toMatchObject({ source: 'PATH', binary: { path } });
   });
 
   it('the cache comes before a build', async () => {
     scriptGo();
     const path = script(CACHED, temporal('2.0.0'));
-    expect(await find()).toMatchObject({ place: 'cache', binary: { path } });
+    expect(await find()).toMatchObject({ source: 'cache', binary: { path } });
     expect(builds()).toEqual([]);
   });
 
   it('a build comes before the download, and fills the cache', async () => {
     scriptGo();
     const path = join(folder, CACHED);
-    expect(await find()).toEqual({ kind: 'binary', place: 'go', binary: { path, serverVersion: '3.0.0' } });
-    expect(await find()).toMatchObject({ place: 'cache' });
+    expect(await find()).toEqual({ kind: 'binary', source: 'go', binary: { path, serverVersion: '3.0.0' } });
+    expect(await find()).toMatchObject({ source: 'cache' });
     expect(builds()).toEqual(['install -ldflags=-s -w github.com/temporalio/cli/cmd/temporal@v1.3.0']);
   });
 
   it('without XDG_CACHE_HOME the cache is in the home folder', async () => {
     const path = script(`home/.${CACHED}`, temporal('2.0.0'));
     const env = { XDG_CACHE_HOME: undefined, HOME: join(folder, 'home') };
-    expect(await find({ env })).toMatchObject({ place: 'cache', binary: { path } });
+    expect(await find({ env })).toMatchObject({ source: 'cache', binary: { path } });
   });
 
-  it('only the places that are asked for are tried', async () => {
+  it('tries only the given sources', async () => {
     scriptGo();
-    const found = await find({ places: ['PATH', 'cache'] });
+    const found = await find({ sources: ['PATH', 'cache'] });
     expect(found).toEqual({ kind: 'none', reason: expect.not.stringMatching(/go:|download:/) });
     expect(builds()).toEqual([]);
   });
 });
 
-describe('what is named and does not work', () => {
+describe('an invalid variable', () => {
   it.each([
     ['TEMPORAL_ADDRESS', 'temporal.example', '"temporal.example" is not of the form host:port'],
     ['TEMPORAL_ADDRESS', 'https://temporal.example:7233', 'is not of the form host:port'],
     ['TEMPORAL_CLI', '/nowhere/temporal', '/nowhere/temporal: spawn /nowhere/temporal ENOENT'],
-    ['TEMPORAL_CLI', 'temporal-next', 'there is no temporal-next on PATH'],
+    ['TEMPORAL_CLI', 'temporal-next', 'temporal-next is not on PATH'],
     ['TEMPORAL_CLI', '/bin/echo', "/bin/echo is not Temporal's command"],
-  ])('%s=%s ends the search: nothing else is taken in its stead', async (name, value, why) => {
+  ])('%s=%s ends the search', async (name, value, why) => {
     script('bin/temporal', temporal('1.0.0'));
     expect(await find({ env: { [name]: value } })).toEqual({
       kind: 'none',
@@ -129,84 +129,82 @@ describe('what is named and does not work', () => {
   });
 });
 
-describe('what is found and does not work', () => {
-  it('a command on PATH that breaks is passed over', async () => {
+describe('a source that does not work', () => {
+  it('a broken command on PATH is skipped', async () => {
     script('bin/temporal', 'echo no library >&2; exit 127');
     script(CACHED, temporal('2.0.0'));
-    expect(await find()).toMatchObject({ place: 'cache' });
+    expect(await find()).toMatchObject({ source: 'cache' });
   });
 
-  it('a cached command that breaks is built again', async () => {
+  it('a broken command in the cache is rebuilt', async () => {
     script(CACHED, 'exit 1');
     scriptGo();
-    expect(await find()).toMatchObject({ place: 'go', binary: { serverVersion: '3.0.0' } });
+    expect(await find()).toMatchObject({ source: 'go', binary: { serverVersion: '3.0.0' } });
   });
 
-  it('a build that was killed leaves nothing that is taken for a command', async () => {
+  it('leftovers of a killed build are not used', async () => {
     script('cache/heddle/temporal/v1.3.0/making/bin/temporal', temporal('1.0.0'));
     scriptGo('test ! -e "$GOBIN" || exit 9');
-    expect(await find()).toMatchObject({ place: 'go', binary: { serverVersion: '3.0.0' } });
+    expect(await find()).toMatchObject({ source: 'go', binary: { serverVersion: '3.0.0' } });
   });
 
-  it('every place is named with what was wrong there, and what to do', async () => {
+  it('the reason names each source with its problem, and what to do', async () => {
     script('bin/temporal', 'echo no library >&2; exit 127');
     script('bin/go', 'echo downloading; echo no network >&2; exit 1');
     const { reason } = (await find()) as { reason: string };
+    expect(reason).toMatch(/^No Temporal server found\. TEMPORAL_ADDRESS: not set; TEMPORAL_CLI: not set; /);
     expect(reason).toMatch(
-      /^There is no Temporal server\. TEMPORAL_ADDRESS: not set; TEMPORAL_CLI: not set; /,
+      /PATH: .*temporal --version failed with 127: no library; cache: .*v1\.3\.0.* does not exist yet/,
     );
-    expect(reason).toMatch(
-      /PATH: .*temporal --version ended with 127: no library; cache: there is no .*v1\.3\.0/,
-    );
-    expect(reason).toMatch(/go: .*go install ended with 1: no network; download: fetch failed: .*\. Set /);
+    expect(reason).toMatch(/go: .*go install failed with 1: no network; download: fetch failed: .*\. Set /);
     expect(reason).toMatch(/Set TEMPORAL_ADDRESS to the host:port .* or TEMPORAL_CLI/);
   });
 
-  it('a machine without go is told so', async () => {
+  it('the reason says that go is missing', async () => {
     const env = { PATH: join(folder, 'bin') };
-    expect(await find({ env })).toMatchObject({ reason: expect.stringContaining('there is no go on PATH') });
+    expect(await find({ env })).toMatchObject({ reason: expect.stringContaining('go is not on PATH') });
   });
 
-  it('a cache folder that cannot be written is named', async () => {
+  it('the reason names an unusable cache folder', async () => {
     scriptGo();
     writeFileSync(join(folder, 'cache'), '');
     const found = await find();
     expect(found).toMatchObject({
-      reason: expect.stringMatching(/cache folder .* can't be used: .*ENOTDIR/),
+      reason: expect.stringMatching(/cannot use the cache folder .*ENOTDIR/),
     });
   });
 });
 
 describe('a build', () => {
-  it('is announced, with how long it takes', async () => {
+  it('is announced with its duration', async () => {
     scriptGo();
     await find();
-    expect(said[0]).toMatch(/^Building Temporal's development server v1\.3\.0 with .*go, .*3 to 5 minutes/);
+    expect(said[0]).toMatch(/^No Temporal server found: building v1\.3\.0 with .*go\. .*3 to 5 minutes/);
   });
 
-  it('is for this machine, whatever go is set up for', async () => {
+  it('targets this machine, whatever target go is configured for', async () => {
     scriptGo(`test -z "$GOOS$GOARCH$GOFLAGS" || { echo "$GOOS $GOARCH $GOFLAGS" >&2; exit 1; }`);
     const env = { GOOS: 'plan9', GOARCH: 'mips', GOFLAGS: '-mod=vendor' };
-    expect(await find({ env })).toMatchObject({ place: 'go' });
+    expect(await find({ env })).toMatchObject({ source: 'go' });
   });
 
-  it('is made once for several that look at the same time', async () => {
+  it('runs once for several concurrent searches', async () => {
     // The first waits until the second one waits for it.
     scriptGo(`while [ ! -e "${folder}/waiting" ]; do sleep 0.05; done`);
     const say = (line: string): void => {
-      if (line.startsWith('Another process')) writeFileSync(join(folder, 'waiting'), '');
+      if (line.startsWith('Waiting for another process')) writeFileSync(join(folder, 'waiting'), '');
     };
     const found = await Promise.all([find({ say }), find({ say })]);
     expect(found).toEqual([
-      expect.objectContaining({ kind: 'binary', place: 'go' }),
-      expect.objectContaining({ kind: 'binary', place: 'go' }),
+      expect.objectContaining({ kind: 'binary', source: 'go' }),
+      expect.objectContaining({ kind: 'binary', source: 'go' }),
     ]);
     expect(builds()).toHaveLength(1);
   });
 });
 
 describe('a download', () => {
-  /** A service whose answer names `archive`, and what was asked of it. */
+  /** A service that returns `answer` and serves `archive`, and its requests. */
   async function service(answer: object, archive?: Buffer): Promise<{ url: string; asked: string[] }> {
     const asked: string[] = [];
     const server = createServer((request, response) => {
@@ -218,39 +216,39 @@ describe('a download', () => {
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
   }
 
-  it('asks for the archive of this platform, and unpacks the command into the cache', async () => {
+  it('requests the archive of this platform, and unpacks the command into the cache', async () => {
     script('packed/temporal', temporal('4.0.0'));
     execFileSync('tar', ['-czf', join(folder, 'a.tar.gz'), '-C', join(folder, 'packed'), 'temporal']);
     const answer = { archiveUrl: '', fileToExtract: 'temporal' };
     const { url, asked } = await service(answer, readFileSync(join(folder, 'a.tar.gz')));
     answer.archiveUrl = `${url}/archive`;
     const path = join(folder, CACHED);
-    expect(await find({ places: ['download'], downloads: url })).toEqual({
+    expect(await find({ sources: ['download'], downloads: url })).toEqual({
       kind: 'binary',
-      place: 'download',
+      source: 'download',
       binary: { path, serverVersion: '4.0.0' },
     });
     expect(asked[0]).toMatch(/^\/cli\/v1\.3\.0\?arch=(amd64|arm64)&platform=\w+&format=tar\.gz$/);
   });
 
   it.each([
-    [{}, 'does not say where the archive is'],
-    [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '../temporal' }, 'does not say where'],
-    [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '/bin/temporal' }, 'does not say where'],
-  ])('refuses the answer %j', async (answer, why) => {
+    [{}, 'returned no valid archive'],
+    [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '../temporal' }, 'no valid archive'],
+    [{ archiveUrl: 'http://127.0.0.1:9/a', fileToExtract: '/bin/temporal' }, 'no valid archive'],
+  ])('rejects the answer %j', async (answer, why) => {
     const { url } = await service(answer);
-    expect(await find({ places: ['download'], downloads: url })).toEqual({
+    expect(await find({ sources: ['download'], downloads: url })).toEqual({
       kind: 'none',
       reason: expect.stringContaining(why),
     });
   });
 
-  it('leaves nothing in the cache when the archive is broken', async () => {
+  it('leaves nothing in the cache if the archive is broken', async () => {
     const answer = { archiveUrl: '', fileToExtract: 'temporal' };
     const { url } = await service(answer, Buffer.from('no archive'));
     answer.archiveUrl = `${url}/archive`;
-    const found = await find({ places: ['download'], downloads: url });
-    expect(found).toMatchObject({ kind: 'none', reason: expect.stringMatching(/tar -xzf ended with/) });
+    const found = await find({ sources: ['download'], downloads: url });
+    expect(found).toMatchObject({ kind: 'none', reason: expect.stringMatching(/tar -xzf failed with/) });
     expect(existsSync(join(folder, CACHED))).toBe(false);
   });
 });

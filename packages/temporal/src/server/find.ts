@@ -1,17 +1,27 @@
-import { type Binary, probeBinary } from './binary.ts';
-import { goMaker } from './build.ts';
-import { cachedBinary, cacheFolder, fillCache, type Maker } from './cache.ts';
-import { type Env, isExecutable, onPath } from './command.ts';
-import { DOWNLOADS, downloadMaker } from './download.ts';
+import { goInstaller } from './build.ts';
+import { cachedBinary, cacheFolder, installOnce, type Installer } from './cache.ts';
+import { type Env, isExecutable, onPath, runCommand } from './command.ts';
+import { DOWNLOADS, downloadInstaller } from './download.ts';
 
-/** The newest version that `go install` builds from the module proxy; it carries server 1.27.1. */
+/** The newest version that `go install` builds from the module proxy. It contains server 1.27.1. */
 const VERSION = 'v1.3.0';
 
-/** A place where a server may come from. */
+/** The first start reads 140 MB from disk. */
+const PROBE_TIMEOUT_MS = 60_000;
+
+/** A `temporal` command that works on this machine. */
+export interface Binary {
+  /** Absolute path of the executable. */
+  readonly path: string;
+  /** Version of the server in it, such as `1.27.1`. */
+  readonly serverVersion: string;
+}
+
+/** Where a server may come from. */
 export type ServerSource = 'TEMPORAL_ADDRESS' | 'TEMPORAL_CLI' | 'PATH' | 'cache' | 'go' | 'download';
 
-/** The order in which places are tried. */
-const PLACES: readonly ServerSource[] = [
+/** All sources, in the order in which they are tried. */
+const SOURCES: readonly ServerSource[] = [
   'TEMPORAL_ADDRESS',
   'TEMPORAL_CLI',
   'PATH',
@@ -20,48 +30,48 @@ const PLACES: readonly ServerSource[] = [
   'download',
 ];
 
-/** A server that runs, a binary to start one with, or why there is neither. */
+/** A running server, a binary to start one with, or why there is neither. */
 export type FoundServer =
   | { readonly kind: 'address'; readonly address: string }
-  | { readonly kind: 'binary'; readonly binary: Binary; readonly place: ServerSource }
+  | { readonly kind: 'binary'; readonly binary: Binary; readonly source: ServerSource }
   | { readonly kind: 'none'; readonly reason: string };
 
 export interface FindOptions {
   readonly env: Env;
-  /** Told, line by line, of what takes minutes, and why. */
+  /** Called with lines about steps that take minutes. */
   readonly say: (line: string) => void;
-  /** The places to try, in the usual order; default all. Without `go` and `download` nothing takes long. */
-  readonly places?: readonly ServerSource[];
-  /** Where archives are asked for; default the service of Temporal's makers. */
+  /** Sources to try; default all. Without `go` and `download` no step takes long. */
+  readonly sources?: readonly ServerSource[];
+  /** URL of the service that knows the archives; default Temporal's. */
   readonly downloads?: string;
 }
 
-type Tried = Exclude<FoundServer, { kind: 'none' }> | { readonly kind: 'no'; readonly why: string };
-type Finder = (options: FindOptions) => Promise<Tried>;
+type Attempt = Exclude<FoundServer, { kind: 'none' }> | { readonly kind: 'no'; readonly why: string };
+type Finder = (options: FindOptions) => Promise<Attempt>;
 
 /**
- * A server, from the first place that has one: an address, a command that is named, installed or cached, and else
- * one that is built or downloaded into the user's cache folder. An address is taken as it is, nobody connects here.
+ * Finds a server or a command to start one, from the first source that has one. The last two sources build or download the
+ * command into the user's cache folder. An address is not checked by connecting to it.
  *
- * What the user names and does not work is not passed over: the search ends there, with the reason.
+ * An invalid TEMPORAL_ADDRESS or TEMPORAL_CLI ends the search with the reason.
  */
 export async function findServer(options: FindOptions): Promise<FoundServer> {
-  const { places = PLACES } = options;
-  const whys: string[] = [];
-  for (const place of PLACES.filter((each) => places.includes(each))) {
-    const tried = await FINDERS[place](options);
-    if (tried.kind !== 'no') return tried;
-    whys.push(`${place}: ${tried.why}`);
-    if (isNamed(place, options.env)) break;
+  const { sources = SOURCES } = options;
+  const reasons: string[] = [];
+  for (const source of SOURCES.filter((each) => sources.includes(each))) {
+    const attempt = await FINDERS[source](options);
+    if (attempt.kind !== 'no') return attempt;
+    reasons.push(`${source}: ${attempt.why}`);
+    if (isConfigured(source, options.env)) break;
   }
-  return { kind: 'none', reason: `There is no Temporal server. ${whys.join('; ')}. ${ADVICE}` };
+  return { kind: 'none', reason: `No Temporal server found. ${reasons.join('; ')}. ${HINT}` };
 }
 
-const ADVICE =
-  'Set TEMPORAL_ADDRESS to the host:port of a server that runs, or TEMPORAL_CLI to the "temporal" command.';
+const HINT =
+  'Set TEMPORAL_ADDRESS to the host:port of a running server, or TEMPORAL_CLI to the path of the "temporal" command.';
 
-function isNamed(place: ServerSource, env: Env): boolean {
-  return (place === 'TEMPORAL_ADDRESS' || place === 'TEMPORAL_CLI') && Boolean(env[place]);
+function isConfigured(source: ServerSource, env: Env): boolean {
+  return (source === 'TEMPORAL_ADDRESS' || source === 'TEMPORAL_CLI') && Boolean(env[source]);
 }
 
 const FINDERS: Readonly<Record<ServerSource, Finder>> = {
@@ -73,46 +83,64 @@ const FINDERS: Readonly<Record<ServerSource, Finder>> = {
       : no(`"${address}" is not of the form host:port`);
   },
   TEMPORAL_CLI: async ({ env }) => {
-    const named = env['TEMPORAL_CLI'];
-    if (!named) return no('not set');
-    const path = named.includes('/') ? named : onPath(named, env);
-    return path ? probed(path, 'TEMPORAL_CLI', env) : no(`there is no ${named} on PATH`);
+    const command = env['TEMPORAL_CLI'];
+    if (!command) return no('not set');
+    const path = command.includes('/') ? command : onPath(command, env);
+    return path ? probe(path, 'TEMPORAL_CLI', env) : no(`${command} is not on PATH`);
   },
   PATH: async ({ env }) => {
     const path = onPath('temporal', env);
-    return path ? probed(path, 'PATH', env) : no('there is no temporal on it');
+    return path ? probe(path, 'PATH', env) : no('temporal is not on it');
   },
   cache: async ({ env }) => {
     const path = cachedBinary(cacheFolder(env, VERSION));
-    return isExecutable(path) ? probed(path, 'cache', env) : no(`there is no ${path} yet`);
+    return isExecutable(path) ? probe(path, 'cache', env) : no(`${path} does not exist yet`);
   },
-  go: async (options) => filled('go', options, goMaker(VERSION, options.env, options.say)),
+  go: async (options) => install('go', options, goInstaller(VERSION, options.env, options.say)),
   download: async (options) => {
     const service = options.downloads ?? DOWNLOADS;
-    return filled('download', options, downloadMaker(VERSION, { service, env: options.env }));
+    return install('download', options, downloadInstaller(VERSION, { service, env: options.env }));
   },
 };
 
-function no(why: string): Tried {
+function no(why: string): Attempt {
   return { kind: 'no', why };
 }
 
-async function probed(path: string, place: ServerSource, env: Env): Promise<Tried> {
-  const { binary, problem } = await probeBinary(path, env);
-  return binary ? { kind: 'binary', binary, place } : no(problem);
+async function probe(path: string, source: ServerSource, env: Env): Promise<Attempt> {
+  const version = await serverVersionOf(path, env);
+  if (version.problem !== undefined) return no(version.problem);
+  return { kind: 'binary', binary: { path, serverVersion: version.serverVersion }, source };
 }
 
-async function filled(place: ServerSource, { env, say }: FindOptions, make: Maker): Promise<Tried> {
+/** Asks a command for its version. Returns the version of the server in it, or why the command cannot be used. */
+async function serverVersionOf(
+  path: string,
+  env: Env,
+): Promise<{ serverVersion: string; problem?: undefined } | { problem: string }> {
+  const result = await runCommand(path, ['--version'], { env, timeoutMs: PROBE_TIMEOUT_MS });
+  if (result.problem !== undefined) return result;
+  const serverVersion = /^temporal version .*\(Server ([^,)]+)/m.exec(result.out)?.[1];
+  if (serverVersion !== undefined) return { serverVersion };
+  const firstLine = result.out.trim().split('\n')[0]?.slice(0, 120) ?? '';
+  return { problem: `${path} is not Temporal's command: its --version prints "${firstLine}"` };
+}
+
+async function install(
+  source: ServerSource,
+  { env, say }: FindOptions,
+  installer: Installer,
+): Promise<Attempt> {
   const folder = cacheFolder(env, VERSION);
   const path = cachedBinary(folder);
   try {
-    const problem = await fillCache(folder, {
-      isReady: async () => isExecutable(path) && (await probeBinary(path, env)).problem === undefined,
-      make,
-      onWait: () => say(`Another process is getting Temporal ${VERSION} into ${folder}: waiting for it.`),
+    const problem = await installOnce(folder, {
+      isReady: async () => isExecutable(path) && (await serverVersionOf(path, env)).problem === undefined,
+      install: installer,
+      onWait: () => say(`Waiting for another process that installs Temporal ${VERSION} into ${folder}.`),
     });
-    return problem === undefined ? await probed(path, place, env) : no(problem);
+    return problem === undefined ? await probe(path, source, env) : no(problem);
   } catch (error) {
-    return no(`the cache folder ${folder} can't be used: ${(error as Error).message}`);
+    return no(`cannot use the cache folder ${folder}: ${(error as Error).message}`);
   }
 }

@@ -1,15 +1,14 @@
-// Begins, like every entry, with the check of the Node.js version.
+// Checks the Node.js version first, like every entry point.
 import '@heddle/core/files';
 
-export { findServer, type FindOptions, type FoundServer, type ServerSource } from './find.ts';
+export { type Binary, findServer, type FindOptions, type FoundServer, type ServerSource } from './find.ts';
 export {
   type DevServer,
   type DevServerOptions,
+  POLL_LIMITS,
   type SearchAttributeType,
   startDevServer,
-  type Started,
+  type StartResult,
 } from './dev-server.ts';
-export { type Expected, whyNotReady } from './ready.ts';
-export { POLL_LIMITS } from './poll-limits.ts';
-export type { Binary } from './binary.ts';
+export { type ExpectedServer, whyNotReady } from './ready.ts';
 export type { Env } from './command.ts';

@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Connection } from '@temporalio/client';
 
-/** What a server has to know before it counts as ready. */
-export interface Expected {
+/** What a ready server must know. */
+export interface ExpectedServer {
   readonly address: string;
   readonly namespace: string;
   /** Names of search attributes. */
@@ -13,9 +13,9 @@ export interface Expected {
 const POLL_MS = 50;
 const CALL_TIMEOUT_MS = 5000;
 
-/** Undefined once the server answers and knows what is expected; the last problem when `signal` ends the wait, or the time. */
+/** Waits until the server is ready. Returns undefined, or the last problem after the timeout or an abort of `signal`. */
 export async function untilReady(
-  expected: Expected,
+  expected: ExpectedServer,
   within: { timeoutMs: number; signal: AbortSignal },
 ): Promise<string | undefined> {
   const endMs = performance.now() + within.timeoutMs;
@@ -27,13 +27,13 @@ export async function untilReady(
   }
 }
 
-/** Undefined where a server at `address` answers and knows what is expected, else why not. */
+/** Undefined if the server at `address` is ready, else why not. */
 export async function whyNotReady(
-  expected: Expected,
+  expected: ExpectedServer,
   timeoutMs: number = CALL_TIMEOUT_MS,
 ): Promise<string | undefined> {
   const { address, namespace, searchAttributes } = expected;
-  // The port first: a refused connection makes gRPC wait for seconds before it tries again or gives up.
+  // gRPC takes seconds to retry or fail on a closed port: check the port first.
   if (!(await isOpen(address))) return 'nothing listens there';
   let connection: Connection | undefined;
   try {
@@ -54,11 +54,11 @@ export async function whyNotReady(
   }
 }
 
-/** True where something listens at `address`. */
+/** True if something listens on `address`. */
 export async function isOpen(address: string): Promise<boolean> {
   const { hostname, port } = new URL(`tcp://${address}`);
   return new Promise((resolve) => {
-    // An IPv6 address has brackets in an address, and none for a socket.
+    // A URL has brackets around an IPv6 address; a socket takes it without.
     const socket = connect({ host: hostname.replaceAll(/^\[|\]$/g, ''), port: Number(port) });
     socket.once('error', () => resolve(false));
     socket.once('connect', () => {

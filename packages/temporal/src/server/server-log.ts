@@ -3,21 +3,21 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { lastLine } from './command.ts';
 
-/** A file that a server prints into. */
+/** A file that receives a server's output. */
 export interface ServerLog {
-  /** For the server to inherit. */
+  /** File descriptor for the server. */
   readonly fd: number;
-  /** What was printed last. */
+  /** The last line of output. */
   lastLine(): string;
-  /** Closes this process's hold of it. */
+  /** Closes the descriptor in this process. */
   close(): void;
 }
 
 const TAIL_BYTES = 4096;
 
-/** The log `file`, to be appended to; or one without a name, which the system removes with the last process that has it. */
+/** Opens the log `file` for appending, or an unnamed file, which the system removes when no process has it open. */
 export function openLog(file: string | undefined): ServerLog {
-  const fd = file === undefined ? openNameless() : openNamed(file);
+  const fd = file === undefined ? openUnnamed() : openNamed(file);
   return {
     fd,
     lastLine() {
@@ -35,7 +35,7 @@ function openNamed(file: string): number {
   return openSync(file, 'a+', 0o600);
 }
 
-function openNameless(): number {
+function openUnnamed(): number {
   const folder = mkdtempSync(join(tmpdir(), 'heddle-temporal-'));
   try {
     return openSync(join(folder, 'server.log'), 'a+');

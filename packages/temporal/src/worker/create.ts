@@ -2,10 +2,10 @@ import { createHost, RemoteRuns, requireIsolation } from '@heddle/engine/runtime
 import type { RuntimeParts } from '@heddle/engine/runtime';
 import type { SharedStores } from '@heddle/engine/stores';
 import { Launcher } from '../client/launcher.ts';
-import { Stragglers } from '../client/stragglers.ts';
-import { openDeployment } from '../deployment.ts';
+import { UnstartedRunSweeper } from '../client/unstarted-run-sweeper.ts';
+import { openDeployment, openSharedStores } from '../deployment.ts';
 import type { Deployment } from '../deployment.ts';
-import type { OnSealed } from '../encryption.ts';
+import type { OnDecryptError } from '../encryption.ts';
 import type {
   BlockOptions,
   DeploymentOptions,
@@ -13,9 +13,8 @@ import type {
   StoreOptions,
   WorkerTuning,
 } from '../options.ts';
-import { storesOf } from '../stores.ts';
-import { Crew } from './crew.ts';
-import type { StopOptions } from './crew.ts';
+import { WorkerGroup } from './worker-group.ts';
+import type { StopOptions } from './worker-group.ts';
 import { openEndpoint } from './endpoint.ts';
 import type { Endpoint, EndpointOptions } from './endpoint.ts';
 import { statusOf } from './status.ts';
@@ -26,21 +25,21 @@ export type WorkerOptions = ServerOptions &
   DeploymentOptions &
   BlockOptions & {
     tuning?: WorkerTuning;
-    /** Answers `/healthz` and `/metrics` there; default: nowhere. */
+    /** Address for `/healthz` and `/metrics`; default: none. */
     http?: EndpointOptions;
-    /** Path of a workflow bundle to use in place of the one that comes with this package. */
+    /** Path of a workflow bundle that replaces the one of this package. */
     bundle?: string;
   };
 
-/** A worker that polls: it runs runs that others have started, until it is stopped. */
+/** A polling worker: it executes runs until it is stopped. */
 export interface HeddleWorker {
-  /** Resolves when it has stopped; rejects with what has made it fail, once what it ran has stopped too. */
+  /** Resolves when the worker has stopped. Rejects with its error if it fails, after running blocks have stopped. */
   readonly finished: Promise<void>;
-  /** Where `/healthz` and `/metrics` are answered. */
+  /** Base URL of `/healthz` and `/metrics`. */
   readonly url: string | undefined;
   /**
-   * Stops it: it begins nothing new, blocks may finish for `drainMs` (default 10,000), are stopped then and what they have done is
-   * handed in. Resolves when that is done, or after `killMs` (default 5,000) more, whatever hangs.
+   * Stops the worker. It starts nothing new and lets running blocks finish for `drainMs` (default 10,000). Then it cancels
+   * them and reports what is finished. Resolves when all is reported, at most `killMs` (default 5,000) later.
    */
   stop(options?: Partial<StopOptions>): Promise<void>;
   status(): WorkerStatus;
@@ -49,12 +48,12 @@ export interface HeddleWorker {
 const STOP: StopOptions = { drainMs: 10_000, killMs: 5000 };
 
 /**
- * A worker for the runs of a deployment, once it polls.
+ * Starts a worker for the runs of a deployment. Resolves when it polls.
  *
- * Throws RUNTIME_UNREACHABLE, OPTIONS_INVALID, EXECUTOR_DUPLICATE, ISOLATION_TOO_LOW, and what the stores throw.
+ * Throws RUNTIME_UNREACHABLE, OPTIONS_INVALID, EXECUTOR_DUPLICATE, ISOLATION_TOO_LOW, and errors of the stores.
  */
 export async function createWorker(options: WorkerOptions): Promise<HeddleWorker> {
-  const stores = await storesOf(options, options.clock);
+  const stores = await openSharedStores(options, options.clock);
   const closing: (() => Promise<void> | void)[] = [() => stores.close()];
   const close = async (): Promise<void> => {
     for (const step of closing.splice(0).reverse()) await step();
@@ -69,7 +68,7 @@ export async function createWorker(options: WorkerOptions): Promise<HeddleWorker
 
 interface Opening {
   stores: SharedStores;
-  /** What has to be closed, in the order in which it was opened. */
+  /** Close functions, in the order of opening. */
   closing: (() => Promise<void> | void)[];
   close: () => Promise<void>;
 }
@@ -79,13 +78,13 @@ async function open(options: WorkerOptions, { stores, closing, close }: Opening)
   await requireIsolation(options);
   const host = createHost(stores, options);
   closing.push(() => host.close());
-  const deployment = await openDeployment(options, sealedFor(host.parts));
-  // A worker that hangs, or was never begun, holds the connection: it goes with the process.
+  const deployment = await openDeployment(options, decryptErrorHandler(host.parts));
+  // A hanging worker, or one that never ran, still uses the connection, which then stays open until the process ends.
   closing.push(() => deployment.connection.close().catch(() => undefined));
-  const crew = await Crew.start(host.parts, { deployment, tuning, bundle });
-  const worker = new RunningWorker(crew, close, () => host.parts.code.stats());
-  closing.push(() => crew.stop({ drainMs: 0, killMs: STOP.killMs }).then(() => undefined));
-  if (crew.roles.includes('engine')) closing.push(watchStragglers(host.parts, deployment));
+  const group = await WorkerGroup.start(host.parts, { deployment, tuning, bundle });
+  const worker = new RunningWorker(group, close, () => host.parts.code.stats());
+  closing.push(() => group.stop({ drainMs: 0, killMs: STOP.killMs }).then(() => undefined));
+  if (group.roles.includes('engine')) closing.push(startSweeper(host.parts, deployment));
   if (http) {
     const endpoint = await openEndpoint(http, () => worker.status());
     worker.endpoint = endpoint;
@@ -94,8 +93,8 @@ async function open(options: WorkerOptions, { stores, closing, close }: Opening)
   return worker;
 }
 
-/** Runs that nobody can decrypt say so in their records. */
-export function sealedFor(parts: RuntimeParts): OnSealed {
+/** Reports payloads that cannot be decrypted, and notes the reason in the run's record. */
+export function decryptErrorHandler(parts: RuntimeParts): OnDecryptError {
   const runs = new RemoteRuns(parts);
   return (error, runId) => {
     parts.report(error, runId);
@@ -104,25 +103,25 @@ export function sealedFor(parts: RuntimeParts): OnSealed {
   };
 }
 
-/** Takes up runs that were recorded and not started, until the returned function is called. */
-export function watchStragglers(runtime: RuntimeParts, { client, queues, profile }: Deployment) {
+/** Starts the sweeper of unstarted runs. Returns a function that stops it. */
+export function startSweeper(runtime: RuntimeParts, { client, queues, profile }: Deployment) {
   const launcher = new Launcher({ client, taskQueue: queues.engine, eager: false });
-  const stragglers = new Stragglers({ runtime, launcher, profile });
-  stragglers.watch();
-  return (): Promise<void> => stragglers.stop();
+  const sweeper = new UnstartedRunSweeper({ runtime, launcher, profile });
+  sweeper.start();
+  return (): Promise<void> => sweeper.stop();
 }
 
 class RunningWorker implements HeddleWorker {
   readonly finished: Promise<void>;
   endpoint: Endpoint | undefined;
-  private readonly crew: Crew;
-  private readonly sandbox: () => WorkerStatus['sandbox'];
-  private state: 'running' | 'stopped' | 'failed' = 'running';
+  readonly #group: WorkerGroup;
+  readonly #sandbox: () => WorkerStatus['sandbox'];
+  #state: 'running' | 'stopped' | 'failed' = 'running';
 
-  constructor(crew: Crew, close: () => Promise<void>, sandbox: () => WorkerStatus['sandbox']) {
-    this.crew = crew;
-    this.sandbox = sandbox;
-    this.finished = this.end(close);
+  constructor(group: WorkerGroup, close: () => Promise<void>, sandbox: () => WorkerStatus['sandbox']) {
+    this.#group = group;
+    this.#sandbox = sandbox;
+    this.finished = this.#run(close);
     this.finished.catch(() => undefined);
   }
 
@@ -131,22 +130,22 @@ class RunningWorker implements HeddleWorker {
   }
 
   async stop(options: Partial<StopOptions> = {}): Promise<void> {
-    await this.crew.stop({ ...STOP, ...options });
+    await this.#group.stop({ ...STOP, ...options });
     await this.finished.catch(() => undefined);
   }
 
   status(): WorkerStatus {
-    const { crew, state } = this;
-    const now = state === 'running' ? (crew.polling ? 'polling' : 'draining') : state;
-    return statusOf(crew, now, this.sandbox());
+    const group = this.#group;
+    const whileRunning = group.isPolling ? 'polling' : 'draining';
+    return statusOf(group, this.#state === 'running' ? whileRunning : this.#state, this.#sandbox());
   }
 
-  private async end(close: () => Promise<void>): Promise<void> {
+  async #run(close: () => Promise<void>): Promise<void> {
     try {
-      await this.crew.finished;
-      this.state = 'stopped';
+      await this.#group.finished;
+      this.#state = 'stopped';
     } catch (error) {
-      this.state = 'failed';
+      this.#state = 'failed';
       throw error;
     } finally {
       await close();

@@ -1,14 +1,14 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { EngineError } from '@heddle/core';
-import { prometheusText } from './prometheus.ts';
+import { prometheusText } from './metrics.ts';
 import type { WorkerStatus } from './status.ts';
 
-/** Where a worker tells how it is. */
+/** Address of a worker's health endpoint. */
 export interface EndpointOptions {
-  /** 0: a free one. */
+  /** 0: any free port. */
   port: number;
-  /** Default `127.0.0.1`: nobody elsewhere can ask. */
+  /** Default `127.0.0.1`: not reachable from other machines. */
   host?: string;
 }
 
@@ -25,7 +25,7 @@ interface Answer {
 
 const TEXT = 'text/plain; charset=utf-8';
 
-/** An HTTP server that answers `/healthz` and `/metrics`. Throws OPTIONS_INVALID where nobody can listen. */
+/** Starts an HTTP server for `/healthz` and `/metrics`. Throws OPTIONS_INVALID if it cannot listen. */
 export async function openEndpoint(
   { port, host = '127.0.0.1' }: EndpointOptions,
   status: () => WorkerStatus,
@@ -40,15 +40,15 @@ export async function openEndpoint(
   await promise.catch((error: Error) => {
     throw new EngineError(
       'OPTIONS_INVALID',
-      `The health endpoint cannot listen at ${host}:${port}: ${error.message}. Choose another port.`,
+      `The health endpoint cannot listen on ${host}:${port}: ${error.message}. Choose another port.`,
       { cause: error },
     );
   });
-  // It serves the worker, and does not keep the process alive.
+  // The endpoint alone does not keep the process alive.
   server.unref();
-  const { address, port: taken, family } = server.address() as AddressInfo;
+  const { address, port: actualPort, family } = server.address() as AddressInfo;
   return {
-    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${taken}`,
+    url: `http://${family === 'IPv6' ? `[${address}]` : address}:${actualPort}`,
     close: () =>
       new Promise((closed) => {
         server.close(() => closed());
@@ -61,6 +61,7 @@ function answer(url: string | undefined, status: WorkerStatus): Answer {
   const path = url?.split('?')[0];
   if (path === '/metrics')
     return { code: 200, type: 'text/plain; version=0.0.4; charset=utf-8', text: prometheusText(status) };
-  if (path !== '/healthz') return { code: 404, type: TEXT, text: 'There are /healthz and /metrics.\n' };
+  if (path !== '/healthz')
+    return { code: 404, type: TEXT, text: 'Not found. The endpoints are /healthz and /metrics.\n' };
   return { code: status.state === 'polling' ? 200 : 503, type: TEXT, text: `${status.state}\n` };
 }

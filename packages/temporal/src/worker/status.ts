@@ -1,43 +1,43 @@
 import type { RuntimeParts } from '@heddle/engine/runtime';
 import type { Role } from '../options.ts';
-import type { Crew } from './crew.ts';
-import type { Tally } from './meter.ts';
+import type { TaskCounter } from './task-meter.ts';
+import type { WorkerGroup } from './worker-group.ts';
 
-/** How a worker stands. */
+/** Current state of a worker process. */
 export interface WorkerStatus {
-  /** `polling`: takes on work. `draining`: finishes what it has. `stopped`, `failed`: does nothing any more. */
+  /** `polling`: accepts work. `draining`: finishes running work. `stopped`, `failed`: has ended. */
   state: 'polling' | 'draining' | 'stopped' | 'failed';
   roles: readonly Role[];
-  /** Activities that run now, those within workflow tasks among them. */
+  /** Running activities, including local ones. */
   activities: number;
-  /** Workflow tasks that run now. */
+  /** Running workflow tasks. */
   workflowTasks: number;
-  /** Workflows that are kept in memory. */
+  /** Workflows cached in memory. */
   cachedWorkflows: number;
-  /** What has been done since the worker began. */
-  tallies: readonly Tally[];
-  /** The processes in which code runs; null before the first code. */
+  /** Totals since the worker started. */
+  taskCounters: readonly TaskCounter[];
+  /** Statistics of the sandbox; null before the first code has run. */
   sandbox: SandboxStatus | null;
 }
 
-/** How a worker's sandbox stands. */
+/** Statistics of a worker's sandbox. */
 export type SandboxStatus = NonNullable<ReturnType<RuntimeParts['code']['stats']>>;
 
 export function statusOf(
-  crew: Crew,
+  group: WorkerGroup,
   state: WorkerStatus['state'],
   sandbox: WorkerStatus['sandbox'],
 ): WorkerStatus {
-  const statuses = crew.statuses();
+  const statuses = group.statuses();
   const sum = (count: (status: (typeof statuses)[number]) => number): number =>
     statuses.reduce((total, status) => total + count(status), 0);
   return {
     state,
-    roles: crew.roles,
+    roles: group.roles,
     activities: sum(({ numInFlightActivities }) => numInFlightActivities),
     workflowTasks: sum(({ numInFlightWorkflowActivations }) => numInFlightWorkflowActivations),
     cachedWorkflows: sum(({ numCachedWorkflows }) => numCachedWorkflows),
-    tallies: crew.meter.all,
+    taskCounters: group.meter.counters,
     sandbox,
   };
 }

@@ -4,11 +4,11 @@ import type { WorkerTuning } from '../options.ts';
 
 export type Version = NonNullable<WorkerTuning['version']>;
 
-/** A server learns of a version from the first questions for work. */
-const PATIENCE = { tries: 40, everyMs: 250 };
+/** The server learns of a version from the worker's first polls. */
+const POLL = { attempts: 40, everyMs: 250 };
 
-/** How the SDK is told: a run stays on the version that has begun it. */
-export function versioned({ deployment: deploymentName, build: buildId }: Version) {
+/** The SDK's options for a versioned worker. Runs stay on the version that started them. */
+export function versioningOptions({ deployment: deploymentName, build: buildId }: Version) {
   return {
     version: { deploymentName, buildId },
     useWorkerVersioning: true,
@@ -17,20 +17,20 @@ export function versioned({ deployment: deploymentName, build: buildId }: Versio
 }
 
 /**
- * Resolves when the server knows the version of a worker that polls. Throws OPTIONS_INVALID where it never does: it has no
- * deployments of workers, or they are switched off, and the worker would be given nothing and never told.
+ * Resolves when the server knows the version of a polling worker. Throws OPTIONS_INVALID if it does not learn it: a server
+ * without worker deployments, or with the feature off, would give the worker no work and no error.
  */
 export async function expectVersion(
   { connection, namespace }: Pick<Deployment, 'connection' | 'namespace'>,
   { deployment: deploymentName, build }: Version,
 ): Promise<void> {
-  for (let tries = 0; tries < PATIENCE.tries; tries++) {
+  for (let attempt = 0; attempt < POLL.attempts; attempt++) {
     if (await isKnown()) return;
-    await new Promise((resolve) => setTimeout(resolve, PATIENCE.everyMs));
+    await new Promise((resolve) => setTimeout(resolve, POLL.everyMs));
   }
   throw new EngineError(
     'OPTIONS_INVALID',
-    `The Temporal server takes no version ${build} of a worker deployment "${deploymentName}": it has no such deployments, or they are switched off. Use a newer server, or leave out "version".`,
+    `The Temporal server does not accept version ${build} of the worker deployment "${deploymentName}": it has no worker deployments, or they are disabled. Use a newer server, or leave out "version".`,
   );
 
   async function isKnown(): Promise<boolean> {
@@ -45,7 +45,7 @@ export async function expectVersion(
         ) === true
       );
     } catch {
-      // Not known yet, or for good.
+      // The server does not know the deployment yet, or has no worker deployments at all.
       return false;
     }
   }

@@ -7,101 +7,103 @@ import {
   condition,
   continueAsNew,
   getExternalWorkflowHandle,
+  upsertSearchAttributes,
 } from '@temporalio/workflow';
 import type { ChildMessage, RunInput } from '../messages.ts';
 import { CHILD_SIGNAL, INPUT_FORMAT } from '../messages.ts';
+import { statusAttribute } from '../search-attributes.ts';
+import type { VisibleStatus } from '../search-attributes.ts';
 import { settle } from './activities.ts';
-import { Cancels } from './cancels.ts';
-import { Course } from './course.ts';
+import { CommandExecutor } from './command-executor.ts';
 import { drive } from './driver.ts';
-import { Footing } from './footing.ts';
+import { DurabilityTracker } from './durability-tracker.ts';
 import { Inbox } from './inbox.ts';
-import { cancelledOutside } from './made.ts';
-import { handleMessages } from './post-office.ts';
-import { showStatus } from './shown.ts';
-import type { Until } from './timers.ts';
-import { Work } from './work.ts';
+import { CancelTracker, registerMessageHandlers } from './message-handlers.ts';
+import { RunHistory } from './run-history.ts';
+import { cancelledOnServer } from './synthetic-events.ts';
+import type { SleepUntil } from './timers.ts';
 
-/** A run that has ended waits so long for the children that it has cancelled. */
+/** How long an ended run waits for the child runs that it has cancelled. */
 const CHILDREN_MS = 10_000;
 
-/** The server takes 2 MB in one piece, and counts what stands around it. */
+/** Below the server's limit of 2 MB for one message, which includes more than the input. */
 const MAX_INPUT_BYTES = 1_900_000;
 
-/** How a run has ended, for those who look at the server: what it came to is in the run's record. */
+/** Result of the workflow on the server. The output of the run is in its record. */
 export interface RunEnd {
   status: 'completed';
 }
 
-/** The workflow of a run. `until`: how it waits for a time. */
-export function defineRun(until: Until): (input: RunInput) => Promise<RunEnd> {
+/** The workflow of a run. `sleepUntil`: how it waits for a point in time. */
+export function defineRun(sleepUntil: SleepUntil): (input: RunInput) => Promise<RunEnd> {
   return async (input) => {
-    if (input.format > INPUT_FORMAT) return refuse(input);
-    const course = new Course(input);
+    if (input.format > INPUT_FORMAT) return rejectNewerFormat(input);
+    const history = new RunHistory(input);
     const inbox = new Inbox();
-    const footing = new Footing();
-    const cancels = new Cancels(() => inbox.post({ happened: cancelledOutside(Date.now()) }));
-    handleMessages({ course, inbox, footing, cancels });
-    // The engine stops its blocks itself, and writes down that it has.
+    const durability = new DurabilityTracker();
+    const cancels = new CancelTracker(() => inbox.post({ batch: cancelledOnServer(Date.now()) }));
+    registerMessageHandlers({ history, inbox, durability, cancels });
+    // The engine cancels its blocks itself, and records that it has.
     return CancellationScope.nonCancellable(async () => {
-      await run(input, { course, inbox, footing, until });
-      if (course.end?.status === 'cancelled') await cancels.arrived();
-      return endOf(input, course);
+      await run(input, { history, inbox, durability, sleepUntil });
+      if (history.end?.status === 'cancelled') await cancels.whenRequested();
+      return endOf(input, history);
     });
   };
 }
 
-/** A run that a newer Heddle has started ends here, and its record says why: nothing of it is understood for certain. */
-async function refuse({ runId, format, begin }: RunInput): Promise<never> {
-  const fault = `The run was started by a newer Heddle (format ${format}; this worker knows ${INPUT_FORMAT}): update the workers, and run it again.`;
+/** Ends a run that a newer Heddle started, since this version may misread its input. The record gets the reason. */
+async function rejectNewerFormat({ runId, format, begin }: RunInput): Promise<never> {
+  const fault = `A newer Heddle started this run (format ${format}; this worker supports ${INPUT_FORMAT}). Update the workers and run it again.`;
   const { seq = 1, tip = 'start' } = 'carried' in begin ? begin.carried : {};
   await settle({ runId, position: { seq, tip, unwritten: [] }, fault });
   throw ApplicationFailure.nonRetryable(fault, 'DATA_FORMAT_UNSUPPORTED');
 }
 
-async function run(
-  input: RunInput,
-  { course, inbox, footing, until }: { course: Course; inbox: Inbox; footing: Footing; until: Until },
-): Promise<void> {
-  const work = new Work({ input, course, inbox, footing, until });
+interface RunParts {
+  history: RunHistory;
+  inbox: Inbox;
+  durability: DurabilityTracker;
+  sleepUntil: SleepUntil;
+}
+
+async function run(input: RunInput, { history, inbox, durability, sleepUntil }: RunParts): Promise<void> {
+  const executor = new CommandExecutor({ input, history, inbox, durability, sleepUntil });
   const write = async (fault?: string): Promise<void> => {
-    if (course.closed && fault === undefined) return;
-    const position = course.position();
-    await settle({ runId: input.runId, position, ...(fault !== undefined && { fault }) }, footing.isFirm);
-    course.written(position);
+    if (history.closed && fault === undefined) return;
+    const position = history.position();
+    await settle(
+      { runId: input.runId, position, ...(fault !== undefined && { fault }) },
+      durability.isDurable,
+    );
+    history.markWritten(position);
   };
-  const parts = {
-    input,
-    course,
-    inbox,
-    work,
-    settle: write,
-    rested: (rest: IdleState) => {
-      showStatus(input, course, rest);
-      tellParent(input, course, rest);
-    },
+  const onRest = (rest: IdleState): void => {
+    upsertStatus(input, history, rest);
+    notifyParent(input, history, rest);
   };
+  const parts = { input, history, inbox, executor, settle: write, onRest };
   try {
-    const carried = await drive({ ...parts, quiet: allHandlersFinished });
+    const carried = await drive({ ...parts, areHandlersIdle: allHandlersFinished });
     if (carried)
-      await continueAsNew<(next: RunInput) => Promise<RunEnd>>(fitting({ ...input, begin: { carried } }));
-    work.stop();
-    // Who waits for the end of a run that was cancelled finds its children ended too.
-    if (!work.childless) await condition(() => work.childless, CHILDREN_MS);
+      await continueAsNew<(next: RunInput) => Promise<RunEnd>>(checkSize({ ...input, begin: { carried } }));
+    executor.stop();
+    // A caller that waits for the end of a cancelled run finds its child runs ended too.
+    if (executor.hasChildren) await condition(() => !executor.hasChildren, CHILDREN_MS);
   } catch (error) {
     if (isEngineFault(error)) await write(error.message);
     throw error;
   } finally {
-    work.stop();
+    executor.stop();
   }
 }
 
-/** What a run goes on with in a new history; the server would not take more. */
-function fitting(next: RunInput): RunInput {
+/** The input of the next history. Fails the run if the server would reject it. */
+function checkSize(next: RunInput): RunInput {
   const bytes = new TextEncoder().encode(JSON.stringify(next)).length;
   if (bytes <= MAX_INPUT_BYTES) return next;
   throw ApplicationFailure.nonRetryable(
-    `The run is too large for Temporal: what it goes on with in a new history takes ${bytes} bytes, and the server takes ${MAX_INPUT_BYTES}. Split the workflow into workflows that call each other.`,
+    `The run is too large for Temporal: its state for a new history takes ${bytes} bytes, and the limit is ${MAX_INPUT_BYTES}. Split the workflow into workflows that call each other.`,
     'RUN_TOO_LARGE',
   );
 }
@@ -110,12 +112,12 @@ function isEngineFault(error: unknown): error is Error {
   return error instanceof Error && error.name !== 'ContinueAsNew';
 }
 
-function endOf({ profile }: RunInput, { end, skeleton }: Course): RunEnd {
+function endOf({ profile }: RunInput, { end, skeleton }: RunHistory): RunEnd {
   if (end?.status === 'cancelled') throw new CancelledFailure('The run was cancelled.');
   if (end?.status !== 'failed') return { status: 'completed' };
   const at = end.at?.[0];
   const where = at === undefined || profile.sealed ? '' : ` at block ${skeleton.nodes[at]?.id}`;
-  // Messages of blocks may hold what users know: they stand in the run's record, which has its own access rules.
+  // Block messages may contain user data. They are in the run's record, which has its own access control.
   throw ApplicationFailure.nonRetryable(
     end.reason === 'deadline'
       ? 'The run took longer than its time limit.'
@@ -124,10 +126,21 @@ function endOf({ profile }: RunInput, { end, skeleton }: Course): RunEnd {
   );
 }
 
-function tellParent({ runId, parent }: RunInput, { atMs }: Course, rest: IdleState): void {
+/** Sets the run's status as a search attribute, if the deployment uses them. Each call adds an event to the history. */
+function upsertStatus({ profile }: RunInput, { end }: RunHistory, rest: IdleState): void {
+  if (profile.attributes !== true) return;
+  upsertSearchAttributes([statusAttribute(statusOf(end?.status, rest))]);
+}
+
+function statusOf(ended: VisibleStatus | undefined, rest: IdleState): VisibleStatus {
+  if (rest === 'ended') return ended ?? 'failed';
+  return rest === 'running' ? 'running' : 'paused';
+}
+
+function notifyParent({ runId, parent }: RunInput, { atMs }: RunHistory, rest: IdleState): void {
   if (!parent || rest === 'ended') return;
   const message: ChildMessage = { at: parent.at, runId, on: rest === 'running' ? null : rest, atMs };
-  // A parent that is gone needs no telling: its end reaches this run as a cancel.
+  // A parent that has ended needs no message: its end cancels this run.
   getExternalWorkflowHandle(parent.workflowId)
     .signal(CHILD_SIGNAL, message)
     .catch(() => undefined);

@@ -1,69 +1,104 @@
-import { pendingCommands, idleState } from '@heddle/core/machine';
+import { idleState, pendingCommands } from '@heddle/core/machine';
 import type { Command, IdleState } from '@heddle/core/machine';
-import type { Carried } from '../messages.ts';
-import { budgetOf } from './budget.ts';
-import type { DriverParts } from './driver-parts.ts';
+import { workflowInfo } from '@temporalio/workflow';
+import type { CarriedState, Profile, RunInput } from '../messages.ts';
+import type { CommandExecutor } from './command-executor.ts';
+import type { Inbox } from './inbox.ts';
+import type { RunHistory } from './run-history.ts';
 
-/** Characters of news that may go out with the activities of one turn of the loop; more is written down first. */
-const MOST_TOLD = 65_536;
+/** Most characters of unwritten entries that one round of activities may carry. Beyond, they are written first. */
+const MAX_CARRIED_CHARACTERS = 65_536;
+
+/** Bytes of history after which a run continues as new. The server suggests it at 4 MB. */
+const MAX_HISTORY_BYTES = 2_000_000;
+/** Multiple of the budget that a run may spend while long work keeps it from continuing as new. */
+const BUDGET_OVERRUN = 4;
+
+export interface DriverParts {
+  input: RunInput;
+  history: RunHistory;
+  inbox: Inbox;
+  executor: CommandExecutor;
+  /** Writes the run up to its current position. */
+  settle: () => Promise<void>;
+  /** Called when the run pauses, ends, or runs again. */
+  onRest: (rest: IdleState) => void;
+  /** True if no message handler is running. */
+  areHandlersIdle: () => boolean;
+}
 
 /**
- * The event loop of a run: feeds what happens to the machine and has carried out what follows. There are no rules here.
+ * The event loop of a run: feeds events to the machine and executes the commands that follow. The rules are in the machine.
  *
- * Returns what the run takes along when its history is long enough, undefined when it has ended.
+ * Returns the state to continue as new with once the history is long enough, or undefined when the run has ended.
  */
-export async function drive(parts: DriverParts): Promise<Carried | undefined> {
-  const { course, inbox, work } = parts;
-  let commands = beginning(parts);
-  let told: IdleState = 'running';
+export async function drive(parts: DriverParts): Promise<CarriedState | undefined> {
+  const { history, inbox, executor } = parts;
+  let commands = firstCommands(parts);
+  let reported: IdleState = 'running';
   for (;;) {
     if (inbox.fault !== undefined) throw inbox.fault;
-    commands = commands.concat(takeIn(parts)).filter((command) => course.stands(command));
-    const rest = idleState(course.state);
-    // Who looks at a run that rests sees what it waits for.
+    commands = commands.concat(processInbox(parts)).filter((command) => history.isDue(command));
+    const rest = idleState(history.state);
+    // Readers of a paused or ended run see what it waits for, or its end.
     if (rest !== 'running') await parts.settle();
-    if (rest !== told) parts.rested((told = rest));
-    if (course.end) return undefined;
-    const budget = budgetOf(parts.input.profile, work.spent);
-    if (budget !== 'left' && work.idle && parts.quiet()) {
+    if (rest !== reported) parts.onRest((reported = rest));
+    if (history.end) return undefined;
+    const budget = historyBudget(parts.input.profile, executor.commandCount);
+    if (budget !== 'available' && executor.isIdle && parts.areHandlersIdle()) {
       await parts.settle();
-      return course.carried();
+      return history.carriedState();
     }
-    await carryOut(parts, budget === 'gone' ? commands.filter(isNoWork) : commands);
+    await execute(parts, budget === 'exhausted' ? commands.filter(isNoActivity) : commands);
     commands = [];
-    await inbox.filled();
+    await inbox.whenFilled();
   }
 }
 
-/** Has `commands` carried out, and the news written down: by what is launched, or here. */
-async function carryOut({ course, work, settle }: DriverParts, commands: readonly Command[]): Promise<void> {
-  // Each activity is told of all that is not written yet.
-  if (course.weight * commands.length > MOST_TOLD) await settle();
-  const { begun } = work;
-  work.perform(commands);
-  if (course.behind && work.begun === begun) await settle();
+/** Executes commands. Unwritten entries go out with the activities that this starts, or are written here. */
+async function execute(
+  { history, executor, settle }: DriverParts,
+  commands: readonly Command[],
+): Promise<void> {
+  // Each activity carries every unwritten entry.
+  if (history.unwrittenLength * commands.length > MAX_CARRIED_CHARACTERS) await settle();
+  const { activityCount } = executor;
+  executor.execute(commands);
+  if (history.hasUnwritten && executor.activityCount === activityCount) await settle();
 }
 
-/** Work that is not begun now is owed still: the next run finds it in the state. */
-function isNoWork({ type }: Command): boolean {
+/** Activities that do not start now remain pending in the state: the next history starts them. */
+function isNoActivity({ type }: Command): boolean {
   return type !== 'run' && type !== 'expand';
 }
 
-function beginning({ input, course }: DriverParts): Command[] {
+function firstCommands({ input, history }: DriverParts): Command[] {
   const { begin } = input;
-  return 'started' in begin ? course.begin(begin.started) : pendingCommands(course.skeleton, course.state);
+  return 'started' in begin ? history.begin(begin.started) : pendingCommands(history.skeleton, history.state);
 }
 
-/** What is owed for what has come in. */
-function takeIn({ course, inbox, work }: DriverParts): Command[] {
+/** Applies everything in the inbox. Returns the commands that follow. */
+function processInbox({ history, inbox, executor }: DriverParts): Command[] {
   const commands: Command[] = [];
-  for (const { happened, again = [], long, told } of inbox.take()) {
-    const fed = happened ? course.feed(happened) : { commands: [], seq: 0 };
-    told?.(fed.seq);
-    const left = again.filter((command) => course.owes(command));
+  for (const { batch, retry = [], isSlow, onRecorded } of inbox.take()) {
+    const fed = batch ? history.feed(batch) : { commands: [], seq: 0 };
+    onRecorded?.(fed.seq);
+    const left = retry.filter((command) => history.isPending(command));
     const next = fed.commands.concat(left);
-    if (long) work.takesLong(next);
+    if (isSlow) executor.markSlow(next);
     for (const command of next) commands.push(command);
   }
   return commands;
+}
+
+/**
+ * What is left of the history's budget. `spent`: the run continues as new as soon as nothing is under way. `exhausted`: it
+ * starts no more activities until then. We count commands ourselves, since the SDK's figures do not change within a
+ * workflow task.
+ */
+function historyBudget({ budget }: Profile, commandCount: number): 'available' | 'spent' | 'exhausted' {
+  if (commandCount >= budget * BUDGET_OVERRUN) return 'exhausted';
+  const { historySize, continueAsNewSuggested } = workflowInfo();
+  const isSpent = commandCount >= budget || historySize >= MAX_HISTORY_BYTES || continueAsNewSuggested;
+  return isSpent ? 'spent' : 'available';
 }

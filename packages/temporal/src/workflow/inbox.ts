@@ -1,47 +1,48 @@
-import type { Asked, Happened } from '../messages.ts';
+import type { ActivityCommand, EventBatch } from '../messages.ts';
 
-/** Something for the driver to take in. */
-export interface Mail {
-  happened?: Happened;
-  /** Commands that are to be carried out if they are still owed. */
-  again?: readonly Asked[];
-  /** They take too long for a workflow task. */
-  long?: boolean;
-  /** Told how many entries the journal has with these; 0: they came too late. */
-  told?: (seq: number) => void;
+/** One input of the driver. */
+export interface InboxItem {
+  batch?: EventBatch;
+  /** Commands to execute again if they are still pending. */
+  retry?: readonly ActivityCommand[];
+  /** These commands take too long for a workflow task. */
+  isSlow?: boolean;
+  /** Called with the length of the journal after the batch, or 0 if the batch came too late to count. */
+  onRecorded?: (seq: number) => void;
 }
 
-/** What has come in and was not taken yet, in order of arrival. */
+/** Inputs that the driver has not processed yet, in order of arrival. */
 export class Inbox {
-  private mails: Mail[] = [];
-  private wake: () => void = () => undefined;
-  /** What stands against the run as a whole. */
+  #items: InboxItem[] = [];
+  #wake: () => void = () => undefined;
+  /** The error that stops the run. */
   fault: Error | undefined;
 
-  get empty(): boolean {
-    return this.mails.length === 0 && this.fault === undefined;
+  get isEmpty(): boolean {
+    return this.#items.length === 0 && this.fault === undefined;
   }
 
-  /** The run cannot go on. */
-  break(error: unknown): void {
+  /** Stops the run with an error; the first one counts. */
+  fail(error: unknown): void {
     this.fault ??= error instanceof Error ? error : new TypeError(String(error));
-    this.wake();
+    this.#wake();
   }
 
-  post(mail: Mail): void {
-    this.mails.push(mail);
-    this.wake();
+  post(item: InboxItem): void {
+    this.#items.push(item);
+    this.#wake();
   }
 
-  /** Resolves when something is there. A condition of the SDK would be asked again and again, each time in a call into the workflow. */
-  filled(): Promise<void> {
+  /** Resolves when an input is available. The SDK's `condition` would poll: a call into the workflow per activation. */
+  whenFilled(): Promise<void> {
     return new Promise((resolve) => {
-      if (this.empty) this.wake = resolve;
+      if (this.isEmpty) this.#wake = resolve;
       else resolve();
     });
   }
 
-  take(): Mail[] {
-    return this.mails.splice(0);
+  /** Removes and returns all inputs. */
+  take(): InboxItem[] {
+    return this.#items.splice(0);
   }
 }

@@ -3,5 +3,5 @@ import { defineRun } from './define-run.ts';
 
 const run = defineRun((dueMs) => sleep(Math.max(0, dueMs - Date.now())));
 
-// The name is the workflow's type: `RUN_WORKFLOW`.
+// The export's name is the workflow type `RUN_WORKFLOW`.
 export { run as 'heddle.run' };

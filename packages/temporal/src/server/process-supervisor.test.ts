@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { startGuarded } from './guard.ts';
+import { startSupervised } from './process-supervisor.ts';
 
-/** A server that says when it is up and when it is asked to end. */
-const POLITE = `trap 'echo asked; exit 0' TERM; `;
-/** A server that does not end when it is asked to. */
+/** A server that prints when it starts and when it gets SIGTERM. */
+const GRACEFUL = `trap 'echo asked; exit 0' TERM; `;
+/** A server that ignores SIGTERM. */
 const STUBBORN = `trap '' TERM; `;
 const RUN = 'echo up; while :; do sleep 0.05; done';
 const PATIENCE = { timeout: 20_000 };
 
-/** A file for what a server prints. */
+/** A file for a server's output. */
 function log(): { fd: number; read(): string } {
-  const folder = mkdtempSync(join(tmpdir(), 'heddle-guard-'));
+  const folder = mkdtempSync(join(tmpdir(), 'heddle-supervisor-'));
   const file = join(folder, 'log');
   const fd = openSync(file, 'a');
   onTestFinished(() => {
@@ -27,18 +27,18 @@ function log(): { fd: number; read(): string } {
 }
 
 describe('stopping a server', () => {
-  it('asks it to end, and returns when it has', async () => {
+  it('sends SIGTERM and resolves when it has ended', async () => {
     const { fd, read } = log();
-    const server = await startGuarded({ command: ['/bin/sh', '-c', POLITE + RUN], log: fd });
+    const server = await startSupervised({ command: ['/bin/sh', '-c', GRACEFUL + RUN], log: fd });
     await expect.poll(read, PATIENCE).toBe('up\n');
     await server.stop();
     expect(read()).toBe('up\nasked\n');
     expect(await server.exited).toBe('exit code 0');
   });
 
-  it('kills it, and what it started, when it does not end within the grace', async () => {
+  it('kills it and its children after the grace period', async () => {
     const { fd, read } = log();
-    const server = await startGuarded({
+    const server = await startSupervised({
       command: ['/bin/sh', '-c', STUBBORN + RUN],
       log: fd,
       graceMs: 100,
@@ -48,40 +48,40 @@ describe('stopping a server', () => {
     expect(await server.exited).toBe('SIGKILL');
   });
 
-  it('can be asked for twice, and of a server that has ended by itself', async () => {
-    const server = await startGuarded({ command: ['/bin/sh', '-c', 'exit 3'], log: log().fd });
+  it('may be repeated, also for a server that has ended by itself', async () => {
+    const server = await startSupervised({ command: ['/bin/sh', '-c', 'exit 3'], log: log().fd });
     expect(await server.exited).toBe('exit code 3');
     await Promise.all([server.stop(), server.stop()]);
   });
 });
 
 describe('a server', () => {
-  it('gets the environment that is given, and arguments as they are', async () => {
+  it('gets the given environment and unchanged arguments', async () => {
     const { fd, read } = log();
     const command = ['/bin/sh', '-c', 'echo "$A/$1/$2"', '-', `a 'b" $c`, ''] as const;
-    const server = await startGuarded({ command, log: fd, env: { A: 'given' } });
+    const server = await startSupervised({ command, log: fd, env: { A: 'given' } });
     await server.exited;
     expect(read()).toBe(`given/a 'b" $c/\n`);
   });
 
-  it('that does not exist ends with what the shell says of it', async () => {
+  it('that does not exist ends with the error of the shell', async () => {
     const { fd, read } = log();
-    const server = await startGuarded({ command: ['/nowhere/server'], log: fd });
+    const server = await startSupervised({ command: ['/nowhere/server'], log: fd });
     expect(await server.exited).toBe('exit code 127');
     expect(read()).toMatch(/\/nowhere\/server: not found|No such file/);
   });
 
   it.each([
-    ['is asked to end', POLITE, 'up\nasked\n'],
-    ['is killed if that does not help', STUBBORN, 'up\n'],
-  ])('whose starter is killed with -9 %s', async (_, server, output) => {
-    const guard = JSON.stringify(new URL('guard.ts', import.meta.url).href);
+    ['gets SIGTERM', GRACEFUL, 'up\nasked\n'],
+    ['is killed if it ignores SIGTERM', STUBBORN, 'up\n'],
+  ])('whose starting process is killed with SIGKILL %s', async (_, server, output) => {
+    const module = JSON.stringify(new URL('process-supervisor.ts', import.meta.url).href);
     const options = JSON.stringify({ command: ['/bin/sh', '-c', server + RUN], log: 1, graceMs: 100 });
-    const code = `import { startGuarded } from ${guard}; await startGuarded(${options});`;
+    const code = `import { startSupervised } from ${module}; await startSupervised(${options});`;
     const starter = spawn(process.execPath, ['--input-type=module', '-e', code], {
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    // The server has the same pipe: it ends when both of them have ended.
+    // The server shares the pipe: it closes when both processes have ended.
     const printed = text(starter.stdout);
     await once(starter.stdout, 'readable');
     starter.kill('SIGKILL');

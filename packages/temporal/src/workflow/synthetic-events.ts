@@ -1,11 +1,11 @@
 import type { Address, Region, TimerName } from '@heddle/core/machine';
-import type { ChildMessage, Happened } from '../messages.ts';
-import { placeOf } from './places.ts';
+import type { ChildMessage, EventBatch } from '../messages.ts';
+import { placeOf } from './run-history.ts';
 
-// What happens in the workflow itself, with the journal entries that tell it.
+// Events that arise in the workflow itself rather than in an activity, with their journal entries.
 
-/** A timer has fired, at the very time it was set for. */
-export function fired(
+/** A timer fired. Its time is the time that it was set for. */
+export function timerFired(
   skeleton: Region,
   {
     at,
@@ -13,7 +13,7 @@ export function fired(
     dueMs,
     attempt,
   }: { at: Address; timer: TimerName; dueMs: number; attempt: number | undefined },
-): Happened {
+): EventBatch {
   const branch = at.length > 0 && at.length % 2 === 0 ? at[at.length - 1] : undefined;
   const node = branch === undefined ? at : at.slice(0, -1);
   return {
@@ -34,8 +34,8 @@ export function fired(
   };
 }
 
-/** A child run has told what it is blocked on. */
-export function blocked(skeleton: Region, { at, runId, on, atMs }: ChildMessage): Happened {
+/** A child run reported what it is blocked on. */
+export function childBlocked(skeleton: Region, { at, runId, on, atMs }: ChildMessage): EventBatch {
   return {
     id: `blocked:${runId}:${atMs}:${on}`,
     chunk: { v: [{ atMs, type: 'blocked', ...placeOf(skeleton, at), childRunId: runId, on }] },
@@ -43,14 +43,14 @@ export function blocked(skeleton: Region, { at, runId, on, atMs }: ChildMessage)
   };
 }
 
-/** The child run of a block was ended from outside, with no record of an end. */
-export function lostChild(
+/** The child run of a block was terminated or timed out on the server, so its record has no end. */
+export function childLost(
   skeleton: Region,
   { at, runId, atMs, attempt }: { at: Address; runId: string; atMs: number; attempt: number },
-): Happened {
+): EventBatch {
   const error = {
     code: 'CHILD_FAILED',
-    message: `The child run ${runId} was ended from outside: it was terminated, or ran out of the server's time.`,
+    message: `The child run ${runId} was terminated or timed out on the Temporal server.`,
     retryable: false,
     details: { childRunId: runId },
   };
@@ -63,8 +63,8 @@ export function lostChild(
   };
 }
 
-/** Somebody has cancelled the workflow itself, past the engine. */
-export function cancelledOutside(atMs: number): Happened {
+/** Somebody cancelled the workflow on the server, without a cancel signal from Heddle. */
+export function cancelledOnServer(atMs: number): EventBatch {
   return {
     id: 'cancelled:outside',
     chunk: { v: [{ atMs, type: 'cancelled', reason: 'The workflow was cancelled on the server.' }] },

@@ -9,7 +9,7 @@ import { TestClock } from '../../../../test/support/test-clock.ts';
 import { fn } from '../../../../test/support/workflow.ts';
 import type { RunInput } from '../messages.ts';
 import { profileOf } from '../options.ts';
-import { Stragglers } from './stragglers.ts';
+import { UnstartedRunSweeper } from './unstarted-run-sweeper.ts';
 
 const plan = compiled([fn('A', 'return 1')], ['Start -> A']);
 const request: RunRequest = {
@@ -21,7 +21,7 @@ const request: RunRequest = {
   mocks: null,
 };
 
-function scene() {
+function setup() {
   const clock = new TestClock();
   const stores = openStores({ data: dataFolder(), shared: true, clock });
   const onError = vi.fn<(error: unknown) => void>();
@@ -32,47 +32,51 @@ function scene() {
   });
   const start = vi.fn<(input: RunInput) => Promise<void>>(async () => undefined);
   const runs = new RemoteRuns(host.parts);
-  const stragglers = new Stragglers({ runtime: host.parts, launcher: { start }, profile: profileOf({}) });
+  const sweeper = new UnstartedRunSweeper({
+    runtime: host.parts,
+    launcher: { start },
+    profile: profileOf({}),
+  });
   const started = (): string[] => start.mock.calls.map(([{ runId }]) => runId);
-  return { clock, runs, start, started, stragglers, onError };
+  return { clock, runs, start, started, sweeper, onError };
 }
 
-it('a run whose recorder has died is started once its time to start it is over', async () => {
-  const { clock, runs, stragglers, started } = scene();
+it('starts a run whose process died, after the start timeout', async () => {
+  const { clock, runs, sweeper, started } = setup();
   await runs.record(request);
-  await stragglers.look();
+  await sweeper.sweep();
   expect(started()).toEqual([]);
   clock.advance(11_000);
-  await stragglers.look();
-  await stragglers.look();
+  await sweeper.sweep();
+  await sweeper.sweep();
   expect(started()).toEqual(['run-1']);
 });
 
-it('a run that its recorder could not start is started at once', async () => {
-  const { runs, stragglers, started } = scene();
+it('starts a run at once if its process could not start it', async () => {
+  const { runs, sweeper, started } = setup();
   await runs.record(request);
-  await runs.stand('run-1', 'the server is away');
-  await stragglers.look();
+  await runs.stand('run-1', 'the server is unreachable');
+  await sweeper.sweep();
   expect(started()).toEqual(['run-1']);
 });
 
-it('children are left to their parents', async () => {
-  const { clock, runs, stragglers, started } = scene();
+it('leaves child runs to their parents', async () => {
+  const { clock, runs, sweeper, started } = setup();
   await runs.record({ ...request, parent: { runId: 'p', block: 'W', scope: [], depth: 1 } });
   clock.advance(60_000);
-  await stragglers.look();
+  await sweeper.sweep();
   expect(started()).toEqual([]);
 });
 
-it('a server that is away is told of, and asked again', async () => {
-  const { clock, runs, stragglers, start, onError } = scene();
+it('reports an unreachable server and tries again', async () => {
+  const { clock, runs, sweeper, start, onError } = setup();
   await runs.record(request);
   clock.advance(60_000);
-  const away = new EngineError('RUNTIME_UNREACHABLE', 'away');
-  start.mockRejectedValueOnce(away);
-  await stragglers.look();
-  await stragglers.look();
-  await stragglers.look();
+  const unreachable = new EngineError('RUNTIME_UNREACHABLE', 'unreachable');
+  start.mockRejectedValueOnce(unreachable);
+  await sweeper.sweep();
+  await sweeper.sweep();
+  await sweeper.sweep();
   expect(start).toHaveBeenCalledTimes(2);
-  expect(onError.mock.calls.map(([error]) => error)).toEqual([away]);
+  expect(onError.mock.calls.map(([error]) => error)).toEqual([unreachable]);
 });

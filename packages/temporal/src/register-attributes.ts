@@ -2,20 +2,20 @@ import { EngineError } from '@heddle/core';
 import proto from '@temporalio/proto';
 import type { NativeConnection } from '@temporalio/worker';
 import { connect, DEFAULT_NAMESPACE, reasonOf } from './connection.ts';
-import { SEARCH_ATTRIBUTES } from './labels.ts';
 import type { ServerOptions } from './options.ts';
+import { SEARCH_ATTRIBUTES } from './search-attributes.ts';
 
 const NAMES: readonly string[] = Object.values(SEARCH_ATTRIBUTES);
 const { INDEXED_VALUE_TYPE_KEYWORD: KEYWORD } = proto.temporal.api.enums.v1.IndexedValueType;
 
-/** Servers make search attributes behind the call that asks for them. */
-const PATIENCE = { tries: 50, everyMs: 200 };
+/** Servers register search attributes asynchronously: we poll until they show them. */
+const POLL = { attempts: 50, everyMs: 200 };
 
 /**
- * The names that were missing on the namespace and are registered now; none when all were there. Processes that are
- * opened from then on give them to their runs.
+ * Registers the search attributes of runs on a namespace. Returns the names that were missing. Processes that are opened
+ * afterwards set them on their runs.
  *
- * Throws RUNTIME_UNREACHABLE, also where the server lets nobody register them this way.
+ * Throws RUNTIME_UNREACHABLE, also if the server does not allow the registration.
  */
 export async function registerSearchAttributes(options: ServerOptions = {}): Promise<string[]> {
   const connection = await connect(options);
@@ -27,7 +27,7 @@ export async function registerSearchAttributes(options: ServerOptions = {}): Pro
   } catch (error) {
     throw new EngineError(
       'RUNTIME_UNREACHABLE',
-      `The search attributes ${NAMES.join(', ')} cannot be registered on the namespace "${namespace}": ${reasonOf(error)}. On Temporal Cloud, and where rights are missing, register them there as keywords.`,
+      `Cannot register the search attributes ${NAMES.join(', ')} on the namespace "${namespace}": ${reasonOf(error)}. On Temporal Cloud, or without the permission, register them as keywords in the server's own tools.`,
       { cause: error },
     );
   } finally {
@@ -35,12 +35,12 @@ export async function registerSearchAttributes(options: ServerOptions = {}): Pro
   }
 }
 
-/** True where runs on the namespace can carry them; also false where nobody may look. */
-export async function areRegistered(connection: NativeConnection, namespace: string): Promise<boolean> {
+/** True if the search attributes are registered on the namespace. False also if the server does not allow the question. */
+export async function hasSearchAttributes(connection: NativeConnection, namespace: string): Promise<boolean> {
   try {
     return (await missingOn(connection, namespace)).length === 0;
   } catch {
-    // Temporal Cloud tells its lists elsewhere: there the option says it.
+    // Temporal Cloud lists them through another API. There, the option `attributes` says it.
     return false;
   }
 }
@@ -53,8 +53,8 @@ async function missingOn(connection: NativeConnection, namespace: string): Promi
 async function register(connection: NativeConnection, namespace: string, names: string[]): Promise<void> {
   const searchAttributes = Object.fromEntries(names.map((name) => [name, KEYWORD]));
   await connection.operatorService.addSearchAttributes({ namespace, searchAttributes });
-  for (let left = PATIENCE.tries; (await missingOn(connection, namespace)).length > 0; left--) {
-    if (left === 0) throw new Error('the server has taken them, and does not show them');
-    await new Promise((resolve) => setTimeout(resolve, PATIENCE.everyMs));
+  for (let left = POLL.attempts; (await missingOn(connection, namespace)).length > 0; left--) {
+    if (left === 0) throw new Error('the server accepted them and still does not list them');
+    await new Promise((resolve) => setTimeout(resolve, POLL.everyMs));
   }
 }

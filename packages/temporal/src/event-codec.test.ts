@@ -1,13 +1,13 @@
 import type { Event } from '@heddle/core/machine';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decode, encode, tokenHashOf } from './coded.ts';
+import { decodeEvent, encodeEvent, tokenHashOf } from './event-codec.ts';
 
 const at = fc.array(fc.nat(200), { minLength: 1, maxLength: 5 });
 const atMs = fc.nat();
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined });
 
-/** Events of an activity, without the fields that are absent. */
+/** Events that activities produce; undefined fields are left out. */
 const events: fc.Arbitrary<Event> = fc
   .oneof(
     fc.record({ type: fc.constant('completed'), at, atMs, attempt: fc.nat(9), port: optional(fc.string()) }),
@@ -40,26 +40,26 @@ const events: fc.Arbitrary<Event> = fc
   )
   .map((event) => JSON.parse(JSON.stringify(event)) as Event);
 
-describe('events on their way', () => {
-  it('are the same when they arrive, through JSON', () => {
+describe('the event codec', () => {
+  it('decodes what it encoded, through JSON', () => {
     fc.assert(
       fc.property(events, (event) => {
-        const travelled = JSON.parse(JSON.stringify(encode(event))) as ReturnType<typeof encode>;
-        expect(decode(travelled)).toEqual(event);
+        const encoded = JSON.parse(JSON.stringify(encodeEvent(event))) as ReturnType<typeof encodeEvent>;
+        expect(decodeEvent(encoded)).toEqual(event);
       }),
     );
   });
 
-  it('carry the hash of a token where a pause point opens, and nowhere else', () => {
+  it('carries the token hash of an opening pause point, and of no other event', () => {
     const paused: Event = { type: 'paused', at: [3], atMs: 5, attempt: 1, kind: 'human' };
-    expect(tokenHashOf(encode(paused, 'hash'))).toBe('hash');
-    expect(decode(encode(paused, 'hash'))).toEqual(paused);
-    expect(tokenHashOf(encode(paused))).toBeUndefined();
+    expect(tokenHashOf(encodeEvent(paused, 'hash'))).toBe('hash');
+    expect(decodeEvent(encodeEvent(paused, 'hash'))).toEqual(paused);
+    expect(tokenHashOf(encodeEvent(paused))).toBeUndefined();
     const completed: Event = { type: 'completed', at: [3], atMs: 5, attempt: 1 };
-    expect(tokenHashOf(encode(completed, 'hash'))).toBeUndefined();
+    expect(tokenHashOf(encodeEvent(completed, 'hash'))).toBeUndefined();
   });
 
-  it('are no others than those that activities give', () => {
-    expect(() => encode({ type: 'cancelled', atMs: 1 })).toThrow('cancelled');
+  it('rejects events that no activity produces', () => {
+    expect(() => encodeEvent({ type: 'cancelled', atMs: 1 })).toThrow('cancelled');
   });
 });

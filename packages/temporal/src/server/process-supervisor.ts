@@ -2,35 +2,35 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Env } from './command.ts';
 
-/** A server process that ends with this one, however this one ends. */
-export interface Guarded {
-  /** Process id of the server, and of its process group. */
+/** A server process that ends with this process, however this process ends. */
+export interface SupervisedProcess {
+  /** Id of the process and of its process group. */
   readonly pid: number;
-  /** How the server ended, once it has: `exit code 1`, `SIGKILL`. */
+  /** Resolves with how the server ended: `exit code 1`, `SIGKILL`. */
   readonly exited: Promise<string>;
-  /** Asks it to end, kills it when it has not after the grace, and returns when it is gone. */
+  /** Sends SIGTERM, kills the server after the grace period, and resolves when it has ended. */
   stop(): Promise<void>;
 }
 
-export interface GuardOptions {
+export interface SupervisorOptions {
   readonly command: readonly [file: string, ...args: string[]];
-  /** An open file that takes what it prints. */
+  /** File descriptor for its output. */
   readonly log: number;
   /** Default: the environment of this process. */
   readonly env?: Env;
-  /** How long it may take to end in order; default 5 s. */
+  /** Grace period between SIGTERM and SIGKILL; default 5 s. */
   readonly graceMs?: number;
 }
 
 const GRACE_MS = 5000;
-/** Beyond the grace: for the watcher to see that its time is up. */
+/** Time beyond the grace period for the watcher to kill the group. */
 const SLACK_MS = 2000;
 
 /**
- * A shell that turns into the server, and leaves a watcher beside it: it reads from a pipe whose other end only
- * the starting process holds. When that end closes, be it by `stop` or by a `kill -9` of the starter, the server is
- * asked to end, and killed with its whole process group after $1 tenths of a second. The id $$ cannot be
- * another process's meanwhile: it is that of the group in which the watcher lives.
+ * A shell that starts a watcher and then becomes the server. The watcher reads from a pipe of the starting process. When
+ * the pipe closes, by `stop` or because the starting process died, the watcher sends SIGTERM to the server, and SIGKILL to
+ * its process group after $1 tenths of a second. The system cannot reuse the id $$ meanwhile, because the watcher belongs
+ * to the group with that id.
  */
 const SCRIPT = `
 exec 3<&0
@@ -52,11 +52,11 @@ exec "$@" 3<&- </dev/null
 `;
 
 /**
- * The process of a server, started in a group of its own, so that Ctrl-C in a terminal reaches only its starter.
+ * Starts a server in its own process group, so that Ctrl-C in a terminal reaches only this process.
  *
- * @throws when the shell can't be started.
+ * Throws if the shell cannot be started.
  */
-export async function startGuarded(options: GuardOptions): Promise<Guarded> {
+export async function startSupervised(options: SupervisorOptions): Promise<SupervisedProcess> {
   const { command, log, env, graceMs = GRACE_MS } = options;
   const tenths = String(Math.ceil(graceMs / 100));
   const child = spawn('/bin/sh', ['-c', SCRIPT, 'heddle', tenths, ...command], {
@@ -66,8 +66,8 @@ export async function startGuarded(options: GuardOptions): Promise<Guarded> {
   });
   await once(child, 'spawn');
   const { pid, stdin } = child;
-  if (pid === undefined || !stdin) throw new Error(`${command[0]} was started without an id or a pipe`);
-  // The watcher may be gone before the pipe is closed.
+  if (pid === undefined || !stdin) throw new Error(`${command[0]} has no process id or no pipe`);
+  // The watcher may end before the pipe is closed.
   stdin.on('error', () => undefined);
   const exited = ended(child);
   return {

@@ -1,27 +1,27 @@
 import type { Labels, RunInput } from './messages.ts';
 
-/** Search attributes of runs, as they have to be registered: all of them are keywords. */
+/** Names of the search attributes of runs. All have the type keyword. */
 export const SEARCH_ATTRIBUTES = {
   workflowId: 'HeddleWorkflowId',
   workflowName: 'HeddleWorkflowName',
   status: 'HeddleRunStatus',
 } as const;
 
-/** How a run stands, in the words of run records. */
-export type ShownStatus = 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
+/** Status of a run as a search attribute, in the terms of run records. */
+export type VisibleStatus = 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
 interface Attribute {
   key: { name: string; type: 'KEYWORD' };
   value: string;
 }
 
-/** The search attribute that says how a run stands. */
-export function statusAttribute(status: ShownStatus): Attribute {
+/** The search attribute with a run's status. */
+export function statusAttribute(status: VisibleStatus): Attribute {
   return attribute(SEARCH_ATTRIBUTES.status, status);
 }
 
-/** What a run's workflow is started with so that people find it: search attributes, or a memo. */
-export function shownAs({ labels, profile }: Pick<RunInput, 'labels' | 'profile'>) {
+/** Start options that make a run visible on the server: search attributes, or a memo. */
+export function visibilityOptions({ labels, profile }: Pick<RunInput, 'labels' | 'profile'>) {
   const named = Object.entries(labels) as [keyof Labels, string][];
   if (profile.attributes !== true)
     return { memo: Object.fromEntries(named.map(([key, value]) => [SEARCH_ATTRIBUTES[key], value])) };

@@ -1,4 +1,4 @@
 import { DefaultFailureConverter } from '@temporalio/common';
 
-/** Messages and stacks of failures go where payloads go, and are encrypted like them. The SDK loads it by its path. */
+/** Encodes messages and stacks of failures as payloads, so that they are encrypted too. The SDK loads this file by path. */
 export const failureConverter = new DefaultFailureConverter({ encodeCommonAttributes: true });

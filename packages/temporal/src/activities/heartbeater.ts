@@ -1,0 +1,55 @@
+import type { RuntimeParts, Timed } from '@heddle/engine/runtime';
+import type { Stored } from '@heddle/core/run';
+import type { Context } from '@temporalio/activity';
+import { chunkOf } from '../chunk.ts';
+
+/** Interval of heartbeats. Their responses carry cancel requests, which reach a block within a second. */
+const INTERVAL_MS = 400;
+
+/**
+ * Sends the heartbeats of an activity. Each carries the entries so far, for the worker that takes over if this one is lost;
+ * a long list goes by reference, like all values. Their responses carry cancel requests.
+ */
+export class Heartbeater {
+  readonly #context: Context;
+  readonly #values: RuntimeParts['values'];
+  readonly #timer: NodeJS.Timeout;
+  #entries: readonly Timed[] = [];
+  #stored: { count: number; chunk: Stored } | undefined;
+  #isStoring = false;
+
+  constructor(context: Context, { values }: Pick<RuntimeParts, 'values'>) {
+    this.#context = context;
+    this.#values = values;
+    this.#timer = setInterval(() => this.#beat(), INTERVAL_MS);
+  }
+
+  /** Entries from the last heartbeat of an earlier attempt. Throws VALUE_MISSING. */
+  async recover(): Promise<Timed[] | undefined> {
+    const chunk = this.#context.info.heartbeatDetails as Stored | undefined;
+    if (!chunk) return undefined;
+    // If this attempt is lost too, the next one starts at least from there.
+    this.#stored = { count: 0, chunk };
+    return (await this.#values.load(chunk)) as unknown as Timed[];
+  }
+
+  record(entries: readonly Timed[]): void {
+    this.#entries = entries;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #beat(): void {
+    this.#context.heartbeat(this.#stored?.chunk);
+    const count = this.#entries.length;
+    if (this.#isStoring || count === (this.#stored?.count ?? 0)) return;
+    this.#isStoring = true;
+    chunkOf(this.#values, this.#entries)
+      .then((chunk) => (this.#stored = { count, chunk }))
+      // The next heartbeat tries again. Until then the last stored chunk remains.
+      .catch(() => undefined)
+      .finally(() => (this.#isStoring = false));
+  }
+}

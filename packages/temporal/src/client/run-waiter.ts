@@ -1,0 +1,53 @@
+import type { RunRecord } from '@heddle/core';
+import { isAtRest, isEnded } from '@heddle/engine/runtime';
+
+/** Delay before the second look at a record. It doubles with each look, up to the maximum. */
+const FIRST_DELAY_MS = 10;
+const MAX_DELAY_MS = 1000;
+
+/** Waits for runs that other processes execute, by polling their records. Workers write a run's logs with its record. */
+export class RunWaiter {
+  readonly #find: (runId: string) => Promise<RunRecord | undefined>;
+  /** Functions that end the current delay, by run. */
+  readonly #delays = new Map<string, Set<() => void>>();
+
+  constructor(find: (runId: string) => Promise<RunRecord | undefined>) {
+    this.#find = find;
+  }
+
+  /** Polls the run's record at once, because it has probably changed. */
+  notify(runId: string): void {
+    for (const wake of this.#delays.get(runId) ?? []) wake();
+  }
+
+  /** Resolves when the record covers `seq` entries and the run is paused or has ended. */
+  untilIdle(runId: string, seq: number): Promise<void> {
+    return this.#poll(runId, (record) => record !== undefined && record.seq >= seq && isAtRest(record));
+  }
+
+  /** Resolves when the record covers more than `seq` entries, or the run has ended. */
+  untilChanged(runId: string, seq: number): Promise<void> {
+    return this.#poll(runId, (record) => !record || record.seq > seq || isEnded(record.status));
+  }
+
+  async #poll(runId: string, holds: (record: RunRecord | undefined) => boolean): Promise<void> {
+    for (let ms = FIRST_DELAY_MS; !holds(await this.#find(runId)); ms = Math.min(MAX_DELAY_MS, ms * 2))
+      await this.#delay(runId, ms);
+  }
+
+  /** Uses the real clock: other processes work in real time, whatever clock the runs have. */
+  #delay(runId: string, ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const delays = this.#delays.get(runId) ?? new Set();
+      this.#delays.set(runId, delays);
+      const done = (): void => {
+        clearTimeout(timer);
+        delays.delete(done);
+        if (delays.size === 0 && this.#delays.get(runId) === delays) this.#delays.delete(runId);
+        resolve();
+      };
+      const timer = setTimeout(done, ms);
+      delays.add(done);
+    });
+  }
+}

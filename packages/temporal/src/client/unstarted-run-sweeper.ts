@@ -1,0 +1,94 @@
+import { isEngineError } from '@heddle/core';
+import { RemoteRuns } from '@heddle/engine/runtime';
+import type { RuntimeParts } from '@heddle/engine/runtime';
+import type { Profile } from '../messages.ts';
+import { runInputOf } from '../run-input.ts';
+import type { Launcher } from './launcher.ts';
+
+/** Time between two sweeps. */
+const SWEEP_INTERVAL_MS = 15_000;
+/** Time for the process that recorded a run to start it. */
+const START_TIMEOUT_MS = 10_000;
+
+interface SweeperParts {
+  runtime: RuntimeParts;
+  launcher: Pick<Launcher, 'start'>;
+  profile: Profile;
+}
+
+/** Starts runs that were recorded but never started, because their process could not reach the server or died. */
+export class UnstartedRunSweeper {
+  readonly #parts: SweeperParts;
+  readonly #runs: RemoteRuns;
+  /** Open runs that need no start from here. */
+  #settled = new Set<string>();
+  #timer: NodeJS.Timeout | undefined;
+  #sweeping: Promise<void> | undefined;
+  #stopped = false;
+
+  constructor(parts: SweeperParts) {
+    this.#parts = parts;
+    this.#runs = new RemoteRuns(parts.runtime);
+  }
+
+  /** Sweeps now and then periodically, until `stop`. */
+  start(): void {
+    this.#sweeping = this.sweep().then(() => {
+      if (this.#stopped) return;
+      this.#timer = setTimeout(() => this.start(), SWEEP_INTERVAL_MS);
+      this.#timer.unref();
+    });
+  }
+
+  /** Resolves when the current sweep has ended. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#sweeping;
+  }
+
+  /** Starts every overdue run. Never rejects: errors are reported, and the next sweep retries an unreachable server. */
+  async sweep(): Promise<void> {
+    const { runtime } = this.#parts;
+    try {
+      const open = await runtime.stores.runs.open();
+      const stillOpen = new Set(open);
+      this.#settled = new Set([...this.#settled].filter((runId) => stillOpen.has(runId)));
+      for (const runId of open) {
+        if (this.#stopped) return;
+        if (!this.#settled.has(runId)) await this.#startIfDue(runId);
+      }
+    } catch (error) {
+      if (!this.#stopped) runtime.report(error, undefined);
+    }
+  }
+
+  async #startIfDue(runId: string): Promise<void> {
+    const { runtime, launcher, profile } = this.#parts;
+    const due = await this.#dueTime(runId);
+    if (due === 'later') return;
+    if (due === 'never') return void this.#settled.add(runId);
+    try {
+      const recorded = await this.#runs.recorded(runId);
+      if (recorded) await launcher.start(runInputOf(recorded.plan, recorded.header, recorded.first, profile));
+      this.#settled.add(runId);
+    } catch (error) {
+      if (isEngineError(error) && error.code === 'RUNTIME_UNREACHABLE') throw error;
+      this.#settled.add(runId);
+      runtime.report(error, runId);
+    }
+  }
+
+  /** When to start the run from here. `later`: the process that recorded it may still start it. */
+  async #dueTime(runId: string): Promise<'now' | 'later' | 'never'> {
+    const { stores, clock } = this.#parts.runtime;
+    const record = await stores.runs.record(runId);
+    // A run that has started has more entries than its first.
+    if (record && record.seq > 1) return 'never';
+    const header = await stores.runs.header(runId);
+    // Parents start their child runs, and engines with the local runtime start their own runs.
+    if (!header?.elsewhere || header.parent) return 'never';
+    const isOverdue = clock.now() - header.createdMs > START_TIMEOUT_MS;
+    return record?.suspended !== undefined || isOverdue ? 'now' : 'later';
+  }
+}

@@ -1,0 +1,68 @@
+import type { Context } from '@temporalio/activity';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
+
+/** What an activity does: run compute blocks, run an effect block, or write a run's record. */
+export type TaskKind = 'segment' | 'effect' | 'record';
+
+/** Totals of one kind of task since the worker started. */
+export interface TaskCounter {
+  /** Block type of an effect; empty for other kinds. */
+  type: string;
+  task: TaskKind;
+  /** True: within a workflow task. */
+  local: boolean;
+  done: number;
+  /** Ended with an error of the engine or the stores; the server retries them. A failed block counts as done. */
+  failed: number;
+  seconds: number;
+}
+
+/** Counts the activities of the workers of one process. */
+export class TaskMeter {
+  readonly #taskCounters = new Map<string, TaskCounter>();
+
+  /** Interceptor for the options of each worker. */
+  readonly interceptor: ActivityInterceptorsFactory = (context: Context) => ({
+    inbound: {
+      execute: async (input, next) => {
+        const counter = this.#counterOf(context);
+        const startedMs = performance.now();
+        try {
+          const result = await next(input);
+          counter.done++;
+          return result;
+        } catch (error) {
+          counter.failed++;
+          throw error;
+        } finally {
+          counter.seconds += (performance.now() - startedMs) / 1000;
+        }
+      },
+    },
+  });
+
+  get counters(): TaskCounter[] {
+    return [...this.#taskCounters.values()].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+  }
+
+  #counterOf({ info }: Context): TaskCounter {
+    const task = taskOf(info.activityType);
+    const type = task === 'effect' ? info.activityType : '';
+    const counter: TaskCounter = { task, type, local: info.isLocal, done: 0, failed: 0, seconds: 0 };
+    const name = nameOf(counter);
+    const known = this.#taskCounters.get(name);
+    if (known) return known;
+    this.#taskCounters.set(name, counter);
+    return counter;
+  }
+}
+
+function nameOf({ task, type, local }: TaskCounter): string {
+  return `${task} ${type} ${local}`;
+}
+
+function taskOf(activityType: string): TaskKind {
+  if (activityType === SEGMENT_ACTIVITY) return 'segment';
+  return activityType === SETTLE_ACTIVITY ? 'record' : 'effect';
+}

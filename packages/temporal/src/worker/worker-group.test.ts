@@ -1,0 +1,94 @@
+import type { WorkerStatus } from '@temporalio/worker';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { WorkerGroup } from './worker-group.ts';
+import { TaskMeter } from './task-meter.ts';
+
+beforeEach(() => void vi.useFakeTimers());
+afterEach(() => void vi.useRealTimers());
+
+/** Behaves like a worker of the SDK: on shutdown it waits for its activities. */
+class FakeWorker {
+  state: ReturnType<WorkerGroup['statuses']>[number]['runState'] = 'RUNNING';
+  readonly #ended = Promise.withResolvers<void>();
+  readonly #hangs: boolean;
+
+  constructor({ hangs = false } = {}) {
+    this.#hangs = hangs;
+  }
+
+  run(): Promise<void> {
+    return this.#ended.promise;
+  }
+
+  shutdown(): void {
+    this.state = 'DRAINING';
+    if (!this.#hangs) this.#ended.resolve();
+  }
+
+  fail(error: Error): void {
+    this.state = 'FAILED';
+    this.#ended.reject(error);
+  }
+
+  getState(): FakeWorker['state'] {
+    return this.state;
+  }
+
+  getStatus(): WorkerStatus {
+    throw new Error('not used');
+  }
+}
+
+function groupOf(...workers: FakeWorker[]): { group: WorkerGroup; shutdown: AbortController } {
+  const shutdown = new AbortController();
+  return {
+    group: new WorkerGroup(workers, { shutdown, meter: new TaskMeter(), roles: ['engine'] }),
+    shutdown,
+  };
+}
+
+it('a failing worker stops the others, and `finished` rejects with its error', async () => {
+  const [one, other] = [new FakeWorker(), new FakeWorker()];
+  const { group } = groupOf(one, other);
+  expect(group.isPolling).toBe(true);
+  one.fail(new Error('no route to host'));
+  await expect(group.finished).rejects.toThrow('no route to host');
+  expect([group.isPolling, other.state]).toEqual([false, 'DRAINING']);
+});
+
+it('reports a failed worker even if another one hangs', async () => {
+  const [one, other] = [new FakeWorker(), new FakeWorker({ hangs: true })];
+  const { group, shutdown } = groupOf(one, other);
+  one.fail(new Error('no route to host'));
+  await vi.advanceTimersByTimeAsync(6000);
+  expect(shutdown.signal.aborted).toBe(true);
+  await vi.advanceTimersByTimeAsync(6000);
+  await expect(group.finished).rejects.toThrow('no route to host');
+});
+
+it('detects and abandons a worker that the SDK has stopped and whose block never ends', async () => {
+  const worker = new FakeWorker({ hangs: true });
+  const { group } = groupOf(worker);
+  worker.state = 'STOPPING';
+  await vi.advanceTimersByTimeAsync(12_000);
+  expect(await group.finished).toBe(true);
+  expect(group.isPolling).toBe(false);
+});
+
+it('stop lets blocks finish, then aborts them, then abandons a hanging worker', async () => {
+  const { group, shutdown } = groupOf(new FakeWorker({ hangs: true }));
+  const stopped = group.stop({ drainMs: 2000, killMs: 1000 });
+  await vi.advanceTimersByTimeAsync(1900);
+  expect(shutdown.signal.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(200);
+  expect(shutdown.signal.aborted).toBe(true);
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(await stopped).toBe(true);
+});
+
+it('stop returns at once if no block runs, and aborts nothing later', async () => {
+  const { group, shutdown } = groupOf(new FakeWorker(), new FakeWorker());
+  expect(await group.stop({ drainMs: 2000, killMs: 1000 })).toBe(false);
+  await vi.advanceTimersByTimeAsync(5000);
+  expect(shutdown.signal.aborted).toBe(false);
+});

@@ -1,0 +1,189 @@
+import { fileURLToPath } from 'node:url';
+import { Segments } from '@heddle/engine/runtime';
+import type { RuntimeParts } from '@heddle/engine/runtime';
+import { Worker } from '@temporalio/worker';
+import type { WorkerOptions, WorkerStatus } from '@temporalio/worker';
+import { activitiesOf } from '../activities/activities.ts';
+import type { Deployment } from '../deployment.ts';
+import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
+import type { Role, WorkerTuning } from '../options.ts';
+import { workflowCacheSize } from './memory.ts';
+import { TaskMeter } from './task-meter.ts';
+import { expectVersion, versioningOptions } from './version.ts';
+
+/** The prebuilt workflows: `npm run build` bundles them with the version of the SDK that runs them. */
+const BUNDLE = fileURLToPath(new URL('../../dist/workflow-bundle.js', import.meta.url));
+
+/** Interval of heartbeats. Their responses carry cancel requests. */
+const HEARTBEAT_MS = 500;
+/** Interval of checks whether the SDK has stopped a worker by itself. */
+const CHECK_MS = 500;
+/** Time for blocks after a worker has failed. Short, because other workers wait for what they run. */
+const AFTER_FAILURE = { drainMs: 5000, killMs: 5000 } as const;
+const ALL_ROLES: readonly Role[] = ['engine', 'effects', 'segments'];
+
+export interface WorkerGroupOptions {
+  deployment: Deployment;
+  tuning: WorkerTuning;
+  /** Path of a bundle that replaces the prebuilt one. */
+  bundle: string | undefined;
+}
+
+/** How long a worker takes to stop, in milliseconds. */
+export interface StopOptions {
+  /** Grace period for running blocks. When it ends, blocks are cancelled; finished work is reported and other workers retry the rest. */
+  drainMs: number;
+  /** Time for cancelled blocks to stop. When it ends, the worker is abandoned. */
+  killMs: number;
+}
+
+type PollingWorker = Pick<Worker, 'run' | 'shutdown' | 'getState' | 'getStatus'>;
+
+/** The workers of one process, one for each task queue. */
+export class WorkerGroup {
+  readonly roles: readonly Role[];
+  readonly meter: TaskMeter;
+  /**
+   * Resolves when all workers have stopped (false) or were abandoned (true). Rejects with the error of a failed worker,
+   * after the others have stopped.
+   */
+  readonly finished: Promise<boolean>;
+  readonly #workers: readonly PollingWorker[];
+  readonly #shutdown: AbortController;
+  readonly #running: Promise<unknown>;
+  readonly #abandoned = Promise.withResolvers<boolean>();
+  #stopping = false;
+  #failure: { error: unknown } | undefined;
+
+  /** Starts polling. `shutdown` is aborted when running blocks must stop. */
+  constructor(
+    workers: readonly PollingWorker[],
+    { shutdown, meter, roles }: { shutdown: AbortController; meter: TaskMeter; roles: readonly Role[] },
+  ) {
+    this.#workers = workers;
+    this.#shutdown = shutdown;
+    this.meter = meter;
+    this.roles = roles;
+    this.#running = Promise.all(
+      workers.map((worker) => worker.run().catch((error: unknown) => this.#fail(error))),
+    );
+    this.finished = this.#finish();
+    // A host that does not await `finished` gets the error in another way.
+    this.finished.catch(() => undefined);
+  }
+
+  /** Creates the workers and starts polling. Throws OPTIONS_INVALID for a version that the server does not support. */
+  static async start(parts: RuntimeParts, options: WorkerGroupOptions): Promise<WorkerGroup> {
+    const { roles = ALL_ROLES, version } = options.tuning;
+    const { profile, queues } = options.deployment;
+    const shutdown = new AbortController();
+    const meter = new TaskMeter();
+    const activities = activitiesOf({
+      runtime: parts,
+      segments: new Segments(parts),
+      profile,
+      shutdown: shutdown.signal,
+    });
+    const workers: Worker[] = [];
+    for (const role of roles)
+      workers.push(
+        await Worker.create({
+          ...commonOptions(options, meter),
+          ...ROLE_OPTIONS[role](activities, options),
+          taskQueue: queues[role],
+        }),
+      );
+    const group = new WorkerGroup(workers, { shutdown, meter, roles });
+    if (version)
+      await expectVersion(options.deployment, version).catch(async (error: unknown) => {
+        await group.stop({ drainMs: 0, killMs: AFTER_FAILURE.killMs });
+        throw error;
+      });
+    return group;
+  }
+
+  /** True until the group stops or fails. */
+  get isPolling(): boolean {
+    return !this.#stopping && this.#failure === undefined;
+  }
+
+  /** The SDK's status of each worker. */
+  statuses(): WorkerStatus[] {
+    return this.#workers.map((worker) => worker.getStatus());
+  }
+
+  /** Starts no new work. Resolves when all workers have stopped (false) or were abandoned (true). */
+  async stop({ drainMs, killMs }: StopOptions): Promise<boolean> {
+    this.#stopWorkers({ drainMs, killMs });
+    return this.finished.catch(() => false);
+  }
+
+  #stopWorkers({ drainMs, killMs }: StopOptions): void {
+    if (this.#stopping) return;
+    this.#stopping = true;
+    for (const worker of this.#workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+    const drain = setTimeout(() => this.#shutdown.abort(new Error('The worker is stopping.')), drainMs);
+    const kill = setTimeout(() => this.#abandoned.resolve(true), drainMs + killMs);
+    const clear = (): void => {
+      clearTimeout(drain);
+      clearTimeout(kill);
+    };
+    this.finished.then(clear, clear);
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= { error };
+    this.#stopWorkers(AFTER_FAILURE);
+  }
+
+  async #finish(): Promise<boolean> {
+    // A failed worker reports its error only after its activities have ended. Its state shows the failure at once.
+    const check = setInterval(() => {
+      if (this.#workers.some((worker) => worker.getState() !== 'RUNNING')) this.#stopWorkers(AFTER_FAILURE);
+    }, CHECK_MS);
+    check.unref();
+    const isAbandoned = await Promise.race([this.#running.then(() => false), this.#abandoned.promise]);
+    clearInterval(check);
+    if (this.#failure) throw this.#failure.error;
+    return isAbandoned;
+  }
+}
+
+type Activities = ReturnType<typeof activitiesOf>;
+type RoleOptions = (activities: Activities, options: WorkerGroupOptions) => Partial<WorkerOptions>;
+
+function commonOptions(
+  { deployment, tuning }: WorkerGroupOptions,
+  meter: TaskMeter,
+): Omit<WorkerOptions, 'taskQueue'> {
+  const { connection, namespace, dataConverter } = deployment;
+  return {
+    connection,
+    namespace,
+    dataConverter,
+    maxHeartbeatThrottleInterval: HEARTBEAT_MS,
+    defaultHeartbeatThrottleInterval: HEARTBEAT_MS,
+    maxConcurrentActivityTaskExecutions: tuning.activities ?? 100,
+    // The group cancels blocks itself, so that their results are reported.
+    shutdownGraceTime: '1 day',
+    interceptors: { activity: [meter.interceptor] },
+    ...(tuning.version && { workerDeploymentOptions: versioningOptions(tuning.version) }),
+  };
+}
+
+const ROLE_OPTIONS: { [role in Role]: RoleOptions } = {
+  engine: (activities, { bundle = BUNDLE, tuning }) => ({
+    workflowBundle: { codePath: bundle },
+    activities: {
+      [SEGMENT_ACTIVITY]: activities[SEGMENT_ACTIVITY],
+      [SETTLE_ACTIVITY]: activities[SETTLE_ACTIVITY],
+    },
+    maxCachedWorkflows: workflowCacheSize(tuning.cachedWorkflows),
+    // After the loss of a worker, other workers get its runs within this time.
+    stickyQueueScheduleToStartTimeout: '2 s',
+    // Bugs in workflow code fail the run. By default the server would retry the workflow task for ever.
+    workflowFailureErrorTypes: { '*': ['TypeError', 'RangeError', 'ReferenceError'] },
+  }),
+  effects: (activities) => ({ activities: { default: activities.default } }),
+  segments: (activities) => ({ activities: { [SEGMENT_ACTIVITY]: activities[SEGMENT_ACTIVITY] } }),
+};

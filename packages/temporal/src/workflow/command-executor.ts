@@ -1,0 +1,209 @@
+import { workAt } from '@heddle/core/machine';
+import type { Address, Command } from '@heddle/core/machine';
+import type { Owed } from '@heddle/engine/runtime';
+import { CancellationScope, isCancellation } from '@temporalio/workflow';
+import { decodeEvent, tokenHashOf } from '../event-codec.ts';
+import { SEGMENT_ACTIVITY } from '../messages.ts';
+import type { ActivityCommand, RunInput, SegmentActivityInput, SegmentActivityResult } from '../messages.ts';
+import { remoteActivity, runLocally, segmentActivity } from './activities.ts';
+import { ChildRuns } from './child-runs.ts';
+import type { DurabilityTracker } from './durability-tracker.ts';
+import type { Inbox, InboxItem } from './inbox.ts';
+import { nodeAt } from './run-history.ts';
+import type { RunHistory } from './run-history.ts';
+import { timerFired } from './synthetic-events.ts';
+import { Timers } from './timers.ts';
+import type { SleepUntil } from './timers.ts';
+
+type TimerCommand = Extract<Command, { type: 'timer' }>;
+
+/** After this time a segment starts no more blocks, so that its results become visible. */
+const SOFT_MS = { local: 500, remote: 2000 };
+/** Workflow tasks must be short: whatever a local segment has not finished by then moves to a regular activity. */
+const LOCAL_HARD_MS = 1500;
+
+interface ExecutorParts {
+  input: RunInput;
+  history: RunHistory;
+  inbox: Inbox;
+  durability: DurabilityTracker;
+  sleepUntil: SleepUntil;
+}
+
+/** Executes the commands of one run with activities, timers and child runs. Posts their results to the inbox. */
+export class CommandExecutor {
+  readonly #parts: ExecutorParts;
+  /** Commands sent to the server so far. */
+  commandCount = 0;
+  /** Activities started so far. Each one carries the entries that the store does not have yet. */
+  activityCount = 0;
+  readonly #timers: Timers;
+  readonly #children: ChildRuns;
+  /** Running activities, with the addresses of their commands. */
+  readonly #running = new Map<CancellationScope, ReadonlySet<string>>();
+  /** Commands that wait for a free place in the window of activities. */
+  #waiting: ActivityCommand[][] = [];
+  /** Addresses of commands that take too long for a workflow task. */
+  readonly #slow = new Set<string>();
+
+  constructor(parts: ExecutorParts) {
+    this.#parts = parts;
+    const onError = (error: unknown): void => parts.inbox.fail(error);
+    this.#timers = new Timers(parts.sleepUntil, onError);
+    this.#children = new ChildRuns({ ...parts, timers: this.#timers, onError });
+  }
+
+  /** True if nothing is under way that the next history could not start again from the state. */
+  get isIdle(): boolean {
+    return this.#running.size === 0 && this.#waiting.length === 0 && this.#children.size === 0;
+  }
+
+  get hasChildren(): boolean {
+    return this.#children.size > 0;
+  }
+
+  execute(commands: readonly Command[]): void {
+    const fused: ActivityCommand[] = [];
+    for (const command of commands) {
+      if (command.type === 'abort') this.#abort(command.at);
+      else if (command.type === 'timer') this.#setTimer(command);
+      else if (command.type === 'run' || command.type === 'expand') {
+        if (this.#isFused(command)) fused.push(command);
+        else this.#startActivity([command]);
+      }
+    }
+    if (fused.length > 0) this.#startActivity(fused);
+  }
+
+  /** Marks `commands` as too long for a workflow task. */
+  markSlow(commands: readonly Command[]): void {
+    for (const command of commands)
+      if (command.type === 'run' || command.type === 'expand') this.#slow.add(command.at.join('.'));
+  }
+
+  /** Cancels everything, because the run has ended. */
+  stop(): void {
+    this.#timers.clear();
+    this.#waiting = [];
+    for (const scope of this.#running.keys()) scope.cancel();
+    this.#children.cancelAll();
+  }
+
+  #isFused(command: ActivityCommand): boolean {
+    if (this.#parts.input.profile.checkpoint === 'block') return false;
+    return command.type === 'expand' || nodeAt(this.#parts.history.skeleton, command.at).class !== 'effect';
+  }
+
+  #startActivity(commands: ActivityCommand[]): void {
+    if (this.#running.size >= this.#parts.input.profile.window) {
+      this.#waiting.push(commands);
+      return;
+    }
+    this.commandCount++;
+    this.activityCount++;
+    const scope = new CancellationScope({ cancellable: true });
+    this.#running.set(scope, new Set(commands.map(({ at }) => at.join('.'))));
+    scope
+      .run(() => this.#runActivity(commands))
+      .then(
+        (item) => this.#onEnd(scope, item),
+        (error: unknown) => {
+          if (!isCancellation(error)) this.#parts.inbox.fail(error);
+          this.#onEnd(scope, { retry: commands });
+        },
+      );
+  }
+
+  /** Removes the activity before it posts, so that the driver no longer counts it. */
+  #onEnd(scope: CancellationScope, item: InboxItem): void {
+    this.#running.delete(scope);
+    this.#parts.inbox.post(item);
+    const next = this.#waiting.shift();
+    if (next) this.#startActivity(next);
+  }
+
+  async #runActivity(commands: readonly ActivityCommand[]): Promise<InboxItem> {
+    const { input, history, durability } = this.#parts;
+    const { profile, runId } = input;
+    const position = history.position();
+    const [first] = commands as [ActivityCommand];
+    const beyond = this.#isFused(first);
+    const slow = commands.filter(({ at }) => this.#slow.delete(at.join('.')));
+    const isLocal = beyond && profile.local && slow.length === 0 && durability.isDurable;
+    const owed = commands.map((command) => this.#withDeadline(command));
+    const remoteInput: SegmentActivityInput = { runId, position, owed, beyond, softMs: SOFT_MS.remote };
+    const runRemotely = (): Promise<SegmentActivityResult> => this.#runRemotely(first, remoteInput);
+    const localInput = {
+      ...remoteInput,
+      softMs: SOFT_MS.local,
+      hardMs: LOCAL_HARD_MS,
+      ...(this.#isAlone && { alone: true as const }),
+    };
+    const result = await (isLocal ? runLocally(localInput, runRemotely) : runRemotely());
+    history.markWritten(position);
+    return this.#toInboxItem(result, commands);
+  }
+
+  /** True if the activity that is starting is the only thing under way. */
+  get #isAlone(): boolean {
+    return this.#running.size === 1 && this.#waiting.length === 0 && this.#children.size === 0;
+  }
+
+  #runRemotely(first: ActivityCommand, input: SegmentActivityInput): Promise<SegmentActivityResult> {
+    const { profile, effects } = this.#parts.input;
+    if (input.beyond) return segmentActivity(profile)(input);
+    const { id } = nodeAt(this.#parts.history.skeleton, first.at);
+    const { type, name } = effects[id] ?? { type: SEGMENT_ACTIVITY, name: id };
+    return remoteActivity(type, profile.queues.effects, name)(input);
+  }
+
+  /** Adds the block's deadline to a command, if it has one. */
+  #withDeadline(command: ActivityCommand): Owed {
+    if (command.type === 'expand') return command;
+    const { skeleton, state } = this.#parts.history;
+    const work = workAt(skeleton, state, command.at);
+    return work && 'dueMs' in work && work.dueMs !== undefined ? { ...command, dueMs: work.dueMs } : command;
+  }
+
+  #toInboxItem(result: SegmentActivityResult, commands: readonly ActivityCommand[]): InboxItem {
+    const tokens: { [index: number]: string } = {};
+    result.events.forEach((encoded, index) => {
+      const hash = tokenHashOf(encoded);
+      if (hash !== undefined) tokens[index] = hash;
+    });
+    const withChild = new Set(result.children.map(({ at }) => at.join('.')));
+    for (const child of result.children) {
+      this.commandCount++;
+      this.#children.start(child);
+    }
+    return {
+      batch: {
+        id: result.id,
+        chunk: result.chunk,
+        events: result.events.map(decodeEvent),
+        tokens,
+        ...(result.written && { written: result.written }),
+      },
+      retry: commands.filter(({ at }) => !withChild.has(at.join('.'))),
+      isSlow: result.over,
+    };
+  }
+
+  #abort(at: Address): void {
+    const name = at.join('.');
+    for (const timer of ['timeout', 'retry', 'wait']) this.#timers.cancel(`${timer}:${name}`);
+    this.#children.cancel(name);
+    for (const [scope, addresses] of this.#running) if (addresses.has(name)) scope.cancel();
+  }
+
+  #setTimer({ at, timer, dueMs, try: attempt }: TimerCommand): void {
+    // Activities enforce the timeout of their block. Child runs have a timer of their own.
+    if (timer === 'timeout') return;
+    const { history, inbox } = this.#parts;
+    this.commandCount++;
+    const name = `${timer}:${at.join('.')}`;
+    this.#timers.set(name, dueMs, () => {
+      inbox.post({ batch: timerFired(history.skeleton, { at, timer, dueMs, attempt }) });
+    });
+  }
+}

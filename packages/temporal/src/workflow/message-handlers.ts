@@ -1,0 +1,86 @@
+import {
+  ApplicationFailure,
+  CancellationScope,
+  condition,
+  defineSignal,
+  defineUpdate,
+  setHandler,
+} from '@temporalio/workflow';
+import type { CancelMessage, ChildMessage, ResumeMessage } from '../messages.ts';
+import { CANCEL_SIGNAL, CHILD_SIGNAL, RESUME_UPDATE } from '../messages.ts';
+import type { DurabilityTracker } from './durability-tracker.ts';
+import type { Inbox } from './inbox.ts';
+import type { RunHistory } from './run-history.ts';
+import { childBlocked } from './synthetic-events.ts';
+
+/** How long a cancelled run waits for the cancel request that its signal announced. */
+const ANNOUNCED_MS = 5_000;
+
+const resume = defineUpdate<number, [ResumeMessage]>(RESUME_UPDATE);
+const cancel = defineSignal<[CancelMessage]>(CANCEL_SIGNAL);
+const child = defineSignal<[ChildMessage]>(CHILD_SIGNAL);
+
+/**
+ * Tracks the cancel request of a workflow. Heddle cancels a run with a signal, which carries the reason and the journal
+ * entry. The server shows a workflow as cancelled only if its cancellation was requested too, so the sender of the signal
+ * announces the request and sends it next.
+ */
+export class CancelTracker {
+  #announced = false;
+  #requested = false;
+
+  /** `onUnannounced`: called if the workflow is cancelled without a signal. */
+  constructor(onUnannounced: () => void) {
+    CancellationScope.current().cancelRequested.catch(() => {
+      this.#requested = true;
+      if (!this.#announced) onUnannounced();
+    });
+  }
+
+  /** Records that a cancel request follows the signal. */
+  announce(): void {
+    this.#announced = true;
+  }
+
+  /** Resolves when the announced request has arrived, or after a while if its sender has died. */
+  async whenRequested(): Promise<void> {
+    if (this.#announced && !this.#requested) await condition(() => this.#requested, ANNOUNCED_MS);
+  }
+}
+
+/** Puts messages to the run into its inbox. Call it before the workflow waits for anything. */
+export function registerMessageHandlers({
+  history,
+  inbox,
+  durability,
+  cancels,
+}: {
+  history: RunHistory;
+  inbox: Inbox;
+  durability: DurabilityTracker;
+  cancels: CancelTracker;
+}): void {
+  setHandler(
+    resume,
+    async ({ id, chunk, at, atMs, seq = 0 }) => {
+      if (!history.has(seq)) await history.whenReached(seq);
+      return new Promise<number>((onRecorded) => {
+        durability.markVolatile();
+        inbox.post({ batch: { id, chunk, events: [{ type: 'resumed', at, atMs }] }, onRecorded });
+      });
+    },
+    {
+      // An update that the validator rejects leaves no trace in the history.
+      validator: ({ at, tokenHash, seq = 0 }) => {
+        // After a lost workflow task, the run may be behind the journal that the caller has read. The handler then waits.
+        if (history.has(seq) && !history.isOpen(at, tokenHash))
+          throw ApplicationFailure.nonRetryable('The pause point is not open.', 'RESUME_POINT_CLOSED');
+      },
+    },
+  );
+  setHandler(cancel, ({ id, chunk, atMs, announced }) => {
+    if (announced) cancels.announce();
+    inbox.post({ batch: { id, chunk, events: [{ type: 'cancelled', atMs }] } });
+  });
+  setHandler(child, (message) => inbox.post({ batch: childBlocked(history.skeleton, message) }));
+}

@@ -1,0 +1,108 @@
+import type { Event, Region } from '@heddle/core/machine';
+import { describe, expect, it } from 'vitest';
+import { RunHistory } from './run-history.ts';
+
+const node = (id: string, ins: number[], outs: number[]): Region['nodes'][number] => ({
+  id,
+  kind: 'block',
+  class: 'compute',
+  ins: ins.map((from) => ({ from, port: 'source' })),
+  outs,
+  handlesError: false,
+});
+
+/** S → A, S → B. */
+const FORK: Region = { nodes: [node('S', [], [1, 2]), node('A', [0], []), node('B', [0], [])], entries: [0] };
+const STARTED = { type: 'started', atMs: 1, start: 0, graceMs: 0 } as const;
+
+const done = (at: number[], atMs = 2): Event => ({ type: 'completed', at, atMs, attempt: 1 });
+const batchOf = (id: string, events: Event[]) => ({ id, chunk: { v: events.map(() => ({})) }, events });
+
+describe('RunHistory', () => {
+  const begun = (): RunHistory => {
+    const history = new RunHistory({ skeleton: FORK, begin: { started: STARTED } });
+    history.begin(STARTED);
+    return history;
+  };
+
+  it('numbers batches in order, after the first entry', () => {
+    const history = begun();
+    expect(history.feed(batchOf('one', [done([0])])).seq).toBe(2);
+    expect(history.feed(batchOf('two', [done([1]), done([2])])).seq).toBe(4);
+    expect(history.position()).toMatchObject({
+      seq: 4,
+      tip: 'two',
+      unwritten: [
+        { seq: 2, id: 'one' },
+        { seq: 3, id: 'two' },
+      ],
+    });
+  });
+
+  it('detects a run that ends with its first event', () => {
+    const none: Region = { nodes: [], entries: [] };
+    const loop = { ...node('L', [], []), kind: 'loop' as const, subflow: { body: none, count: 0, limit: 9 } };
+    const history = new RunHistory({
+      skeleton: { nodes: [loop], entries: [0] },
+      begin: { started: STARTED },
+    });
+    history.begin(STARTED);
+    expect(history.end).toMatchObject({ status: 'completed' });
+  });
+
+  it('skips events that come too late, and lists them', () => {
+    const history = begun();
+    history.feed(batchOf('one', [done([0]), done([1])]));
+    expect(history.feed(batchOf('late', [done([1])])).seq).toBe(0);
+    expect(history.feed(batchOf('half', [done([1]), done([2])])).seq).toBe(4);
+    expect(history.position().unwritten).toMatchObject([{ id: 'one' }, { id: 'half', seq: 4, skip: [0] }]);
+  });
+
+  it('reports as due only commands that no later event of the same batch has answered', () => {
+    const history = begun();
+    const { commands } = history.feed(batchOf('one', [done([0]), done([2])]));
+    expect(commands.filter((command) => history.isDue(command))).toEqual([
+      { type: 'run', at: [1], attempt: 1 },
+    ]);
+  });
+
+  it('drops written batches and measures unwritten ones', () => {
+    const history = begun();
+    history.feed(batchOf('one', [done([0])]));
+    const position = history.position();
+    history.feed(batchOf('two', [done([1])]));
+    const { unwrittenLength } = history;
+    history.markWritten(position);
+    expect(history.position().unwritten).toMatchObject([{ id: 'two', seq: 3 }]);
+    expect(history.unwrittenLength).toBeGreaterThan(0);
+    expect(history.unwrittenLength).toBeLessThan(unwrittenLength);
+    history.markWritten(history.position());
+    expect([history.hasUnwritten, history.unwrittenLength]).toEqual([false, 0]);
+  });
+
+  it('continues from the carried state as if nothing had happened', () => {
+    const history = begun();
+    history.feed(batchOf('one', [done([0], 7), done([1], 8)]));
+    const carried = JSON.parse(JSON.stringify(history.carriedState())) as ReturnType<
+      RunHistory['carriedState']
+    >;
+    const next = new RunHistory({ skeleton: FORK, begin: { carried } });
+    expect(next.position()).toEqual({ seq: 3, tip: 'one', unwritten: [] });
+    expect(next.feed(batchOf('two', [done([2])])).commands).toEqual([{ type: 'end', status: 'completed' }]);
+    expect(next.end).toMatchObject({ status: 'completed' });
+  });
+
+  it('opens a pause point for the holder of its token until it is answered', () => {
+    const history = begun();
+    history.feed(batchOf('one', [done([0])]));
+    const paused: Event = { type: 'paused', at: [1], atMs: 3, attempt: 1, kind: 'human' };
+    history.feed({ ...batchOf('two', [paused]), tokens: { 0: 'hash' } });
+    expect([history.isOpen([1], 'hash'), history.isOpen([1], 'other'), history.isOpen([2], 'hash')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+    history.feed(batchOf('three', [{ type: 'resumed', at: [1], atMs: 4 }]));
+    expect(history.isOpen([1], 'hash')).toBe(false);
+  });
+});

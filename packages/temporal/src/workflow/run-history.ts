@@ -1,0 +1,156 @@
+import { advance, initialState, isPending } from '@heddle/core/machine';
+import type { Address, Command, Event, Node, Region, StartedEvent, State } from '@heddle/core/machine';
+import type { Place } from '@heddle/core/run';
+import type { OrderItem, Position } from '@heddle/engine/runtime';
+import type { CarriedState, EventBatch, RunInput } from '../messages.ts';
+
+/** A run's state and the order of its journal entries. */
+export class RunHistory {
+  readonly skeleton: Region;
+  readonly state: State;
+  /** Hashes of the tokens of open pause points, by address. */
+  tokens: { [address: string]: string };
+  /** The command with which the machine ended the run. */
+  end: Extract<Command, { type: 'end' }> | undefined;
+  /** The store has the whole run, including its end. */
+  closed = false;
+  /** Time of the latest event. */
+  atMs: number;
+  /** Number of journal entries. */
+  #seq: number;
+  #lastItemId: string;
+  /** Batches that the store does not have yet, with their length as JSON. */
+  #unwritten: { item: OrderItem; length: number }[] = [];
+  #waiting: { seq: number; resolve: () => void }[] = [];
+
+  constructor({ skeleton, begin }: Pick<RunInput, 'skeleton' | 'begin'>) {
+    const carried = 'carried' in begin ? begin.carried : undefined;
+    this.skeleton = skeleton;
+    this.state = carried?.state ?? initialState();
+    this.tokens = carried?.tokens ?? {};
+    // The client writes the first entry when it records the run, before the workflow starts.
+    this.#seq = carried?.seq ?? 1;
+    this.#lastItemId = carried?.tip ?? 'start';
+    this.atMs = 'started' in begin ? begin.started.atMs : begin.carried.atMs;
+  }
+
+  /** Applies the first event, whose entry the store already has. Returns the commands that follow. */
+  begin(started: StartedEvent): Command[] {
+    const { commands } = advance(this.skeleton, this.state, started);
+    this.#recordEnd(commands);
+    return commands;
+  }
+
+  /**
+   * Applies a batch of events. `commands`: every command that the events caused; a later event of the batch may already
+   * have answered one. `seq`: the length of the journal, or 0 if no event of the batch changed the state.
+   */
+  feed({ id, chunk, events, tokens, written }: EventBatch): { commands: Command[]; seq: number } {
+    const commands: Command[] = [];
+    const skip: number[] = [];
+    events.forEach((event, index) => {
+      const step = advance(this.skeleton, this.state, event);
+      if (!step.changed) return void skip.push(index);
+      this.#recordToken(event, tokens?.[index]);
+      this.atMs = Math.max(this.atMs, event.atMs);
+      for (const command of step.commands) commands.push(command);
+    });
+    const applied = events.length - skip.length;
+    if (applied > 0) {
+      const item = { seq: this.#seq + 1, id, chunk, ...(skip.length > 0 && { skip }) };
+      this.#unwritten.push({ item, length: JSON.stringify(item).length });
+      this.#seq += applied;
+      this.#lastItemId = id;
+      for (const { resolve } of this.#waiting.filter(({ seq }) => this.has(seq))) resolve();
+      this.#waiting = this.#waiting.filter(({ seq }) => !this.has(seq));
+    }
+    this.#recordEnd(commands);
+    if (written && this.end) this.closed = true;
+    return { commands, seq: applied > 0 ? this.#seq : 0 };
+  }
+
+  #recordEnd(commands: readonly Command[]): void {
+    this.end ??= commands.find((command) => command.type === 'end');
+  }
+
+  #recordToken(event: Event, token: string | undefined): void {
+    if (event.type === 'paused' && token !== undefined) this.tokens[event.at.join('.')] = token;
+    else if (event.type === 'resumed') delete this.tokens[event.at.join('.')];
+  }
+
+  /** True if the journal has at least `seq` entries. */
+  has(seq: number): boolean {
+    return seq <= this.#seq;
+  }
+
+  /** Resolves when the journal has `seq` entries. */
+  whenReached(seq: number): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push({ seq, resolve }));
+  }
+
+  /** True if `command` must still be executed: no later event has answered or voided it. */
+  isDue(command: Command): boolean {
+    return command.type === 'abort' || command.type === 'end' || this.isPending(command);
+  }
+
+  /** True if the state waits for the result of `command`. */
+  isPending(command: Command): boolean {
+    return isPending(this.skeleton, this.state, command);
+  }
+
+  /** True if the pause point at `at` is open and its token has this hash. */
+  isOpen(at: Address, tokenHash: string): boolean {
+    return this.tokens[at.join('.')] === tokenHash && this.isPending({ type: 'open', at });
+  }
+
+  /** The end of the journal, with the batches that the store does not have yet. */
+  position(): Position {
+    return {
+      seq: this.#seq,
+      tip: this.#lastItemId,
+      unwritten: this.#unwritten.map(({ item }) => item),
+    };
+  }
+
+  /** Length of the unwritten batches as JSON, in characters. */
+  get unwrittenLength(): number {
+    return this.#unwritten.reduce((sum, { length }) => sum + length, 0);
+  }
+
+  get hasUnwritten(): boolean {
+    return this.#unwritten.length > 0;
+  }
+
+  /** Records that the store has everything up to a position. */
+  markWritten({ seq }: Position): void {
+    this.#unwritten = this.#unwritten.filter(({ item }) => item.seq > seq);
+  }
+
+  /** What the run takes along when it continues as new. */
+  carriedState(): CarriedState {
+    return {
+      state: this.state,
+      seq: this.#seq,
+      atMs: this.atMs,
+      tip: this.#lastItemId,
+      tokens: this.tokens,
+    };
+  }
+}
+
+/** The node at an address of odd length. */
+export function nodeAt(skeleton: Region, at: Address): Node {
+  let region: Region | undefined = skeleton;
+  let node: Node | undefined;
+  for (let depth = 0; depth < at.length; depth += 2) {
+    node = region?.nodes[at[depth] as number];
+    region = node?.subflow?.body;
+  }
+  if (!node) throw new TypeError(`the plan has no node at ${at.join('.')}`);
+  return node;
+}
+
+/** The block at an address, with its iteration and branch numbers, as in journal entries. */
+export function placeOf(skeleton: Region, at: Address): Place {
+  return { block: nodeAt(skeleton, at).id, scope: at.filter((_, position) => position % 2 === 1) };
+}
