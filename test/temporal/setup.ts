@@ -34,8 +34,8 @@ async function open(signal: AbortSignal): Promise<Opened> {
 
 async function find(signal: AbortSignal): Promise<FoundServer> {
   const say = (): void => undefined;
-  const places = ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'] as const;
-  const ready = await findServer({ env: process.env, say, places });
+  const sources = ['TEMPORAL_ADDRESS', 'TEMPORAL_CLI', 'PATH', 'cache'] as const;
+  const ready = await findServer({ env: process.env, say, sources });
   return ready.kind === 'none' ? fetched(signal) : ready;
 }
 
