@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { STATUS_CODES } from '../../packages/api/src/errors.ts';
 import type { ErrorStatus } from '../../packages/api/src/errors.ts';
-import { KNOWN_CALLERS } from '../../packages/api/src/admission/input-limits.ts';
+import { AUTHENTICATED_LIMITS } from '../../packages/api/src/admission/input-limits.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';
 import { errorIn } from '../support/api.ts';
@@ -122,7 +122,7 @@ describe.each(TABLE)('%s records nothing when it refuses', (_title, operation) =
       const headers = { 'Content-Type': 'application/xml' };
       const foreign = await refused(415, { options: { raw: '<a/>', headers } });
       expect(foreign).toMatchObject({ message: 'Request body must be sent as application/json' });
-      const large = { raw: JSON.stringify({ a: 'x'.repeat(KNOWN_CALLERS.bytes) }) };
+      const large = { raw: JSON.stringify({ a: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) }) };
       expect(await refused(413, { options: large })).toMatchObject({ message: 'Request body is too large' });
       if (!bodyOptional) await refused(400, { options: { raw: '', body: undefined } });
       for (const raw of ['[]', 'null', '7']) await refused(400, { options: { raw } });

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from '../../packages/api/src/errors.ts';
-import { refusalOf } from '../../packages/api/src/engine-errors.ts';
+import { refusalOf } from '../../packages/api/src/errors.ts';
 import { openApiDocument, refusalsOf } from '../../packages/api/src/openapi.ts';
 import type { AnyOperation } from '../../packages/api/src/operation.ts';
 import { ALL_OPERATIONS } from '../../packages/api/src/table.ts';

@@ -168,8 +168,8 @@ const PAIRS: { [title: string]: Growth<unknown> } = {
     pass: (given) => modules.resolveSelectors(STORE, [given], { workflow: WORKFLOW, blocks: named(5) }),
   }),
   'the position of a cursor': grow({
-    make: (n) => modules.encodeCursor(list(n, String), { sort: 'name' }),
-    pass: (given) => modules.decodeCursor(given, { sort: 'name' }, z.array(z.string())),
+    make: (n) => modules.cursorCodec(z.array(z.string())).encode(list(n, String), { sort: 'name' }),
+    pass: (given) => modules.cursorCodec(z.array(z.string())).decode(given, { sort: 'name' }),
   }),
   'keys of a query': grow({
     make: (n) => `https://example.com/?${list(n, (index) => `k${index}=1`).join('&')}`,

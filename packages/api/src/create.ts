@@ -1,18 +1,18 @@
 import type { Engine } from '@heddle/engine';
 import type * as z from 'zod';
+import { admit } from './admission/admit.ts';
 import { capacityLimits, createCapacity } from './admission/capacity.ts';
 import type { CapacityLimits } from './admission/capacity.ts';
-import { admit } from './admission/admit.ts';
-import { ANONYMOUS_CALLERS, bodyTooLarge, expectFewValues } from './admission/input-limits.ts';
+import { ANONYMOUS_LIMITS, expectFewValues } from './admission/input-limits.ts';
 import type { InputLimits } from './admission/input-limits.ts';
 import type { Limiter } from './admission/limiter.ts';
 import type { Concurrency, Usage } from './admission/usage.ts';
+import { keyAuthenticator } from './areas/keys/store.ts';
 import { PublicRunRetention } from './areas/runs/public-runs.ts';
 import { RunQueue } from './areas/runs/queue.ts';
-import { NO_CREDENTIAL, unauthorized } from './auth/authorize.ts';
-import { keyAuthenticator } from './auth/key-authenticator.ts';
+import type { AllowsPublicRuns } from './auth/authorize.ts';
 import type { Authenticator, Principal } from './auth/principal.ts';
-import type { AllowsPublicRuns } from './auth/public.ts';
+import { NO_CREDENTIAL, payloadTooLarge, unauthorized } from './errors.ts';
 import { valid } from './http/parse.ts';
 import { referenceAsset, referencePage } from './http/reference.ts';
 import { createRoutes } from './http/routes.ts';
@@ -22,54 +22,54 @@ import type { ExecutionPolicy, Services } from './services.ts';
 import type { ApiStore } from './store/open.ts';
 import { ALL_OPERATIONS, OPERATIONS } from './table.ts';
 
-/** What an API is made of; it closes neither the engine nor the store. */
+/** The parts of an API. Closing the API closes neither the engine nor the store. */
 export interface ApiOptions {
   engine: Engine;
   store: ApiStore;
-  /** Tells who calls; default: the keys of the store. */
+  /** Identifies callers. Default: by the API keys of the store. */
   authenticator?: Authenticator;
-  /** Counts requests; default: nothing is limited. */
+  /** Limits the rate of requests. Default: no limits. */
   limiter?: Limiter;
-  /** Counts what runs cost, and refuses those that nobody pays; default: nothing is counted. */
+  /** Accounts for what runs cost and refuses runs that are not paid for. Default: nothing is counted. */
   usage?: Usage;
-  /** Counts the runs of an account that are in flight; default: they are not counted. */
+  /** Limits the runs of an account in flight. Default: no limit. */
   concurrency?: Concurrency;
   /**
-   * Executions in flight in this process at most: in all (default 500), of one caller (default half of them), and in one
+   * Executions in flight in this process: in total (default 500), per caller (default half of the total), and per
    * workspace (default three quarters). A number is the total.
    */
   capacity?: number | Partial<CapacityLimits>;
-  /** Bounds of what callers without a credential send to public workflows. */
+  /** Input limits of callers without a credential. */
   publicInputs?: Partial<InputLimits>;
-  /** Whether workflows of a workspace may be run without a credential, once an admin has made them public; default: yes. */
+  /** Tells whether a workspace may have public workflows. An admin makes a workflow public. Default: yes. */
   publicRuns?: AllowsPublicRuns;
   /**
-   * Milliseconds after their end in which runs of callers without a credential are kept: from an hour on, default 30 days;
-   * Infinity: for ever.
+   * Milliseconds for which runs of callers without a credential are kept after their end: at least an hour, default 30
+   * days; Infinity: for ever.
    */
   publicRunRetentionMs?: number;
-  /** Times that runs may take at most; default: as long as they need. */
+  /** Time limits of runs. Default: none. */
   policy?: ExecutionPolicy;
-  /** True: faults that older engines let pass are warnings. */
+  /** Treats faults that older engines tolerate as warnings. */
   compat?: boolean;
   /**
-   * `https://host`, for absolute addresses. Default: that of each request, which follows its `Host`, so give it unless
-   * something in front checks `Host`.
+   * `https://host`, for absolute URLs. Default: that of each request, which a caller chooses by its `Host` header, so set
+   * it unless a proxy checks `Host`.
    */
   origin?: string;
-  /** The address of the client, for the limit before anything is known of it; default: there is no such limit. */
+  /** Returns the client's address, for the limit per address. Default: no such limit. */
   clientAddress?: (request: Request) => string | undefined;
   now?: () => number;
-  /** Calls `beat` every so many milliseconds until what it gives is called. */
+  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every?: (ms: number, beat: () => void) => () => void;
-  /** Told of faults that reach no caller; default: a warning of the process. */
+  /** Receives errors that reach no caller. Default: a warning of the process. */
   onError?: (error: unknown) => void;
 }
 
-/** Who calls an operation as a function, and with what. */
+/** The caller and the input of an operation that is called as a function. */
 export interface FunctionCall<Path, Query, Body> {
-  /** Null: nobody has said; for public workflows. */
-  principal: Principal | null;
+  /** Undefined for a call without a credential, to a public workflow. */
+  principal: Principal | undefined;
   path?: Path;
   query?: Query;
   body?: Body;
@@ -82,30 +82,30 @@ type Callable<Op> =
     ? (call: FunctionCall<z.input<Path>, z.input<Query>, z.input<Body>>) => Promise<Reply>
     : never;
 
-/** The API of an engine: one function for requests, and one for each operation. */
+/** The HTTP API of an engine: a request handler, and a function for each operation. */
 export interface Api {
-  /** Answers a request, whatever it is. Never rejects, and needs no `this`. */
+  /** Answers any request. Never rejects, and needs no `this`. */
   fetch: (request: Request) => Promise<Response>;
-  /** The operations without HTTP, with the same checks. Reject with an `ApiError`, or what `refusalOf` reads as one. */
+  /** The operations without HTTP, with the same checks. They reject with an `ApiError`, or with what `refusalOf` converts to one. */
   operations: { [Name in keyof typeof OPERATIONS]: Callable<(typeof OPERATIONS)[Name]> };
-  /** The OpenAPI 3.1 document. */
+  /** Returns the OpenAPI 3.1 document. */
   openApi(origin: string): object;
-  /** Starts no more accepted runs; those that were not started are by the next process. */
+  /** Stops starting queued runs. The next process starts the rest. */
   close(): Promise<void>;
 }
 
 const HEARTBEAT_MS = 15_000;
 const PUBLIC_RUN_RETENTION_MS = 30 * 24 * 3_600_000;
-/** What the engine has just stored is not deleted. */
+/** Keeps retention from deleting what the engine has just stored. */
 const SHORTEST_RETENTION_MS = 3_600_000;
-/** How often what others have accepted is looked for, and how long it must have waited. */
-const TAKE_OVER_MS = 5000;
+/** How often the queue is checked for runs of other processes, and for how long these must have waited. */
+const RECOVERY_MS = 5000;
 
-/** The API of `engine` over `store`. Runs that were accepted and not started are taken up. */
+/** Returns the API of `engine` over `store`. Starts the runs that earlier processes have left in the queue. */
 export async function createApi(options: ApiOptions): Promise<Api> {
   const { publicRunRetentionMs: retentionMs = PUBLIC_RUN_RETENTION_MS } = options;
   if (!(retentionMs >= SHORTEST_RETENTION_MS))
-    throw new RangeError(`publicRunRetentionMs is a number from ${SHORTEST_RETENTION_MS} on.`);
+    throw new RangeError(`publicRunRetentionMs must be at least ${SHORTEST_RETENTION_MS}.`);
   const services = servicesOf(options);
   const { origin, clientAddress = () => undefined } = options;
   const app = createRoutes(ALL_OPERATIONS, services, { origin, clientAddress });
@@ -115,23 +115,23 @@ export async function createApi(options: ApiOptions): Promise<Api> {
   app.get('/docs', () => referencePage());
   app.get('/docs/:asset', async (c) => (await referenceAsset(c.req.param('asset'))) ?? c.notFound());
   await services.queue.recover();
-  const stop = takeOver(services);
+  const stopRecovery = recoverRepeatedly(services);
   const retention = new PublicRunRetention({ ...services, retentionMs });
   return {
     fetch: async (request) => app.fetch(request),
     operations: functionsOf(services, origin ?? ''),
     openApi: (at) => openApiDocument(ALL_OPERATIONS, at),
     close: async () => {
-      stop();
+      stopRecovery();
       await Promise.all([retention.close(), services.queue.close()]);
     },
   };
 }
 
-/** Starts, again and again, what other processes have accepted and do not come to: they may have died. */
-function takeOver({ queue, every, now, report }: Services): () => void {
-  return every(TAKE_OVER_MS, () => {
-    queue.recover(new Date(now() - TAKE_OVER_MS).toISOString()).catch(report);
+/** Starts queued runs of processes that have died. */
+function recoverRepeatedly({ queue, every, now, report }: Services): () => void {
+  return every(RECOVERY_MS, () => {
+    queue.recover(new Date(now() - RECOVERY_MS).toISOString()).catch(report);
   });
 }
 
@@ -141,11 +141,11 @@ function servicesOf(options: ApiOptions): Services {
     engine,
     store,
     authenticator: options.authenticator ?? keyAuthenticator(store.keys, now),
-    limiter: options.limiter ?? { take: () => null },
+    limiter: options.limiter ?? { take: () => undefined },
     usage: options.usage,
     concurrency: options.concurrency,
     capacity: createCapacity(capacityLimits(options.capacity)),
-    publicInputs: { ...ANONYMOUS_CALLERS, ...options.publicInputs },
+    publicInputs: { ...ANONYMOUS_LIMITS, ...options.publicInputs },
     queue: new RunQueue({ engine, reservations: store.reservations, report: onError }),
     allowsPublicRuns: options.publicRuns ?? (() => true),
     policy: options.policy ?? {},
@@ -160,12 +160,12 @@ function servicesOf(options: ApiOptions): Services {
 function functionsOf(services: Services, origin: string): Api['operations'] {
   const functions = Object.entries(OPERATIONS).map(([name, operation]) => [
     name,
-    called(services, operation, origin),
+    functionOf(services, operation, origin),
   ]);
   return Object.fromEntries(functions) as Api['operations'];
 }
 
-function called(services: Services, operation: AnyOperation, origin: string) {
+function functionOf(services: Services, operation: AnyOperation, origin: string) {
   return async (call: FunctionCall<object, object, unknown>): Promise<Reply> => {
     if (!call.principal && !operation.public) throw unauthorized(NO_CREDENTIAL);
     return admit(services, operation, {
@@ -177,7 +177,7 @@ function called(services: Services, operation: AnyOperation, origin: string) {
       read: async (limits) => {
         expectFewValues(call.body, limits);
         const bytes = call.principal ? 0 : Buffer.byteLength(JSON.stringify(call.body ?? {}));
-        if (bytes > limits.bytes) throw bodyTooLarge();
+        if (bytes > limits.bytes) throw payloadTooLarge();
         return {
           path: valid(operation.params, call.path ?? {}, 'Invalid path parameters'),
           query: valid(operation.query, call.query ?? {}, 'Invalid query parameters'),

@@ -3,31 +3,38 @@ import * as z from 'zod';
 import { badRequest } from './errors.ts';
 import { unstorableTexts } from './http/unstorable.ts';
 
-/**
- * The opaque cursor of a page: where it ended, bound to sort and filters, so that a cursor cannot go on with another
- * query than it was given for.
- */
-export function encodeCursor(position: readonly (string | number | null)[], query: object): string {
-  return Buffer.from(JSON.stringify({ at: position, of: fingerprint(query) })).toString('base64url');
+/** Encodes the position at which a page ended as an opaque cursor. */
+export interface CursorCodec<Position> {
+  /** Returns the cursor of `position`. It is valid only with the same sort and filters as `query`. */
+  encode(position: Position, query: object): string;
+  /**
+   * Returns the position of the cursor; undefined without one. Throws 400 for a cursor that cannot be read or was
+   * forged, and for the cursor of another query.
+   */
+  decode(cursor: string | undefined, query: object): Position | undefined;
 }
 
 const envelope = z.object({ at: z.unknown(), of: z.string() });
 
-/**
- * Returns the position of `cursor`, which has the form that positions in this list have. Throws 400 for a cursor that is
- * unreadable or forged, and for the cursor of another query.
- */
-export function decodeCursor<Position>(cursor: string, query: object, form: z.ZodType<Position>): Position {
-  const read = envelope.safeParse(jsonIn(cursor)).data;
-  if (read && read.of !== fingerprint(query)) {
-    throw badRequest('The cursor belongs to another sort or filter: start again without one.');
-  }
-  const position = form.safeParse(read?.at);
-  if (position.success && unstorableTexts(form, position.data).length === 0) return position.data;
-  throw badRequest('The cursor cannot be read: start again without one.');
+/** Returns the codec of a list whose positions match `schema`. */
+export function cursorCodec<Position>(schema: z.ZodType<Position>): CursorCodec<Position> {
+  return {
+    encode: (position, query) =>
+      Buffer.from(JSON.stringify({ at: position, of: fingerprint(query) })).toString('base64url'),
+    decode(cursor, query) {
+      if (cursor === undefined) return undefined;
+      const decoded = envelope.safeParse(parseCursor(cursor)).data;
+      if (decoded && decoded.of !== fingerprint(query)) {
+        throw badRequest('The cursor belongs to another sort or filter: start again without one.');
+      }
+      const position = schema.safeParse(decoded?.at);
+      if (position.success && unstorableTexts(schema, position.data).length === 0) return position.data;
+      throw badRequest('The cursor cannot be read: start again without one.');
+    },
+  };
 }
 
-function jsonIn(cursor: string): unknown {
+function parseCursor(cursor: string): unknown {
   try {
     return JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
   } catch {
@@ -35,7 +42,7 @@ function jsonIn(cursor: string): unknown {
   }
 }
 
-/** Of everything that the order and the choice of items depend on; `limit` and `cursor` may change. */
+/** Returns a hash of what decides which items are listed and in which order; `limit` and `cursor` may change. */
 function fingerprint(query: object): string {
   const kept = Object.entries(query)
     .filter(([name, value]) => name !== 'limit' && name !== 'cursor' && value !== undefined)

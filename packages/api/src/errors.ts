@@ -1,8 +1,9 @@
-import type { Json } from '@heddle/core';
+import { isEngineError } from '@heddle/core';
+import type { EngineError, EngineErrorCode, Json } from '@heddle/core';
 
 const BRAND = Symbol.for('heddle.error');
 
-/** Codes of the error envelope: one for each status, and that of 400 for 408 too. */
+/** Codes of the error envelope. Each status has one; 408 shares the code of 400. */
 export type ApiErrorCode =
   | 'BAD_REQUEST'
   | 'UNAUTHORIZED'
@@ -19,7 +20,7 @@ export type ApiErrorCode =
   | 'INTERNAL_ERROR'
   | 'SERVICE_UNAVAILABLE';
 
-/** Values of `details.code`: why, where the status alone does not say it. */
+/** Values of `details.code`, for refusals that the status alone does not explain. */
 export type ApiDetailCode =
   | 'INSUFFICIENT_SCOPE'
   | 'INSUFFICIENT_WORKSPACE_ROLE'
@@ -37,7 +38,7 @@ export type ApiDetailCode =
   | 'SERVICE_OVERLOADED'
   | 'ASYNC_ENQUEUE_AMBIGUOUS';
 
-/** Statuses of error envelopes, and the code of each. */
+/** The code of each error status. */
 export const STATUS_CODES = {
   400: 'BAD_REQUEST',
   401: 'UNAUTHORIZED',
@@ -58,7 +59,7 @@ export const STATUS_CODES = {
 
 export type ErrorStatus = keyof typeof STATUS_CODES;
 
-/** A refusal as the envelope shows it: status, code, message, details, and the headers that go with it. */
+/** An error that the caller is shown: status, code, message, details, and response headers. */
 export class ApiError extends Error {
   readonly [BRAND] = 'api';
   readonly status: ErrorStatus;
@@ -80,13 +81,25 @@ export class ApiError extends Error {
   }
 }
 
-/** True for an ApiError, also one of another copy of this package. */
+/** True for an ApiError, also for one that another copy of this package has thrown. */
 export function isApiError(error: unknown): error is ApiError {
   return typeof error === 'object' && error !== null && (error as { [BRAND]?: string })[BRAND] === 'api';
 }
 
+const RETRY_AFTER = { 'Retry-After': '5' };
+
 export function badRequest(message: string, details?: Json): ApiError {
   return new ApiError(400, message, details === undefined ? {} : { details });
+}
+
+/** The message of a 401 for a call without a credential. */
+export const NO_CREDENTIAL = 'API key or OAuth access token required';
+
+/** 401 with a challenge. `isBearer`: the request had an access token. */
+export function unauthorized(message: string, isBearer = false): ApiError {
+  const key = 'ApiKey realm="Heddle API", header="x-api-key"';
+  const challenge = isBearer ? `Bearer realm="Heddle API", error="invalid_token", ${key}` : key;
+  return new ApiError(401, message, { headers: { 'WWW-Authenticate': challenge } });
 }
 
 export function forbidden(reason: ApiDetailCode, message: string): ApiError {
@@ -97,15 +110,81 @@ export function notFound(noun: string): ApiError {
   return new ApiError(404, `${noun} not found`);
 }
 
-export function conflict(
-  message: string,
-  reason?: ApiDetailCode,
-  more: { [name: string]: Json } = {},
-): ApiError {
-  return new ApiError(409, message, reason === undefined ? {} : { details: { code: reason, ...more } });
+export function conflict(message: string, reason?: ApiDetailCode): ApiError {
+  return new ApiError(409, message, reason === undefined ? {} : { details: { code: reason } });
 }
 
-/** 503 with the time after which to try again. */
-export function unavailable(message = 'Service temporarily unavailable'): ApiError {
-  return new ApiError(503, message, { headers: { 'Retry-After': '5' } });
+/** 409 for a run id that the workspace has used. */
+export function runIdConflict(runId: string): ApiError {
+  return new ApiError(409, 'Run ID has already been used', {
+    details: { code: 'RUN_ID_CONFLICT', runId },
+    headers: { 'X-Run-Id': runId },
+  });
+}
+
+export function payloadTooLarge(message = 'Request body is too large'): ApiError {
+  return new ApiError(413, message);
+}
+
+/** 429 for executions or runs in flight. */
+export function tooManyInFlight(message: string, reason?: ApiDetailCode): ApiError {
+  const details = reason === undefined ? {} : { details: { code: reason } };
+  return new ApiError(429, message, { ...details, headers: RETRY_AFTER });
+}
+
+/** 499: the client has closed the connection. `runId`: the run that was cancelled for it. */
+export function clientClosedRequest(runId?: string): ApiError {
+  return new ApiError(499, 'Client cancelled request', runId === undefined ? {} : { details: { runId } });
+}
+
+/** 503 with `Retry-After`. */
+export function unavailable(message = 'Service temporarily unavailable', reason?: ApiDetailCode): ApiError {
+  const details = reason === undefined ? {} : { details: { code: reason } };
+  return new ApiError(503, message, { ...details, headers: RETRY_AFTER });
+}
+
+type Convert = (error: EngineError) => ApiError;
+
+const asBadRequest: Convert = (error) => badRequest(error.message);
+const asConflict: Convert = (error) => conflict(error.message);
+const asUnavailable: Convert = () => unavailable();
+
+/** The refusal for each engine error that a caller can act on. Every other engine error is an internal error. */
+const CONVERSIONS: Partial<Record<EngineErrorCode, Convert>> = {
+  WORKFLOW_INVALID: (error) => badRequest(error.message, error.details ?? null),
+  WORKFLOW_NOT_FOUND: () => notFound('Workflow'),
+  RUN_NOT_FOUND: () => notFound('Run'),
+  RUN_ENDED: asConflict,
+  RUN_ELSEWHERE: asConflict,
+  RUN_NOT_SETTLED: asConflict,
+  RESUME_POINT_NOT_FOUND: () => notFound('Pause point'),
+  RESUME_POINT_CLOSED: asConflict,
+  RESUME_INPUT_INVALID: asBadRequest,
+  BLOCK_NOT_FOUND: asBadRequest,
+  BLOCK_NOT_RESTARTABLE: asBadRequest,
+  START_NOT_FOUND: asBadRequest,
+  INPUT_INVALID: asBadRequest,
+  OPTIONS_INVALID: asBadRequest,
+  ENV_MISSING: asConflict,
+  ENVIRONMENT_UNAVAILABLE: asUnavailable,
+  DATA_UNREACHABLE: asUnavailable,
+  DATA_UNWRITABLE: asUnavailable,
+  RUNTIME_UNREACHABLE: asUnavailable,
+  ENGINE_CLOSED: asUnavailable,
+};
+
+/** Returns `error` as a caller is shown it; undefined for an internal error. */
+export function refusalOf(error: unknown): ApiError | undefined {
+  if (isApiError(error)) return error;
+  return isEngineError(error) ? CONVERSIONS[error.code]?.(error) : undefined;
+}
+
+/** True when the engine already has a run with the id. */
+export function isRunIdTaken(error: unknown): boolean {
+  return isEngineError(error) && error.code === 'RUN_ID_TAKEN';
+}
+
+/** True when the engine has no run with the id. */
+export function isRunNotFound(error: unknown): boolean {
+  return isEngineError(error) && error.code === 'RUN_NOT_FOUND';
 }

@@ -9,7 +9,7 @@ const ERROR = { $ref: '#/components/schemas/Error' };
 const LEGACY_ERROR = { $ref: '#/components/schemas/LegacyError' };
 const JSON_TYPE = 'application/json';
 
-/** The OpenAPI 3.1 document of the operations. */
+/** Returns the OpenAPI 3.1 document of the operations. */
 export function openApiDocument(operations: readonly AnyOperation[], origin: string): Doc {
   const paths: { [path: string]: Doc } = {};
   for (const operation of operations) {
@@ -58,43 +58,43 @@ function operationDoc(operation: AnyOperation): Doc {
   };
 }
 
-function parameters(schema: z.ZodObject, place: 'path' | 'query'): Doc[] {
+function parameters(schema: z.ZodObject, location: 'path' | 'query'): Doc[] {
   const { properties = {}, required = [] } = schemaOf(schema, 'input') as {
     properties?: { [name: string]: Doc };
     required?: string[];
   };
   return Object.entries(properties).map(([name, property]) => ({
     name,
-    in: place,
-    required: place === 'path' || required.includes(name),
+    in: location,
+    required: location === 'path' || required.includes(name),
     schema: property,
   }));
 }
 
 function successes(operation: AnyOperation): Doc {
   const { streams = [] } = operation;
-  if (operation.success.length === 0) return { 200: streamed(streams) };
-  const shown = operation.success.map(({ status, schema, page, description }, index): [string, Doc] => {
+  if (operation.success.length === 0) return { 200: streamOnly(streams) };
+  const responses = operation.success.map(({ status, schema, page, description }, index): [string, Doc] => {
     const data = schemaOf(schema, 'output');
     const enveloped = page ? pageSchema(data) : wrapped({ data }, ['data']);
     const body = operation.legacy ? data : enveloped;
-    const others =
+    const streamTypes =
       index === 0 ? streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]) : [];
-    const more = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
-    const content = { [JSON_TYPE]: { schema: body }, ...Object.fromEntries(others) };
-    return [String(status), { description: `${description}.${more}`, content }];
+    const streamTexts = index === 0 ? streams.map((stream) => ` ${stream.description}.`).join('') : '';
+    const content = { [JSON_TYPE]: { schema: body }, ...Object.fromEntries(streamTypes) };
+    return [String(status), { description: `${description}.${streamTexts}`, content }];
   });
-  return Object.fromEntries(shown);
+  return Object.fromEntries(responses);
 }
 
-/** A success that has no form but a stream. */
-function streamed(streams: NonNullable<AnyOperation['streams']>): Doc {
+/** A successful response that is always a stream. */
+function streamOnly(streams: NonNullable<AnyOperation['streams']>): Doc {
   const content = streams.map(({ type }): [string, Doc] => [type, { schema: { type: 'string' } }]);
   const description = streams.map((stream) => `${stream.description}.`).join(' ');
   return { description, content: Object.fromEntries(content) };
 }
 
-/** Every status that the operation refuses with. */
+/** Returns every error status of the operation. */
 export function refusalsOf({ errors, body }: AnyOperation): ErrorStatus[] {
   return [...new Set<ErrorStatus>([...errors, ...(body ? [408 as const] : []), 500])];
 }
@@ -137,12 +137,12 @@ function schemaOf(schema: z.ZodType, io: 'input' | 'output'): Doc {
   const { $schema: _dialect, ...plain } = z.toJSONSchema(schema, {
     io,
     unrepresentable: 'any',
-    override: withoutPattern,
+    override: shortenPattern,
   }) as Doc;
   return plain;
 }
 
-/** A time's format says nearly all, and its pattern is as long as a page; that it is in UTC is said by a short one. */
-function withoutPattern({ jsonSchema }: { jsonSchema: { format?: string; pattern?: string } }): void {
+/** Replaces the long pattern of a timestamp: `format` says all but that it is in UTC. */
+function shortenPattern({ jsonSchema }: { jsonSchema: { format?: string; pattern?: string } }): void {
   if (jsonSchema.format === 'date-time') jsonSchema.pattern = 'Z$';
 }

@@ -1,35 +1,34 @@
 import type * as z from 'zod';
-import type { Principal } from './auth/principal.ts';
-import type { Role, Scope } from './auth/roles.ts';
+import type { Principal, Role, Scope } from './auth/principal.ts';
 import type { ErrorStatus } from './errors.ts';
 import type { Services } from './services.ts';
 import type { WorkflowRow } from './store/schema.ts';
 
-/** What the caller of an operation is answered with. */
+/** The successful result of an operation: data for the envelope, a page of a list, or a response of its own. */
 export type Reply =
   | { status?: number; headers?: { [name: string]: string }; data: unknown }
   | { status?: number; headers?: { [name: string]: string }; page: unknown[]; nextCursor: string | null }
   | { raw: Response };
 
-/** A call that has been admitted: who calls, what was sent, what it is about. */
+/** An admitted call: the caller and the validated input. */
 export interface Call<Path, Query, Body> {
   principal: Principal;
   path: Path;
   query: Query;
   body: Body;
   headers: Headers;
-  /** Aborted when the caller has gone away. */
+  /** Aborted when the client has closed the connection. */
   signal: AbortSignal;
-  /** True: the answer's body is not sent, so that nothing is read for it nor recorded as read. */
+  /** The response body is not sent: nothing is read for it, nor recorded as read. */
   head?: boolean;
-  /** `https://host` of this deployment, for absolute addresses. */
+  /** `https://host` of this deployment, for absolute URLs. */
   origin: string;
 }
 
-/** What an operation is about; the access of the caller to its workspace is checked before the handler runs. */
+/** What an operation acts on. The caller's access to its workspace is checked before the handler runs. */
 export type Resource = 'workflow' | 'workspaceInQuery' | 'workspaceInBody' | 'none';
 
-/** One row of the operation table: routes, scopes, roles, OpenAPI and tests read it. */
+/** One row of the operation table. Routes, access checks, OpenAPI and tests read it. */
 export interface Operation<
   Path extends z.ZodObject = z.ZodObject,
   Query extends z.ZodObject = z.ZodObject,
@@ -37,16 +36,16 @@ export interface Operation<
 > {
   id: string;
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below the origin, with `{name}` for parameters. */
+  /** From the origin on, with `{name}` for parameters. */
   path: string;
   tag: string;
   summary: string;
   scope: Scope;
   role: Role;
-  /** Whether keys of a workspace may call it. */
+  /** Whether workspace keys may call it. */
   workspaceKeys: boolean;
   resource: Resource;
-  /** Of the older interface: errors are `{error: text, details?}`, and answers have no envelope. */
+  /** Belongs to the older interface: errors are `{error: text, details?}`, and responses have no envelope. */
   legacy?: true;
   /** Archived workflows are found too. */
   archived?: true;
@@ -58,14 +57,14 @@ export interface Operation<
   /** The body may be left out. */
   bodyOptional?: true;
   success: { status: number; schema: z.ZodType; page?: true; description: string }[];
-  /** Successes that are no JSON: media type and what is in it. */
+  /** Successful responses other than JSON: media type and content. */
   streams?: { type: string; description: string }[];
   errors: readonly ErrorStatus[];
-  /** It runs a workflow: the chain of calls is looked at, and it takes a ticket until the call is over. */
+  /** It runs a workflow: the call chain is checked, and the call takes a capacity slot until it ends. */
   executes?: true;
-  /** Workflows that are public are for callers without a credential too. */
+  /** Callers without a credential may call it on public workflows. */
   public?: true;
-  /** Rules between fields, before anything is looked up. */
+  /** Checks rules between fields, before anything is looked up. */
   check?(call: Call<z.output<Path>, z.output<Query>, z.output<Body>>): void;
   handle(
     services: Services,
@@ -74,7 +73,7 @@ export interface Operation<
   ): Promise<Reply>;
 }
 
-/** The operation, its types kept for those who call it as a function. */
+/** Returns the operation with the types of its schemas. */
 export function defineOperation<
   const Path extends z.ZodObject,
   const Query extends z.ZodObject,
@@ -83,8 +82,8 @@ export function defineOperation<
   return operation;
 }
 
-/** An operation of any schemas, as tables hold it. */
-// Handlers take what their schemas give: no common type of calls fits all, so the table erases it.
+/** An operation of any schemas, as the table holds it. */
+// Handlers take what their own schemas produce. No common call type fits all of them, so the table erases it.
 export interface AnyOperation extends Omit<Operation, 'handle' | 'check'> {
   check?(call: Call<never, never, never>): void;
   handle(

@@ -1,43 +1,43 @@
 import type { Engine } from '@heddle/engine';
-import type { InputLimits } from './admission/input-limits.ts';
 import type { Capacity } from './admission/capacity.ts';
+import type { InputLimits } from './admission/input-limits.ts';
 import type { Limiter } from './admission/limiter.ts';
 import type { Concurrency, Usage } from './admission/usage.ts';
 import type { RunQueue } from './areas/runs/queue.ts';
+import type { AllowsPublicRuns } from './auth/authorize.ts';
 import type { Authenticator } from './auth/principal.ts';
-import type { AllowsPublicRuns } from './auth/public.ts';
 import type { ApiStore } from './store/open.ts';
 
-/** Times that runs may take at most, in seconds; absent: as long as they need. */
+/** Time limits of runs, in seconds. Absent: no limit. */
 export interface ExecutionPolicy {
   syncSeconds?: number;
   asyncSeconds?: number;
 }
 
-/** What operations work with. */
+/** What operations use. */
 export interface Services {
   engine: Engine;
   store: ApiStore;
   authenticator: Authenticator;
   limiter: Limiter;
-  /** Absent: nothing is counted. */
+  /** Undefined: usage is not counted. */
   usage: Usage | undefined;
+  /** Undefined: runs in flight are not limited. */
   concurrency: Concurrency | undefined;
-  /** Executions in flight. */
+  /** Executions in flight in this process. */
   capacity: Capacity;
-  /** Bounds of what callers without a credential send. */
+  /** Input limits of callers without a credential. */
   publicInputs: Required<InputLimits>;
   queue: RunQueue;
-  /** Whether workflows of a workspace may be public. */
   allowsPublicRuns: AllowsPublicRuns;
   policy: ExecutionPolicy;
-  /** True: faults that older engines let pass are warnings in deployments. */
+  /** Faults that older engines tolerate are warnings in deployments. */
   compat: boolean;
   now: () => number;
-  /** Every so many milliseconds a stream says that it is alive. */
+  /** Milliseconds between two heartbeats of a stream. */
   heartbeatMs: number;
-  /** Calls `beat` again and again until what it gives is called. */
+  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every: (ms: number, beat: () => void) => () => void;
-  /** Told of faults that reach no caller. */
+  /** Reports errors that reach no caller. */
   report: (error: unknown) => void;
 }

@@ -36,7 +36,7 @@ import {
 } from './areas/workflows/operations.ts';
 import type { AnyOperation } from './operation.ts';
 
-/** Every operation, by the name of its function: the one table that routes, OpenAPI, checks and tests read. */
+/** Every operation by function name. Routes, access checks, OpenAPI and tests read this table. */
 export const OPERATIONS = {
   getApiMeta,
   listWorkflows,

@@ -1,36 +1,40 @@
-import { ApiError } from '../errors.ts';
+import { ApiError, tooManyInFlight, unavailable } from '../errors.ts';
+import type { ApiDetailCode } from '../errors.ts';
 import type { Services } from '../services.ts';
+import { once } from './counter.ts';
 import { takeFrom } from './limiter.ts';
-import { once, usageRefused } from './usage.ts';
-import type { Release, RunRequest } from './usage.ts';
-
-const RETRY = { 'Retry-After': '5' };
+import type { Release, RunRequest, UsageRefusal } from './usage.ts';
 
 type Ports = Pick<Services, 'usage' | 'concurrency' | 'limiter' | 'now' | 'report'>;
 
 /**
- * Lets a run in: its cost, then the bucket of its kind, then its place among those in flight. Gives what is called when
- * it moves no more, where a port wants to know. Throws 402, 403, 429, 503; what was taken before is given back.
+ * Admits a run: reserves its cost, takes from the bucket of its kind, and takes a slot among the runs in flight. Returns
+ * what releases them; undefined when no port needs it. Throws 402, 403, 429, 503, and then releases what it has taken.
  */
 export async function admitRun(
   services: Ports,
   run: RunRequest,
-  holder: string,
+  account: string,
 ): Promise<Release | undefined> {
-  const settle = await reserve(services, run);
+  const releaseUsage = await reserveUsage(services, run);
   try {
     const kind = run.mode === 'async' ? 'async' : 'sync';
     const { limiter } = services;
-    await takeFrom(limiter, kind, [holder], { nowMs: services.now(), reason: 'RATE_LIMIT_EXCEEDED' });
-    return both(settle, await enter(services, run));
+    await takeFrom(limiter, kind, [account], { nowMs: services.now(), reason: 'RATE_LIMIT_EXCEEDED' });
+    const releaseSlot = await acquireSlot(services, run);
+    if (!releaseUsage || !releaseSlot) return releaseUsage ?? releaseSlot;
+    return () => {
+      releaseUsage();
+      releaseSlot();
+    };
   } catch (error) {
-    settle?.();
+    releaseUsage?.();
     throw error;
   }
 }
 
-/** Reserves what the run may cost. Throws 402, 403; a port that fails is a fault of ours: nothing runs unpaid. */
-export async function reserve(
+/** Reserves the cost of a run. Throws 402, 403. A port that fails is an internal error: nothing runs unpaid. */
+export async function reserveUsage(
   { usage }: Pick<Ports, 'usage'>,
   run: RunRequest,
 ): Promise<Release | undefined> {
@@ -39,36 +43,28 @@ export async function reserve(
   return answer?.release && once(answer.release);
 }
 
-async function enter({ concurrency, report }: Ports, run: RunRequest): Promise<Release | undefined> {
-  if (!concurrency) return undefined;
-  const leave = await place(concurrency, run, report);
-  if (leave) return once(leave);
-  throw new ApiError(429, 'Too many runs are in flight. Please retry shortly.', {
-    details: { code: 'EXECUTION_CONCURRENCY_LIMIT' },
-    headers: RETRY,
-  });
+const HEADROOM: { [refusal in UsageRefusal]?: ApiDetailCode } = {
+  payer: 'EXECUTION_PAYER_HEADROOM_EXHAUSTED',
+  member: 'EXECUTION_MEMBER_HEADROOM_EXHAUSTED',
+};
+
+/** 402, or 403 for a suspended account. */
+function usageRefused(refusal: UsageRefusal): ApiError {
+  if (refusal === 'suspended') return new ApiError(403, 'The account is suspended');
+  const code = HEADROOM[refusal];
+  const message = code ? 'The rest of the usage limit does not cover the run' : 'Usage limit reached';
+  return new ApiError(402, message, code ? { details: { code } } : {});
 }
 
-async function place(
-  concurrency: NonNullable<Ports['concurrency']>,
-  run: RunRequest,
-  report: Ports['report'],
-): Promise<Release | null> {
+async function acquireSlot({ concurrency, report }: Ports, run: RunRequest): Promise<Release | undefined> {
+  if (!concurrency) return undefined;
+  let release: Release | undefined;
   try {
-    return await concurrency.acquire(run);
+    release = await concurrency.acquire(run);
   } catch (error) {
     report(error);
-    throw new ApiError(503, 'Runs cannot be let in at the moment. Please retry shortly.', {
-      details: { code: 'SERVICE_OVERLOADED' },
-      headers: RETRY,
-    });
+    throw unavailable('Runs cannot be accepted at the moment. Please retry shortly.', 'SERVICE_OVERLOADED');
   }
-}
-
-function both(first: Release | undefined, second: Release | undefined): Release | undefined {
-  if (!first || !second) return first ?? second;
-  return () => {
-    first();
-    second();
-  };
+  if (release) return once(release);
+  throw tooManyInFlight('Too many runs are in flight. Please retry shortly.', 'EXECUTION_CONCURRENCY_LIMIT');
 }

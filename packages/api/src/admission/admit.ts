@@ -1,129 +1,97 @@
-import { expectAccess, expectPrincipal, expectWorkspaceKeys } from '../auth/authorize.ts';
+import { anonymousPrincipal, expectAccess, expectPrincipal, expectWorkspaceKeys } from '../auth/authorize.ts';
 import { capacitySubjectOf } from '../auth/principal.ts';
-import { publicCaller } from '../auth/public.ts';
 import type { Principal } from '../auth/principal.ts';
 import { notFound } from '../errors.ts';
+import { withOnEnd } from '../http/stream.ts';
 import type { AnyOperation, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import type { WorkflowRow } from '../store/schema.ts';
-import type { CapacitySlot } from './capacity.ts';
 import { callChainOf } from './call-chain.ts';
-import { KNOWN_CALLERS } from './input-limits.ts';
+import type { CapacitySlot } from './capacity.ts';
+import { AUTHENTICATED_LIMITS } from './input-limits.ts';
 import type { InputLimits } from './input-limits.ts';
 
-/** What was sent, before and after it was read. */
-export interface Sent {
-  /** Null: nobody has said who calls. */
-  principal: Principal | null;
-  /** As the path has it, before it is read. */
+/** A call whose credential has been checked and whose input has not been read. */
+export interface UnreadCall {
+  /** Undefined for a call without a credential. */
+  principal: Principal | undefined;
+  /** From the path, not validated. */
   workflowId: string | undefined;
   headers: Headers;
   signal: AbortSignal;
   origin: string;
-  /** True: the answer's body is not sent. */
+  /** The response body is not sent. */
   head?: boolean;
   /** Reads path, query and body by the schemas of the operation. Throws 400, 408, 413, 415. */
-  read(limits: InputLimits): Promise<{ path: object; query: object; body: unknown }>;
+  read(limits: InputLimits): Promise<Input>;
 }
 
+interface Input {
+  path: object;
+  query: object;
+  body: unknown;
+}
+
+type AdmittedCall = Input & { principal: Principal } & Omit<UnreadCall, 'principal' | 'workflowId' | 'read'>;
+
 /**
- * The reply of an operation to a caller whose credential is known, in the order in which refusals are told: scope, the
- * chain of calls, whether the workflow is public for those without a credential, the form of what was sent, capacity,
- * rules between fields, access, then the operation.
+ * Runs the operation and returns its reply. Checks are made, and refused, in this order: scope, call chain, anonymous
+ * access, input, capacity, rules between fields, access to the resource.
  */
-export async function admit(services: Services, operation: AnyOperation, sent: Sent): Promise<Reply> {
-  const { headers } = sent;
-  if (sent.principal) expectPrincipal(sent.principal, operation);
+export async function admit(services: Services, operation: AnyOperation, unread: UnreadCall): Promise<Reply> {
+  const { headers } = unread;
+  if (unread.principal) expectPrincipal(unread.principal, operation);
   if (operation.executes) callChainOf(headers);
-  const principal = sent.principal ?? (await publicCaller(services, sent.workflowId));
-  const read = await sent.read(principal.anonymous ? services.publicInputs : KNOWN_CALLERS);
-  // Only now: a caller that sends nothing more would hold a place for nothing.
-  const ticket = operation.executes ? services.capacity.acquire(capacitySubjectOf(principal)) : undefined;
+  const principal = unread.principal ?? (await anonymousPrincipal(services, unread.workflowId));
+  const input = await unread.read(principal.anonymous ? services.publicInputs : AUTHENTICATED_LIMITS);
+  // After the body has arrived: a client that sends nothing more must not hold a slot.
+  const slot = operation.executes ? services.capacity.acquire(capacitySubjectOf(principal)) : undefined;
   try {
-    const { signal, origin, head = false } = sent;
-    const call = { principal, headers, signal, origin, head, ...read };
-    const reply = await carryOut(services, operation, { call, ticket });
-    // A stream holds its place until it ends.
-    if ('raw' in reply && ticket) return { raw: afterwards(reply.raw, () => ticket.release()) };
-    ticket?.release();
+    const { signal, origin, head = false } = unread;
+    const call = { principal, headers, signal, origin, head, ...input };
+    const reply = await handle(services, operation, call, slot);
+    // A stream holds its slot until it ends.
+    if ('raw' in reply && slot) return { raw: withOnEnd(reply.raw, () => slot.release()) };
+    slot?.release();
     return reply;
   } catch (error) {
-    ticket?.release();
+    slot?.release();
     throw error;
   }
 }
 
-type Calling = Read & Omit<Sent, 'principal' | 'workflowId' | 'read'>;
-
-async function carryOut(
+async function handle(
   services: Services,
   operation: AnyOperation,
-  { call, ticket }: { call: Calling; ticket: CapacitySlot | undefined },
+  call: AdmittedCall,
+  slot: CapacitySlot | undefined,
 ): Promise<Reply> {
   operation.check?.(call as never);
-  const workflow = await resourceOf(services, operation, call);
-  if (workflow) ticket?.joinWorkspace(workflow.workspace_id);
+  const workflow = await authorizedWorkflow(services, operation, call);
+  if (workflow) slot?.joinWorkspace(workflow.workspace_id);
   return operation.handle(services, call as never, workflow);
 }
 
-type Read = { principal: Principal; path: object; query: object; body: unknown };
-
-async function resourceOf(
-  services: Services,
+/** Checks access to the resource of the call. Returns the workflow where that is the resource. */
+async function authorizedWorkflow(
+  { store }: Services,
   operation: AnyOperation,
-  call: Read,
+  { principal, path, query, body }: AdmittedCall,
 ): Promise<WorkflowRow | undefined> {
-  const { resource } = operation;
+  const { resource, role, workspaceKeys } = operation;
   if (resource === 'none') {
-    expectWorkspaceKeys(call.principal, operation);
+    expectWorkspaceKeys(principal, operation);
     return undefined;
   }
   if (resource === 'workflow') {
-    const { workflowId } = call.path as { workflowId: string };
-    const workflow = await services.store.workflows.find(workflowId);
-    const there = workflow && (workflow.archived_at === null || operation.archived === true);
-    if (!there) throw notFound('Workflow');
-    await access(services, operation, call.principal, { id: workflow.workspace_id, noun: 'Workflow' });
+    const { workflowId } = path as { workflowId: string };
+    const workflow = await store.workflows.find(workflowId);
+    const isVisible = workflow && (workflow.archived_at === null || operation.archived === true);
+    if (!isVisible) throw notFound('Workflow');
+    await expectAccess(store, principal, workflow.workspace_id, { role, workspaceKeys, noun: 'Workflow' });
     return workflow;
   }
-  const from = (resource === 'workspaceInQuery' ? call.query : call.body) as { workspaceId: string };
-  await access(services, operation, call.principal, { id: from.workspaceId, noun: 'Workspace' });
+  const { workspaceId } = (resource === 'workspaceInQuery' ? query : body) as { workspaceId: string };
+  await expectAccess(store, principal, workspaceId, { role, workspaceKeys, noun: 'Workspace' });
   return undefined;
-}
-
-async function access(
-  { store }: Services,
-  operation: AnyOperation,
-  principal: Principal,
-  { id, noun }: { id: string; noun: string },
-): Promise<void> {
-  const { role, workspaceKeys } = operation;
-  await expectAccess(store, principal, id, { role, workspaceKeys, noun });
-}
-
-/** The response, with `leave` called when its body has been read, or is read no more. */
-function afterwards(response: Response, leave: () => void): Response {
-  if (!response.body) {
-    leave();
-    return response;
-  }
-  const reader = response.body.getReader() as ReadableStreamDefaultReader<Uint8Array>;
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      try {
-        const { done, value } = await reader.read();
-        if (!done) return controller.enqueue(value);
-        leave();
-        controller.close();
-      } catch (error) {
-        leave();
-        controller.error(error);
-      }
-    },
-    async cancel(reason) {
-      leave();
-      await reader.cancel(reason);
-    },
-  });
-  return new Response(body, { status: response.status, headers: response.headers });
 }

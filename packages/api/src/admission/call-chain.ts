@@ -6,7 +6,7 @@ const DEEPEST_CHAIN = 25;
 const CHAIN_HEADER = 'x-sim-via';
 const LONGEST_ID = 1024;
 
-/** Returns the call chain of a request. Throws 409 for a chain that is at its limit, 400 for an id that is too long. */
+/** Returns the call chain of a request. Throws 409 for a chain at its limit, 400 for an id that is too long. */
 export function callChainOf(headers: Headers): string[] {
   const ids = (headers.get(CHAIN_HEADER) ?? '').split(',').map((id) => id.trim());
   const chain = ids.filter((id) => id !== '');

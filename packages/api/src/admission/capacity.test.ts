@@ -153,9 +153,9 @@ describe('runs of a workspace in flight', () => {
   it('of another workspace are not counted with them', () => {
     const { acquire } = memoryConcurrency(1);
     const of = (workspaceId: string) => acquire({ workspaceId } as RunRequest);
-    const leave = of('a');
-    expect([typeof leave, of('a'), typeof of('b')]).toEqual(['function', null, 'function']);
-    if (typeof leave === 'function') leave();
+    const release = of('a');
+    expect([typeof release, of('a'), typeof of('b')]).toEqual(['function', undefined, 'function']);
+    if (typeof release === 'function') release();
     expect(typeof of('a')).toBe('function');
   });
 });

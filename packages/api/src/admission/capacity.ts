@@ -1,35 +1,36 @@
-import { ApiError } from '../errors.ts';
+import { tooManyInFlight } from '../errors.ts';
+import { createCounter } from './counter.ts';
 
 /** How many executions may be in flight in this process. */
 export interface CapacityLimits {
   total: number;
-  /** Of one caller: a person with all their keys, the keys of a workspace, or those who run public workflows of a workspace. */
+  /** Per caller: a person with all their keys, the keys of a workspace, or all anonymous callers of a workspace. */
   perCaller: number;
-  /** In one workspace, whoever calls. */
+  /** Per workspace, over all callers. */
   perWorkspace: number;
 }
 
-/** One execution in flight. */
+/** The slot of one execution in flight. */
 export interface CapacitySlot {
-  /** Counts it in its workspace too, once that is known. Throws 429. */
+  /** Counts the execution against its workspace as well, once that is known. Throws 429. */
   joinWorkspace(workspaceId: string): void;
-  /** Gives it back. Does nothing when it is called again. */
+  /** Frees the slot. Further calls do nothing. */
   release(): void;
 }
 
-/** Counts what is in flight in this process. */
+/** Counts the executions in flight in this process. */
 export interface Capacity {
-  /** Throws 429 when there is no place for the caller. */
+  /** Throws 429 when no slot is free for the caller. */
   acquire(caller: string): CapacitySlot;
   readonly inFlight: number;
 }
 
 const DEFAULT_CAPACITY = 500;
-/** Shares of the total: one caller or one workspace leaves room for the others. */
+/** Shares of the total. They leave room for other callers and workspaces. */
 const CALLER_SHARE = 0.5;
 const WORKSPACE_SHARE = 0.75;
 
-/** The limits with what is not given; a number is the total. */
+/** Returns the limits with defaults. A number is the total. */
 export function capacityLimits(given: number | Partial<CapacityLimits> = {}): CapacityLimits {
   const { total = DEFAULT_CAPACITY, ...shares } = typeof given === 'number' ? { total: given } : given;
   return {
@@ -42,44 +43,32 @@ export function capacityLimits(given: number | Partial<CapacityLimits> = {}): Ca
 
 export function createCapacity({ total, perCaller, perWorkspace }: CapacityLimits): Capacity {
   let inFlight = 0;
-  const callers = new Map<string, number>();
-  const workspaces = new Map<string, number>();
+  const callers = createCounter();
+  const workspaces = createCounter();
   return {
     get inFlight() {
       return inFlight;
     },
     acquire(caller) {
-      if (inFlight >= total) throw refused('Server is at capacity. Please retry shortly.');
-      const leaving = [take(callers, caller, perCaller)];
+      if (inFlight >= total) throw tooManyInFlight('Server is at capacity. Please retry shortly.');
+      const releases = [callers.increment(caller, perCaller) ?? full()];
       inFlight += 1;
       return {
         joinWorkspace(workspaceId) {
-          leaving.push(take(workspaces, workspaceId, perWorkspace));
+          releases.push(workspaces.increment(workspaceId, perWorkspace) ?? full());
         },
         release() {
-          if (leaving.length > 0) inFlight -= 1;
-          for (const leave of leaving.splice(0)) leave();
+          if (releases.length > 0) inFlight -= 1;
+          for (const release of releases.splice(0)) release();
         },
       };
     },
   };
 }
 
-/** Counts one more for the subject and returns how to count it no more. Throws 429 where the subject has as many as it may. */
-function take(counts: Map<string, number>, subject: string, most: number): () => void {
-  const count = counts.get(subject) ?? 0;
-  if (count >= most) {
-    const details = { code: 'EXECUTION_CONCURRENCY_LIMIT' };
-    throw refused('Too many of these executions are in flight. Please retry shortly.', { details });
-  }
-  counts.set(subject, count + 1);
-  return () => {
-    const left = (counts.get(subject) ?? 1) - 1;
-    if (left === 0) counts.delete(subject);
-    else counts.set(subject, left);
-  };
-}
-
-function refused(message: string, more: { details?: { code: string } } = {}): ApiError {
-  return new ApiError(429, message, { ...more, headers: { 'Retry-After': '5' } });
+function full(): never {
+  throw tooManyInFlight(
+    'Too many of these executions are in flight. Please retry shortly.',
+    'EXECUTION_CONCURRENCY_LIMIT',
+  );
 }

@@ -1,42 +1,38 @@
-import { ApiError } from '../errors.ts';
+import { payloadTooLarge } from '../errors.ts';
 
-/** Bounds of what a request brings along. */
+/** Limits of a request's input. */
 export interface InputLimits {
   /** Bytes of the body. */
   bytes: number;
-  /** Values in the body: objects, lists, and what is in them. */
+  /** Values in the body: objects, arrays, and everything in them. */
   values: number;
-  /** Files of the input of a run. */
+  /** Files in the input of a run. */
   files?: number;
-  /** Bytes of all those files together. */
+  /** Bytes of these files together. */
   fileBytes?: number;
 }
 
-/** Bounds for callers with a credential. */
-export const KNOWN_CALLERS = { bytes: 10 * 1024 * 1024, values: 500_000 };
+/** Limits for callers with a credential. */
+export const AUTHENTICATED_LIMITS = { bytes: 10 * 1024 * 1024, values: 500_000 };
 
-/** Bounds for callers without one, unless the host has set others. */
-export const ANONYMOUS_CALLERS = {
+/** Default limits for callers without a credential. */
+export const ANONYMOUS_LIMITS = {
   bytes: 1024 * 1024,
   values: 10_000,
   files: 5,
   fileBytes: 10 * 1024 * 1024,
 };
 
-/** Throws 413 for a value with more values in it than there may be. */
+/** Throws 413 when `value` contains more values than the limit. */
 export function expectFewValues(value: unknown, { values }: Pick<InputLimits, 'values'>): void {
-  const open: unknown[] = [value];
+  const pending: unknown[] = [value];
   let count = 0;
-  while (open.length > 0) {
-    const next = open.pop();
+  while (pending.length > 0) {
+    const next = pending.pop();
     if (typeof next !== 'object' || next === null) continue;
     const parts = Object.values(next);
     count += parts.length;
-    if (count > values) throw new ApiError(413, `Request body has more than ${values} values`);
-    for (const part of parts) open.push(part);
+    if (count > values) throw payloadTooLarge(`Request body has more than ${values} values`);
+    for (const part of parts) pending.push(part);
   }
-}
-
-export function bodyTooLarge(): ApiError {
-  return new ApiError(413, 'Request body is too large');
 }

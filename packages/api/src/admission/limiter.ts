@@ -1,69 +1,71 @@
 import { ApiError } from '../errors.ts';
 import type { ApiDetailCode } from '../errors.ts';
 
-/** How a bucket stands after something was taken from it. */
+/** The state of a token bucket. */
 export interface LimitState {
   allowed: boolean;
   limit: number;
   remaining: number;
-  /** When it is full again, in milliseconds since the epoch. */
+  /** When the bucket is full again, in milliseconds since the epoch. */
   resetMs: number;
-  /** Milliseconds until something can be taken again; 0 when it can. */
+  /** Milliseconds until the next token; 0 when there is one. */
   retryAfterMs: number;
-  /** How many come back in a minute, where that is known. */
+  /** Tokens added per minute, where the limiter knows. */
   perMinute?: number;
 }
 
-/** Which limit something counts against. */
+/** Which limit a request counts against. */
 export type LimitKind = 'address' | 'operation' | 'sync' | 'async';
 
-/** Counts requests. A host brings its own for several processes; without one nothing is limited. */
+type LimitAnswer = Promise<LimitState | undefined> | LimitState | undefined;
+
+/** Rate limits. A host brings its own for several processes; without one nothing is limited. */
 export interface Limiter {
-  /** Takes one from the bucket of `subject`; null: there is no limit of this kind. */
-  take(kind: LimitKind, subject: string): Promise<LimitState | null> | LimitState | null;
-  /** How the bucket of `subject` stands; takes nothing. Absent: that is told to nobody. */
-  peek?(kind: LimitKind, subject: string): Promise<LimitState | null> | LimitState | null;
+  /** Takes a token from the bucket of `subject`; undefined when there is no limit of this kind. */
+  take(kind: LimitKind, subject: string): LimitAnswer;
+  /** Returns the state of the bucket and takes nothing. Without this method callers cannot see their limits. */
+  peek?(kind: LimitKind, subject: string): LimitAnswer;
 }
 
-/** One bucket: how many at once, and how many come back in a minute. */
+/** The size of a token bucket, and how many tokens are added per minute. */
 export interface Bucket {
   capacity: number;
   perMinute: number;
 }
 
 const MINUTE_MS = 60_000;
-/** Buckets of so many subjects are kept; the one that was not used for longest goes. */
+/** How many buckets are kept. The least recently used one is dropped first. */
 const MOST_BUCKETS = 100_000;
 
-/** Token buckets in the memory of this process. */
+/** Returns token buckets in the memory of this process. */
 export function memoryLimiter(
   kinds: Partial<Record<LimitKind, Bucket>>,
   now: () => number = Date.now,
 ): Limiter {
-  const held = new Map<string, { tokens: number; atMs: number }>();
+  const buckets = new Map<string, { tokens: number; atMs: number }>();
   const tokensOf = (bucket: Bucket, key: string, atMs: number): number => {
-    const before = held.get(key) ?? { tokens: bucket.capacity, atMs };
+    const before = buckets.get(key) ?? { tokens: bucket.capacity, atMs };
     return Math.min(bucket.capacity, before.tokens + ((atMs - before.atMs) * bucket.perMinute) / MINUTE_MS);
   };
   return {
     take(kind, subject) {
       const bucket = kinds[kind];
-      if (!bucket) return null;
+      if (!bucket) return undefined;
       const key = `${kind} ${subject}`;
       const atMs = now();
       const tokens = tokensOf(bucket, key, atMs);
       const left = tokens >= 1 ? tokens - 1 : tokens;
-      held.delete(key);
-      held.set(key, { tokens: left, atMs });
-      for (const oldest of held.keys()) {
-        if (held.size <= MOST_BUCKETS) break;
-        held.delete(oldest);
+      buckets.delete(key);
+      buckets.set(key, { tokens: left, atMs });
+      for (const oldest of buckets.keys()) {
+        if (buckets.size <= MOST_BUCKETS) break;
+        buckets.delete(oldest);
       }
       return stateOf(bucket, { allowed: tokens >= 1, left, atMs });
     },
     peek(kind, subject) {
       const bucket = kinds[kind];
-      if (!bucket) return null;
+      if (!bucket) return undefined;
       const atMs = now();
       const left = tokensOf(bucket, `${kind} ${subject}`, atMs);
       return stateOf(bucket, { allowed: left >= 1, left, atMs });
@@ -86,7 +88,7 @@ function stateOf(
   };
 }
 
-/** The largest number that every client can read: the limit where there is none. */
+/** Sent as the limit where there is none: the largest number that every client can parse. */
 const NO_LIMIT = 2_147_483_647;
 
 /** Returns the state of a bucket that is always full. */
@@ -94,7 +96,7 @@ export function unlimited(nowMs: number): LimitState {
   return { allowed: true, limit: NO_LIMIT, remaining: NO_LIMIT, resetMs: nowMs, retryAfterMs: 0 };
 }
 
-/** The headers that tell callers how a limit stands. */
+/** Returns the `X-RateLimit-*` headers of a bucket. */
 export function limitHeaders(state: LimitState): { [name: string]: string } {
   return {
     'X-RateLimit-Limit': String(state.limit),
@@ -103,8 +105,8 @@ export function limitHeaders(state: LimitState): { [name: string]: string } {
   };
 }
 
-/** 429 for a bucket that is empty. */
-export function rateLimited(state: LimitState, nowMs: number, reason?: ApiDetailCode): ApiError {
+/** 429 for an empty bucket. */
+function rateLimited(state: LimitState, nowMs: number, reason?: ApiDetailCode): ApiError {
   const seconds = Math.max(1, Math.ceil(state.retryAfterMs / 1000));
   const retryAfter = new Date(nowMs + state.retryAfterMs).toISOString();
   return new ApiError(429, 'API rate limit exceeded', {
@@ -113,14 +115,14 @@ export function rateLimited(state: LimitState, nowMs: number, reason?: ApiDetail
   });
 }
 
-/** Takes one for each subject, and gives the tighter state; throws 429 for one that is empty. */
+/** Takes a token for each subject. Returns the state with the fewest tokens left; throws 429 for an empty bucket. */
 export async function takeFrom(
   limiter: Limiter,
   kind: LimitKind,
   subjects: readonly string[],
   { nowMs, reason }: { nowMs: number; reason?: ApiDetailCode },
-): Promise<LimitState | null> {
-  let tightest: LimitState | null = null;
+): Promise<LimitState | undefined> {
+  let tightest: LimitState | undefined;
   for (const subject of subjects) {
     const state = await limiter.take(kind, subject);
     if (state && !state.allowed) throw rateLimited(state, nowMs, reason);

@@ -4,7 +4,7 @@ import type { Answer } from '../../../../test/support/api.ts';
 import { GREETING, LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
 import { recordingApi } from '../../../../test/support/recorded.ts';
 import type { Principal } from '../auth/principal.ts';
-import { KNOWN_CALLERS } from './input-limits.ts';
+import { AUTHENTICATED_LIMITS } from './input-limits.ts';
 import type { LimitKind, LimitState } from './limiter.ts';
 import type { UsageAnswer, UsageRefusal } from './usage.ts';
 
@@ -38,7 +38,7 @@ const down = (): Promise<never> => Promise.reject(new Error('It is down.'));
 const api = await recordingApi({
   capacity: 1,
   now: () => 0,
-  limiter: { take: (kind) => (wrongs.has(kind === 'async' ? 'sync' : kind) ? EMPTY : null) },
+  limiter: { take: (kind) => (wrongs.has(kind === 'async' ? 'sync' : kind) ? EMPTY : undefined) },
   clientAddress: () => '192.0.2.1',
   usage: {
     reserve: (): UsageAnswer => {
@@ -47,15 +47,16 @@ const api = await recordingApi({
     },
   },
   concurrency: {
-    acquire: () => (wrongs.has('places are down') ? down() : wrongs.has('no place') ? null : () => undefined),
+    acquire: () =>
+      wrongs.has('places are down') ? down() : wrongs.has('no place') ? undefined : () => undefined,
   },
   authenticator: { authenticate: ({ apiKey, bearer }) => caller(apiKey, bearer) },
 });
 
 /** Knows one key, and a token that may only read. */
-function caller(apiKey: string | undefined, bearer: string | undefined): Promise<Principal | null> {
+function caller(apiKey: string | undefined, bearer: string | undefined): Promise<Principal | undefined> {
   if (wrongs.has('keys are down')) return down();
-  if (apiKey === undefined ? bearer !== 'reader' : apiKey !== api.key) return Promise.resolve(null);
+  if (apiKey === undefined ? bearer !== 'reader' : apiKey !== api.key) return Promise.resolve(undefined);
   const scopes = apiKey === undefined ? (['api:read'] as const) : (['api:write'] as const);
   const userId = api.userId;
   const who = { kind: 'oauth', credentialId: 'c', userId, workspaceId: null } as const;
@@ -92,7 +93,7 @@ function bodyOf(): object {
     ...(wrongs.has('combination') && { stream: true }),
     ...(wrongs.has('selector') && { selectedOutputs: ['Ghost.x'] }),
     ...(wrongs.has('odd body') && { colour: 'red' }),
-    ...(wrongs.has('large body') && { input: { text: 'x'.repeat(KNOWN_CALLERS.bytes) } }),
+    ...(wrongs.has('large body') && { input: { text: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) } }),
   };
 }
 
@@ -137,7 +138,7 @@ const LIMIT = {
 };
 const SOON = { 'retry-after': '5' };
 const RATE = { code: 'RATE_LIMITED', message: 'API rate limit exceeded', status: 429, headers: LIMIT };
-const HEADROOM = 'What is left of the usage limit does not cover the run';
+const HEADROOM = 'The rest of the usage limit does not cover the run';
 const UNAVAILABLE = { code: 'SERVICE_UNAVAILABLE', status: 503 };
 const DOWN = { ...UNAVAILABLE, message: 'Service temporarily unavailable', headers: SOON };
 const NO_MONEY = { code: 'USAGE_LIMIT_EXCEEDED', status: 402 };
@@ -221,7 +222,7 @@ const REFUSALS: readonly Refusal[] = [
   },
   {
     ...{ stage: 12.4, wrong: 'places are down', ...UNAVAILABLE, headers: SOON },
-    message: 'Runs cannot be let in at the moment. Please retry shortly.',
+    message: 'Runs cannot be accepted at the moment. Please retry shortly.',
     details: { code: 'SERVICE_OVERLOADED' },
   },
   {

@@ -1,87 +1,54 @@
-import { ApiError } from '../errors.ts';
-import type { ApiDetailCode } from '../errors.ts';
+import { createCounter } from './counter.ts';
 
-/** A run that is asked for: from it a host finds out who pays. */
+/** A run that asks for admission. A host finds out from it who pays. */
 export interface RunRequest {
   /** The engine's id of the run, unique over all workspaces. */
   runId: string;
   workflowId: string;
   workspaceId: string;
-  /** The acting person; null for keys of a workspace and for calls without a credential. */
+  /** The acting person; null for workspace keys and anonymous calls. */
   userId: string | null;
   mode: 'sync' | 'stream' | 'async' | 'resume';
 }
 
 /**
- * Why nobody pays for a run: `suspended`: the account is; `limit`: a usage limit is reached; `payer`, `member`: what is
- * left, to the account or to the person, does not cover it.
+ * Why a run is not paid for. `suspended`: the account is suspended; `limit`: a usage limit is reached; `payer`, `member`:
+ * the rest of the account's or of the person's limit does not cover the run.
  */
 export type UsageRefusal = 'suspended' | 'limit' | 'payer' | 'member';
 
-/** Called once, when the run has ended, waits for a person, or has not come about. */
+/** Ends a reservation. Called once, when the run has ended, waits for a person, or was not started. */
 export type Release = () => void;
 
-/** Counts what runs cost. A host brings its own; without one nothing is counted. */
+/** Accounts for what runs cost. A host brings its own; without one nothing is counted. */
 export interface Usage {
-  /** Reserves what the run may cost; `leave`, where there is one, ends the reservation. Where it rejects, nothing runs. */
+  /** Reserves the cost of a run. When it rejects, nothing runs. */
   reserve(run: RunRequest): Promise<UsageAnswer> | UsageAnswer;
-  /** What the caller has used; absent: that is told to nobody. */
+  /** Returns the caller's usage; undefined for a caller who may not see it. Without this method nobody sees it. */
   summary?(caller: {
     userId: string | null;
     workspaceId: string | null;
-  }): Promise<UsageSummary | null> | UsageSummary | null;
+  }): Promise<UsageSummary | undefined> | UsageSummary | undefined;
 }
 
-/** What was used in this period, in the currency of the host, and how much may be; null: without limit. */
+/** Usage in the current period, in the host's currency. */
 export interface UsageSummary {
   currentPeriodCost: number;
+  /** Null: no limit. */
   limit: number | null;
   plan: string | null;
 }
 
 export type UsageAnswer = { refused: UsageRefusal } | { release?: Release };
 
-/** Counts runs in flight, over all processes. A host brings its own; without one they are not counted. */
+/** Limits runs in flight over all processes. A host brings its own; without one there is no limit. */
 export interface Concurrency {
-  /** Takes a place, and gives how to leave it; null: there is none. Where it rejects, nothing runs. */
-  acquire(run: RunRequest): Promise<Release | null> | Release | null;
+  /** Takes a slot and returns what frees it; undefined when none is free. When it rejects, nothing runs. */
+  acquire(run: RunRequest): Promise<Release | undefined> | Release | undefined;
 }
 
-/** Lets at most so many runs of each workspace be in flight in this process. */
+/** Returns a limit of `perWorkspace` runs in flight for each workspace in this process. */
 export function memoryConcurrency(perWorkspace: number): Concurrency {
-  const inFlight = new Map<string, number>();
-  return {
-    acquire({ workspaceId }) {
-      const before = inFlight.get(workspaceId) ?? 0;
-      if (before >= perWorkspace) return null;
-      inFlight.set(workspaceId, before + 1);
-      return once(() => {
-        const left = (inFlight.get(workspaceId) ?? 1) - 1;
-        if (left === 0) inFlight.delete(workspaceId);
-        else inFlight.set(workspaceId, left);
-      });
-    },
-  };
-}
-
-const HEADROOM: { [refusal in UsageRefusal]?: ApiDetailCode } = {
-  payer: 'EXECUTION_PAYER_HEADROOM_EXHAUSTED',
-  member: 'EXECUTION_MEMBER_HEADROOM_EXHAUSTED',
-};
-
-/** 402, or 403 for an account that is suspended. */
-export function usageRefused(refusal: UsageRefusal): ApiError {
-  if (refusal === 'suspended') return new ApiError(403, 'The account is suspended');
-  const code = HEADROOM[refusal];
-  const message = code ? 'What is left of the usage limit does not cover the run' : 'Usage limit reached';
-  return new ApiError(402, message, code ? { details: { code } } : {});
-}
-
-/** `leave` that does nothing when it is called again. */
-export function once(leave: Release): Release {
-  let left = false;
-  return () => {
-    if (!left) leave();
-    left = true;
-  };
+  const inFlight = createCounter();
+  return { acquire: ({ workspaceId }) => inFlight.increment(workspaceId, perWorkspace) };
 }

@@ -1,21 +1,17 @@
-import { ApiError, forbidden, notFound } from '../errors.ts';
-import type { Role, Scope } from './roles.ts';
+import { NO_CREDENTIAL, forbidden, notFound, unauthorized } from '../errors.ts';
 import type { ApiStore } from '../store/open.ts';
-import type { Principal } from './principal.ts';
-
-/** What a call without a credential is told. */
-export const NO_CREDENTIAL = 'API key or OAuth access token required';
+import type { Principal, Role, Scope } from './principal.ts';
 
 const RANK: Record<Role, number> = { read: 1, write: 2, admin: 3 };
 
-/** What an operation asks of its caller. */
+/** What an operation requires of its caller. */
 export interface AccessRequirement {
   scope: Scope;
   role: Role;
   workspaceKeys: boolean;
 }
 
-/** Throws 403 when the credential may not do what the operation does. */
+/** Throws 403 when the credential lacks the scope. */
 function expectScope({ scopes }: Principal, { scope }: Pick<AccessRequirement, 'scope'>): void {
   if (scopes.includes(scope) || (scope === 'api:read' && scopes.includes('api:write'))) return;
   throw forbidden('INSUFFICIENT_SCOPE', `This operation needs the scope ${scope}`);
@@ -23,7 +19,7 @@ function expectScope({ scopes }: Principal, { scope }: Pick<AccessRequirement, '
 
 const KINDS: ReadonlySet<string> = new Set<Principal['kind']>(['personal', 'workspace', 'oauth']);
 
-/** Throws 401 or 403 when the principal may not call the operation, whatever it is about: for its kind or its scopes. */
+/** Throws 401 or 403 when the principal may not call the operation on any resource, because of its kind or scopes. */
 export function expectPrincipal(
   principal: Principal,
   operation: Pick<AccessRequirement, 'scope'> & { public?: true | undefined },
@@ -35,7 +31,7 @@ export function expectPrincipal(
   expectScope(principal, operation);
 }
 
-/** Throws 403 for a key of a workspace that an operation without a resource is not declared for. */
+/** Throws 403 for a workspace key when the operation does not allow workspace keys. */
 export function expectWorkspaceKeys(
   principal: Principal,
   { role, workspaceKeys }: Pick<AccessRequirement, 'role' | 'workspaceKeys'>,
@@ -45,43 +41,54 @@ export function expectWorkspaceKeys(
 }
 
 /**
- * Throws when the caller may not do this in the workspace: 404 with the resource's own noun for who may not know of
- * it, 403 with the reason for who may.
+ * Throws when the caller may not do this in the workspace: 404 with `noun` for callers who are not members, 403 with
+ * the reason for members.
  */
 export async function expectAccess(
   store: Pick<ApiStore, 'workspaces'>,
   principal: Principal,
   workspaceId: string,
-  demand: Pick<AccessRequirement, 'role' | 'workspaceKeys'> & { noun: string },
+  requirement: Pick<AccessRequirement, 'role' | 'workspaceKeys'> & { noun: string },
 ): Promise<void> {
-  if (principal.kind === 'workspace') return expectWorkspaceKey(principal, workspaceId, demand);
+  if (principal.kind === 'workspace') {
+    if (principal.workspaceId !== workspaceId) throw notFound(requirement.noun);
+    return expectWorkspaceKeys(principal, requirement);
+  }
   const access =
     principal.userId === null ? undefined : await store.workspaces.access(workspaceId, principal.userId);
-  if (!access) throw notFound(demand.noun);
+  if (!access) throw notFound(requirement.noun);
   if (principal.kind === 'personal' && !access.personalKeys) {
     throw forbidden('PERSONAL_API_KEYS_DISABLED', 'Personal API keys are disabled in this workspace');
   }
-  if (RANK[access.role] < RANK[demand.role]) {
+  if (RANK[access.role] < RANK[requirement.role]) {
     throw forbidden(
       'INSUFFICIENT_WORKSPACE_ROLE',
-      `This operation needs the role ${demand.role} in the workspace`,
+      `This operation needs the role ${requirement.role} in the workspace`,
     );
   }
 }
 
-/** A key of a workspace acts for nobody: it may at most write, and only in its own workspace. */
-function expectWorkspaceKey(
-  principal: Principal,
-  workspaceId: string,
-  demand: Pick<AccessRequirement, 'role' | 'workspaceKeys'> & { noun: string },
-): void {
-  if (principal.workspaceId !== workspaceId) throw notFound(demand.noun);
-  expectWorkspaceKeys(principal, demand);
-}
+/** Tells whether a workspace may have public workflows. */
+export type AllowsPublicRuns = (workspaceId: string) => Promise<boolean> | boolean;
 
-/** 401 with the challenge that fits what was sent. */
-export function unauthorized(message: string, bearer = false): ApiError {
-  const key = 'ApiKey realm="Heddle API", header="x-api-key"';
-  const challenge = bearer ? `Bearer realm="Heddle API", error="invalid_token", ${key}` : key;
-  return new ApiError(401, message, { headers: { 'WWW-Authenticate': challenge } });
+/**
+ * Returns the principal of an anonymous call to a public workflow: it acts for the workflow's workspace. Throws the same
+ * 401 for every other workflow, so that the caller does not learn whether the workflow exists.
+ */
+export async function anonymousPrincipal(
+  { store, allowsPublicRuns }: { store: Pick<ApiStore, 'workflows'>; allowsPublicRuns: AllowsPublicRuns },
+  workflowId: string | undefined,
+): Promise<Principal> {
+  const row = workflowId === undefined ? undefined : await store.workflows.find(workflowId);
+  const isPublic = row && row.archived_at === null && row.active_version !== null && row.public_api === 1;
+  if (!isPublic || !(await allowsPublicRuns(row.workspace_id))) throw unauthorized('Unauthorized');
+  return {
+    kind: 'workspace',
+    credentialId: `public:${row.id}`,
+    userId: null,
+    workspaceId: row.workspace_id,
+    scopes: ['api:write'],
+    expiresAt: null,
+    anonymous: true,
+  };
 }

@@ -1,39 +1,43 @@
-import type { Scope } from './roles.ts';
+/** What a credential allows. `api:write` includes `api:read`. */
+export type Scope = 'api:read' | 'api:write';
 
-/** Who calls: a person by a key of their own or an application's token, or a workspace by its key. */
+/** What a member may do in a workspace. Each role includes those before it. */
+export type Role = 'read' | 'write' | 'admin';
+
+/** The caller: a person, by an API key or an access token, or a workspace, by its key. */
 export interface Principal {
   kind: 'personal' | 'workspace' | 'oauth';
-  /** Id of the key or token: limits are counted by it. */
+  /** Id of the key or token. Rate limits count by it. */
   credentialId: string;
-  /** The acting person; null for a workspace's key, which acts for nobody. */
+  /** The acting person; null for a workspace key. */
   userId: string | null;
-  /** The workspace of a workspace's key. */
+  /** The workspace of a workspace key; null for other credentials. */
   workspaceId: string | null;
   scopes: readonly Scope[];
   expiresAt: string | null;
-  /** Nobody has said who calls: the workflow is public. */
+  /** The caller sent no credential. The principal stands for the workspace of a public workflow. */
   anonymous?: true;
 }
 
-/** What a request brought along to say who calls. */
+/** The credentials of a request. */
 export interface Credentials {
   apiKey: string | undefined;
   bearer: string | undefined;
 }
 
-/** Tells who calls. A host can bring its own. */
+/** Identifies callers. A host can bring its own. */
 export interface Authenticator {
-  /** Null: the credential is no good. A credential that was sent and is bad is never taken as none. */
-  authenticate(credentials: Credentials): Promise<Principal | null>;
+  /** Returns the caller; undefined for an invalid credential, which is refused even where none is needed. */
+  authenticate(credentials: Credentials): Promise<Principal | undefined>;
 }
 
-/** Whose calls are counted beside those of the credential: the person's, else the workspace's. */
+/** Returns the account that shares rate limits between its credentials: the person, else the workspace. */
 export function accountOf({ userId, workspaceId, credentialId }: Principal): string {
   return userId ?? workspaceId ?? credentialId;
 }
 
-/** Who takes a share of the capacity: strangers of a workspace have one together, apart from those with a credential. */
+/** Returns whose share of the capacity a call uses. Anonymous callers of a workspace share one. */
 export function capacitySubjectOf(principal: Principal): string {
-  const holder = accountOf(principal);
-  return principal.anonymous ? `public:${holder}` : holder;
+  const account = accountOf(principal);
+  return principal.anonymous ? `public:${account}` : account;
 }

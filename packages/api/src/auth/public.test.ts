@@ -111,12 +111,14 @@ describe('a public workflow', () => {
     const path = { workflowId: await published() };
     const { operations } = api.api;
     const reply = await operations.executeWorkflow({
-      principal: null,
+      principal: undefined,
       path,
       body: { input: { name: 'Eve' } },
     });
     expect(reply).toMatchObject({ data: { output: { data: { hello: 'Eve' } } } });
-    await expect(operations.getWorkflow({ principal: null, path })).rejects.toMatchObject({ status: 401 });
+    await expect(operations.getWorkflow({ principal: undefined, path })).rejects.toMatchObject({
+      status: 401,
+    });
   });
 });
 
@@ -177,7 +179,7 @@ it('whether a workflow is public is shown with its deployment, and written down'
   const id = await published();
   const at = `/api/v2/workflows/${id}/deployment`;
   expect(await call('GET', at)).toMatchObject({ data: { isPublicApi: true } });
-  expect((await api.store.audit.of(id)).at(-1)).toMatchObject({
+  expect((await api.store.audit.ofResource(id)).at(-1)).toMatchObject({
     action: 'WORKFLOW_PUBLIC_API_UPDATED',
     user_id: api.userId,
     details: '{"isPublicApi":true}',

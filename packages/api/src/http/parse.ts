@@ -1,47 +1,47 @@
 import type * as z from 'zod';
 import type { Json } from '@heddle/core';
-import { bodyTooLarge, expectFewValues } from '../admission/input-limits.ts';
+import { expectFewValues } from '../admission/input-limits.ts';
 import type { InputLimits } from '../admission/input-limits.ts';
-import { ApiError, badRequest } from '../errors.ts';
+import { ApiError, badRequest, payloadTooLarge } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
 import { unstorableTexts } from './unstorable.ts';
 
 /** Time for the whole body to arrive. */
 const BODY_TIMEOUT_MS = 30_000;
 
-/** How a request is received. */
-export interface Receiving {
+/** How a body is received. */
+export interface ReceiveOptions {
   limits: InputLimits;
-  /** Calls `beat` every so many milliseconds until what it gives is called. */
+  /** Calls `beat` every `ms` milliseconds. Returns a function that stops it. */
   every: (ms: number, beat: () => void) => () => void;
 }
 
 const FLAGS: { [text: string]: boolean } = { true: true, '1': true, false: false, '0': false };
 
-/** Path, query and body as the operation declares them. Throws 400, 408, 413, 415. */
+/** Returns path, query and body as the operation declares them. Throws 400, 408, 413, 415. */
 export async function readRequest(
   operation: AnyOperation,
   request: Request,
-  { params, ...receiving }: Receiving & { params: { [name: string]: string } },
+  { params, ...options }: ReceiveOptions & { params: { [name: string]: string } },
 ): Promise<{ path: object; query: object; body: unknown }> {
   const path = valid(operation.params, params, 'Invalid path parameters');
   const query = valid(operation.query, readQuery(operation, request.url), 'Invalid query parameters');
   const body = operation.body
-    ? await readBody(operation, { schema: operation.body, request, receiving })
-    : await noBody(request, receiving);
+    ? await readBody(operation, { schema: operation.body, request, options })
+    : await noBody(request, options);
   return { path, query, body };
 }
 
-/** `value` as the schema says. Throws 400 with every issue. */
+/** Returns `value` as the schema parses it. Throws 400 with every issue. */
 export function valid<Schema extends z.ZodType>(
   schema: Schema,
   value: unknown,
-  what: string,
+  otherwise: string,
 ): z.output<Schema> {
-  const read = schema.safeParse(value, { error: wordsOf });
+  const read = schema.safeParse(value, { error: messageOf });
   if (!read.success) {
     const { issues } = read.error;
-    throw badRequest(issues[0]?.message ?? what, issues.map(shown));
+    throw badRequest(issues[0]?.message ?? otherwise, issues.map(detailOf));
   }
   const unstorable = unstorableTexts(schema, read.data);
   if (unstorable.length === 0) return read.data;
@@ -49,14 +49,14 @@ export function valid<Schema extends z.ZodType>(
     const message = `${nameOf(path)} must not contain NUL or half of a surrogate pair`;
     return { code: 'custom', path, message };
   });
-  throw badRequest(issues[0]?.message ?? what, issues);
+  throw badRequest(issues[0]?.message ?? otherwise, issues);
 }
 
-/** Returns the message of an issue for which the schema has none, with the name of the field; undefined: zod's own. */
-function wordsOf(issue: z.core.$ZodRawIssue): string | undefined {
+/** Returns a message that names the field, for issues for which the schema has none; undefined for zod's message. */
+function messageOf(issue: z.core.$ZodRawIssue): string | undefined {
   const name = nameOf(issue.path ?? []);
-  const words = name === '' ? undefined : faultOf(issue);
-  return words && `${name} ${words}`;
+  const fault = name === '' ? undefined : faultOf(issue);
+  return fault && `${name} ${fault}`;
 }
 
 function faultOf(issue: z.core.$ZodRawIssue): string | undefined {
@@ -92,7 +92,7 @@ function nameOf(path: readonly PropertyKey[]): string {
   return path.map(String).join('.');
 }
 
-function shown(issue: z.core.$ZodIssue): Json {
+function detailOf(issue: z.core.$ZodIssue): Json {
   const { code, message, path } = issue;
   return {
     code,
@@ -102,7 +102,7 @@ function shown(issue: z.core.$ZodIssue): Json {
   };
 }
 
-/** The query's values in the types of the schema; a key that is empty or sent twice is refused. */
+/** Returns the query's values in the types of the schema. Throws 400 for a key without a value or sent twice. */
 function readQuery(operation: AnyOperation, url: string): { [name: string]: unknown } {
   const { searchParams } = new URL(url);
   const { shape } = operation.query;
@@ -125,7 +125,7 @@ function badQuery(name: string, message: string): ApiError {
   return badRequest(message, [{ code: 'custom', path: [name], message }]);
 }
 
-/** Numbers and truth values as such where the schema wants them; else the text, for the schema to judge. */
+/** Returns a number or boolean where the schema expects one and the text is one; else the text. */
 function typed(schema: z.core.$ZodType | undefined, text: string): unknown {
   const kind = schema && innermost(schema)._zod.def.type;
   if (kind === 'number' && /^-?\d+(\.\d+)?$/.test(text)) return Number(text);
@@ -140,19 +140,19 @@ function innermost(schema: z.core.$ZodType): z.core.$ZodType {
 
 async function readBody(
   operation: AnyOperation,
-  { schema, request, receiving }: { schema: z.ZodType; request: Request; receiving: Receiving },
+  { schema, request, options }: { schema: z.ZodType; request: Request; options: ReceiveOptions },
 ): Promise<unknown> {
-  const text = await received(request, receiving);
+  const text = await receiveText(request, options);
   if (text === '' && operation.bodyOptional) return valid(schema, {}, 'Invalid request body');
   expectJson(request);
   const value = parsed(text);
-  expectFewValues(value, receiving.limits);
+  expectFewValues(value, options.limits);
   return valid(schema, value, 'Invalid request body');
 }
 
-async function noBody(request: Request, receiving: Receiving): Promise<undefined> {
+async function noBody(request: Request, options: ReceiveOptions): Promise<undefined> {
   if (request.method === 'GET' || request.method === 'HEAD') return undefined;
-  const text = (await received(request, receiving)).trim();
+  const text = (await receiveText(request, options)).trim();
   if (text === '') return undefined;
   const value = parsed(text);
   const keys = typeof value === 'object' && value !== null ? Object.keys(value) : [];
@@ -168,31 +168,31 @@ function parsed(text: string): unknown {
   } catch {
     throw badRequest('Request body must be valid JSON');
   }
-  // `1e999` is read as Infinity, which would be stored as null.
-  if (MAY_OVERFLOW.test(text) && hasInfinite(value)) {
+  // JSON.parse reads `1e999` as Infinity, which would be stored as null.
+  if (MAY_OVERFLOW.test(text) && containsInfinity(value)) {
     throw badRequest('Request body has a number that is out of range');
   }
-  // Deeper values end the stack of what reads and writes them.
+  // Deeper values overflow the stack of the code that reads and writes them.
   if (isDeeper(text, DEEPEST)) throw badRequest(`Request body is nested more than ${DEEPEST} levels deep`);
   return value;
 }
 
-/** More than the engine takes of any value. */
+/** Deeper than any value that the engine accepts. */
 const DEEPEST = 2000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** Code units with this bit removed: `[` and `{` are one, `]` and `}` the other. */
+/** Without this bit, `[` equals `{`, and `]` equals `}`. */
 const WITHOUT_BRACE_BIT = ~0x20;
 const OPENS = 0x5b;
 const CLOSES = 0x5d;
 
-/** True when the JSON text nests objects and lists deeper than `most`. */
+/** True when the JSON text nests objects and arrays deeper than `most`. */
 function isDeeper(json: string, most: number): boolean {
   let depth = 0;
   for (let at = 0; at < json.length; at += 1) {
     const unit = json.charCodeAt(at);
-    if (unit === QUOTE) at = endOfText(json, at);
+    if (unit === QUOTE) at = endOfString(json, at);
     else if ((unit & WITHOUT_BRACE_BIT) === OPENS) depth += 1;
     else if ((unit & WITHOUT_BRACE_BIT) === CLOSES) depth -= 1;
     if (depth > most) return true;
@@ -200,27 +200,28 @@ function isDeeper(json: string, most: number): boolean {
   return false;
 }
 
-/** The place of the quote that ends the text which begins at `start`. */
-function endOfText(json: string, start: number): number {
+/** Returns the index of the quote that ends the string beginning at `start`. */
+function endOfString(json: string, start: number): number {
   let at = start + 1;
   while (json.charCodeAt(at) !== QUOTE) at += json.charCodeAt(at) === BACKSLASH ? 2 : 1;
   return at;
 }
 
-/** A number needs an exponent of three digits to overflow, or hundreds of digits. */
+/** To overflow, a number needs an exponent of three digits or hundreds of digits. */
 const MAY_OVERFLOW = /\d[eE]\+?\d{3}|\d{200}/;
 
-function hasInfinite(root: unknown): boolean {
-  const left: unknown[] = [root];
-  while (left.length > 0) {
-    const value = left.pop();
+function containsInfinity(root: unknown): boolean {
+  const pending: unknown[] = [root];
+  while (pending.length > 0) {
+    const value = pending.pop();
     if (value === Infinity || value === -Infinity) return true;
-    if (typeof value === 'object' && value !== null) for (const each of Object.values(value)) left.push(each);
+    if (typeof value === 'object' && value !== null)
+      for (const each of Object.values(value)) pending.push(each);
   }
   return false;
 }
 
-/** True when `Accept` names the media type, in any case, with a weight that is not 0. */
+/** True when `Accept` names the media type, in any case, with a weight above 0. */
 export function accepts(headers: Headers, type: string): boolean {
   const ranges = (headers.get('accept') ?? '').toLowerCase().split(',');
   return ranges.some((range) => {
@@ -231,7 +232,7 @@ export function accepts(headers: Headers, type: string): boolean {
 
 const JSON_SUFFIX = /^application\/[\w.+-]+\+json$/;
 
-/** Throws 415 for a body that is sent as something else than JSON. Without a type, and as `text/plain`, it counts as JSON. */
+/** Throws 415 for a body whose media type is not JSON. No type and `text/plain` count as JSON. */
 function expectJson(request: Request): void {
   const declared = request.headers.get('content-type')?.trim() ?? '';
   if (declared === '') return;
@@ -246,8 +247,8 @@ function expectJson(request: Request): void {
   throw new ApiError(415, 'Request body must be sent as application/json');
 }
 
-/** The text of the body. Throws 408 for one that does not arrive in time, 413. */
-async function received(request: Request, { limits, every }: Receiving): Promise<string> {
+/** Returns the text of the body. Throws 408 when it does not arrive in time, 413. */
+async function receiveText(request: Request, { limits, every }: ReceiveOptions): Promise<string> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const stop = every(BODY_TIMEOUT_MS, () => {
     reject(new ApiError(408, `Request body did not arrive within ${BODY_TIMEOUT_MS / 1000} seconds`));
@@ -262,10 +263,10 @@ async function received(request: Request, { limits, every }: Receiving): Promise
 async function textOf(request: Request, mostBytes: number): Promise<string> {
   const length = request.headers.get('content-length');
   if (length !== null) {
-    if (Number(length) > mostBytes) throw bodyTooLarge();
-    // A connection gives no more than it has declared, and hosts read what is of one piece faster.
+    if (Number(length) > mostBytes) throw payloadTooLarge();
+    // A connection delivers at most its Content-Length, and text() is faster than chunks.
     const text = await request.text();
-    if (text.length > mostBytes) throw bodyTooLarge();
+    if (text.length > mostBytes) throw payloadTooLarge();
     return text;
   }
   if (!request.body) return '';
@@ -274,7 +275,7 @@ async function textOf(request: Request, mostBytes: number): Promise<string> {
   let text = '';
   for await (const chunk of request.body as ReadableStream<Uint8Array>) {
     bytes += chunk.byteLength;
-    if (bytes > mostBytes) throw bodyTooLarge();
+    if (bytes > mostBytes) throw payloadTooLarge();
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

@@ -27,7 +27,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-// Without a validator, which would be asked outside.
+// No validator: the page would send the document to a foreign server.
 const START = `SwaggerUIBundle({
   url: 'openapi.json',
   dom_id: '#reference',
@@ -37,7 +37,7 @@ const START = `SwaggerUIBundle({
 });
 `;
 
-// No edges around the page, no column of links, of which there are none; on a phone as much room for what is said.
+// No margins and no column of links, which is always empty. On a phone, less padding.
 const STYLE = `body { margin: 0; }
 .swagger-ui .info { margin: 24px 0; }
 .swagger-ui .scheme-container { padding: 16px 0; }
@@ -56,20 +56,20 @@ const STYLE = `body { margin: 0; }
 
 const OWN: { readonly [asset: string]: string } = { 'own.css': STYLE, 'start.js': START };
 
-/** The page may ask for nothing but what is served beside it. */
+/** Allows the page to load only what this server serves. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** The folder of what the build copies, from the sources and from what is built of them alike. */
+/** The folder into which the build copies the assets. It has the same path from `src` and from `dist`. */
 const FOLDER = new URL('../../dist/reference/', import.meta.url);
 
-/** The page that shows the OpenAPI document and tries it out. */
+/** Returns the page that shows the OpenAPI document and sends requests. */
 export function referencePage(): Response {
   return answer(PAGE, 'text/html; charset=utf-8');
 }
 
-/** What the page needs, or undefined for another name. */
+/** Returns an asset of the page; undefined for another name. */
 export async function referenceAsset(name: string): Promise<Response | undefined> {
   if (!Object.hasOwn(TYPES, name)) return undefined;
   const asset = name as Asset;

@@ -3,7 +3,7 @@ import { errorIn, testApi } from '../../../../test/support/api.ts';
 import { GREETING } from '../../../../test/support/api-workflows.ts';
 import { memoryLimiter } from '../admission/limiter.ts';
 import { ALL_OPERATIONS } from '../table.ts';
-import { KNOWN_CALLERS } from '../admission/input-limits.ts';
+import { AUTHENTICATED_LIMITS } from '../admission/input-limits.ts';
 
 const api = await testApi();
 const { call, fetch, workspaceId } = api;
@@ -157,10 +157,10 @@ describe('a body', () => {
   });
 
   it('has at most so many bytes, whether it says so or not', async () => {
-    const raw = JSON.stringify({ name: 'x'.repeat(KNOWN_CALLERS.bytes) });
+    const raw = JSON.stringify({ name: 'x'.repeat(AUTHENTICATED_LIMITS.bytes) });
     const refusal = { code: 'PAYLOAD_TOO_LARGE', message: 'Request body is too large' };
     expect(await call('POST', path, { raw })).toMatchObject({ status: 413, body: { error: refusal } });
-    const declared = { 'Content-Length': String(KNOWN_CALLERS.bytes + 1) };
+    const declared = { 'Content-Length': String(AUTHENTICATED_LIMITS.bytes + 1) };
     expect(await call('POST', path, { raw: '{}', headers: declared })).toMatchObject({ status: 413 });
   });
 });
@@ -224,7 +224,7 @@ describe('limits', () => {
     expect(take()).toBe(false);
     nowMs = 1000;
     expect([take(), take()]).toEqual([true, false]);
-    expect(limiter.take('async', 'a')).toBeNull();
+    expect(limiter.take('async', 'a')).toBeUndefined();
   });
 });
 

@@ -1,28 +1,26 @@
 import { randomUUID } from 'node:crypto';
 import { Hono } from 'hono';
+import { admit } from '../admission/admit.ts';
 import { limitHeaders, takeFrom, unlimited } from '../admission/limiter.ts';
 import type { LimitKind, LimitState } from '../admission/limiter.ts';
-import { admit } from '../admission/admit.ts';
-import { NO_CREDENTIAL, unauthorized } from '../auth/authorize.ts';
 import { accountOf } from '../auth/principal.ts';
 import type { Principal } from '../auth/principal.ts';
-import { ApiError, isApiError, unavailable } from '../errors.ts';
+import { ApiError, NO_CREDENTIAL, isApiError, unauthorized, unavailable } from '../errors.ts';
 import type { AnyOperation } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readRequest } from './parse.ts';
 import { requestIdOf, respond, respondError } from './reply.ts';
 
-/** How requests become calls. */
 export interface RouteOptions {
-  /** The deployment's own origin; default that of each request. */
+  /** The origin of this deployment. Default: that of each request. */
   origin?: string | undefined;
-  /** The address of the client, for limits before anything is known of it. */
+  /** Returns the client's address, for the limit per address. */
   clientAddress(request: Request): string | undefined;
 }
 
-type Headers_ = { [name: string]: string };
+type HeaderRecord = { [name: string]: string };
 
-/** A route for each operation, and an envelope for everything else. */
+/** Returns a router with a route for each operation. Every other request gets an error envelope. */
 export function createRoutes(
   operations: readonly AnyOperation[],
   services: Services,
@@ -30,8 +28,8 @@ export function createRoutes(
 ): Hono {
   const app = new Hono();
   for (const operation of operations) {
-    app.on(operation.method, operation.path.replaceAll(/\{(\w+)\}/g, ':$1'), (c) =>
-      answer(services, operation, { request: c.req.raw, params: c.req.param() as Headers_, options }),
+    app.on(operation.method, routePath(operation), (c) =>
+      answer(services, operation, { request: c.req.raw, params: c.req.param() as HeaderRecord, options }),
     );
   }
   for (const [path, methods] of methodsByPath(operations)) {
@@ -45,18 +43,18 @@ export function createRoutes(
   return app;
 }
 
-interface Arrived {
+interface RoutedRequest {
   request: Request;
   params: { [name: string]: string };
   options: RouteOptions;
 }
 
-async function answer(services: Services, operation: AnyOperation, arrived: Arrived): Promise<Response> {
-  const { request, params, options } = arrived;
-  const headers: Headers_ = idHeader(request);
+async function answer(services: Services, operation: AnyOperation, routed: RoutedRequest): Promise<Response> {
+  const { request, params, options } = routed;
+  const headers: HeaderRecord = idHeader(request);
   try {
-    const { principal, address } = await identify(services, operation, arrived);
-    const limit = principal ? await countCall(services, operation, principal) : address;
+    const { principal, addressLimit } = await identify(services, operation, routed);
+    const limit = principal ? await takeForCall(services, operation, principal) : addressLimit;
     if (limit) Object.assign(headers, limitHeaders(limit));
     const reply = await admit(services, operation, {
       principal,
@@ -77,58 +75,58 @@ async function answer(services: Services, operation: AnyOperation, arrived: Arri
 }
 
 /**
- * Returns the caller, null without a credential where the operation is public, and how the limit of the client's address
- * stands. Throws 401, 429, 503.
+ * Returns the caller, undefined without a credential where the operation is public, and the state of the limit per
+ * address. Throws 401, 429, 503.
  */
 async function identify(
   services: Services,
   operation: AnyOperation,
-  { request, options }: Arrived,
-): Promise<{ principal: Principal | null; address: LimitState | null }> {
-  const client = options.clientAddress(request);
-  const address = client === undefined ? null : await counted(services, 'address', [client]);
+  { request, options }: RoutedRequest,
+): Promise<{ principal: Principal | undefined; addressLimit: LimitState | undefined }> {
+  const address = options.clientAddress(request);
+  const addressLimit = address === undefined ? undefined : await take(services, 'address', [address]);
   const apiKey = request.headers.get('x-api-key') ?? undefined;
   const authorization = request.headers.get('authorization') ?? undefined;
   if (apiKey === undefined && authorization === undefined) {
-    if (operation.public) return { principal: null, address };
+    if (operation.public) return { principal: undefined, addressLimit };
     throw unauthorized(NO_CREDENTIAL);
   }
   const bearer = apiKey === undefined ? /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1] : undefined;
-  const principal = await authenticated(services, apiKey, bearer);
-  if (principal) return { principal, address };
+  const principal = await authenticate(services, apiKey, bearer);
+  if (principal) return { principal, addressLimit };
   throw apiKey === undefined ? unauthorized('Invalid access token', true) : unauthorized('Invalid API key');
 }
 
-async function authenticated(
+/** Throws 503 if the authenticator is unavailable. */
+async function authenticate(
   { authenticator, report }: Services,
   apiKey: string | undefined,
   bearer: string | undefined,
-): Promise<Principal | null> {
+): Promise<Principal | undefined> {
   try {
     return await authenticator.authenticate({ apiKey, bearer });
   } catch (error) {
-    // Who calls cannot be found out, which is no reason to let anybody in, nor to call the credential bad.
     report(error);
     throw unavailable();
   }
 }
 
-async function countCall(
+async function takeForCall(
   services: Services,
   operation: AnyOperation,
   principal: Principal,
-): Promise<LimitState | null> {
+): Promise<LimitState | undefined> {
   const subjects = [principal.credentialId, accountOf(principal)];
   const keys = subjects.map((subject) => `v2:${operation.id}:${subject}`);
-  return counted(services, 'operation', keys);
+  return take(services, 'operation', keys);
 }
 
-/** How the limit stands. A limiter that fails lets nobody in. Throws 429, 503. */
-async function counted(
+/** Takes from the buckets of the subjects. Throws 429, and 503 if the limiter is unavailable. */
+async function take(
   { limiter, now, report }: Services,
   kind: LimitKind,
   subjects: readonly string[],
-): Promise<LimitState | null> {
+): Promise<LimitState | undefined> {
   try {
     return await takeFrom(limiter, kind, subjects, { nowMs: now() });
   } catch (error) {
@@ -138,15 +136,20 @@ async function counted(
   }
 }
 
-function idHeader(request: Request): Headers_ {
+function idHeader(request: Request): HeaderRecord {
   return { 'X-Request-Id': requestIdOf(request, randomUUID) };
+}
+
+/** The path with parameters as Hono writes them. */
+function routePath({ path }: AnyOperation): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
 }
 
 function methodsByPath(operations: readonly AnyOperation[]): Map<string, string[]> {
   const found = new Map<string, string[]>();
-  for (const { path, method } of operations) {
-    const route = path.replaceAll(/\{(\w+)\}/g, ':$1');
-    const methods = method === 'GET' ? ['GET', 'HEAD'] : [method];
+  for (const operation of operations) {
+    const route = routePath(operation);
+    const methods = operation.method === 'GET' ? ['GET', 'HEAD'] : [operation.method];
     found.set(route, [...(found.get(route) ?? []), ...methods]);
   }
   return found;

@@ -1,32 +1,76 @@
 const encoder = new TextEncoder();
 
-/** Headers of server-sent events. */
-export const EVENT_STREAM = {
+/** A server-sent event. `data` is sent as JSON; `id` is what a client sends back as `Last-Event-ID`. */
+export interface ServerSentEvent {
+  id?: number;
+  data: unknown;
+}
+
+const EVENT_STREAM = {
   'Content-Type': 'text/event-stream',
   'Cache-Control': 'no-cache',
   'X-Accel-Buffering': 'no',
 };
 
-/** A body that `fill` writes, until it is done or nobody reads any more: then `abandon` is called. */
-export function streamOf(
-  abandon: () => void,
-  fill: (write: (text: string) => void) => Promise<void>,
-): ReadableStream<Uint8Array> {
-  let open = true;
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      const write = (text: string): void => {
-        if (open) controller.enqueue(encoder.encode(text));
-      };
-      // `fill` reports its own faults.
-      void fill(write).finally(() => {
-        if (open) controller.close();
-        open = false;
-      });
+const NDJSON = {
+  'Content-Type': 'application/x-ndjson; charset=utf-8',
+  'Cache-Control': 'no-cache, no-transform',
+  'X-Accel-Buffering': 'no',
+  Vary: 'Accept',
+};
+
+interface StreamOptions {
+  /** Called when the client stops reading before the end. It must make a pending `next()` of the source settle. */
+  onCancel: () => void;
+  headers?: { [name: string]: string };
+}
+
+/** Returns a response of server-sent events, one `data` line each. */
+export function eventStream(events: AsyncIterable<ServerSentEvent>, options: StreamOptions): Response {
+  return streamed(events, eventText, { ...options, headers: { ...EVENT_STREAM, ...options.headers } });
+}
+
+/** Returns a response of JSON lines. */
+export function ndjson(values: AsyncIterable<object>, options: StreamOptions): Response {
+  const line = (value: object): string => `${JSON.stringify(value)}\n`;
+  return streamed(values, line, { ...options, headers: { ...NDJSON, ...options.headers } });
+}
+
+function eventText({ id, data }: ServerSentEvent): string {
+  const field = id === undefined ? '' : `id: ${id}\n`;
+  return `${field}data: ${JSON.stringify(data)}\n\n`;
+}
+
+/** Reads the next item only when the client has taken the last one. */
+function streamed<Item>(
+  source: AsyncIterable<Item>,
+  textOf: (item: Item) => string,
+  { onCancel, headers }: StreamOptions,
+): Response {
+  const items = source[Symbol.asyncIterator]();
+  const chunks: AsyncIterator<Uint8Array> = {
+    async next() {
+      const { done, value } = await items.next();
+      return done ? { done, value: undefined } : { done: false, value: encoder.encode(textOf(value)) };
     },
-    cancel() {
-      open = false;
-      abandon();
+    async return() {
+      // First, because a generator does not return while its `next()` is pending.
+      onCancel();
+      await items.return?.();
+      return { done: true, value: undefined };
     },
-  });
+  };
+  const body = ReadableStream.from({ [Symbol.asyncIterator]: () => chunks });
+  return new Response(body, headers && { headers });
+}
+
+/** Returns `response`; calls `onEnd` once its body has been read or cancelled, or has failed. */
+export function withOnEnd(response: Response, onEnd: () => void): Response {
+  if (!response.body) {
+    onEnd();
+    return response;
+  }
+  const { status, headers } = response;
+  const ending = new TransformStream<Uint8Array, Uint8Array>({ flush: onEnd, cancel: onEnd });
+  return new Response(response.body.pipeThrough(ending), { status, headers });
 }

@@ -4,9 +4,9 @@ type Path = (string | number)[];
 type Part = readonly [key: string | number, schema: z.core.$ZodType, value: unknown];
 
 /**
- * Returns the paths of the declared texts in `value` that no id or name can be: they contain NUL, which PostgreSQL
- * cannot store, or half of a surrogate pair, which is not a character. What the schema leaves open (`z.unknown()`) is
- * data, and is not looked at. `value` fits the schema.
+ * Returns the paths of declared strings in `value` that no id or name may be: those with NUL, which PostgreSQL cannot
+ * store, or with half of a surrogate pair. What the schema leaves open (`z.unknown()`) is data and is not checked.
+ * `value` must match the schema.
  */
 export function unstorableTexts(schema: z.core.$ZodType, value: unknown, path: Path = []): Path[] {
   if (isOpen(schema)) return [];
@@ -18,20 +18,20 @@ export function unstorableTexts(schema: z.core.$ZodType, value: unknown, path: P
   });
 }
 
-/** The parts of the value that the schema declares. */
+/** Returns the parts of the value that the schema declares. */
 function partsOf(schema: z.core.$ZodType, value: object): Part[] {
   const { def } = (schema as z.core.$ZodTypes)._zod;
   if ('innerType' in def) return partsOf(def.innerType, value);
-  const held = value as { [key: string | number]: unknown };
+  const values = value as { [key: string | number]: unknown };
   switch (def.type) {
     case 'object':
-      return Object.entries(def.shape).map(([name, field]) => [name, field, held[name]]);
+      return Object.entries(def.shape).map(([name, field]) => [name, field, values[name]]);
     case 'array':
       return (value as unknown[]).map((each, index) => [index, def.element, each]);
     case 'tuple':
-      return def.items.map((item, index) => [index, item, held[index]]);
+      return def.items.map((item, index) => [index, item, values[index]]);
     case 'record':
-      // Keys of data are data.
+      // The keys of open records are data, too.
       if (isOpen(def.valueType)) return [];
       return Object.entries(value).map(([key, each]) => [key, def.valueType, each]);
     case 'union': {

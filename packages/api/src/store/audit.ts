@@ -3,7 +3,7 @@ import type { Principal } from '../auth/principal.ts';
 import type { Db } from './database.ts';
 import type { AuditRow } from './schema.ts';
 
-/** What was done to what. */
+/** An action on a resource. */
 export interface AuditEvent {
   action: string;
   workspaceId: string | null;
@@ -12,7 +12,7 @@ export interface AuditEvent {
   details?: object;
 }
 
-/** Who did what, kept for those who ask later. */
+/** The audit log. */
 export class AuditStore {
   readonly #db: Db;
 
@@ -20,12 +20,12 @@ export class AuditStore {
     this.#db = db;
   }
 
-  async record(event: AuditEvent, principal: Principal | null): Promise<void> {
+  async record(event: AuditEvent, principal: Principal | undefined): Promise<void> {
     await this.#db.insertInto('audit').values(auditRow(event, principal)).execute();
   }
 
-  /** What was recorded of a resource, oldest first. */
-  async of(resourceId: string): Promise<AuditRow[]> {
+  /** Returns the events of a resource, oldest first. */
+  async ofResource(resourceId: string): Promise<AuditRow[]> {
     return this.#db
       .selectFrom('audit')
       .selectAll()
@@ -35,7 +35,8 @@ export class AuditStore {
   }
 }
 
-export function auditRow(event: AuditEvent, principal: Principal | null): AuditRow {
+/** Returns the row of an event that `principal` caused now. */
+export function auditRow(event: AuditEvent, principal: Principal | undefined): AuditRow {
   return {
     id: randomUUID(),
     workspace_id: event.workspaceId,

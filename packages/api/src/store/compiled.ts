@@ -3,8 +3,8 @@ import type { Compilable } from 'kysely';
 import type { Db } from './database.ts';
 
 /**
- * A query whose text is made once, for those that every execution asks: making it takes longer than asking it.
- * `build` shows its form; each call gives the values, in the order in which they stand in the text.
+ * Returns a query whose SQL is compiled once. For the queries of every execution: compiling takes longer than running.
+ * `build` fills its parameters with placeholders; each call passes the values, in the order of the SQL.
  */
 export function compiled<Row>(
   db: Db,

@@ -8,17 +8,17 @@ import type { Tables } from './schema.ts';
 
 export type Db = Kysely<Tables>;
 
-/** Where the records are: a file (`:memory:` for none), or a PostgreSQL database. */
-export type DatabasePlace = { file: string } | { url: string; schema?: string; maxConnections?: number };
+/** A SQLite file (`:memory:` for none), or a PostgreSQL database. */
+export type DatabaseLocation = { file: string } | { url: string; schema?: string; maxConnections?: number };
 
 const DEFAULT_SCHEMA = 'heddle_api';
 const DEFAULT_CONNECTIONS = 10;
 
-/** The database, its schema brought to the newest step. */
-export async function openDatabase(place: DatabasePlace, migrations = MIGRATIONS): Promise<Db> {
-  const onPostgres = 'url' in place;
-  const schema = onPostgres ? (place.schema ?? DEFAULT_SCHEMA) : undefined;
-  const dialect = onPostgres ? postgres(place, schema ?? DEFAULT_SCHEMA) : nodeSqlite(place.file);
+/** Opens the database and migrates its schema to the newest version. */
+export async function openDatabase(location: DatabaseLocation, migrations = MIGRATIONS): Promise<Db> {
+  const onPostgres = 'url' in location;
+  const schema = onPostgres ? (location.schema ?? DEFAULT_SCHEMA) : undefined;
+  const dialect = onPostgres ? postgres(location, schema ?? DEFAULT_SCHEMA) : nodeSqlite(location.file);
   const db = new Kysely<Tables>({ dialect });
   try {
     const migrator = new Migrator({
@@ -36,18 +36,18 @@ export async function openDatabase(place: DatabasePlace, migrations = MIGRATIONS
 }
 
 function asError(error: unknown): Error {
-  return error instanceof Error ? error : new Error('The tables could not be made.', { cause: error });
+  return error instanceof Error ? error : new Error('The tables could not be created.', { cause: error });
 }
 
-/** Unqualified names are those of the schema, so that both databases are asked with the same queries. */
-function postgres(place: { url: string; maxConnections?: number }, schema: string): Dialect {
+/** The search path resolves unqualified names to the schema, so that both databases run the same queries. */
+function postgres(location: { url: string; maxConnections?: number }, schema: string): Dialect {
   const pool = new Pool({
-    connectionString: place.url,
-    max: place.maxConnections ?? DEFAULT_CONNECTIONS,
+    connectionString: location.url,
+    max: location.maxConnections ?? DEFAULT_CONNECTIONS,
     fallback_application_name: 'heddle-api',
     options: `-c search_path=${schema.replaceAll(/[\\ ]/g, '\\$&')}`,
   });
-  // An unused connection was lost: the pool has dropped it and opens another one when it is needed.
+  // An idle connection was lost. The pool has dropped it and opens another one when needed.
   pool.on('error', () => undefined);
   return new PostgresDialect({ pool });
 }
@@ -56,7 +56,7 @@ const SQLITE_UNIQUE = 2067;
 const SQLITE_PRIMARY_KEY = 1555;
 const POSTGRES_UNIQUE = '23505';
 
-/** True when a row was refused because another has its key. */
+/** True when a row violates a unique constraint. */
 export function isDuplicate(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: unknown; errcode?: unknown };
   return code === POSTGRES_UNIQUE || errcode === SQLITE_UNIQUE || errcode === SQLITE_PRIMARY_KEY;

@@ -2,15 +2,15 @@ import { sql } from 'kysely';
 import type { Kysely } from 'kysely';
 import type { Migration } from 'kysely/migration';
 
-/** Steps from an empty database to the newest schema, in SQLite and PostgreSQL alike. Entries are never changed, only added. */
+/** The migrations, for SQLite and PostgreSQL. Entries are added, never changed. */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
-  '0001': { up: (db: Kysely<unknown>) => first(db) },
+  '0001': { up: (db: Kysely<unknown>) => initial(db) },
   '0002': { up: (db: Kysely<unknown>) => publicWorkflows(db) },
-  '0003': { up: (db: Kysely<unknown>) => idsOfWorkspaces(db) },
+  '0003': { up: (db: Kysely<unknown>) => runIdsPerWorkspace(db) },
   '0004': { up: (db: Kysely<unknown>) => publicRuns(db) },
 };
 
-async function first(db: Kysely<unknown>): Promise<void> {
+async function initial(db: Kysely<unknown>): Promise<void> {
   await people(db);
   await definitions(db);
   await runs(db);
@@ -115,7 +115,7 @@ async function runs(db: Kysely<unknown>): Promise<void> {
     .addColumn('waiting', 'text')
     .addColumn('failure', 'text')
     .execute();
-  await claimIndexes(db);
+  await reservationIndexes(db);
   await schema
     .createTable('audit')
     .addColumn('id', 'text', (column) => column.primaryKey())
@@ -138,8 +138,8 @@ async function publicWorkflows(db: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Ids of runs are unique within a workspace. What was claimed before was unique over all, so it is the engine's id too. */
-async function idsOfWorkspaces(db: Kysely<unknown>): Promise<void> {
+/** Makes run ids unique per workspace. Earlier ids were unique over all workspaces, so they are the engine's ids too. */
+async function runIdsPerWorkspace(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
   await schema
     .createTable('claims_3')
@@ -158,10 +158,10 @@ async function idsOfWorkspaces(db: Kysely<unknown>): Promise<void> {
   await sql`insert into claims_3 (engine_id, ${columns}) select run_id, ${columns} from claims`.execute(db);
   await schema.dropTable('claims').execute();
   await schema.alterTable('claims_3').renameTo('claims').execute();
-  await claimIndexes(db);
+  await reservationIndexes(db);
 }
 
-async function claimIndexes({ schema }: Kysely<unknown>): Promise<void> {
+async function reservationIndexes({ schema }: Kysely<unknown>): Promise<void> {
   await schema.createIndex('claims_workflow').on('claims').columns(['workflow_id', 'created_at']).execute();
   await schema
     .createIndex('claims_waiting')
@@ -171,7 +171,7 @@ async function claimIndexes({ schema }: Kysely<unknown>): Promise<void> {
     .execute();
 }
 
-/** Runs that callers without a credential have started. */
+/** Adds the table of runs that callers without a credential have started. */
 async function publicRuns(db: Kysely<unknown>): Promise<void> {
   const { schema } = db;
   await schema

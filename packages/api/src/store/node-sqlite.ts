@@ -3,12 +3,12 @@ import { dirname } from 'node:path';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { SqliteDialect } from 'kysely';
 
-/** How long a connection waits for another process before it gives up. */
+/** How long a connection waits for a lock of another process. */
 const BUSY_TIMEOUT_MS = 5000;
 
-/** kysely's dialect of SQLite over node:sqlite; `file` is a path, or `:memory:`. */
+/** Returns kysely's SQLite dialect over node:sqlite. `file` is a path, or `:memory:`. */
 export function nodeSqlite(file: string): SqliteDialect {
-  // Loaded by who opens a file: whoever keeps the records in PostgreSQL does not.
+  // Loaded here, because processes that use PostgreSQL do not need it.
   const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
   if (file !== ':memory:') mkdirSync(dirname(file), { recursive: true });
   const db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
@@ -18,16 +18,16 @@ export function nodeSqlite(file: string): SqliteDialect {
 
 type Parameters = readonly unknown[];
 
-/** The interface that kysely knows. Statements are kept by their text: there are few, and each takes long to prepare. */
+/** Adapts the connection to kysely's interface. Caches statements: they are few, and slow to prepare. */
 function adapter(db: DatabaseSync) {
   const prepared = new Map<string, ReturnType<typeof statementOf>>();
   return {
     close: () => db.close(),
     prepare(sql: string) {
-      // Who reads first and then writes would else be refused when another process has written in between.
+      // Otherwise a transaction that reads first fails to write when another process has written in between.
       const text = sql === 'begin' ? 'begin immediate' : sql;
       const statement = prepared.get(text) ?? statementOf(db.prepare(text));
-      // Schema statements are run once.
+      // Schema statements run once.
       if (/^(select|insert|update|delete|with)/i.test(text)) prepared.set(text, statement);
       return statement;
     },

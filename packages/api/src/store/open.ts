@@ -9,20 +9,20 @@ import { ReservationStore } from '../areas/runs/store.ts';
 import { WorkflowStore } from '../areas/workflows/store.ts';
 import { AuditStore } from './audit.ts';
 import { openDatabase } from './database.ts';
-import type { DatabasePlace } from './database.ts';
+import type { DatabaseLocation } from './database.ts';
 import { WorkspaceStore } from './workspaces.ts';
 
-/** Where the service keeps what is its own; without a place, in memory. */
+/** Where the API keeps its records. Without `data` and `postgres`: in memory. */
 export interface ApiStoreOptions {
-  /** A data folder: `api.db` in it, and the secret that keys are hashed with. */
+  /** A data folder. The store creates `api.db` in it, and the secret for key hashes. */
   data?: string;
-  /** A PostgreSQL database in its place, for several processes; `secret` is required then. */
+  /** A PostgreSQL database instead, for several processes. It needs `secret`. */
   postgres?: { url: string; schema?: string; maxConnections?: number };
-  /** What keys are hashed with: at least 32 characters, the same in all processes. */
+  /** The secret for key hashes: at least 32 characters, the same in all processes. */
   secret?: string;
 }
 
-/** Workspaces, people, keys, drafts and versions, claims of run ids, audit. Plans, runs and logs are the engine's. */
+/** Workspaces, people, keys, drafts and versions, reserved run ids, audit. The engine stores plans, runs and logs. */
 export interface ApiStore {
   readonly workspaces: WorkspaceStore;
   readonly keys: KeyStore;
@@ -33,22 +33,24 @@ export interface ApiStore {
   close(): Promise<void>;
 }
 
-/** Which workflows may run which, and whose they are: all that a process needs that only runs them. */
+/** The workspaces of workflows: all that a process needs that runs workflows and serves no API. */
 export interface WorkflowOwnership {
+  /** For the engine's `resolveChild`. */
   resolveChild(caller: string, reference: string): Promise<ResolvedChild | undefined>;
+  /** For the engine's `tenant`. */
   tenant(workflowId: string): Promise<string | undefined>;
-  /** The id of the workspace that was made first; undefined: there is none. */
+  /** Returns the id of the oldest workspace; undefined when there is none. */
   oldestWorkspace(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
 const SHORTEST_SECRET = 32;
 
-/** Opens the store, and makes or migrates its tables. */
+/** Opens the store. Creates or migrates its tables. */
 export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiStore> {
-  const place = placeOf(options);
+  const location = locationOf(options);
   const secret = secretOf(options);
-  const db = await openDatabase(place);
+  const db = await openDatabase(location);
   return {
     workspaces: new WorkspaceStore(db),
     keys: new KeyStore(db, secret),
@@ -60,11 +62,11 @@ export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiSt
   };
 }
 
-/** Opens of the records what workers need, for which there is no secret; makes or migrates the tables. */
+/** Opens the part of the store that workers need. It needs no secret. Creates or migrates the tables. */
 export async function openWorkflowOwnership(
   options: Omit<ApiStoreOptions, 'secret'>,
 ): Promise<WorkflowOwnership> {
-  const db = await openDatabase(placeOf(options));
+  const db = await openDatabase(locationOf(options));
   const workflows = new WorkflowStore(db);
   const workspaces = new WorkspaceStore(db);
   return {
@@ -75,8 +77,8 @@ export async function openWorkflowOwnership(
   };
 }
 
-/** The place of the database; its folder and file are made, for this user alone. */
-function placeOf({ data, postgres }: ApiStoreOptions): DatabasePlace {
+/** Returns where the database is. Creates its folder and file, readable only by this user. */
+function locationOf({ data, postgres }: ApiStoreOptions): DatabaseLocation {
   if (postgres) return postgres;
   if (data === undefined) return { file: ':memory:' };
   makePrivateData(data, (error) => process.emitWarning(error.message, 'HeddleWarning'));
@@ -88,18 +90,18 @@ function placeOf({ data, postgres }: ApiStoreOptions): DatabasePlace {
 function secretOf({ data, postgres, secret }: ApiStoreOptions): string {
   if (secret !== undefined) {
     if (secret.length >= SHORTEST_SECRET) return secret;
-    throw new RangeError(`The secret that keys are hashed with has at least ${SHORTEST_SECRET} characters.`);
+    throw new RangeError(`The secret for key hashes has at least ${SHORTEST_SECRET} characters.`);
   }
   if (postgres) {
     throw new RangeError(
-      'On PostgreSQL a secret is needed to hash keys with: give `secret`, the same to all processes.',
+      'PostgreSQL needs a secret for key hashes: set `secret` to the same value in all processes.',
     );
   }
-  return data === undefined ? newSecret() : keptSecret(data);
+  return data === undefined ? newSecret() : secretIn(data);
 }
 
-/** The secret of the folder; the first process makes it. */
-function keptSecret(data: string): string {
+/** Returns the secret of the data folder. The first process creates it. */
+function secretIn(data: string): string {
   const file = join(data, 'api-secret');
   try {
     writeFileSync(file, newSecret(), { flag: 'wx', mode: 0o600 });

@@ -1,7 +1,8 @@
 import type { ColumnType } from 'kysely';
-import type { Role } from '../auth/roles.ts';
+import type { Role } from '../auth/principal.ts';
 
-/** Times are ISO 8601 texts in UTC, truth values 0 or 1, JSON is text: the same in SQLite and in PostgreSQL. */
+// SQLite and PostgreSQL have the same columns: timestamps are ISO 8601 text in UTC, booleans are 0 or 1, JSON is text.
+
 export interface UserRow {
   id: string;
   email: string;
@@ -12,7 +13,7 @@ export interface UserRow {
 export interface WorkspaceRow {
   id: string;
   name: string;
-  /** Whether personal keys may be used in it. */
+  /** Whether the workspace accepts personal keys. */
   personal_keys: number;
   created_at: string;
 }
@@ -30,9 +31,9 @@ export interface ApiKeyRow {
   name: string;
   user_id: string | null;
   workspace_id: string | null;
-  /** Keyed hash of the key; the key itself is kept nowhere. */
+  /** HMAC of the key. The key itself is not stored. */
   hash: string;
-  /** Its last characters, to tell keys apart. */
+  /** The last characters of the key, to tell keys apart. */
   hint: string;
   created_at: string;
   expires_at: string | null;
@@ -40,7 +41,7 @@ export interface ApiKeyRow {
   revoked_at: string | null;
 }
 
-/** A workflow's draft, and which of its versions is live. What a version runs as is the engine's. */
+/** The draft of a workflow, and which of its versions is live. The engine stores the compiled versions. */
 export interface WorkflowRow {
   id: string;
   workspace_id: string;
@@ -52,7 +53,7 @@ export interface WorkflowRow {
   state: string;
   active_version: number | null;
   deployed_at: string | null;
-  /** Whether the live version may be run without a credential. */
+  /** Whether callers without a credential may run the live version. */
   public_api: number;
   created_at: string;
   updated_at: string;
@@ -66,41 +67,41 @@ export interface VersionRow {
   description: string | null;
   /** The graph that was deployed. */
   state: string;
-  /** The version of the engine that it runs as. */
+  /** The number of the version in the engine. */
   engine_version: number;
   created_at: string;
   deployed_by: string | null;
 }
 
-/** Which workflow a block or edge id belongs to. */
+/** The workflow that uses a block or edge id. */
 export interface GraphIdRow {
   workspace_id: string;
   id: string;
   workflow_id: string;
 }
 
-/** An id of a run that was claimed, for ever; the run itself is the engine's. */
+/** A reserved run id, which is never reused. The engine stores the run. */
 export interface ReservationRow {
   /** The engine's id of the run, unique over all workspaces. */
   engine_id: string;
-  /** The id by which the workspace knows the run, unique within it: the caller's, else the engine's. */
+  /** The id that the caller chose, else the engine's; unique within the workspace. */
   run_id: string;
   workflow_id: string;
   workspace_id: string;
   trigger: 'api' | 'manual';
   mode: 'sync' | 'async' | 'stream';
   created_at: string;
-  /** What an accepted run is to be started with; null once it has been. */
+  /** What a queued run starts with, as JSON; null when nothing is queued. */
   waiting: string | null;
-  /** Why an accepted run could not be started. */
+  /** Why the run was not started, as JSON. */
   failure: string | null;
 }
 
-/** A run that somebody without a credential has started. */
+/** A run that a caller without a credential has started. */
 export interface PublicRunRow {
   run_id: string;
   created_at: string;
-  /** Keys of the files that were stored for it, as JSON. */
+  /** Keys of the files stored for it, as JSON. */
   files: string | null;
 }
 

@@ -7,7 +7,7 @@ import { draftOf, testApi } from '../../../../test/support/api.ts';
 import { hasPostgres, postgresDatabase } from '../../../../test/support/postgres.ts';
 import { block, workflow } from '../../../../test/support/workflow.ts';
 import { openDatabase } from './database.ts';
-import type { DatabasePlace } from './database.ts';
+import type { DatabaseLocation } from './database.ts';
 import { MIGRATIONS } from './migrations.ts';
 import { openApiStore } from './open.ts';
 import type { ApiStore, ApiStoreOptions } from './open.ts';
@@ -120,7 +120,7 @@ function describeTwo(stores: () => Promise<[ApiStore, ApiStore]>): void {
 }
 
 /** Records as they were before ids of runs belonged to workspaces, with a claim. */
-async function olderClaims(place: DatabasePlace): Promise<void> {
+async function olderClaims(place: DatabaseLocation): Promise<void> {
   const { '0001': first, '0002': second } = MIGRATIONS;
   if (!first || !second) throw new Error('A migration is missing.');
   const db = await openDatabase(place, { '0001': first, '0002': second });
@@ -136,8 +136,8 @@ async function expectOlderClaims({ reservations }: ApiStore): Promise<void> {
   expect(await reservations.findIn('looms', 'mine')).toMatchObject(row);
   expect(await reservations.find('mine')).toMatchObject(row);
   const waiting = { input: {}, version: 3 };
-  expect(await reservations.unstarted()).toEqual([
-    { engineId: 'mine', runId: 'mine', workflowId: 'w', waiting },
+  expect(await reservations.queued()).toEqual([
+    { engineId: 'mine', runId: 'mine', workflowId: 'w', start: waiting },
   ]);
   const { workflow_id, workspace_id } = row;
   const about = {

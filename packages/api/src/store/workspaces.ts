@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
-import type { Role } from '../auth/roles.ts';
+import type { Role } from '../auth/principal.ts';
 import { compiled } from './compiled.ts';
 import { isDuplicate } from './database.ts';
 import type { Db } from './database.ts';
 
-/** What a person may do in a workspace. */
+/** The access of a person to a workspace. */
 export interface Access {
   role: Role;
-  /** False: the workspace refuses personal keys. */
+  /** Whether the workspace accepts personal keys. */
   personalKeys: boolean;
 }
 
-/** Workspaces, people, and who is a member of which. */
+/** Workspaces, people, and memberships. */
 export class WorkspaceStore {
   readonly #db: Db;
   readonly #accessOf: (
@@ -21,8 +21,8 @@ export class WorkspaceStore {
 
   constructor(db: Db) {
     this.#db = db;
-    this.#accessOf = compiled(db, (of) =>
-      of
+    this.#accessOf = compiled(db, (query) =>
+      query
         .selectFrom('members')
         .innerJoin('workspaces', 'workspaces.id', 'members.workspace_id')
         .select(['members.role', 'workspaces.personal_keys'])
@@ -54,12 +54,12 @@ export class WorkspaceStore {
     return id;
   }
 
-  /** Makes the user a member with this role, or changes the role. */
+  /** Adds the user as a member with this role, or changes the member's role. */
   async setMember(workspaceId: string, userId: string, role: Role): Promise<void> {
     await this.#db
       .insertInto('members')
       .values({ workspace_id: workspaceId, user_id: userId, role, created_at: new Date().toISOString() })
-      .onConflict((held) => held.columns(['workspace_id', 'user_id']).doUpdateSet({ role }))
+      .onConflict((conflict) => conflict.columns(['workspace_id', 'user_id']).doUpdateSet({ role }))
       .execute();
   }
 
@@ -71,13 +71,13 @@ export class WorkspaceStore {
       .execute();
   }
 
-  /** What the user may do in the workspace; undefined: nothing, or there is none. */
+  /** Returns the user's access to the workspace; undefined when the user is not a member. */
   async access(workspaceId: string, userId: string): Promise<Access | undefined> {
     const [row] = await this.#accessOf(workspaceId, userId);
     return row && { role: row.role, personalKeys: row.personal_keys === 1 };
   }
 
-  /** All workspaces, oldest first. */
+  /** Returns all workspaces, oldest first. */
   async list(): Promise<{ id: string; name: string }[]> {
     return this.#db
       .selectFrom('workspaces')
@@ -87,7 +87,7 @@ export class WorkspaceStore {
       .execute();
   }
 
-  /** Returns the id of the workspace that was made first; undefined: there is none. */
+  /** Returns the id of the oldest workspace; undefined when there is none. */
   async oldest(): Promise<string | undefined> {
     return (
       await this.#db
@@ -100,20 +100,20 @@ export class WorkspaceStore {
     )?.id;
   }
 
-  /** The first person, and a workspace that they are admin of; undefined when there is somebody already. */
-  async begin(): Promise<{ userId: string; workspaceId: string } | undefined> {
+  /** Creates the first person and a workspace with that person as admin; undefined when there is a person already. */
+  async bootstrap(): Promise<{ userId: string; workspaceId: string } | undefined> {
     if (await this.firstUser()) return undefined;
     try {
       const userId = await this.createUser({ email: 'admin@heddle.local', name: 'Admin' });
       return { userId, workspaceId: await this.createWorkspace('Default', userId) };
     } catch (error) {
-      // Another process was faster: one address is one person's.
+      // Another process has created the person at the same time: email addresses are unique.
       if (isDuplicate(error)) return undefined;
       throw error;
     }
   }
 
-  /** The first person that was made. */
+  /** Returns the oldest person. */
   async firstUser(): Promise<{ id: string; email: string } | undefined> {
     return this.#db
       .selectFrom('users')

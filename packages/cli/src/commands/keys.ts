@@ -32,7 +32,7 @@ export async function createKey(
 }
 
 async function firstPerson(store: ApiStore): Promise<string> {
-  const began = await store.workspaces.begin();
+  const began = await store.workspaces.bootstrap();
   const userId = began?.userId ?? (await store.workspaces.firstUser())?.id;
   if (userId === undefined)
     throw new UsageError('There is nobody yet whom a key could be for.', 'Run heddle serve once.');

@@ -89,7 +89,7 @@ export async function serve(io: Io, options: ServeOptions): Promise<number> {
 
 /** The first person's workspace and key, when this is the first start. */
 async function firstOf(store: ApiStore): Promise<First | undefined> {
-  const began = await store.workspaces.begin();
+  const began = await store.workspaces.bootstrap();
   if (!began) return undefined;
   const { userId, workspaceId } = began;
   const { key } = await store.keys.create({ userId }, 'first');

@@ -1,24 +1,25 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import type { Authenticator } from '../../auth/principal.ts';
 import { compiled } from '../../store/compiled.ts';
 import type { Db } from '../../store/database.ts';
 import type { ApiKeyRow } from '../../store/schema.ts';
 
-/** Every key begins with it, so that leaked ones are found. */
+/** The prefix of every key, by which scanners find leaked keys. */
 export const KEY_PREFIX = 'sk-heddle-';
 
-/** 256 bits: a key cannot be guessed, so that its hash needs no salt of its own. */
+/** 256 bits cannot be guessed, so hashes need no salt. */
 const KEY_BYTES = 32;
 const HINT_CHARACTERS = 4;
-/** The time of the last use is written at most this often. */
+/** How often the time of the last use is written, at most. */
 const USED_EVERY_MS = 60_000;
 
-/** Whose a key is to be. */
+/** The owner of a new key. */
 export type KeyOwner = { userId: string } | { workspaceId: string };
 
-/** A key as it is listed: never the key itself. */
+/** A key as it is listed, without the key itself and its hash. */
 export type ApiKeyInfo = Omit<ApiKeyRow, 'hash'>;
 
-/** API keys, by a keyed hash: what is stored gives no key away. */
+/** API keys, stored as HMACs: the database does not reveal them. */
 export class KeyStore {
   readonly #db: Db;
   readonly #secret: string;
@@ -27,12 +28,12 @@ export class KeyStore {
   constructor(db: Db, secret: string) {
     this.#db = db;
     this.#secret = secret;
-    this.#byHash = compiled(db, (of) =>
-      of.selectFrom('api_keys').selectAll().where('hash', '=', '').where('revoked_at', 'is', null),
+    this.#byHash = compiled(db, (query) =>
+      query.selectFrom('api_keys').selectAll().where('hash', '=', '').where('revoked_at', 'is', null),
     );
   }
 
-  /** A new key; its text is given this once. */
+  /** Creates a key. Its text cannot be read again. */
   async create(
     owner: KeyOwner,
     name: string,
@@ -40,15 +41,15 @@ export class KeyStore {
   ): Promise<{ id: string; key: string }> {
     const key = KEY_PREFIX + randomBytes(KEY_BYTES).toString('base64url');
     const id = randomUUID();
-    const personal = 'userId' in owner;
+    const isPersonal = 'userId' in owner;
     await this.#db
       .insertInto('api_keys')
       .values({
         id,
-        kind: personal ? 'personal' : 'workspace',
+        kind: isPersonal ? 'personal' : 'workspace',
         name,
-        user_id: personal ? owner.userId : null,
-        workspace_id: personal ? null : owner.workspaceId,
+        user_id: isPersonal ? owner.userId : null,
+        workspace_id: isPersonal ? null : owner.workspaceId,
         hash: this.#hash(key),
         hint: key.slice(-HINT_CHARACTERS),
         created_at: new Date().toISOString(),
@@ -60,17 +61,17 @@ export class KeyStore {
     return { id, key };
   }
 
-  /** The key's row, when it may still be used at `nowMs`. */
+  /** Returns the row of the key; undefined for a key that is unknown, revoked, or expired at `nowMs`. */
   async find(key: string, nowMs: number): Promise<ApiKeyRow | undefined> {
     if (!key.startsWith(KEY_PREFIX)) return undefined;
-    // Asked for each request: a key that any process has revoked is refused from the next one on.
+    // Not cached: a key that any process has revoked is refused from the next request on.
     const [row] = await this.#byHash(this.#hash(key));
     if (!row || (row.expires_at !== null && Date.parse(row.expires_at) <= nowMs)) return undefined;
-    await this.#use(row, nowMs);
+    await this.#recordUse(row, nowMs);
     return row;
   }
 
-  async #use(row: ApiKeyRow, nowMs: number): Promise<void> {
+  async #recordUse(row: ApiKeyRow, nowMs: number): Promise<void> {
     if (row.last_used_at !== null && nowMs - Date.parse(row.last_used_at) < USED_EVERY_MS) return;
     await this.#db
       .updateTable('api_keys')
@@ -79,7 +80,7 @@ export class KeyStore {
       .execute();
   }
 
-  /** All keys, oldest first, the revoked ones too. */
+  /** Returns all keys, also revoked ones, oldest first. */
   async list(): Promise<ApiKeyInfo[]> {
     return this.#db
       .selectFrom('api_keys')
@@ -90,7 +91,7 @@ export class KeyStore {
       .execute();
   }
 
-  /** Revokes: from now on the key is refused, by every process. False when there is no such key, or it was revoked before. */
+  /** Revokes the key, at once for all processes. False for an unknown key, or one that was revoked before. */
   async revoke(id: string): Promise<boolean> {
     const result = await this.#db
       .updateTable('api_keys')
@@ -104,4 +105,23 @@ export class KeyStore {
   #hash(key: string): string {
     return createHmac('sha256', this.#secret).update(key).digest('base64url');
   }
+}
+
+/** Returns an authenticator that accepts the API keys of the store and no other credentials. */
+export function keyAuthenticator(keys: KeyStore, now: () => number): Authenticator {
+  return {
+    async authenticate({ apiKey }) {
+      const row = apiKey === undefined ? undefined : await keys.find(apiKey, now());
+      return (
+        row && {
+          kind: row.kind,
+          credentialId: row.id,
+          userId: row.user_id,
+          workspaceId: row.workspace_id,
+          scopes: ['api:read', 'api:write'],
+          expiresAt: row.expires_at,
+        }
+      );
+    },
+  };
 }

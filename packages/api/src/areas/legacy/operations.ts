@@ -1,5 +1,7 @@
+import { isJsonObject } from '@heddle/core/blocks';
 import { expectAccess } from '../../auth/authorize.ts';
 import { notFound } from '../../errors.ts';
+import { valid } from '../../http/parse.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Reply } from '../../operation.ts';
 import { emptyBody, noQuery, workflowPath } from '../shapes.ts';
@@ -8,18 +10,17 @@ import { findReservation } from '../runs/find.ts';
 import { cancelRun, getWorkflowRun } from '../runs/operations.ts';
 import { resumeRun } from '../runs/resume.ts';
 import { expectCombination, expectRunIdForm } from '../runs/rules.ts';
-import { cancelResult } from '../runs/schemas.ts';
-import type { RunResult } from '../runs/schemas.ts';
-import { answerOf } from './response.ts';
+import { cancelResult, executeBody } from '../runs/schemas.ts';
+import type { ExecuteBody, RunResult } from '../runs/schemas.ts';
+import { executedOf, executionResponse } from './response.ts';
 import * as schemas from './schemas.ts';
-import { bodyOf, executedOf, modesOf } from './views.ts';
 
 const SHARED = { tag: 'Older interface', resource: 'workflow', legacy: true, query: noQuery } as const;
 const READ = { ...SHARED, scope: 'api:read', role: 'read', workspaceKeys: true } as const;
 const WRITE = { ...SHARED, scope: 'api:write', role: 'write', workspaceKeys: true } as const;
 const EXECUTE_ERRORS = [400, 401, 402, 403, 404, 409, 413, 415, 429, 503] as const;
 
-/** What the newer operation answers, without its envelope. */
+/** Returns the data of a reply of the current interface. */
 function dataOf<Data>(reply: Reply): Data {
   if (!('data' in reply)) throw new TypeError('The reply has no data.');
   return reply.data as Data;
@@ -36,8 +37,12 @@ export const executeLegacy = defineOperation({
   body: schemas.anyBody,
   bodyOptional: true,
   success: [
-    { status: 200, schema: schemas.executed, description: 'What has come of the run' },
-    { status: 202, schema: schemas.accepted, description: 'With X-Execution-Mode: async: it was accepted' },
+    { status: 200, schema: schemas.executed, description: 'The result of the run' },
+    {
+      status: 202,
+      schema: schemas.accepted,
+      description: 'With X-Execution-Mode: async: the run was accepted',
+    },
   ],
   streams: [
     {
@@ -56,13 +61,13 @@ export const executeLegacy = defineOperation({
     const { isAsync } = modes;
     const body = bodyOf(call.body, modes);
     const headers = new Headers(call.headers);
-    // Lines of JSON are of the newer interface.
+    // Only the current interface has NDJSON.
     headers.delete('accept');
     const reply = await executeWorkflow.handle(services, { ...call, headers, body }, workflow);
     if ('raw' in reply) return reply;
     if (!isAsync) {
       const result = dataOf<RunResult>(reply);
-      const response = await answerOf(services.engine, result);
+      const response = await executionResponse(services.engine, result);
       response.headers.set('X-Execution-Id', result.runId);
       return { raw: response };
     }
@@ -74,12 +79,34 @@ export const executeLegacy = defineOperation({
   },
 });
 
+/** Returns the modes that the headers request. */
+function modesOf(headers: Headers): { isAsync: boolean; isStream: boolean } {
+  const isAsync = headers.get('x-execution-mode')?.toLowerCase() === 'async';
+  return { isAsync, isStream: headers.get('x-stream-response')?.toLowerCase() === 'true' };
+}
+
+/** Returns the body in the format of the current interface. */
+function bodyOf(
+  body: { [key: string]: unknown },
+  { isAsync, isStream }: { isAsync: boolean; isStream: boolean },
+): ExecuteBody {
+  const { stream, selectedOutputs, input, ...rest } = body;
+  const given = isJsonObject(input)
+    ? { ...rest, ...input }
+    : { ...rest, ...(input !== undefined && { input }) };
+  const more = {
+    ...((isStream || stream === true) && { stream: true }),
+    ...(selectedOutputs !== undefined && { selectedOutputs }),
+  };
+  return valid(executeBody, { input: given, async: isAsync, ...more }, 'Invalid request body');
+}
+
 export const getExecution = defineOperation({
   ...READ,
   id: 'getExecution',
   method: 'GET',
   path: '/api/workflows/{workflowId}/executions/{executionId}',
-  summary: 'Get how an execution stands',
+  summary: 'Get the status of an execution',
   params: schemas.executionPath,
   success: [{ status: 200, schema: schemas.execution, description: 'The execution' }],
   errors: [400, 401, 403, 404, 429],
@@ -116,7 +143,7 @@ export const cancelExecution = defineOperation({
   params: schemas.executionPath,
   body: emptyBody,
   bodyOptional: true,
-  success: [{ status: 200, schema: cancelResult, description: 'What the cancel has done' }],
+  success: [{ status: 200, schema: cancelResult, description: 'The result of the cancel' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 429],
   async handle(services, call, workflow) {
     const path = { workflowId: call.path.workflowId, runId: call.path.executionId };
@@ -135,8 +162,12 @@ export const resumeExecution = defineOperation({
   body: schemas.anyBody,
   bodyOptional: true,
   success: [
-    { status: 200, schema: schemas.executed, description: 'How the run stands when it rests again' },
-    { status: 202, schema: schemas.accepted, description: 'The answer was taken' },
+    {
+      status: 200,
+      schema: schemas.executed,
+      description: 'The result of the run when it ends or pauses again',
+    },
+    { status: 202, schema: schemas.accepted, description: 'The answer was accepted' },
   ],
   errors: EXECUTE_ERRORS,
   async handle(services, call, workflow) {
@@ -155,7 +186,7 @@ export const resumeExecution = defineOperation({
   },
 });
 
-/** Statuses of jobs in place of those of runs. */
+/** Statuses of jobs that differ from those of runs. */
 const JOB_STATUS: { [status: string]: string } = { running: 'processing', paused: 'processing' };
 
 export const getJob = defineOperation({
@@ -163,18 +194,18 @@ export const getJob = defineOperation({
   id: 'getJob',
   method: 'GET',
   path: '/api/jobs/{jobId}',
-  summary: 'Get how an accepted execution stands',
+  summary: 'Get the status of an accepted execution',
   resource: 'none',
   params: schemas.jobPath,
   success: [{ status: 200, schema: schemas.job, description: 'The job' }],
   errors: [400, 401, 403, 404, 429],
   async handle(services, call) {
     const { jobId } = call.path;
-    const claim = await findReservation(services, call.principal, jobId);
-    const workflow = claim && (await services.store.workflows.find(claim.workflow_id));
+    const reservation = await findReservation(services, call.principal, jobId);
+    const workflow = reservation && (await services.store.workflows.find(reservation.workflow_id));
     if (!workflow) throw notFound('Job');
-    const demand = { role: 'read', workspaceKeys: true, noun: 'Job' } as const;
-    await expectAccess(services.store, call.principal, workflow.workspace_id, demand);
+    const requirement = { role: 'read', workspaceKeys: true, noun: 'Job' } as const;
+    await expectAccess(services.store, call.principal, workflow.workspace_id, requirement);
     const path = { workflowId: workflow.id, runId: jobId };
     const reply = await getWorkflowRun.handle(
       services,
@@ -183,7 +214,7 @@ export const getJob = defineOperation({
     );
     const { status, startedAt, endedAt, output, error } = dataOf<RunResult>(reply);
     const metadata = { startedAt, completedAt: endedAt };
-    const shown = { taskId: jobId, status: JOB_STATUS[status] ?? status, metadata, output };
-    return { raw: Response.json({ success: true, ...shown, error: error?.message ?? null }) };
+    const job = { taskId: jobId, status: JOB_STATUS[status] ?? status, metadata, output };
+    return { raw: Response.json({ success: true, ...job, error: error?.message ?? null }) };
   },
 });

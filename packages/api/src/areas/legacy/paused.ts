@@ -6,10 +6,9 @@ import type { WorkflowRow } from '../../store/schema.ts';
 import { noQuery, workflowPath } from '../shapes.ts';
 import { findRun } from '../runs/find.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
-import * as schemas from './paused-schemas.ts';
-import { contextPath, executionPath } from './schemas.ts';
+import * as schemas from './schemas.ts';
 
-/** Who may answer is told with what: the tokens are in the answers. */
+/** Reading needs the right to resume: the responses have the resume tokens. */
 const SHARED = {
   method: 'GET',
   tag: 'Older interface',
@@ -22,7 +21,7 @@ const SHARED = {
   errors: [400, 401, 403, 404, 429],
 } as const;
 
-/** So many runs are looked at for a list, which has no pages. */
+/** Most runs of a list, which has no pages. */
 const MOST_LISTED = 1000;
 const PAGE = 100;
 
@@ -30,15 +29,18 @@ export const listPausedExecutions = defineOperation({
   ...SHARED,
   id: 'listPausedExecutions',
   path: '/api/workflows/{workflowId}/paused',
-  summary: 'List the executions that wait, newest first',
+  summary: 'List the paused executions, newest first',
   params: workflowPath,
   query: schemas.pausedQuery,
-  success: [{ status: 200, schema: schemas.pausedList, description: 'Executions that wait' }],
+  success: [{ status: 200, schema: schemas.pausedList, description: 'The paused executions' }],
   async handle({ engine, store }, { query, origin }, workflow) {
     const runs = await pausedRuns(engine, expectWorkflow(workflow).id);
-    const claims = await store.reservations.of(runs.map(({ runId }) => runId));
+    const reservations = await store.reservations.byEngineIds(runs.map(({ runId }) => runId));
     const all = await Promise.all(
-      runs.map((run) => pausedOf(engine, { run, runId: claims.get(run.runId)?.run_id ?? run.runId }, origin)),
+      runs.map((run) => {
+        const runId = reservations.get(run.runId)?.run_id ?? run.runId;
+        return pausedOf(engine, { run, runId }, origin);
+      }),
     );
     const { status } = query;
     const pausedExecutions = all.filter((each) => status === undefined || each.status === status);
@@ -51,8 +53,10 @@ export const getPausedExecution = defineOperation({
   id: 'getPausedExecution',
   path: '/api/workflows/{workflowId}/paused/{executionId}',
   summary: 'Get the pause points of an execution',
-  params: executionPath,
-  success: [{ status: 200, schema: schemas.pausedExecution, description: 'What it waits for' }],
+  params: schemas.executionPath,
+  success: [
+    { status: 200, schema: schemas.pausedExecution, description: 'The pause points of the execution' },
+  ],
   async handle(services, { path, origin }, workflow) {
     const paused = await expectPaused(services, expectWorkflow(workflow), path.executionId);
     return { raw: Response.json(await pausedOf(services.engine, paused, origin)) };
@@ -71,7 +75,7 @@ export const getPauseContext = defineOperation({
   id: 'getPauseContext',
   path: '/api/resume/{workflowId}/{executionId}/{contextId}',
   summary: 'Get one pause point',
-  params: contextPath,
+  params: schemas.contextPath,
   success: [{ status: 200, schema: schemas.pauseContext, description: 'The point, and its execution' }],
   async handle(services, { path, origin }, workflow) {
     const paused = await expectPaused(services, expectWorkflow(workflow), path.executionId);
@@ -82,13 +86,13 @@ export const getPauseContext = defineOperation({
   },
 });
 
-/** A run that waits, and the id by which its workspace knows it. */
+/** A paused run, and its id in the workspace. */
 interface Paused {
   run: RunDetail;
   runId: string;
 }
 
-/** The run, which waits. Throws 404. */
+/** Returns the paused run. Throws 404. */
 async function expectPaused(services: Services, workflow: WorkflowRow, id: string): Promise<Paused> {
   const { run, runId } = await findRun(services, workflow, id);
   if (run?.status !== 'paused') throw notFound('Paused execution');
@@ -142,16 +146,16 @@ function pointOf(
   };
 }
 
-/** The turn and the branch in which the block waits, where it stands in containers. */
+/** Returns the iteration and the branch in which the block waits; null outside containers. */
 function scopesOf(logs: Logs, blockId: string, scope: readonly number[]) {
   const around = logs
     .filter((log) => log.blockId === blockId)
     .map(({ parents, container }) => (container ? [...parents, container] : []))
     .find((each) => each.map(({ index }) => index).join() === scope.join());
   const branch = around?.findLast(({ kind }) => kind === 'parallel');
-  const turn = around?.findLast(({ kind }) => kind === 'loop');
+  const iteration = around?.findLast(({ kind }) => kind === 'loop');
   return {
     parallelScope: branch ? { parallelId: branch.blockId, branchIndex: branch.index } : null,
-    loopScope: turn ? { loopId: turn.blockId, iteration: turn.index } : null,
+    loopScope: iteration ? { loopId: iteration.blockId, iteration: iteration.index } : null,
   };
 }

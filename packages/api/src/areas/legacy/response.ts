@@ -2,19 +2,21 @@ import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Engine } from '@heddle/engine';
 import type { RunResult } from '../runs/schemas.ts';
-import { executedOf } from './views.ts';
 
 const TIMED_OUT = 408;
 const LOWEST_STATUS = 200;
 const HIGHEST_STATUS = 599;
-/** Statuses that a response with a body cannot have. */
+/** Statuses of responses without a body. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-/** Returns the answer to an older execution: what the run's Response block says, else the result of the run. */
-export async function answerOf(engine: Pick<Engine, 'getLogs'>, result: RunResult): Promise<Response> {
+/** Returns the response to an execution: that of the run's Response block, else the result of the run. */
+export async function executionResponse(
+  engine: Pick<Engine, 'getLogs'>,
+  result: RunResult,
+): Promise<Response> {
   const { status, output, runId } = result;
-  // Outputs of `api` blocks have the same form, and are what a foreign server says.
-  if (status === 'completed' && isResponse(output) && (await hasAnswered(engine, runId))) {
+  // The output of an `api` block has the same shape, but a foreign server controls it.
+  if (status === 'completed' && isResponse(output) && (await hasResponseBlock(engine, runId))) {
     return responseOf(output);
   }
   return Response.json(executedOf(result), { status: result.error?.code === 'TIMEOUT' ? TIMED_OUT : 200 });
@@ -33,8 +35,8 @@ function isResponse(output: unknown): output is ResponseOutput {
   return isShaped && Object.keys(more).length === 0;
 }
 
-/** True when a Response block has finished: then the run's output is that of the first one. */
-async function hasAnswered(engine: Pick<Engine, 'getLogs'>, runId: string): Promise<boolean> {
+/** True when a Response block has completed. The run's output is then that of the first one. */
+async function hasResponseBlock(engine: Pick<Engine, 'getLogs'>, runId: string): Promise<boolean> {
   const logs = await engine.getLogs(runId);
   return logs.some(({ blockType, status }) => blockType === 'response' && status === 'completed');
 }
@@ -45,12 +47,12 @@ function responseOf({ data, status, headers }: ResponseOutput): Response {
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value === 'string' && !isReserved(name)) setHeader(response.headers, name, value);
   }
-  // A page that an author makes up would run as one of this origin.
+  // Keeps HTML of a workflow's author from running scripts in this origin.
   response.headers.set('Content-Security-Policy', "default-src 'none'; sandbox");
   return response;
 }
 
-/** Headers that are the server's: framing, connection, cookies, security, and what it says of the call itself. */
+/** Headers that only the server sets: framing, connection, cookies, security, and metadata of the call. */
 const RESERVED: ReadonlySet<string> = new Set([
   ...['content-length', 'content-encoding', 'content-range', 'transfer-encoding', 'trailer', 'te'],
   ...[
@@ -72,18 +74,30 @@ const RESERVED: ReadonlySet<string> = new Set([
   ...['nel', 'report-to', 'reporting-endpoints', 'service-worker-allowed', 'sourcemap', 'x-sourcemap'],
   ...['x-request-id', 'x-run-id', 'x-execution-id', 'x-accel-buffering', 'x-accel-redirect', 'x-sendfile'],
 ]);
-const RESERVED_FAMILIES = ['access-control-', 'cross-origin-', 'proxy-', 'sec-', 'x-ratelimit-', 'x-accel-'];
+const RESERVED_PREFIXES = ['access-control-', 'cross-origin-', 'proxy-', 'sec-', 'x-ratelimit-', 'x-accel-'];
 
 function isReserved(name: string): boolean {
   const lower = name.toLowerCase().trim();
-  return RESERVED.has(lower) || RESERVED_FAMILIES.some((family) => lower.startsWith(family));
+  return RESERVED.has(lower) || RESERVED_PREFIXES.some((prefix) => lower.startsWith(prefix));
 }
 
-/** A header that no response can have is left out: the data still arrive. */
+/** Sets the header. Leaves out an invalid one, so that the data still arrive. */
 function setHeader(headers: Headers, name: string, value: string): void {
   try {
     headers.set(name, value);
   } catch (error) {
     if (!(error instanceof TypeError)) throw error;
   }
+}
+
+/** Returns the body of the response to an execution. */
+export function executedOf(result: RunResult) {
+  const { runId, status, output, error, durationMs, startedAt, endedAt } = result;
+  return {
+    success: status === 'completed' || status === 'paused',
+    executionId: runId,
+    output,
+    error: error?.message ?? null,
+    metadata: { duration: durationMs, startTime: startedAt, endTime: endedAt },
+  };
 }

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { json, timestamp } from '../shapes.ts';
 
-/** The input itself, or an object with `input` and a few options. */
+/** The input itself, or an object with `input` and options. */
 export const anyBody = z.looseObject({});
 
 export const executionPath = z.strictObject({
@@ -56,4 +56,56 @@ export const job = z.object({
   metadata: z.object({ startedAt: timestamp.nullable(), completedAt: timestamp.nullable() }),
   output: json,
   error: z.string().nullable(),
+});
+
+const pausedStatus = z.enum(['paused', 'partially_resumed']);
+
+export const pausedQuery = z.strictObject({ status: pausedStatus.optional() });
+
+const resumeLinks = z.object({
+  apiUrl: z.string(),
+  uiUrl: z.null(),
+  contextId: z.string(),
+  executionId: z.string(),
+  workflowId: z.string(),
+});
+
+const pausePoint = z.object({
+  contextId: z.string(),
+  blockId: z.string(),
+  response: json,
+  registeredAt: timestamp,
+  resumeStatus: z.string(),
+  snapshotReady: z.boolean(),
+  resumeLinks,
+  queuePosition: z.null(),
+  latestResumeEntry: z.null(),
+  parallelScope: z.object({ parallelId: z.string(), branchIndex: z.int() }).nullable(),
+  loopScope: z.object({ loopId: z.string(), iteration: z.int() }).nullable(),
+});
+
+const pausedFields = z.object({
+  id: z.string(),
+  workflowId: z.string(),
+  executionId: z.string(),
+  status: pausedStatus,
+  totalPauseCount: z.int(),
+  resumedCount: z.int(),
+  pausedAt: timestamp,
+  updatedAt: timestamp,
+  expiresAt: z.null(),
+  metadata: z.record(z.string(), json),
+  triggerIds: z.array(z.string()),
+});
+
+export const pausedExecution = pausedFields.extend({ pausePoints: z.array(pausePoint) });
+
+export const pausedList = z.object({ pausedExecutions: z.array(pausedExecution) });
+
+/** Answers are accepted at once, so the queue is always empty. */
+export const pauseContext = z.object({
+  execution: pausedFields,
+  pausePoint,
+  queue: z.array(json),
+  activeResumeEntry: z.null(),
 });

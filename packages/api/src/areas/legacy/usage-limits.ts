@@ -25,7 +25,7 @@ export const getUsageLimits = defineOperation({
   method: 'GET',
   path: '/api/users/me/usage-limits',
   tag: 'Older interface',
-  summary: 'Get the limits of the caller, and what is left',
+  summary: 'Get the rate limits and the usage of the caller',
   legacy: true,
   resource: 'none',
   scope: 'api:read',
@@ -34,24 +34,24 @@ export const getUsageLimits = defineOperation({
   params: z.strictObject({}),
   query: noQuery,
   success: [
-    { status: 200, schema: limits, description: 'Buckets of executions, and usage where it is counted' },
+    { status: 200, schema: limits, description: 'Rate limits of executions, and usage if it is counted' },
   ],
   errors: [400, 401, 403, 429],
   async handle({ limiter, usage }, { principal }) {
-    const holder = accountOf(principal);
+    const account = accountOf(principal);
     const [sync, async] = await Promise.all([
-      limiter.peek?.('sync', holder),
-      limiter.peek?.('async', holder),
+      limiter.peek?.('sync', account),
+      limiter.peek?.('async', account),
     ]);
     const { userId, workspaceId } = principal;
-    const standing = (await usage?.summary?.({ userId, workspaceId })) ?? null;
+    const summary = (await usage?.summary?.({ userId, workspaceId })) ?? null;
     const rateLimit = { sync: bucketOf(sync), async: bucketOf(async), authType: 'api' };
-    return { raw: Response.json({ success: true, rateLimit, usage: standing }) };
+    return { raw: Response.json({ success: true, rateLimit, usage: summary }) };
   },
 });
 
-/** Nothing is limited where there is no such bucket. */
-function bucketOf(state: LimitState | null | undefined): z.output<typeof bucket> {
+/** Without a bucket nothing is limited. */
+function bucketOf(state: LimitState | undefined): z.output<typeof bucket> {
   if (!state)
     return { isLimited: false, requestsPerMinute: null, maxBurst: null, remaining: null, resetAt: null };
   return {

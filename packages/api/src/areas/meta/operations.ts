@@ -15,7 +15,7 @@ export const getApiMeta = defineOperation({
   method: 'GET',
   path: '/api/v2/meta',
   tag: 'Meta',
-  summary: 'Get what the credential is',
+  summary: 'Get the kind and expiry of the credential',
   scope: 'api:read',
   role: 'read',
   workspaceKeys: true,

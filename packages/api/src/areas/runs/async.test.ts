@@ -78,7 +78,7 @@ describe('an asynchronous run', () => {
     });
     await store.reservations.enqueue(runId, { input: { name: 'Eve' }, version: 1 });
     const path = `/api/v2/workflows/${id}/runs/${runId}`;
-    expect(await store.reservations.unstarted(new Date(Date.now() - 5000).toISOString())).toEqual([]);
+    expect(await store.reservations.queued(new Date(Date.now() - 5000).toISOString())).toEqual([]);
     lateMs = 3_600_000;
     for (let times = 0; times < 3; times++) for (const beat of beats) beat();
     await untilStatus(api, path, 'completed');

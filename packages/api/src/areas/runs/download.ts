@@ -28,7 +28,7 @@ export const downloadRunFile = defineOperation({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { path, principal, head, signal }, workflow) {
     const row = expectWorkflow(workflow);
-    const found = await runOf(services, row, path.runId);
+    const found = await findRunIfAny(services, row, path.runId);
     const file = found?.run && filesIn(found.run.output).find(({ id }) => id === path.fileId);
     if (!file) throw notFound('File');
     if (head) return { raw: new Response(null, { headers: headersOf(file) }) };
@@ -44,8 +44,8 @@ export const downloadRunFile = defineOperation({
   },
 });
 
-/** The run, if it has begun. That there is none is told in the words of a file that there is not. */
-async function runOf(
+/** Returns the run; undefined for an unknown run, which is refused like an unknown file. */
+async function findRunIfAny(
   services: Services,
   workflow: WorkflowRow,
   runId: string,
@@ -58,22 +58,22 @@ async function runOf(
   }
 }
 
-/** What a record says may be of a workflow's own making: nothing of it becomes part of a header as it is. */
+/** Returns the headers of a file. A workflow can make up a record, so its values are sanitized. */
 function headersOf({ name, type }: FileRecord): { [name: string]: string } {
   return {
     'Content-Type': mediaType(type),
-    'Content-Disposition': `attachment; ${fileNames(fileName(name))}`,
-    // Should a browser show it all the same, it shows it without scripts and without an origin.
+    'Content-Disposition': `attachment; ${fileNameParameters(fileName(name))}`,
+    // If a browser shows the file after all, it does so without scripts and without an origin.
     'Content-Security-Policy': "default-src 'none'; sandbox",
   };
 }
 
-/** The name twice, as RFC 6266 has it: what is left of it in ASCII for old clients, and as it is. */
-function fileNames(name: string): string {
-  const plain = name.replaceAll(/[^\w.() -]/g, '_');
+/** Returns the name in both forms of RFC 6266: in ASCII for old clients, and encoded. */
+function fileNameParameters(name: string): string {
+  const ascii = name.replaceAll(/[^\w.() -]/g, '_');
   const encoded = encodeURIComponent(name).replaceAll(
     /['()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );
-  return `filename="${plain}"; filename*=UTF-8''${encoded}`;
+  return `filename="${ascii}"; filename*=UTF-8''${encoded}`;
 }

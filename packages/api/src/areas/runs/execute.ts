@@ -1,42 +1,51 @@
+import { isEngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
-import { callChainOf } from '../../admission/call-chain.ts';
 import { admitRun } from '../../admission/admit-run.ts';
+import { callChainOf } from '../../admission/call-chain.ts';
 import type { Release, RunRequest } from '../../admission/usage.ts';
 import { expectAccess } from '../../auth/authorize.ts';
 import { accountOf } from '../../auth/principal.ts';
-import { isRunIdTaken } from '../../engine-errors.ts';
-import { ApiError, forbidden } from '../../errors.ts';
+import { ApiError, clientClosedRequest, forbidden, isRunIdTaken, runIdConflict } from '../../errors.ts';
+import { accepts } from '../../http/parse.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Call, Reply } from '../../operation.ts';
 import type { Services } from '../../services.ts';
 import type { WorkflowRow } from '../../store/schema.ts';
-import { accepts } from '../../http/parse.ts';
 import { noQuery, workflowPath } from '../shapes.ts';
 import { readGraph } from '../workflows/graph.ts';
 import { expectWorkflow } from '../workflows/operations.ts';
 import { activeVersion } from '../workflows/views.ts';
-import { reserveRunId, modeOf, runIdConflict } from './reserve-run-id.ts';
-import { MAX_INLINE_BYTES, filesFor, base64Inliner } from './files.ts';
+import { MAX_INLINE_BYTES, base64Inliner, filesFor } from './files.ts';
 import { engineIds, withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
+import { publicRefusal, publicResult } from './public-result.ts';
+import { redactedMessage } from './redacted-message.ts';
+import { modeOf, reserveRunId } from './reserve-run-id.ts';
 import { agentEventsOf, expectCombination, expectPresent, expectRunIdForm, isManual } from './rules.ts';
 import * as schemas from './schemas.ts';
 import type { ExecuteBody, RunResult } from './schemas.ts';
-import { publicRefusal, publicResult } from './public-result.ts';
 import { blocksOf, resolveSelectors } from './selected.ts';
 import type { Selected } from './selected.ts';
-import { originFrom, startRun } from './start.ts';
+import { originFrom, sourceOf, startRun } from './start.ts';
 import type { RunOrigin } from './start.ts';
-import { RunStartedError } from './started.ts';
 import type { QueuedStart } from './store.ts';
-import { finalResult, ndjson, serverSentEvents } from './streams.ts';
-import type { Streamed } from './streams.ts';
-import { storeInputFiles } from './take-files.ts';
+import { finalResult, resultEvents, resultLines } from './streams.ts';
+import type { StreamedRun } from './streams.ts';
 import { receiptOf } from './views.ts';
 
 type ExecuteCall = Call<{ workflowId: string }, object, ExecuteBody>;
-type Claimed = ExecuteCall & RunIds & { wantsLines: boolean };
-type Admitted = Claimed & { leave: Release | undefined };
+type ReservedCall = ExecuteCall & RunIds & { wantsLines: boolean };
+type AdmittedCall = ReservedCall & { release: Release | undefined };
+
+/** An error of a run whose id stays used: the run has started, or its failure is recorded. */
+class RunStartedError extends Error {
+  readonly reason: unknown;
+
+  constructor(reason: unknown) {
+    super('The run has started.');
+    this.reason = reason;
+  }
+}
 
 export const executeWorkflow = defineOperation({
   id: 'executeWorkflowV2',
@@ -55,7 +64,7 @@ export const executeWorkflow = defineOperation({
     {
       status: 200,
       schema: schemas.runResult,
-      description: 'What has come of the run, also of one that failed',
+      description: 'The result of the run, also of a failed one',
     },
     { status: 202, schema: schemas.receipt, description: 'The run was accepted' },
   ],
@@ -80,17 +89,17 @@ export const executeWorkflow = defineOperation({
     const workflow = expectWorkflow(found);
     const { body, principal, headers } = call;
     if (isManual(body)) {
-      const demand = { role: 'write', workspaceKeys: false, noun: 'Workflow' } as const;
-      await expectAccess(services.store, principal, workflow.workspace_id, demand);
+      const requirement = { role: 'write', workspaceKeys: false, noun: 'Workflow' } as const;
+      await expectAccess(services.store, principal, workflow.workspace_id, requirement);
     }
     const ids = await reserveRunId(services, workflow, call);
     const { reservations, publicRuns } = services.store;
     try {
       if (principal.anonymous)
         await publicRuns.add({ run_id: ids.engineId, created_at: new Date(services.now()).toISOString() });
-      return await run(services, workflow, { ...call, ...ids, wantsLines: wantsLines(headers, body) });
+      return await execute(services, workflow, { ...call, ...ids, wantsLines: wantsLines(headers, body) });
     } catch (error) {
-      // Nothing has come of the id, so it can be used again; unless the engine has a run of it.
+      // The engine has a run with this id, so the id stays used.
       if (isRunIdTaken(error)) throw runIdConflict(ids.runId);
       if (!(error instanceof RunStartedError)) {
         await reservations.release(ids.engineId);
@@ -102,58 +111,59 @@ export const executeWorkflow = defineOperation({
   },
 });
 
-async function run(services: Services, workflow: WorkflowRow, call: Claimed): Promise<Reply> {
+async function execute(services: Services, workflow: WorkflowRow, call: ReservedCall): Promise<Reply> {
   const { body, principal } = call;
-  const from = await originFrom(services, await sourceOf(services, workflow, body), body);
-  const leave = await admitRun(services, demandOf(workflow, call), accountOf(principal));
+  const definition = await definitionFor(services, workflow, body);
+  const origin = await originFrom(services, definition, body);
+  const release = await admitRun(services, runRequestOf(workflow, call), accountOf(principal));
   try {
-    return await admitted(services, from, { ...call, leave });
+    return await startOrQueue(services, origin, { ...call, release });
   } catch (error) {
-    leave?.();
+    release?.();
     throw error;
   }
 }
 
-/** The run that is let in. What it holds is left when it moves no more; here only where it is never begun. */
-async function admitted(services: Services, from: RunOrigin, call: Admitted): Promise<Reply> {
-  const { signal, engineId, runId, origin, leave, principal } = call;
+/** Starts or queues an admitted run. `release` is called when a started run settles; the caller releases otherwise. */
+async function startOrQueue(services: Services, from: RunOrigin, call: AdmittedCall): Promise<Reply> {
+  const { signal, engineId, runId, origin, release, principal } = call;
   const { anonymous: isPublic = false } = principal;
   const ids = { engineId, runId };
   const headers = { 'X-Run-Id': runId };
   const body = await storeInputFiles(services, from, call.body, { ...ids, signal, isPublic });
   if (body.async) {
-    await accept(services, from, { ...call, body });
+    await enqueue(services, from, { ...call, body });
     return { status: 202, headers, data: receiptOf(from.workflow.id, runId, origin) };
   }
   const selected = await selectionOf(services, from, body);
   expectPresent(signal);
-  const leaving = abortsWith(signal);
+  const cancellation = runSignal(signal);
   const { syncSeconds } = services.policy;
   const timeout = syncSeconds === undefined ? {} : { timeoutMs: syncSeconds * 1000 };
-  const started = await startRun(services, from, body, {
-    ...{ ...engineIds(ids), via: callChainOf(call.headers), signal: leaving.signal },
+  const run = await startRun(services, from, body, {
+    ...{ ...engineIds(ids), via: callChainOf(call.headers), signal: cancellation.signal },
     ...timeout,
   });
-  if (leave) void started.result().then(leave, leave);
+  if (release) void run.result().then(release, release);
   const show = shownWith(services, body, call);
   const agents = isPublic ? undefined : agentEventsOf(call.headers, body);
   const view = isPublic ? publicResult : (result: RunResult): RunResult => result;
-  const streamed = { run: started, runId, selected, agents, show, view, abandon: leaving.abort, headers };
-  if (body.stream) return { raw: serverSentEvents(services, streamed) };
-  if (call.wantsLines) return { raw: ndjson(services, streamed) };
+  const streamed = { run, runId, selected, agents, show, view, cancel: cancellation.abort, headers };
+  if (body.stream) return { raw: resultEvents(services, streamed) };
+  if (call.wantsLines) return { raw: resultLines(services, streamed) };
   try {
     const result = await withCallerId(ids, () => finalResult(services, streamed));
     if (!signal.aborted || result.status !== 'cancelled') return { headers, data: result };
   } catch (error) {
     throw new RunStartedError(error);
   } finally {
-    leaving.forget();
+    cancellation.detach();
   }
-  throw new RunStartedError(new ApiError(499, 'Client cancelled request', { details: { runId } }));
+  throw new RunStartedError(clientClosedRequest(runId));
 }
 
-/** The version that is live, or the draft. Throws 403 for a workflow that is not deployed. */
-async function sourceOf(
+/** Returns the live version or the draft to run. Throws 403 for a workflow that is not deployed. */
+async function definitionFor(
   services: Services,
   workflow: WorkflowRow,
   body: ExecuteBody,
@@ -164,15 +174,52 @@ async function sourceOf(
   return { workflow, version };
 }
 
-/** Records what the run is started with, before anything of it is promised. */
-async function accept(services: Services, from: RunOrigin, call: Admitted): Promise<void> {
-  const { body, headers, engineId, runId, leave } = call;
+/**
+ * Stores the files in the input, and returns the body with their records in place of them. Throws 400 for a file that
+ * cannot be stored. That failure is recorded, and the run id stays used.
+ */
+async function storeInputFiles(
+  services: Services,
+  origin: RunOrigin,
+  body: ExecuteBody,
+  { engineId, runId, signal, isPublic }: RunIds & { signal: AbortSignal; isPublic: boolean },
+): Promise<ExecuteBody> {
+  const source = body.input === undefined ? undefined : sourceOf(services, origin);
+  if (!source) return body;
+  const { workflow, ...start } = source;
+  const { files, fileBytes: bytes } = services.publicInputs;
+  const stored: string[] = [];
+  const options = {
+    ...start,
+    signal,
+    onStored: ({ key }: { key: string }): void => void stored.push(key),
+    ...(isPublic && { limits: { files, bytes } }),
+  };
+  try {
+    const input = await services.engine.takeFiles(workflow, body.input as Json, options);
+    return { ...body, input: input as ExecuteBody['input'] };
+  } catch (error) {
+    if (!isEngineError(error) || error.code !== 'INPUT_INVALID') throw error;
+    expectPresent(signal);
+    const why = await redactedMessage(services.engine, workflow, error.message, start);
+    const message = `File processing failed: ${why}`;
+    await services.store.reservations.fail(engineId, { reason: 'INVALID_INPUT', message });
+    const details = { details: { runId }, headers: { 'X-Run-Id': runId } };
+    throw new RunStartedError(new ApiError(400, message, details));
+  } finally {
+    if (isPublic && stored.length > 0) await services.store.publicRuns.addFiles(engineId, stored);
+  }
+}
+
+/** Records what the run starts with, before the caller is told that it was accepted. */
+async function enqueue(services: Services, from: RunOrigin, call: AdmittedCall): Promise<void> {
+  const { body, headers, engineId, runId, release } = call;
   const via = callChainOf(headers);
   const seconds = [services.policy.asyncSeconds, body.executionTimeoutSeconds].filter(
     (each) => each !== undefined,
   );
   const version = from.version?.engine_version ?? 0;
-  const waiting: QueuedStart = {
+  const start: QueuedStart = {
     input: await services.engine.redact(from.workflow.id, (body.input ?? {}) as Json, { version }),
     version,
     ownsFiles: true,
@@ -181,7 +228,7 @@ async function accept(services: Services, from: RunOrigin, call: Admitted): Prom
     ...(seconds.length > 0 && { timeoutMs: Math.min(...seconds) * 1000 }),
   };
   try {
-    await services.store.reservations.enqueue(engineId, waiting);
+    await services.store.reservations.enqueue(engineId, start);
   } catch (error) {
     services.report(error);
     throw new RunStartedError(
@@ -191,15 +238,15 @@ async function accept(services: Services, from: RunOrigin, call: Admitted): Prom
       }),
     );
   }
-  services.queue.submit({ engineId, runId, workflowId: from.workflow.id, waiting, leave });
+  services.queue.submit({ engineId, runId, workflowId: from.workflow.id, start, release });
 }
 
-/** How values of the run are shown: with the contents of their files, unless they are not wanted. */
+/** Returns how values of the run are shown: with the contents of their files, unless the body declines them. */
 function shownWith(
   { engine }: Services,
   { includeFileBase64, base64MaxBytes }: ExecuteBody,
-  { engineId, signal }: Pick<Admitted, 'engineId' | 'signal'>,
-): Streamed['show'] {
+  { engineId, signal }: Pick<AdmittedCall, 'engineId' | 'signal'>,
+): StreamedRun['show'] {
   if (includeFileBase64 === false) return (value) => Promise.resolve(value);
   return base64Inliner(() => filesFor(engine, engineId, signal), base64MaxBytes ?? MAX_INLINE_BYTES);
 }
@@ -214,7 +261,7 @@ async function selectionOf(
   return resolveSelectors(services, selectedOutputs, { workflow, blocks });
 }
 
-function demandOf(workflow: WorkflowRow, { engineId, body, principal }: Claimed): RunRequest {
+function runRequestOf(workflow: WorkflowRow, { engineId, body, principal }: ReservedCall): RunRequest {
   const mode = modeOf(body);
   const { id: workflowId, workspace_id: workspaceId } = workflow;
   return { runId: engineId, workflowId, workspaceId, userId: principal.userId, mode };
@@ -224,10 +271,17 @@ function wantsLines(headers: Headers, body: ExecuteBody): boolean {
   return !body.async && !body.stream && accepts(headers, 'application/x-ndjson');
 }
 
-/** A signal of the run's own: a connection that closes long after its answer must not end a run that is paused. */
-function abortsWith(signal: AbortSignal): { signal: AbortSignal; abort: () => void; forget: () => void } {
-  const own = new AbortController();
-  const abort = (): void => own.abort();
+/**
+ * Returns a signal that follows the signal of the request until it is detached: a connection that closes long after its
+ * response must not cancel a paused run.
+ */
+function runSignal(signal: AbortSignal): { signal: AbortSignal; abort: () => void; detach: () => void } {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
   signal.addEventListener('abort', abort, { once: true });
-  return { signal: own.signal, abort, forget: () => signal.removeEventListener('abort', abort) };
+  return {
+    signal: controller.signal,
+    abort,
+    detach: () => signal.removeEventListener('abort', abort),
+  };
 }

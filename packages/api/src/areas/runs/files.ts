@@ -2,16 +2,16 @@ import type { Json } from '@heddle/core';
 import { filesIn, withContents } from '@heddle/core/files';
 import type { FileRecord } from '@heddle/core/files';
 import type { Engine, FileReader } from '@heddle/engine';
-import { ApiError, notFound } from '../../errors.ts';
+import { notFound, payloadTooLarge } from '../../errors.ts';
 import type { RunFile } from './schemas.ts';
 
-/** Most bytes of one file, and of all files of an answer, that are shown as Base64. */
+/** Most bytes of one file, and of all files of a response, that are shown as Base64. */
 export const MAX_INLINE_BYTES = 16 * 1024 * 1024;
 
-/** Bounds of what is read of files for one answer: an output can name any number of records. */
+/** Limits on what is read for one response. An output can have any number of file records. */
 const READ_LIMITS = { files: 100, bytes: 3 * MAX_INLINE_BYTES };
 
-/** Returns a function that reads files for one answer about a run, until the caller has left. */
+/** Returns a reader of files for one response about a run. It stops when `signal` aborts. */
 export function filesFor(
   engine: Pick<Engine, 'fileReader'>,
   runId: string,
@@ -21,28 +21,27 @@ export function filesFor(
 }
 
 /**
- * A function that gives values with `base64` in the records of their files, as far as an answer may show them: none over
- * `maxBytes`, and of all values not more than 16 MiB, where a file that stands there twice counts twice. The others are
- * there to be downloaded.
+ * Returns a function that adds `base64` to the file records in values. It leaves out files over `maxBytes`, and files
+ * beyond 16 MiB over all values, where each occurrence of a file counts. These can be downloaded.
  */
 export function base64Inliner(
   files: () => Promise<FileReader>,
   maxBytes: number,
 ): (value: Json) => Promise<Json> {
   let left = MAX_INLINE_BYTES;
-  let reading: Promise<FileReader> | undefined;
+  let reader: Promise<FileReader> | undefined;
   return async (value) => {
     const contents = new Map<string, string>();
     for (const file of filesIn(value)) {
       if (file.size > Math.min(maxBytes, left)) continue;
-      const content = await (await (reading ??= files()))(file);
-      if (content !== undefined) contents.set(nameOf(file), content);
+      const content = await (await (reader ??= files()))(file);
+      if (content !== undefined) contents.set(keyOf(file), content);
     }
     if (contents.size === 0) return value;
     return withContents(value, (file) => {
-      const content = contents.get(nameOf(file));
+      const content = contents.get(keyOf(file));
       const bytes = content === undefined ? 0 : Buffer.byteLength(content, 'base64');
-      // What a record says of its size may be of a workflow's own making.
+      // A workflow can make up a record, so its `size` is not trusted.
       if (bytes > Math.min(maxBytes, left)) return undefined;
       left -= bytes;
       return content;
@@ -50,26 +49,26 @@ export function base64Inliner(
   };
 }
 
-function nameOf({ id, key }: FileRecord): string {
+function keyOf({ id, key }: FileRecord): string {
   return `${id} ${key}`;
 }
 
-/** Where a file of a run is downloaded. */
+/** Returns the path from which a file of a run is downloaded. */
 export function downloadPath(run: { workflowId: string; runId: string }, fileId: string): string {
   const [workflow, id, file] = [run.workflowId, run.runId, fileId].map(encodeURIComponent);
   return `/api/v2/workflows/${workflow}/runs/${id}/files/${file}`;
 }
 
 /**
- * The files of an output, as a run shows them; with `maxBytes` their contents too, of at most so many bytes each. Throws
- * 413 for what is too much, 404 for what is no longer there.
+ * Returns the files of a run's output. With `maxBytes`, they have their contents; then throws 413 for a file over
+ * `maxBytes` or over the limit of the response, and 404 for a file that was deleted.
  */
 export async function runFilesOf(
   files: () => Promise<FileReader>,
   run: { workflowId: string; runId: string; output: Json },
   maxBytes?: number,
 ): Promise<RunFile[]> {
-  const shown: RunFile[] = [];
+  const found: RunFile[] = [];
   let left = MAX_INLINE_BYTES;
   const read = maxBytes === undefined ? undefined : await files();
   for (const file of filesIn(run.output)) {
@@ -78,9 +77,9 @@ export async function runFilesOf(
     const expectFits = (bytes: number): void => expectInline(entry, bytes, { maxBytes: maxBytes ?? 0, left });
     const base64 = read && (await contentOf(read, file, expectFits));
     if (base64 !== undefined) left -= Buffer.byteLength(base64, 'base64');
-    shown.push({ ...entry, ...(base64 !== undefined && { base64 }) });
+    found.push({ ...entry, ...(base64 !== undefined && { base64 }) });
   }
-  return shown;
+  return found;
 }
 
 async function contentOf(
@@ -91,7 +90,7 @@ async function contentOf(
   expectFits(file.size);
   const content = await read(file);
   if (content === undefined) throw notFound('File');
-  // What a record says of its size may be of a workflow's own making.
+  // A workflow can make up a record, so its `size` is not trusted.
   expectFits(Buffer.byteLength(content, 'base64'));
   return content;
 }
@@ -106,5 +105,5 @@ function expectInline(
     bytes > maxBytes
       ? `more than the ${maxBytes} that are shown`
       : `with those before it more than the ${MAX_INLINE_BYTES} that are shown`;
-  throw new ApiError(413, `The file "${name}" has ${bytes} bytes, ${most}: download it with GET ${path}`);
+  throw payloadTooLarge(`The file "${name}" has ${bytes} bytes, ${most}: download it with GET ${path}`);
 }

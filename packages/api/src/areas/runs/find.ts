@@ -1,41 +1,48 @@
 import type { Engine, RunDetail } from '@heddle/engine';
 import type { Principal } from '../../auth/principal.ts';
-import { isRunNotFound } from '../../engine-errors.ts';
-import { notFound } from '../../errors.ts';
+import { isRunNotFound, notFound } from '../../errors.ts';
 import type { Services } from '../../services.ts';
 import type { ReservationRow, WorkflowRow } from '../../store/schema.ts';
 import type { RunIds } from './ids.ts';
 
-/** A run as the engine has it, and the claim of its id; a run that waits to be started has the claim alone. */
+/** A run of the engine with the reservation of its id. A queued run has only the reservation. */
 export type FoundRun = RunIds &
-  ({ run: RunDetail; claim: ReservationRow | undefined } | { run: undefined; claim: ReservationRow });
+  (
+    | { run: RunDetail; reservation: ReservationRow | undefined }
+    | { run: undefined; reservation: ReservationRow }
+  );
 
-/** The run of the workflow. Throws 404, also for a run of another workflow. */
+/** Returns the run. Throws 404, also for a run of another workflow. */
 export async function findRun(
   { engine, store }: Services,
   { id, workspace_id }: WorkflowRow,
   runId: string,
 ): Promise<FoundRun> {
-  // The claim is read first: a run that is started between the two looks is found then.
-  const claim =
+  // The reservation is read first: if the run starts between the two reads, the engine has it.
+  const reservation =
     (await store.reservations.findIn(workspace_id, runId)) ?? (await store.reservations.find(runId));
-  if (claim && claim.workflow_id !== id) throw notFound('Run');
-  const ids = claim ? { engineId: claim.engine_id, runId: claim.run_id } : { engineId: runId, runId };
+  if (reservation && reservation.workflow_id !== id) throw notFound('Run');
+  const ids = reservation
+    ? { engineId: reservation.engine_id, runId: reservation.run_id }
+    : { engineId: runId, runId };
   const run = await engineRun(engine, ids.engineId);
-  if (!run && claim && isUnstarted(claim)) return { ...ids, run, claim };
+  if (!run && reservation && isUnstarted(reservation)) return { ...ids, run, reservation };
   if (!run || run.workflowId !== id) throw notFound('Run');
-  return { ...ids, run, claim };
+  return { ...ids, run, reservation };
 }
 
-/** The claim of the run that the caller may mean by an id without a workspace; undefined: none, or several. */
+/**
+ * Returns the reservation of a run id that came without a workspace; undefined when the caller's workspaces have none or
+ * several.
+ */
 export async function findReservation(
   { store }: Pick<Services, 'store'>,
   { kind, workspaceId, userId }: Principal,
   runId: string,
 ): Promise<ReservationRow | undefined> {
-  if (kind === 'workspace')
-    return workspaceId === null ? undefined : store.reservations.findIn(workspaceId, runId);
-  const [only, second] = userId === null ? [] : await store.reservations.findOf(userId, runId);
+  const { reservations } = store;
+  if (kind === 'workspace') return workspaceId === null ? undefined : reservations.findIn(workspaceId, runId);
+  const [only, second] = userId === null ? [] : await reservations.findOf(userId, runId);
   return second ? undefined : only;
 }
 
@@ -43,7 +50,7 @@ function isUnstarted({ waiting, failure }: ReservationRow): boolean {
   return waiting !== null || failure !== null;
 }
 
-/** The run that the engine knows by this id; undefined: there is none. */
+/** Returns the engine's run with this id; undefined when there is none. */
 export async function engineRun(
   engine: Pick<Engine, 'getRun'>,
   engineId: string,

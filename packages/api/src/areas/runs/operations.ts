@@ -1,5 +1,5 @@
 import { expectAccess } from '../../auth/authorize.ts';
-import { decodeCursor, encodeCursor } from '../../cursor.ts';
+import { cursorCodec } from '../../cursor.ts';
 import { badRequest, isApiError } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Services } from '../../services.ts';
@@ -25,7 +25,7 @@ export const getWorkflowRun = defineOperation({
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/runs/{runId}',
   tag: TAG,
-  summary: 'Get how a run stands',
+  summary: 'Get the status of a run',
   ...READ,
   resource: 'workflow',
   params: schemas.runPath,
@@ -40,16 +40,17 @@ export const getWorkflowRun = defineOperation({
     const row = expectWorkflow(workflow);
     const found = await findRun(services, row, path.runId);
     if (head) return { data: null };
-    if (!found.run) return { data: { ...unstartedRun(found.claim), files: query.includeOutput ? [] : null } };
-    const { run, claim } = found;
+    if (!found.run)
+      return { data: { ...unstartedRun(found.reservation), files: query.includeOutput ? [] : null } };
+    const { run, reservation } = found;
     const blockOutputs = await selectedOf(services, row, run.runId, query.selectedOutputs);
     const shown = query.includeOutput && run.status === 'completed';
-    const mayResume = await may(services, principal, row);
+    const mayResume = await mayResumeRuns(services, principal, row);
     return {
       data: {
         ...resultOf({ ...run, runId: found.runId }, blockOutputs),
         output: shown ? run.output : null,
-        trigger: triggerOf(run, claim),
+        trigger: triggerOf(run, reservation),
         paused: await pausedOf(services.engine, found, mayResume),
         cost: null,
         files: query.includeOutput ? await filesOf(services, shown ? found : undefined, query, signal) : null,
@@ -58,7 +59,7 @@ export const getWorkflowRun = defineOperation({
   },
 });
 
-/** The files of the output that is shown, with their contents when they are asked for. Throws 404, 413. */
+/** Returns the files of the output, with their contents if requested. Throws 404, 413. */
 async function filesOf(
   { engine }: Services,
   found: FoundRun | undefined,
@@ -71,12 +72,14 @@ async function filesOf(
   return runFilesOf(() => filesFor(engine, found.engineId, signal), run, inline);
 }
 
-/** Throws 400 for options of files without an output to have files. */
+/** Throws 400 for file options without `includeOutput`. */
 function expectFileOptions(query: schemas.RunQuery): void {
   const given = (['includeFileBase64', 'base64MaxBytes'] as const).find((name) => query[name] !== undefined);
   if (given === undefined || query.includeOutput) return;
   throw badRequest(`${given} is only accepted with includeOutput=true: the files are those of the output`);
 }
+
+const runsCursor = cursorCodec(schemas.runsPosition);
 
 export const listWorkflowRuns = defineOperation({
   id: 'listWorkflowRunsV2',
@@ -96,10 +99,10 @@ export const listWorkflowRuns = defineOperation({
     if (startDate !== undefined && endDate !== undefined && Date.parse(startDate) > Date.parse(endDate)) {
       throw badRequest('startDate must not be after endDate');
     }
-    const of = { ...query, workflow: row.id };
-    const at = cursor === undefined ? undefined : decodeCursor(cursor, of, schemas.runsPosition)[0];
-    const { items, next } = await pageOfRuns(services, row, query, at);
-    return { page: items, nextCursor: next === undefined ? null : encodeCursor([next], of) };
+    const filters = { ...query, workflow: row.id };
+    const [from] = runsCursor.decode(cursor, filters) ?? [];
+    const { items, next } = await pageOfRuns(services, row, query, from);
+    return { page: items, nextCursor: next === undefined ? null : runsCursor.encode([next], filters) };
   },
 });
 
@@ -115,7 +118,7 @@ export const cancelRun = defineOperation({
   resource: 'workflow',
   params: schemas.runPath,
   query: workflowPath.pick({}),
-  success: [{ status: 200, schema: schemas.cancelResult, description: 'What the cancel has done' }],
+  success: [{ status: 200, schema: schemas.cancelResult, description: 'The result of the cancel' }],
   errors: [400, 401, 403, 404, 409, 429],
   async handle(services, { path, principal }, workflow) {
     const row = expectWorkflow(workflow);
@@ -131,26 +134,27 @@ export const cancelRun = defineOperation({
   },
 });
 
-interface Cancelled {
+interface CancelOutcome {
   success: boolean;
   reason: string;
   locallyAborted?: boolean;
   pausedCancelled?: boolean;
 }
 
-async function cancelFound(services: Services, found: FoundRun): Promise<Cancelled> {
+async function cancelFound(services: Services, found: FoundRun): Promise<CancelOutcome> {
   const { engine, store } = services;
   const { engineId } = found;
   if (!found.run) {
     const failure = { reason: 'CANCELLED', message: 'The run was cancelled before it began.' } as const;
-    if (await store.reservations.settle(engineId, failure))
+    if (await store.reservations.dequeue(engineId, failure))
       return { success: true, reason: 'queue_cancelled' };
-    const claim = await store.reservations.find(engineId);
-    // It was started, or settled otherwise, between the look and the cancel.
-    if (claim?.failure != null) return { success: false, reason: `already_${unstartedRun(claim).status}` };
+    // The run has left the queue since `found` was read: it was started, or it has failed.
+    const reservation = await store.reservations.find(engineId);
+    if (reservation?.failure != null)
+      return { success: false, reason: `already_${unstartedRun(reservation).status}` };
   }
   const before = found.run?.status;
-  if (await engine.cancel(engineId, 'It was cancelled through the API.')) {
+  if (await engine.cancel(engineId, 'The run was cancelled through the API.')) {
     const pausedCancelled = before === 'paused';
     return { success: true, reason: 'recorded', pausedCancelled, locallyAborted: !pausedCancelled };
   }
@@ -177,12 +181,12 @@ async function selectedOf(
   );
 }
 
-/** Whether the caller may resume runs of the workflow: then it is told with what. */
-async function may({ store }: Services, principal: Principal, row: WorkflowRow): Promise<boolean> {
+/** True when the caller may resume runs of the workflow. */
+async function mayResumeRuns({ store }: Services, principal: Principal, row: WorkflowRow): Promise<boolean> {
   if (!principal.scopes.includes('api:write')) return false;
   try {
-    const demand = { role: 'write', workspaceKeys: true, noun: 'Workflow' } as const;
-    await expectAccess(store, principal, row.workspace_id, demand);
+    const requirement = { role: 'write', workspaceKeys: true, noun: 'Workflow' } as const;
+    await expectAccess(store, principal, row.workspace_id, requirement);
     return true;
   } catch (error) {
     if (isApiError(error)) return false;

@@ -12,42 +12,41 @@ interface RunsQuery {
   order: 'asc' | 'desc';
 }
 
-/** So many pages of the engine are looked through for runs of a trigger; then the page is short. */
+/** How many pages of the engine are searched for runs of a trigger. After that the page is short. */
 const MOST_PAGES = 20;
 
 type Item = ReturnType<typeof itemOf>;
 
-/** A page of runs, and the engine's cursor at which the next one begins. */
+/** Returns a page of runs, and the engine's cursor of the next page. */
 export async function pageOfRuns(
   services: Services,
   workflow: WorkflowRow,
   query: RunsQuery,
   from: string | undefined,
 ): Promise<{ items: Item[]; next: string | undefined }> {
-  // Runs of this engine are never pending.
+  // The engine has no pending runs.
   if (query.status === 'pending') return { items: [], next: undefined };
   const items: Item[] = [];
-  let at = from;
+  let cursor = from;
   for (let pages = 0; pages < MOST_PAGES; pages += 1) {
-    const page = await list(services, workflow, query, { limit: query.limit, cursor: at });
-    const { reservations } = services.store;
-    const known = await reservations.of(page.runs.map(({ runId }) => runId));
-    const all = page.runs.map((run) => itemOf(run, known.get(run.runId)));
-    const wanted = all.filter((item) => query.trigger === undefined || item.trigger === query.trigger);
-    const taken = wanted.slice(0, query.limit - items.length);
+    const page = await list(services, workflow, query, { limit: query.limit, cursor });
+    const reservations = await services.store.reservations.byEngineIds(page.runs.map(({ runId }) => runId));
+    const all = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));
+    const matching = all.filter((item) => query.trigger === undefined || item.trigger === query.trigger);
+    const taken = matching.slice(0, query.limit - items.length);
     items.push(...taken);
     const last = taken.at(-1);
     if (items.length === query.limit && last) {
       const read = all.indexOf(last) + 1;
       if (read === all.length) return { items, next: page.nextCursor ?? undefined };
-      // The place behind the last item that was taken: the end of a page of just so many.
-      const short = await list(services, workflow, query, { limit: read, cursor: at });
+      // A shorter page ends right after the last item taken: its cursor continues there.
+      const short = await list(services, workflow, query, { limit: read, cursor });
       return { items, next: short.nextCursor ?? undefined };
     }
     if (page.nextCursor === null) return { items, next: undefined };
-    at = page.nextCursor;
+    cursor = page.nextCursor;
   }
-  return { items, next: at };
+  return { items, next: cursor };
 }
 
 async function list(
@@ -67,13 +66,13 @@ async function list(
   });
 }
 
-function itemOf(run: RunDetail, claim: ReservationRow | undefined) {
+function itemOf(run: RunDetail, reservation: ReservationRow | undefined) {
   const { workflowId, status, startedAt, createdAt, endedAt, durationMs } = run;
   return {
-    runId: claim?.run_id ?? run.runId,
+    runId: reservation?.run_id ?? run.runId,
     workflowId,
     status,
-    trigger: triggerOf(run, claim),
+    trigger: triggerOf(run, reservation),
     startedAt: startedAt ?? createdAt,
     endedAt,
     durationMs,

@@ -160,7 +160,7 @@ it('a host’s own call without a caller has the same bounds', async () => {
   const path = { workflowId: (await published(GREETING)).split('/').at(-1) ?? '' };
   const { executeWorkflow } = api.api.operations;
   const run = (input: { [name: string]: Json }) =>
-    executeWorkflow({ principal: null, path, body: { input } });
+    executeWorkflow({ principal: undefined, path, body: { input } });
   await expect(run({ text: 'x'.repeat(1024 * 1024) })).rejects.toMatchObject({ status: 413 });
   await expect(run({ list: Array.from({ length: 100 }, () => 0) })).rejects.toMatchObject({ status: 413 });
 });

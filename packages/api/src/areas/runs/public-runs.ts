@@ -1,10 +1,10 @@
 import type { Engine } from '@heddle/engine';
-import { isRunNotFound } from '../../engine-errors.ts';
+import { isRunNotFound } from '../../errors.ts';
 import type { Db } from '../../store/database.ts';
 import type { PublicRunRow } from '../../store/schema.ts';
 import type { ReservationStore } from './store.ts';
 
-/** Runs that callers without a credential have started. */
+/** Runs of anonymous callers. */
 export class PublicRunStore {
   readonly #db: Db;
 
@@ -16,13 +16,13 @@ export class PublicRunStore {
     await this.#db.insertInto('public_runs').values(run).execute();
   }
 
-  /** Records the keys of the files that were stored for the run. */
+  /** Records the keys of the files stored for the run. */
   async addFiles(runId: string, keys: readonly string[]): Promise<void> {
     const files = JSON.stringify(keys);
     await this.#db.updateTable('public_runs').set({ files }).where('run_id', '=', runId).execute();
   }
 
-  /** Forgets a run of which nothing has come, unless files are stored for it. */
+  /** Removes a run that was not started, unless files are stored for it. */
   async release(runId: string): Promise<void> {
     const query = this.#db.deleteFrom('public_runs').where('run_id', '=', runId).where('files', 'is', null);
     await query.execute();
@@ -32,18 +32,18 @@ export class PublicRunStore {
     await this.#db.deleteFrom('public_runs').where('run_id', '=', runId).execute();
   }
 
-  /** Runs that were asked for before that time, oldest first, after `last`. */
+  /** Returns runs that were requested before that time, oldest first, after `last`. */
   async page(before: string, last: PublicRunRow | undefined, limit: number): Promise<PublicRunRow[]> {
     return this.#db
       .selectFrom('public_runs')
       .selectAll()
       .where('created_at', '<', before)
       .$if(last !== undefined, (query) =>
-        query.where((of) => {
+        query.where((eb) => {
           const { created_at: at, run_id: id } = last as PublicRunRow;
-          return of.or([
-            of('created_at', '>', at),
-            of.and([of('created_at', '=', at), of('run_id', '>', id)]),
+          return eb.or([
+            eb('created_at', '>', at),
+            eb.and([eb('created_at', '=', at), eb('run_id', '>', id)]),
           ]);
         }),
       )
@@ -54,43 +54,43 @@ export class PublicRunStore {
   }
 }
 
-/** Runs that are looked at in one query. */
+/** Rows of one query. */
 const PAGE = 200;
-/** How often runs are looked for whose time is over. */
+/** How often expired runs are deleted. */
 const SWEEP_MS = 3_600_000;
 
-interface RetentionParts {
+interface RetentionOptions {
   engine: Pick<Engine, 'getRun' | 'deleteRun' | 'deleteFiles'>;
   store: { publicRuns: PublicRunStore; reservations: Pick<ReservationStore, 'release'> };
-  /** Milliseconds after its end in which a run stays. */
+  /** Milliseconds for which a run is kept after its end. */
   retentionMs: number;
   now: () => number;
   every: (ms: number, beat: () => void) => () => void;
   report: (error: unknown) => void;
 }
 
-/** Deletes runs of callers without a credential when they have ended long enough ago. */
+/** Deletes runs of anonymous callers some time after their end. */
 export class PublicRunRetention {
-  readonly #parts: RetentionParts;
+  readonly #options: RetentionOptions;
   readonly #stop: () => void;
   #sweeping: Promise<void> | undefined;
-  #closed = false;
+  #isClosed = false;
 
-  constructor(parts: RetentionParts) {
-    this.#parts = parts;
-    this.#stop = parts.every(SWEEP_MS, () => this.#begin());
-    this.#begin();
+  constructor(options: RetentionOptions) {
+    this.#options = options;
+    this.#stop = options.every(SWEEP_MS, () => this.#startSweep());
+    this.#startSweep();
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Stops sweeping. Resolves when the current sweep has stopped. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#stop();
     await this.#sweeping;
   }
 
-  #begin(): void {
-    const { report } = this.#parts;
+  #startSweep(): void {
+    const { report } = this.#options;
     this.#sweeping ??= this.#sweep()
       .catch(report)
       .finally(() => {
@@ -99,7 +99,7 @@ export class PublicRunRetention {
   }
 
   async #sweep(): Promise<void> {
-    const { store, retentionMs, now, report } = this.#parts;
+    const { store, retentionMs, now, report } = this.#options;
     const beforeMs = now() - retentionMs;
     if (!Number.isFinite(beforeMs)) return;
     const before = new Date(beforeMs).toISOString();
@@ -107,17 +107,17 @@ export class PublicRunRetention {
     do {
       const page = await store.publicRuns.page(before, last, PAGE);
       for (const row of page) {
-        if (this.#closed) return;
-        await this.#delete(row, beforeMs).catch(report);
+        if (this.#isClosed) return;
+        await this.#deleteExpired(row, beforeMs).catch(report);
       }
       last = page.length === PAGE ? page.at(-1) : undefined;
     } while (last);
   }
 
-  async #delete({ run_id: runId, files }: PublicRunRow, beforeMs: number): Promise<void> {
-    const { engine, store } = this.#parts;
+  async #deleteExpired({ run_id: runId, files }: PublicRunRow, beforeMs: number): Promise<void> {
+    const { engine, store } = this.#options;
     const endedAt = await this.#endOf(runId);
-    // Also one that waits for a person goes on, however long ago it was started.
+    // A run that has not ended is kept, also one that has waited for a person since long ago.
     if (endedAt === null || (endedAt !== undefined && Date.parse(endedAt) >= beforeMs)) return;
     if (endedAt !== undefined) await engine.deleteRun(runId);
     await engine.deleteFiles(files === null ? [] : (JSON.parse(files) as string[]));
@@ -125,10 +125,10 @@ export class PublicRunRetention {
     await store.publicRuns.remove(runId);
   }
 
-  /** When the run ended; null: it has not; undefined: there is none. */
+  /** Returns when the run ended; null: it is open; undefined: it does not exist. */
   async #endOf(runId: string): Promise<string | null | undefined> {
     try {
-      return (await this.#parts.engine.getRun(runId)).endedAt;
+      return (await this.#options.engine.getRun(runId)).endedAt;
     } catch (error) {
       if (isRunNotFound(error)) return undefined;
       throw error;

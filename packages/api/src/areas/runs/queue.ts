@@ -1,111 +1,110 @@
 import PQueue from 'p-queue';
 import { isEngineError } from '@heddle/core';
 import type { Engine, RunHandle } from '@heddle/engine';
-import { isRunIdTaken, refusalOf } from '../../engine-errors.ts';
+import type { Release } from '../../admission/usage.ts';
+import { isRunIdTaken, refusalOf } from '../../errors.ts';
 import { engineIds } from './ids.ts';
 import { redactedMessage } from './redacted-message.ts';
-import type { AcceptedRun, ReservationStore } from './store.ts';
+import type { QueuedRun, ReservationStore } from './store.ts';
 
-/** How many accepted runs are started at once. */
+/** How many queued runs are started at once. */
 const AT_ONCE = 16;
 const UNAVAILABLE = 503;
 
-interface Submitted extends AcceptedRun {
-  /** Called when the run has ended, waits for a person, or has not come about. */
-  leave?: (() => void) | undefined;
+interface Submission extends QueuedRun {
+  /** Called when the run has ended, waits for a person, or was not started. */
+  release?: Release | undefined;
 }
 
-/** Starts accepted runs. What was accepted is recorded, so that a process that dies leaves it to the next one. */
+/** Starts queued runs. The queue is stored: when a process dies, the next one starts its runs. */
 export class RunQueue {
   readonly #engine: Engine;
   readonly #reservations: ReservationStore;
   readonly #report: (error: unknown) => void;
   readonly #starts = new PQueue({ concurrency: AT_ONCE });
-  /** Ids of the runs whose turn has not come. */
+  /** The engine's ids of submitted runs that have not been started. */
   readonly #submitted = new Set<string>();
-  #closed = false;
+  #isClosed = false;
 
-  constructor(parts: { engine: Engine; reservations: ReservationStore; report: (error: unknown) => void }) {
-    this.#engine = parts.engine;
-    this.#reservations = parts.reservations;
-    this.#report = parts.report;
+  constructor(options: { engine: Engine; reservations: ReservationStore; report: (error: unknown) => void }) {
+    this.#engine = options.engine;
+    this.#reservations = options.reservations;
+    this.#report = options.report;
   }
 
   /**
-   * Starts what was accepted before that time, by any process, and not started. Several processes may try: the engine
-   * starts a run once.
+   * Starts the queued runs of all processes; with `before`, only those that were reserved before that time. Several
+   * processes may try: the engine starts a run once.
    */
   async recover(before?: string): Promise<void> {
-    if (this.#closed) return;
-    for (const accepted of await this.#reservations.unstarted(before))
-      if (!this.#submitted.has(accepted.engineId)) this.submit(accepted);
+    if (this.#isClosed) return;
+    for (const queued of await this.#reservations.queued(before))
+      if (!this.#submitted.has(queued.engineId)) this.submit(queued);
   }
 
-  /** Starts the run when its turn has come. */
-  submit(accepted: Submitted): void {
-    this.#submitted.add(accepted.engineId);
+  /** Starts the run after those that were submitted before it. */
+  submit(submission: Submission): void {
+    this.#submitted.add(submission.engineId);
     this.#starts
-      .add(() => this.#start(accepted))
+      .add(() => this.#start(submission))
       .catch(this.#report)
-      .finally(() => this.#submitted.delete(accepted.engineId));
+      .finally(() => this.#submitted.delete(submission.engineId));
   }
 
-  /** Starts nothing more; what was not started is at the next start. */
+  /** Stops starting runs. The next process starts the rest. */
   async close(): Promise<void> {
-    this.#closed = true;
+    this.#isClosed = true;
     this.#starts.clear();
     await this.#starts.onIdle();
   }
 
-  async #start(accepted: Submitted): Promise<void> {
-    if (this.#closed) return;
-    const { leave } = accepted;
-    const run = await this.#begin(accepted).catch((error: unknown) => {
-      leave?.();
+  async #start(submission: Submission): Promise<void> {
+    if (this.#isClosed) return;
+    const { release } = submission;
+    const run = await this.#startAndDequeue(submission).catch((error: unknown) => {
+      release?.();
       throw error;
     });
-    // What goes wrong with the run later is in its record.
-    if (leave) void (run?.result() ?? Promise.resolve()).then(leave, leave);
+    // The run's record has its failure, so a rejection needs no report.
+    if (release) void (run?.result() ?? Promise.resolve()).then(release, release);
   }
 
-  /** The run, where it was begun here. */
-  async #begin(accepted: AcceptedRun): Promise<RunHandle | undefined> {
-    const { engineId } = accepted;
-    const run = await this.#engineStart(accepted);
+  /** Returns the run; undefined when this process did not start it. */
+  async #startAndDequeue(queued: QueuedRun): Promise<RunHandle | undefined> {
+    const { engineId } = queued;
+    const run = await this.#engineStart(queued);
     if (run === 'failed') return undefined;
-    if (await this.#reservations.settle(engineId)) return run;
-    // It was taken back while it was being started.
-    const claim = await this.#reservations.find(engineId);
-    if (claim?.failure != null) await this.#engine.cancel(engineId, 'It was cancelled before it began.');
+    if (await this.#reservations.dequeue(engineId)) return run;
+    // The run was cancelled in the queue while the engine started it.
+    const reservation = await this.#reservations.find(engineId);
+    if (reservation?.failure != null)
+      await this.#engine.cancel(engineId, 'The run was cancelled before it began.');
     return run;
   }
 
-  async #engineStart(accepted: AcceptedRun): Promise<RunHandle | 'failed' | undefined> {
-    const { workflowId, waiting } = accepted;
-    const { input, version, ownsFiles = false, ...more } = waiting;
-    const options = { ...engineIds(accepted), version, olderFiles: !ownsFiles, ...more };
+  async #engineStart(queued: QueuedRun): Promise<RunHandle | 'failed' | undefined> {
+    const { input, version, ownsFiles = false, ...more } = queued.start;
+    const options = { ...engineIds(queued), version, olderFiles: !ownsFiles, ...more };
     try {
-      return await this.#engine.start(workflowId, input, options);
+      return await this.#engine.start(queued.workflowId, input, options);
     } catch (error) {
-      // Else another process has started it, or this one before it died.
+      // Another process has started the run, or an earlier process of this queue before it died.
       if (isRunIdTaken(error)) return undefined;
-      await this.#fail(accepted, error);
+      await this.#fail(queued, error);
       return 'failed';
     }
   }
 
-  async #fail({ engineId, workflowId, waiting: { version } }: AcceptedRun, error: unknown): Promise<void> {
+  async #fail({ engineId, workflowId, start: { version } }: QueuedRun, error: unknown): Promise<void> {
     const refusal = refusalOf(error);
     if (!refusal) this.#report(error);
-    // The engine or its database is away for now: the run is started later.
+    // The engine or its database is unavailable: the run stays in the queue.
     if (refusal?.status === UNAVAILABLE) return;
-    const invalid = isEngineError(error) && error.code === 'INPUT_INVALID';
-    // What is no refusal can name a database, or a file: callers are not shown it.
-    const said = refusal?.message ?? 'The run could not be started.';
-    const message = await redactedMessage(this.#engine, workflowId, said, { version });
-    await this.#reservations.settle(engineId, {
-      reason: invalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED',
-      message,
-    });
+    const isInvalid = isEngineError(error) && error.code === 'INPUT_INVALID';
+    // An internal error may name a database or a file, so callers do not see its message.
+    const text = refusal?.message ?? 'The run could not be started.';
+    const message = await redactedMessage(this.#engine, workflowId, text, { version });
+    const reason = isInvalid ? 'INVALID_INPUT' : 'EXECUTION_FAILED';
+    await this.#reservations.dequeue(engineId, { reason, message });
   }
 }

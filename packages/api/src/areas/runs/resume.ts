@@ -1,7 +1,7 @@
 import { isEngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
 import type { RunDetail, RunResource } from '@heddle/engine';
-import { reserve } from '../../admission/admit-run.ts';
+import { reserveUsage } from '../../admission/admit-run.ts';
 import { badRequest, conflict } from '../../errors.ts';
 import type { ApiError } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
@@ -13,8 +13,8 @@ import { withCallerId } from './ids.ts';
 import * as schemas from './schemas.ts';
 import { receiptOf, resultOf } from './views.ts';
 
-/** How often a run that was not waited for is asked whether it took the answer. */
-const LOOK_EVERY_MS = 20;
+/** How often a resumed run is polled until it has accepted the answer. */
+const POLL_MS = 20;
 
 export const resumeRun = defineOperation({
   id: 'resumeWorkflowRunV2',
@@ -30,28 +30,32 @@ export const resumeRun = defineOperation({
   query: noQuery,
   body: schemas.resumeBody,
   success: [
-    { status: 200, schema: schemas.runResult, description: 'How the run stands when it rests again' },
+    {
+      status: 200,
+      schema: schemas.runResult,
+      description: 'The result of the run when it ends or pauses again',
+    },
     {
       status: 202,
       schema: schemas.receipt,
-      description: 'The answer was taken; the run was started asynchronously',
+      description: 'The answer was accepted; the run was started asynchronously',
     },
   ],
   errors: [400, 401, 402, 403, 404, 409, 413, 415, 429, 503],
   async handle(services, { path, body, principal, origin }, workflow) {
     const row = expectWorkflow(workflow);
     const found = await findRun(services, row, path.runId);
-    const { run, claim, engineId, runId } = found;
+    const { run, reservation, engineId, runId } = found;
     if (!run) throw conflict(`Run ${runId} has not begun: nothing in it waits for a person.`);
     const resource = { workspaceId: row.workspace_id, resourceType: 'run', resourceId: runId };
     const input = (body.input ?? {}) as Json;
     const ids = { runId: engineId, workflowId: row.id, workspaceId: row.workspace_id };
-    // Neither buckets nor places are asked for: what has begun may end.
-    const leave = await reserve(services, { ...ids, userId: principal.userId, mode: 'resume' });
+    // No rate limit and no concurrency limit: a run that has started may end.
+    const release = await reserveUsage(services, { ...ids, userId: principal.userId, mode: 'resume' });
     const given = { token: body.contextId, input };
-    const answered = withCallerId(found, () => answer(services, run, given)).finally(leave);
-    const waits = claim === undefined || claim.mode === 'sync';
-    const result = waits ? await answered : await taken(services, answered, engineId, body.contextId);
+    const settled = withCallerId(found, () => answer(services, run, given)).finally(release);
+    const waits = reservation === undefined || reservation.mode === 'sync';
+    const result = waits ? await settled : await accepted(services, settled, engineId, body.contextId);
     await services.store.audit.record({ action: 'RUN_RESUMED', ...resource }, principal);
     const headers = { 'X-Run-Id': runId };
     if (waits && result) return { headers, data: resultOf({ ...result, runId }, null) };
@@ -59,7 +63,7 @@ export const resumeRun = defineOperation({
   },
 });
 
-/** Submits the answer, and resolves when the run rests again. */
+/** Submits the answer. Resolves when the run ends or pauses again. */
 async function answer(
   { engine }: Services,
   run: RunDetail,
@@ -68,34 +72,34 @@ async function answer(
   try {
     return await engine.resume(run.runId, given);
   } catch (error) {
-    const none = isEngineError(error) && error.code === 'RESUME_POINT_NOT_FOUND';
-    throw none && run.pauseKind === 'time' ? timed() : error;
+    const isUnknown = isEngineError(error) && error.code === 'RESUME_POINT_NOT_FOUND';
+    throw isUnknown && run.pauseKind === 'time' ? timedPause() : error;
   }
 }
 
-/** A run in which only timers are left has nothing that could be answered. */
-function timed(): ApiError {
+/** 400 for a run that waits only for timers. */
+function timedPause(): ApiError {
   return badRequest("Pause kind 'time' is not allowed for this resume endpoint (allowed: human)");
 }
 
-/** Resolves when the run rests again, or has at least taken the answer. Rejects when the answer is refused. */
-async function taken(
+/** Resolves when the run has accepted the answer, with the result if it has settled. Rejects when it refuses the answer. */
+async function accepted(
   services: Services,
-  answered: Promise<RunResource>,
+  settled: Promise<RunResource>,
   engineId: string,
   token: string,
 ): Promise<RunResource | undefined> {
-  const { promise: seen, resolve, reject } = Promise.withResolvers<undefined>();
-  const look = async (): Promise<void> => {
+  const { promise: isAccepted, resolve, reject } = Promise.withResolvers<undefined>();
+  const poll = async (): Promise<void> => {
     const { pauses } = await services.engine.getRun(engineId);
     if (!pauses.some((pause) => pause.token === token)) resolve(undefined);
   };
-  const stop = services.every(LOOK_EVERY_MS, () => void look().catch(reject));
+  const stop = services.every(POLL_MS, () => void poll().catch(reject));
   try {
-    return await Promise.race([answered, seen]);
+    return await Promise.race([settled, isAccepted]);
   } finally {
     stop();
-    // What comes of the run later is in its record.
-    answered.catch(services.report);
+    // The response does not wait for the run.
+    settled.catch(services.report);
   }
 }

@@ -1,17 +1,16 @@
 import { isChildRunId } from '@heddle/engine';
-import { unauthorized } from '../../auth/authorize.ts';
 import type { Principal } from '../../auth/principal.ts';
-import { ApiError, badRequest } from '../../errors.ts';
+import { badRequest, clientClosedRequest, unauthorized } from '../../errors.ts';
 import { RUN_ID } from './schemas.ts';
 import type { ExecuteBody } from './schemas.ts';
 
-/** Header by which a client says that it knows the events of agents. */
+/** The header of a client that knows agent events. */
 const PROTOCOL_HEADER = 'x-sim-stream-protocol';
 export const AGENT_EVENTS = 'agent-events-v1';
 
-/** What may not be combined, in the order in which it is told. */
+/** Forbidden combinations. The first one that matches is reported. */
 const RULES: readonly (readonly [
-  broken: (body: ExecuteBody, headers: Headers, principal: Principal) => boolean,
+  isBroken: (body: ExecuteBody, headers: Headers, principal: Principal) => boolean,
   message: string,
 ])[] = [
   [(body) => isManual(body) && body.async, 'Manual execution does not support async mode'],
@@ -34,7 +33,7 @@ const RULES: readonly (readonly [
     'executionTimeoutSeconds is supported only for async execution',
   ],
   [
-    (body) => body.async && isShaped(body),
+    (body) => body.async && shapesOutput(body),
     'Async execution does not support streaming or output-shaping options',
   ],
   [
@@ -47,38 +46,37 @@ const RULES: readonly (readonly [
   ],
 ];
 
-/** Throws 400 for options that cannot be combined, 401 for a draft that nobody runs. */
+/** Throws 400 for options that cannot be combined, 401 for a manual execution without a credential. */
 export function expectCombination(body: ExecuteBody, headers: Headers, principal: Principal): void {
   if (isManual(body) && principal.anonymous)
     throw unauthorized('Manual execution requires an OAuth access token or personal API key');
-  const rule = RULES.find(([broken]) => broken(body, headers, principal));
+  const rule = RULES.find(([isBroken]) => isBroken(body, headers, principal));
   if (rule) throw badRequest(rule[1]);
 }
 
-/** Throws 400 for an id of a run that has another form than ids have; whether it is used is another question. */
+/** Throws 400 for an ill-formed `X-Run-Id`. Does not check whether the id is used. */
 export function expectRunIdForm(headers: Headers): void {
   const given = headers.get('x-run-id');
   if (given === null) return;
-  if (!RUN_ID.test(given))
-    throw badRequest('X-Run-Id has 1 to 128 characters out of letters, digits and . _ : -');
+  if (!RUN_ID.test(given)) throw badRequest('X-Run-Id must be 1 to 128 letters, digits and . _ : -');
   if (given === '.' || given === '..')
-    throw badRequest(`X-Run-Id cannot be "${given}": no address could name the run`);
+    throw badRequest(`X-Run-Id cannot be "${given}": no URL could name the run`);
   if (isChildRunId(given))
     throw badRequest(
       'X-Run-Id cannot be a UUID of version 8: child runs have those. Take one of version 4 or 7',
     );
 }
 
-/** Throws what a client that has gone away before its run began is answered with, in case somebody reads it. */
+/** Throws 499 when the client has closed the connection. */
 export function expectPresent(signal: AbortSignal): void {
-  if (signal.aborted) throw new ApiError(499, 'Client cancelled request');
+  if (signal.aborted) throw clientClosedRequest();
 }
 
 export function isManual({ run }: ExecuteBody): boolean {
   return run?.source === 'manual';
 }
 
-/** What the client wants of the events of agents; undefined: it does not know them. */
+/** Returns the agent events that the client wants; undefined when it does not know them. */
 export function agentEventsOf(
   headers: Headers,
   { includeThinking, includeToolCalls }: ExecuteBody,
@@ -95,7 +93,7 @@ function usesMock({ run }: ExecuteBody): boolean {
   return run?.source === 'manual' && run.entry?.type === 'trigger' && run.entry.useMockPayload === true;
 }
 
-function isShaped(body: ExecuteBody): boolean {
+function shapesOutput(body: ExecuteBody): boolean {
   const { selectedOutputs = [], stopAfterBlockId } = body;
   return (
     selectedOutputs.length > 0 ||

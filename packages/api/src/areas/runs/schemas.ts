@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { cursor, json, order, pageLimit, timestamp } from '../shapes.ts';
 
-/** Every status a run may be shown with. */
+/** Every status of a run in responses. */
 export const RUN_STATUSES = [
   'queued',
   'pending',
@@ -13,7 +13,7 @@ export const RUN_STATUSES = [
   'paused',
 ] as const;
 
-/** Why a run failed, in the words of the interface; the engine's own code is in the details. */
+/** Codes of failed runs. The details have the engine's code. */
 export const RUN_ERRORS = [
   'TIMEOUT',
   'CANCELLED',
@@ -40,7 +40,7 @@ const fromBlock = z.strictObject({
   sourceRunId: z.string().min(1),
 });
 
-/** Most bytes of a file that are shown as Base64; it lowers what the server allows. */
+/** Most bytes of a file that are shown as Base64. It can only lower the server's limit. */
 const base64MaxBytes = z.int().min(1).max(16_777_216);
 
 const source = z.discriminatedUnion('source', [
@@ -145,7 +145,7 @@ export const runsQuery = z.strictObject({
   order: order.default('desc'),
 });
 
-/** The cursor of the engine's own list. */
+/** The engine's cursor. */
 export const runsPosition = z.tuple([z.string()]);
 
 export const runItem = z.object({

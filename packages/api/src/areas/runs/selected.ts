@@ -9,32 +9,32 @@ import { readGraph, textOr } from '../workflows/graph.ts';
 import type { Graph } from '../workflows/graph.ts';
 import { activeVersion } from '../workflows/views.ts';
 
-/** A selector that was understood: the block, and the path into its output. */
+/** A resolved selector: a block, and a path into its output. */
 export interface Selected {
   selector: string;
   blockId: string;
   path: readonly string[];
-  /** The block is one of this workflow, in the runs of it that the run has called; absent: of the run's own workflow. */
+  /** The called workflow that has the block; absent: the run's own workflow. */
   workflowId?: string;
 }
 
-/** A block by its id and its name. */
-interface Named {
+/** The id and name of a block. */
+interface NamedBlock {
   id: string;
   name: string;
 }
 
 /**
- * Returns the selectors as blocks and paths. `blocks` are those of the run's workflow; a selector that begins with the id
- * of a workflow which that one can call is about its live version. Throws 400 for a selector that names no block.
+ * Resolves selectors to blocks and paths. `blocks` are those of the run's workflow. A selector that begins with the id of
+ * a workflow that this one can call refers to its live version. Throws 400 for a selector that names no block.
  */
 export async function resolveSelectors(
   services: Pick<Services, 'store'>,
   selectors: readonly string[],
-  of: { workflow: WorkflowRow; blocks: readonly Named[] },
+  of: { workflow: WorkflowRow; blocks: readonly NamedBlock[] },
 ): Promise<Selected[]> {
   const known = indexOf(of.blocks);
-  const children = new Map<string, Known | undefined>();
+  const children = new Map<string, BlockIndex | undefined>();
   const found: Selected[] = [];
   for (const selector of selectors) {
     const selected =
@@ -45,11 +45,11 @@ export async function resolveSelectors(
   return found;
 }
 
-/** `children`: what is known of workflows that other selectors named. */
+/** `children` caches the workflows of earlier selectors. */
 async function inChild(
   services: Pick<Services, 'store'>,
   selector: string,
-  { of, children }: { of: WorkflowRow; children: Map<string, Known | undefined> },
+  { of, children }: { of: WorkflowRow; children: Map<string, BlockIndex | undefined> },
 ): Promise<Selected | undefined> {
   const end = selector.indexOf('.');
   const workflowId = end < 0 ? '' : selector.slice(0, end);
@@ -62,22 +62,22 @@ async function inChild(
   return { ...selected, selector, workflowId };
 }
 
-/** The blocks of the live version of a workflow that `caller` can call. */
+/** Returns the blocks of the live version of a workflow; undefined when `caller` cannot call it. */
 async function childOf(
   { store }: Pick<Services, 'store'>,
   caller: WorkflowRow,
   workflowId: string,
-): Promise<Known | undefined> {
+): Promise<BlockIndex | undefined> {
   if ((await store.workflows.resolveChild(caller.id, workflowId))?.workflow !== workflowId) return undefined;
   const child = await store.workflows.find(workflowId);
   const version = child && (await activeVersion({ store }, child));
   return version && indexOf(blocksOf(readGraph(version.state)));
 }
 
-/** Most names of blocks that a refusal lists. */
+/** Most block names in an error message. */
 const MOST_NAMES = 50;
 
-function unknownBlock(selector: string, { names: all }: Known): ApiError {
+function unknownBlock(selector: string, { names: all }: BlockIndex): ApiError {
   const names = all
     .slice(0, MOST_NAMES)
     .map((name) => `"${name}"`)
@@ -86,8 +86,8 @@ function unknownBlock(selector: string, { names: all }: Known): ApiError {
   return badRequest(`Invalid selectedOutputs: "${selector}" names no block. There are ${names}${more}.`);
 }
 
-/** Blocks as selectors find them. Of equal names the first block counts. */
-interface Known {
+/** Finds blocks for selectors. The first of several blocks with the same name wins. */
+interface BlockIndex {
   /** Positions by id. */
   positions: ReadonlyMap<string, number>;
   ids: readonly string[];
@@ -96,7 +96,7 @@ interface Known {
   longestId: number;
 }
 
-function indexOf(blocks: readonly Named[]): Known {
+function indexOf(blocks: readonly NamedBlock[]): BlockIndex {
   const ids = blocks.map(({ id }) => id);
   return {
     positions: new Map(ids.map((id, position) => [id, position])),
@@ -107,22 +107,22 @@ function indexOf(blocks: readonly Named[]): Known {
   };
 }
 
-export function blocksOf(graph: Graph): Named[] {
+export function blocksOf(graph: Graph): NamedBlock[] {
   return Object.entries(graph.blocks).map(([id, block]) => ({ id, name: textOr(block['name'], id) }));
 }
 
-/** `block.path` by name or id, `id_path`, or a block alone. */
-function resolve(selector: string, known: Known): Selected | undefined {
+/** Resolves `block.path` by name or id, `id_path`, and a block alone. */
+function resolve(selector: string, known: BlockIndex): Selected | undefined {
   const [head = '', ...path] = selector.split('.');
   const byHead = known.positions.has(head) ? head : known.byName.get(normalizeName(head));
   if (byHead !== undefined) return { selector, blockId: byHead, path };
-  const byId = prefixOf(selector, known);
+  const byId = blockIdBefore(selector, known);
   if (byId === undefined) return undefined;
   return { selector, blockId: byId, path: selector.slice(byId.length + 1).split('.') };
 }
 
-/** The first block whose id stands before an underscore of the selector. */
-function prefixOf(selector: string, { positions, ids, longestId }: Known): string | undefined {
+/** Returns the first block whose id is the selector up to one of its underscores. */
+function blockIdBefore(selector: string, { positions, ids, longestId }: BlockIndex): string | undefined {
   let first: number | undefined;
   for (let at = selector.indexOf('_'); at >= 0 && at <= longestId; at = selector.indexOf('_', at + 1)) {
     const position = positions.get(selector.slice(0, at));
@@ -132,8 +132,8 @@ function prefixOf(selector: string, { positions, ids, longestId }: Known): strin
 }
 
 /**
- * Returns the values that were selected, by selector: of a block that ran several times, and of a workflow that was
- * called several times, the last one. What did not run, or is not there, has no entry.
+ * Returns the selected values by selector. The last execution of a block, and the last call of a workflow, counts. A block
+ * that did not run, and a path that does not exist, has no entry.
  */
 export async function selectedValues(
   engine: Engine,
@@ -142,12 +142,12 @@ export async function selectedValues(
 ): Promise<{ [selector: string]: Json }> {
   const own = lastByBlock(await engine.getLogs(runId));
   const wanted = new Set(selected.flatMap(({ workflowId = [] }) => workflowId));
-  const called = new Map(
-    [...(await logsOfCalled(engine, runId, wanted))].map(([id, logs]) => [id, lastByBlock(logs)]),
+  const children = new Map(
+    [...(await logsOfChildren(engine, runId, wanted))].map(([id, logs]) => [id, lastByBlock(logs)]),
   );
   const found: [string, Json][] = [];
   for (const { selector, blockId, path, workflowId } of selected) {
-    const logs = workflowId === undefined ? own : called.get(workflowId);
+    const logs = workflowId === undefined ? own : children.get(workflowId);
     const log = logs?.get(blockId);
     const value = log && valueAt(log.output, path);
     if (value !== undefined) found.push([selector, value]);
@@ -157,16 +157,16 @@ export async function selectedValues(
 
 type Logs = Awaited<ReturnType<Engine['getLogs']>>;
 
-/** The last completed log of each block. */
+/** Returns the last completed log of each block. */
 function lastByBlock(logs: Logs): Map<string, Logs[number]> {
   return new Map(logs.filter(({ status }) => status === 'completed').map((log) => [log.blockId, log]));
 }
 
-/** Most runs that are looked through for what was selected of called workflows. */
-const MOST_CALLED = 1000;
+/** Most child runs that are searched for selected values. */
+const MOST_CHILDREN = 1000;
 
-/** The logs of the runs of those workflows that the run has called, directly or not, by workflow. */
-async function logsOfCalled(
+/** Returns, by workflow, the logs of the run's children and their children. */
+async function logsOfChildren(
   engine: Engine,
   runId: string,
   workflowIds: ReadonlySet<string>,
@@ -175,7 +175,7 @@ async function logsOfCalled(
   const callers = workflowIds.size === 0 ? [] : [runId];
   for (const caller of callers) {
     for (const child of await engine.childRuns(caller)) {
-      if (callers.length > MOST_CALLED) return logs;
+      if (callers.length > MOST_CHILDREN) return logs;
       callers.push(child.runId);
       const wanted = logs.get(child.workflowId);
       for (const log of wanted ? await engine.getLogs(child.runId) : []) wanted?.push(log);
@@ -184,7 +184,7 @@ async function logsOfCalled(
   return logs;
 }
 
-/** The value at the path, or undefined. */
+/** Returns the value at the path; undefined when the path does not exist. */
 export function valueAt(value: Json, path: readonly string[]): Json | undefined {
   let at: Json | undefined = value;
   for (const step of path) {

@@ -9,7 +9,7 @@ import { withCallerId } from './ids.ts';
 import type { RunIds } from './ids.ts';
 import type { ExecuteBody } from './schemas.ts';
 
-/** What a run is started from: the live version, or the draft where there is none given. */
+/** What a run starts from: a live version, or the draft when `version` is undefined. */
 export interface RunOrigin {
   workflow: WorkflowRow;
   version: VersionRow | undefined;
@@ -17,8 +17,8 @@ export interface RunOrigin {
   start: string | undefined;
 }
 
-/** Types of triggers that a call over HTTP sets off. */
-const API_ENTRIES: ReadonlySet<string> = new Set([
+/** Types of triggers that an HTTP call fires. */
+const API_TRIGGERS: ReadonlySet<string> = new Set([
   'start_trigger',
   'api_trigger',
   'input_trigger',
@@ -26,8 +26,8 @@ const API_ENTRIES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns what a run begins with: the live version, or the draft without one, and the trigger. Throws 400 for a trigger
- * that does not exist, and where several are possible and the body names none.
+ * Returns the definition with the trigger at which the run begins. Throws 400 for an unknown trigger, and when several
+ * are possible and the body names none.
  */
 export async function originFrom(
   services: Services,
@@ -39,10 +39,10 @@ export async function originFrom(
   const triggers = version
     ? await services.engine.triggers(workflow.id, { version: version.engine_version })
     : await services.engine.triggers(draftOf(workflow, services.compat));
-  return { ...origin, start: entryAmong(triggers, run) };
+  return { ...origin, start: chooseTrigger(triggers, run) };
 }
 
-function entryAmong(triggers: readonly Trigger[], run: ExecuteBody['run']): string {
+function chooseTrigger(triggers: readonly Trigger[], run: ExecuteBody['run']): string {
   const names = triggers.map(({ blockId, name }) => `${blockId} (${name})`).join(', ');
   const named = run?.entry?.blockId;
   if (named !== undefined) {
@@ -51,8 +51,8 @@ function entryAmong(triggers: readonly Trigger[], run: ExecuteBody['run']): stri
     if (found) return found.blockId;
     throw badRequest(`"${named}" is no trigger that can start this workflow. There are ${names}`);
   }
-  const forCalls = triggers.filter(({ type }) => API_ENTRIES.has(type));
-  // A draft is run by hand: each of its triggers is meant as much as the others.
+  const forCalls = triggers.filter(({ type }) => API_TRIGGERS.has(type));
+  // A manual run of a draft may begin at any trigger.
   const possible = run?.source === 'manual' || forCalls.length === 0 ? triggers : forCalls;
   const [only] = possible;
   if (only && possible.length === 1) return only.blockId;
@@ -61,7 +61,7 @@ function entryAmong(triggers: readonly Trigger[], run: ExecuteBody['run']): stri
   );
 }
 
-/** Starts the run that the body asks for. Throws what keeps it from being started; then there is none. */
+/** Starts the requested run. When it throws, no run exists. */
 export async function startRun(
   services: Services,
   origin: RunOrigin,
@@ -80,7 +80,7 @@ export async function startRun(
   });
 }
 
-/** What the input of a run is read by, and where it begins; undefined for a run from a block, which reads none. */
+/** Returns the workflow and trigger that define the input; undefined for a run from a block, which has no input fields. */
 export function sourceOf(
   { compat }: Services,
   { workflow, version, start }: RunOrigin,
@@ -109,11 +109,11 @@ async function startDraft(
     const given = { ...options, ...(input !== undefined && { input }), workflow: source };
     return withCallerId(from, () => engine.runFromBlock(from.engineId, entry.blockId, given));
   }
-  // The example values of a trigger are the defaults of its fields, which a run without input begins with.
+  // Without input, a run begins with the example values of its trigger, which are the defaults of its fields.
   return engine.start(source, input ?? {}, { ...options, ...(start !== undefined && { start }) });
 }
 
-/** The run of this workflow that a draft goes on from. Throws 404. */
+/** Returns the run of this workflow from which a run of the draft continues. Throws 404. */
 async function sourceRun(services: Services, workflow: WorkflowRow, runId: string): Promise<RunIds> {
   try {
     const found = await findRun(services, workflow, runId);

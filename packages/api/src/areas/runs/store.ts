@@ -6,7 +6,7 @@ import type { ReservationRow } from '../../store/schema.ts';
 import type { RunIds } from './ids.ts';
 import type { RunErrorCode } from './schemas.ts';
 
-/** What an accepted run is started with. */
+/** What a queued run starts with. */
 export interface QueuedStart {
   input: Json;
   /** Version of the engine's deployment. */
@@ -16,27 +16,27 @@ export interface QueuedStart {
   timeoutMs?: number;
   /** Workflows that called each other up to this run. */
   via?: string[];
-  /** Its files were stored with their owner. Absent: it was accepted by a version that did not do that yet. */
+  /** The stored files have owners. Absent: an earlier version, which did not record owners, has queued the run. */
   ownsFiles?: true;
 }
 
-/** A run that was accepted. */
-export interface AcceptedRun extends RunIds {
+/** A run in the queue. */
+export interface QueuedRun extends RunIds {
   workflowId: string;
-  waiting: QueuedStart;
+  start: QueuedStart;
 }
 
-/** Why no run has come of a claim; `CANCELLED`: it was taken back. */
+/** Why a run was not started. `CANCELLED`: it was cancelled in the queue. */
 export interface ReservationFailure {
   reason: RunErrorCode;
   message: string;
 }
 
-/** A claim of a run that is to be started. */
+/** A reservation without a queued start. */
 export type NewReservation = Omit<ReservationRow, 'waiting' | 'failure'>;
 
-/** The form of a new claim: the statement has its columns in this order. */
-const NEW: NewReservation = {
+/** Gives the order of the columns in the insert statement. */
+const TEMPLATE: NewReservation = {
   engine_id: '',
   run_id: '',
   workflow_id: '',
@@ -45,22 +45,22 @@ const NEW: NewReservation = {
   mode: 'sync',
   created_at: '',
 };
-const COLUMNS = Object.keys(NEW) as (keyof typeof NEW)[];
+const COLUMNS = Object.keys(TEMPLATE) as (keyof typeof TEMPLATE)[];
 
-/** Ids of runs that were claimed. A claim stays for ever, unless nothing came of it. */
+/** Reserved run ids, and the queue of runs to start. A reservation lasts for ever unless no run came of it. */
 export class ReservationStore {
   readonly #db: Db;
   readonly #insert: (...values: unknown[]) => Promise<unknown>;
 
   constructor(db: Db) {
     this.#db = db;
-    this.#insert = compiled(db, (of) => of.insertInto('claims').values(NEW));
+    this.#insert = compiled(db, (query) => query.insertInto('claims').values(TEMPLATE));
   }
 
   /** False when the workspace has used the id before. */
-  async reserve(claim: NewReservation): Promise<boolean> {
+  async reserve(reservation: NewReservation): Promise<boolean> {
     try {
-      await this.#insert(...COLUMNS.map((column) => claim[column]));
+      await this.#insert(...COLUMNS.map((column) => reservation[column]));
       return true;
     } catch (error) {
       if (isDuplicate(error)) return false;
@@ -68,21 +68,21 @@ export class ReservationStore {
     }
   }
 
-  /** Records what the run of a claimed id is to be started with: from now on it is accepted. */
-  async enqueue(engineId: string, waiting: QueuedStart): Promise<void> {
+  /** Queues the run of a reserved id. */
+  async enqueue(engineId: string, start: QueuedStart): Promise<void> {
     await this.#db
       .updateTable('claims')
-      .set({ waiting: JSON.stringify(waiting) })
+      .set({ waiting: JSON.stringify(start) })
       .where('engine_id', '=', engineId)
       .execute();
   }
 
-  /** Gives an id back of which no run has come. */
+  /** Frees an id of which no run has come. */
   async release(engineId: string): Promise<void> {
     await this.#db.deleteFrom('claims').where('engine_id', '=', engineId).execute();
   }
 
-  /** Records why no run has come of a claimed id, which stays used. */
+  /** Records why the run of a reserved id was not started. The id stays used. */
   async fail(engineId: string, failure: ReservationFailure): Promise<void> {
     await this.#db
       .updateTable('claims')
@@ -91,12 +91,12 @@ export class ReservationStore {
       .execute();
   }
 
-  /** The claim of the run that the engine knows by this id. */
+  /** Returns the reservation with the engine's id. */
   async find(engineId: string): Promise<ReservationRow | undefined> {
-    return (await this.of([engineId])).get(engineId);
+    return (await this.byEngineIds([engineId])).get(engineId);
   }
 
-  /** The claim of the run that the workspace knows by this id. */
+  /** Returns the reservation of a run id in a workspace. */
   async findIn(workspaceId: string, runId: string): Promise<ReservationRow | undefined> {
     return this.#db
       .selectFrom('claims')
@@ -106,7 +106,7 @@ export class ReservationStore {
       .executeTakeFirst();
   }
 
-  /** The claims of this id in all workspaces of the person. */
+  /** Returns the reservations of a run id in all workspaces of the person. */
   async findOf(userId: string, runId: string): Promise<ReservationRow[]> {
     return this.#db
       .selectFrom('claims')
@@ -117,8 +117,8 @@ export class ReservationStore {
       .execute();
   }
 
-  /** The claims of these runs, by the engine's ids. */
-  async of(engineIds: readonly string[]): Promise<Map<string, ReservationRow>> {
+  /** Returns the reservations with these ids of the engine, by id. */
+  async byEngineIds(engineIds: readonly string[]): Promise<Map<string, ReservationRow>> {
     if (engineIds.length === 0) return new Map();
     const rows = await this.#db
       .selectFrom('claims')
@@ -128,28 +128,25 @@ export class ReservationStore {
     return new Map(rows.map((row) => [row.engine_id, row]));
   }
 
-  /** Accepted runs that were not started yet, oldest first: those of before that time, or all. */
-  async unstarted(before?: string): Promise<AcceptedRun[]> {
+  /** Returns the queued runs, oldest first. With `before`: only those that were reserved before that time. */
+  async queued(before?: string): Promise<QueuedRun[]> {
     const rows = await this.#db
       .selectFrom('claims')
       .select(['engine_id', 'run_id', 'workflow_id', 'waiting'])
       .where('waiting', 'is not', null)
-      .$if(before !== undefined, (of) => of.where('created_at', '<', before as string))
+      .$if(before !== undefined, (query) => query.where('created_at', '<', before as string))
       .orderBy('created_at')
       .execute();
     return rows.map((row) => ({
       engineId: row.engine_id,
       runId: row.run_id,
       workflowId: row.workflow_id,
-      waiting: JSON.parse(row.waiting ?? 'null') as QueuedStart,
+      start: JSON.parse(row.waiting ?? 'null') as QueuedStart,
     }));
   }
 
-  /**
-   * The accepted run has been started, or has not come to that for the reason of `failure`. False when that is settled
-   * already.
-   */
-  async settle(engineId: string, failure?: ReservationFailure): Promise<boolean> {
+  /** Takes the run from the queue: it was started, or it failed to start. False when it is not in the queue. */
+  async dequeue(engineId: string, failure?: ReservationFailure): Promise<boolean> {
     const result = await this.#db
       .updateTable('claims')
       .set({ waiting: null, failure: failure ? JSON.stringify(failure) : null })
@@ -159,12 +156,12 @@ export class ReservationStore {
     return Number(result.numUpdatedRows) > 0;
   }
 
-  /** How many runs the workflows have had, and when the last one was started. */
+  /** Returns how many runs each workflow has had, and when the last one was reserved. */
   async counts(workflowIds: readonly string[]): Promise<Map<string, { count: number; last: string | null }>> {
     if (workflowIds.length === 0) return new Map();
     const rows = await this.#db
       .selectFrom('claims')
-      .select((of) => ['workflow_id', of.fn.countAll().as('count'), of.fn.max('created_at').as('last')])
+      .select((eb) => ['workflow_id', eb.fn.countAll().as('count'), eb.fn.max('created_at').as('last')])
       .where('workflow_id', 'in', workflowIds)
       .groupBy('workflow_id')
       .execute();

@@ -9,7 +9,7 @@ import type { RunErrorCode, RunResult } from './schemas.ts';
 
 type Failure = NonNullable<RunResource['error']>;
 
-/** Codes of the engine that say of themselves why. */
+/** Codes of the API for codes of the engine. Other codes depend on the block. */
 const CODES: { [code: string]: RunErrorCode } = {
   RUN_TIMEOUT: 'TIMEOUT',
   CANCELLED: 'CANCELLED',
@@ -17,22 +17,22 @@ const CODES: { [code: string]: RunErrorCode } = {
   CHILD_FAILED: 'CHILD_WORKFLOW_FAILED',
 };
 
-/** Why a run failed: one of a few codes, with the engine's own and the block at fault in the details. */
+/** Returns why a run failed: a code of the API, with the engine's code and the failed block in the details. */
 export function errorOf(error: Failure | null): RunResult['error'] {
   if (!error) return null;
   const details = detailsOf(error.details);
-  const child = textOr(details['blockType'], '').startsWith('workflow');
+  const isChild = textOr(details['blockType'], '').startsWith('workflow');
   const atBlock = details['blockId'] === undefined ? 'EXECUTION_FAILED' : 'BLOCK_EXECUTION_FAILED';
-  const byPlace = child ? 'CHILD_WORKFLOW_FAILED' : atBlock;
+  const byBlock = isChild ? 'CHILD_WORKFLOW_FAILED' : atBlock;
   const known = Object.hasOwn(CODES, error.code) ? CODES[error.code] : undefined;
   return {
-    code: known ?? byPlace,
+    code: known ?? byBlock,
     message: error.message,
     details: { ...details, reason: error.code },
   };
 }
 
-/** A run as those who started it are told what has come of it. */
+/** Returns the result of a run as responses show it. */
 export function resultOf(resource: RunResource, blockOutputs: RunResult['blockOutputs']): RunResult {
   const { runId, workflowId, status, output, startedAt, endedAt, durationMs } = resource;
   return {
@@ -48,12 +48,13 @@ export function resultOf(resource: RunResource, blockOutputs: RunResult['blockOu
   };
 }
 
-/** How an accepted run stands of which there is nothing but the claim. */
+/** Returns a run that exists only as a reservation: queued, or failed before it started. */
 export function unstartedRun(
-  claim: ReservationRow,
+  reservation: ReservationRow,
 ): RunResult & { trigger: string; paused: null; cost: null } {
-  const failure = claim.failure === null ? null : (JSON.parse(claim.failure) as ReservationFailure);
-  const { run_id: runId, workflow_id: workflowId, created_at: startedAt, trigger } = claim;
+  const failure =
+    reservation.failure === null ? null : (JSON.parse(reservation.failure) as ReservationFailure);
+  const { run_id: runId, workflow_id: workflowId, created_at: startedAt, trigger } = reservation;
   const ended = failure === null ? null : startedAt;
   const status = failure === null ? 'queued' : failure.reason === 'CANCELLED' ? 'cancelled' : 'failed';
   const error = failure && status === 'failed' ? { code: failure.reason, message: failure.message } : null;
@@ -63,7 +64,7 @@ export function unstartedRun(
   };
 }
 
-/** What the run waits for; `mayResume`: the caller may answer, so the earliest open point is named. */
+/** Returns what the run waits for. `mayResume`: the caller may answer, so the first open point is named. */
 export async function pausedOf(engine: Engine, found: RunIds & { run: RunDetail }, mayResume: boolean) {
   const { run } = found;
   const { pauses } = run;
@@ -84,18 +85,21 @@ export async function pausedOf(engine: Engine, found: RunIds & { run: RunDetail 
 }
 
 const LONGEST_REASON = 500;
-/** A host with its port. */
+/** A host and a port. */
 const ADDRESS = /\S:\d{2,5}\b/;
 
-/** Why a run does not go on. A reason that names an address is the operator's, who finds it in the records. */
+/** Returns why a run is suspended. A reason with an address is for the operator only, who finds it in the records. */
 function waitingReason(suspended: string | null): string | null {
   if (suspended === null || !ADDRESS.test(suspended)) return suspended?.slice(0, LONGEST_REASON) ?? null;
-  return 'The service cannot go on with the run for now.';
+  return 'The service cannot continue the run for now.';
 }
 
-/** What started a run. */
-export function triggerOf(run: Pick<RunDetail, 'parentRunId'>, claim: ReservationRow | undefined): string {
-  return claim?.trigger ?? (run.parentRunId === null ? 'api' : 'workflow');
+/** Returns what started a run. */
+export function triggerOf(
+  run: Pick<RunDetail, 'parentRunId'>,
+  reservation: ReservationRow | undefined,
+): string {
+  return reservation?.trigger ?? (run.parentRunId === null ? 'api' : 'workflow');
 }
 
 function detailsOf(details: Json | undefined): { [name: string]: Json } {
@@ -103,8 +107,8 @@ function detailsOf(details: Json | undefined): { [name: string]: Json } {
   return details;
 }
 
-/** What tells where an accepted run can be read. */
+/** Returns the id of an accepted run, and the URL of its status. */
 export function receiptOf(workflowId: string, runId: string, origin: string) {
-  const at = `${encodeURIComponent(workflowId)}/runs/${encodeURIComponent(runId)}`;
-  return { runId, statusUrl: `${origin}/api/v2/workflows/${at}` };
+  const path = `${encodeURIComponent(workflowId)}/runs/${encodeURIComponent(runId)}`;
+  return { runId, statusUrl: `${origin}/api/v2/workflows/${path}` };
 }

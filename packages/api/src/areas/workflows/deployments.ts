@@ -1,5 +1,5 @@
 import type { Principal } from '../../auth/principal.ts';
-import { decodeCursor, encodeCursor } from '../../cursor.ts';
+import { cursorCodec } from '../../cursor.ts';
 import { forbidden, notFound } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
 import type { Services } from '../../services.ts';
@@ -32,7 +32,7 @@ export const deployWorkflow = defineOperation({
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
   async handle(services, { body, principal }, workflow) {
     const row = expectWorkflow(workflow);
-    const { version: engineVersion, warnings } = await toEngine(services, row, row.state);
+    const { version: engineVersion, warnings } = await deployToEngine(services, row, row.state);
     const created_at = new Date(services.now()).toISOString();
     const { details: _details, ...audit } = auditOf('WORKFLOW_DEPLOYED', row, principal);
     const added = await services.store.workflows.addVersion(
@@ -57,12 +57,12 @@ export const undeployWorkflow = defineOperation({
   method: 'DELETE',
   path: '/api/v2/workflows/{workflowId}/deploy',
   tag: TAG,
-  summary: 'Take the deployment back',
+  summary: 'Undeploy the workflow',
   ...ADMIN,
   resource: 'workflow',
   params: workflowPath,
   query: noQuery,
-  success: [{ status: 200, schema: schemas.deploymentState, description: 'Nothing is live' }],
+  success: [{ status: 200, schema: schemas.deploymentState, description: 'No version is live' }],
   errors: [400, 401, 403, 404, 423, 429],
   async handle(services, { principal }, workflow) {
     const row = expectWorkflow(workflow);
@@ -76,7 +76,7 @@ export const getWorkflowDeployment = defineOperation({
   method: 'GET',
   path: '/api/v2/workflows/{workflowId}/deployment',
   tag: TAG,
-  summary: 'Get how the deployment stands',
+  summary: 'Get the state of the deployment',
   ...READ,
   resource: 'workflow',
   params: workflowPath,
@@ -98,13 +98,13 @@ export const updateWorkflowPublicApi = defineOperation({
   method: 'PATCH',
   path: '/api/v2/workflows/{workflowId}/deployment',
   tag: TAG,
-  summary: 'Let the live version be run without a credential, or no more',
+  summary: 'Allow or forbid runs of the live version without a credential',
   ...ADMIN,
   resource: 'workflow',
   params: workflowPath,
   query: noQuery,
   body: schemas.publicBody,
-  success: [{ status: 200, schema: schemas.publicResult, description: 'Whether it is public' }],
+  success: [{ status: 200, schema: schemas.publicResult, description: 'Whether the workflow is public' }],
   errors: [400, 401, 403, 404, 413, 415, 423, 429],
   async handle(services, { body, principal }, workflow) {
     const row = expectWorkflow(workflow);
@@ -116,6 +116,8 @@ export const updateWorkflowPublicApi = defineOperation({
     return { data: { id: row.id, isPublicApi } };
   },
 });
+
+const versionsCursor = cursorCodec(schemas.versionPosition);
 
 export const listWorkflowVersions = defineOperation({
   id: 'listWorkflowVersionsV2',
@@ -131,13 +133,12 @@ export const listWorkflowVersions = defineOperation({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }, workflow) {
     const row = expectWorkflow(workflow);
-    const of = { workflow: row.id };
-    const before =
-      query.cursor === undefined ? undefined : decodeCursor(query.cursor, of, schemas.versionPosition)[0];
+    const filters = { workflow: row.id };
+    const [before] = versionsCursor.decode(query.cursor, filters) ?? [];
     const rows = await services.store.workflows.versions(row.id, query.limit, before);
     const page = rows.slice(0, query.limit).map((version) => versionOf(version, row.active_version));
     const last = rows.length > query.limit ? page.at(-1) : undefined;
-    return { page, nextCursor: last ? encodeCursor([last.version], of) : null };
+    return { page, nextCursor: last ? versionsCursor.encode([last.version], filters) : null };
   },
 });
 
@@ -185,8 +186,8 @@ export const activateWorkflowVersion = defineOperation({
     const { store } = services;
     const found = await store.workflows.version(row.id, Number(path.version));
     if (!found) throw notFound('Version');
-    // Compiled anew: what this engine cannot run is refused here, and not run after run.
-    const { version: engine_version, warnings } = await toEngine(services, row, found.state);
+    // Compiled again, so that a version that this engine cannot run is refused now and not at each run.
+    const { version: engine_version, warnings } = await deployToEngine(services, row, found.state);
     const at = new Date(services.now()).toISOString();
     const audit = auditOf('WORKFLOW_VERSION_ACTIVATED', row, principal, { version: found.version });
     await store.workflows.activate({ ...found, engine_version }, at, audit);
@@ -196,10 +197,10 @@ export const activateWorkflowVersion = defineOperation({
 });
 
 /**
- * Stores the compiled graph as a version of the engine. The engine's store and the records share no transaction, so this
- * comes first: a version that is not recorded afterwards is never run. Throws 400 with every diagnostic.
+ * Compiles the graph and stores it in the engine. The engine's store and ours share no transaction, so this comes first:
+ * a version that is then not recorded never runs. Throws 400 with every diagnostic.
  */
-async function toEngine(
+async function deployToEngine(
   { engine, compat }: Services,
   row: WorkflowRow,
   state: string,

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '@heddle/core';
 import { blockShape, edgeShape, variableShape } from './schemas.ts';
 import type { GraphBody } from './schemas.ts';
 
-/** A draft as it is stored, and shown. */
+/** A draft, as it is stored and shown. */
 export interface Graph {
   blocks: { [id: string]: JsonObject };
   edges: JsonObject[];
@@ -19,7 +19,7 @@ export function readGraph(state: string): Graph {
   return JSON.parse(state) as Graph;
 }
 
-/** A new draft: the block at which runs start. */
+/** Returns a new draft: a start block. */
 export function seededGraph(): Graph {
   const id = randomUUID();
   const start: JsonObject = {
@@ -34,13 +34,13 @@ export function seededGraph(): Graph {
   return { blocks: { [id]: start }, edges: [], loops: {}, parallels: {}, variables: {} };
 }
 
-/** Returns the draft of a body, and a warning for each thing in it that was changed or dropped. */
+/** Returns the draft for a body, and a warning for everything that was changed or dropped. */
 export function graphOf(body: GraphBody, before: Graph): { graph: Graph; warnings: string[] } {
   const dropped = new DroppedKeys();
   const warnings: string[] = [];
   const blocks = Object.entries(body.blocks).map(([id, block]): [string, JsonObject] => {
     if (block.id != null && block.id !== id) {
-      warnings.push(`The block "${id}" says that its id is "${block.id}": the key counts.`);
+      warnings.push(`The block "${id}" has the id "${block.id}" in it: its key is used.`);
     }
     return [id, plain({ ...dropped.known(blockShape, block, `block "${block.name}"`), id })];
   });
@@ -57,15 +57,15 @@ export function graphOf(body: GraphBody, before: Graph): { graph: Graph; warning
     ...(body.metadata && { metadata: plain(body.metadata) }),
   };
   for (const key of ['loops', 'parallels'] as const) {
-    const isOther = body[key] != null && !isDeepStrictEqual(body[key], graph[key]);
-    if (isOther) warnings.push(`"${key}" was replaced by what the blocks say.`);
+    const differs = body[key] != null && !isDeepStrictEqual(body[key], graph[key]);
+    if (differs) warnings.push(`"${key}" was replaced: the blocks define it.`);
   }
-  for (const key of NOT_OF_DRAFTS) if (body[key] != null) dropped.add(key, 'the graph');
+  for (const key of EXPORT_ONLY) if (body[key] != null) dropped.add(key, 'the graph');
   return { graph, warnings: [...warnings, ...dropped.warnings()] };
 }
 
-/** Keys of an exported state that no draft has. */
-const NOT_OF_DRAFTS = [
+/** Keys of exported states that drafts do not have. */
+const EXPORT_ONLY = [
   'lastSaved',
   'isDeployed',
   'deployedAt',
@@ -73,15 +73,15 @@ const NOT_OF_DRAFTS = [
   'needsRedeployment',
 ] as const;
 
-/** Most names of keys that warnings tell of, and most characters of each. */
+/** Most keys that warnings name, and most characters of each. */
 const MOST_WARNINGS = 100;
 const SHOWN_CHARACTERS = 100;
 
-/** Collects the keys of a body that the format does not have: one warning for each name. */
+/** Collects unknown keys of a body, with one warning for each name. */
 class DroppedKeys {
   readonly #found = new Map<string, { first: string; count: number }>();
 
-  /** Returns the value without the keys that `shape` does not have. */
+  /** Returns the value without the keys that are unknown to `shape`. */
   known(shape: z.ZodObject, value: object, where: string): object {
     const entries = Object.entries(value);
     const kept = entries.filter(([key]) => Object.hasOwn(shape.shape, key));
@@ -104,12 +104,12 @@ class DroppedKeys {
   }
 }
 
-/** Every id that the graph has of its own. */
+/** Returns the ids of all blocks and edges. */
 export function idsOf(graph: Graph): string[] {
   return [...Object.keys(graph.blocks), ...graph.edges.map((edge) => textOr(edge['id'], ''))];
 }
 
-/** Equal for graphs that run the same: positions and sizes on a screen do not count. */
+/** Returns a hash that is equal for graphs that run the same. Positions and sizes on the screen do not count. */
 export function graphHash(graph: Graph): string {
   const { blocks, edges, variables: values, metadata } = graph;
   const running = Object.entries(blocks)
@@ -120,7 +120,7 @@ export function graphHash(graph: Graph): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** The workflow as the engine takes it. */
+/** Returns the workflow in the engine's format. */
 export function exported(
   { id, name, description }: { id: string; name: string; description: string | null },
   graph: Graph,
@@ -129,7 +129,7 @@ export function exported(
   return { version: '1.0', workflow: about, state: graph as unknown as JsonObject };
 }
 
-/** Loops and parallels are what the blocks say: what is sent of them does not count. */
+/** Derives loops and parallels from the blocks. Those in a request body are ignored. */
 function containers(blocks: readonly [string, JsonObject][]): { loops: JsonObject; parallels: JsonObject } {
   const children = new Map<Json | undefined, string[]>();
   for (const [id, block] of blocks) {
@@ -176,7 +176,7 @@ function parallel(id: string, { data, nodes, enabled }: Container): JsonObject {
   });
 }
 
-/** Variables by their ids, from a record or a list. */
+/** Returns the variables by id, from a record or a list. */
 function variables(given: NonNullable<GraphBody['variables']>, dropped: DroppedKeys): JsonObject {
   const keyed = Array.isArray(given)
     ? given.map((variable) => [variable.id ?? variable.name, variable] as const)
@@ -189,7 +189,7 @@ function variables(given: NonNullable<GraphBody['variables']>, dropped: DroppedK
   );
 }
 
-/** Equal for equal edges, so that a dry run names the ids that the write will use. */
+/** Returns an id that is equal for equal edges, so that a dry run and the write use the same ids. */
 function edgeId(
   edge: { source: string; target: string; sourceHandle?: string | null | undefined },
   index: number,
@@ -206,12 +206,12 @@ function objectOr(value: Json | undefined): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {};
 }
 
-/** The value where it is a text. */
+/** Returns the value if it is a string. */
 export function textOr(value: unknown, otherwise: string): string {
   return typeof value === 'string' ? value : otherwise;
 }
 
-/** Without the keys that are undefined. */
+/** Returns the value without undefined keys. */
 function plain(value: object): JsonObject {
   return JSON.parse(JSON.stringify(value)) as JsonObject;
 }

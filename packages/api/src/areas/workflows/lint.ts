@@ -5,13 +5,12 @@ import type { LintReport } from './schemas.ts';
 
 type BlockRef = { blockId: string; blockName: string | null; blockType: string | null };
 
-/** Ports of a condition or router carry its id: an edge from another one leads from nowhere. */
 const UNRESOLVED = new Set(['REFERENCE_UNKNOWN_BLOCK', 'REFERENCE_UNKNOWN_VARIABLE', 'REFERENCE_INVALID']);
 const FIELDS = new Set(['FIELD_REQUIRED', 'FIELD_EMPTY']);
 const CODE = new Set(['LANGUAGE_UNKNOWN', 'SYNTAX_INVALID']);
 const TARGETS = new Set(['EDGE_TO_NOWHERE', 'EDGE_TO_SELF', 'EDGE_ACROSS_SCOPES']);
 
-/** What is doubtful or wrong in a draft: advice, it blocks no write. */
+/** Returns the problems of a draft. They are advice: a draft with problems can be saved. */
 export function lint(workflow: JsonObject, graph: Graph, compat: boolean): LintReport {
   const diagnostics = diagnose(workflow, compat);
   const ref = (id: string | undefined): BlockRef => refOf(graph, id ?? '');
@@ -51,11 +50,11 @@ export function lint(workflow: JsonObject, graph: Graph, compat: boolean): LintR
     })),
     tableFieldIssues: [],
     diagnostics: diagnostics.map(({ blockId, ...each }) => ({ ...each, blockId: blockId ?? null })),
-    notes: ['A draft is saved whatever is found here; it is deployed only without errors.'],
+    notes: ['A draft with problems is saved. Only a draft without errors can be deployed.'],
   };
 }
 
-/** Everything that parse and check find. */
+/** Returns the diagnostics of parsing and checking. */
 function diagnose(workflow: JsonObject, compat: boolean): Diagnostic[] {
   const parsed = parseWorkflow(workflow);
   if (!parsed.workflow) return parsed.diagnostics;
@@ -65,22 +64,27 @@ function diagnose(workflow: JsonObject, compat: boolean): Diagnostic[] {
 function checks(): LintReport['checks'] {
   const complete = ['graph', 'fields', 'block-output-references', 'branch-output-references'];
   return [
-    ...complete.map((name) => ({ name, status: 'complete' as const, detail: 'As a deployment checks it.' })),
+    ...complete.map((name) => ({
+      name,
+      status: 'complete' as const,
+      detail: 'Checked as for a deployment.',
+    })),
     {
       name: 'embedded-code-syntax',
       status: 'partial',
-      detail: 'JavaScript is parsed; of other languages only the references are checked.',
+      detail: 'JavaScript is parsed. In other languages only the references are checked.',
     },
     { name: 'runtime-execution', status: 'skipped', detail: 'Nothing is run.' },
   ];
 }
 
-/** Blocks by whether edges lead to them and from them. */
+/** Returns blocks without incoming edges, without outgoing edges, and without either. */
 function wiring(graph: Graph): Pick<LintReport, 'sources' | 'sinks' | 'orphanBlocks'> {
   const entered = new Set(graph.edges.map((edge) => text(edge['target'])));
   const left = new Set(graph.edges.map((edge) => text(edge['source'])));
   const ids = Object.keys(graph.blocks);
-  const refs = (some: (id: string) => boolean): BlockRef[] => ids.filter(some).map((id) => refOf(graph, id));
+  const refs = (matches: (id: string) => boolean): BlockRef[] =>
+    ids.filter(matches).map((id) => refOf(graph, id));
   return {
     sources: refs((id) => !entered.has(id)),
     sinks: refs((id) => !left.has(id)),
@@ -88,7 +92,7 @@ function wiring(graph: Graph): Pick<LintReport, 'sources' | 'sinks' | 'orphanBlo
   };
 }
 
-/** Containers whose inside or end leads nowhere. */
+/** Returns containers whose start port has no edge. */
 function emptyPorts(graph: Graph): LintReport['emptyOutgoingPorts'] {
   const used = new Set(graph.edges.map((edge) => `${text(edge['source'])} ${text(edge['sourceHandle'])}`));
   return Object.entries(graph.blocks).flatMap(([id, block]) => {
@@ -108,7 +112,7 @@ function edgeOf(graph: Graph, { path }: Diagnostic): JsonObject {
   return (first === 'edges' && typeof index === 'number' ? graph.edges[index] : undefined) ?? {};
 }
 
-/** The sub-block that a diagnostic is about. */
+/** Returns the sub-block of a diagnostic. */
 function fieldOf({ path }: Diagnostic): string {
   const at = path.indexOf('subBlocks');
   return String(at < 0 ? (path.at(-1) ?? '') : (path[at + 1] ?? ''));

@@ -14,7 +14,7 @@ export interface WorkflowListQuery {
   sortBy: WorkflowSort;
   sortOrder: 'asc' | 'desc';
   limit: number;
-  /** Value of the sort and id of the last item of the page before. */
+  /** The sorted value and the id of the last item of the previous page. */
   after?: readonly [string | number | null, string] | undefined;
 }
 
@@ -27,7 +27,7 @@ const COLUMNS = {
   updatedAt: 'updated_at',
 } as const;
 
-/** What the sort compares. */
+/** Returns the expression to sort by. */
 function sortColumn(sortBy: WorkflowSort) {
   if (sortBy !== 'runCount') return sql<string | number>`${sql.ref(COLUMNS[sortBy])}`;
   return sql<number>`(select count(*) from claims where claims.workflow_id = workflows.id)`;
@@ -49,7 +49,7 @@ export function listQuery(db: Db, query: WorkflowListQuery): Rows {
     .limit(limit + 1);
 }
 
-/** `search` is text, not a pattern. */
+/** `search` is literal text: wildcards are escaped. */
 function searched(rows: Rows, search: string | undefined): Rows {
   if (search === undefined) return rows;
   const pattern = `%${search.toLowerCase().replaceAll(/[\\%_]/g, '\\$&')}%`;

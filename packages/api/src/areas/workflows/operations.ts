@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { decodeCursor, encodeCursor } from '../../cursor.ts';
+import { cursorCodec } from '../../cursor.ts';
 import { conflict, notFound } from '../../errors.ts';
 import { defineOperation } from '../../operation.ts';
 import type { WorkflowRow } from '../../store/schema.ts';
@@ -14,7 +14,7 @@ const TAG = 'Workflows';
 const READ = { scope: 'api:read', role: 'read', workspaceKeys: true } as const;
 const WRITE = { scope: 'api:write', role: 'write', workspaceKeys: true } as const;
 
-/** Whatever the access of an operation to its workflow was checked for is there. */
+/** Narrows the workflow of an operation whose resource is one. */
 export function expectWorkflow(workflow: WorkflowRow | undefined): WorkflowRow {
   if (!workflow) throw notFound('Workflow');
   return workflow;
@@ -34,13 +34,14 @@ export const listWorkflows = defineOperation({
   errors: [400, 401, 403, 404, 429],
   async handle(services, { query }) {
     const { cursor, scope, sortBy, limit } = query;
-    const at = cursor === undefined ? undefined : decodeCursor(cursor, query, schemas.listPosition(sortBy));
-    const rows = await services.store.workflows.list({ ...query, archived: scope === 'archived', after: at });
+    const codec = cursorCodec(schemas.listPosition(sortBy));
+    const after = codec.decode(cursor, query);
+    const rows = await services.store.workflows.list({ ...query, archived: scope === 'archived', after });
     const page = await itemsOf(services, rows.slice(0, limit));
     const last = rows.length > limit ? page.at(-1) : undefined;
-    const position = last && rows[limit - 1]?.position;
-    const value = last && (sortBy === 'position' ? position : last[sortBy]);
-    return { page, nextCursor: last ? encodeCursor([value ?? null, last.id], query) : null };
+    if (!last) return { page, nextCursor: null };
+    const value = sortBy === 'position' ? (rows[limit - 1]?.position ?? 0) : last[sortBy];
+    return { page, nextCursor: codec.encode([value, last.id], query) };
   },
 });
 
@@ -59,14 +60,14 @@ export const createWorkflow = defineOperation({
     {
       status: 201,
       schema: schemas.createdWorkflow,
-      description: 'The workflow, with the block that it begins with',
+      description: 'The workflow, with its start block',
     },
   ],
   errors: [400, 401, 403, 404, 409, 413, 415, 429],
   async handle(services, { body, principal }) {
     const { store } = services;
     const folder = body.folderPath ?? '/';
-    // Folders come with an area of their own: until then there is the root.
+    // There are no folders yet besides the root.
     if (folder !== '/') throw notFound('Folder');
     const graph = seededGraph();
     const now = new Date(services.now()).toISOString();
@@ -146,7 +147,7 @@ export const replaceWorkflowState = defineOperation({
   params: workflowPath,
   query: schemas.replaceQuery,
   body: schemas.graphBody,
-  success: [{ status: 200, schema: schemas.replaceResult, description: 'What was found in it' }],
+  success: [{ status: 200, schema: schemas.replaceResult, description: 'The problems of the draft' }],
   errors: [400, 401, 403, 404, 409, 413, 415, 423, 429],
   async handle(services, { query, body, principal }, workflow) {
     const { store, compat } = services;
@@ -174,7 +175,7 @@ export const replaceWorkflowState = defineOperation({
 
 type Field = { name?: unknown; type?: unknown; description?: unknown };
 
-/** The fields that the trigger of the live version asks for. */
+/** Returns the input fields of the live version's trigger. */
 function inputsOf(state: string | undefined): { name: string; type: string; description: string | null }[] {
   if (state === undefined) return [];
   const blocks = Object.values(readGraph(state).blocks) as {

@@ -3,17 +3,17 @@ import type { Json, JsonObject } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { Graph } from './graph.ts';
 
-/** Names of fields that carry credentials, without case and separators. */
+/** Names of credential fields, in lower case and without separators. */
 const CREDENTIAL_NAME =
   /password|passwd|passphrase|secret|apikey|accesskey|privatekey|signingkey|credential|authorization|bearer|cookie|token$|^auth$|connectionstring/;
-/** Types of sub-blocks whose value names or is a credential. */
+/** Types of sub-blocks whose value is or names a credential. */
 const CREDENTIAL_TYPES: ReadonlySet<string> = new Set(['oauth-input', 'credential-selector', 'password']);
-/** A value that only names where the secret is. */
+/** A value that is only a reference to a secret. */
 const REFERENCE = /^\s*(?:(?:bearer|basic|token)\s+)?(?:\{\{[^{}]+\}\}|<[^<>]+>)\s*$/i;
 
 /**
- * Returns the graph with null in place of every value that carries a credential: in sub-blocks, in rows of tables such
- * as headers, in the parameters of tools, and in variables. A value that is only `{{NAME}}` or a reference stays.
+ * Returns the graph with null in place of every credential: in sub-blocks, table rows such as headers, tool parameters,
+ * and variables. A value that is only `{{NAME}}` or a reference stays.
  */
 export function withoutCredentials(graph: Graph): Graph {
   const blocks = Object.entries(graph.blocks).map(([id, block]): [string, JsonObject] => {
@@ -29,35 +29,35 @@ export function withoutCredentials(graph: Graph): Graph {
 }
 
 function subBlock(key: string, field: Json): Json {
-  if (!isJsonObject(field)) return isCredential(key) ? secret(field) : redacted(field);
+  if (!isJsonObject(field)) return isCredential(key) ? redactedSecret(field) : redacted(field);
   const { type, value = null } = field;
   const isSecret = isCredential(key) || (typeof type === 'string' && CREDENTIAL_TYPES.has(type));
-  return { ...field, value: isSecret ? secret(value) : redacted(value) };
+  return { ...field, value: isSecret ? redactedSecret(value) : redacted(value) };
 }
 
-/** A variable, or a row of a form: its name tells whether its value is a credential. */
-function withNamed(entry: JsonObject): JsonObject {
+/** Redacts the value of a variable or form row whose name is that of a credential. */
+function redactedNamed(entry: JsonObject): JsonObject {
   const { name, value = null } = entry;
-  return typeof name === 'string' && isCredential(name) ? { ...entry, value: secret(value) } : entry;
+  return typeof name === 'string' && isCredential(name) ? { ...entry, value: redactedSecret(value) } : entry;
 }
 
-/** What lies deeper is not looked at, and not shown. */
+/** Deeper values are not checked, so they are removed. */
 const DEEPEST = 100;
 
-/** The value, redacted inside, also where it is JSON text. */
+/** Returns the value with its contents redacted, also inside JSON text. */
 function redacted(value: Json, depth = 0): Json {
   if (typeof value === 'string') return redactedText(value, depth);
   if (typeof value !== 'object' || value === null) return value;
   if (depth >= DEEPEST) return null;
   if (Array.isArray(value)) return value.map((each) => redacted(each, depth + 1));
   const { Key, Value } = value;
-  // A row of a table of headers or parameters.
-  if (typeof Key === 'string' && isCredential(Key)) return { ...value, Value: secret(Value ?? null) };
+  // A row of a table, of headers for example.
+  if (typeof Key === 'string' && isCredential(Key)) return { ...value, Value: redactedSecret(Value ?? null) };
   const entries = Object.entries(value).map(
-    ([key, inner]) => [key, isCredential(key) ? secret(inner) : redacted(inner, depth + 1)] as const,
+    ([key, inner]) => [key, isCredential(key) ? redactedSecret(inner) : redacted(inner, depth + 1)] as const,
   );
   const inside = Object.fromEntries(entries);
-  return typeof inside['name'] === 'string' && 'value' in inside ? withNamed(inside) : inside;
+  return typeof inside['name'] === 'string' && 'value' in inside ? redactedNamed(inside) : inside;
 }
 
 function redactedText(text: string, depth: number): string {
@@ -67,7 +67,7 @@ function redactedText(text: string, depth: number): string {
   return isDeepStrictEqual(after, before) ? text : JSON.stringify(after);
 }
 
-/** What the text says as JSON; undefined for what only looks like it: an expression, or code. */
+/** Returns the text parsed as JSON; undefined for text that only looks like JSON, such as an expression or code. */
 function parsed(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
@@ -76,7 +76,7 @@ function parsed(text: string): Json | undefined {
   }
 }
 
-function secret(value: Json): Json {
+function redactedSecret(value: Json): Json {
   return typeof value === 'string' && REFERENCE.test(value) ? value : null;
 }
 

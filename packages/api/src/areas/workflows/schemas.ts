@@ -5,7 +5,7 @@ import { cursor, json, order, pageLimit, timestamp, workspaceId } from '../shape
 const MOST_BLOCKS = 2000;
 const MOST_EDGES = 10_000;
 
-/** A count as far as the databases take one. */
+/** An integer that both databases can store. */
 const databaseInt = z.int().min(0).max(2_147_483_647);
 
 const folderPath = z.string().max(4096);
@@ -23,7 +23,7 @@ export const listQuery = z.strictObject({
   sortOrder: order.default('asc'),
 });
 
-/** Where a page of workflows ends: the value that is sorted by, and the id. */
+/** Returns the schema of a page's last position: the sorted value, and the id. */
 export function listPosition(sortBy: z.output<typeof listQuery>['sortBy']) {
   const value = sortBy === 'position' || sortBy === 'runCount' ? databaseInt : z.string();
   return z.tuple([value, z.string()]);
@@ -59,7 +59,7 @@ export const workflowDetail = workflowItem.extend({
   inputs: z.array(z.object({ name: z.string(), type: z.string(), description: z.string().nullable() })),
 });
 
-/** A block as the format has it. Exports write null for what is absent. */
+/** A block in the workflow format. Exports write null for absent values. */
 export const blockShape = z.looseObject({
   id: z.string().min(1).nullish(),
   type: z.string().min(1),
@@ -108,7 +108,7 @@ export const graphBody = z.strictObject({
   parallels: json.optional(),
   variables: z.union([z.record(z.string(), variableShape), z.array(variableShape)]).nullish(),
   metadata: open.nullish(),
-  // Exported states have these; a draft does not.
+  // Keys of exported states, which drafts do not have.
   lastSaved: json.optional(),
   isDeployed: json.optional(),
   deployedAt: json.optional(),
@@ -132,7 +132,7 @@ const blockRef = z.object({
   blockType: z.string().nullable(),
 });
 
-const finding = z.object({
+const diagnostic = z.object({
   code: z.string(),
   severity: z.enum(['error', 'warning']),
   blockId: z.string().nullable(),
@@ -166,7 +166,7 @@ export const lintReport = z.object({
   ),
   codeIssues: z.array(blockRef.extend({ field: z.string(), language: z.string(), message: z.string() })),
   tableFieldIssues: z.array(open),
-  diagnostics: z.array(finding),
+  diagnostics: z.array(diagnostic),
   notes: z.array(z.string()),
 });
 

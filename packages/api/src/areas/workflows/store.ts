@@ -6,12 +6,12 @@ import type { AuditRow, VersionRow, WorkflowRow } from '../../store/schema.ts';
 import { listQuery } from './list-query.ts';
 import type { WorkflowListQuery } from './list-query.ts';
 
-/** A database takes this many parameters at once, with room to spare. */
-const AT_ONCE = 500;
-/** How often a version number is taken that another process takes at the same time. */
-const MOST_TRIES = 10;
+/** Ids per statement, below the parameter limits of both databases. */
+const CHUNK = 500;
+/** How often a version number is tried that other processes take at the same time. */
+const MOST_ATTEMPTS = 10;
 
-/** A version to be; its number is given. */
+/** A version whose number is not assigned yet. */
 export type NewVersion = Omit<VersionRow, 'version'>;
 
 /** Drafts, versions, and which version is live. */
@@ -22,9 +22,13 @@ export class WorkflowStore {
 
   constructor(db: Db) {
     this.#db = db;
-    this.#byId = compiled(db, (of) => of.selectFrom('workflows').selectAll().where('id', '=', ''));
-    this.#versionOf = compiled(db, (of) =>
-      of.selectFrom('workflow_versions').selectAll().where('workflow_id', '=', '').where('version', '=', 0),
+    this.#byId = compiled(db, (query) => query.selectFrom('workflows').selectAll().where('id', '=', ''));
+    this.#versionOf = compiled(db, (query) =>
+      query
+        .selectFrom('workflow_versions')
+        .selectAll()
+        .where('workflow_id', '=', '')
+        .where('version', '=', 0),
     );
   }
 
@@ -33,8 +37,8 @@ export class WorkflowStore {
   }
 
   /**
-   * The workflow that another one means by an id or a name, of its own workspace, in the version that is live; undefined:
-   * there is none. For the engine's `resolveChild`. A caller without a workspace resolves only workflows without one.
+   * Returns the live version of the workflow in the caller's workspace that `reference` names by id or name; undefined
+   * when there is none. For the engine's `resolveChild`. A caller without a workspace resolves only workflows without one.
    */
   async resolveChild(caller: string, reference: string): Promise<ResolvedChild | undefined> {
     const from = await this.find(caller);
@@ -52,22 +56,22 @@ export class WorkflowStore {
       .where((or) => or.or([or('workflows.id', '=', reference), or('workflows.name', '=', reference)]))
       .orderBy('workflows.deployed_at', 'desc')
       .execute();
-    // As everywhere, an id counts before a name; of several folders' names the one that was deployed last.
+    // Ids take precedence over names. Of equal names in several folders, the latest deployment wins.
     const live = rows.find(({ id }) => id === reference) ?? rows[0];
     return live && { workflow: live.id, version: live.engine_version };
   }
 
-  /** The workspace of a workflow; undefined for one that is none of this service. For the engine's `tenant`. */
+  /** Returns the workspace of a workflow; undefined for an unknown workflow. For the engine's `tenant`. */
   async tenant(workflowId: string): Promise<string | undefined> {
     return (await this.find(workflowId))?.workspace_id;
   }
 
-  /** False when the folder has a workflow of this name already. */
+  /** Adds the workflow. False when the folder has one with this name. */
   async create(row: WorkflowRow, ids: readonly string[]): Promise<boolean> {
     try {
       await this.#db.transaction().execute(async (db) => {
         await db.insertInto('workflows').values(row).execute();
-        await putIds(db, row, ids);
+        await insertGraphIds(db, row, ids);
       });
       return true;
     } catch (error) {
@@ -76,27 +80,27 @@ export class WorkflowStore {
     }
   }
 
-  /** A page, and one more when there is one. */
+  /** Returns a page, and one more item when there is a next page. */
   async list(query: WorkflowListQuery): Promise<WorkflowRow[]> {
     return listQuery(this.#db, query).execute();
   }
 
-  /** The next place in the workspace's own order. */
+  /** Returns the position after the last workflow of the workspace. */
   async nextPosition(workspaceId: string): Promise<number> {
     const row = await this.#db
       .selectFrom('workflows')
-      .select((of) => of.fn.max('position').as('last'))
+      .select((eb) => eb.fn.max('position').as('last'))
       .where('workspace_id', '=', workspaceId)
       .executeTakeFirst();
     return Number(row?.last ?? 0) + 1;
   }
 
-  /** Ids among these that another workflow of the workspace has. */
+  /** Returns those of the ids that another workflow of the workspace uses. */
   async foreignIds(workflow: WorkflowRow, ids: readonly string[]): Promise<string[]> {
     return foreignIds(this.#db, workflow, ids);
   }
 
-  /** Replaces the draft as a whole. Gives the ids that are another workflow's: then nothing is changed. */
+  /** Replaces the draft. Returns the ids that another workflow uses; if there are any, nothing changes. */
   async replaceState(workflow: WorkflowRow, state: string, ids: readonly string[]): Promise<string[]> {
     try {
       return await this.#db.transaction().execute(async (db) => {
@@ -108,11 +112,11 @@ export class WorkflowStore {
           .where('id', '=', workflow.id)
           .execute();
         await db.deleteFrom('graph_ids').where('workflow_id', '=', workflow.id).execute();
-        await putIds(db, workflow, ids);
+        await insertGraphIds(db, workflow, ids);
         return [];
       });
     } catch (error) {
-      // Another workflow took one of them between the look and the write.
+      // Another workflow has taken an id since the check.
       if (isDuplicate(error)) return foreignIds(this.#db, workflow, ids);
       throw error;
     }
@@ -120,18 +124,18 @@ export class WorkflowStore {
 
   /** Adds a version and makes it live, in one transaction with its audit record. */
   async addVersion(version: NewVersion, audit: Omit<AuditRow, 'details'>): Promise<VersionRow> {
-    for (let tries = 1; ; tries += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.#db.transaction().execute(async (db) => {
-          // Whoever has the row comes first: those who deploy at once in other processes wait for it.
+          // Locks the row, so that concurrent deployments in other processes wait.
           await db
             .updateTable('workflows')
-            .set((of) => ({ active_version: of.ref('active_version') }))
+            .set((eb) => ({ active_version: eb.ref('active_version') }))
             .where('id', '=', version.workflow_id)
             .execute();
           const last = await db
             .selectFrom('workflow_versions')
-            .select((of) => of.fn.max('version').as('number'))
+            .select((eb) => eb.fn.max('version').as('number'))
             .where('workflow_id', '=', version.workflow_id)
             .executeTakeFirst();
           const row = { ...version, version: Number(last?.number ?? 0) + 1 };
@@ -145,12 +149,12 @@ export class WorkflowStore {
           return row;
         });
       } catch (error) {
-        if (!isDuplicate(error) || tries === MOST_TRIES) throw error;
+        if (!isDuplicate(error) || attempt === MOST_ATTEMPTS) throw error;
       }
     }
   }
 
-  /** Makes a stored version live from `at` on, as `engine_version` of the engine. */
+  /** Makes a stored version live from `at` on, and records its `engine_version`. */
   async activate(row: VersionRow, at: string, audit: AuditRow): Promise<void> {
     await this.#db.transaction().execute(async (db) => {
       await db
@@ -175,7 +179,7 @@ export class WorkflowStore {
     });
   }
 
-  /** Whether the live version may be run without a credential. */
+  /** Allows or forbids anonymous runs of the live version. */
   async setPublic(workflowId: string, isPublic: boolean, audit: AuditRow): Promise<void> {
     await this.#db.transaction().execute(async (db) => {
       await db
@@ -191,13 +195,13 @@ export class WorkflowStore {
     return (await this.#versionOf(workflowId, version))[0];
   }
 
-  /** Versions below `before`, newest first, and one more than `limit` when there is one. */
+  /** Returns versions below `before`, newest first, and one more than `limit` when there is a next page. */
   async versions(workflowId: string, limit: number, before?: number): Promise<VersionRow[]> {
     return this.#db
       .selectFrom('workflow_versions')
       .selectAll()
       .where('workflow_id', '=', workflowId)
-      .$if(before !== undefined, (db) => db.where('version', '<', before as number))
+      .$if(before !== undefined, (query) => query.where('version', '<', before as number))
       .orderBy('version', 'desc')
       .limit(limit + 1)
       .execute();
@@ -231,7 +235,7 @@ async function foreignIds(db: Db, workflow: WorkflowRow, ids: readonly string[])
   return found;
 }
 
-async function putIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<void> {
+async function insertGraphIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Promise<void> {
   for (const some of chunks(ids)) {
     const rows = some.map((id) => ({ workspace_id: workflow.workspace_id, id, workflow_id: workflow.id }));
     await db.insertInto('graph_ids').values(rows).execute();
@@ -240,7 +244,7 @@ async function putIds(db: Db, workflow: WorkflowRow, ids: readonly string[]): Pr
 
 function chunks(ids: readonly string[]): string[][] {
   const all = [...new Set(ids)];
-  return Array.from({ length: Math.ceil(all.length / AT_ONCE) }, (_, part) =>
-    all.slice(part * AT_ONCE, (part + 1) * AT_ONCE),
+  return Array.from({ length: Math.ceil(all.length / CHUNK) }, (_, part) =>
+    all.slice(part * CHUNK, (part + 1) * CHUNK),
   );
 }

@@ -2,7 +2,7 @@ import type { Services } from '../../services.ts';
 import type { VersionRow, WorkflowRow } from '../../store/schema.ts';
 import { graphHash, readGraph } from './graph.ts';
 
-/** How workflows are listed: a few lookups for all of them. */
+/** Returns the workflows as lists show them. One lookup serves all of them. */
 export async function itemsOf({ store }: Pick<Services, 'store'>, rows: readonly WorkflowRow[]) {
   const counts = await store.reservations.counts(rows.map(({ id }) => id));
   return rows.map((row) => ({
@@ -20,10 +20,10 @@ export async function itemsOf({ store }: Pick<Services, 'store'>, rows: readonly
   }));
 }
 
-/** How the deployment of a workflow stands. */
+/** Returns the state of a workflow's deployment. */
 export function deploymentOf(row: WorkflowRow, active: VersionRow | undefined) {
   const deployedAt = row.deployed_at ?? active?.created_at ?? '';
-  // A deploy makes its version at the time from which that is live; an activation comes later.
+  // A deployed version is live from its creation. An activated one became live later.
   const action: 'deploy' | 'activate' = deployedAt === active?.created_at ? 'deploy' : 'activate';
   const version = active && { deploymentVersionId: versionId(active), version: active.version };
   const ready = { webhooks: 'not_applicable', schedules: 'not_applicable', mcp: 'not_applicable' };
@@ -61,12 +61,12 @@ export function versionOf(version: VersionRow, active: number | null) {
   };
 }
 
-/** True when the draft would run differently from what is live. */
+/** True when the draft runs differently from the live version. */
 export function needsRedeployment(row: WorkflowRow, active: VersionRow | undefined): boolean {
   return active !== undefined && graphHash(readGraph(row.state)) !== graphHash(readGraph(active.state));
 }
 
-/** The live version. */
+/** Returns the live version; undefined when the workflow is not deployed. */
 export async function activeVersion(
   { store }: Pick<Services, 'store'>,
   row: WorkflowRow,

@@ -148,7 +148,7 @@ describe('a draft', () => {
         status: 200,
         data: {
           warnings: [
-            '"loops" was replaced by what the blocks say.',
+            '"loops" was replaced: the blocks define it.',
             'The key "colour" of block "A" and 1 more was dropped: drafts do not have it.',
             'The key "selected" of block "A" was dropped: drafts do not have it.',
             `The key "animated" of edge "${mark}-e" was dropped: drafts do not have it.`,
@@ -205,7 +205,7 @@ describe('a draft', () => {
     const body = draftOf(GREETING);
     const dry = await call<object>('PUT', `${path}?dryRun=true`, { body });
     expect(await call('GET', path)).toMatchObject({ data: before.data });
-    const audited = await api.store.audit.of(id);
+    const audited = await api.store.audit.ofResource(id);
     expect(audited.map(({ action }) => action)).toEqual(['WORKFLOW_CREATED']);
     const wet = await call('PUT', path, { body });
     expect({ ...dry.data, dryRun: false }).toEqual(wet.data);
@@ -346,7 +346,7 @@ describe('deployments', () => {
     expect(await call('POST', `/api/v2/workflows/${id}/execute`, { body: {} })).toMatchObject({
       status: 200,
     });
-    const audited = (await api.store.audit.of(id)).map(({ action }) => action);
+    const audited = (await api.store.audit.ofResource(id)).map(({ action }) => action);
     expect(audited.slice(-3)).toEqual([
       'WORKFLOW_DEPLOYED',
       'WORKFLOW_UNDEPLOYED',

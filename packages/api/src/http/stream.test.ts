@@ -1,0 +1,129 @@
+import { describe, expect, it } from 'vitest';
+import { testApi } from '../../../../test/support/api.ts';
+import { LONG, untilStatus } from '../../../../test/support/api-workflows.ts';
+import { ALL_OPERATIONS } from '../table.ts';
+import { eventStream, ndjson, withOnEnd } from './stream.ts';
+
+/** Counts the items that were read. */
+function counted(): { items: AsyncIterable<{ data: number }>; read: () => number } {
+  let read = 0;
+  async function* items(): AsyncGenerator<{ data: number }> {
+    for (;;) {
+      await Promise.resolve();
+      yield { data: (read += 1) };
+    }
+  }
+  return { items: items(), read: () => read };
+}
+
+const ignore = (): void => undefined;
+
+describe('a stream', () => {
+  it('reads an item only when the client has taken the last one', async () => {
+    const { items, read } = counted();
+    const reader = eventStream(items, { onCancel: ignore }).body!.getReader();
+    expect(read()).toBe(0);
+    for (const count of [1, 2, 3]) {
+      expect(new TextDecoder().decode((await reader.read()).value)).toBe(`data: ${count}\n\n`);
+      expect(read()).toBe(count);
+    }
+    await reader.cancel();
+  });
+
+  it('ends a source that waits when the client cancels', async () => {
+    const started = Promise.withResolvers<void>();
+    const waiting = Promise.withResolvers<void>();
+    let isFinished = false;
+    async function* items(): AsyncGenerator<object> {
+      try {
+        started.resolve();
+        await waiting.promise;
+        yield {};
+      } finally {
+        isFinished = true;
+      }
+    }
+    const reader = ndjson(items(), { onCancel: waiting.resolve }).body!.getReader();
+    const pending = reader.read();
+    await started.promise;
+    await reader.cancel();
+    expect(await pending).toMatchObject({ done: true });
+    await expect.poll(() => isFinished).toBe(true);
+  });
+
+  it.each([
+    ['is read', (response: Response) => response.text()],
+    ['is cancelled', (response: Response) => response.body?.cancel()],
+  ])('tells once that it has ended when it %s', async (_how, end) => {
+    let ends = 0;
+    const response = withOnEnd(new Response('text'), () => (ends += 1));
+    expect(ends).toBe(0);
+    await end(response);
+    expect(ends).toBe(1);
+  });
+
+  it('tells that it has ended when it fails', async () => {
+    let ends = 0;
+    async function* items(): AsyncGenerator<object> {
+      yield await Promise.reject(new Error('It is down.'));
+    }
+    const response = withOnEnd(ndjson(items(), { onCancel: ignore }), () => (ends += 1));
+    await expect(response.text()).rejects.toThrow('It is down.');
+    expect(ends).toBe(1);
+  });
+});
+
+/** Whether each stream of the API has heartbeats. */
+const HEARTBEATS: { [stream: string]: boolean } = {
+  'executeWorkflowV2 text/event-stream': false,
+  'executeWorkflowV2 application/x-ndjson': true,
+  'executeWorkflow text/event-stream': false,
+  'streamExecution text/event-stream': false,
+};
+
+describe('heartbeats', () => {
+  const beats: (() => void)[] = [];
+  const every = (_ms: number, beat: () => void) => (beats.push(beat), ignore);
+
+  it('have a row here for each stream of the operation table', () => {
+    const streams = ALL_OPERATIONS.flatMap(({ id, streams: types = [] }) =>
+      types.filter(({ type }) => type !== '*/*').map(({ type }) => `${id} ${type}`),
+    );
+    expect(Object.keys(HEARTBEATS).toSorted()).toEqual(streams.toSorted());
+  });
+
+  it.each(Object.entries(HEARTBEATS))('%s: %s', async (stream, hasHeartbeats) => {
+    const api = await testApi({ every });
+    const id = await api.deployed(LONG);
+    const runs = `/api/v2/workflows/${id}/runs`;
+    const open: { [stream: string]: () => Promise<Response> } = {
+      'executeWorkflowV2 text/event-stream': () =>
+        api.fetch('POST', `/api/v2/workflows/${id}/execute`, { body: { stream: true } }),
+      'executeWorkflowV2 application/x-ndjson': () =>
+        api.fetch('POST', `/api/v2/workflows/${id}/execute`, {
+          body: {},
+          headers: { Accept: 'application/x-ndjson' },
+        }),
+      'executeWorkflow text/event-stream': () =>
+        api.fetch('POST', `/api/workflows/${id}/execute`, { body: { stream: true } }),
+      'streamExecution text/event-stream': async () => {
+        const { data } = await api.call<{ runId: string }>('POST', `/api/v2/workflows/${id}/execute`, {
+          body: { async: true },
+        });
+        await untilStatus(api, `${runs}/${data.runId}`, 'paused');
+        return api.fetch('GET', `/api/workflows/${id}/executions/${data.runId}/stream`);
+      },
+    };
+    const text = (await open[stream]!()).text();
+    const listed = async () => (await api.call<{ runId: string; status: string }[]>('GET', runs)).data;
+    await expect.poll(async () => (await listed()).map(({ status }) => status)).toEqual(['paused']);
+    for (const beat of beats.splice(0)) beat();
+    await new Promise((resolve) => setImmediate(resolve));
+    const [run] = await listed();
+    await api.call('POST', `${runs}/${run?.runId}/cancel`);
+    const lines = (await text).trim().split('\n');
+    expect(lines.filter((line) => line.includes('"heartbeat"'))).toHaveLength(hasHeartbeats ? 2 : 0);
+    // A comment is the heartbeat of server-sent events.
+    expect(lines.filter((line) => line.startsWith(':'))).toEqual([]);
+  });
+});
