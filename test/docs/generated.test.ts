@@ -15,10 +15,8 @@ const BOUND = /^(?:export )?const ((?:MOST|MAX|LARGEST|LONGEST|DEEPEST|HIGHEST)(
 
 /** Bounds on how something is done, which nobody meets: tries, looks, lines of a message, sizes of parts. `package#NAME`. */
 const INNER = new Set([
-  'api#HIGHEST_STATUS',
-  'api#MOST_CLAIMS',
-  'api#MOST_LISTED',
-  'api#MOST_TRIES',
+  'api#MAX_STATUS',
+  'api#MAX_ATTEMPTS',
   'core#MAX_DISTANCE',
   'core#MOST_LISTED',
   'core#MOST_ROWS',
@@ -80,10 +78,10 @@ describe('what is generated of the documentation', () => {
 
   it('is seen where it is missing, stale or of nothing', () => {
     const row =
-      '| a body | 7 | an option | a code | `api/src/admission/input-limits.ts#KNOWN_CALLERS.bytes` |';
+      '| a body | 7 | an option | a code | `api/src/admission/input-limits.ts#AUTHENTICATED_LIMITS.bytes` |';
     const table = `<!-- limits -->\n\n| what | value |\n|---|---|\n${row}\n`;
     expect(generated(table)).toContain('| a body | 10,485,760 | an option | a code |');
-    expect(() => generated(table.replace('KNOWN', 'NO'))).toThrow('There is no number at');
+    expect(() => generated(table.replace('AUTHENTICATED', 'NO'))).toThrow('There is no number at');
     expect(() => generated('<!-- generated: nothing -->\n')).toThrow('Nothing generates');
     expect(generated('<!-- generated: statuses -->\n\n| old |\n\nAfter.\n')).toMatch(
       /\| 503 \|.*\|\n\nAfter/,

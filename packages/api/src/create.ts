@@ -97,15 +97,15 @@ export interface Api {
 const HEARTBEAT_MS = 15_000;
 const PUBLIC_RUN_RETENTION_MS = 30 * 24 * 3_600_000;
 /** Keeps retention from deleting what the engine has just stored. */
-const SHORTEST_RETENTION_MS = 3_600_000;
+const MIN_RETENTION_MS = 3_600_000;
 /** How often the queue is checked for runs of other processes, and for how long these must have waited. */
 const RECOVERY_MS = 5000;
 
 /** Returns the API of `engine` over `store`. Starts the runs that earlier processes have left in the queue. */
 export async function createApi(options: ApiOptions): Promise<Api> {
   const { publicRunRetentionMs: retentionMs = PUBLIC_RUN_RETENTION_MS } = options;
-  if (!(retentionMs >= SHORTEST_RETENTION_MS))
-    throw new RangeError(`publicRunRetentionMs must be at least ${SHORTEST_RETENTION_MS}.`);
+  if (!(retentionMs >= MIN_RETENTION_MS))
+    throw new RangeError(`publicRunRetentionMs must be at least ${MIN_RETENTION_MS}.`);
   const services = servicesOf(options);
   const { origin, clientAddress = () => undefined } = options;
   const app = createRoutes(ALL_OPERATIONS, services, { origin, clientAddress });

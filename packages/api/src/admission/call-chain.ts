@@ -1,22 +1,22 @@
 import { badRequest, conflict } from '../errors.ts';
 
 /** How many workflows can call each other over HTTP in a chain. */
-const DEEPEST_CHAIN = 25;
+const MAX_CHAIN_LENGTH = 25;
 /** Lists the workflows that called each other up to this request. `api` blocks send it. */
 const CHAIN_HEADER = 'x-sim-via';
-const LONGEST_ID = 1024;
+const MAX_ID_LENGTH = 1024;
 
 /** Returns the call chain of a request. Throws 409 for a chain at its limit, 400 for an id that is too long. */
 export function callChainOf(headers: Headers): string[] {
   const ids = (headers.get(CHAIN_HEADER) ?? '').split(',').map((id) => id.trim());
   const chain = ids.filter((id) => id !== '');
-  if (chain.length >= DEEPEST_CHAIN) {
+  if (chain.length >= MAX_CHAIN_LENGTH) {
     throw conflict(
-      `Maximum workflow call chain depth (${DEEPEST_CHAIN}) exceeded.`,
+      `Maximum workflow call chain depth (${MAX_CHAIN_LENGTH}) exceeded.`,
       'CALL_CHAIN_DEPTH_EXCEEDED',
     );
   }
   // The chain is stored with the run and with each of its children.
-  if (chain.every((id) => id.length <= LONGEST_ID)) return chain;
-  throw badRequest(`An id in X-Sim-Via has at most ${LONGEST_ID} characters`);
+  if (chain.every((id) => id.length <= MAX_ID_LENGTH)) return chain;
+  throw badRequest(`An id in X-Sim-Via has at most ${MAX_ID_LENGTH} characters`);
 }

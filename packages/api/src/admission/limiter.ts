@@ -35,7 +35,7 @@ export interface Bucket {
 
 const MINUTE_MS = 60_000;
 /** How many buckets are kept. The least recently used one is dropped first. */
-const MOST_BUCKETS = 100_000;
+const MAX_BUCKETS = 100_000;
 
 /** Returns token buckets in the memory of this process. */
 export function memoryLimiter(
@@ -58,7 +58,7 @@ export function memoryLimiter(
       buckets.delete(key);
       buckets.set(key, { tokens: left, atMs });
       for (const oldest of buckets.keys()) {
-        if (buckets.size <= MOST_BUCKETS) break;
+        if (buckets.size <= MAX_BUCKETS) break;
         buckets.delete(oldest);
       }
       return stateOf(bucket, { allowed: tokens >= 1, left, atMs });

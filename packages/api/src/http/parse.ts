@@ -173,12 +173,13 @@ function parsed(text: string): unknown {
     throw badRequest('Request body has a number that is out of range');
   }
   // Deeper values overflow the stack of the code that reads and writes them.
-  if (isDeeper(text, DEEPEST)) throw badRequest(`Request body is nested more than ${DEEPEST} levels deep`);
+  if (isDeeper(text, MAX_DEPTH))
+    throw badRequest(`Request body is nested more than ${MAX_DEPTH} levels deep`);
   return value;
 }
 
 /** Deeper than any value that the engine accepts. */
-const DEEPEST = 2000;
+const MAX_DEPTH = 2000;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;

@@ -44,7 +44,7 @@ export interface WorkflowOwnership {
   close(): Promise<void>;
 }
 
-const SHORTEST_SECRET = 32;
+const MIN_SECRET_LENGTH = 32;
 
 /** Opens the store. Creates or migrates its tables. */
 export async function openApiStore(options: ApiStoreOptions = {}): Promise<ApiStore> {
@@ -89,8 +89,8 @@ function locationOf({ data, postgres }: ApiStoreOptions): DatabaseLocation {
 
 function secretOf({ data, postgres, secret }: ApiStoreOptions): string {
   if (secret !== undefined) {
-    if (secret.length >= SHORTEST_SECRET) return secret;
-    throw new RangeError(`The secret for key hashes has at least ${SHORTEST_SECRET} characters.`);
+    if (secret.length >= MIN_SECRET_LENGTH) return secret;
+    throw new RangeError(`The secret for key hashes has at least ${MIN_SECRET_LENGTH} characters.`);
   }
   if (postgres) {
     throw new RangeError(
@@ -112,5 +112,5 @@ function secretIn(data: string): string {
 }
 
 function newSecret(): string {
-  return randomBytes(SHORTEST_SECRET).toString('base64url');
+  return randomBytes(MIN_SECRET_LENGTH).toString('base64url');
 }

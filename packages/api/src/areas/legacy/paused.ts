@@ -22,7 +22,7 @@ const SHARED = {
 } as const;
 
 /** Most runs of a list, which has no pages. */
-const MOST_LISTED = 1000;
+const MAX_LISTED = 1000;
 const PAGE = 100;
 
 export const listPausedExecutions = defineOperation({
@@ -102,7 +102,7 @@ async function expectPaused(services: Services, workflow: WorkflowRow, id: strin
 async function pausedRuns(engine: Engine, workflowId: string): Promise<RunDetail[]> {
   const found: RunDetail[] = [];
   let cursor: string | null | undefined;
-  while (cursor !== null && found.length < MOST_LISTED) {
+  while (cursor !== null && found.length < MAX_LISTED) {
     const at = cursor === undefined ? {} : { cursor };
     const page = await engine.listRuns({ workflowId, status: ['paused'], limit: PAGE, ...at });
     found.push(...page.runs);

@@ -4,8 +4,8 @@ import type { Engine } from '@heddle/engine';
 import type { RunResult } from '../runs/schemas.ts';
 
 const TIMED_OUT = 408;
-const LOWEST_STATUS = 200;
-const HIGHEST_STATUS = 599;
+const MIN_STATUS = 200;
+const MAX_STATUS = 599;
 /** Statuses of responses without a body. */
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
@@ -42,7 +42,7 @@ async function hasResponseBlock(engine: Pick<Engine, 'getLogs'>, runId: string):
 }
 
 function responseOf({ data, status, headers }: ResponseOutput): Response {
-  const isUsable = status >= LOWEST_STATUS && status <= HIGHEST_STATUS && !WITHOUT_BODY.has(status);
+  const isUsable = status >= MIN_STATUS && status <= MAX_STATUS && !WITHOUT_BODY.has(status);
   const response = Response.json(data, { status: isUsable ? status : 200 });
   for (const [name, value] of Object.entries(headers)) {
     if (typeof value === 'string' && !isReserved(name)) setHeader(response.headers, name, value);

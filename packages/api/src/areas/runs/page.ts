@@ -13,7 +13,7 @@ interface RunsQuery {
 }
 
 /** How many pages of the engine are searched for runs of a trigger. After that the page is short. */
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 
 type Item = ReturnType<typeof itemOf>;
 
@@ -28,7 +28,7 @@ export async function pageOfRuns(
   if (query.status === 'pending') return { items: [], next: undefined };
   const items: Item[] = [];
   let cursor = from;
-  for (let pages = 0; pages < MOST_PAGES; pages += 1) {
+  for (let pages = 0; pages < MAX_PAGES; pages += 1) {
     const page = await list(services, workflow, query, { limit: query.limit, cursor });
     const reservations = await services.store.reservations.byEngineIds(page.runs.map(({ runId }) => runId));
     const all = page.runs.map((run) => itemOf(run, reservations.get(run.runId)));

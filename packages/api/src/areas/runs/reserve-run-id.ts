@@ -10,7 +10,7 @@ import type { ExecuteBody } from './schemas.ts';
 import type { NewReservation } from './store.ts';
 
 /** How often a generated id is tried before giving up. */
-const MOST_ATTEMPTS = 3;
+const MAX_ATTEMPTS = 3;
 
 /** Reserves the ids of a new run in the workspace of the workflow. Throws 409, 503. */
 export async function reserveRunId(
@@ -28,7 +28,7 @@ export async function reserveRunId(
     created_at: new Date(services.now()).toISOString(),
   };
   if (given !== null && (await isRunOfHost(services, workflow, given))) throw runIdConflict(given);
-  for (let attempt = 1; attempt <= MOST_ATTEMPTS; attempt += 1) {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
     const engineId = randomUUID();
     const runId = given ?? engineId;
     if (await reserve(services, { ...row, engine_id: engineId, run_id: runId })) return { engineId, runId };

@@ -75,14 +75,14 @@ async function childOf(
 }
 
 /** Most block names in an error message. */
-const MOST_NAMES = 50;
+const MAX_NAMES = 50;
 
 function unknownBlock(selector: string, { names: all }: BlockIndex): ApiError {
   const names = all
-    .slice(0, MOST_NAMES)
+    .slice(0, MAX_NAMES)
     .map((name) => `"${name}"`)
     .join(', ');
-  const more = all.length > MOST_NAMES ? ` and ${all.length - MOST_NAMES} more` : '';
+  const more = all.length > MAX_NAMES ? ` and ${all.length - MAX_NAMES} more` : '';
   return badRequest(`Invalid selectedOutputs: "${selector}" names no block. There are ${names}${more}.`);
 }
 
@@ -163,7 +163,7 @@ function lastByBlock(logs: Logs): Map<string, Logs[number]> {
 }
 
 /** Most child runs that are searched for selected values. */
-const MOST_CHILDREN = 1000;
+const MAX_CHILDREN = 1000;
 
 /** Returns, by workflow, the logs of the run's children and their children. */
 async function logsOfChildren(
@@ -175,7 +175,7 @@ async function logsOfChildren(
   const callers = workflowIds.size === 0 ? [] : [runId];
   for (const caller of callers) {
     for (const child of await engine.childRuns(caller)) {
-      if (callers.length > MOST_CHILDREN) return logs;
+      if (callers.length > MAX_CHILDREN) return logs;
       callers.push(child.runId);
       const wanted = logs.get(child.workflowId);
       for (const log of wanted ? await engine.getLogs(child.runId) : []) wanted?.push(log);

@@ -84,13 +84,13 @@ export async function pausedOf(engine: Engine, found: RunIds & { run: RunDetail 
   };
 }
 
-const LONGEST_REASON = 500;
+const MAX_REASON_LENGTH = 500;
 /** A host and a port. */
 const ADDRESS = /\S:\d{2,5}\b/;
 
 /** Returns why a run is suspended. A reason with an address is for the operator only, who finds it in the records. */
 function waitingReason(suspended: string | null): string | null {
-  if (suspended === null || !ADDRESS.test(suspended)) return suspended?.slice(0, LONGEST_REASON) ?? null;
+  if (suspended === null || !ADDRESS.test(suspended)) return suspended?.slice(0, MAX_REASON_LENGTH) ?? null;
   return 'The service cannot continue the run for now.';
 }
 

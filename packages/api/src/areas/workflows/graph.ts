@@ -74,7 +74,7 @@ const EXPORT_ONLY = [
 ] as const;
 
 /** Most keys that warnings name, and most characters of each. */
-const MOST_WARNINGS = 100;
+const MAX_WARNINGS = 100;
 const SHOWN_CHARACTERS = 100;
 
 /** Collects unknown keys of a body, with one warning for each name. */
@@ -93,7 +93,7 @@ class DroppedKeys {
   add(key: string, where: string): void {
     const found = this.#found.get(key);
     if (found) found.count += 1;
-    else if (this.#found.size < MOST_WARNINGS) this.#found.set(key, { first: where, count: 1 });
+    else if (this.#found.size < MAX_WARNINGS) this.#found.set(key, { first: where, count: 1 });
   }
 
   warnings(): string[] {

@@ -42,13 +42,13 @@ function redactedNamed(entry: JsonObject): JsonObject {
 }
 
 /** Deeper values are not checked, so they are removed. */
-const DEEPEST = 100;
+const MAX_DEPTH = 100;
 
 /** Returns the value with its contents redacted, also inside JSON text. */
 function redacted(value: Json, depth = 0): Json {
   if (typeof value === 'string') return redactedText(value, depth);
   if (typeof value !== 'object' || value === null) return value;
-  if (depth >= DEEPEST) return null;
+  if (depth >= MAX_DEPTH) return null;
   if (Array.isArray(value)) return value.map((each) => redacted(each, depth + 1));
   const { Key, Value } = value;
   // A row of a table, of headers for example.

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import { cursor, json, order, pageLimit, timestamp, workspaceId } from '../shapes.ts';
 
 /** Most blocks and edges of a draft. */
-const MOST_BLOCKS = 2000;
-const MOST_EDGES = 10_000;
+const MAX_BLOCKS = 2000;
+const MAX_EDGES = 10_000;
 
 /** An integer that both databases can store. */
 const databaseInt = z.int().min(0).max(2_147_483_647);
@@ -98,12 +98,9 @@ export const variableShape = z.looseObject({
 export const graphBody = z.strictObject({
   blocks: z
     .record(z.string(), blockShape)
-    .refine(
-      (blocks) => Object.keys(blocks).length <= MOST_BLOCKS,
-      `A draft has at most ${MOST_BLOCKS} blocks`,
-    )
-    .meta({ maxProperties: MOST_BLOCKS }),
-  edges: z.array(edgeShape).max(MOST_EDGES),
+    .refine((blocks) => Object.keys(blocks).length <= MAX_BLOCKS, `A draft has at most ${MAX_BLOCKS} blocks`)
+    .meta({ maxProperties: MAX_BLOCKS }),
+  edges: z.array(edgeShape).max(MAX_EDGES),
   loops: json.optional(),
   parallels: json.optional(),
   variables: z.union([z.record(z.string(), variableShape), z.array(variableShape)]).nullish(),

@@ -9,7 +9,7 @@ import type { WorkflowListQuery } from './list-query.ts';
 /** Ids per statement, below the parameter limits of both databases. */
 const CHUNK = 500;
 /** How often a version number is tried that other processes take at the same time. */
-const MOST_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 10;
 
 /** A version whose number is not assigned yet. */
 export type NewVersion = Omit<VersionRow, 'version'>;
@@ -149,7 +149,7 @@ export class WorkflowStore {
           return row;
         });
       } catch (error) {
-        if (!isDuplicate(error) || attempt === MOST_ATTEMPTS) throw error;
+        if (!isDuplicate(error) || attempt === MAX_ATTEMPTS) throw error;
       }
     }
   }
