@@ -1,3 +1,4 @@
+// A block type with typed fields and output: `node examples/custom-block/shout.ts`
 import { createEngine, defineBlock } from '@heddle/engine';
 import { z } from 'zod';
 import workflow from './shout.json' with { type: 'json' };

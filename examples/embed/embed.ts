@@ -1,3 +1,4 @@
+// Runs a workflow from a file and keeps the run in ./.heddle: `node examples/embed/embed.ts`
 import { readFile } from 'node:fs/promises';
 import { createEngine } from '@heddle/engine';
 

@@ -1,3 +1,4 @@
+// The HTTP interface of Heddle in Express, beside a route of the host.
 import type { Api } from '@heddle/api';
 import { getRequestListener } from '@hono/node-server';
 import express from 'express';
@@ -6,7 +7,7 @@ import type { Express } from 'express';
 export function expressApp(api: Api): Express {
   const app = express();
   const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
-  // Before express.json(), which would read the body; and not with app.use(path), which takes the path off.
+  // Register it before express.json(), which consumes bodies, and with app.all: app.use(path) strips the path.
   app.all(['/api/v2/{*path}', '/openapi.json', '/docs{/*path}'], (request, response) =>
     heddle(request, response),
   );

@@ -1,3 +1,4 @@
+// The HTTP interface of Heddle in Fastify, beside a route of the host.
 import type { Api } from '@heddle/api';
 import { getRequestListener } from '@hono/node-server';
 import Fastify from 'fastify';
@@ -8,7 +9,7 @@ export function fastifyApp(api: Api): FastifyInstance {
   app.get('/hello', () => 'a route of the host');
   const heddle = getRequestListener(api.fetch, { overrideGlobalObjects: false });
   void app.register((scope, _options, done) => {
-    // Bodies are left as they come: Heddle reads them itself.
+    // Heddle parses bodies itself.
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, _body, read) => read(null));
     for (const path of ['/api/v2/*', '/openapi.json', '/docs', '/docs/*']) {

@@ -1,4 +1,4 @@
-// Two workers, one of them killed while it has a run: the other one finishes it. Needs a Temporal server (README.md).
+// Kills a Temporal worker during a run; a second worker finishes it. Needs a Temporal server, see README.md.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const HEDDLE = fileURLToPath(new URL('../bin/heddle.js', import.meta.resolve('heddle')));
 const WORKFLOW = fileURLToPath(new URL('weave.json', import.meta.url));
-/** Given to every command that comes near the server: `--address HOST:PORT`, `--namespace NAME`, `--queue NAME`. */
+/** Options for every command that connects to the server: `--address HOST:PORT`, `--namespace NAME`, `--queue NAME`. */
 const SERVER = process.argv.slice(2);
 
 interface Row {
@@ -19,7 +19,7 @@ interface Row {
 type Command = ChildProcessByStdio<null, Readable, null>;
 
 const running = new Set<Command>();
-// Whatever goes wrong here, nothing of it stays behind.
+// No child process outlives this program, even if it fails.
 process.once('exit', () => {
   for (const command of running) command.kill();
 });
@@ -31,7 +31,7 @@ function start(...args: string[]): Command {
   return command;
 }
 
-/** The JSON that a command prints. */
+/** Runs a command and returns the JSON that it prints. */
 async function heddle<T>(...args: string[]): Promise<T> {
   return JSON.parse(await text(start(...args).stdout)) as T;
 }
@@ -43,7 +43,7 @@ async function startWorker(name: string): Promise<Command> {
   return worker;
 }
 
-/** The rows that have been woven, as the blocks of the run's record tell. */
+/** Returns the finished rows from the block logs of the run. */
 async function rowsOf(runId: string): Promise<Row[]> {
   type Log = { blockName: string; status: string; output: { result: Row } };
   const { data } = await heddle<{ data: { logs: Log[] } }>('runs', 'show', runId, '--json');

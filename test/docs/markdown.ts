@@ -4,10 +4,10 @@ import { fileURLToPath } from 'node:url';
 
 export const repository = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Every page that documents Heddle: docs, the READMEs of the packages, and the README where there is one. */
+/** Every page that documents Heddle: docs, the READMEs of the packages and examples, and the README where there is one. */
 export const pages: readonly string[] = [
   ...globSync('docs/**/*.md', { cwd: repository }),
-  ...globSync('packages/*/README.md', { cwd: repository }),
+  ...globSync('{packages/*,examples,examples/*}/README.md', { cwd: repository }),
   ...(existsSync(join(repository, 'README.md')) ? ['README.md'] : []),
 ]
   .map((file) => file.replaceAll('\\', '/'))

@@ -1,3 +1,4 @@
+// One API per process for the routes of a Next.js app. HEDDLE_DATA is the data folder, default ./.heddle.
 import { createApi, openApiStore } from '@heddle/api';
 import type { Api } from '@heddle/api';
 import { createEngine } from '@heddle/engine';
@@ -5,7 +6,7 @@ import { createEngine } from '@heddle/engine';
 const data = process.env['HEDDLE_DATA'] ?? './.heddle';
 const held = globalThis as { heddleApi?: Promise<Api> };
 
-/** The API of this process: one, also when the development server loads this file again. */
+/** Returns the API of this process. `globalThis` keeps it when the development server reloads this file. */
 export function heddle(): Promise<Api> {
   held.heddleApi ??= start();
   return held.heddleApi;
