@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { hasErrors } from '../../packages/core/src/plan/codes.ts';
+import { hasErrors } from '../../packages/core/src/plan/diagnostics.ts';
 import { compile } from '../../packages/core/src/plan/compile.ts';
 import type { ParseResult } from '../../packages/core/src/schema/parse.ts';
 

@@ -1,7 +1,7 @@
 import { globSync } from 'node:fs';
 import { parseSync } from 'oxc-parser';
 import { describe, expect, it } from 'vitest';
-import { DIAGNOSTIC_CODES } from '../../packages/core/src/plan/codes.ts';
+import { DIAGNOSTIC_CODES } from '../../packages/core/src/plan/diagnostics.ts';
 import { failure } from '../../packages/sandbox/src/outcome.ts';
 import type { SandboxErrorCode } from '../../packages/sandbox/src/outcome.ts';
 import { readText, repository, walk } from './sources.ts';

@@ -1,6 +1,6 @@
 import './node-version.ts';
 
-// what executors of blocks are written against
+// API for executors of blocks
 export { BlockError, EngineError, InvariantError, isBlockError, isEngineError } from './errors.ts';
 export type { BlockErrorCode } from './errors.ts';
 export { isJsonObject, own } from './json.ts';
@@ -24,7 +24,7 @@ export type {
   ResumeContext,
 } from './ports.ts';
 export { bindCode, bindExpression } from './refs/bind.ts';
-export { envNamesIn, referencesIn } from './refs/inventory.ts';
+export { envNamesIn, referencesIn } from './refs/template.ts';
 export type { Lookup } from './refs/lookup.ts';
 export { normalizeName } from './refs/names.ts';
 export { resolveReference, resolveTemplate } from './refs/resolve.ts';

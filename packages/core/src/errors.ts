@@ -2,7 +2,7 @@ import type { Json } from './json.ts';
 
 const BRAND = Symbol.for('heddle.error');
 
-/** Codes of errors that the caller of an API can act on. Every code has a heading in docs/errors.md. */
+/** Codes of errors that the caller of an API can act on. docs/errors.md has a heading for each. */
 export type EngineErrorCode =
   | 'WORKFLOW_INVALID'
   | 'WORKFLOW_NOT_FOUND'
@@ -33,7 +33,7 @@ export type EngineErrorCode =
   | 'EXECUTOR_DUPLICATE'
   | 'ISOLATION_TOO_LOW';
 
-/** An error the caller can act on: what, which, what to do. */
+/** An error that the caller can act on. Its message says what is wrong, with which object, and what to do. */
 export class EngineError extends Error {
   readonly [BRAND] = 'engine';
   readonly code: EngineErrorCode;
@@ -47,7 +47,7 @@ export class EngineError extends Error {
   }
 }
 
-/** A broken invariant: our bug, never the user's fault. */
+/** A broken invariant: a fault of Heddle, never the user's. */
 export class InvariantError extends Error {
   readonly [BRAND] = 'invariant';
 
@@ -57,7 +57,7 @@ export class InvariantError extends Error {
   }
 }
 
-/** Codes of failures of a block. Custom executors may use codes of their own (upper case, underscores). */
+/** Codes of block failures. Custom executors may use codes of their own (upper case, underscores). */
 export type BlockErrorCode =
   | 'BLOCK_FAILED'
   | 'BLOCK_TIMEOUT'
@@ -80,7 +80,7 @@ export type BlockErrorCode =
   | 'CANCELLED'
   | (string & {});
 
-/** Thrown by executors: becomes the block's failure, on its error port or as the run's error. */
+/** The failure of a block, thrown by its executor. It goes to the error port, or becomes the run's error. */
 export class BlockError extends Error {
   readonly [BRAND] = 'block';
   readonly code: BlockErrorCode;
@@ -106,12 +106,12 @@ function branded(value: unknown, brand: string): boolean {
   return typeof value === 'object' && value !== null && (value as { [BRAND]?: string })[BRAND] === brand;
 }
 
-/** True for an EngineError, also one of another copy of this package. */
+/** Returns true for an EngineError, even of another copy of this package. */
 export function isEngineError(value: unknown): value is EngineError {
   return branded(value, 'engine');
 }
 
-/** True for a BlockError, also one of another copy of this package. */
+/** Returns true for a BlockError, even of another copy of this package. */
 export function isBlockError(value: unknown): value is BlockError {
   return branded(value, 'block');
 }

@@ -1,6 +1,6 @@
 import './node-version.ts';
 
-// fields that their blocks take apart: JSON text, lists and objects of templates
+// API for fields with structure: JSON text, and templates of lists and objects
 export { parsedText, parseJson } from './json.ts';
 export {
   fillJsonText,

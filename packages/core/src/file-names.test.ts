@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fileName, mediaType } from './file-names.ts';
+import { fileName, mediaType } from './file-record.ts';
 
 describe('the name of a file', () => {
   it.each([

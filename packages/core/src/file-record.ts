@@ -3,7 +3,7 @@ import type { Json, JsonObject } from './json.ts';
 import { followPath } from './refs/path.ts';
 import type { PathStep } from './refs/template.ts';
 
-/** A file as blocks see it: what it is, and the key that its content is kept under. `size` in bytes. */
+/** A file as blocks see it: its description, and the key under which its content is stored. `size` is in bytes. */
 export interface FileRecord {
   id: string;
   name: string;
@@ -13,13 +13,13 @@ export interface FileRecord {
   key: string;
 }
 
-/** What a path reads of a file that stands nowhere in the data: its content. */
+/** The path step that reads a file's content, which is not part of the data. */
 const CONTENT = 'base64';
 
 const MOST_ID_CHARACTERS = 256;
 const KEY = /^sha256:[0-9a-f]{64}$/;
 
-/** True for what has the form of a file's record; whether something is kept under its key is another question. */
+/** Returns true if the value has the shape of a file record. Its content may still be missing. */
 export function isFileRecord(value: Json | undefined): value is FileRecord & JsonObject {
   if (!isJsonObject(value)) return false;
   const [id, name, type, key] = ['id', 'name', 'type', 'key'].map((field) => own(value, field));
@@ -29,7 +29,7 @@ export function isFileRecord(value: Json | undefined): value is FileRecord & Jso
   return typeof key === 'string' && KEY.test(key) && Number.isSafeInteger(size) && Number(size) >= 0;
 }
 
-/** The records of files in a value, in order, each id once. */
+/** Returns the file records in a value, in order, without repeated ids. */
 export function filesIn(value: Json): FileRecord[] {
   const found = new Map<string, FileRecord>();
   collect(value, found);
@@ -43,8 +43,8 @@ function collect(value: Json, found: Map<string, FileRecord>): void {
 }
 
 /**
- * The value with `base64` in the records for which there is content; what has none is the same object as before.
- * `contentOf` is asked for each record, also for one that stands there twice.
+ * Returns the value with `base64` added to the file records that have content. Unchanged parts keep their identity.
+ * Calls `contentOf` for every occurrence of a record.
  */
 export function withContents(value: Json, contentOf: (file: FileRecord) => string | undefined): Json {
   if (typeof value !== 'object' || value === null) return value;
@@ -62,10 +62,36 @@ export function withContents(value: Json, contentOf: (file: FileRecord) => strin
   return { ...Object.fromEntries(entries), ...(content !== undefined && { [CONTENT]: content }) };
 }
 
-/** The record whose content the path asks for: `files[0].base64`, where the file has no such field of its own. */
+/** Returns the record whose content the path reads (`files[0].base64`), unless the file has a field of this name. */
 export function fileToRead(value: Json | undefined, path: readonly PathStep[]): FileRecord | undefined {
   const at = path.indexOf(CONTENT);
   if (at < 0) return undefined;
   const file = followPath(value, path.slice(0, at));
   return isFileRecord(file) && !Object.hasOwn(file, CONTENT) ? file : undefined;
+}
+
+const MOST_NAME_CHARACTERS = 255;
+const MOST_TYPE_CHARACTERS = 127;
+const UNKNOWN_TYPE = 'application/octet-stream';
+
+/** Control characters, lone surrogates, and characters that change the direction of text. */
+const UNPRINTABLE = /[\p{Cc}\p{Cs}\u202A-\u202E\u2066-\u2069]/gu;
+const HALF_AT_END = /\p{Cs}$/u;
+const MEDIA_TYPE = /^[a-z0-9][\w.+-]*\/[a-z0-9][\w.+*-]*(?:; ?[\w-]+=[\w.+-]+)*$/i;
+
+/**
+ * Returns a file name that is not a path and can be displayed: the text after the last slash, without control
+ * characters.
+ */
+export function fileName(text: string): string {
+  const base = text.split(/[/\\]/).findLast((part) => part.trim() !== '') ?? '';
+  const shown = base.replaceAll(UNPRINTABLE, '_').trim();
+  const name = shown.slice(0, MOST_NAME_CHARACTERS).replace(HALF_AT_END, '');
+  return /^\.*$/.test(name) ? 'file' : name;
+}
+
+/** Returns `text` if it is a media type, else the type of unknown bytes. */
+export function mediaType(text: string | undefined): string {
+  const type = (text ?? '').trim();
+  return type.length <= MOST_TYPE_CHARACTERS && MEDIA_TYPE.test(type) ? type : UNKNOWN_TYPE;
 }

@@ -1,6 +1,6 @@
 import './node-version.ts';
 
-// the records by which files stand in values
-export { fileName, mediaType } from './file-names.ts';
+// API for file records in values
+export { fileName, mediaType } from './file-record.ts';
 export { fileToRead, filesIn, withContents } from './file-record.ts';
 export type { FileRecord } from './file-record.ts';

@@ -3,7 +3,7 @@ import './node-version.ts';
 // definitions: from a workflow to a plan
 export { compile, checkWorkflow } from './plan/compile.ts';
 export type { CompileOptions, CompileResult } from './plan/compile.ts';
-export type { Diagnostic, Severity } from './plan/diagnostic.ts';
+export type { Diagnostic, Severity } from './plan/diagnostics.ts';
 export type { BlockConfig, Plan, PlanLimits } from './plan/plan.ts';
 export { readPlan } from './plan/read-plan.ts';
 export { startCandidates } from './plan/starts.ts';
@@ -30,5 +30,5 @@ export type {
   ValueStore,
 } from './ports.ts';
 export type { Entry } from './record/entry.ts';
-export type { BlockLog } from './record/log.ts';
-export type { PausePoint, RunFailure, RunRecord, RunStatus } from './record/run.ts';
+export type { BlockLog } from './record/block-log.ts';
+export type { PausePoint, RunFailure, RunRecord, RunStatus } from './record/run-record.ts';

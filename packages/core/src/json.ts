@@ -1,20 +1,20 @@
-/** Any value JSON can carry. */
+/** Any JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 
 /** A JSON object. */
 export type JsonObject = { [key: string]: Json };
 
-/** True for a JSON object: not null, not an array. */
+/** Returns true for a JSON object: not null, not an array. */
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The value of an own property, or undefined: inherited names such as `constructor` are never seen. */
+/** Returns the value of an own property, or undefined. Inherited names such as `constructor` are ignored. */
 export function own(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** The value of JSON text; undefined: the text is no JSON. */
+/** Returns the value of JSON text; undefined if the text is not JSON. */
 export function parseJson(text: string): Json | undefined {
   try {
     return JSON.parse(text) as Json;
@@ -23,7 +23,7 @@ export function parseJson(text: string): Json | undefined {
   }
 }
 
-/** The value of JSON text; text that is no JSON, and a value that is no text, as it is. */
+/** Returns the value of JSON text. Other text, and other values, are returned unchanged. */
 export function parsedText(value: Json): Json {
   const parsed = typeof value === 'string' ? parseJson(value) : undefined;
   return parsed === undefined ? value : parsed;

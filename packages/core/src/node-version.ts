@@ -1,13 +1,13 @@
-// Imported first by every entry: an older Node.js would fail later, somewhere else, for a reason that nobody understands.
+// Every entry point imports this first: an older Node.js would fail later, with an error that explains nothing.
 
-/** The major version of Node.js that the packages are made for. */
+/** The major version of Node.js that the packages require. */
 const NEEDED = 24;
 
 interface Host {
   process?: { versions?: { node?: string } };
 }
 
-/** Undefined where the host is no Node.js: in a browser, or inside Temporal's workflows. */
+/** Undefined outside of Node.js: in a browser, or inside Temporal workflows. */
 const version = (globalThis as Host).process?.versions?.node;
 
 if (version !== undefined && Number(version.split('.')[0]) < NEEDED) {

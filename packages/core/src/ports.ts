@@ -2,89 +2,95 @@ import type { Json, JsonObject } from './json.ts';
 import type { BlockClass } from './machine/skeleton.ts';
 import type { BlockConfig } from './plan/plan.ts';
 import type { Entry } from './record/entry.ts';
-import type { RunRecord } from './record/run.ts';
-import type { BlockLog } from './record/log.ts';
+import type { RunRecord } from './record/run-record.ts';
+import type { BlockLog } from './record/block-log.ts';
 
 declare global {
-  /** The platform's. Core only passes it on, so that its own types need to know no platform. */
+  /** The platform's AbortSignal. Core only passes it on, so its types do not depend on a platform. */
   interface AbortSignal {}
 }
 
-/** Time, injected: tests bring their own. */
+/** The injected source of time. */
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number;
-  /** Calls `fire` once at `atMs` (at once when past); the returned function cancels. Never earlier than `atMs`. */
+  /** Calls `fire` once, at `atMs` or at once if that is past, never earlier. Returns a function that cancels it. */
   at(atMs: number, fire: () => void): () => void;
 }
 
-/** Runs one type of block, or several. `Services`: what the engine hands to its own executors; others need none. */
+/**
+ * Executes one or several types of blocks. `Services` are what the engine passes to its own executors; others need
+ * none.
+ */
 export interface BlockExecutor<Services = unknown> {
-  /** Registry ids of the blocks it runs. */
+  /** Registry ids of the block types. */
   types: readonly string[];
   class: BlockClass;
-  /** Declared output names and types; absent: any path below the block may be referenced. */
+  /** Declared output names and types. If absent, references may use any path below the block. */
   outputs?: { [name: string]: string };
-  /** Sub-blocks that must not be empty, for `check`. */
+  /** Sub-blocks that must not be empty; `check` reports them. */
   required?: readonly string[];
   execute(context: BlockContext<Services>): Promise<BlockResult> | BlockResult;
-  /** Pause blocks: the output once `input` was submitted; throws RESUME_INPUT_INVALID when it does not fit. */
+  /**
+   * Pause blocks: returns the output after `input` was submitted. Throws RESUME_INPUT_INVALID if the input does not
+   * fit.
+   */
   resume?(context: ResumeContext): JsonObject;
 }
 
-/** What a block tells while it runs: text of its answer as it comes, and how it comes about. */
+/** A message of a running block: text of its answer as it arrives, or progress. */
 export type BlockEmission =
   | { type: 'text'; text: string }
-  /** The text so far was not the answer. */
+  /** Discards the text so far: it was not the answer. */
   | { type: 'reset' }
   | { type: 'thinking'; text: string }
   | { type: 'tool'; phase: 'start'; id: string; name: string }
   | { type: 'tool'; phase: 'end'; id: string; name: string; status: 'success' | 'error' | 'cancelled' }
-  /** Something went wrong that does not end the block. */
+  /** A problem that does not end the block. */
   | { type: 'error'; message: string };
 
-/** What an executor is given for one try of a block. */
+/** The context of one attempt at a block. */
 export interface BlockContext<Services = unknown> {
   runId: string;
   workflowId: string;
   block: BlockConfig;
-  /** Turn and branch numbers around the block, outermost first. */
+  /** Iteration and branch numbers around the block, outermost first. */
   scope: readonly number[];
-  /** 1 for the first try. */
+  /** 1 for the first attempt. */
   attempt: number;
-  /** Equal across tries and restarts: `runId/blockId/scope`. */
+  /** Equal for all attempts and after restarts: `runId/blockId/scope`. */
   idempotencyKey: string;
-  /** Aborted when the block's time is up or the run is cancelled. */
+  /** Aborted at the block's timeout or when the run is cancelled. */
   signal: AbortSignal;
-  /** Milliseconds left until the block's or the run's deadline; undefined: none. */
+  /** Milliseconds until the block's timeout or the run's deadline; undefined if there is none. */
   remainingMs: number | undefined;
   /**
-   * The block's field, its references and placeholders resolved. `text` (default): texts. `native`: a text that is
-   * exactly one reference keeps the type of its value. `json`: as `native`, and JSON text is parsed; its references are
-   * holes of the authored JSON, so that values cannot change its structure.
+   * Returns a field of the block with references and placeholders resolved. `text` (default): as strings. `native`: a
+   * text that is exactly one reference keeps the type of its value. `json`: like `native`, and JSON text is parsed; its
+   * references are holes of the authored JSON, so that values cannot change its structure.
    */
   field(name: string, mode?: 'text' | 'native' | 'json'): Json | undefined;
-  /** All fields, native. */
+  /** Returns all fields, in mode `native`. */
   fields(): JsonObject;
-  /** The output of the block that led here (the first source that ran), or {}. */
+  /** Returns the output of the block that led here (the first source that ran), or {}. */
   sourceOutput(): JsonObject;
   /**
-   * Tells whoever watches the run what the block is doing; it is kept nowhere, and another try tells it again. Secrets
-   * are redacted in each text by itself.
+   * Sends a message to the readers of the run's events. Messages are not stored, and another attempt sends them again.
+   * Secrets are redacted in each text separately.
    */
   emit(emission: BlockEmission): void;
   clock: Clock;
-  /** What the engine keeps for executors: sandbox, egress, children, variables, code bindings. */
+  /** What the engine provides to executors: sandbox, egress, children, variables, code bindings. */
   services: Services;
 }
 
-/** What a try has come to: an output (and the port it leaves by, `source` when absent), a wait, or a pause for a person. */
+/** The result of an attempt: an output with its port (default `source`), a wait, or a pause for a person. */
 export type BlockResult =
   | { output: JsonObject; port?: string; set?: { [variableId: string]: Json } }
   | { waitUntilMs: number; waiting: JsonObject; output: JsonObject }
   | { pause: JsonObject };
 
-/** What a pause block is given when a person has answered. */
+/** The context of a pause block that a person has answered. */
 export interface ResumeContext {
   block: BlockConfig;
   /** Output of the block while it was paused. */
@@ -95,32 +101,34 @@ export interface ResumeContext {
 }
 
 /**
- * Everything a runtime stores about runs. One implementation's test is one call of `describeRunStore`.
+ * The storage of runs. `describeRunStore` tests an implementation.
  *
- * Runs, entries and records are handed over: whoever wrote them changes nothing of them any more, so that a store may
- * keep the objects. Logs of blocks that have not ended go on changing: a store keeps them as they were. What is read
- * belongs to the reader.
+ * Arguments are handed over: callers do not change runs, entries and records afterwards, so a store may keep the
+ * objects. Logs of blocks that have not ended do change, so a store copies them. Results belong to the caller.
  */
 export interface RunStore {
-  /** Creates the run with its first entry; false when the id is taken. Without a record it is not listed until one is saved. */
+  /**
+   * Creates the run with its first entry. Returns false if the id is taken. A run is not listed until a record is
+   * saved.
+   */
   create(run: NewRun, first: Entry, record?: RunRecord): Promise<boolean> | boolean;
   /**
-   * Appends entries, in order, durably as configured; group commit is the store's affair. `saved`: the record and logs
-   * that the entries lead to, saved with them, never without.
+   * Appends entries in order, with the configured durability. `saved`: the record and logs after these entries, written
+   * in the same transaction.
    */
   append(runId: string, entries: readonly Entry[], saved?: SavedRun): Promise<void> | void;
   /**
-   * Writes entries by their numbers, in place of those that are there already. For runtimes that keep the order of
-   * entries elsewhere: several processes may write the same ones, at once, and each of them again; what was written by a
-   * process that was lost before it could say so there is replaced.
+   * Writes entries by number and replaces existing ones. For runtimes that keep the order of entries elsewhere: several
+   * processes may write the same entries concurrently and repeatedly, and may replace those of a process that died
+   * before it reported them.
    */
   upsert(runId: string, entries: readonly Entry[]): Promise<void> | void;
   journal(runId: string): Promise<Entry[]> | Entry[];
   header(runId: string): Promise<NewRun | undefined> | NewRun | undefined;
   /**
-   * The projected record and logs, written behind the journal: at once when the run rests or ends, else within a second.
-   * A record that is older than the stored one (its `seq` is lower) changes nothing, neither do its logs, and the answer
-   * is false: they go with a later one, as those that are there may be of a process that was lost.
+   * Writes the record and logs, which lag behind the journal: at once when the run becomes idle or ends, else within a
+   * second. Returns false and changes nothing if the stored record is newer (has a higher `seq`): then the stored logs
+   * may be those of a process that died, and a later record brings these logs.
    */
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> | boolean;
   record(runId: string): Promise<RunRecord | undefined> | RunRecord | undefined;
@@ -130,56 +138,67 @@ export interface RunStore {
   ):
     | Promise<{ runs: RunRecord[]; cursor: string | undefined }>
     | { runs: RunRecord[]; cursor: string | undefined };
-  /** Ids of runs that have not ended, oldest first. */
+  /** Returns the ids of runs that have not ended, oldest first. */
   open(): Promise<string[]> | string[];
-  /** Ids of the runs that blocks of this one have called. */
+  /** Returns the ids of the runs that blocks of this run have called. */
   children(runId: string): Promise<string[]> | string[];
   /**
-   * Removes a run that has ended, with all that is stored of it, and returns the keys of the values that it used.
-   * Undefined, and nothing removed: there is no such run, or it has not ended.
+   * Removes an ended run with everything stored for it. Returns the keys of the values that it used; undefined if there
+   * is no such run or it has not ended.
    */
   remove(runId: string): Promise<string[] | undefined> | string[] | undefined;
 }
 
-/** A record, and the logs that have changed since the one before. */
+/** A record, and the logs that changed since the previous one. */
 export interface SavedRun {
   record: RunRecord;
   logs: readonly BlockLog[];
 }
 
-/** What a run needs to go on after a restart: never values of environment or secrets. */
+/** What a run needs to continue after a restart. It never holds environment values or secrets. */
 export interface NewRun {
   runId: string;
   workflowId: string;
   planHash: string;
-  /** Id by which the caller knows the run, where it is not `runId`. */
+  /** The caller's id of the run, if it differs from `runId`. */
   callerId?: string;
-  /** Version of the deployment; undefined: the run came from a file. */
+  /** Version of the deployment; undefined for a run of a file. */
   version: number | undefined;
   parent: { runId: string; block: string; scope: number[]; depth: number } | undefined;
   mocks: Json;
   /** Names of the environment values that the plan uses. */
   env: string[];
   createdMs: number;
-  /** Workflows that called each other up to this run, first caller first, each as it stands in `X-Sim-Via`; absent: none. */
+  /**
+   * Workflows that called each other up to this run, outermost first, each as it appears in `X-Sim-Via`; absent: none.
+   */
   via?: string[];
-  /** A runtime of many processes moves it; absent: an engine that has the run in its own process. */
+  /** The runtime of several processes that drives the run; absent: an engine within one process. */
   elsewhere?: true;
-  /** What the tokens of its pause points are made with, where a try may be run twice: both give the same token. Never shown. */
+  /** Secret for the tokens of pause points, if an attempt may run twice: both produce the same token. Never shown. */
   tokenKey?: string;
-  /** Secret by which the ids of its child runs are made. Absent: it has no blocks that call workflows, or began before there were keys. Never shown. */
+  /**
+   * Secret for the ids of child runs. Absent: no block calls a workflow, or the run started before there were keys.
+   * Never shown.
+   */
   childKey?: string;
-  /** Its input was accepted when stored files had owners already. Absent: an older run, whose input says which files it took. */
+  /**
+   * True if stored files already had owners when the input was accepted. Absent: an older run, whose input determines
+   * its files.
+   */
   ownsFiles?: true;
 }
 
-/** Which runs to list, newest first unless `order` says otherwise. A cursor goes on in the order it was given for. */
+/**
+ * Which runs to list, newest first unless `order` says otherwise. A cursor is valid only for the order that produced
+ * it.
+ */
 export interface RunQuery {
   workflowId?: string;
   status?: RunRecord['status'][];
-  /** Created at this time or later, in milliseconds since the epoch. */
+  /** Earliest creation time, in milliseconds since the epoch. */
   fromMs?: number;
-  /** Created at this time or earlier. */
+  /** Latest creation time. */
   toMs?: number;
   order?: 'asc' | 'desc';
   limit?: number;
@@ -190,14 +209,14 @@ export interface RunQuery {
 export interface DefinitionStore {
   putPlan(hash: string, plan: Json): Promise<void> | void;
   plan(hash: string): Promise<Json | undefined> | Json | undefined;
-  /** Deploys; returns the version number (1, 2, …), the same one when `planHash` is already the newest. */
+  /** Deploys a plan. Returns the version number (1, 2, …), which stays the same if `planHash` is already the newest. */
   deploy(deployment: {
     workflowId: string;
     name: string;
     planHash: string;
     atMs: number;
   }): Promise<number> | number;
-  /** The plan hash of a version; of the newest when `version` is absent. By id, else by name. */
+  /** Returns the plan hash of a version, or of the newest if `version` is absent. Looks up by id, then by name. */
   find(workflow: string, version?: number): Promise<Deployment | undefined> | Deployment | undefined;
 }
 
@@ -209,14 +228,14 @@ export interface Deployment {
   planHash: string;
 }
 
-/** Values too large to stand inline, content-addressed. */
+/** Storage of values too large to be inline, addressed by content. */
 export interface ValueStore {
-  /** Stores JSON text; the key is its content hash, so storing twice is harmless. */
+  /** Stores JSON text. Returns its content hash as the key, so storing it twice is harmless. */
   put(json: string): Promise<string> | string;
   get(key: string): Promise<string | undefined> | string | undefined;
   /**
-   * Removes those of the values that no run uses and that nobody has put for `unusedMs` milliseconds: what was just put
-   * is about to be used.
+   * Removes values that no run uses and that were not stored within the last `unusedMs` milliseconds: a recently stored
+   * value is about to be used.
    */
   prune(keys: readonly string[], unusedMs: number): Promise<void> | void;
 }

@@ -1,6 +1,6 @@
 import './node-version.ts';
 
-// what drivers and readers of journals are written against
+// API for drivers and for readers of journals
 export { isPending, pendingCommands, idleState } from './machine/index.ts';
 export type {
   AbortReason,
@@ -15,17 +15,16 @@ export type {
 } from './machine/index.ts';
 export { indexPlan } from './plan/index-plan.ts';
 export type { PlanIndex } from './plan/index-plan.ts';
-export { JOURNAL_FORMAT } from './record/entry.ts';
+export { eventAt, JOURNAL_FORMAT } from './record/entry.ts';
 export type { BlockFailure, Entry, EntryBody, Place } from './record/entry.ts';
-export { eventAt } from './record/event-of.ts';
 export { placeKey, Ledger } from './record/ledger.ts';
-export type { BlockLog, LogScope } from './record/log.ts';
+export type { BlockLog, LogScope } from './record/block-log.ts';
 export { Replica } from './record/replica.ts';
 export type { Applied } from './record/replica.ts';
-export type { PausePoint, RunFailure, RunRecord, RunStatus } from './record/run.ts';
+export type { PausePoint, RunFailure, RunRecord, RunStatus } from './record/run-record.ts';
 export { scopeFrom } from './record/scope.ts';
 export type { BranchScope, Output } from './record/scope.ts';
-export { SPAN_FORMAT, traceOf } from './record/spans.ts';
-export type { Span } from './record/spans.ts';
+export { SPAN_FORMAT, traceOf } from './record/trace.ts';
+export type { Span } from './record/trace.ts';
 export { INLINE_LIMIT_BYTES, keysIn, materialize } from './record/stored.ts';
 export type { Stored } from './record/stored.ts';

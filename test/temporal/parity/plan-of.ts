@@ -2,7 +2,7 @@ import type { BlockConfig, Json, JsonObject } from '@heddle/core/blocks';
 import type { Plan } from '@heddle/core';
 import type { Node, Region, Subflow } from '../../../packages/core/src/machine/index.ts';
 import { MACHINE_VERSION } from '../../../packages/core/src/machine/skeleton.ts';
-import { contentHash } from '../../../packages/core/src/plan/hash.ts';
+import { contentHash } from '../../../packages/core/src/plan/content-hash.ts';
 import type { ContainerConfig } from '../../../packages/core/src/plan/plan.ts';
 import { PLAN_FORMAT } from '../../../packages/core/src/plan/plan.ts';
 import type { Scenario } from '../../model/arbitraries.ts';

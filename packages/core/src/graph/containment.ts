@@ -1,6 +1,5 @@
-import { diagnostic } from '../plan/codes.ts';
-import type { Diagnostic } from '../plan/diagnostic.ts';
-import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
+import { diagnostic } from '../plan/diagnostics.ts';
+import type { Diagnostic, DiagnosticSink } from '../plan/diagnostics.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Block, Workflow } from '../schema/workflow.ts';
 import { storedParents } from './stored-parents.ts';

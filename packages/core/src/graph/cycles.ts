@@ -1,6 +1,6 @@
 import type { DirectedGraph } from 'graphology';
-import { diagnostic } from '../plan/codes.ts';
-import type { Diagnostic } from '../plan/diagnostic.ts';
+import { diagnostic } from '../plan/diagnostics.ts';
+import type { Diagnostic } from '../plan/diagnostics.ts';
 import type { PlacedBlocks } from './containment.ts';
 
 /** One diagnostic for each circle of blocks that wait for each other; circles that share a block are reported as one. */

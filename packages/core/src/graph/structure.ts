@@ -1,5 +1,5 @@
 import { DirectedGraph } from 'graphology';
-import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
+import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Workflow } from '../schema/workflow.ts';
 import { parentOf, placeBlocks } from './containment.ts';

@@ -1,6 +1,5 @@
-import { diagnostic } from '../plan/codes.ts';
-import type { Diagnostic } from '../plan/diagnostic.ts';
-import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
+import { diagnostic } from '../plan/diagnostics.ts';
+import type { Diagnostic, DiagnosticSink } from '../plan/diagnostics.ts';
 import type { Edge } from '../schema/workflow.ts';
 import { parentOf } from './containment.ts';
 import type { PlacedBlock, PlacedBlocks } from './containment.ts';

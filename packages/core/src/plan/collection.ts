@@ -1,9 +1,9 @@
 import { isJsonObject } from '../json.ts';
 import type { Json } from '../json.ts';
-import { envNamesIn, referencesIn } from '../refs/inventory.ts';
+import { envNamesIn, referencesIn } from '../refs/template.ts';
 import { compileTemplate, singleReference } from '../refs/text.ts';
 import { readJsonText } from '../schema/json-text.ts';
-import { diagnostic } from './codes.ts';
+import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
 import type { CollectionSource } from './plan.ts';
 import type { FieldLocation } from './site.ts';

@@ -4,7 +4,7 @@ import type { NameTable } from '../refs/names.ts';
 import type { TemplateContext } from '../refs/reading.ts';
 import type { Reference } from '../refs/template.ts';
 import type { Block, StoredContainer, Workflow } from '../schema/workflow.ts';
-import type { DiagnosticSink } from './diagnostic-list.ts';
+import type { DiagnosticSink } from './diagnostics.ts';
 import { reportFindings } from './findings.ts';
 import type { PlanLimits } from './plan.ts';
 import type { FieldLocation, CompiledFieldKind } from './site.ts';

@@ -6,12 +6,11 @@ import type { Json } from '../json.ts';
 import type { Region } from '../machine/skeleton.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import { serializeWorkflow } from '../schema/serialize.ts';
-import { canonicalJson } from './canonical.ts';
-import { DIAGNOSTIC_CODES, hasErrors } from './codes.ts';
+import { canonicalJson, contentHash } from './content-hash.ts';
+import { DIAGNOSTIC_CODES, hasErrors } from './diagnostics.ts';
 import { checkWorkflow, compile } from './compile.ts';
 import type { CompileResult } from './compile.ts';
-import type { Diagnostic } from './diagnostic.ts';
-import { contentHash } from './hash.ts';
+import type { Diagnostic } from './diagnostics.ts';
 import { indexPlan } from './index-plan.ts';
 import { readPlan } from './read-plan.ts';
 

@@ -1,32 +1,30 @@
-import type { Json } from '../json.ts';
-import { buildStructure } from '../graph/structure.ts';
 import { parentOf } from '../graph/containment.ts';
 import type { PlacedBlock, PlacedBlocks } from '../graph/containment.ts';
+import { buildStructure } from '../graph/structure.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { MACHINE_VERSION } from '../machine/skeleton.ts';
 import type { Region } from '../machine/skeleton.ts';
-import { buildNames } from '../refs/names.ts';
-import type { NamedBlock } from '../refs/names.ts';
-import { isContainerType } from '../schema/read-block.ts';
-import type { Workflow } from '../schema/workflow.ts';
 import { buildSkeleton } from './build-skeleton.ts';
 import type { NodeSettings } from './build-skeleton.ts';
-import { hasErrors } from './codes.ts';
+import { checkBlocks, checkJsonFields, checkStarts } from './check-blocks.ts';
+import { checkNames, checkReach, checkReferences, reachedFrom } from './check-references.ts';
 import { Compilation } from './compilation.ts';
 import { configureBlock } from './configure.ts';
 import { readContainer } from './container.ts';
-import { DiagnosticList } from './diagnostic-list.ts';
-import type { Diagnostic } from './diagnostic.ts';
-import { contentHash } from './hash.ts';
+import { contentHash } from './content-hash.ts';
+import { DiagnosticList, diagnostic, hasErrors } from './diagnostics.ts';
+import type { Diagnostic, DiagnosticSink } from './diagnostics.ts';
 import { PLAN_FORMAT } from './plan.ts';
-import type { BlockConfig, Plan, PlanLimits } from './plan.ts';
+import type { BlockConfig, Plan, PlanLimits, VariableConfig } from './plan.ts';
 import { retryPolicy } from './retry.ts';
-import { sortWorkflow } from './sort-workflow.ts';
 import { findStarts } from './starts.ts';
-import { readTimeout } from './timeout.ts';
 import { runnableTypes, typeTable } from './types.ts';
 import type { BlockTypeInfo } from './types.ts';
-import { compileVariables } from './variables.ts';
-import { runChecks } from './checks/run-checks.ts';
+import { buildNames } from '../refs/names.ts';
+import type { NamedBlock } from '../refs/names.ts';
+import { coerceAtStart, coerceOnRead } from '../schema/coerce.ts';
+import { isContainerType } from '../schema/read-block.ts';
+import type { Block, Variable, Workflow } from '../schema/workflow.ts';
 
 /** What a compilation may be told; every option has a default. */
 export interface CompileOptions {
@@ -140,4 +138,90 @@ function namedBlocks(places: PlacedBlocks): NamedBlock[] {
       const parentId = parentOf(place);
       return { id, name, type, enabled, ...(parentId !== undefined && { parentId }) };
     });
+}
+
+/** Every check that looks at the workflow as a whole; findings go to the compilation. */
+function runChecks(
+  compilation: Compilation,
+  starts: readonly string[],
+  blocks: ReadonlyMap<string, BlockConfig>,
+): void {
+  checkStarts(compilation, starts);
+  checkNames(compilation);
+  checkBlocks(compilation, blocks);
+  checkJsonFields(compilation, blocks);
+  const reached = reachedFrom(compilation.structure, starts);
+  checkReach(compilation, reached);
+  checkReferences(compilation, reached, blocks);
+}
+
+/** The variables of a plan, by id, with their values at the start of a run. */
+function compileVariables(variables: readonly Variable[]): VariableConfig[] {
+  return variables
+    .map(({ id, name, type, value }) => ({
+      id,
+      name,
+      type,
+      value: coerceOnRead(type, coerceAtStart(type, value)),
+    }))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1));
+}
+
+/** Milliseconds one attempt of the block may take; undefined: no limit of its own. */
+export function readTimeout(block: Block, found: DiagnosticSink): number | undefined {
+  const { timeoutMs } = block;
+  if (timeoutMs === undefined) return undefined;
+  if (typeof timeoutMs === 'number' && timeoutMs >= 1) return Math.floor(timeoutMs);
+  found.push(
+    diagnostic('TIMEOUT_INVALID', {
+      blockId: block.id,
+      path: ['blocks', block.id, 'timeoutMs'],
+      message: `timeoutMs of "${block.name}" is ${JSON.stringify(timeoutMs)}.`,
+      hint: 'Give a positive number of milliseconds, or remove it.',
+    }),
+  );
+  return undefined;
+}
+
+/**
+ * The workflow with the keys of every authored object in code-unit order; blocks keep the order of the file.
+ *
+ * JSON objects have no order: two files that differ only in it compile to one plan.
+ */
+function sortWorkflow(workflow: Workflow): Workflow {
+  return {
+    ...workflow,
+    blocks: workflow.blocks.map(sortBlock),
+    variables: workflow.variables
+      .map((variable) => ({ ...variable, value: sortKeys(variable.value) }))
+      .toSorted((a, b) => (a.id < b.id ? -1 : 1)),
+    stored: workflow.stored
+      .map((entry) => ({ ...entry, container: sortObject(entry.container) }))
+      .toSorted((a, b) => (`${a.kind} ${a.id}` < `${b.kind} ${b.id}` ? -1 : 1)),
+  };
+}
+
+function sortBlock(block: Block): Block {
+  const { fields, container, outputs, retry, timeoutMs } = block;
+  return {
+    ...block,
+    fields: sortObject(fields),
+    container: sortObject(container),
+    outputs: sortObject(outputs),
+    ...(retry !== undefined && { retry: sortKeys(retry) }),
+    ...(timeoutMs !== undefined && { timeoutMs: sortKeys(timeoutMs) }),
+  };
+}
+
+function sortKeys(value: Json): Json {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  return typeof value === 'object' && value !== null ? sortObject(value) : value;
+}
+
+function sortObject(object: JsonObject): JsonObject {
+  return Object.fromEntries(
+    Object.keys(object)
+      .toSorted()
+      .map((key) => [key, sortKeys(object[key] as Json)]),
+  );
 }

@@ -1,9 +1,9 @@
 import { conditionRows, isElse } from '../graph/rows.ts';
 import type { Row } from '../graph/rows.ts';
 import { compileExpression } from '../refs/code.ts';
-import { referencesIn } from '../refs/inventory.ts';
+import { referencesIn } from '../refs/template.ts';
 import type { Block } from '../schema/workflow.ts';
-import { diagnostic } from './codes.ts';
+import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
 import type { ConditionRow } from './plan.ts';
 import { fieldLocation } from './site.ts';

@@ -1,18 +1,20 @@
 import { own } from '../json.ts';
+import type { Json } from '../json.ts';
 import type { Subflow } from '../machine/skeleton.ts';
-import { compileExpression } from '../refs/code.ts';
-import { referencesIn } from '../refs/inventory.ts';
-import type { ExpressionTemplate } from '../refs/template.ts';
-import type { Block } from '../schema/workflow.ts';
-import { readBatchSize } from './batch-size.ts';
-import { diagnostic } from './codes.ts';
 import { readCollection } from './collection.ts';
 import type { Compilation } from './compilation.ts';
-import { containerType } from './container-type.ts';
-import { compareStored, containerValue } from './container-value.ts';
+import { canonicalJson } from './content-hash.ts';
 import { readCount } from './count.ts';
+import { diagnostic } from './diagnostics.ts';
 import type { CollectionSource, ContainerConfig, CountSource } from './plan.ts';
+import { fieldLocation } from './site.ts';
+import type { FieldLocation } from './site.ts';
 import { checkExpression } from './syntax.ts';
+import { compileExpression } from '../refs/code.ts';
+import { referencesIn } from '../refs/template.ts';
+import type { ExpressionTemplate } from '../refs/template.ts';
+import { isBlank } from '../schema/unknown-keys.ts';
+import type { Block } from '../schema/workflow.ts';
 
 const COMPARED: { [kind in ContainerConfig['kind']]: readonly string[] } = {
   for: ['loopType', 'count'],
@@ -23,7 +25,7 @@ const COMPARED: { [kind in ContainerConfig['kind']]: readonly string[] } = {
   parallelCollection: ['parallelType', 'collection'],
 };
 
-export interface ReadContainer {
+interface ReadContainer {
   config: ContainerConfig;
   /** What the machine needs beside the body. */
   subflow: Omit<Subflow, 'body'>;
@@ -127,4 +129,110 @@ function overLimit(
       hint: `Raise ${block.type === 'loop' ? 'maxLoopTurns' : 'maxParallelBranches'}, or do less at once.`,
     }),
   );
+}
+
+const LOOP_TYPES = ['for', 'forEach', 'while', 'doWhile'] as const;
+
+/** The kind of a loop or parallel; undefined: a loop type that does not exist. Absent means by count. */
+export function containerType(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
+  return block.type === 'loop' ? loopType(compilation, block) : parallelType(compilation, block);
+}
+
+function loopType(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
+  const said = say(compilation, block, 'loopType');
+  if (said === undefined) return 'for';
+  const known = LOOP_TYPES.find((type) => type === said);
+  if (known) return known;
+  compilation.found.push(
+    diagnostic('LOOP_TYPE_UNKNOWN', {
+      blockId: block.id,
+      path: ['blocks', block.id, 'data', 'loopType'],
+      message: `The loop "${block.name}" has the type ${JSON.stringify(said)}, which does not exist.`,
+      hint: `Use one of ${LOOP_TYPES.join(', ')}.`,
+    }),
+  );
+  return undefined;
+}
+
+function parallelType(compilation: Compilation, block: Block): ContainerConfig['kind'] {
+  const said = say(compilation, block, 'parallelType');
+  if (said === undefined || said === 'count') return 'parallelCount';
+  if (said !== 'collection') {
+    compilation.found.push(
+      diagnostic('PARALLEL_TYPE_UNKNOWN', {
+        blockId: block.id,
+        path: ['blocks', block.id, 'data', 'parallelType'],
+        message: `The parallel "${block.name}" has the type ${JSON.stringify(said)}, which does not exist; it runs over its collection.`,
+        hint: 'Use count or collection.',
+      }),
+    );
+  }
+  return 'parallelCollection';
+}
+
+function say(compilation: Compilation, block: Block, key: string): Json | undefined {
+  const { value } = containerValue(compilation, block, key);
+  return value === '' || value === null ? undefined : value;
+}
+
+/** What a container says under `key`, and where it says it: in its data, else in its fields, else in the stored map. */
+export function containerValue(
+  compilation: Compilation,
+  block: Block,
+  key: string,
+): { value: Json | undefined; site: FieldLocation } {
+  const data = own(block.container, key);
+  const inData = { block, path: ['blocks', block.id, 'data', key] };
+  if (!isBlank(data)) return { value: data, site: inData };
+  const field = own(block.fields, key);
+  if (!isBlank(field)) return { value: field, site: fieldLocation(block, key) };
+  const stored = compilation.storedOf(block);
+  const value = stored && own(stored.container, key);
+  if (data === undefined && !isBlank(value))
+    return { value, site: { block, path: [mapOf(block), block.id] } };
+  return { value: data, site: inData };
+}
+
+/** Reports where the stored map of a container says something else than its block. */
+function compareStored(compilation: Compilation, block: Block, keys: readonly string[]): void {
+  const stored = compilation.storedOf(block);
+  for (const key of keys) {
+    const mine = own(block.container, key);
+    const other = stored && own(stored.container, key);
+    if (isBlank(mine) || isBlank(other) || canonicalJson(mine) === canonicalJson(other)) continue;
+    compilation.found.push(
+      diagnostic('CONTAINER_MAP_DIFFERS', {
+        blockId: block.id,
+        path: [mapOf(block), block.id],
+        message: `The ${key} of "${block.name}" is ${JSON.stringify(mine)}; its stored map says ${JSON.stringify(other)}. The block counts.`,
+        hint: 'Remove the stored map: it is derived from the blocks.',
+      }),
+    );
+  }
+}
+
+function mapOf(block: Block): string {
+  return block.type === 'loop' ? 'loops' : 'parallels';
+}
+
+const USUAL = 20;
+
+/** Branches of a parallel that may be open at once: 1 to 20, in graphs made for this engine to 1,000. */
+function readBatchSize(compilation: Compilation, block: Block): number {
+  const { value, site } = containerValue(compilation, block, 'batchSize');
+  if (value == null) return USUAL;
+  const most = compilation.workflow.dialect === 'heddle' ? 1000 : USUAL;
+  const number = typeof value === 'number' || typeof value === 'string' ? Number(value) : Number.NaN;
+  const used = Number.isNaN(number) ? USUAL : Math.min(most, Math.max(1, Math.floor(number)));
+  if (used !== number) {
+    compilation.found.push(
+      diagnostic('BATCH_SIZE_CLAMPED', {
+        blockId: block.id,
+        path: site.path,
+        message: `The batch size of "${block.name}" is ${JSON.stringify(value)}; ${used} is used.`,
+        hint: `Use a whole number from 1 to ${most}.`,
+      }),
+    );
+  }
+  return used;
 }

@@ -1,7 +1,7 @@
 import type { Json } from '../json.ts';
 import { compileExpression } from '../refs/code.ts';
-import { referencesIn } from '../refs/inventory.ts';
-import { diagnostic } from './codes.ts';
+import { referencesIn } from '../refs/template.ts';
+import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
 import type { CountSource } from './plan.ts';
 import type { FieldLocation } from './site.ts';

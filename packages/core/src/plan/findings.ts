@@ -1,7 +1,6 @@
 import type { ReferenceFinding } from '../refs/finding.ts';
-import { diagnostic } from './codes.ts';
-import type { DiagnosticCode } from './codes.ts';
-import type { Diagnostic, Severity } from './diagnostic.ts';
+import { diagnostic } from './diagnostics.ts';
+import type { DiagnosticCode, Diagnostic, Severity } from './diagnostics.ts';
 import type { FieldLocation, CompiledFieldKind } from './site.ts';
 
 interface Reporting {

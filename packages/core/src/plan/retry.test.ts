@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { code, workflowFile } from '../../../../test/support/workflow-file.ts';
 import type { Json } from '../json.ts';
 import { parseWorkflow } from '../schema/parse.ts';
-import type { Diagnostic } from './diagnostic.ts';
+import type { Diagnostic } from './diagnostics.ts';
 import { retryPolicy } from './retry.ts';
 
 function policyOf(

@@ -3,8 +3,8 @@ import type { JsonObject } from '../json.ts';
 import type { RetryPolicy } from '../machine/skeleton.ts';
 import { KnownKeys } from '../schema/unknown-keys.ts';
 import type { Block } from '../schema/workflow.ts';
-import { diagnostic } from './codes.ts';
-import type { DiagnosticSink } from './diagnostic-list.ts';
+import { diagnostic } from './diagnostics.ts';
+import type { DiagnosticSink } from './diagnostics.ts';
 import { isTriggerType } from './types.ts';
 
 interface Range {

@@ -1,6 +1,6 @@
 import type { PlacedBlock, PlacedBlocks } from '../graph/containment.ts';
-import { diagnostic } from './codes.ts';
-import type { DiagnosticSink } from './diagnostic-list.ts';
+import { diagnostic } from './diagnostics.ts';
+import type { DiagnosticSink } from './diagnostics.ts';
 import type { Plan } from './plan.ts';
 import { isTriggerType, triggerRank } from './types.ts';
 

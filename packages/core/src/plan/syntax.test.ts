@@ -3,7 +3,7 @@ import { code, condition, start, workflowFile } from '../../../../test/support/w
 import type { DrawnBlock } from '../../../../test/support/workflow-file.ts';
 import { parseWorkflow } from '../schema/parse.ts';
 import { checkWorkflow } from './compile.ts';
-import type { Diagnostic } from './diagnostic.ts';
+import type { Diagnostic } from './diagnostics.ts';
 
 /** What the check says about the syntax of a block behind one that is called Fetch. */
 function syntaxOf(block: DrawnBlock): Pick<Diagnostic, 'severity' | 'path' | 'message'>[] {

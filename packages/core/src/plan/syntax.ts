@@ -1,7 +1,7 @@
 import { getLineInfo, parse } from 'acorn';
 import type { ReferenceFinding } from '../refs/finding.ts';
 import type { CodeTemplate, ExpressionTemplate } from '../refs/template.ts';
-import { diagnostic } from './codes.ts';
+import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
 import type { FieldLocation } from './site.ts';
 

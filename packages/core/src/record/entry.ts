@@ -1,19 +1,20 @@
 import type { Json } from '../json.ts';
-import type { TimerName } from '../machine/event.ts';
+import type { Address, Event, TimerName } from '../machine/event.ts';
 import type { Stored } from './stored.ts';
 
-/** Version of the journal's entries. Readers keep reading every earlier version. */
+/** Version of the journal's entries. Readers accept every earlier version. */
 export const JOURNAL_FORMAT = 1;
 
 /**
- * One entry of a run's journal: what happened, with its data. The run's state is a fold over its entries.
+ * One entry of a run's journal: what happened, with its data. The run's state is a fold over its entries. Journals are
+ * stored, so the keys of entries (`try`, `turn` …) stay.
  *
- * Entries name blocks by id plus the turn and branch numbers around them (`scope`, outermost first), never by index,
- * so that an old journal can be read against another plan.
+ * Entries identify blocks by id plus the iteration and branch numbers around them (`scope`, outermost first), never by
+ * index, so that an old journal can be read with another plan.
  */
 export type Entry = { seq: number; atMs: number } & EntryBody;
 
-/** An entry before the journal gives it its number and time. */
+/** An entry before the journal assigns its number and time. */
 export type EntryBody =
   | {
       type: 'started';
@@ -25,7 +26,7 @@ export type EntryBody =
       timeoutMs?: number;
       activeOnly?: boolean;
       until?: string;
-      /** Run-from-block: outputs taken over from an earlier run, by block id (top level), and its variables. */
+      /** Run-from-block: outputs reused from an earlier run, by block id (top level), and the id of that run. */
       reused?: { runId: string; outputs: { [blockId: string]: Stored } };
       /** Values of the workflow variables at the start, by id. */
       variables: { [id: string]: Json };
@@ -45,7 +46,7 @@ export type EntryBody =
       startedMs: number;
       input?: Stored;
       error: BlockFailure;
-      /** Containers: the turn that was asked for. */
+      /** Containers: the requested iteration. */
       turn?: number;
       retryAfterMs?: number;
       jitter?: number;
@@ -67,23 +68,67 @@ export type EntryBody =
     } & Place)
   | ({ type: 'resumed'; token: string; input: Stored; output: Stored } & Place)
   | ({ type: 'blocked'; childRunId: string; on: 'human' | 'time' | null } & Place)
-  /** `branch`: the grace of one branch of the parallel at this place is over. */
+  /** `branch`: the grace period of one branch of the parallel at this place is over. */
   | ({ type: 'fired'; timer: TimerName; try?: number; branch?: number } & {
       block?: string;
       scope?: number[];
     })
   | { type: 'cancelled'; reason?: string };
 
-/** A block with the turn and branch numbers around it, outermost first. */
+/** One execution of a block: its id and the iteration and branch numbers around it, outermost first. */
 export interface Place {
   block: string;
   scope: number[];
 }
 
-/** Why a block failed, as data: what its error port and the run's error carry. */
+/** Why a block failed, as data: the content of its error port and of the run's error. */
 export interface BlockFailure {
   code: string;
   message: string;
   retryable: boolean;
   details?: Json;
+}
+
+type Placed = Exclude<Entry['type'], 'started' | 'cancelled'>;
+type Of<T extends Entry['type']> = Extract<Entry, { type: T }>;
+
+const EVENTS: { [T in Placed]: (entry: Of<T>, at: Address) => Event } = {
+  completed: ({ atMs, try: attempt, port }, at) =>
+    port === undefined
+      ? { type: 'completed', at, atMs, attempt }
+      : { type: 'completed', at, atMs, attempt, port },
+  failed: ({ atMs, try: attempt, error, turn: iteration, retryAfterMs, jitter }, at) => ({
+    type: 'failed',
+    at,
+    atMs,
+    attempt,
+    retryable: error.retryable,
+    ...(iteration !== undefined && { iteration }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(jitter !== undefined && { jitter }),
+  }),
+  expanded: ({ atMs, turn: iteration, count }, at) => ({ type: 'expanded', at, atMs, iteration, count }),
+  paused: ({ atMs, try: attempt, kind, dueMs }, at) => ({
+    type: 'paused',
+    at,
+    atMs,
+    attempt,
+    kind,
+    ...(dueMs !== undefined && { dueMs }),
+  }),
+  resumed: ({ atMs }, at) => ({ type: 'resumed', at, atMs }),
+  blocked: ({ atMs, on }, at) => ({ type: 'blocked', at, atMs, on }),
+  fired: ({ atMs, timer, try: attempt, branch }, at) => ({
+    type: 'fired',
+    at: branch === undefined ? at : [...at, branch],
+    atMs,
+    timer,
+    ...(attempt !== undefined && { attempt }),
+  }),
+};
+
+/** Returns the machine's event for an entry about the node at `at`: the entry without its data. */
+export function eventAt(entry: Of<Placed>, at: Address): Event {
+  const make = EVENTS[entry.type] as (entry: Of<Placed>, at: Address) => Event;
+  return make(entry, at);
 }

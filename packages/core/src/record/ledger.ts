@@ -9,16 +9,16 @@ import type { BranchScope } from './scope.ts';
 import type { Stored } from './stored.ts';
 
 /**
- * The data side of a run: outputs by block and branch, results of containers, variables, the run's output.
+ * The data of a run: outputs by block and branch, results of containers, variables, the run's output.
  *
- * A fold over the journal, like the machine beside it: no clock, no I/O. Order comes from the journal alone.
+ * Like the machine, it is a fold over the journal without clock or I/O. All order comes from the journal.
  */
 export class Ledger {
   readonly root: BranchScope = newBranch(undefined);
   readonly variables = new Map<string, Json>();
-  /** Why blocks failed for good, by `key`; only what is still open to be asked for. */
+  /** Unhandled failures of blocks, by `placeKey`. */
   readonly failures = new Map<string, BlockFailure>();
-  /** Of the failure that was noted last. */
+  /** The most recent failure. */
   latest: BlockFailure = { code: 'BLOCK_FAILED', message: 'A block failed.', retryable: false };
   input: Stored = { v: null };
   /** R37: the output of the first Response, else of the last finished terminal block. */
@@ -29,7 +29,7 @@ export class Ledger {
   private readonly plan: Plan;
   private readonly index: PlanIndex;
   private readonly lastError = new Map<string, BlockFailure>();
-  /** Outputs of waits, for when their time has come. */
+  /** Outputs that wait blocks will have once their timers fire. */
   private readonly waiting = new Map<string, Stored>();
 
   constructor(plan: Plan, index: PlanIndex) {
@@ -38,13 +38,13 @@ export class Ledger {
     for (const variable of plan.variables) this.variables.set(variable.id, variable.value);
   }
 
-  /** The scope in which the block at `place` reads and writes. */
+  /** Returns the scope in which the block at `place` reads and writes. */
   scopeAt(place: Place): BranchScope | undefined {
-    const spot = this.index.byId(place.block);
-    return spot && scopeOf(this.root, spot, place.scope);
+    const indexed = this.index.byId(place.block);
+    return indexed && scopeOf(this.root, indexed, place.scope);
   }
 
-  /** Takes in the data of an entry that the machine has accepted; its notices come next, by `note`. */
+  /** Records the data of an entry that the machine accepted. Its notices follow through `note`. */
   record(entry: Entry): void {
     if (entry.type === 'completed' || entry.type === 'resumed') this.complete(entry);
     else if (entry.type === 'started') this.begin(entry);
@@ -76,7 +76,7 @@ export class Ledger {
     if (output) this.settle(place, output);
   }
 
-  /** Takes in a change of structure, of the node at `place`. */
+  /** Applies a structural change at the node of `place`. */
   note(notice: Notice, place: Place): void {
     if (notice.type === 'opened') this.open(place, notice.iteration);
     else if (notice.type === 'closed') this.close(place, notice.iteration, notice.failed);
@@ -85,7 +85,7 @@ export class Ledger {
     else this.fail(place, notice);
   }
 
-  /** Why the node at `place` failed: its own last error, a limit, its time, or what failed inside it. */
+  /** Returns why the node at `place` failed: a failure inside it, a limit, its timeout, or its own last error. */
   private failureAt(place: Place, notice: Extract<Notice, { type: 'failed' }>): BlockFailure {
     const name = this.plan.blocks[place.block]?.name ?? place.block;
     if (notice.cause) return this.failureOf(notice.cause);
@@ -113,14 +113,14 @@ export class Ledger {
   private fail(place: Place, notice: Extract<Notice, { type: 'failed' }>): void {
     const failure = this.failureAt(place, notice);
     this.latest = failure;
-    // A failure is kept until something handles it: then its message, as an output, is all that is left of it.
+    // A failure is kept until something handles it. Afterwards only its message is left, as an output.
     if (!notice.handled) this.failures.set(placeKey(place), failure);
     else if (notice.cause) this.failures.delete(placeKey(this.index.placeOf(notice.cause)));
     this.lastError.delete(placeKey(place));
     const output: Stored = { v: { error: failure.message } };
     const scope = this.scopeAt(place);
     if (scope) this.write(scope, place.block, output, true);
-    this.append(this.spotOf(place), scope, output);
+    this.append(this.nodeOf(place), scope, output);
   }
 
   private enter(place: Place): void {
@@ -143,15 +143,15 @@ export class Ledger {
     if (container) container.items = items;
   }
 
-  private open(place: Place, turn: number): void {
+  private open(place: Place, iteration: number): void {
     const scope = this.scopeAt(place);
     const loop = scope?.loops.get(place.block);
-    if (loop) loop.index = turn;
-    else scope?.parallels.get(place.block)?.branches.set(turn, newBranch(scope));
+    if (loop) loop.index = iteration;
+    else scope?.parallels.get(place.block)?.branches.set(iteration, newBranch(scope));
   }
 
-  /** R36: a turn without an output adds nothing; a branch always has its place. */
-  private close(place: Place, turn: number, failed: Address | undefined): void {
+  /** R36: an iteration without outputs adds nothing to the results. A branch always has its entry. */
+  private close(place: Place, iteration: number, failed: Address | undefined): void {
     const scope = this.scopeAt(place);
     const loop = scope?.loops.get(place.block);
     if (loop) {
@@ -160,15 +160,15 @@ export class Ledger {
       return;
     }
     const parallel = scope?.parallels.get(place.block);
-    const branch = parallel?.branches.get(turn);
+    const branch = parallel?.branches.get(iteration);
     if (!parallel || !branch) return;
-    parallel.results[turn] = failed ? [this.collected(failed)] : branch.current;
+    parallel.results[iteration] = failed ? [this.collected(failed)] : branch.current;
     branch.current = [];
-    // Only branch 0 can be read from outside: the others are held by their results alone.
-    if (turn > 0) parallel.branches.delete(turn);
+    // Only branch 0 can be read from outside. The others survive in the results alone.
+    if (iteration > 0) parallel.branches.delete(iteration);
   }
 
-  /** The result of a branch whose failure the parallel collects. */
+  /** Returns the result of a branch whose failure the parallel collects. */
   private collected(cause: Address): Stored {
     const { message } = this.failureOf(cause);
     this.failures.delete(placeKey(this.index.placeOf(cause)));
@@ -185,15 +185,15 @@ export class Ledger {
     this.settle(place, { results, control });
   }
 
-  /** A block has ended well: its output, its part in its container's results, and maybe the run's output. */
+  /** Records a block's success: its output, its part of the container's results, and possibly the run's output. */
   private settle(place: Place, output: Stored): void {
-    const spot = this.spotOf(place);
-    const scope = scopeOf(this.root, spot, place.scope);
+    const indexed = this.nodeOf(place);
+    const scope = scopeOf(this.root, indexed, place.scope);
     if (scope) this.write(scope, place.block, output);
-    this.append(spot, scope, output);
+    this.append(indexed, scope, output);
     if (this.lastError.size > 0) this.lastError.delete(placeKey(place));
     if (this.answered) return;
-    const { answers, terminal } = spot.node;
+    const { answers, terminal } = indexed.node;
     if (answers) this.answered = true;
     if (answers || terminal || place.block === this.until) this.output = output;
   }
@@ -214,27 +214,26 @@ export class Ledger {
     scope.outputs.set(block, { value, failed, order: ++this.order });
   }
 
-  /** The machine knows the blocks of its events, and so does the index. */
-  private spotOf(place: Place): IndexedNode {
+  private nodeOf(place: Place): IndexedNode {
     return this.index.byId(place.block) as IndexedNode;
   }
 
   private isParallel(place: Place): boolean {
-    return this.spotOf(place).node.kind === 'parallel';
+    return this.nodeOf(place).node.kind === 'parallel';
   }
 }
 
 function limitFailure(name: string, parallel: boolean, limit: number): BlockFailure {
   const loop = !parallel;
-  const what = loop ? `wants more than ${limit} turns` : `wants more than ${limit} branches`;
+  const what = loop ? `has more than ${limit} iterations` : `has more than ${limit} branches`;
   const option = loop ? 'limits.maxLoopTurns' : 'limits.maxParallelBranches';
-  const message = `${loop ? 'Loop' : 'Parallel'} "${name}" ${what}. Raise ${option} if that is meant.`;
+  const message = `${loop ? 'Loop' : 'Parallel'} "${name}" ${what}. Raise ${option} if this is intended.`;
   return { code: loop ? 'LOOP_LIMIT' : 'BRANCH_LIMIT', message, retryable: false };
 }
 
-/** Names a place in maps: block id and the turn and branch numbers around it. */
+/** Returns the map key of a place: block id and the iteration and branch numbers around it. */
 export function placeKey({ block, scope }: Place): string {
   if (scope.length === 0) return block;
-  // Most places lie one deep, and joining a list of one takes twice as long.
+  // The common case, one level deep: joining a list of one takes twice as long.
   return `${block}@${scope.length === 1 ? scope[0] : scope.join('.')}`;
 }

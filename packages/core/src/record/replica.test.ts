@@ -9,7 +9,7 @@ import type { Entry, EntryBody } from './entry.ts';
 import { Replica } from './replica.ts';
 import { materialize } from './stored.ts';
 
-/** An output, or one of its fields alone: `error`, the failure; `port`, the port taken. */
+/** An output, or one of: `error`, the failure; `port`, the port taken. */
 type Answer = JsonObject;
 
 function planOf(drawn: Json): Plan {
@@ -19,7 +19,7 @@ function planOf(drawn: Json): Plan {
   return compiled.plan;
 }
 
-/** Plays a run by hand: `answer` says what each try of a block gives, `turns` what a container that asks is told. */
+/** Drives a run: `answer` returns the result of each attempt of a block, `turns` the answer to `expand` commands. */
 class Play {
   readonly replica: Replica;
   readonly entries: Entry[] = [];
@@ -49,7 +49,7 @@ class Play {
     return true;
   }
 
-  /** Answers what is owed, first or last asked first, until nothing is. */
+  /** Answers pending commands, in or against their order, until none is left. */
   go(answer: (at: string) => Answer, pick: 'first' | 'last' = 'first'): this {
     for (;;) {
       const command = pick === 'first' ? this.owed.shift() : this.owed.pop();
@@ -86,7 +86,7 @@ class Play {
 const at = (name: string): Answer => ({ at: name });
 
 describe('a run as a fold over its journal', () => {
-  it('R36 results hold, per turn, the outputs of the blocks that ran, in order of completion', () => {
+  it('R36 results hold, per iteration, the outputs of the blocks that ran, in order of completion', () => {
     const play = new Play(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, fn('A', ''), fn('B', ''))],
@@ -102,7 +102,7 @@ describe('a run as a fold over its journal', () => {
     });
   });
 
-  it('R36 results of branches stand in branch order, whatever ended first', () => {
+  it('R36 results of branches are in branch order, whichever ended first', () => {
     const play = new Play(
       workflow([parallel('P', { parallelType: 'count', count: 3 }, fn('A', ''))], ['Start -> P -> A']),
     );
@@ -110,7 +110,7 @@ describe('a run as a fold over its journal', () => {
     expect(play.output()).toMatchObject({ results: [[{ at: 'A.0' }], [{ at: 'A.1' }], [{ at: 'A.2' }]] });
   });
 
-  it('R36 a turn in which nothing ran adds nothing; a nested container adds its results', () => {
+  it('R36 an iteration in which nothing ran adds nothing; a nested container adds its results', () => {
     const inner = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
     const play = new Play(
       workflow(
@@ -140,7 +140,7 @@ describe('a run as a fold over its journal', () => {
     expect(play.replica.state.end).toEqual({ status: 'completed' });
   });
 
-  it('R37 a failed run names the block and keeps the output of a terminal that had finished', () => {
+  it('R37 a failed run names the block and keeps the output of a terminal block that had finished', () => {
     const play = new Play(workflow([fn('T', ''), fn('A', '')], ['Start -> T', 'Start -> A']));
     play.go((name) => (name === 'A' ? { error: 'boom' } : at(name)));
     expect(play.replica.error).toMatchObject({ code: 'X', message: 'boom', blockId: 'A', blockName: 'A' });
@@ -174,7 +174,7 @@ describe('a run as a fold over its journal', () => {
     ]);
   });
 
-  it('R41 two folds of one journal are the same value, and late entries change nothing', () => {
+  it('R41 two folds of one journal are equal, and late entries change nothing', () => {
     const drawn = workflow(
       [
         parallel(
@@ -199,7 +199,7 @@ describe('a run as a fold over its journal', () => {
     expect(again.pendingCommands()).toEqual([]);
   });
 
-  it('R35 a branch never sees what another branch left, also of an earlier activation', () => {
+  it('R35 a branch never sees outputs of another branch, also of an earlier activation', () => {
     const inner = parallel(
       'P',
       { parallelType: 'count', count: 2 },
@@ -227,7 +227,7 @@ describe('a run as a fold over its journal', () => {
     ]);
   });
 
-  it('R34 a later turn sees what an earlier one left', () => {
+  it('R34 a later iteration sees outputs of an earlier one', () => {
     const play = new Play(
       workflow(
         [loop('L', { loopType: 'for', count: 2 }, condition('C', { yes: 'true' }), fn('A', ''))],
@@ -255,7 +255,7 @@ describe('a run as a fold over its journal', () => {
     expect(outputs.has('B')).toBe(false);
   });
 
-  it('R41 a journal of a newer format is refused by its code', () => {
+  it('R41 a journal of a newer format is refused with its error code', () => {
     const { plan } = new Play(workflow([fn('A', '')], ['Start -> A']));
     const first = {
       type: 'started',
@@ -269,7 +269,7 @@ describe('a run as a fold over its journal', () => {
     expect(open).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));
   });
 
-  it('failures that were handled are forgotten: a loop of them holds nothing', () => {
+  it('handled failures are forgotten: a loop of them uses no memory', () => {
     const failing = loop('M', { loopType: 'for', count: 1 }, fn('A', ''));
     const play = new Play(
       workflow(

@@ -9,17 +9,16 @@ import { addressIn, indexPlan } from '../plan/index-plan.ts';
 import type { PlanIndex } from '../plan/index-plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import { EngineError } from '../errors.ts';
-import { JOURNAL_FORMAT } from './entry.ts';
+import { eventAt, JOURNAL_FORMAT } from './entry.ts';
 import type { Entry, Place } from './entry.ts';
-import { eventAt } from './event-of.ts';
 import { placeKey, Ledger } from './ledger.ts';
-import type { BlockLog } from './log.ts';
-import { Logs } from './logs.ts';
-import type { PausePoint, RunFailure } from './run.ts';
+import type { BlockLog } from './block-log.ts';
+import { BlockLogs } from './block-logs.ts';
+import type { PausePoint, RunFailure } from './run-record.ts';
 
-/** What an entry has led to. */
+/** The result of applying an entry. */
 export interface Applied {
-  /** False: late or duplicate; nothing has changed. */
+  /** False: the entry was late or duplicate, and nothing changed. */
   changed: boolean;
   commands: Command[];
   notices: Notice[];
@@ -30,9 +29,9 @@ export interface Applied {
 const NOTHING: Applied = { changed: false, commands: [], notices: [], logs: [] };
 
 /**
- * A run as its journal tells it: machine, data and logs, folded entry by entry.
+ * A run's state, data and logs, folded from its journal entry by entry.
  *
- * The driver that runs it and whoever reads it later build the same value from the same entries.
+ * The driver that runs it and any later reader get the same value from the same entries.
  */
 export class Replica {
   readonly runId: string;
@@ -41,7 +40,7 @@ export class Replica {
   readonly state: State = initialState();
   readonly ledger: Ledger;
   readonly pauses = new Map<string, PausePoint>();
-  readonly logs: Logs;
+  readonly logs: BlockLogs;
   seq = 0;
   startedMs: number | undefined;
   endedMs: number | undefined;
@@ -52,10 +51,10 @@ export class Replica {
     this.plan = plan;
     this.index = indexPlan(plan);
     this.ledger = new Ledger(plan, this.index);
-    this.logs = new Logs(runId, plan, this.index, this.ledger);
+    this.logs = new BlockLogs(runId, plan, this.index, this.ledger);
   }
 
-  /** Takes in the next entry. One that comes late is refused (`changed: false`) and must not be written to the journal. */
+  /** Applies the next entry. A late entry returns `changed: false` and must not be written to the journal. */
   apply(entry: Entry): Applied {
     const event = this.toEvent(entry);
     if (!event) return NOTHING;
@@ -78,12 +77,15 @@ export class Replica {
     return { changed: true, commands: outcome.commands, notices: outcome.notices, logs: this.logs.take() };
   }
 
-  /** Commands that are still owed, after a restart. */
+  /** Returns the commands without an answer, to carry out after a restart. */
   pendingCommands(): Command[] {
     return pendingCommands(this.plan.skeleton, this.state);
   }
 
-  /** When the time of the work at `at` is up, its own or the run's, in milliseconds since the epoch; undefined: never. */
+  /**
+   * Returns the deadline of the work at `at`, its own or the run's, in milliseconds since the epoch; undefined if there
+   * is none.
+   */
   deadlineAt(at: Address): number | undefined {
     const own = workAt(this.plan.skeleton, this.state, at);
     const dueMs = own && 'dueMs' in own ? own.dueMs : undefined;
@@ -91,13 +93,13 @@ export class Replica {
     return dueMs === undefined || runMs === undefined ? (dueMs ?? runMs) : Math.min(dueMs, runMs);
   }
 
-  /** The try in flight at `at`, from 1. */
+  /** Returns the number of the attempt in flight at `at`, from 1. */
   attemptAt(at: Address): number {
     const work = workAt(this.plan.skeleton, this.state, at);
     return work && 'try' in work ? work.try : 1;
   }
 
-  /** Turns or branches in all of an open container, when they are known. */
+  /** Returns how many iterations or branches an open container has, if known. */
   countAt(at: Address): number | undefined {
     return countAt(this.plan.skeleton, this.state, at);
   }
@@ -110,8 +112,8 @@ export class Replica {
     if (entry.type === 'started') return this.toStartedEvent(entry);
     if (entry.type === 'cancelled') return { type: 'cancelled', atMs: entry.atMs };
     if (entry.block === undefined) return eventAt(entry, []);
-    const spot = this.index.byId(entry.block);
-    return spot && eventAt(entry, addressIn(spot, (entry as Place).scope));
+    const node = this.index.byId(entry.block);
+    return node && eventAt(entry, addressIn(node, (entry as Place).scope));
   }
 
   private toStartedEvent(entry: Extract<Entry, { type: 'started' }>): Event | undefined {

@@ -6,33 +6,33 @@ import type { Stored } from './stored.ts';
 export interface Output {
   value: Stored;
   failed: boolean;
-  /** Position in the order of completions over the run: tells which of several sources came last. */
+  /** Position in the run's order of completions. It tells which of several sources came last. */
   order: number;
 }
 
-/** A loop's activation: R34: one scope for all its turns, so that a turn sees what earlier ones left. */
+/** An activation of a loop. R34: all iterations share one scope, so an iteration sees outputs of earlier ones. */
 export interface LoopScope {
   index: number;
   items: Stored | undefined;
-  /** Outputs of the blocks that ran in the open turn, in order of completion. */
+  /** Outputs of the blocks that ran in the open iteration, in order of completion. */
   current: Stored[];
   results: Stored[][];
 }
 
-/** A parallel's activation: R35: a scope of its own for every branch. */
+/** An activation of a parallel. R35: each branch has its own scope. */
 export interface ParallelScope {
   items: Stored | undefined;
   branches: Map<number, BranchScope>;
   results: Stored[][];
 }
 
-/** Where outputs live: the run itself, or one branch of a parallel. */
+/** A scope of outputs: the run itself, or one branch of a parallel. */
 export interface BranchScope {
   parent: BranchScope | undefined;
   outputs: Map<string, Output>;
   loops: Map<string, LoopScope>;
   parallels: Map<string, ParallelScope>;
-  /** Branches: outputs of the blocks directly in it, in order of completion. */
+  /** Branches: outputs of the blocks directly in the branch, in order of completion. */
   current: Stored[];
 }
 
@@ -40,7 +40,10 @@ export function newBranch(parent: BranchScope | undefined): BranchScope {
   return { parent, outputs: new Map(), loops: new Map(), parallels: new Map(), current: [] };
 }
 
-/** The scope in which the block at `spot` writes its output, at the turn and branch numbers `scope`; undefined when it is gone. */
+/**
+ * Returns the scope in which the block `node` writes its output at the iteration and branch numbers `scope`; undefined
+ * if it is closed.
+ */
 export function scopeOf(
   root: BranchScope,
   { containers, parallelIds }: IndexedNode,
@@ -55,7 +58,9 @@ export function scopeOf(
   return at;
 }
 
-/** The scope that a reference means: `up` branches out from `from`, then into branch 0 of each of `into`. */
+/**
+ * Returns the scope that a reference addresses: `up` branches out from `from`, then into branch 0 of each of `into`.
+ */
 export function scopeFrom(from: BranchScope, up: number, into: readonly string[]): BranchScope | undefined {
   let at: BranchScope | undefined = from;
   for (let climbed = 0; at && climbed < up; climbed++) at = at.parent;

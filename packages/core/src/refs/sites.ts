@@ -1,8 +1,10 @@
 import type { ReferenceFinding, SyntaxPosition } from './finding.ts';
-import { isWordy, LESS, OPEN_BRACE, placeholderAt, type Tag, tagAt } from './grammar.ts';
-import { isHtmlElement } from './html.ts';
-import { isReserved, type NamedBlock, neverRuns, suggestBlock, suggestVariable } from './names.ts';
-import { readTag, type Reading, type TemplateContext } from './reading.ts';
+import { LESS, OPEN_BRACE, isWordy, placeholderAt, tagAt } from './grammar.ts';
+import type { Tag } from './grammar.ts';
+import { isReserved, neverRuns, suggestBlock, suggestVariable } from './names.ts';
+import type { NamedBlock } from './names.ts';
+import { readTag } from './reading.ts';
+import type { Reading, TemplateContext } from './reading.ts';
 import type { Reference } from './template.ts';
 
 /**
@@ -140,4 +142,20 @@ function isSpacedVariable(tag: Tag, reading: Reading): boolean {
   if (tag.shape !== 'spaced') return false;
   if (reading.kind === 'unknown-variable') return isWordy(tag.text.slice(1, -1));
   return reading.kind === 'reference' && reading.ref.kind === 'variable';
+}
+
+/** Elements of the HTML standard, also the obsolete ones that prose still shows. */
+const ELEMENTS = new Set(
+  `a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button canvas
+  caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset
+  figcaption figure font footer form frame frameset h1 h2 h3 h4 h5 h6 head header hgroup hr html i iframe img input ins
+  kbd label legend li link main map mark marquee math menu meta meter nav noframes noscript object ol optgroup option
+  output p param picture pre progress q rp rt ruby s samp script search section select slot small source span strike
+  strong style sub summary sup svg table tbody td template textarea tfoot th thead time title tr track tt u ul var
+  video wbr`.split(/\s+/),
+);
+
+/** True for the name of an HTML element, in any case. */
+function isHtmlElement(name: string): boolean {
+  return ELEMENTS.has(name.toLowerCase());
 }

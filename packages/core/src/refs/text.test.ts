@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { ReferenceFinding } from './finding.ts';
-import { envNamesIn, referencesIn } from './inventory.ts';
+import { envNamesIn, referencesIn } from './template.ts';
 import { buildNames, type NamedBlock } from './names.ts';
 import type { TemplateContext } from './reading.ts';
 import { compileTemplate, singleReference } from './text.ts';

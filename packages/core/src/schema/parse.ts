@@ -1,7 +1,5 @@
-import { diagnostic } from '../plan/codes.ts';
-import { DiagnosticList } from '../plan/diagnostic-list.ts';
-import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
-import type { Diagnostic } from '../plan/diagnostic.ts';
+import { diagnostic, DiagnosticList } from '../plan/diagnostics.ts';
+import type { DiagnosticSink, Diagnostic } from '../plan/diagnostics.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { identify, openEnvelope } from './envelope.ts';

@@ -1,7 +1,6 @@
 import type * as z from 'zod';
-import { diagnostic } from '../plan/codes.ts';
-import type { Diagnostic } from '../plan/diagnostic.ts';
-import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
+import { diagnostic } from '../plan/diagnostics.ts';
+import type { Diagnostic, DiagnosticSink } from '../plan/diagnostics.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { PARSE_LIMITS } from './validate.ts';

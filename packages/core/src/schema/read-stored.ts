@@ -1,4 +1,4 @@
-import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
+import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { pickContainer } from './read-block.ts';

@@ -1,5 +1,5 @@
-import { diagnostic } from '../plan/codes.ts';
-import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
+import { diagnostic } from '../plan/diagnostics.ts';
+import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import type { Json } from '../json.ts';
 import { readJsonText } from './json-text.ts';
 import { shape, variableShape } from './shapes.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import { diagnostic } from '../plan/codes.ts';
-import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
+import { diagnostic } from '../plan/diagnostics.ts';
+import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { PARSE_LIMITS } from './validate.ts';
 
 // Only what the engine reads: other keys belong to editors and are left out. The input has been guarded, so `unknown` is JSON here.

@@ -1,7 +1,7 @@
 import { own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { diagnostic } from '../plan/codes.ts';
-import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
+import { diagnostic } from '../plan/diagnostics.ts';
+import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { NearNames } from '../refs/nearest.ts';
 
 /** The keys that an object may have, for finding those that are one of them misspelt. */

@@ -1,6 +1,5 @@
-import { diagnostic } from '../plan/codes.ts';
-import type { DiagnosticCode } from '../plan/codes.ts';
-import type { DiagnosticSink } from '../plan/diagnostic-list.ts';
+import { diagnostic } from '../plan/diagnostics.ts';
+import type { DiagnosticCode, DiagnosticSink } from '../plan/diagnostics.ts';
 import type { Json, JsonObject } from '../json.ts';
 
 /** What a workflow may measure. Characters are UTF-16 units; a value is every scalar, array and object. */

@@ -1,31 +1,31 @@
 import type { Stored } from './stored.ts';
 import type { BlockFailure } from './entry.ts';
 
-/** One block's run in the record of a run; a container has one when it ends. */
+/** One execution of a block in the record of a run. A container is logged when it ends. */
 export interface BlockLog {
   runId: string;
   blockId: string;
   blockName: string;
   blockType: string;
-  /** 1, 2, 3 … in the order of starts over the whole run (a container counts when it ends). */
+  /** 1, 2, 3 … in start order over the whole run. A container is numbered when it ends. */
   executionOrder: number;
   status: 'running' | 'completed' | 'failed' | 'paused' | 'cancelled';
   startedMs: number;
   endedMs: number | undefined;
   durationMs: number | undefined;
-  /** The failure was handled by an error port. */
+  /** True if an error port handled the failure. */
   errorHandled: boolean;
   tries: number;
   input: Stored | undefined;
   output: Stored | undefined;
   error: BlockFailure | undefined;
-  /** The container directly around the block, and its turn or branch. */
+  /** The innermost container around the block, and its iteration or branch. */
   container: LogScope | undefined;
-  /** Containers around that one, outermost first. */
+  /** The containers around that one, outermost first. */
   parents: LogScope[];
 }
 
-/** A container around a block, and the turn or branch the block was in, from 0. */
+/** A container around a block, and the block's iteration or branch in it, from 0. */
 export interface LogScope {
   kind: 'loop' | 'parallel';
   blockId: string;

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import type { BlockLog, LogScope } from './log.ts';
-import type { RunRecord } from './run.ts';
-import { traceOf } from './spans.ts';
-import type { Span } from './spans.ts';
+import type { BlockLog, LogScope } from './block-log.ts';
+import type { RunRecord } from './run-record.ts';
+import { traceOf } from './trace.ts';
+import type { Span } from './trace.ts';
 
 const record: RunRecord = {
   runId: 'run',
@@ -55,7 +55,7 @@ function drawn(span: Span): unknown {
 }
 
 describe('the trace of a run', () => {
-  it('groups blocks by container and by turn or branch, at any depth', () => {
+  it('groups blocks by container and by iteration or branch, at any depth', () => {
     const logs = [
       log('a'),
       log('b', [inLoop(0), inFan(0)]),
@@ -78,7 +78,7 @@ describe('the trace of a run', () => {
     });
   });
 
-  it('gives every span an id of its own that does not depend on when it is asked', () => {
+  it('gives every span a unique id that stays the same while the run goes on', () => {
     const logs = [log('b', [inLoop(0)]), log('b', [inLoop(1)]), log('l', [], { blockType: 'loop' })];
     const ids = (span: Span): string[] => [span.id, ...span.children.flatMap(ids)];
     const all = ids(traceOf(record, logs));
@@ -86,7 +86,7 @@ describe('the trace of a run', () => {
     expect(ids(traceOf(record, logs.toReversed()))).toEqual(all);
   });
 
-  it('a container that is still open spans what is in it', () => {
+  it('a container that is still open covers the spans in it', () => {
     const logs = [
       log('b', [inLoop(0)]),
       log('b', [inLoop(1)], { status: 'running', endedMs: undefined, durationMs: undefined }),

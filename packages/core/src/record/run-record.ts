@@ -2,18 +2,18 @@ import type { Json } from '../json.ts';
 import type { BlockFailure } from './entry.ts';
 import type { Stored } from './stored.ts';
 
-/** How a run stands; it never leaves `completed`, `failed` or `cancelled`. */
+/** The status of a run. `completed`, `failed` and `cancelled` are final. */
 export type RunStatus = 'queued' | 'running' | 'paused' | 'completed' | 'failed' | 'cancelled';
 
-/** What people read of a run: a projection of its journal. */
+/** The readable state of a run: a projection of its journal. */
 export interface RunRecord {
   runId: string;
-  /** Id by which the caller knows the run, where it is not `runId`. */
+  /** The caller's id of the run, if it differs from `runId`. */
   callerId?: string;
   workflowId: string;
   workflowName: string;
   status: RunStatus;
-  /** Set while `paused`: what it waits for. */
+  /** Set while `paused`: what the run waits for. */
   pauseKind: 'human' | 'time' | undefined;
   createdMs: number;
   startedMs: number | undefined;
@@ -24,9 +24,9 @@ export interface RunRecord {
   /** Open pause points, earliest first. */
   pauses: PausePoint[];
   parentRunId: string | undefined;
-  /** Entries of the journal this record has seen. */
+  /** Number of journal entries in this record. */
   seq: number;
-  /** Why a run that should move does not: a value that it needs is missing, and so on. */
+  /** Why a run that should continue cannot, for example because a value is missing. */
   suspended: string | undefined;
 }
 
@@ -38,9 +38,9 @@ export interface RunFailure extends BlockFailure {
   scope?: number[];
 }
 
-/** A block that waits: for a person, who answers with `token`, or for its time. */
+/** A suspended block: it waits for a person, who resumes it with `token`, or for a time. */
 export interface PausePoint {
-  /** The token to resume with (`contextId`): opaque. */
+  /** The opaque token to resume with (`contextId`). */
   token: string;
   blockId: string;
   blockName: string;

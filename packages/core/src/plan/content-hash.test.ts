@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Json } from '../json.ts';
-import { canonicalJson } from './canonical.ts';
+import { canonicalJson } from './content-hash.ts';
 
 /** The definition, read aloud: slow, and never in another order. */
 function spelled(value: Json): string {

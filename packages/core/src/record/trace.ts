@@ -1,26 +1,29 @@
 import type { BlockFailure } from './entry.ts';
-import type { BlockLog, LogScope } from './log.ts';
-import type { RunRecord } from './run.ts';
+import type { BlockLog, LogScope } from './block-log.ts';
+import type { RunRecord } from './run-record.ts';
 import type { Stored } from './stored.ts';
 
 /** Version of the shape of spans. */
 export const SPAN_FORMAT = 1;
 
-/** A stretch of a run's time: the run, a container, a turn or branch of one, or a block. */
+/** A period of a run: the run, a container, an iteration or branch of one, or a block. */
 export interface Span {
-  /** Unique in the trace, equal for every projection of the same run: run id, block id and numbers on the way down. */
+  /**
+   * Unique in the trace and equal in every projection of the run: run id, block ids and iteration or branch numbers on
+   * the way down.
+   */
   id: string;
   name: string;
-  /** `run`, `turn`, `branch`, or the block's type. */
+  /** `run`, `iteration`, `branch`, or the block's type. */
   type: string;
   status: BlockLog['status'];
   startMs: number;
-  /** Undefined while it is open. */
+  /** Undefined while the span is open. */
   endMs: number | undefined;
   durationMs: number | undefined;
   blockId: string | undefined;
   executionOrder: number | undefined;
-  /** Turns and branches: which one, from 0. */
+  /** Iterations and branches: the number, from 0. */
   index: number | undefined;
   attempts: number | undefined;
   errorHandled: boolean;
@@ -31,9 +34,10 @@ export interface Span {
 }
 
 /**
- * The trace of a run: one root span whose descendants are its blocks, grouped by container and by turn or branch.
+ * Returns the trace of a run: a root span whose descendants are its blocks, grouped by container and by iteration or
+ * branch.
  *
- * O(logs); a container that has no log of its own yet spans what is in it.
+ * Takes O(logs). A container without a log yet covers the spans in it.
  */
 export function traceOf(record: RunRecord, logs: readonly BlockLog[]): Span {
   const root = rootOf(record);
@@ -123,7 +127,7 @@ function blank(id: string, given: Pick<Span, 'name' | 'type' | 'status' | 'start
   };
 }
 
-/** Gives turns, and containers that have not logged, the time and the state of what is in them. */
+/** Derives the times and the status of iterations, and of containers without a log, from their children. */
 function finishSpan(span: Span): void {
   for (const child of span.children) finishSpan(child);
   if (span.startMs !== Infinity) return;

@@ -3,11 +3,10 @@ import { code, condition, start, workflowFile } from '../../../../test/support/w
 import type { DrawnBlock, DrawnWorkflow } from '../../../../test/support/workflow-file.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
-import { DIAGNOSTIC_CODES } from './codes.ts';
-import type { DiagnosticCode } from './codes.ts';
+import { DIAGNOSTIC_CODES } from './diagnostics.ts';
+import type { DiagnosticCode, Diagnostic } from './diagnostics.ts';
 import { checkWorkflow } from './compile.ts';
 import type { CompileOptions } from './compile.ts';
-import type { Diagnostic } from './diagnostic.ts';
 
 function findings(input: unknown, options?: CompileOptions): Diagnostic[] {
   const { workflow, diagnostics } =

@@ -1,4 +1,11 @@
+import { sha256 } from '@noble/hashes/sha2.js';
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
 import type { Json, JsonObject } from '../json.ts';
+
+/** `sha256:<hex>` of the value's canonical JSON. */
+export function contentHash(value: Json): string {
+  return `sha256:${bytesToHex(sha256(utf8ToBytes(canonicalJson(value))))}`;
+}
 
 /** The one JSON text of a value: keys in code-unit order, no spaces, absent properties left out. */
 export function canonicalJson(value: Json): string {

@@ -4,21 +4,24 @@ import type { Plan } from '../plan/plan.ts';
 import type { Entry, Place } from './entry.ts';
 import { placeKey } from './ledger.ts';
 import type { Ledger } from './ledger.ts';
-import type { BlockLog, LogScope } from './log.ts';
+import type { BlockLog, LogScope } from './block-log.ts';
 import type { Stored } from './stored.ts';
 
 /** The log of a block that has not ended. */
 interface Open {
   log: BlockLog;
-  /** How many runs of the block came before. */
+  /** Number of earlier executions of the block. */
   nth: number;
 }
 
-/** What most blocks stand in. */
+/** Shared by the logs of all top-level blocks. */
 const NO_SCOPES: LogScope[] = Object.freeze([]) as never[];
 
-/** The block logs of a run: a projection of its journal, kept as it grows. Logs that have ended are handed out and forgotten. */
-export class Logs {
+/**
+ * The block logs of a run: a projection of its journal that grows with it. `take` returns changed logs; logs of ended
+ * blocks are not kept.
+ */
+export class BlockLogs {
   private readonly open = new Map<string, Open>();
   private readonly entered = new Map<string, number>();
   private readonly starts = new Map<string, number>();
@@ -36,7 +39,7 @@ export class Logs {
     this.ledger = ledger;
   }
 
-  /** Logs that changed since the last call, oldest first. */
+  /** Returns the logs that changed since the last call, oldest first. */
   take(): BlockLog[] {
     const { changed } = this;
     if (changed.length > 0) this.changed = [];
@@ -54,7 +57,7 @@ export class Logs {
     } else if (entry.type === 'fired' && entry.timer === 'wait') this.complete(entry as Place, entry.atMs);
   }
 
-  /** A try is over, the block has not ended. */
+  /** Records an attempt that did not end the block. */
   private note(entry: Extract<Entry, { type: 'failed' | 'paused' }>): void {
     const log = this.open.get(placeKey(entry))?.log;
     if (!log) return;
@@ -68,7 +71,7 @@ export class Logs {
     this.changed.push(log);
   }
 
-  /** Takes in a change of structure, of the node at `place`. */
+  /** Applies a structural change at the node of `place`. */
   notice(notice: Notice, place: Place, atMs: number): void {
     if (notice.type === 'entered') this.entered.set(placeKey(place), atMs);
     if (notice.type !== 'exited' && notice.type !== 'failed') return;
@@ -140,7 +143,7 @@ export class Logs {
     }));
   }
 
-  /** How many runs of the block came before the one that is open at `place`. */
+  /** Returns how often the block was executed before the open execution at `place`. */
   nth(place: Place): number {
     return this.open.get(placeKey(place))?.nth ?? 0;
   }
@@ -162,7 +165,7 @@ export class Logs {
   }
 }
 
-/** The log with what a try has told. The first try's start is the block's; later tries only raise the count. */
+/** Adds an attempt to the log. The start of the first attempt is the block's start; later ones only raise the count. */
 function ran(log: BlockLog, entry: { try: number; startedMs: number; input?: Stored }): BlockLog {
   log.tries = entry.try;
   if (entry.try === 1) log.startedMs = entry.startedMs;

@@ -1,0 +1,276 @@
+import * as z from 'zod';
+import { parentOf } from '../graph/containment.ts';
+import type { PlacedBlock } from '../graph/containment.ts';
+import { append } from '../graph/lists.ts';
+import { own } from '../json.ts';
+import type { Json } from '../json.ts';
+import type { Compilation } from './compilation.ts';
+import { diagnostic } from './diagnostics.ts';
+import type { DiagnosticCode } from './diagnostics.ts';
+import type { BlockConfig } from './plan.ts';
+import { fieldLocation } from './site.ts';
+import { isTriggerType, typeNames } from './types.ts';
+import { isJsonText, templateFields, templateItems } from '../refs/json-text.ts';
+import { NearNames } from '../refs/nearest.ts';
+import type { Near } from '../refs/nearest.ts';
+import type { Template } from '../refs/template.ts';
+import { BLOCK_FIELDS } from '../schema/block-fields.ts';
+import { inputFields } from '../schema/input-format.ts';
+import { isContainerType } from '../schema/read-block.ts';
+import { isBlank } from '../schema/unknown-keys.ts';
+import type { Block } from '../schema/workflow.ts';
+
+/** Fields without which a block of a known type fails or does nothing when it is reached. A mock may still stand in for it. */
+const NEEDED: ReadonlyMap<string, string> = new Map([
+  ['workflow', 'workflowId'],
+  ['workflow_input', 'workflowId'],
+  ['api', 'url'],
+]);
+
+/** Types that nothing runs, fields that must not be empty, and fields that blocks do not take. */
+export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
+  const types = new NearNames(typeNames(compilation.types));
+  const bodies = new Map<string, PlacedBlock[]>();
+  for (const place of compilation.structure.places.values()) {
+    const container = parentOf(place);
+    if (container !== undefined) append(bodies, container, place);
+  }
+  for (const id of [...compilation.structure.members].toSorted()) {
+    const { block } = compilation.structure.places.get(id) as PlacedBlock;
+    if (!block.trigger || isTriggerType(block.type)) checkFields(compilation, block, configs.get(id));
+    if (block.trigger || isTriggerType(block.type)) continue;
+    if (isContainerType(block.type)) checkBody(compilation, block, bodies.get(id) ?? []);
+    else {
+      checkType(compilation, block, types);
+      checkEmpty(compilation, block);
+    }
+  }
+}
+
+function checkType(compilation: Compilation, block: Block, types: NearNames): void {
+  if (compilation.runnable.has(block.type)) return;
+  const near = compilation.types.has(block.type) ? undefined : types.nearest(block.type);
+  compilation.found.push(
+    diagnostic('BLOCK_TYPE_UNKNOWN', {
+      blockId: block.id,
+      path: ['blocks', block.id, 'type'],
+      message: `Nothing that is registered runs blocks of the type "${block.type}"; "${block.name}" fails when it is reached.`,
+      hint: near
+        ? `Did you mean "${near.name}"? Else register an executor for the type, or give it a mock.`
+        : 'Register an executor for the type, or give it a mock.',
+    }),
+  );
+}
+
+function checkEmpty(compilation: Compilation, block: Block): void {
+  for (const name of compilation.types.get(block.type)?.required ?? []) {
+    if (isEmpty(own(block.fields, name))) report(compilation, block, { code: 'FIELD_REQUIRED', name });
+  }
+  const needed = NEEDED.get(block.type);
+  if (needed !== undefined && isEmpty(own(block.fields, needed))) {
+    report(compilation, block, { code: 'FIELD_EMPTY', name: needed });
+  }
+}
+
+function report(
+  compilation: Compilation,
+  block: Block,
+  { code, name }: { code: DiagnosticCode; name: string },
+): void {
+  const { path } = fieldLocation(block, name);
+  const message = `The field "${name}" of "${block.name}" is empty.`;
+  compilation.found.push(diagnostic(code, { blockId: block.id, path, message, hint: 'Fill it in.' }));
+}
+
+function checkBody({ structure, found }: Compilation, block: Block, inside: readonly PlacedBlock[]): void {
+  if ((structure.regions.get(block.id)?.size ?? 0) > 0) return;
+  const why =
+    inside.length === 0
+      ? 'it is empty'
+      : inside.some(({ enabled }) => enabled)
+        ? 'no edge leads to any'
+        : 'all are disabled';
+  found.push(
+    diagnostic('CONTAINER_EMPTY', {
+      blockId: block.id,
+      path: ['blocks', block.id],
+      message: `The ${block.type} "${block.name}" has no block inside that can run: ${why}.`,
+      hint: `Put a block into it and draw an edge to it from the ${block.type}.`,
+    }),
+  );
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return (
+    value == null ||
+    (typeof value === 'string' && value.trim() === '') ||
+    (Array.isArray(value) && value.length === 0)
+  );
+}
+
+/** Fields of a built-in block that look misspelt, and values that its executor does not take. Of values with references only a run knows. */
+function checkFields(compilation: Compilation, block: Block, config: BlockConfig | undefined): void {
+  const schema = BLOCK_FIELDS.get(block.type);
+  if (!schema) return;
+  const near = new NearNames(Object.keys(schema.shape));
+  for (const [name, value] of Object.entries(block.fields)) {
+    if (isBlank(value)) continue;
+    const field = Object.hasOwn(schema.shape, name) ? (schema.shape[name] as z.ZodType) : undefined;
+    if (!field) checkName(compilation, block, { name, near: near.nearest(name) });
+    else if (config?.params[name]?.kind === 'literal') checkValue(compilation, block, { name, value, field });
+  }
+}
+
+function checkName(
+  { found }: Compilation,
+  block: Block,
+  { name, near }: { name: string; near: Near | undefined },
+): void {
+  // Where the field that it is near to is filled in too, it is another one.
+  if (!near || !isBlank(own(block.fields, near.name))) return;
+  found.push(
+    diagnostic('FIELD_UNKNOWN', {
+      blockId: block.id,
+      path: ['blocks', block.id, 'subBlocks', name],
+      message: `"${block.name}" has a field "${name}", which blocks of the type "${block.type}" do not read.`,
+      hint: `Did you mean "${near.name}"?`,
+    }),
+  );
+}
+
+function checkValue(
+  { found }: Compilation,
+  block: Block,
+  { name, value, field }: { name: string; value: Json; field: z.ZodType },
+): void {
+  const read = field.safeParse(value);
+  if (read.success) return;
+  const expected = read.error.issues[0]?.message ?? 'another value';
+  const listed = expected.startsWith('one of ') ? expected.slice('one of '.length).split(', ') : [];
+  const near = typeof value === 'string' ? new NearNames(listed).nearest(value) : undefined;
+  found.push(
+    diagnostic('FIELD_VALUE', {
+      blockId: block.id,
+      path: fieldLocation(block, name).path,
+      message: `The field "${name}" of "${block.name}" is ${shown(value)}; it takes ${expected}.`,
+      hint: near ? `Did you mean "${near.name}"?` : 'Correct the value.',
+    }),
+  );
+}
+
+function shown(value: Json): string {
+  const text = JSON.stringify(value);
+  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+}
+
+type Path = (string | number)[];
+
+/** `json`: text in the field is meant as JSON. `text`: only text that begins like an object or a list is. */
+type Meaning = 'json' | 'text';
+
+/** Fields that their blocks read as JSON, by type of block. */
+const FIELDS: { readonly [type: string]: { readonly [field: string]: Meaning } } = {
+  api: { params: 'json', headers: 'json', body: 'text' },
+  function: { mountedSecrets: 'json' },
+  human_in_the_loop: { inputFormat: 'json', builderData: 'json' },
+  response: { data: 'json', builderData: 'json', headers: 'json' },
+  variables: { variables: 'json' },
+  workflow: { input: 'text' },
+  workflow_input: { input: 'text', inputMapping: 'json' },
+};
+
+/** Types of rows `{type, value}` whose value may be JSON text. */
+const JSON_TYPES: ReadonlySet<Json | undefined> = new Set(['object', 'array', 'file[]']);
+
+/** Warns of text that is read as JSON and is none, whatever values its references bring in. */
+export function checkJsonFields({ found }: Compilation, blocks: ReadonlyMap<string, BlockConfig>): void {
+  for (const block of blocks.values()) {
+    const fields = !block.trigger && Object.hasOwn(FIELDS, block.type) ? FIELDS[block.type] : undefined;
+    for (const [name, meaning] of Object.entries(fields ?? {})) {
+      const template = Object.hasOwn(block.params, name) ? block.params[name] : undefined;
+      const faults = template && isRead(block, name) ? faultsIn(template, meaning) : [];
+      for (const path of faults) found.push(notJson(block, name, path));
+    }
+  }
+}
+
+function notJson(block: BlockConfig, name: string, path: Path): ReturnType<typeof diagnostic> {
+  return diagnostic('FIELD_NOT_JSON', {
+    blockId: block.id,
+    path: ['blocks', block.id, 'subBlocks', name, 'value', ...path],
+    message: `The field "${name}" of "${block.name}" is read as JSON, and holds text that is none, whatever its references bring in: the text stays text.`,
+    hint: 'Correct the JSON. A reference in quotes is a text, one without quotes has its own type.',
+  });
+}
+
+/** False for fields that the settings of the block leave out, and for bodies of another content type. */
+function isRead({ type, params }: BlockConfig, name: string): boolean {
+  if (type === 'response' && name !== 'headers')
+    return (name === 'data') === (literal(params['dataMode']) === 'json');
+  return name !== 'body' || /^$|json/i.test(contentType(params['headers']));
+}
+
+/** The authored Content-Type header; '' when there is none. */
+function contentType(headers: Template | undefined): string {
+  const rows = headers && templateItems(headers);
+  const pairs = rows
+    ? rows.map((row) => {
+        const cell = templateFields(templateFields(row)?.get('cells') ?? row);
+        return [textOf(cell?.get('Key')), textOf(cell?.get('Value'))] as const;
+      })
+    : [...((headers && templateFields(headers)) ?? [])].map(([key, value]) => [key, textOf(value)] as const);
+  return pairs.find(([key]) => key.toLowerCase() === 'content-type')?.[1] ?? '';
+}
+
+/** The authored text of a field without references; '' for any other. */
+function textOf(template: Template | undefined): string {
+  const value = literal(template);
+  return typeof value === 'string' ? value : '';
+}
+
+function literal(template: Template | undefined): Json | undefined {
+  return template?.kind === 'literal' ? template.value : undefined;
+}
+
+/** Where in a field there is text that is no JSON; an empty path is the field itself. */
+function faultsIn(template: Template, meaning: Meaning): Path[] {
+  const first = template.kind === 'text' ? template.parts[0] : literal(template);
+  if (template.kind === 'text' || typeof first === 'string')
+    return isMeant(first, meaning) && !isJsonText(template) ? [[]] : [];
+  const rows = templateItems(template) ?? [];
+  return rows.flatMap((row, index) => {
+    const fields = templateFields(row);
+    const value = fields?.get('value');
+    const typed = value !== undefined && JSON_TYPES.has(literal(fields?.get('type')));
+    return typed ? faultsIn(value, 'json').map((path): Path => [index, 'value', ...path]) : [];
+  });
+}
+
+/** Whether a text is meant as JSON, by its first part; a reference counts as any text. */
+function isMeant(first: unknown, meaning: Meaning): boolean {
+  if (typeof first !== 'string') return meaning === 'json';
+  return meaning === 'json' ? first.trim() !== '' : /^\s*[[{]/.test(first);
+}
+
+/** Keys of a start's output that steer a run. */
+const STEERING = new Set(['error', 'selectedOption', 'selectedRoute', '_pauseMetadata']);
+
+/** Input formats whose fields would steer the run. */
+export function checkStarts({ structure, found }: Compilation, starts: readonly string[]): void {
+  for (const id of starts) {
+    const { block } = structure.places.get(id) as PlacedBlock;
+    if (block.type === 'chat_trigger') continue;
+    const metadata = own(block.fields, 'runMetadata') === true;
+    for (const { name, index } of inputFields(block)) {
+      if (!STEERING.has(name) && !(metadata && name === 'metadata')) continue;
+      found.push(
+        diagnostic('START_FIELD_RESERVED', {
+          blockId: id,
+          path: ['blocks', id, 'subBlocks', 'inputFormat', 'value', index, 'name'],
+          message: `The input format of "${block.name}" has a field "${name}", a name that controls runs.`,
+          hint: 'Rename the field.',
+        }),
+      );
+    }
+  }
+}

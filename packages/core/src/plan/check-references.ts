@@ -1,0 +1,256 @@
+import { append } from '../graph/lists.ts';
+import type { Lists } from '../graph/lists.ts';
+import type { Structure } from '../graph/structure.ts';
+import type { Compilation, SeenReference, Standing } from './compilation.ts';
+import { diagnostic } from './diagnostics.ts';
+import type { DiagnosticCode, DiagnosticDetails } from './diagnostics.ts';
+import type { BlockConfig } from './plan.ts';
+import { isReserved, normalizeName } from '../refs/names.ts';
+import { NearNames } from '../refs/nearest.ts';
+import type { Reference } from '../refs/template.ts';
+import type { Block } from '../schema/workflow.ts';
+
+/** Names that references cannot use, or cannot tell apart. */
+export function checkNames(compilation: Compilation): void {
+  const groups: Lists<Block> = new Map();
+  for (const { block, enabled } of compilation.structure.places.values()) {
+    const normalized = normalizeName(block.name);
+    if (isReserved(block.name)) {
+      const message = `"${block.name}" is no name for a block: <${normalized}…> means something else in references.`;
+      if (enabled) reportName(compilation, block, { code: 'NAME_RESERVED', message, hint: 'Rename the block.' });
+      continue;
+    }
+    if (normalized === '' || /[<>+*/=!]/.test(normalized)) {
+      const message = `The name "${block.name}" cannot be written in a reference.`;
+      const hint = 'Use letters, digits, spaces, hyphens or underscores.';
+      reportName(compilation, block, { code: 'NAME_UNUSABLE', message, hint });
+    }
+    append(groups, normalized, block);
+  }
+  for (const [normalized, blocks] of groups) checkGroup(compilation, normalized, blocks);
+  checkVariables(compilation);
+}
+
+function checkGroup(compilation: Compilation, normalized: string, blocks: readonly Block[]): void {
+  const winner = compilation.names.blockByName.get(normalized);
+  for (const block of blocks) {
+    if (!winner || block.id === winner.id) continue;
+    const message = `"${block.name}" and "${winner.name}" have one name in references; <${normalized}> means block ${winner.id}.`;
+    reportName(compilation, block, { code: 'NAME_DUPLICATE', message, hint: 'Rename one of them.' });
+  }
+}
+
+function checkVariables({ workflow, names, found }: Compilation): void {
+  for (const { id, name } of workflow.variables) {
+    const winner = names.variableByName.get(normalizeName(name));
+    if (!winner || winner.id === id) continue;
+    const message = `The variables "${name}" and "${winner.name}" have one name in references, which means ${winner.id}.`;
+    const path = ['variables', id, 'name'];
+    found.push(diagnostic('NAME_DUPLICATE', { path, message, hint: 'Rename one of them.' }));
+  }
+}
+
+function reportName(
+  { found }: Compilation,
+  block: Block,
+  { code, ...text }: { code: DiagnosticCode; message: string; hint: string },
+): void {
+  found.push(diagnostic(code, { blockId: block.id, path: ['blocks', block.id, 'name'], ...text }));
+}
+
+/** References that lead somewhere, but never to a value. Each is reported once for a field, however often it is written. */
+export function checkReferences(
+  compilation: Compilation,
+  reached: ReadonlySet<string>,
+  blocks: ReadonlyMap<string, BlockConfig>,
+): void {
+  if (compilation.seen.length === 0) return;
+  const looking = { order: new NeverRan(compilation, reached), blocks, outputs: new Map() };
+  const reported = new Set<string>();
+  for (const seen of compilation.seen) {
+    const key = JSON.stringify([seen.site.path, seen.ref.text]);
+    if (reported.has(key)) continue;
+    reported.add(key);
+    if (seen.ref.kind === 'invalid') reportReference(compilation, 'REFERENCE_INVALID', seen, invalid(seen.ref));
+    else if (seen.ref.kind === 'block' || seen.ref.kind === 'results')
+      checkTarget(compilation, seen, looking);
+  }
+}
+
+interface Looking {
+  order: NeverRan;
+  blocks: ReadonlyMap<string, BlockConfig>;
+  /** The declared outputs of blocks that were asked for others, by block. */
+  outputs: Map<string, DeclaredNames>;
+}
+
+interface DeclaredNames {
+  near: NearNames;
+  /** The names, or the first of them, for a sentence. */
+  listed: string;
+}
+
+/** Outputs that a hint lists. */
+const MOST_LISTED = 12;
+
+function checkTarget(compilation: Compilation, seen: SeenReference, looking: Looking): void {
+  const { ref, site } = seen;
+  const target = ref.kind === 'block' || ref.kind === 'results' ? ref.block : '';
+  const why = looking.order.why(site.block.id, target, seen.standing);
+  if (why !== undefined) {
+    reportReference(compilation, 'REFERENCE_NEVER_RAN', seen, {
+      message: `${ref.text} in "${site.block.name}" is always empty: ${why}.`,
+      hint: 'Read a block that comes before, or move this one behind it.',
+    });
+  } else if (ref.kind === 'block') checkOutput(compilation, seen, looking);
+}
+
+/** Blocks that hand on more than they declare: a condition its source's output, a pause what was submitted. */
+const OPEN = new Set(['condition', 'human_in_the_loop']);
+
+/** The first step of the path against the block's declared outputs. Triggers pass on whatever their input brings. */
+function checkOutput(compilation: Compilation, seen: SeenReference, { blocks, outputs }: Looking): void {
+  if (seen.ref.kind !== 'block') return;
+  const [first] = seen.ref.path;
+  const target = blocks.get(seen.ref.block);
+  if (!target?.outputs || target.trigger || OPEN.has(target.type)) return;
+  if (typeof first !== 'string' || first === 'error') return;
+  const { fields } = target.outputs;
+  if (Object.hasOwn(fields, first)) return;
+  const declared = outputs.get(target.id) ?? declaredNames(Object.keys(fields));
+  outputs.set(target.id, declared);
+  const near = declared.near.nearest(first);
+  reportReference(compilation, 'REFERENCE_UNDECLARED_OUTPUT', seen, {
+    message: `${seen.ref.text} in "${seen.site.block.name}" names "${first}", which "${target.name}" does not declare; without it the block fails.`,
+    hint: near ? `Did you mean "${near.name}"?` : `Its outputs are ${declared.listed}.`,
+  });
+}
+
+function declaredNames(names: readonly string[]): DeclaredNames {
+  const more = names.length - MOST_LISTED;
+  const listed = names.slice(0, MOST_LISTED).join(', ');
+  return { near: new NearNames(names), listed: more > 0 ? `${listed} and ${more} more` : listed };
+}
+
+function invalid(ref: Extract<Reference, { kind: 'invalid' }>): Pick<DiagnosticDetails, 'message' | 'hint'> {
+  return { message: `${ref.message} The block fails when it is reached.`, hint: 'Correct the path.' };
+}
+
+function reportReference(
+  { found }: Compilation,
+  code: 'REFERENCE_INVALID' | 'REFERENCE_NEVER_RAN' | 'REFERENCE_UNDECLARED_OUTPUT',
+  { site }: SeenReference,
+  text: Pick<DiagnosticDetails, 'message' | 'hint'>,
+): void {
+  found.push(diagnostic(code, { blockId: site.block.id, path: site.path, ...text }));
+}
+
+/** Steps that all searches of one check may take together, so that a hostile graph cannot make it quadratic. */
+const MOST_STEPS = 1_000_000;
+
+/** Says whether a block can have run before another one reads it. */
+class NeverRan {
+  readonly #structure: Structure;
+  readonly #reached: ReadonlySet<string>;
+  readonly #positions = new Map<string, number>();
+  readonly #after = new Map<string, ReadonlySet<string>>();
+  #steps = 0;
+
+  /** `reached`: the top-level blocks that a start leads to. */
+  constructor({ structure }: Compilation, reached: ReadonlySet<string>) {
+    this.#structure = structure;
+    this.#reached = reached;
+    for (const { order } of structure.regions.values())
+      order.forEach((id, position) => this.#positions.set(id, position));
+  }
+
+  /** Why `target` can never have run when `reader` reads it; undefined when it can. */
+  why(reader: string, target: string, standing: Standing): string | undefined {
+    const { places, members } = this.#structure;
+    const place = places.get(target);
+    // The reference compiler reports disabled blocks itself.
+    if (!place?.enabled) return undefined;
+    const { name } = place.block;
+    const from = this.#chain(reader);
+    const to = this.#chain(target);
+    if (!members.has(target) || this.#isCutOff(from, to)) return `no path leads to "${name}"`;
+    const shared = sharedDepth(from, to);
+    if (this.#isInLoop(from.slice(0, Math.min(shared, from.length - 1, to.length - 1)))) return undefined;
+    if (shared === from.length && standing === 'condition') return undefined;
+    if (reader === target) return 'it reads itself';
+    if (shared === from.length) return `"${name}" runs inside it`;
+    if (shared === to.length) return `"${name}" has not ended while it runs`;
+    return this.#isAfter(from[shared] as string, to[shared] as string)
+      ? `"${name}" runs after it`
+      : undefined;
+  }
+
+  #isCutOff([reader = '']: readonly string[], [target = '']: readonly string[]): boolean {
+    return this.#reached.has(reader) && !this.#reached.has(target);
+  }
+
+  /** In a loop the value of an earlier turn is read. */
+  #isInLoop(around: readonly string[]): boolean {
+    return around.some((id) => this.#structure.places.get(id)?.block.type === 'loop');
+  }
+
+  #chain(id: string): string[] {
+    return [...(this.#structure.places.get(id)?.containers ?? []), id];
+  }
+
+  /** True when every way to `later` in its region leads through an edge path from `earlier`. */
+  #isAfter(earlier: string, later: string): boolean {
+    if ((this.#positions.get(later) ?? -1) < (this.#positions.get(earlier) ?? 0)) return false;
+    let after = this.#after.get(earlier);
+    if (!after) {
+      after = this.#search(earlier);
+      this.#after.set(earlier, after);
+    }
+    return after.has(later);
+  }
+
+  #search(from: string): ReadonlySet<string> {
+    const after = new Set<string>([from]);
+    for (const id of after) {
+      for (const { target } of this.#structure.outOf.get(id) ?? []) {
+        if (++this.#steps > MOST_STEPS) return new Set();
+        after.add(target);
+      }
+    }
+    return after;
+  }
+}
+
+/** How many steps down two chains of containers go together. */
+function sharedDepth(one: readonly string[], other: readonly string[]): number {
+  const apart = one.findIndex((id, depth) => id !== other[depth]);
+  return apart < 0 ? one.length : apart;
+}
+
+/** Blocks that no start leads to; of a workflow without starts nothing is said. */
+export function checkReach({ structure, found }: Compilation, reached: ReadonlySet<string>): void {
+  if (reached.size === 0) return;
+  for (const [id, { block, enabled, containers }] of structure.places) {
+    const container = containers.at(-1);
+    const lost =
+      container === undefined
+        ? !reached.has(id)
+        : structure.members.has(container) && !structure.members.has(id);
+    if (!enabled || !lost) continue;
+    found.push(
+      diagnostic('BLOCK_UNREACHABLE', {
+        blockId: id,
+        path: ['blocks', id],
+        message: `No path leads ${container === undefined ? 'from a start' : 'from its container'} to "${block.name}", so it never runs.`,
+        hint: 'Draw an edge to it, disable it, or remove it.',
+      }),
+    );
+  }
+}
+
+/** Top-level blocks that a path of wired edges from one of `starts` leads to, these included. */
+export function reachedFrom(structure: Structure, starts: readonly string[]): ReadonlySet<string> {
+  const reached = new Set(starts);
+  for (const id of reached) for (const { target } of structure.outOf.get(id) ?? []) reached.add(target);
+  return reached;
+}
