@@ -83,7 +83,7 @@ describe('a run that completes', () => {
     expect(stderr).toContain('! The mocks name a block "Tel"');
     expect(stderr).toContain('! The mocks name the type "slak"');
     expect(stderr).not.toContain('TOKEN');
-    expect(stderr).not.toContain('Nothing that is registered');
+    expect(stderr).not.toContain('No executor is registered');
   });
 
   it('says where a condition led to, and how many turns there were', async () => {
@@ -208,7 +208,7 @@ describe('a run that fails', () => {
     });
     const { exit, stderr } = await run(folder);
     expect(exit).toBe(1);
-    expect(stderr).toContain('! Nothing that is registered runs blocks of the type "slack"');
+    expect(stderr).toContain('! No executor is registered for the type "slack"');
     expect(stderr).toContain(`--mock slack='{"ok": true}'`);
   });
 

@@ -172,7 +172,7 @@ describeTemporal('faults', (server) => {
     const { runId } = await engine.start({ workflow: one });
     await expect
       .poll(() => engine.getRun(runId), PATIENCE)
-      .toMatchObject(suspended(/format version 99, this engine knows 1/));
+      .toMatchObject(suspended(/format version 99, but this engine supports 1/));
     await worker.stop({ drainMs: 0 });
     await place.worker();
     await expect

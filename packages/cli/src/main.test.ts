@@ -149,7 +149,7 @@ describe('heddle check', () => {
       /warning .*no valid JavaScript: Unexpected token at line 2 in "return \[a".* {2}in Work › code/,
     );
     expect(stdout).toMatch(/in Work › langauge\n.*Did you mean "language"\?/);
-    expect(stdout).toMatch(/"method" of "Call" is "FTECH"; it takes one of GET, POST/);
+    expect(stdout).toMatch(/"method" of "Call" is "FTECH"; allowed: one of GET, POST/);
     expect(stdout).toMatch(/in Pause › type\n.*Did you mean "wait"\?/);
     for (const code of ['SYNTAX_INVALID', 'FIELD_UNKNOWN', 'FIELD_VALUE', 'BLOCK_TYPE_UNKNOWN'])
       expect(stdout).toMatch(new RegExp(String.raw`${file}:\d+:\d+ {2}${code}`));

@@ -5,17 +5,17 @@ import type { Block } from '../schema/workflow.ts';
 import type { Compilation } from './compilation.ts';
 import { isTriggerType } from './types.ts';
 
-/** What the machine has to know of a block beside its edges. */
+/** What the machine needs to know about a block besides its edges. */
 export interface NodeSettings {
   retry?: RetryPolicy;
   timeoutMs?: number;
-  /** Containers. */
+  /** Containers only. */
   subflow?: Omit<Subflow, 'body'>;
 }
 
 export type Settings = ReadonlyMap<string, NodeSettings>;
 
-/** The control skeleton: regions of densely indexed nodes, in topological order with ties by block id. */
+/** Returns the control skeleton: regions of densely indexed nodes, in topological order with ties by block id. */
 export function buildSkeleton(compilation: Compilation, settings: Settings): Region {
   return buildRegion(compilation, settings, '');
 }
@@ -56,7 +56,7 @@ function buildNode(compilation: Compilation, settings: Settings, id: string): No
   };
 }
 
-/** Containers whose turns are known beforehand cost no work; unknown types may do anything. */
+/** Containers with a count known at compile time cost no command. Unknown types may have effects. */
 function classOf(compilation: Compilation, block: Block, subflow: NodeSettings['subflow']): BlockClass {
   if (subflow) return subflow.count === undefined ? 'compute' : 'inline';
   const trigger = block.trigger || isTriggerType(block.type);

@@ -1,4 +1,4 @@
-import * as z from 'zod';
+import type * as z from 'zod';
 import { parentOf } from '../graph/containment.ts';
 import type { PlacedBlock } from '../graph/containment.ts';
 import { append } from '../graph/lists.ts';
@@ -20,14 +20,14 @@ import { isContainerType } from '../schema/read-block.ts';
 import { isBlank } from '../schema/unknown-keys.ts';
 import type { Block } from '../schema/workflow.ts';
 
-/** Fields without which a block of a known type fails or does nothing when it is reached. A mock may still stand in for it. */
+/** Fields that a block of a known type needs to succeed. A mock may still replace the block. */
 const NEEDED: ReadonlyMap<string, string> = new Map([
   ['workflow', 'workflowId'],
   ['workflow_input', 'workflowId'],
   ['api', 'url'],
 ]);
 
-/** Types that nothing runs, fields that must not be empty, and fields that blocks do not take. */
+/** Reports types without an executor, empty required fields, and fields that blocks do not read. */
 export function checkBlocks(compilation: Compilation, configs: ReadonlyMap<string, BlockConfig>): void {
   const types = new NearNames(typeNames(compilation.types));
   const bodies = new Map<string, PlacedBlock[]>();
@@ -54,10 +54,10 @@ function checkType(compilation: Compilation, block: Block, types: NearNames): vo
     diagnostic('BLOCK_TYPE_UNKNOWN', {
       blockId: block.id,
       path: ['blocks', block.id, 'type'],
-      message: `Nothing that is registered runs blocks of the type "${block.type}"; "${block.name}" fails when it is reached.`,
+      message: `No executor is registered for the type "${block.type}"; "${block.name}" fails when it is reached.`,
       hint: near
-        ? `Did you mean "${near.name}"? Else register an executor for the type, or give it a mock.`
-        : 'Register an executor for the type, or give it a mock.',
+        ? `Did you mean "${near.name}"? Otherwise register an executor for the type, or add a mock.`
+        : 'Register an executor for the type, or add a mock.',
     }),
   );
 }
@@ -95,7 +95,7 @@ function checkBody({ structure, found }: Compilation, block: Block, inside: read
       blockId: block.id,
       path: ['blocks', block.id],
       message: `The ${block.type} "${block.name}" has no block inside that can run: ${why}.`,
-      hint: `Put a block into it and draw an edge to it from the ${block.type}.`,
+      hint: `Put a block into it, with an edge from the ${block.type} to the block.`,
     }),
   );
 }
@@ -108,7 +108,10 @@ function isEmpty(value: Json | undefined): boolean {
   );
 }
 
-/** Fields of a built-in block that look misspelt, and values that its executor does not take. Of values with references only a run knows. */
+/**
+ * Reports misspelt fields of a built-in block, and values that its executor does not accept. Values with references are
+ * known only at run time.
+ */
 function checkFields(compilation: Compilation, block: Block, config: BlockConfig | undefined): void {
   const schema = BLOCK_FIELDS.get(block.type);
   if (!schema) return;
@@ -126,7 +129,7 @@ function checkName(
   block: Block,
   { name, near }: { name: string; near: Near | undefined },
 ): void {
-  // Where the field that it is near to is filled in too, it is another one.
+  // If the similar field is set too, this one is not a misspelling.
   if (!near || !isBlank(own(block.fields, near.name))) return;
   found.push(
     diagnostic('FIELD_UNKNOWN', {
@@ -152,7 +155,7 @@ function checkValue(
     diagnostic('FIELD_VALUE', {
       blockId: block.id,
       path: fieldLocation(block, name).path,
-      message: `The field "${name}" of "${block.name}" is ${shown(value)}; it takes ${expected}.`,
+      message: `The field "${name}" of "${block.name}" is ${shown(value)}; allowed: ${expected}.`,
       hint: near ? `Did you mean "${near.name}"?` : 'Correct the value.',
     }),
   );
@@ -165,10 +168,10 @@ function shown(value: Json): string {
 
 type Path = (string | number)[];
 
-/** `json`: text in the field is meant as JSON. `text`: only text that begins like an object or a list is. */
+/** `json`: text in the field is JSON. `text`: text is JSON only if it begins like an object or a list. */
 type Meaning = 'json' | 'text';
 
-/** Fields that their blocks read as JSON, by type of block. */
+/** Fields that blocks read as JSON, by block type. */
 const FIELDS: { readonly [type: string]: { readonly [field: string]: Meaning } } = {
   api: { params: 'json', headers: 'json', body: 'text' },
   function: { mountedSecrets: 'json' },
@@ -179,10 +182,10 @@ const FIELDS: { readonly [type: string]: { readonly [field: string]: Meaning } }
   workflow_input: { input: 'text', inputMapping: 'json' },
 };
 
-/** Types of rows `{type, value}` whose value may be JSON text. */
+/** Types of `{type, value}` rows whose value may be JSON text. */
 const JSON_TYPES: ReadonlySet<Json | undefined> = new Set(['object', 'array', 'file[]']);
 
-/** Warns of text that is read as JSON and is none, whatever values its references bring in. */
+/** Reports text that is read as JSON and is not, whatever its references resolve to. */
 export function checkJsonFields({ found }: Compilation, blocks: ReadonlyMap<string, BlockConfig>): void {
   for (const block of blocks.values()) {
     const fields = !block.trigger && Object.hasOwn(FIELDS, block.type) ? FIELDS[block.type] : undefined;
@@ -198,19 +201,19 @@ function notJson(block: BlockConfig, name: string, path: Path): ReturnType<typeo
   return diagnostic('FIELD_NOT_JSON', {
     blockId: block.id,
     path: ['blocks', block.id, 'subBlocks', name, 'value', ...path],
-    message: `The field "${name}" of "${block.name}" is read as JSON, and holds text that is none, whatever its references bring in: the text stays text.`,
-    hint: 'Correct the JSON. A reference in quotes is a text, one without quotes has its own type.',
+    message: `The field "${name}" of "${block.name}" is read as JSON, but its text is not JSON for any value of its references; it stays text.`,
+    hint: 'Correct the JSON. A reference in quotes is a string, one without quotes keeps its type.',
   });
 }
 
-/** False for fields that the settings of the block leave out, and for bodies of another content type. */
+/** Returns false for fields that the block's settings disable, and for bodies of another content type. */
 function isRead({ type, params }: BlockConfig, name: string): boolean {
   if (type === 'response' && name !== 'headers')
     return (name === 'data') === (literal(params['dataMode']) === 'json');
   return name !== 'body' || /^$|json/i.test(contentType(params['headers']));
 }
 
-/** The authored Content-Type header; '' when there is none. */
+/** Returns the authored Content-Type header, or ''. */
 function contentType(headers: Template | undefined): string {
   const rows = headers && templateItems(headers);
   const pairs = rows
@@ -222,7 +225,7 @@ function contentType(headers: Template | undefined): string {
   return pairs.find(([key]) => key.toLowerCase() === 'content-type')?.[1] ?? '';
 }
 
-/** The authored text of a field without references; '' for any other. */
+/** Returns the authored text of a field without references, else ''. */
 function textOf(template: Template | undefined): string {
   const value = literal(template);
   return typeof value === 'string' ? value : '';
@@ -232,7 +235,7 @@ function literal(template: Template | undefined): Json | undefined {
   return template?.kind === 'literal' ? template.value : undefined;
 }
 
-/** Where in a field there is text that is no JSON; an empty path is the field itself. */
+/** Returns the paths of texts in a field that are not JSON. An empty path is the field itself. */
 function faultsIn(template: Template, meaning: Meaning): Path[] {
   const first = template.kind === 'text' ? template.parts[0] : literal(template);
   if (template.kind === 'text' || typeof first === 'string')
@@ -246,16 +249,16 @@ function faultsIn(template: Template, meaning: Meaning): Path[] {
   });
 }
 
-/** Whether a text is meant as JSON, by its first part; a reference counts as any text. */
+/** Returns whether a text is meant as JSON, by its first part. A reference counts as any text. */
 function isMeant(first: unknown, meaning: Meaning): boolean {
   if (typeof first !== 'string') return meaning === 'json';
   return meaning === 'json' ? first.trim() !== '' : /^\s*[[{]/.test(first);
 }
 
-/** Keys of a start's output that steer a run. */
+/** Keys of a start's output that control the run. */
 const STEERING = new Set(['error', 'selectedOption', 'selectedRoute', '_pauseMetadata']);
 
-/** Input formats whose fields would steer the run. */
+/** Reports input formats whose fields would control the run. */
 export function checkStarts({ structure, found }: Compilation, starts: readonly string[]): void {
   for (const id of starts) {
     const { block } = structure.places.get(id) as PlacedBlock;
@@ -267,7 +270,7 @@ export function checkStarts({ structure, found }: Compilation, starts: readonly 
         diagnostic('START_FIELD_RESERVED', {
           blockId: id,
           path: ['blocks', id, 'subBlocks', 'inputFormat', 'value', index, 'name'],
-          message: `The input format of "${block.name}" has a field "${name}", a name that controls runs.`,
+          message: `The input format of "${block.name}" has a field with the reserved name "${name}".`,
           hint: 'Rename the field.',
         }),
       );

@@ -10,14 +10,15 @@ import { NearNames } from '../refs/nearest.ts';
 import type { Reference } from '../refs/template.ts';
 import type { Block } from '../schema/workflow.ts';
 
-/** Names that references cannot use, or cannot tell apart. */
+/** Reports names that references cannot use or cannot tell apart. */
 export function checkNames(compilation: Compilation): void {
   const groups: Lists<Block> = new Map();
   for (const { block, enabled } of compilation.structure.places.values()) {
     const normalized = normalizeName(block.name);
     if (isReserved(block.name)) {
-      const message = `"${block.name}" is no name for a block: <${normalized}…> means something else in references.`;
-      if (enabled) reportName(compilation, block, { code: 'NAME_RESERVED', message, hint: 'Rename the block.' });
+      const message = `The block name "${block.name}" is reserved: <${normalized}…> has another meaning in references.`;
+      if (enabled)
+        reportName(compilation, block, { code: 'NAME_RESERVED', message, hint: 'Rename the block.' });
       continue;
     }
     if (normalized === '' || /[<>+*/=!]/.test(normalized)) {
@@ -35,7 +36,7 @@ function checkGroup(compilation: Compilation, normalized: string, blocks: readon
   const winner = compilation.names.blockByName.get(normalized);
   for (const block of blocks) {
     if (!winner || block.id === winner.id) continue;
-    const message = `"${block.name}" and "${winner.name}" have one name in references; <${normalized}> means block ${winner.id}.`;
+    const message = `"${block.name}" and "${winner.name}" are the same name in references; <${normalized}> means block ${winner.id}.`;
     reportName(compilation, block, { code: 'NAME_DUPLICATE', message, hint: 'Rename one of them.' });
   }
 }
@@ -44,7 +45,7 @@ function checkVariables({ workflow, names, found }: Compilation): void {
   for (const { id, name } of workflow.variables) {
     const winner = names.variableByName.get(normalizeName(name));
     if (!winner || winner.id === id) continue;
-    const message = `The variables "${name}" and "${winner.name}" have one name in references, which means ${winner.id}.`;
+    const message = `The variables "${name}" and "${winner.name}" are the same name in references, which means ${winner.id}.`;
     const path = ['variables', id, 'name'];
     found.push(diagnostic('NAME_DUPLICATE', { path, message, hint: 'Rename one of them.' }));
   }
@@ -58,7 +59,7 @@ function reportName(
   found.push(diagnostic(code, { blockId: block.id, path: ['blocks', block.id, 'name'], ...text }));
 }
 
-/** References that lead somewhere, but never to a value. Each is reported once for a field, however often it is written. */
+/** Reports references that never have a value, once per field. */
 export function checkReferences(
   compilation: Compilation,
   reached: ReadonlySet<string>,
@@ -71,7 +72,8 @@ export function checkReferences(
     const key = JSON.stringify([seen.site.path, seen.ref.text]);
     if (reported.has(key)) continue;
     reported.add(key);
-    if (seen.ref.kind === 'invalid') reportReference(compilation, 'REFERENCE_INVALID', seen, invalid(seen.ref));
+    if (seen.ref.kind === 'invalid')
+      reportReference(compilation, 'REFERENCE_INVALID', seen, invalid(seen.ref));
     else if (seen.ref.kind === 'block' || seen.ref.kind === 'results')
       checkTarget(compilation, seen, looking);
   }
@@ -80,17 +82,17 @@ export function checkReferences(
 interface Looking {
   order: NeverRan;
   blocks: ReadonlyMap<string, BlockConfig>;
-  /** The declared outputs of blocks that were asked for others, by block. */
+  /** Declared outputs by block, for the blocks that references use. */
   outputs: Map<string, DeclaredNames>;
 }
 
 interface DeclaredNames {
   near: NearNames;
-  /** The names, or the first of them, for a sentence. */
+  /** The names, truncated for a message. */
   listed: string;
 }
 
-/** Outputs that a hint lists. */
+/** Number of outputs in a hint. */
 const MOST_LISTED = 12;
 
 function checkTarget(compilation: Compilation, seen: SeenReference, looking: Looking): void {
@@ -100,15 +102,18 @@ function checkTarget(compilation: Compilation, seen: SeenReference, looking: Loo
   if (why !== undefined) {
     reportReference(compilation, 'REFERENCE_NEVER_RAN', seen, {
       message: `${ref.text} in "${site.block.name}" is always empty: ${why}.`,
-      hint: 'Read a block that comes before, or move this one behind it.',
+      hint: 'Read an earlier block, or move this one after it.',
     });
   } else if (ref.kind === 'block') checkOutput(compilation, seen, looking);
 }
 
-/** Blocks that hand on more than they declare: a condition its source's output, a pause what was submitted. */
+/**
+ * Blocks whose output has more fields than they declare: a condition adds its source's output, a pause the submitted
+ * input.
+ */
 const OPEN = new Set(['condition', 'human_in_the_loop']);
 
-/** The first step of the path against the block's declared outputs. Triggers pass on whatever their input brings. */
+/** Checks the first step of the path against the block's declared outputs. Triggers output their input. */
 function checkOutput(compilation: Compilation, seen: SeenReference, { blocks, outputs }: Looking): void {
   if (seen.ref.kind !== 'block') return;
   const [first] = seen.ref.path;
@@ -145,10 +150,10 @@ function reportReference(
   found.push(diagnostic(code, { blockId: site.block.id, path: site.path, ...text }));
 }
 
-/** Steps that all searches of one check may take together, so that a hostile graph cannot make it quadratic. */
+/** Maximum number of steps of all searches in one check, so that a hostile graph cannot make it quadratic. */
 const MOST_STEPS = 1_000_000;
 
-/** Says whether a block can have run before another one reads it. */
+/** Decides whether a block can have run before another one reads it. */
 class NeverRan {
   readonly #structure: Structure;
   readonly #reached: ReadonlySet<string>;
@@ -164,11 +169,11 @@ class NeverRan {
       order.forEach((id, position) => this.#positions.set(id, position));
   }
 
-  /** Why `target` can never have run when `reader` reads it; undefined when it can. */
+  /** Returns why `target` can never have run when `reader` reads it; undefined if it can have. */
   why(reader: string, target: string, standing: Standing): string | undefined {
     const { places, members } = this.#structure;
     const place = places.get(target);
-    // The reference compiler reports disabled blocks itself.
+    // The reference compiler reports disabled blocks.
     if (!place?.enabled) return undefined;
     const { name } = place.block;
     const from = this.#chain(reader);
@@ -189,7 +194,7 @@ class NeverRan {
     return this.#reached.has(reader) && !this.#reached.has(target);
   }
 
-  /** In a loop the value of an earlier turn is read. */
+  /** In a loop, the value may be of an earlier iteration. */
   #isInLoop(around: readonly string[]): boolean {
     return around.some((id) => this.#structure.places.get(id)?.block.type === 'loop');
   }
@@ -198,7 +203,7 @@ class NeverRan {
     return [...(this.#structure.places.get(id)?.containers ?? []), id];
   }
 
-  /** True when every way to `later` in its region leads through an edge path from `earlier`. */
+  /** Returns true if every path to `later` in its region goes through `earlier`. */
   #isAfter(earlier: string, later: string): boolean {
     if ((this.#positions.get(later) ?? -1) < (this.#positions.get(earlier) ?? 0)) return false;
     let after = this.#after.get(earlier);
@@ -221,13 +226,13 @@ class NeverRan {
   }
 }
 
-/** How many steps down two chains of containers go together. */
+/** Returns the number of containers that two chains have in common. */
 function sharedDepth(one: readonly string[], other: readonly string[]): number {
   const apart = one.findIndex((id, depth) => id !== other[depth]);
   return apart < 0 ? one.length : apart;
 }
 
-/** Blocks that no start leads to; of a workflow without starts nothing is said. */
+/** Reports blocks that no start leads to. A workflow without starts has another diagnostic. */
 export function checkReach({ structure, found }: Compilation, reached: ReadonlySet<string>): void {
   if (reached.size === 0) return;
   for (const [id, { block, enabled, containers }] of structure.places) {
@@ -248,7 +253,7 @@ export function checkReach({ structure, found }: Compilation, reached: ReadonlyS
   }
 }
 
-/** Top-level blocks that a path of wired edges from one of `starts` leads to, these included. */
+/** Returns the top-level blocks reachable from `starts` by wired edges, including `starts`. */
 export function reachedFrom(structure: Structure, starts: readonly string[]): ReadonlySet<string> {
   const reached = new Set(starts);
   for (const id of reached) for (const { target } of structure.outOf.get(id) ?? []) reached.add(target);

@@ -8,7 +8,10 @@ import type { Compilation } from './compilation.ts';
 import type { CollectionSource } from './plan.ts';
 import type { FieldLocation } from './site.ts';
 
-/** Where a container's items come from. What can never be a list is `invalid`: it fails the container when it is reached. */
+/**
+ * Returns where a container's items come from. A value that can never be a list is `invalid`: it fails the container
+ * when it is reached.
+ */
 export function readCollection(
   compilation: Compilation,
   site: FieldLocation,
@@ -20,7 +23,7 @@ export function readCollection(
       diagnostic('COLLECTION_INVALID', {
         blockId: site.block.id,
         path: site.path,
-        message: `The collection of "${site.block.name}" can't be used: ${source.invalid}`,
+        message: `The collection of "${site.block.name}" cannot be used: ${source.invalid}`,
         hint: 'Give a JSON array, or exactly one reference to a list or an object, without spaces around it.',
       }),
     );
@@ -42,20 +45,23 @@ function readSource(
       compilation.see(site, [single.reference], 'container');
       return { reference: single.reference };
     }
-    // Reported as an unknown name; with `compat` the text is no list at run time either.
+    // The unknown name has its own diagnostic. With `compat` the text is not a list at run time either.
     if (single.findings.length > 0) return { invalid: 'its reference names nothing.' };
   }
   const source = typeof value === 'string' ? readText(value) : readItems(value);
   if (!('static' in source)) return source;
   const { template, findings } = compileTemplate(source.static, context);
-  // References inside a list are data, as in older engines, unless the list has to be filled in anyway.
+  // References inside a list are data, as in older engines, unless the list contains placeholders.
   if (envNamesIn(template).length === 0) return source;
   compilation.report(site, findings, 'text');
   compilation.see(site, referencesIn(template), 'container');
   return { template };
 }
 
-/** A list written as JSON. Single quotes count as double ones, as in many exported graphs, so a text cannot hold both. */
+/**
+ * Reads a list written as JSON. Single quotes count as double quotes, as in many exported graphs, so a text cannot hold
+ * both.
+ */
 function readText(text: string): CollectionSource {
   const { value, fault } = readJsonText(text.replaceAll("'", '"'));
   if (fault === undefined) return readItems(value);
@@ -67,7 +73,7 @@ function readText(text: string): CollectionSource {
   };
 }
 
-/** A list as it is, an object as a list of `[key, value]`, null as no items. */
+/** Returns the items: a list as it is, an object as a list of `[key, value]`, null as no items. */
 function readItems(value: Json | undefined): CollectionSource {
   if (Array.isArray(value)) return { static: value };
   if (isJsonObject(value)) return { static: Object.entries(value).map((pair): Json => pair) };

@@ -12,7 +12,7 @@ import type { TypeTable } from './types.ts';
 
 export type Standing = TemplateContext['standing'];
 
-/** A reference that was compiled, for the checks that look at all of them. */
+/** A compiled reference, for the checks that look at all references. */
 export interface SeenReference {
   site: FieldLocation;
   standing: Standing;
@@ -24,14 +24,14 @@ interface Parts {
   structure: Structure;
   names: NameTable;
   types: TypeTable;
-  /** Types that something runs. */
+  /** Types that an executor runs. */
   runnable: ReadonlySet<string>;
   limits: PlanLimits;
   compat: boolean;
   found: DiagnosticSink;
 }
 
-/** What one compile has at hand, and what it has found so far. */
+/** The inputs and results of one compilation. */
 export class Compilation {
   readonly workflow: Workflow;
   readonly structure: Structure;
@@ -42,7 +42,7 @@ export class Compilation {
   readonly compat: boolean;
   readonly found: DiagnosticSink;
   readonly seen: SeenReference[] = [];
-  /** Characters of code that have been parsed so far. */
+  /** Number of characters of code parsed so far. */
   parsedChars = 0;
   readonly #stored: ReadonlyMap<string, StoredContainer>;
 
@@ -58,22 +58,22 @@ export class Compilation {
     this.#stored = new Map(parts.workflow.stored.map((entry) => [`${entry.kind} ${entry.id}`, entry]));
   }
 
-  /** Where the field stands, for the reference compiler. */
+  /** Returns the context of a field for the reference compiler. */
   context(site: FieldLocation, standing: Standing = 'inside'): TemplateContext {
     return { names: this.names, reader: site.block.id, standing };
   }
 
-  /** The stored map's entry for a container block. */
+  /** Returns the stored map's entry for a container block. */
   storedOf(block: Block): StoredContainer | undefined {
     return this.#stored.get(`${block.type} ${block.id}`);
   }
 
-  /** Turns what the reference compiler found in a field into diagnostics. */
+  /** Adds the reference compiler's findings for a field as diagnostics. */
   report(site: FieldLocation, findings: readonly ReferenceFinding[], kind: CompiledFieldKind): void {
     for (const each of reportFindings(site, findings, { kind, compat: this.compat })) this.found.push(each);
   }
 
-  /** Remembers the references of a field. */
+  /** Collects the references of a field. */
   see(site: FieldLocation, references: readonly Reference[], standing: Standing = 'inside'): void {
     for (const ref of references) this.seen.push({ site, standing, ref });
   }

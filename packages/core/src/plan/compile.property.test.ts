@@ -52,7 +52,7 @@ function expectSoundRegion(region: Region): void {
 }
 
 describe('a workflow of any shape', () => {
-  it('is read back equal from what is written of it', () => {
+  it('is equal after serializing and parsing it', () => {
     fc.assert(
       fc.property(arbitraryFile, (file) => {
         const { workflow } = parseWorkflow(file);
@@ -64,7 +64,7 @@ describe('a workflow of any shape', () => {
     );
   });
 
-  it('compiles to one result, whatever the order of its keys', () => {
+  it('compiles to the same result for any key order', () => {
     fc.assert(
       fc.property(
         arbitraryFile,
@@ -79,7 +79,7 @@ describe('a workflow of any shape', () => {
     );
   });
 
-  it('is refused exactly when the check finds an error', () => {
+  it('is refused exactly if the check finds an error', () => {
     fc.assert(
       fc.property(arbitraryFile, (file) => {
         const { workflow } = parseWorkflow(file);
@@ -93,8 +93,8 @@ describe('a workflow of any shape', () => {
   });
 });
 
-describe('a sound workflow of any shape', () => {
-  it('compiles to a sound skeleton that is pure JSON', () => {
+describe('a valid workflow of any shape', () => {
+  it('compiles to a valid skeleton that is pure JSON', () => {
     fc.assert(
       fc.property(soundFile, (file) => {
         const result = compileFile(file);
@@ -114,7 +114,7 @@ describe('a sound workflow of any shape', () => {
     );
   });
 
-  it('has the same hash whatever the order of its keys', () => {
+  it('has the same hash for any key order', () => {
     fc.assert(
       fc.property(
         soundFile,

@@ -21,7 +21,7 @@ const configOf = (block: DrawnBlock): BlockConfig =>
   planOf({ blocks: { s: start(), b: block }, edges: ['s > b'] }).blocks['b']!;
 
 describe('a plan', () => {
-  it('says for what it was compiled, and holds the limits of its runs', () => {
+  it('has the options of its compilation, and the limits of its runs', () => {
     const plan = planOf(
       { blocks: { s: start() } },
       { compat: true, limits: { timeoutMs: 9, maxLoopTurns: 3 } },
@@ -39,7 +39,7 @@ describe('a plan', () => {
     });
   });
 
-  it('has another hash when anything in it differs', () => {
+  it('has another hash if anything in it differs', () => {
     const drawn = (text: string): DrawnWorkflow => ({
       blocks: { s: start(), b: code(text) },
       edges: ['s > b'],
@@ -62,7 +62,7 @@ describe('a plan', () => {
     ]);
   });
 
-  it('ignores edges to nowhere with compat', () => {
+  it('ignores edges to unknown blocks with compat', () => {
     const drawn = { blocks: { s: start(), b: code('1') }, edges: ['s > b', 'b > ghost'] };
     expect(compileFile(drawn).ok).toBe(false);
     const plan = planOf(drawn, { compat: true });
@@ -96,11 +96,11 @@ describe('the default start', () => {
     ],
     ['an api trigger before others', { a: trigger('manual_trigger'), b: trigger('api_trigger') }, ['b', 'a']],
     [
-      'the first in the file of equal ones',
+      'the first of equal ones in the file',
       { z: trigger('start_trigger'), a: trigger('start_trigger') },
       ['z', 'a'],
     ],
-    ['an outer trigger', { w: trigger('generic_webhook') }, ['w']],
+    ['an external trigger', { w: trigger('generic_webhook') }, ['w']],
     [
       'a block in trigger mode, after known triggers',
       { g: trigger('gmail_v2', { triggerMode: true }), s: trigger('schedule') },
@@ -124,7 +124,7 @@ describe('the default start', () => {
 });
 
 describe('the configuration of a block', () => {
-  it('keeps fields without references as they are, and compiles the others at any depth', () => {
+  it('keeps fields without references, and compiles the others at any depth', () => {
     const fields = { plain: [{ a: 1 }], deep: [{ b: 'x <start.q>', a: '{{KEY}}' }], none: null };
     expect(configOf({ type: 'agent', fields }).params).toEqual({
       plain: { kind: 'literal', value: [{ a: 1 }] },
@@ -150,7 +150,7 @@ describe('the configuration of a block', () => {
     });
   });
 
-  it('takes the fields of a trigger as they are', () => {
+  it('keeps the fields of a trigger', () => {
     const fields = { inputFormat: [{ name: 'q', type: 'string', value: '<b.result>' }] };
     const { blocks } = planOf({ blocks: { s: start({ fields }), b: code('1') }, edges: ['s > b'] });
     expect(blocks['s']).toMatchObject({
@@ -188,7 +188,7 @@ describe('the configuration of a block', () => {
     );
   });
 
-  it('of a condition has its rows, from text or list', () => {
+  it('of a condition has its rows, from text or a list', () => {
     const rows = [
       { id: 'c-if', title: 'if', value: '<start.n> > 1' },
       { id: 'x', title: 'else if', value: ' ' },
@@ -210,19 +210,19 @@ describe('the configuration of a block', () => {
     }
   });
 
-  it('resolves a field that is called conditions in other blocks', () => {
+  it('resolves a field named conditions in other blocks', () => {
     const { params } = configOf({ type: 'table', fields: { conditions: '<start.q>' } });
     expect(params['conditions']).toMatchObject({ kind: 'text' });
   });
 
-  it('of a condition that cannot be read shows its rows as they are', () => {
+  it('of a condition that cannot be read keeps its rows', () => {
     const config = configOf({ type: 'condition', fields: { conditions: '[{bad' } });
     expect(config.conditions).toBeUndefined();
     expect(config.params).toEqual({ conditions: { kind: 'literal', value: '[{bad' } });
     expect(configOf({ type: 'condition' }).conditions).toEqual([]);
   });
 
-  it('names its sources in the order of the edges, the container around it is none', () => {
+  it('lists its sources in the order of the edges, without the container around it', () => {
     const blocks = {
       ...{ s: start(), b: code('1'), a: code('1'), j: condition('j', 'true') },
       ...{ L: { type: 'loop', data: { count: 1 } }, in: { parentId: 'L' } },

@@ -26,16 +26,16 @@ import { coerceAtStart, coerceOnRead } from '../schema/coerce.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Block, Variable, Workflow } from '../schema/workflow.ts';
 
-/** What a compilation may be told; every option has a default. */
+/** Options of a compilation. All have defaults. */
 export interface CompileOptions {
-  /** True: faults that older engines let pass are warnings, and what they did is done. */
+  /** True: accept what older engines accept. Such errors become warnings, and the workflow behaves as it did there. */
   compat?: boolean;
   limits?: Partial<PlanLimits>;
-  /** Types that registered executors run, over and beside the known ones. */
+  /** Types of registered executors. They override the known ones. */
   blocks?: readonly BlockTypeInfo[];
 }
 
-/** A plan with warnings, or every fault at once. */
+/** A plan with warnings, or all errors. */
 export type CompileResult =
   | { ok: true; plan: Plan; diagnostics: Diagnostic[] }
   | { ok: false; diagnostics: Diagnostic[] };
@@ -47,13 +47,16 @@ const LIMITS: PlanLimits = {
   maxParallelBranches: 10_000,
 };
 
-/** The plan of a workflow. Deterministic under any key order of the input; never throws on a parsed workflow. */
+/**
+ * Returns the plan of a workflow. The result does not depend on the key order of the input. Never throws for a parsed
+ * workflow.
+ */
 export function compile(workflow: Workflow, options: CompileOptions = {}): CompileResult {
   const { plan, diagnostics } = analyze(workflow, options);
   return plan && !hasErrors(diagnostics) ? { ok: true, plan, diagnostics } : { ok: false, diagnostics };
 }
 
-/** Every finding about a workflow, errors and warnings; `compile` refuses exactly those workflows that have an error here. */
+/** Returns all diagnostics of a workflow. `compile` refuses exactly the workflows with an error here. */
 export function checkWorkflow(workflow: Workflow, options: CompileOptions = {}): Diagnostic[] {
   return analyze(workflow, options).diagnostics;
 }
@@ -96,7 +99,7 @@ function buildPlan(
 ): Plan {
   const { id, name, description } = workflow;
   const body: Omit<Plan, 'hash'> = {
-    // Keys in order, as in all that there is much of in a plan: canonical JSON is fastest of that.
+    // Ordered keys, because canonical JSON is fastest for ordered objects.
     blocks: Object.fromEntries(blocks),
     compat,
     format: PLAN_FORMAT,
@@ -129,7 +132,7 @@ function prepare(authored: Workflow, options: CompileOptions, found: DiagnosticL
   });
 }
 
-/** In the order of ids, so that which of two equal names counts does not depend on the order of keys. */
+/** Sorted by id, so that the choice between equal names does not depend on the order of keys. */
 function namedBlocks(places: PlacedBlocks): NamedBlock[] {
   return [...places.values()]
     .toSorted((a, b) => (a.block.id < b.block.id ? -1 : 1))
@@ -140,7 +143,7 @@ function namedBlocks(places: PlacedBlocks): NamedBlock[] {
     });
 }
 
-/** Every check that looks at the workflow as a whole; findings go to the compilation. */
+/** Runs the checks of the workflow as a whole and adds their diagnostics to the compilation. */
 function runChecks(
   compilation: Compilation,
   starts: readonly string[],
@@ -155,7 +158,7 @@ function runChecks(
   checkReferences(compilation, reached, blocks);
 }
 
-/** The variables of a plan, by id, with their values at the start of a run. */
+/** Returns the variables of a plan, by id, with their values at the start of a run. */
 function compileVariables(variables: readonly Variable[]): VariableConfig[] {
   return variables
     .map(({ id, name, type, value }) => ({
@@ -167,7 +170,7 @@ function compileVariables(variables: readonly Variable[]): VariableConfig[] {
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }
 
-/** Milliseconds one attempt of the block may take; undefined: no limit of its own. */
+/** Returns the block's timeout for one attempt in milliseconds; undefined if it has none. */
 export function readTimeout(block: Block, found: DiagnosticSink): number | undefined {
   const { timeoutMs } = block;
   if (timeoutMs === undefined) return undefined;
@@ -177,16 +180,16 @@ export function readTimeout(block: Block, found: DiagnosticSink): number | undef
       blockId: block.id,
       path: ['blocks', block.id, 'timeoutMs'],
       message: `timeoutMs of "${block.name}" is ${JSON.stringify(timeoutMs)}.`,
-      hint: 'Give a positive number of milliseconds, or remove it.',
+      hint: 'Give a positive number of milliseconds, or remove the timeout.',
     }),
   );
   return undefined;
 }
 
 /**
- * The workflow with the keys of every authored object in code-unit order; blocks keep the order of the file.
+ * Returns the workflow with the keys of all authored objects in code-unit order. Blocks keep the order of the file.
  *
- * JSON objects have no order: two files that differ only in it compile to one plan.
+ * JSON objects are unordered: files that differ only in key order compile to the same plan.
  */
 function sortWorkflow(workflow: Workflow): Workflow {
   return {

@@ -9,7 +9,10 @@ import type { ConditionRow } from './plan.ts';
 import { fieldLocation } from './site.ts';
 import { checkExpression } from './syntax.ts';
 
-/** The rows of a condition block, compiled; undefined: they cannot be read, which fails the block when it is reached. */
+/**
+ * Returns the compiled rows of a condition block; undefined if they cannot be read, which fails the block when it is
+ * reached.
+ */
 export function readConditions(compilation: Compilation, block: Block): ConditionRow[] | undefined {
   const site = fieldLocation(block, 'conditions');
   const { rows, fault } = conditionRows(block);
@@ -37,7 +40,7 @@ export function readConditions(compilation: Compilation, block: Block): Conditio
   });
 }
 
-/** Rows are tested in order: nothing after an else is, and of two rows with one id only the first is ever chosen. */
+/** Rows are tested in order. A row after an else row is unreachable, and so is a row with the id of an earlier one. */
 function reportUnusable(compilation: Compilation, block: Block, rows: readonly Row[]): void {
   const ids = new Set<string>();
   let afterElse = false;
@@ -50,7 +53,7 @@ function reportUnusable(compilation: Compilation, block: Block, rows: readonly R
       diagnostic('CONDITION_ROW', {
         blockId: block.id,
         path: [...fieldLocation(block, 'conditions').path, index],
-        message: `Row ${index + 1} ("${row.title}") of "${block.name}" can never be chosen on its own: ${why}.`,
+        message: `Row ${index + 1} ("${row.title}") of "${block.name}" can never be chosen: ${why}.`,
         hint: 'Correct or remove the row.',
       }),
     );
@@ -61,7 +64,7 @@ function unusable(
   row: Row,
   { afterElse, taken }: { afterElse: boolean; taken: boolean },
 ): string | undefined {
-  if (afterElse) return 'it stands after the else row';
-  if (taken) return `its id "${row.id}" belongs to a row above`;
+  if (afterElse) return 'it follows the else row';
+  if (taken) return `an earlier row has the id "${row.id}"`;
   return isElse(row.title) || row.value.trim() !== '' ? undefined : 'it is empty, which counts as false';
 }

@@ -17,7 +17,9 @@ import { compileTemplate } from '../refs/text.ts';
 import { isContainerType } from '../schema/read-block.ts';
 import type { Block } from '../schema/workflow.ts';
 
-/** What executors need of one block, its references compiled. Containers get theirs from `readContainer`. */
+/**
+ * Returns the configuration of one block for its executor, with compiled references. Containers use `readContainer`.
+ */
 export function configureBlock(compilation: Compilation, place: PlacedBlock): BlockConfig {
   const { block, containers } = place;
   const trigger = block.trigger || isTriggerType(block.type);
@@ -49,7 +51,7 @@ function readParams(
     if (apart.has(name)) continue;
     const value = fieldValue(compilation, block, name);
     if (trigger || (block.type === 'condition' && name === 'conditions')) {
-      // Nothing runs before a trigger, and unreadable rows are shown as they are.
+      // No block runs before a trigger, so its fields need no compilation. Unreadable rows are kept as text.
       params[name] = { kind: 'literal', value };
       continue;
     }
@@ -62,7 +64,7 @@ function readParams(
   return params;
 }
 
-/** Routes are kept as rows, so that a value that a reference brings in cannot break the list. */
+/** Routes are kept as rows, so that values of references cannot break the list. */
 function fieldValue(compilation: Compilation, block: Block, name: string): Json {
   const stored = own(block.fields, name) ?? null;
   if (block.type !== 'router_v2' || name !== 'routes') return stored;
@@ -81,7 +83,7 @@ function fieldValue(compilation: Compilation, block: Block, name: string): Json 
 
 const LANGUAGES = ['javascript', 'python', 'shell'] as const;
 
-/** The code of a function block, compiled; undefined: its language does not exist. */
+/** Returns the compiled code of a function block; undefined if its language does not exist. */
 function readCode(compilation: Compilation, block: Block): CodeTemplate | undefined {
   const site = fieldLocation(block, 'code');
   const said = own(block.fields, 'language') ?? 'javascript';
@@ -91,7 +93,7 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
       diagnostic('LANGUAGE_UNKNOWN', {
         blockId: block.id,
         path: fieldLocation(block, 'language').path,
-        message: `"${block.name}" is written in ${JSON.stringify(said)}, which is no language of function blocks.`,
+        message: `"${block.name}" has the language ${JSON.stringify(said)}, which function blocks do not support.`,
         hint: `Use one of ${LANGUAGES.join(', ')}.`,
       }),
     );
@@ -103,7 +105,7 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
       diagnostic('FIELD_EMPTY', {
         blockId: block.id,
         path: site.path,
-        message: `"${block.name}" has no code; it fails when it is reached.`,
+        message: `"${block.name}" has no code and fails when it is reached.`,
         hint: 'Write its code, or remove the block.',
       }),
     );
@@ -115,7 +117,7 @@ function readCode(compilation: Compilation, block: Block): CodeTemplate | undefi
   return code;
 }
 
-/** Code is a text, or a list of `{content}` pieces, one under the other. */
+/** Code is a text, or a list of `{content}` pieces that are joined by newlines. */
 function codeText(stored: Json | undefined): string {
   if (typeof stored === 'string') return stored;
   if (!Array.isArray(stored)) return '';

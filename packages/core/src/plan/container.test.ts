@@ -42,7 +42,7 @@ describe('a count', () => {
   });
 
   it.each<[Json]>([[null], [0], [''], ['0']])(
-    '%j is 5 with a warning, in a graph made for Heddle an error',
+    '%j is 5 with a warning, and an error in a workflow written for Heddle',
     (count) => {
       const usual = loop({ count });
       expect(usual.config).toEqual({ kind: 'for', count: { static: 5 } });
@@ -51,13 +51,16 @@ describe('a count', () => {
     },
   );
 
-  it.each<[Json]>([[-1], [2.5], ['2.5'], ['-1'], ['abc'], [true], [[3]], ['1e3']])('%j is none', (count) => {
-    expect(loop({ count })).toEqual({ config: undefined, subflow: undefined, codes: ['COUNT_INVALID'] });
-    expect(parallel({ count }).codes).toEqual(['COUNT_INVALID']);
-  });
+  it.each<[Json]>([[-1], [2.5], ['2.5'], ['-1'], ['abc'], [true], [[3]], ['1e3']])(
+    '%j is invalid',
+    (count) => {
+      expect(loop({ count })).toEqual({ config: undefined, subflow: undefined, codes: ['COUNT_INVALID'] });
+      expect(parallel({ count }).codes).toEqual(['COUNT_INVALID']);
+    },
+  );
 
   it.each([['<start.n>'], ['<p.result> + 1'], ['{{COUNT}}'], ['2 * 3']])(
-    '%s is found out at run time',
+    '%s is evaluated at run time',
     (count) => {
       const { config, subflow, codes } = loop({ count });
       expect(config).toMatchObject({ kind: 'for', count: { expression: { authored: count } } });
@@ -94,7 +97,7 @@ describe('a collection', () => {
         ['b', 1],
       ],
     ],
-  ])('%s is known beforehand', (_, collection, items) => {
+  ])('%s is known at compile time', (_, collection, items) => {
     expect(each(collection)).toEqual({
       config: { kind: 'forEach', collection: { static: items } },
       subflow: { count: items.length, limit: 100_000 },
@@ -110,7 +113,7 @@ describe('a collection', () => {
     expect([subflow, codes]).toEqual([{ limit: 100_000 }, []]);
   });
 
-  it('with placeholders is filled in at run time, after its JSON was read', () => {
+  it('with placeholders is filled in at run time, after its JSON is parsed', () => {
     const { config, subflow } = each('["{{A}}", "b"]');
     expect(config).toMatchObject({
       collection: { template: { kind: 'list', items: [{ kind: 'text' }, { kind: 'literal', value: 'b' }] } },
@@ -142,7 +145,7 @@ describe('a collection', () => {
 });
 
 describe('a loop', () => {
-  it('with a condition asks before each turn, do-while not before the first', () => {
+  it('with a condition asks before each iteration, do-while not before the first', () => {
     const condition = '<loop.index> < 3';
     expect(loop({ loopType: 'while', whileCondition: condition })).toMatchObject({
       config: { kind: 'while', condition: { authored: condition } },
@@ -156,7 +159,7 @@ describe('a loop', () => {
     });
   });
 
-  it('without its condition runs no turn, do-while as often as its count says', () => {
+  it('without its condition has no iterations, do-while as many as its count', () => {
     const codes = ['LOOP_CONDITION_MISSING'];
     expect(loop({ loopType: 'while', whileCondition: ' ' })).toEqual({
       config: { kind: 'while', condition: null },
@@ -190,12 +193,12 @@ describe('a parallel', () => {
     expect([subflow?.window, found]).toEqual([window, codes]);
   });
 
-  it('in a graph made for Heddle opens up to 1,000', () => {
+  it('in a workflow written for Heddle opens up to 1,000', () => {
     const block = { type: 'parallel', data: { count: 2, batchSize: 500 } };
     expect(compileContainer(block, heddle).subflow?.window).toBe(500);
   });
 
-  it('of an unknown type goes over its collection, with a warning', () => {
+  it('of an unknown type runs over its collection, with a warning', () => {
     expect(parallel({ parallelType: 'weird', collection: '[1]' })).toMatchObject({
       config: { kind: 'parallelCollection', collection: { static: [1] } },
       codes: ['PARALLEL_TYPE_UNKNOWN'],
@@ -208,9 +211,9 @@ describe('a parallel', () => {
   });
 });
 
-describe('what a container says', () => {
+describe('the settings of a container', () => {
   const stored = { loops: { L: { id: 'L', nodes: ['a'], loopType: 'for', iterations: 7 } } };
-  it('stands in its data, else in its fields, else in the stored map', () => {
+  it('are in its data, else in its fields, else in the stored map', () => {
     const fields = { count: 3 };
     const counts = [
       compileContainer({ type: 'loop', data: { count: 2 }, fields }),
@@ -220,7 +223,7 @@ describe('what a container says', () => {
     expect(counts.map(({ subflow }) => subflow?.count)).toEqual([2, 3, 7]);
   });
 
-  it('counts where the stored map disagrees, with a warning', () => {
+  it('override the stored map, with a warning', () => {
     const { subflow, codes } = loop({ loopType: 'for', count: 2 }, stored);
     expect([subflow?.count, codes]).toEqual([2, ['CONTAINER_MAP_DIFFERS']]);
   });

@@ -27,11 +27,11 @@ const COMPARED: { [kind in ContainerConfig['kind']]: readonly string[] } = {
 
 interface ReadContainer {
   config: ContainerConfig;
-  /** What the machine needs beside the body. */
+  /** What the machine needs to know about the container besides its body. */
   subflow: Omit<Subflow, 'body'>;
 }
 
-/** How a loop or a parallel gets its turns or branches; undefined when what it says is an error. */
+/** Returns how a loop or parallel gets its iterations or branches; undefined if its settings have an error. */
 export function readContainer(compilation: Compilation, block: Block): ReadContainer | undefined {
   const kind = containerType(compilation, block);
   if (kind === undefined) return undefined;
@@ -95,8 +95,8 @@ function readCondition(
       diagnostic('LOOP_CONDITION_MISSING', {
         blockId: block.id,
         path: site.path,
-        message: `"${block.name}" has no condition; ${key === 'whileCondition' ? 'it runs no turn' : 'it runs as often as its count says'}.`,
-        hint: 'Give it a condition.',
+        message: `"${block.name}" has no condition; ${key === 'whileCondition' ? 'it has no iterations' : 'its count decides how many iterations it has'}.`,
+        hint: 'Add a condition.',
       }),
     );
     return null;
@@ -125,15 +125,15 @@ function overLimit(
     diagnostic('COUNT_OVER_LIMIT', {
       blockId: block.id,
       path: ['blocks', block.id, 'data'],
-      message: `"${block.name}" has ${count} ${block.type === 'loop' ? 'turns' : 'branches'}, a run may have ${limit}; it fails when it is reached.`,
-      hint: `Raise ${block.type === 'loop' ? 'maxLoopTurns' : 'maxParallelBranches'}, or do less at once.`,
+      message: `"${block.name}" has ${count} ${block.type === 'loop' ? 'iterations' : 'branches'}, more than the limit of ${limit}; it fails when it is reached.`,
+      hint: `Raise ${block.type === 'loop' ? 'maxLoopTurns' : 'maxParallelBranches'}, or reduce the number.`,
     }),
   );
 }
 
 const LOOP_TYPES = ['for', 'forEach', 'while', 'doWhile'] as const;
 
-/** The kind of a loop or parallel; undefined: a loop type that does not exist. Absent means by count. */
+/** Returns the kind of a loop or parallel, by default the one with a count; undefined for an unknown loop type. */
 export function containerType(compilation: Compilation, block: Block): ContainerConfig['kind'] | undefined {
   return block.type === 'loop' ? loopType(compilation, block) : parallelType(compilation, block);
 }
@@ -175,7 +175,9 @@ function say(compilation: Compilation, block: Block, key: string): Json | undefi
   return value === '' || value === null ? undefined : value;
 }
 
-/** What a container says under `key`, and where it says it: in its data, else in its fields, else in the stored map. */
+/**
+ * Returns the value of `key` of a container and its path: from the block's data, else its fields, else the stored map.
+ */
 export function containerValue(
   compilation: Compilation,
   block: Block,
@@ -193,7 +195,7 @@ export function containerValue(
   return { value: data, site: inData };
 }
 
-/** Reports where the stored map of a container says something else than its block. */
+/** Reports a difference between a container and its stored map. */
 function compareStored(compilation: Compilation, block: Block, keys: readonly string[]): void {
   const stored = compilation.storedOf(block);
   for (const key of keys) {
@@ -204,7 +206,7 @@ function compareStored(compilation: Compilation, block: Block, keys: readonly st
       diagnostic('CONTAINER_MAP_DIFFERS', {
         blockId: block.id,
         path: [mapOf(block), block.id],
-        message: `The ${key} of "${block.name}" is ${JSON.stringify(mine)}; its stored map says ${JSON.stringify(other)}. The block counts.`,
+        message: `The ${key} of "${block.name}" is ${JSON.stringify(mine)}, but its stored map has ${JSON.stringify(other)}. The value of the block is used.`,
         hint: 'Remove the stored map: it is derived from the blocks.',
       }),
     );
@@ -217,7 +219,7 @@ function mapOf(block: Block): string {
 
 const USUAL = 20;
 
-/** Branches of a parallel that may be open at once: 1 to 20, in graphs made for this engine to 1,000. */
+/** Maximum number of open branches of a parallel: 1 to 20, or up to 1,000 in workflows written for Heddle. */
 function readBatchSize(compilation: Compilation, block: Block): number {
   const { value, site } = containerValue(compilation, block, 'batchSize');
   if (value == null) return USUAL;

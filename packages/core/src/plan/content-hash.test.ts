@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import type { Json } from '../json.ts';
 import { canonicalJson } from './content-hash.ts';
 
-/** The definition, read aloud: slow, and never in another order. */
+/** A slow, literal implementation of the definition. */
 function spelled(value: Json): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(spelled).join(',')}]`;
@@ -12,20 +12,20 @@ function spelled(value: Json): string {
 }
 
 describe('canonical JSON', () => {
-  it('has its keys in code-unit order, also those that objects hold in the order of numbers', () => {
+  it('has its keys in code-unit order, even keys that objects order as numbers', () => {
     expect(canonicalJson({ b: [{ z: 1, a: null }], a: { 9: true, 10: '"' } })).toBe(
       '{"a":{"10":"\\"","9":true},"b":[{"a":null,"z":1}]}',
     );
   });
 
-  it('leaves absent properties out, in objects that are in order and in others', () => {
+  it('omits absent properties, in ordered and unordered objects', () => {
     const absent = undefined as unknown as Json;
     expect(canonicalJson({ a: { x: absent, y: 1 }, b: { y: 1, x: absent } })).toBe(
       '{"a":{"y":1},"b":{"y":1}}',
     );
   });
 
-  it('is one text, whatever is in order and whatever is not', () => {
+  it('is the same text whether parts of the value are ordered or not', () => {
     const key = fc.constantFrom('a', 'b', 'c', '1', '10', '2', 'é', '"');
     const { value } = fc.letrec<{ value: Json }>((tie) => ({
       value: fc.oneof(

@@ -7,10 +7,13 @@ import type { CountSource } from './plan.ts';
 import type { FieldLocation } from './site.ts';
 import { checkExpression } from './syntax.ts';
 
-/** What an absent count means in graphs from elsewhere. */
+/** The default of an absent count in imported graphs. */
 const USUAL_COUNT = 5;
 
-/** How many turns or branches a container has, or how to find out; undefined: the value is no count. */
+/**
+ * Returns the number of iterations or branches of a container, or the expression for it; undefined if the value is not
+ * a count.
+ */
 export function readCount(
   compilation: Compilation,
   site: FieldLocation,
@@ -25,7 +28,7 @@ export function readCount(
   compilation.report(site, findings, 'expression');
   compilation.see(site, referencesIn(expression), 'container');
   const arithmetic = /^[\d\s+*/%().-]+$/.test(text) && Number.isNaN(Number(text));
-  // What the findings say about an unknown name is worth more than "no number".
+  // The diagnostic of the unknown name is more helpful than "not a number".
   if (expression.bindings.length > 0 || arithmetic || findings.length > 0) {
     checkExpression(compilation, site, { expression, findings, what: 'The count' });
     return { expression };
@@ -64,7 +67,7 @@ function refuse(
     diagnostic('COUNT_INVALID', {
       blockId: block.id,
       path,
-      message: `The count of "${block.name}" is ${JSON.stringify(value)}, which is no whole number of at least 1.`,
+      message: `The count of "${block.name}" is ${JSON.stringify(value)}, not a whole number of at least 1.`,
       hint: 'Give a whole number of at least 1, or a reference that gives one.',
     }),
   );

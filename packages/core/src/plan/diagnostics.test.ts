@@ -14,7 +14,7 @@ function findings(input: unknown, options?: CompileOptions): Diagnostic[] {
   return [...diagnostics, ...(workflow ? checkWorkflow(workflow, options) : [])];
 }
 
-/** A workflow of a start `s`, a block `b` behind it, and what else is drawn. */
+/** A workflow with a start `s`, a block `b` after it, and the given edges. */
 function drawn(b: DrawnBlock, more: Partial<DrawnWorkflow> = {}): unknown {
   const blocks = { s: start(), b, ...more.blocks };
   return workflowFile({ ...more, blocks, edges: ['s > b', ...(more.edges ?? [])] });
@@ -33,7 +33,7 @@ const nested = (levels: number): DrawnWorkflow['blocks'] =>
     ]),
   );
 
-/** For each code an input that has it, and the end of the path to the place. */
+/** For each code an input that has it, and the end of its path. */
 const EXAMPLES: { [code in DiagnosticCode]: [input: unknown, path: string, options?: CompileOptions] } = {
   JSON_INVALID: ['{', ''],
   INPUT_SHAPE: [{ blocks: { a: { type: 1, name: 'A' } }, edges: [] }, 'blocks.a.type'],
@@ -147,22 +147,19 @@ function after(text: string): Partial<DrawnWorkflow> {
 }
 
 describe('diagnostics', () => {
-  it.each(Object.entries(EXAMPLES))(
-    '%s comes with its place, what is wrong and what to do',
-    (expected, example) => {
-      const [input, path, options] = example;
-      const found = findings(input, options).filter((each) => each.code === expected);
-      expect(found).not.toEqual([]);
-      for (const each of found) {
-        expect(each.severity).toBe(DIAGNOSTIC_CODES[expected as DiagnosticCode].severity);
-        expect(each.message).toMatch(/^.{8,}[.…]$/s);
-        expect(each.hint).toMatch(/^.{8,}[.?]$/s);
-      }
-      expect(found.map((each) => each.path.join('.')).find((each) => each.endsWith(path))).toBeDefined();
-    },
-  );
+  it.each(Object.entries(EXAMPLES))('%s comes with its path, a message and a hint', (expected, example) => {
+    const [input, path, options] = example;
+    const found = findings(input, options).filter((each) => each.code === expected);
+    expect(found).not.toEqual([]);
+    for (const each of found) {
+      expect(each.severity).toBe(DIAGNOSTIC_CODES[expected as DiagnosticCode].severity);
+      expect(each.message).toMatch(/^.{8,}[.…]$/s);
+      expect(each.hint).toMatch(/^.{8,}[.?]$/s);
+    }
+    expect(found.map((each) => each.path.join('.')).find((each) => each.endsWith(path))).toBeDefined();
+  });
 
-  it('are none for a sound workflow', () => {
+  it('are empty for a valid workflow', () => {
     const blocks = {
       in: { ...code('return <loop.index> + <start.x>'), parentId: 'b' },
       after: code('return <b.results>.length'),

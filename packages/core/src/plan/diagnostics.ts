@@ -1,15 +1,15 @@
-/** `error`: the workflow is refused; `warning`: it runs. */
+/** `error`: the workflow is refused. `warning`: it runs. */
 export type Severity = 'error' | 'warning';
 
-/** One finding of parse, check or compile: data, never thrown. */
+/** A problem found by parse, check or compile. Diagnostics are returned, never thrown. */
 export interface Diagnostic {
-  /** Stable name of the kind of finding, for example `REFERENCE_UNKNOWN_BLOCK`; every code has a heading in docs/errors.md. */
+  /** Stable code, for example `REFERENCE_UNKNOWN_BLOCK`. docs/errors.md has a heading for each code. */
   code: string;
   severity: Severity;
   blockId?: string;
-  /** Where in the input: keys and indexes from the root of the workflow state. */
+  /** Position in the input: keys and indexes from the root of the workflow state. */
   path: (string | number)[];
-  /** What is wrong, and with which thing. */
+  /** What to do about it. */
   message: string;
   /** What to do about it. */
   hint: string;
@@ -17,122 +17,121 @@ export interface Diagnostic {
 
 interface Code {
   severity: Severity;
-  /** One line, for the list of codes. */
+  /** One line for the list of codes. */
   about: string;
 }
 
 const error = (about: string): Code => ({ severity: 'error', about });
 const warning = (about: string): Code => ({ severity: 'warning', about });
 
-/** Every code of a diagnostic, with its usual severity and what it says. docs/errors.md has a heading for each. */
+/** All codes of diagnostics, with default severity and description. docs/errors.md has a heading for each. */
 export const DIAGNOSTIC_CODES = {
   JSON_INVALID: error('The text is not JSON.'),
   INPUT_SHAPE: error('A part of the workflow is missing or has the wrong type.'),
-  INPUT_TOO_DEEP: error('Values are nested deeper than a workflow may be.'),
-  INPUT_TOO_LARGE: error('The workflow has more text, values, blocks or edges than a workflow may have.'),
-  KEY_FORBIDDEN: error('An object has a key that no workflow may use.'),
-  BLOCK_ID_MISMATCH: error('A block stands under a key that is not its id.'),
+  INPUT_TOO_DEEP: error('Values are nested more deeply than allowed.'),
+  INPUT_TOO_LARGE: error('The workflow has more text, values, blocks or edges than allowed.'),
+  KEY_FORBIDDEN: error('An object has a key that is not allowed.'),
+  BLOCK_ID_MISMATCH: error('The key of a block differs from its id.'),
   FIELD_DROPPED: warning('A malformed field of a block is ignored.'),
-  NAME_MISSING: warning('A block has no name and goes by its id.'),
-  DIAGNOSTICS_MORE: warning('There are more findings than are listed.'),
-  VARIABLE_TYPE_UNKNOWN: warning('A variable has a type that does not exist and is read as a string.'),
+  NAME_MISSING: warning('A block has no name; its id is used.'),
+  DIAGNOSTICS_MORE: warning('There are more diagnostics than are listed.'),
+  VARIABLE_TYPE_UNKNOWN: warning('A variable has an unknown type and is read as a string.'),
 
   START_MISSING: error('No enabled block can start a run.'),
-  START_AMBIGUOUS: warning('Several blocks are equally good as the default start.'),
-  START_FIELD_RESERVED: error('A field of the input format has a name that controls runs.'),
-  BLOCK_TYPE_UNKNOWN: warning('Nothing that is registered runs blocks of this type.'),
+  START_AMBIGUOUS: warning('Several blocks qualify equally as the default start.'),
+  START_FIELD_RESERVED: error('A field of the input format has a reserved name.'),
+  BLOCK_TYPE_UNKNOWN: warning('No executor is registered for blocks of this type.'),
   BLOCK_UNREACHABLE: warning('No path leads from a start to the block, so it never runs.'),
-  EDGE_TO_NOWHERE: error('An edge names a block that does not exist.'),
+  EDGE_TO_NOWHERE: error('An edge refers to a block that does not exist.'),
   EDGE_TO_SELF: error('An edge leads from a block to itself.'),
-  EDGE_ACROSS_SCOPES: warning('An edge joins blocks of different containers and is ignored.'),
+  EDGE_ACROSS_SCOPES: warning('An edge connects blocks of different containers and is ignored.'),
   PORT_UNKNOWN: warning('An edge leaves by a port that its block does not have.'),
-  CYCLE: error('Blocks wait for each other in a circle.'),
-  PARENT_MISSING: warning('The container that a block names does not exist, or is no container.'),
-  PARENT_CYCLE: error('Containers stand inside each other in a circle.'),
-  NESTING_TOO_DEEP: error('Containers are nested deeper than they may be.'),
+  CYCLE: error('Blocks form a cycle.'),
+  PARENT_MISSING: warning('The container of a block does not exist, or is not a container.'),
+  PARENT_CYCLE: error('Containers form a cycle.'),
+  NESTING_TOO_DEEP: error('Containers are nested more deeply than allowed.'),
   CONTAINER_EMPTY: error('A container has no block inside that can run.'),
   CONTAINER_MAP_USED: warning(
-    'What a container holds was taken from the stored map, the blocks do not say it.',
+    'The content of a container was taken from the stored map, because its blocks do not name it.',
   ),
-  CONTAINER_MAP_DIFFERS: warning('The stored map of a container disagrees with its block; the block counts.'),
+  CONTAINER_MAP_DIFFERS: warning('The stored map of a container differs from its block; the block is used.'),
 
-  NAME_RESERVED: error('A block has a name that references use for something else.'),
-  NAME_DUPLICATE: warning('Two blocks, or two variables, have names that references cannot tell apart.'),
+  NAME_RESERVED: error('A block has a reserved name.'),
+  NAME_DUPLICATE: warning('Two blocks, or two variables, have names that are equal in references.'),
   NAME_UNUSABLE: warning('The name of a block cannot be written in a reference.'),
-  REFERENCE_UNKNOWN_BLOCK: error('A reference names no block.'),
-  REFERENCE_UNKNOWN_VARIABLE: error('A reference names no variable.'),
-  REFERENCE_QUOTED: warning('A reference stands inside quotes in an expression.'),
-  REFERENCE_HTML_NAME: warning(
-    'A tag is both an HTML element and the name of a block, and is read as the block.',
+  REFERENCE_UNKNOWN_BLOCK: error('A reference names an unknown block.'),
+  REFERENCE_UNKNOWN_VARIABLE: error('A reference names an unknown variable.'),
+  REFERENCE_QUOTED: warning('A reference is inside quotes in an expression.'),
+  REFERENCE_HTML_NAME: warning('A tag is an HTML element and the name of a block, and is read as the block.'),
+  REFERENCE_NEVER_RAN: warning(
+    'A reference names a block that cannot have run before the block with the reference.',
   ),
-  REFERENCE_NEVER_RAN: warning('A reference names a block that cannot have run before its reader.'),
   REFERENCE_UNDECLARED_OUTPUT: warning('A reference names an output that its block does not declare.'),
-  REFERENCE_INVALID: warning('A reference has a path that can never be resolved.'),
+  REFERENCE_INVALID: warning('A reference has a path that never resolves.'),
 
-  FIELD_REQUIRED: error('A field that the block needs is empty.'),
+  FIELD_REQUIRED: error('A required field is empty.'),
   FIELD_EMPTY: warning('A field is empty, and the block fails or does nothing when it is reached.'),
-  FIELD_NOT_JSON: warning('A field that its block reads as JSON holds none, and stays text.'),
-  FIELD_UNKNOWN: warning(
-    'A field or key is close to the name of one that the block reads, and is not read itself.',
-  ),
-  FIELD_VALUE: warning('A field holds a value that the block does not take.'),
-  SYNTAX_INVALID: warning('Code, a condition or a count is no valid JavaScript.'),
-  LANGUAGE_UNKNOWN: error('A function block names a language that does not exist.'),
+  FIELD_NOT_JSON: warning('A field that its block reads as JSON is not JSON, and stays text.'),
+  FIELD_UNKNOWN: warning('A field or key is not known, and similar to one that the block reads.'),
+  FIELD_VALUE: warning('A field has a value that the block does not accept.'),
+  SYNTAX_INVALID: warning('Code, a condition or a count is not valid JavaScript.'),
+  LANGUAGE_UNKNOWN: error('A function block has an unknown language.'),
   CONDITIONS_UNREADABLE: warning(
     'The rows of a condition cannot be read; the block fails when it is reached.',
   ),
   CONDITION_ROW: warning('A row of a condition can never be chosen.'),
   ROUTES_UNREADABLE: warning('The routes of a router cannot be read; the block fails when it is reached.'),
-  LOOP_TYPE_UNKNOWN: error('A loop has a type that does not exist.'),
-  PARALLEL_TYPE_UNKNOWN: warning(
-    'A parallel has a type that does not exist and is read as one over a collection.',
-  ),
-  COUNT_INVALID: error('A count is no whole number of at least 1.'),
-  COUNT_DEFAULTED: warning('A count is absent or 0 and is read as 5.'),
-  COUNT_OVER_LIMIT: warning('A container has more turns or branches than a run may have.'),
-  COLLECTION_INVALID: warning('A collection is no list; the container fails when it is reached.'),
-  LOOP_CONDITION_MISSING: warning('A loop with a condition has none.'),
-  BATCH_SIZE_CLAMPED: warning('A batch size is out of range and was brought into it.'),
-  RETRY_CLAMPED: warning('A retry setting is out of range and was brought into it.'),
+  LOOP_TYPE_UNKNOWN: error('A loop has an unknown type.'),
+  PARALLEL_TYPE_UNKNOWN: warning('A parallel has an unknown type and runs over its collection.'),
+  COUNT_INVALID: error('A count is not a whole number of at least 1.'),
+  COUNT_DEFAULTED: warning('A count is absent or 0, and 5 is used.'),
+  COUNT_OVER_LIMIT: warning('A container has more iterations or branches than a run allows.'),
+  COLLECTION_INVALID: warning('A collection is not a list; the container fails when it is reached.'),
+  LOOP_CONDITION_MISSING: warning('A while or doWhile loop has no condition.'),
+  BATCH_SIZE_CLAMPED: warning('A batch size is out of range; the nearest allowed value is used.'),
+  RETRY_CLAMPED: warning('A retry setting is out of range; the nearest allowed value is used.'),
   RETRY_IGNORED: warning('A block that cannot be retried has a retry policy.'),
-  TIMEOUT_INVALID: error('A time limit is no positive number of milliseconds.'),
+  TIMEOUT_INVALID: error('A timeout is not a positive number of milliseconds.'),
 } as const satisfies { [code: string]: Code };
 
 export type DiagnosticCode = keyof typeof DIAGNOSTIC_CODES;
 
-/** What a finding says beside its code. */
+/** The content of a diagnostic besides its code. */
 export interface DiagnosticDetails {
   blockId?: string;
   path: (string | number)[];
   message: string;
   hint: string;
-  /** Where it differs from the code's usual one. */
+  /** Defaults to the severity of the code. */
   severity?: Severity;
 }
 
-/** A diagnostic of `code`, with the code's usual severity unless the finding brings its own. */
+/** Returns a diagnostic of `code`. The severity of the code is the default. */
 export function diagnostic(code: DiagnosticCode, finding: DiagnosticDetails): Diagnostic {
   const { blockId, path, message, hint, severity = DIAGNOSTIC_CODES[code].severity } = finding;
   return { code, severity, ...(blockId !== undefined && { blockId }), path, message, hint };
 }
 
-/** True when one of them is an error. */
+/** Returns true if any diagnostic is an error. */
 export function hasErrors(diagnostics: readonly Diagnostic[]): boolean {
   return diagnostics.some((each) => each.severity === 'error');
 }
 
-/** Diagnostics of one severity that are kept with their text. The others are counted. */
+/** Diagnostics per severity that are kept in full. Further ones are only counted. */
 const MOST_DIAGNOSTICS = 500;
 
-/** Longer messages and hints are cut: they quote values of the input. */
+/** Longer messages and hints are truncated: they quote values of the input. */
 const TEXT_CHARS = 1000;
 
-/** Takes diagnostics one by one, as an array does. */
+/** Receives diagnostics one by one, like an array. */
 export interface DiagnosticSink {
   push(found: Diagnostic): void;
 }
 
-/** Diagnostics without repetitions, at most MOST_DIAGNOSTICS of each severity; a last one counts the others by code. */
+/**
+ * Collects diagnostics without duplicates, at most MOST_DIAGNOSTICS of each severity. A final one counts the others by
+ * code.
+ */
 export class DiagnosticList implements DiagnosticSink {
   readonly #kept = new Map<string, Diagnostic>();
   readonly #counts: Record<Severity, number> = { error: 0, warning: 0 };
@@ -152,23 +151,23 @@ export class DiagnosticList implements DiagnosticSink {
     this.#moreErrors ||= each.severity === 'error';
   }
 
-  /** True when one of them is an error. */
+  /** True if any diagnostic is an error. */
   get hasErrors(): boolean {
     return this.#counts.error > 0;
   }
 
-  /** In the order in which they were found. */
+  /** Returns the diagnostics in the order of `push`. */
   all(): Diagnostic[] {
     return [...this.#kept.values(), ...this.#rest()];
   }
 
-  /** Errors first, then by place: equal for every order of keys in the input. */
+  /** Returns errors first, then by path: the same order for every key order of the input. */
   inOrder(): Diagnostic[] {
     const sorted = [...this.#kept].toSorted(([a], [b]) => (a < b ? -1 : 1));
     return [...sorted.map(([, each]) => each), ...this.#rest()];
   }
 
-  /** The diagnostic that counts those that were not kept, last of all. */
+  /** Returns the diagnostic that counts the discarded ones, as the last one. */
   #rest(): Diagnostic[] {
     if (this.#more.size === 0) return [];
     const codes = [...this.#more].toSorted(([a], [b]) => (a < b ? -1 : 1));

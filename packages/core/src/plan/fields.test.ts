@@ -7,7 +7,7 @@ import { checkWorkflow } from './compile.ts';
 
 const FOUND = new Set(['FIELD_UNKNOWN', 'FIELD_VALUE', 'BLOCK_TYPE_UNKNOWN']);
 
-/** Warnings about a block behind one that is called Fetch, as `CODE path: hint`. */
+/** Returns the warnings about a block after one named Fetch, as `CODE path: hint`. */
 function check(block: DrawnBlock, more: { [key: string]: Json } = {}): string[] {
   const inner: { [id: string]: DrawnBlock } =
     block.type === 'loop' || block.type === 'parallel' ? { in: code('', { parentId: 'b' }) } : {};
@@ -96,11 +96,11 @@ describe('a misspelt field', () => {
       code('return 1', { timeoutMS: 5 } as DrawnBlock),
       'timeoutMS: Did you mean "timeoutMs"?',
     ],
-  ])('%s is named', (_, block, expected) => {
+  ])('%s is reported', (_, block, expected) => {
     expect(check(block)).toContain(`FIELD_UNKNOWN ${expected}`);
   });
 
-  it('of a start is named', () => {
+  it('of a start is reported', () => {
     const file = workflowFile({ blocks: { s: start({ fields: { inputFormt: [{ name: 'a' }] } }) } });
     expect(checkWorkflow(parseWorkflow(file).workflow!)).toMatchObject([
       { code: 'FIELD_UNKNOWN', blockId: 's', path: ['blocks', 's', 'subBlocks', 'inputFormt'] },
@@ -108,26 +108,26 @@ describe('a misspelt field', () => {
   });
 
   it.each<[string, DrawnBlock]>([
-    ['far from every name', { fields: { code: 'return 1', temperature: 5, advanced: true } }],
-    ['beside the one that it is near to', { type: 'wait', fields: { timeUnit: 'days', timeUnits: 'x' } }],
+    ['unlike any known name', { fields: { code: 'return 1', temperature: 5, advanced: true } }],
+    ['if the similar field is set too', { type: 'wait', fields: { timeUnit: 'days', timeUnits: 'x' } }],
     ['of an editor, beside the type', code('return 1', { style: 'x' } as DrawnBlock)],
     ['empty', { fields: { code: 'return 1', langauge: null, tiemout: '' } }],
-    ['of a block that is no built-in one', { type: 'slack', fields: { methode: 'x', retires: 1 } }],
+    ['of a block that is not built in', { type: 'slack', fields: { methode: 'x', retires: 1 } }],
     ['of an editor', code('return 1', { horizontalHandles: true, locked: false, height: 3 } as DrawnBlock)],
     [
       'of an editor, in a container',
       { type: 'loop', data: { count: 2, width: 3, height: 4, type: 'x', extent: 'parent' } },
     ],
-  ])('is not what is %s', (_, block) => {
+  ])('is not reported if it is %s', (_, block) => {
     expect(check(block).filter((each) => each.startsWith('FIELD'))).toEqual([]);
   });
 
-  it('of a block in trigger mode is not looked for', () => {
+  it('of a block in trigger mode is not checked', () => {
     expect(check({ ...code('return 1'), fields: { codee: 'x' }, triggerMode: true })).toEqual([]);
   });
 });
 
-describe('a value that a field does not take', () => {
+describe('a value that a field does not accept', () => {
   it.each<[string, string, Json, string]>([
     ['api', 'method', 'FETCH', 'Did you mean "PATCH"?'],
     ['api', 'method', 'PSOT', 'Did you mean "POST"?'],
@@ -152,20 +152,20 @@ describe('a value that a field does not take', () => {
     expect(found).toContain(`FIELD_VALUE subBlocks.${name}.value: ${hint}`);
   });
 
-  it('of a start is named', () => {
+  it('of a start is reported', () => {
     const file = workflowFile({ blocks: { s: start({ fields: { inputFormat: 'name: text' } }) } });
     expect(checkWorkflow(parseWorkflow(file).workflow!)).toMatchObject([
       { code: 'FIELD_VALUE', path: ['blocks', 's', 'subBlocks', 'inputFormat', 'value'] },
     ]);
   });
 
-  it('says what it takes', () => {
+  it('lists the allowed values', () => {
     const file = workflowFile({
       blocks: { s: start(), w: { type: 'wait', name: 'Pause', fields: { timeUnit: 'fortnights' } } },
       edges: ['s > w'],
     });
     expect(checkWorkflow(parseWorkflow(file).workflow!)[0]?.message).toBe(
-      'The field "timeUnit" of "Pause" is "fortnights"; it takes one of seconds, minutes, hours, days.',
+      'The field "timeUnit" of "Pause" is "fortnights"; allowed: one of seconds, minutes, hours, days.',
     );
   });
 
@@ -185,13 +185,13 @@ describe('a value that a field does not take', () => {
     ['response', 'status', '204'],
     ['response', 'status', 404],
     ['function', 'mountedSecrets', '["A"]'],
-  ])('is not %s %s %j', (type, name, value) => {
+  ])('does not include %s %s %j', (type, name, value) => {
     const needed: { [key: string]: Json } = type === 'api' ? { url: 'https://example.com' } : {};
     expect(check({ type, fields: { ...needed, [name]: value } })).toEqual([]);
   });
 });
 
-describe('a type that nothing runs', () => {
+describe('a type without an executor', () => {
   it.each([
     ['functon', 'Did you mean "function"?'],
     ['conditon', 'Did you mean "condition"?'],
@@ -203,7 +203,7 @@ describe('a type that nothing runs', () => {
     expect(found).toContain(`BLOCK_TYPE_UNKNOWN type: ${hint}`);
   });
 
-  it('is not guessed at where it is a known one', () => {
+  it('has no suggestion if it is a known type', () => {
     const file = workflowFile({ blocks: { s: start(), m: { type: 'mcp' } }, edges: ['s > m'] });
     const blocks = [{ type: 'mcq', class: 'compute' as const }];
     expect(checkWorkflow(parseWorkflow(file).workflow!, { blocks })[0]?.hint).toMatch(/^Register/);

@@ -5,11 +5,11 @@ import type { FieldLocation, CompiledFieldKind } from './site.ts';
 
 interface Reporting {
   kind: CompiledFieldKind;
-  /** True: what would be an error is a warning, and the text stays as it is at run time. */
+  /** True: errors become warnings, and at run time the text stays as it is. */
   compat: boolean;
 }
 
-/** What the reference compiler found in one field, as diagnostics. */
+/** Returns the diagnostics for what the reference compiler found in one field. */
 export function reportFindings(
   site: FieldLocation,
   findings: readonly ReferenceFinding[],
@@ -48,13 +48,13 @@ function textOf(reader: string, finding: ReferenceFinding, reporting: Reporting)
       return finding.where === 'comment' ? undefined : unknownVariable(reader, finding, reporting);
     case 'quoted-reference':
       return {
-        message: `${text} stands inside quotes in an expression of "${reader}", where it brings quotes of its own along.`,
+        message: `${text} is inside quotes in an expression of "${reader}", where it adds its own quotes.`,
         hint: `Remove the quotes around ${text}.`,
       };
     case 'html-name':
       return {
         message: `${text} in "${reader}" is an HTML element and the name of a block; it is read as the block.`,
-        hint: 'Rename the block if the element is meant.',
+        hint: 'Rename the block if you mean the element.',
       };
     case 'never-ran-candidate':
       return {
@@ -69,7 +69,7 @@ function unknownBlockText(reader: string, finding: ReferenceFinding): Text {
   const generic = /^(loop|parallel)$/i.exec(head)?.[0].toLowerCase();
   if (generic !== undefined) {
     const hint = `Move the block into a ${generic}, or name one: <name.results>.`;
-    return { message: `${text} in "${reader}" stands in no ${generic}.`, hint };
+    return { message: `${text} in "${reader}" is not inside a ${generic}.`, hint };
   }
   const hint =
     suggestion === undefined
@@ -91,8 +91,8 @@ function unknownVariable(reader: string, finding: ReferenceFinding, { compat }: 
 }
 
 /**
- * How bad an unknown head is. In code and expressions the text would be left behind and break them. In text, strings and
- * comments only a head that is close to a name is surely meant; one without a path may be any tag.
+ * Returns the severity of an unknown head. In code and expressions the tag would stay and break them. In text, strings
+ * and comments only a head similar to a name is certainly a reference; one without a path may be any tag.
  */
 function unknownBlock(finding: ReferenceFinding, { kind, compat }: Reporting): Severity | undefined {
   const { where, dotted, distance = Infinity, head } = finding;
@@ -100,7 +100,7 @@ function unknownBlock(finding: ReferenceFinding, { kind, compat }: Reporting): S
   const bad: Severity = compat ? 'warning' : 'error';
   if (where === 'code') {
     if (dotted) return bad;
-    // `a<b>c` and `<b, b>` are comparisons: without a path only a plain name can be meant.
+    // `a<b>c` and `<b, b>` are comparisons. Without a path, only a plain name can be a reference.
     if (!/^[\p{L}\p{N}_ -]+$/u.test(head)) return undefined;
     return kind === 'expression' || close ? bad : 'warning';
   }

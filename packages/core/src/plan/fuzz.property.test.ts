@@ -6,11 +6,11 @@ import { arbitraryFile } from '../../../../test/support/arbitrary-workflow.ts';
 import { scale } from '../../../../test/support/scale.ts';
 import { parseWorkflow, parseWorkflowText } from '../schema/parse.ts';
 
-// Drawn files are wilder than exported ones, of which test/fuzz tries many more.
+// Generated files are wilder than exported ones; test/fuzz covers those.
 const runs = { numRuns: scale(1000, 20_000) };
 
 describe('hostile input', () => {
-  it('made from a workflow by any changes is read, checked and compiled without an exception', () => {
+  it('derived from a workflow by any changes is parsed, checked and compiled without an exception', () => {
     fc.assert(
       fc.property(arbitraryFile, fc.array(mutation, { maxLength: 6 }), (file, mutations) => {
         const input = structuredClone(file);
@@ -21,7 +21,7 @@ describe('hostile input', () => {
     );
   });
 
-  it('made from the text of a workflow by any cut or insertion is too', () => {
+  it('derived from the text of a workflow by any cut or insertion is, too', () => {
     fc.assert(
       fc.property(arbitraryFile, cuts, (file, made) => {
         fateOf(parseWorkflowText(cut(JSON.stringify(file), made)));
@@ -30,7 +30,7 @@ describe('hostile input', () => {
     );
   });
 
-  it('of any JSON is too', () => {
+  it('of any JSON is, too', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (input) => {
         fateOf(parseWorkflow(input));

@@ -29,11 +29,14 @@ describe('the index of a plan', () => {
     ['fan', [4], [1, 4, 1]],
     ['b', [4, 7], [1, 4, 1, 7, 0]],
     ['c', [4, 7, 2], [1, 4, 1, 7, 1, 2, 0]],
-  ])('turns %s with its turns and branches %j into an address and back', (block, scope, address) => {
-    expect(index.addressOf(block, scope)).toEqual(address);
-    expect(index.placeOf(address)).toEqual({ block, scope });
-    expect(index.node(address).id).toBe(block);
-  });
+  ])(
+    'turns %s with its iteration and branch numbers %j into an address and back',
+    (block, scope, address) => {
+      expect(index.addressOf(block, scope)).toEqual(address);
+      expect(index.placeOf(address)).toEqual({ block, scope });
+      expect(index.node(address).id).toBe(block);
+    },
+  );
 
   it('knows the containers, the parallels and the top-level node around a block', () => {
     expect(index.byId('c')?.containerIds).toEqual(['loop', 'fan', 'turns']);
@@ -43,14 +46,14 @@ describe('the index of a plan', () => {
     expect(index.byId('none')).toBeUndefined();
   });
 
-  it('is made once, and nobody can change the places that it hands out', () => {
+  it('is computed once, and its places are frozen', () => {
     expect(indexPlan({ skeleton })).toBe(index);
     expect(() => index.placeOf([0]).scope.push(1)).toThrow(TypeError);
   });
 
-  it('refuses a block, a depth and an address that the plan does not have', () => {
+  it('rejects a block, a depth and an address that the plan does not have', () => {
     expect(() => index.addressOf('none', [])).toThrow(/no block none/);
-    expect(() => index.addressOf('b', [1])).toThrow(/stands 2 deep/);
+    expect(() => index.addressOf('b', [1])).toThrow(/is 2 levels deep/);
     expect(() => index.node([1, 0])).toThrow(/no node at address 1\.0/);
     expect(() => index.node([9])).toThrow(/no node at address 9/);
   });

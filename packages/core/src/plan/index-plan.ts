@@ -3,40 +3,49 @@ import type { Node, Region } from '../machine/skeleton.ts';
 import type { Place } from '../record/entry.ts';
 import type { Plan } from './plan.ts';
 
-/** Where a block stands in its plan. */
+/** A node of the plan with its position. */
 export interface IndexedNode {
   node: Node;
-  /** Dense indexes on the way down: containers, then the block itself. */
+  /** Dense indexes from the top: containers, then the node itself. */
   path: readonly number[];
-  /** The containers around the block, outermost first. */
+  /** The containers around the node, outermost first. */
   containers: readonly Node[];
   /** Their ids. */
   containerIds: readonly string[];
   /** Ids of the parallels among them. */
   parallelIds: readonly string[];
-  /** Of a container: where the nodes of its body stand, by index. */
+  /** Containers: the nodes of the body, by index. */
   body: readonly IndexedNode[];
-  /** Top level: the only place of the block. */
+  /** Top-level nodes: their only place. */
   place: Place | undefined;
 }
 
-/** What turns block ids into addresses and back; every look is O(depth) of the containers around the block. */
+/** Translates block ids into addresses and back. Each lookup takes O(depth). */
 export interface PlanIndex {
-  /** Where the block stands; undefined when it takes no part in the control flow: disabled, or in a container where no edge reaches it. */
+  /**
+   * Returns the node of a block; undefined if the block is not part of the control flow: disabled, or in a container
+   * where no edge reaches it.
+   */
   byId(blockId: string): IndexedNode | undefined;
-  /** The address of the block in the frame that `scope` names. Throws InvariantError when the plan has no such place. */
+  /**
+   * Returns the address of the block in the frame that `scope` identifies. Throws InvariantError if the plan has no
+   * such place.
+   */
   addressOf(blockId: string, scope: readonly number[]): number[];
   byAddress(address: readonly number[]): IndexedNode;
-  /** The block and the turn and branch numbers that an address names. */
+  /** Returns the block of an address, with the iteration and branch numbers around it. */
   placeOf(address: readonly number[]): Place;
   node(address: readonly number[]): Node;
-  /** Index of a top-level node, or of the top-level container around an inner one; undefined for a block that stands nowhere. */
+  /**
+   * Returns the index of a top-level node, or of the top-level container around an inner node; undefined for a block
+   * outside the control flow.
+   */
   topIndex(blockId: string): number | undefined;
 }
 
 const known = new WeakMap<Region, PlanIndex>();
 
-/** The plan's index, made once, in one pass over its skeleton. */
+/** Returns the plan's index, computed once in one pass over its skeleton. */
 export function indexPlan({ skeleton }: Pick<Plan, 'skeleton'>): PlanIndex {
   let index = known.get(skeleton);
   if (!index) known.set(skeleton, (index = makeIndex(skeleton)));
@@ -71,7 +80,7 @@ function indexRegion(
   const parallelIds = containers.filter(({ kind }) => kind === 'parallel').map(({ id }) => id);
   return region.nodes.map((node, index) => {
     const path = container ? [...container.path, index] : [index];
-    // Shared by all that is said of the block: nobody may change it.
+    // Shared by everything about this block, and therefore frozen.
     const place = container
       ? undefined
       : Object.freeze({ block: node.id, scope: Object.freeze([]) as never[] });
@@ -82,11 +91,14 @@ function indexRegion(
   });
 }
 
-/** The address of the block at `spot` in the frame that `scope` names. Throws InvariantError for a scope of another depth. */
+/**
+ * Returns the address of `node` in the frame that `scope` identifies. Throws InvariantError for a scope of another
+ * depth.
+ */
 export function addressIn({ node, path }: IndexedNode, scope: readonly number[]): number[] {
   if (scope.length !== path.length - 1) {
     throw new InvariantError(
-      `block ${node.id} stands ${path.length - 1} deep, its place names ${scope.length} turns`,
+      `block ${node.id} is ${path.length - 1} levels deep, but its place has ${scope.length} numbers`,
     );
   }
   const address = [path[0] as number];
@@ -95,7 +107,7 @@ export function addressIn({ node, path }: IndexedNode, scope: readonly number[])
   return address;
 }
 
-/** The block at `spot`, with the turn and branch numbers of `address`. */
+/** Returns the place of `node` with the iteration and branch numbers of `address`. */
 export function placeAt({ node, place }: IndexedNode, address: readonly number[]): Place {
   if (place) return place;
   const scope = [address[1] as number];

@@ -12,7 +12,10 @@ type Types = { [name: string]: string };
 const CLOSED = new Set(['string', 'number', 'boolean']);
 const START: Types = { input: 'any', conversationId: 'string', files: 'file[]' };
 
-/** The outputs a block declares: its type's, its own, or those of its input format; undefined: every path may be referenced. */
+/**
+ * Returns the outputs that a block declares: those of its type, its own, or those of its input format; undefined if
+ * references may use any path.
+ */
 export function outputSchema(block: Block, types: TypeTable): OutputSchema | undefined {
   const declared = declaredOutputs(block, types);
   if (!declared) return undefined;
@@ -34,13 +37,13 @@ function declaredOutputs(block: Block, types: TypeTable): Types | undefined {
   if (block.type === 'human_in_the_loop') return { ...known, ...formatOutputs(block) };
   if (block.type === 'evaluator') return { ...known, ...metricOutputs(own(block.fields, 'metrics')) };
   if (known) return { ...known };
-  // A type without declared outputs is open on purpose; an unknown one declares what the file says.
+  // A known type without declared outputs allows any path. For an unknown type the file's declaration applies.
   if (types.has(block.type)) return undefined;
   const outputs = ownOutputs(block.outputs);
   return Object.keys(outputs).length > 0 ? outputs : undefined;
 }
 
-/** Triggers that other systems set off have the payload's fields, whatever they are. */
+/** External triggers output the fields of the payload, whatever they are. */
 function triggerOutputs(block: Block): Types | undefined {
   switch (block.type) {
     case 'start_trigger':
@@ -61,7 +64,7 @@ function formatOutputs(block: Block): Types {
   return Object.fromEntries(inputFields(block).map(({ name, type }) => [name, type]));
 }
 
-/** Outputs as exports have them: a type name, `{type}`, or nested objects, which are opaque. */
+/** Reads outputs in the exported form: a type name, `{type}`, or nested objects, which are opaque. */
 function ownOutputs(outputs: JsonObject): Types {
   return Object.fromEntries(
     Object.entries(outputs).map(([name, value]) => {
@@ -71,7 +74,10 @@ function ownOutputs(outputs: JsonObject): Types {
   );
 }
 
-/** The top-level fields of a response format: `{schema}`, `{json_schema: {schema}}` or a bare schema, as text or object. */
+/**
+ * Returns the top-level fields of a response format: `{schema}`, `{json_schema: {schema}}` or a bare schema, as text or
+ * object.
+ */
 function answerFields(stored: Json | undefined): Types {
   const format = typeof stored === 'string' ? readJsonText(stored).value : stored;
   if (!isJsonObject(format)) return {};

@@ -2,42 +2,42 @@ import type { Json } from '../json.ts';
 import type { Region } from '../machine/skeleton.ts';
 import type { CodeTemplate, ExpressionTemplate, Reference, Template } from '../refs/template.ts';
 
-/** Version of the plan's JSON. A reader refuses formats it does not know; see docs/adr. */
+/** Version of the plan's JSON. Readers refuse unknown formats; see docs/adr. */
 export const PLAN_FORMAT = 1;
 
 /**
- * A compiled workflow: immutable, JSON, content-hashed.
+ * A compiled workflow: immutable JSON with a content hash, so its keys do not change.
  *
- * Control and data are apart from the first format on: `skeleton` is all that the machine reads and is small
- * enough to travel in the history of a durable runtime; `blocks` (configurations by block id) is read by executors only.
+ * Control and data are separate: `skeleton` is all that the machine reads, and small enough for the history of a
+ * durable runtime; only executors read `blocks` (configurations by block id).
  */
 export interface Plan {
   format: typeof PLAN_FORMAT;
-  /** Version of the machine's rules this plan was compiled for. */
+  /** Version of the machine's rules that this plan was compiled for. */
   machine: number;
-  /** `sha256:<hex>` over the canonical JSON of everything but `hash` itself. */
+  /** `sha256:<hex>` over the canonical JSON of everything except `hash` itself. */
   hash: string;
   workflow: { id: string; name: string; description?: string };
-  /** True: the deployment asked for the lenient reading of older engines where Heddle is stricter. */
+  /** True: the deployment asked for the lenient behaviour of older engines where Heddle is stricter. */
   compat: boolean;
-  /** The block a run starts at unless it is told otherwise; `startCandidates` lists the others. */
+  /** The block at which a run starts by default. `startCandidates` lists the others. */
   start: string;
-  /** Every enabled block of the top level, reached or not, and of each body the blocks that an edge reaches. */
+  /** All enabled top-level blocks, even unreachable ones, and in each body the blocks that an edge reaches. */
   skeleton: Region;
   blocks: { [blockId: string]: BlockConfig };
   variables: VariableConfig[];
   limits: PlanLimits;
 }
 
-/** Bounds of a run that are fixed when its plan is compiled. */
+/** Limits of a run that are fixed at compile time. */
 export interface PlanLimits {
   maxLoopTurns: number;
   maxParallelBranches: number;
-  /** Milliseconds a running block gets to finish after the run has failed or answered. */
+  /** Grace period in milliseconds: how long running blocks may finish after the run has failed or answered. */
   graceMs: number;
-  /** Milliseconds a run may last; absent: no deadline. */
+  /** Maximum duration of a run in milliseconds; absent: no deadline. */
   timeoutMs?: number;
-  /** `active`: time in which only a person could move the run does not count. */
+  /** `active`: time in which only a person can move the run does not count. */
   deadline: 'total' | 'active';
 }
 
@@ -46,28 +46,28 @@ export interface VariableConfig {
   id: string;
   name: string;
   type: 'string' | 'number' | 'boolean' | 'object' | 'array' | 'plain';
-  /** Already coerced to the type, as at the start of a run. */
+  /** Coerced to the type, as at the start of a run. */
   value: Json;
 }
 
-/** What an executor needs of one block. */
+/** The configuration of one block for its executor. */
 export interface BlockConfig {
   id: string;
   type: string;
   name: string;
-  /** True: the block acts as a trigger. */
+  /** True if the block acts as a trigger. */
   trigger: boolean;
   /** Ids of the containers around the block, outermost first. */
   containers: string[];
-  /** The block's fields. Values that hold no reference and no placeholder are `{ kind: 'literal' }`. */
+  /** The block's fields. Values without references and placeholders are `{ kind: 'literal' }`. */
   params: { [name: string]: Template };
   /** Function blocks: the code with its bindings. */
   code?: CodeTemplate;
-  /** Condition blocks, in row order; a row with `otherwise` is the else row and has no expression. */
+  /** Condition blocks: rows in order. A row with `otherwise` is the else row and has no expression. */
   conditions?: ConditionRow[];
   /** Container blocks. */
   container?: ContainerConfig;
-  /** Names of the declared top-level outputs; absent: nothing is declared, every path is allowed. */
+  /** Names of the declared top-level outputs; absent: none are declared, and any path is allowed. */
   outputs?: OutputSchema;
   /** Ids of the blocks with an edge into this one, in edge order (the condition block's `context`). */
   sources: string[];
@@ -87,7 +87,7 @@ export interface OutputSchema {
   fields: { [name: string]: { type: string; opaque: boolean } };
 }
 
-/** How a container gets its turns or branches. Exactly one source is set. */
+/** How a container gets its iterations or branches. Exactly one source is set. */
 export type ContainerConfig =
   | { kind: 'for'; count: CountSource }
   | { kind: 'forEach'; collection: CollectionSource }
@@ -96,11 +96,14 @@ export type ContainerConfig =
   | { kind: 'parallelCount'; count: CountSource }
   | { kind: 'parallelCollection'; collection: CollectionSource };
 
-/** How many turns or branches: known when compiled, or an expression that gives a whole number of at least 1. */
+/**
+ * The number of iterations or branches: known at compile time, or an expression whose value is a whole number of at
+ * least 1.
+ */
 export type CountSource = { static: number } | { expression: ExpressionTemplate };
 /**
- * `static`: the items themselves; `reference`: one reference, resolved natively; `template`: a list or object whose
- * texts hold {{placeholders}} (JSON text is parsed first and filled in after, so no value can break it);
+ * `static`: the items themselves. `reference`: one reference, resolved natively. `template`: a list or object with
+ * {{placeholders}} in its texts; the JSON is parsed before they are filled in, so that no value can break it.
  * `invalid`: the message with which the container fails when it is reached.
  */
 export type CollectionSource =

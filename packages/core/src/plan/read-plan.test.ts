@@ -9,17 +9,17 @@ const result = compile(parseWorkflow(workflowFile({ blocks: { s: start() } })).w
 const plan = JSON.parse(JSON.stringify(result.ok && result.plan)) as { [key: string]: Json };
 
 describe('a stored plan', () => {
-  it('is read back equal', () => {
+  it('is equal after reading', () => {
     expect(result.ok && readPlan(plan)).toEqual(result.ok && result.plan);
   });
 
   it.each<[string, Json, RegExp]>([
     ['no plan', [], /not a plan/],
-    ['no plan at all', null, /not a plan/],
-    ['a newer format', { ...plan, format: 2 }, /has format version 2, this engine knows 1/],
+    ['not a plan', null, /not a plan/],
+    ['a newer format', { ...plan, format: 2 }, /has format version 2, but this engine supports 1/],
     ['another machine', { ...plan, machine: 0 }, /has machine version 0/],
-    ['half a plan', { format: 1, machine: 1, start: 's' }, /has no hash, workflow, skeleton/],
-  ])('is refused when it is %s', (_, json, message) => {
+    ['an incomplete plan', { format: 1, machine: 1, start: 's' }, /has no hash, workflow, skeleton/],
+  ])('is rejected if it is %s', (_, json, message) => {
     expect(() => readPlan(json)).toThrow(
       expect.objectContaining({ code: 'PLAN_FORMAT_UNSUPPORTED', message: expect.stringMatching(message) }),
     );

@@ -6,10 +6,10 @@ import { PLAN_FORMAT } from './plan.ts';
 import type { Plan } from './plan.ts';
 
 /**
- * The plan in stored JSON.
+ * Returns the plan in stored JSON.
  *
- * Throws EngineError PLAN_FORMAT_UNSUPPORTED when it is no plan, or one of a format or for a machine that this
- * version does not know.
+ * Throws EngineError PLAN_FORMAT_UNSUPPORTED if the value is not a plan, or if this version does not know its format or
+ * machine.
  */
 export function readPlan(json: Json): Plan {
   if (!isJsonObject(json) || own(json, 'format') === undefined) {
@@ -36,7 +36,7 @@ function unsupported(what: 'format' | 'machine', found: Json | undefined, known:
   const version = JSON.stringify(found ?? null);
   return new EngineError(
     'PLAN_FORMAT_UNSUPPORTED',
-    `The plan has ${what} version ${version}, this engine knows ${known}. Run it with the engine that compiled it, or compile the workflow again.`,
+    `The plan has ${what} version ${version}, but this engine supports ${known}. Run it with the engine that compiled it, or compile the workflow again.`,
     { details: { what, found: found ?? null, known } },
   );
 }

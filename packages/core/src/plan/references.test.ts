@@ -6,7 +6,7 @@ import { checkWorkflow } from './compile.ts';
 
 const CODE = 'REFERENCE_UNKNOWN_BLOCK';
 
-/** What the check says about references, as `severity CODE` with the hint behind it where it is a guess. */
+/** Returns the diagnostics of references as `severity CODE`, with the hint if it is a suggestion. */
 function check(drawn: DrawnWorkflow, compat = false): string[] {
   return checkWorkflow(parseWorkflow(workflowFile(drawn)).workflow!, { compat })
     .filter((each) => each.code.startsWith('REFERENCE'))
@@ -40,7 +40,7 @@ describe('a head that names no block', () => {
     ['a list in a field', { type: 'response', fields: { data: [{ a: '<nosuch.x>' }] } }],
     ['a string in code', code('return "<nosuch.x>"')],
     ['a comment', code('// <nosuch.x>\nreturn 1')],
-  ])('far from any name is a warning in %s', (_, reader) => {
+  ])('unlike any name is a warning in %s', (_, reader) => {
     expect(read(reader)).toEqual([`warning ${CODE}`]);
   });
 
@@ -48,7 +48,7 @@ describe('a head that names no block', () => {
     ['text', text('see <fetsh.result>')],
     ['a string in code', code('return "<fetsh.result>"')],
     ['a comment', code('// <fetsh.result>\nreturn 1')],
-  ])('close to a name is an error in %s, and says which is meant', (_, reader) => {
+  ])('similar to a name is an error in %s, with a suggestion', (_, reader) => {
     expect(read(reader)).toEqual([`error ${CODE} Did you mean <fetch.result>?`]);
     expect(read(reader, true)[0]).toMatch(/^warning/);
   });
@@ -57,11 +57,11 @@ describe('a head that names no block', () => {
     ['a tag in text', text('<div>x</div> <br> <fetsh>')],
     ['a comparison', code('const a = 1, b = 2, c = 3; return [a<b, c>a, a < 1 && b > 2]')],
     ['inner spaces', text('< nosuch.x >')],
-  ])('is nothing to report for %s', (_, reader) => {
+  ])('is not reported for %s', (_, reader) => {
     expect(read(reader)).toEqual([]);
   });
 
-  it('is not looked for in notes, triggers and what is disabled', () => {
+  it('is not checked in notes, triggers and disabled blocks', () => {
     const blocks = {
       s: start({ fields: { description: '<fetsh.x>' } }),
       n: { type: 'note', fields: { content: '<nosuch.x> <start.y>' } },
@@ -95,9 +95,9 @@ describe('a reference to a block that cannot have run', () => {
   it.each<[string, DrawnWorkflow['blocks'], string[], string[]]>([
     ['runs after it', { a, b: code('1') }, ['s > a', 'a > b'], [never]],
     ['is it', { b: code('return <b.result>') }, ['s > b'], [never]],
-    ['is not reached', { a, b: code('1') }, ['s > a'], [never]],
+    ['is unreachable', { a, b: code('1') }, ['s > a'], [never]],
     ['is disabled', { a, b: code('1', { enabled: false }) }, ['s > a', 's > b'], [never]],
-    ['runs at the same time', { a, b: code('1') }, ['s > a', 's > b'], []],
+    ['runs concurrently', { a, b: code('1') }, ['s > a', 's > b'], []],
     ['runs before it', { a, b: code('1') }, ['s > b', 'b > a'], []],
   ])('is reported when it %s', (_, blocks, edges, expected) => {
     expect(check({ blocks: { s: start(), ...blocks }, edges })).toEqual(expected);
@@ -110,8 +110,8 @@ describe('a reference to a block that cannot have run', () => {
   const counting: DrawnBlock = { type: 'loop', data: { count: '<b.result>' } };
   const b = code('1', inside);
   it.each<[string, DrawnWorkflow['blocks'], string[], string[]]>([
-    ['an earlier turn', { L: loop, a: { ...a, ...inside }, b }, ['L > a', 'a > b'], []],
-    ['itself an earlier turn', { L: loop, b: code('return <b.result>', inside) }, ['L > b'], []],
+    ['an earlier iteration', { L: loop, a: { ...a, ...inside }, b }, ['L > a', 'a > b'], []],
+    ['itself in an earlier iteration', { L: loop, b: code('return <b.result>', inside) }, ['L > b'], []],
     ['inside, from outside', { L: loop, b, a }, ['L > b', 'L > a'], []],
     ['inside, before the loop', { L: loop, b, a }, ['L > b', 'a > L', 's > a'], [never]],
     ['results of its own loop', { L: loop, b: code('return <L.results>', inside) }, ['L > b'], [never]],
@@ -147,13 +147,13 @@ describe('an output', () => {
     ['of none of them', agent({ outputs: { name: 'string' } }), '<agent.email>', [undeclared]],
     ['of a type that declares none', { type: 'variables', name: 'Agent' }, '<agent.any>', []],
     [
-      'that the file declares',
+      'declared in the file',
       { type: 'odd', name: 'Agent', outputs: { a: { b: 'string' } } },
       '<agent.a.c>',
       [],
     ],
     [
-      'that the file does not declare',
+      'not declared in the file',
       { type: 'odd', name: 'Agent', outputs: { a: 'json' } },
       '<agent.b>',
       [undeclared],
@@ -166,7 +166,7 @@ describe('an output', () => {
 });
 
 describe('very many unknown references', () => {
-  it('are refused with the first of them and how many more there are', () => {
+  it('are refused with the first of them and the number of others', () => {
     const many = Array.from({ length: 154_000 }, (_, index) => `<nosuch${index}.x>`).join(' ');
     const file = workflowFile({ blocks: { s: start(), r: text(many) }, edges: ['s > r'] });
     const found = checkWorkflow(parseWorkflow(file).workflow!);
@@ -177,7 +177,7 @@ describe('very many unknown references', () => {
     });
   });
 
-  it('suggest the outputs that there are, the first of many', () => {
+  it('suggest the existing outputs, up to a maximum', () => {
     const properties = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [`field${index}`, { type: 'string' }]),
     );

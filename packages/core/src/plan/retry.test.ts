@@ -20,7 +20,7 @@ const usual = { maxTries: 3, waitMs: 1000, backoff: 1, maxWaitMs: 1000, jitter: 
 
 describe('a retry policy', () => {
   it.each<[Json]>([[null], [{}], [{ enabled: false, maxTries: 3 }], ['yes'], [{ enabled: 'true' }]])(
-    'is none: %j',
+    'is absent: %j',
     (retry) => {
       expect(policyOf(retry)).toEqual([undefined, []]);
     },
@@ -42,18 +42,18 @@ describe('a retry policy', () => {
       [],
     ],
     [{ jitter: 3 }, { jitter: 1 }, ['RETRY_CLAMPED jitter']],
-  ])('%j is brought into range', (retry, expected, codes) => {
+  ])('%j is clamped', (retry, expected, codes) => {
     expect(policyOf({ enabled: true, ...(retry as object) })).toEqual([{ ...usual, ...expected }, codes]);
   });
 
-  it('in a graph made for Heddle has wider ranges', () => {
+  it('has wider ranges in a workflow written for Heddle', () => {
     const [policy, codes] = policyOf({ enabled: true, maxTries: 50, waitBetweenTriesMs: 600_000 }, 'heddle');
     expect(policy).toMatchObject({ maxTries: 50, waitMs: 600_000 });
     expect(codes).toEqual([]);
   });
 
   it.each([['loop'], ['parallel'], ['human_in_the_loop'], ['schedule'], ['start_trigger']])(
-    'is none for %s',
+    'does not apply to %s',
     (type) => {
       expect(policyOf({ enabled: true }, 'import', type)).toEqual([undefined, ['RETRY_IGNORED retry']]);
     },

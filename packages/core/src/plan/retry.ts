@@ -13,7 +13,7 @@ interface Range {
   usual: number;
 }
 
-/** How far a retry policy may go, in a graph made for this engine, and in one that was exported elsewhere. */
+/** Ranges of retry settings: for workflows written for Heddle, and for imported ones. */
 const WIDEST = {
   heddle: { tries: 100, waitMs: 86_400_000 },
   import: { tries: 5, waitMs: 5000 },
@@ -29,7 +29,10 @@ const RETRY_KEYS = new KnownKeys([
 const MOST_BACKOFF = 100;
 const MOST_WAIT_MS = 86_400_000;
 
-/** The retry policy of a block, brought into range; undefined: one try only. Graphs made for this engine have wider ranges. */
+/**
+ * Returns the retry policy of a block, clamped to the allowed range; undefined if the block has one attempt only.
+ * Workflows written for Heddle have wider ranges.
+ */
 export function retryPolicy(
   block: Block,
   dialect: 'import' | 'heddle',

@@ -1,15 +1,15 @@
 import type { Block } from '../schema/workflow.ts';
 
-/** A field that is being compiled: whose it is, and where it stands in the input. */
+/** A field that is being compiled: its block and its path in the input. */
 export interface FieldLocation {
   block: Block;
   path: (string | number)[];
 }
 
-/** What sort of field it is: an unknown name is worse in code than in text. */
+/** The kind of field. An unknown name is worse in code than in text. */
 export type CompiledFieldKind = 'text' | 'code' | 'expression';
 
-/** The site of a sub-block's value. */
+/** Returns the location of a sub-block's value. */
 export function fieldLocation(block: Block, name: string): FieldLocation {
   return { block, path: ['blocks', block.id, 'subBlocks', name, 'value'] };
 }

@@ -32,7 +32,7 @@ const SHAPES: { [name: string]: Shape } = {
   },
 };
 
-/** How often compile looks at a block or an edge of the workflow. */
+/** Returns how often compile reads a block or an edge of the workflow. */
 function looks(workflow: Workflow): { looks: number; ok: boolean; chars: number } {
   let count = 0;
   const watched = <T extends object>(list: T[]): T[] =>
@@ -51,7 +51,7 @@ function looks(workflow: Workflow): { looks: number; ok: boolean; chars: number 
 
 describe('compile', () => {
   it.each(Object.keys(SHAPES))(
-    'does ten times as much for a %s ten times as large, up to ten thousand blocks',
+    'takes ten times the work for a %s ten times as large, up to ten thousand blocks',
     (name) => {
       const [small, middle, large] = [100, 1000, 10_000].map((size) =>
         looks(parseWorkflow(workflowFile(SHAPES[name]!(size))).workflow!),

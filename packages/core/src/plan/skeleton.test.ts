@@ -14,7 +14,7 @@ function planOf(drawn: DrawnWorkflow, options?: CompileOptions): Plan {
   return result.plan;
 }
 
-/** Nodes in order, each with what it waits for: `b < a, a:error`. */
+/** Nodes in order, each with its in-edges: `b < a, a:error`. */
 function drawing(region: Region): string[] {
   return region.nodes.map((node) => {
     const ins = node.ins.map(({ from, port }) => {
@@ -56,14 +56,14 @@ describe('the top region', () => {
     expect(outs('s > b', 's > a', 's > b')).toEqual(['b', 'a']);
   });
 
-  it('keeps edges between the same blocks apart by port, and no edge twice', () => {
+  it('keeps edges between the same blocks apart by port, without duplicates', () => {
     const blocks = { s, a: code('1'), b: code('1') };
     const plan = planOf({ blocks, edges: ['s > a', 'a > b', 'a:error > b', 'a:source-left > b'] });
     expect(drawing(plan.skeleton)).toEqual(['s', 'a < s', 'b < a, a:error']);
     expect(nodeOf(plan, 'a')).toMatchObject({ outs: [2], handlesError: true });
   });
 
-  it('holds what is not reached, and neither notes nor what is disabled', () => {
+  it('contains unreachable blocks, but neither notes nor disabled blocks', () => {
     const blocks = {
       ...{
         s,
@@ -83,7 +83,7 @@ describe('the top region', () => {
     expect(Object.keys(plan.blocks).toSorted()).toEqual(['a', 'after', 'alone', 's']);
   });
 
-  it('marks what may give the output of the run: nothing but unused error edges behind it', () => {
+  it('marks blocks whose output may become the run’s: without out-edges except unused error edges', () => {
     const blocks = { s, a: code('1'), h: code('1'), b: code('1'), L: loop, x: { parentId: 'L' } };
     const plan = planOf({
       blocks,
@@ -94,7 +94,7 @@ describe('the top region', () => {
     expect(bodyOf(plan, 'L').nodes[0]).not.toHaveProperty('terminal');
   });
 
-  it('marks answers, tries and time limits', () => {
+  it('marks answers, attempts and timeouts', () => {
     const blocks = {
       ...{ s, r: { type: 'response' } },
       a: { ...code('1'), retry: { enabled: true, maxTries: 4, waitBetweenTriesMs: 0 }, timeoutMs: 2500.5 },
@@ -161,7 +161,7 @@ describe('ports', () => {
     ).toEqual(expected);
   });
 
-  it('of other blocks: unknown ones fire as source, those an executor declares are kept', () => {
+  it('of other blocks: unknown ones act as source, those that an executor declares are kept', () => {
     const blocks = { s, m: { type: 'mine' }, ...targets };
     const edges = ['s > m', 'm:yes > a', 'm:odd > b', 'm:source-right > d'];
     const plan = planOf({ blocks, edges }, { blocks: [{ type: 'mine', class: 'effect', ports: ['yes'] }] });
@@ -182,7 +182,7 @@ describe('bodies', () => {
     expect(body.entries.map((entry) => body.nodes[entry]!.id)).toEqual(['c', 'a']);
   });
 
-  it('hold what some edge reaches, also one from outside that is not wired, and nothing else', () => {
+  it('contain the blocks that an edge reaches, even an edge from outside that is not wired', () => {
     const blocks = { s, p: code('1'), L: loop, a: inner, b: inner, lost: inner, after: inner };
     const plan = planOf({ blocks, edges: ['s > p', 'p > L', 'L > a', 'p > b', 'lost > after'] });
     const body = bodyOf(plan, 'L');
@@ -190,7 +190,7 @@ describe('bodies', () => {
     expect(body.entries).toEqual([0, 1]);
   });
 
-  it('drop edges out of the container and back to it', () => {
+  it('omit edges out of the container and back to it', () => {
     const blocks = { s, L: loop, a: inner, z: code('1') };
     const plan = planOf({ blocks, edges: ['s > L', 'L > a', 'a > L', 'a > z', 'L:loop-end-source > z'] });
     expect(drawing(plan.skeleton)).toEqual(['s', 'L < s', 'z < L']);
@@ -216,7 +216,7 @@ describe('bodies', () => {
     });
   });
 
-  it('come from the stored map where no block names the container, the innermost of two', () => {
+  it('come from the stored map if no block names the container, the innermost of two', () => {
     const blocks = { s, L: loop, M: { ...loop }, a: {}, b: {} };
     const loops = { L: { id: 'L', nodes: ['M', 'a', 'b'] }, M: { id: 'M', nodes: ['a'] } };
     const plan = planOf({ blocks, edges: ['s > L', 'L > M', 'L > b', 'M > a'], state: { loops } });

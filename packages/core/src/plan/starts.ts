@@ -4,7 +4,7 @@ import type { DiagnosticSink } from './diagnostics.ts';
 import type { Plan } from './plan.ts';
 import { isTriggerType, triggerRank } from './types.ts';
 
-/** Enabled top-level triggers, the default start first; equally good ones in file order. */
+/** Returns the enabled top-level triggers, the default start first, equal ones in file order. */
 export function findStarts(
   places: PlacedBlocks,
   fileOrder: readonly string[],
@@ -25,7 +25,7 @@ export function findStarts(
       diagnostic('START_MISSING', {
         path: ['blocks'],
         message: 'No enabled block on the top level can start a run.',
-        hint: 'Add a start block, or enable the one there is.',
+        hint: 'Add a start block, or enable the existing one.',
       }),
     );
   } else if (second && rank(first) === rank(second)) {
@@ -33,15 +33,15 @@ export function findStarts(
       diagnostic('START_AMBIGUOUS', {
         blockId: first.block.id,
         path: ['blocks'],
-        message: `Both "${first.block.name}" and "${second.block.name}" can be the default start; runs start at the first, "${first.block.name}".`,
-        hint: 'Say at which block a run starts, or remove one of them.',
+        message: `Both "${first.block.name}" and "${second.block.name}" can be the default start; "${first.block.name}" is used.`,
+        hint: 'Choose the start of each run, or remove one of them.',
       }),
     );
   }
   return triggers.map(({ block }) => block.id);
 }
 
-/** Ids of the blocks a run of the plan can start at, the default start first. */
+/** Returns the ids of the blocks at which a run of the plan can start, the default start first. */
 export function startCandidates(plan: Plan): string[] {
   const others = plan.skeleton.nodes
     .map(({ id }) => plan.blocks[id])

@@ -5,7 +5,7 @@ import { parseWorkflow } from '../schema/parse.ts';
 import { checkWorkflow } from './compile.ts';
 import type { Diagnostic } from './diagnostics.ts';
 
-/** What the check says about the syntax of a block behind one that is called Fetch. */
+/** Returns the syntax diagnostics of a block after one named Fetch. */
 function syntaxOf(block: DrawnBlock): Pick<Diagnostic, 'severity' | 'path' | 'message'>[] {
   const inner: { [id: string]: DrawnBlock } =
     block.type === 'loop' || block.type === 'parallel' ? { in: code('', { parentId: 'b' }) } : {};
@@ -20,15 +20,15 @@ function syntaxOf(block: DrawnBlock): Pick<Diagnostic, 'severity' | 'path' | 'me
 
 const CODE = ['blocks', 'b', 'subBlocks', 'code', 'value'];
 
-describe('code that is no JavaScript', () => {
-  it('is a warning that names the line and shows it as it was written', () => {
+describe('code that is not JavaScript', () => {
+  it('is a warning with the line number and the line as written', () => {
     const text = 'const a = <fetch.result>\nreturn [a, <fetch.result>}\n';
     expect(syntaxOf(code(text))).toEqual([
       {
         severity: 'warning',
         path: CODE,
         message:
-          'The code of "Work" is no valid JavaScript: Unexpected token at line 2 in "return [a, <fetch.result>}".',
+          'The code of "Work" is not valid JavaScript: Unexpected token at line 2 in "return [a, <fetch.result>}".',
       },
     ]);
   });
@@ -58,35 +58,35 @@ describe('code that is no JavaScript', () => {
     ],
     ['placeholders', 'return {{KEY}} + "{{KEY}}"'],
     ['a comment at the end', 'return 1 // done'],
-    ['what only a function may have', 'using a = null; return new.target'],
+    ['syntax that only a function allows', 'using a = null; return new.target'],
     ['a name that other engines reserve', 'const params = 1; return params'],
     ['nothing', ''],
-  ])('does not count %s', (_, text) => {
+  ])('does not include %s', (_, text) => {
     expect(syntaxOf(code(text))).toEqual([]);
   });
 
-  it('leaves unknown references to their own finding', () => {
+  it('leaves unknown references to their own diagnostic', () => {
     expect(syntaxOf(code('return <nosuch.x>'))).toEqual([]);
   });
 
-  it('is looked for in JavaScript only, and not in a very long text', () => {
+  it('is checked in JavaScript only, and not in a very long text', () => {
     expect(syntaxOf({ fields: { code: 'return (', language: 'python' } })).toEqual([]);
     expect(syntaxOf(code(`return (${' '.repeat(50_000)}`))).toEqual([]);
   });
 
-  it('does not stop the check when it is nested deeper than a parser reaches', () => {
+  it('does not stop the check if it is nested more deeply than the parser supports', () => {
     expect(syntaxOf(code(`return ${'['.repeat(20_000)}`))).toEqual([]);
   });
 });
 
-describe('an expression that is no JavaScript', () => {
+describe('an expression that is not JavaScript', () => {
   it('is a warning in a row of a condition', () => {
     expect(syntaxOf(condition('b', '<fetch.result> >', '<fetch.result> > 1; // fine', ''))).toEqual([
       {
         severity: 'warning',
         path: ['blocks', 'b', 'subBlocks', 'conditions', 'value', 0],
         message:
-          'The condition "if" of "Work" is no valid JavaScript: Unexpected token in "<fetch.result> >".',
+          'The condition "if" of "Work" is not valid JavaScript: Unexpected token in "<fetch.result> >".',
       },
     ]);
   });
@@ -107,7 +107,7 @@ describe('an expression that is no JavaScript', () => {
     expect(syntaxOf(block)).toMatchObject([{ severity: 'warning', path: ['blocks', 'b', 'data', key] }]);
   });
 
-  it('ends in what the sandbox takes', () => {
+  it('ends with anything that the sandbox accepts', () => {
     expect(syntaxOf(condition('b', 'true;', '1 < 2 /* so */ ;;', '{a: 1}.a'))).toEqual([]);
   });
 });

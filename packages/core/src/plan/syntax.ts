@@ -5,19 +5,19 @@ import { diagnostic } from './diagnostics.ts';
 import type { Compilation } from './compilation.ts';
 import type { FieldLocation } from './site.ts';
 
-/** Longer code is not parsed: the parser takes time in proportion to the square of the names in one scope. */
+/** Longer code is not parsed: the parser's time grows with the square of the number of names in one scope. */
 const MOST_CHARS = 50_000;
 
-/** Characters of code that are parsed in one workflow. */
+/** Maximum number of parsed characters per workflow. */
 const MOST_CHARS_IN_ALL = 500_000;
 
-/** How the parser says that its stack is used up. */
+/** The parser's message for a stack overflow. */
 const TOO_DEEP = 'Not enough stack space';
 
-/** Characters of the line at fault that a message shows. */
+/** Maximum number of characters of a faulty line in a message. */
 const MOST_SHOWN = 120;
 
-/** Reports code of a function block that is no JavaScript. What unknown references left in it has been reported itself. */
+/** Reports code of a function block that is not JavaScript. Unknown references in it have their own diagnostics. */
 export function checkCode(
   compilation: Compilation,
   site: FieldLocation,
@@ -28,7 +28,7 @@ export function checkCode(
   if (fault) report(compilation, site, { what: 'The code', authored: code.authored, fault });
 }
 
-/** Reports a condition, a loop's condition or a count that is no JavaScript expression. */
+/** Reports a condition, a loop's condition or a count that is not a JavaScript expression. */
 export function checkExpression(
   compilation: Compilation,
   site: FieldLocation,
@@ -45,14 +45,14 @@ function isBroken(findings: readonly ReferenceFinding[]): boolean {
 }
 
 interface Fault {
-  /** Counted from 1, in the authored text. */
+  /** Line in the authored text, from 1. */
   line: number;
   message: string;
 }
 
 /**
- * The first thing in the body of an async function that is no JavaScript; undefined too where it is too long to be parsed.
- * The code stands between the two texts, on lines of its own.
+ * Returns the first syntax error in the body of an async function; undefined also if the code is too long to parse. The
+ * code is on lines of its own between the two texts.
  */
 function faultIn(
   compilation: Compilation,
@@ -63,21 +63,21 @@ function faultIn(
   compilation.parsedChars += code.length;
   const source = `async function body() {${before}\n${code}\n${behind}}`;
   try {
-    // The sandbox makes calls of imports.
+    // The sandbox turns imports into calls.
     const { body } = parse(source, { ecmaVersion: 'latest', allowImportExportEverywhere: true });
     const end = body[0]?.end ?? 0;
-    // A brace too many ends the function before its code does.
+    // An extra brace ends the function before the end of its code.
     return end === source.length ? undefined : faultAt(getLineInfo(source, end).line, 'Unexpected token');
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
-    // Code that is nested too deeply for this parser may be fine in the sandbox.
+    // Code that is nested too deeply for this parser may work in the sandbox.
     if (error.message.startsWith(TOO_DEEP)) return undefined;
     const { loc } = error as SyntaxError & { loc?: { line: number } };
     return faultAt(loc?.line ?? 2, error.message.replace(/ \(\d+:\d+\)$/, ''));
   }
 }
 
-/** The line before the code is not of the author. */
+/** The line before the code is ours, not the author's. */
 function faultAt(line: number, message: string): Fault {
   return { line: Math.max(1, line - 1), message };
 }
@@ -99,8 +99,8 @@ function report(
     diagnostic('SYNTAX_INVALID', {
       blockId: block.id,
       path,
-      message: `${what} of "${block.name}" is no valid JavaScript: ${[fault.message, ...where].join(' ')}.`,
-      hint: 'Correct it; until then the block fails when it is reached.',
+      message: `${what} of "${block.name}" is not valid JavaScript: ${[fault.message, ...where].join(' ')}.`,
+      hint: 'Correct it. Until then the block fails when it is reached.',
     }),
   );
 }

@@ -1,14 +1,17 @@
 import type { BlockClass } from '../machine/skeleton.ts';
 
-/** What the compiler has to know of a type of block; registered executors bring theirs. */
+/** What the compiler needs to know about a block type. Registered executors provide it for theirs. */
 export interface BlockTypeInfo {
   type: string;
   class: BlockClass;
-  /** Declared output names and their types (`string`, `number`, `boolean`, `json`, `array`, …); absent: every path may be referenced. */
+  /**
+   * Declared output names and their types (`string`, `number`, `boolean`, `json`, `array`, …). If absent, references
+   * may use any path.
+   */
   outputs?: { readonly [name: string]: string };
   /** Fields that must not be empty. */
   required?: readonly string[];
-  /** Ports beside `source` and `error` that its executor takes. */
+  /** Ports of its executor besides `source` and `error`. */
   ports?: readonly string[];
 }
 
@@ -53,7 +56,7 @@ const KNOWN: readonly BlockTypeInfo[] = [
     outputs: { conditionResult: 'boolean', selectedPath: 'json', selectedOption: 'string' },
   },
   { type: 'variables', class: 'compute' },
-  // Older graphs write <reply.response.data> for <reply.data>.
+  // Older graphs use <reply.response.data> for <reply.data>.
   {
     type: 'response',
     class: 'compute',
@@ -83,7 +86,7 @@ const KNOWN: readonly BlockTypeInfo[] = [
   { type: 'file', class: 'effect' },
 ];
 
-/** Triggers, best start first: the default start of a run is the first of them that a workflow has. */
+/** Triggers in order of preference. The default start of a run is the first one that a workflow has. */
 export const TRIGGER_PRIORITY = [
   'start_trigger',
   'api_trigger',
@@ -93,7 +96,7 @@ export const TRIGGER_PRIORITY = [
   'starter',
 ] as const;
 
-/** Triggers that something outside sets off; they come after the others, as do blocks in trigger mode. */
+/** Triggers of external systems. They come after the others, and so do blocks in trigger mode. */
 const EXTERNAL_TRIGGERS = new Set([
   'trigger',
   'generic_webhook',
@@ -104,7 +107,7 @@ const EXTERNAL_TRIGGERS = new Set([
   'circleback',
 ]);
 
-/** True for types that start runs. */
+/** Returns true for types that start runs. */
 export function isTriggerType(type: string): boolean {
   return (
     triggerRank(type) < TRIGGER_PRIORITY.length ||
@@ -113,25 +116,25 @@ export function isTriggerType(type: string): boolean {
   );
 }
 
-/** Position in the order of default starts, from 0; external triggers share the last one. */
+/** Returns the position in the order of default starts, from 0. External triggers share the last one. */
 export function triggerRank(type: string): number {
   const rank = (TRIGGER_PRIORITY as readonly string[]).indexOf(type);
   return rank < 0 ? TRIGGER_PRIORITY.length : rank;
 }
 
-/** The known types by name, those of registered executors over them. What a registration leaves out, the known type keeps. */
+/** Returns the known types by name, overridden by registered executors. A registration inherits what it leaves out. */
 export function typeTable(registered: readonly BlockTypeInfo[] = []): TypeTable {
   const table = new Map(KNOWN.map((info) => [info.type, info]));
   for (const info of registered) table.set(info.type, { ...table.get(info.type), ...info });
   return table;
 }
 
-/** The names of all types that a block can have: known, registered, and those of triggers. */
+/** Returns the names of all possible block types: known ones, registered ones and triggers. */
 export function typeNames(table: TypeTable): string[] {
   return [...table.keys(), ...TRIGGER_PRIORITY, ...EXTERNAL_TRIGGERS];
 }
 
-/** Types that something runs: those of registered executors, or where none are given every known one. */
+/** Returns the types that can run: those of registered executors, or all known ones if none are registered. */
 export function runnableTypes(registered?: readonly BlockTypeInfo[]): ReadonlySet<string> {
   return new Set((registered ?? KNOWN).map(({ type }) => type));
 }
