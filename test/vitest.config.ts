@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { FolderReporter } from './reporter.ts';
@@ -20,13 +21,19 @@ export default defineConfig(({ mode }) => {
   const left = isFull ? undefined : FULL_ONLY;
   const excluded = [...configDefaults.exclude, ...Object.keys(left ?? {})];
   const testTimeout = isFull ? 600_000 : 60_000;
+  const root = fileURLToPath(new URL('..', import.meta.url));
   return {
-    root: fileURLToPath(new URL('..', import.meta.url)),
+    root,
     cacheDir: 'node_modules/.cache/vite',
     resolve: { conditions },
     ssr: { resolve: { conditions, externalConditions: conditions } },
     test: {
-      env: { HEDDLE_SCALE: isFull ? 'full' : 'quick', HEDDLE_SAMPLE_SEED: seed },
+      env: {
+        HEDDLE_SCALE: isFull ? 'full' : 'quick',
+        HEDDLE_SAMPLE_SEED: seed,
+        // For the processes that tests start: hundreds of them load the same modules.
+        NODE_COMPILE_CACHE: join(root, 'node_modules/.cache/heddle-test/compiled'),
+      },
       // .ci/run reads the numbers from the JSON report.
       reporters: [
         'default',

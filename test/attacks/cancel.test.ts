@@ -6,7 +6,7 @@ import {
   type Sandbox,
 } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { levels } from './levels.ts';
+import { levelsAtScale } from './levels.ts';
 import { livingOf, processesOf } from './processes.ts';
 import { watchHost } from './watch.ts';
 
@@ -117,7 +117,7 @@ const STATES: readonly State[] = [
 
 watchHost();
 
-describe.each(levels)('a job that is cancelled, isolation $name', ({ options }) => {
+describe.each(levelsAtScale())('a job that is cancelled, isolation $name', ({ options }) => {
   it.each(STATES)('$name ends, and its process where it held it', async (state) => {
     const { language = 'javascript', code, behind, warm, reached, dies } = state;
     let calls = 0;

@@ -1,7 +1,7 @@
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { scale } from '../support/scale.ts';
-import { levels } from './levels.ts';
+import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
 /** Collects every function that can be reached from the globals; `functions` is the list. */
@@ -121,7 +121,7 @@ const PATIENT = { timeout: 120_000 };
 
 watchHost();
 
-describe.each(levels)('every built-in, isolation $name', ({ options }) => {
+describe.each(levelsAtScale())('every built-in, isolation $name', ({ options }) => {
   it('called at the end of the stack does not end the process', PATIENT, async () => {
     const sandbox = createSandbox({ ...options, maxProcesses: 1 });
     onTestFinished(() => sandbox.close());
@@ -151,27 +151,24 @@ const LIMITED = [false, true].slice(0, scale(1, 2));
 const PYTHON_LIMITS = { cpuMs: scale(1_500, 8_000), wallMs: 20_000 };
 const PRELUDE = filled(PYTHON_PRELUDE, { DEPTH: scale(20_000, 200_000) });
 
-describe.each(levels.slice(0, scale(1, levels.length)))(
-  'Python at the end of its stack, isolation $name',
-  ({ options }) => {
-    it.each(LIMITED)(
-      'and without its count (%s) ends its own job at most',
-      { timeout: 600_000 },
-      async (endless) => {
-        const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });
-        onTestFinished(() => sandbox.close());
-        const ends: Record<string, string> = {};
-        for (const [what, code] of Object.entries(DEEP_PYTHON)) {
-          const all = `${PRELUDE}${endless ? 'sys.setrecursionlimit(10 ** 9)\n' : ''}${code}`;
-          const job = { runId: 'deep', language: 'python' as const, limits: PYTHON_LIMITS };
-          const outcome = await sandbox.run({ ...job, code: all });
-          ends[what] = outcome.ok ? 'OK' : outcome.error.code;
-        }
-        const next = await sandbox.run({ runId: 'next', language: 'python', code: 'return 1' });
-        expect(next).toMatchObject({ ok: true, json: '1' });
-        const allowed = new Set(['OK', 'USER_ERROR', 'SYNTAX_ERROR', 'TIMEOUT_CPU', 'OUT_OF_MEMORY']);
-        expect(Object.entries(ends).filter(([, end]) => !allowed.has(end))).toEqual([]);
-      },
-    );
-  },
-);
+describe.each(levelsAtScale())('Python at the end of its stack, isolation $name', ({ options }) => {
+  it.each(LIMITED)(
+    'and without its count (%s) ends its own job at most',
+    { timeout: 600_000 },
+    async (endless) => {
+      const sandbox = createSandbox({ ...options, python: { maxProcesses: 1 } });
+      onTestFinished(() => sandbox.close());
+      const ends: Record<string, string> = {};
+      for (const [what, code] of Object.entries(DEEP_PYTHON)) {
+        const all = `${PRELUDE}${endless ? 'sys.setrecursionlimit(10 ** 9)\n' : ''}${code}`;
+        const job = { runId: 'deep', language: 'python' as const, limits: PYTHON_LIMITS };
+        const outcome = await sandbox.run({ ...job, code: all });
+        ends[what] = outcome.ok ? 'OK' : outcome.error.code;
+      }
+      const next = await sandbox.run({ runId: 'next', language: 'python', code: 'return 1' });
+      expect(next).toMatchObject({ ok: true, json: '1' });
+      const allowed = new Set(['OK', 'USER_ERROR', 'SYNTAX_ERROR', 'TIMEOUT_CPU', 'OUT_OF_MEMORY']);
+      expect(Object.entries(ends).filter(([, end]) => !allowed.has(end))).toEqual([]);
+    },
+  );
+});

@@ -2,7 +2,7 @@ import { createSandbox, type FunctionOutcome, type SandboxOptions } from '@heddl
 import type { EgressResponse } from '@heddle/sandbox/egress';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ending } from './attack.ts';
-import { levels } from './levels.ts';
+import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
 const GET = {
@@ -25,7 +25,7 @@ const answer = (more: Partial<EgressResponse> = {}): EgressResponse => ({
 const CYCLIC: unknown[] = [];
 CYCLIC.push(CYCLIC);
 
-describe.each(levels)('an answer of the host to its guest, isolation $name', ({ options }) => {
+describe.each(levelsAtScale())('an answer of the host to its guest, isolation $name', ({ options }) => {
   watchHost();
 
   const sandboxOf = (fetch: NonNullable<SandboxOptions['fetch']>) => {

@@ -1,6 +1,6 @@
 import { createSandbox, type FunctionOutcome, type Sandbox } from '@heddle/sandbox';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { levels } from './levels.ts';
+import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
 const FILL = 'const a = []; for (;;) a.push(new Array(1000).fill(Math.random()))';
@@ -8,7 +8,7 @@ const sleep = (then: string): string => `await new Promise((r) => setTimeout(r, 
 
 watchHost();
 
-describe.each(levels)('jobs beside an attack, isolation $name', ({ options }) => {
+describe.each(levelsAtScale())('jobs beside an attack, isolation $name', ({ options }) => {
   let sandbox: Sandbox;
   beforeAll(() => {
     sandbox = createSandbox({ ...options, maxProcesses: 1, limits: { cpuMs: 25_000, memoryMiB: 32 } });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { functionExecutor } from '../../packages/engine/src/executors/function.ts';
 import { contextOf, type Scene } from '../support/block.ts';
 import { HOSTILE_TEXTS } from './hostile-texts.ts';
-import { levels } from './levels.ts';
+import { levelsAtScale } from './levels.ts';
 import { watchHost } from './watch.ts';
 
 watchHost();
@@ -14,7 +14,7 @@ const PYTHON = `# {{K}} <p.result.s>
 x = [{{K}}, "{{K}}", '''{{K}}''', environmentVariables["K"], <p.result.s>]
 return x + ["pwned" in globals()]`;
 
-describe.each(levels)('secrets with hostile values, isolation $name', ({ options }) => {
+describe.each(levelsAtScale())('secrets with hostile values, isolation $name', ({ options }) => {
   let sandbox: Sandbox;
   const jobs: FunctionJob[] = [];
   beforeAll(() => {

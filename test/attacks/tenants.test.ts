@@ -1,73 +1,76 @@
 import { readFileSync } from 'node:fs';
 import { createSandbox } from '@heddle/sandbox';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { levels } from './levels.ts';
+import { levelsAtScale } from './levels.ts';
 import { livingOf, processesOf } from './processes.ts';
 import { watchHost } from './watch.ts';
 
 watchHost();
 
-describe.runIf(process.platform === 'linux').each(levels)('tenants, isolation $name', ({ options }) => {
-  it.each([['javascript' as const], ['python' as const]])(
-    'never have a process in common, and %s leaves nothing from one to the next',
-    async (language) => {
-      const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 } });
-      onTestFinished(() => sandbox.close());
-      const plant =
-        language === 'python'
-          ? 'import builtins, js\nbuiltins.leak = 1\njs.globalThis.leak = 1\nopen("/tmp/leak", "w").write("x")\nreturn 1'
-          : 'globalThis.leak = Object.prototype.leak = 1; return 1';
-      const look =
-        language === 'python'
-          ? 'import builtins, js, os\nreturn [hasattr(builtins, "leak"), hasattr(js, "leak"), os.path.exists("/tmp/leak")]'
-          : 'return [typeof leak !== "undefined", ({}).leak !== undefined, false]';
-      const seen = new Map<number, string>();
-      for (const tenant of ['a', 'b', 'a', 'c']) {
-        // The same run id, so that nothing else keeps them apart.
-        const planted = await sandbox.run({ runId: 'r', tenant, language, code: plant });
-        expect(planted).toMatchObject({ ok: true });
-        for (const pid of livingOf(processesOf(process.pid))) {
-          expect([undefined, tenant], `process ${pid} of ${seen.get(pid)}`).toContain(seen.get(pid));
-          seen.set(pid, tenant);
+describe.runIf(process.platform === 'linux').each(levelsAtScale())(
+  'tenants, isolation $name',
+  ({ options }) => {
+    it.each([['javascript' as const], ['python' as const]])(
+      'never have a process in common, and %s leaves nothing from one to the next',
+      async (language) => {
+        const sandbox = createSandbox({ ...options, maxProcesses: 1, python: { maxProcesses: 1 } });
+        onTestFinished(() => sandbox.close());
+        const plant =
+          language === 'python'
+            ? 'import builtins, js\nbuiltins.leak = 1\njs.globalThis.leak = 1\nopen("/tmp/leak", "w").write("x")\nreturn 1'
+            : 'globalThis.leak = Object.prototype.leak = 1; return 1';
+        const look =
+          language === 'python'
+            ? 'import builtins, js, os\nreturn [hasattr(builtins, "leak"), hasattr(js, "leak"), os.path.exists("/tmp/leak")]'
+            : 'return [typeof leak !== "undefined", ({}).leak !== undefined, false]';
+        const seen = new Map<number, string>();
+        for (const tenant of ['a', 'b', 'a', 'c']) {
+          // The same run id, so that nothing else keeps them apart.
+          const planted = await sandbox.run({ runId: 'r', tenant, language, code: plant });
+          expect(planted).toMatchObject({ ok: true });
+          for (const pid of livingOf(processesOf(process.pid))) {
+            expect([undefined, tenant], `process ${pid} of ${seen.get(pid)}`).toContain(seen.get(pid));
+            seen.set(pid, tenant);
+          }
+          const other = await sandbox.run({ runId: 'r', tenant: `${tenant}x`, language, code: look });
+          expect(other).toMatchObject({ ok: true, json: '[false,false,false]' });
+          for (const pid of livingOf(processesOf(process.pid))) seen.set(pid, seen.get(pid) ?? `${tenant}x`);
         }
-        const other = await sandbox.run({ runId: 'r', tenant: `${tenant}x`, language, code: look });
-        expect(other).toMatchObject({ ok: true, json: '[false,false,false]' });
-        for (const pid of livingOf(processesOf(process.pid))) seen.set(pid, seen.get(pid) ?? `${tenant}x`);
-      }
-      expect(new Set(seen.values()).size).toBe(6);
-    },
-  );
-
-  it('have processes without an environment, with the permission model, and one process each', async () => {
-    const sandbox = createSandbox({ ...options, maxProcesses: 2 });
-    onTestFinished(() => sandbox.close());
-    const jobs = ['a', 'b'].map((tenant) => sandbox.run({ runId: 'r', tenant, code: 'return 1' }));
-    expect(await Promise.all(jobs)).toMatchObject([{ ok: true }, { ok: true }]);
-    const programs = livingOf(processesOf(process.pid)).filter(
-      (pid) => wordsOf(pid, 'cmdline')[0] === process.execPath,
+        expect(new Set(seen.values()).size).toBe(6);
+      },
     );
-    expect(programs).toHaveLength(2);
-    for (const pid of programs) {
-      const names = wordsOf(pid, 'environ').map((entry) => entry.split('=')[0]);
-      expect(names.filter((name) => !/^(?:NODE_CHANNEL_|PWD$)/.test(name ?? ''))).toEqual([]);
-      expect(wordsOf(pid, 'cmdline')).toEqual(expect.arrayContaining(['--permission', '--jitless']));
-    }
-  });
 
-  it('have fresh chance in every block and every process', async () => {
-    const sandbox = createSandbox({ ...options, maxProcesses: 1 });
-    onTestFinished(() => sandbox.close());
-    const seen = new Set<string>();
-    for (const tenant of ['a', 'b', 'a', 'b'])
-      for (let block = 0; block < 3; block++) {
-        const code = 'return [Math.random(), crypto.randomUUID()]';
-        const outcome = await sandbox.run({ runId: 'r', tenant, code });
-        for (const drawn of JSON.parse(outcome.ok ? outcome.json : '[]') as unknown[])
-          seen.add(String(drawn));
+    it('have processes without an environment, with the permission model, and one process each', async () => {
+      const sandbox = createSandbox({ ...options, maxProcesses: 2 });
+      onTestFinished(() => sandbox.close());
+      const jobs = ['a', 'b'].map((tenant) => sandbox.run({ runId: 'r', tenant, code: 'return 1' }));
+      expect(await Promise.all(jobs)).toMatchObject([{ ok: true }, { ok: true }]);
+      const programs = livingOf(processesOf(process.pid)).filter(
+        (pid) => wordsOf(pid, 'cmdline')[0] === process.execPath,
+      );
+      expect(programs).toHaveLength(2);
+      for (const pid of programs) {
+        const names = wordsOf(pid, 'environ').map((entry) => entry.split('=')[0]);
+        expect(names.filter((name) => !/^(?:NODE_CHANNEL_|PWD$)/.test(name ?? ''))).toEqual([]);
+        expect(wordsOf(pid, 'cmdline')).toEqual(expect.arrayContaining(['--permission', '--jitless']));
       }
-    expect(seen.size).toBe(24);
-  });
-});
+    });
+
+    it('have fresh chance in every block and every process', async () => {
+      const sandbox = createSandbox({ ...options, maxProcesses: 1 });
+      onTestFinished(() => sandbox.close());
+      const seen = new Set<string>();
+      for (const tenant of ['a', 'b', 'a', 'b'])
+        for (let block = 0; block < 3; block++) {
+          const code = 'return [Math.random(), crypto.randomUUID()]';
+          const outcome = await sandbox.run({ runId: 'r', tenant, code });
+          for (const drawn of JSON.parse(outcome.ok ? outcome.json : '[]') as unknown[])
+            seen.add(String(drawn));
+        }
+      expect(seen.size).toBe(24);
+    });
+  },
+);
 
 function wordsOf(pid: number, file: 'cmdline' | 'environ'): string[] {
   return readFileSync(`/proc/${pid}/${file}`, 'latin1').split('\0').filter(Boolean);

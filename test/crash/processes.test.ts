@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { openFolderClient } from '@heddle/engine/reader';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { dataFolder } from '../support/data-folder.ts';
+import { sample } from '../support/scale.ts';
 import { RUN_ID } from './process-run.ts';
 
 const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
@@ -84,7 +85,7 @@ async function expectWhole(folder: string, twice: readonly string[]): Promise<vo
 }
 
 describe('a process that is killed with SIGKILL', () => {
-  it.each([
+  const KILLS: [when: string, place: string, twice: string[]][] = [
     ['while an effect runs', 'E.0', [`${RUN_ID}/E/0`]],
     ['while an effect of a later turn runs', 'E.2', [`${RUN_ID}/E/2`]],
     ['right after the record of an effect', 'G.1', [`${RUN_ID}/G/1`]],
@@ -92,7 +93,9 @@ describe('a process that is killed with SIGKILL', () => {
     ['while the run is paused in a later turn', 'paused.2', []],
     ['right after the record of an answer', 'F.1', [`${RUN_ID}/F/1`]],
     ['in the last block', 'Z.', [`${RUN_ID}/Z`]],
-  ])(
+  ];
+
+  it.each(sample(KILLS, 3, 'places to kill a process at'))(
     '%s (%s) is gone on with by another one: nothing is lost, nothing doubled',
     async (_when, place, twice) => {
       const folder = dataFolder();
@@ -104,15 +107,18 @@ describe('a process that is killed with SIGKILL', () => {
     },
   );
 
-  it.each([0, 1, 2, 4])('during a resume (%i ms after it began)', async (afterMs) => {
-    const folder = dataFolder();
-    await play(folder, { place: 'resuming.1', stop: false, afterMs });
-    await play(folder);
-    const doubled = [...effectsOf(folder)].filter(([, count]) => count > 1).map(([key]) => key);
-    // What was under way when the signal came is not known: at most the one effect of that moment.
-    expect(doubled.length).toBeLessThanOrEqual(1);
-    await expectWhole(folder, doubled);
-  });
+  it.each(sample([0, 1, 2, 4], 2, 'moments of a resume'))(
+    'during a resume (%i ms after it began)',
+    async (afterMs) => {
+      const folder = dataFolder();
+      await play(folder, { place: 'resuming.1', stop: false, afterMs });
+      await play(folder);
+      const doubled = [...effectsOf(folder)].filter(([, count]) => count > 1).map(([key]) => key);
+      // What was under way when the signal came is not known: at most the one effect of that moment.
+      expect(doubled.length).toBeLessThanOrEqual(1);
+      await expectWhole(folder, doubled);
+    },
+  );
 
   it('again and again, at every effect and pause of the run', async () => {
     const folder = dataFolder();
