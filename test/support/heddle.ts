@@ -113,10 +113,11 @@ function until(
   });
 }
 
-/** Text for people with what differs from run to run replaced: times, ids of runs. */
+/** Returns text for people without what differs from run to run: times, ids of runs, and lines about slow blocks. */
 export function steady(text: string): string {
   return text
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, 'RUN')
     .replaceAll(/\b[0-9a-f]{8}\b/g, 'RUN')
-    .replaceAll(/ *\d+(\.\d)? (ms|s)\b/g, ' TIME');
+    .replaceAll(/ *\d+(\.\d)? (ms|s)\b/g, ' TIME')
+    .replaceAll(/^… .* is still running.*\n/gm, '');
 }
