@@ -79,13 +79,13 @@ describe('an engine that is closed', () => {
 
 describe('executors that do not behave', () => {
   it.each([
-    ['nothing', () => undefined, /gave back no result/],
-    ['a text', () => 'done', /gave back no result/],
-    ['no output', () => ({ result: 1 }), /gave back no result/],
+    ['nothing', () => undefined, /returned no result/],
+    ['a text', () => 'done', /returned no result/],
+    ['no output', () => ({ result: 1 }), /returned no result/],
     [
       'a wait without an end',
       () => ({ waitUntilMs: Number.NaN, waiting: {}, output: {} }),
-      /gave back no result/,
+      /returned no result/,
     ],
     ['a bigint', () => ({ output: { deep: [{ n: 1n }] } }), /"deep\.0\.n" is a bigint/],
     ['a function', () => ({ output: { call: () => 1 } }), /"call" is a function/],
@@ -102,10 +102,10 @@ describe('executors that do not behave', () => {
 
   it.each([
     ['a text', 'plainly', 'plainly'],
-    ['nothing', undefined, 'The block has thrown undefined, which is no error.'],
-    ['an object', { code: 7 }, 'The block has thrown {"code":7}, which is no error.'],
-    ['an object without anything', Object.create(null), 'The block has thrown {}, which is no error.'],
-    ['a value that contains itself', circular(), 'The block has thrown a object, which is no error.'],
+    ['nothing', undefined, 'The block threw undefined, which is no error.'],
+    ['an object', { code: 7 }, 'The block threw {"code":7}, which is no error.'],
+    ['an object without anything', Object.create(null), 'The block threw {}, which is no error.'],
+    ['a value that contains itself', circular(), 'The block threw a object, which is no error.'],
     ['an error without a message', new TypeError(), 'TypeError'],
   ])('one that throws %s fails its block', async (_what, thrown, message) => {
     const engine = await doing(() => {

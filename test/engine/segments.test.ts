@@ -1,18 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Entry } from '@heddle/core/run';
 import { createHost, RemoteRuns, Segments } from '@heddle/engine/runtime';
-import type { Position, SegmentRequest, Timed } from '@heddle/engine/runtime';
+import type { Position, SegmentRequest, TimedEntry } from '@heddle/engine/runtime';
 import { openStores } from '@heddle/engine/stores';
 import type { SharedStores } from '@heddle/engine/stores';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { Pulse } from '../../packages/engine/src/runtime/segments/stall-detector.ts';
+import { StallDetector } from '../../packages/engine/src/runtime/segments/stall-detector.ts';
 import { Script, work } from '../support/scripted.ts';
 import { workflow } from '../support/workflow.ts';
 
 const START: Position = { seq: 1, tip: 'start', unwritten: [] };
 
 /** A worker of a runtime that keeps runs elsewhere, over stores that it shares with others. */
-function worker(script: Script, stores: SharedStores = openStores(), pulse?: Pulse) {
+function worker(script: Script, stores: SharedStores = openStores(), pulse?: StallDetector) {
   const host = createHost(stores, { blocks: [{ ...script.executor, class: 'compute' }] });
   onTestFinished(() => host.close());
   const segments = new Segments(host.parts, pulse);
@@ -42,10 +42,10 @@ function worker(script: Script, stores: SharedStores = openStores(), pulse?: Pul
   };
 }
 
-const told = (entries: readonly Timed[]): string[] =>
+const told = (entries: readonly TimedEntry[]): string[] =>
   entries.map((entry) => `${entry.type} ${'block' in entry ? entry.block : ''}`.trim());
 
-function itemOf(id: string, entries: readonly Timed[], seq: number) {
+function itemOf(id: string, entries: readonly TimedEntry[], seq: number) {
   return { id, seq, chunk: { v: entries as never } };
 }
 
@@ -73,7 +73,7 @@ describe('segments', () => {
     const script = new Script({ A: () => ({ output: { n: 1 } }) });
     const lost = worker(script);
     const { runId, owed } = await lost.record(['A', 'B', 'C'], ['Start -> A -> B -> C']);
-    const heard: Timed[] = [];
+    const heard: TimedEntry[] = [];
     const leaving = new AbortController();
     const running = lost.run({
       runId,
@@ -96,7 +96,7 @@ describe('segments', () => {
   it('a worker that has stood still writes nothing more: others have gone on meanwhile', async () => {
     let nowMs = 0;
     const script = new Script();
-    const frozen = worker(script, openStores(), new Pulse(() => nowMs));
+    const frozen = worker(script, openStores(), new StallDetector(() => nowMs));
     const { runId, owed } = await frozen.record(['A'], ['Start -> A']);
     const running = frozen.run({ runId, owed, alone: true });
     const call = await script.called('A');
@@ -168,7 +168,7 @@ describe('segments', () => {
     const { runId, owed } = await record(['A', 'B'], ['Start -> A', 'Start -> B']);
     const first = await run({ runId, owed });
     // The place went to another worker's result, of the start block alone.
-    const [start] = first.entries as [Timed];
+    const [start] = first.entries as [TimedEntry];
     const position = { seq: 2, tip: 'other', unwritten: [itemOf('other', [start], 2)] };
     const second = await run({ runId, owed: owed.map((command) => ({ ...command, at: [1] })), position });
     expect(await stores.runs.record(runId)).toMatchObject({ status: 'running', seq: 2 });

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from 'vitest';
-import { tokenOf } from '../../packages/engine/src/execution/tokens.ts';
+import { pauseToken } from '../../packages/engine/src/execution/tokens.ts';
 import { hashToken } from '../../packages/temporal/src/chunk.ts';
 import { RESUME_UPDATE } from '../../packages/temporal/src/messages.ts';
 import type { ResumeMessage } from '../../packages/temporal/src/messages.ts';
@@ -24,7 +24,7 @@ describeTemporal('answers', (server) => {
     const { runId } = await engine.start({ workflow: ASKED });
     const call = await script.called('A');
     const header = await stores.runs.header(runId);
-    const token = tokenOf(header?.tokenKey ?? '', { block: 'H', scope: [] }, 1);
+    const token = pauseToken(header?.tokenKey ?? '', { block: 'H', scope: [] }, 1);
     const handle = (await clientOf(server)).workflow.getHandle(runId);
     const answer = (updateId: string, seen: { seq?: number }): Promise<number> => {
       const entry = { atMs: 1, type: 'resumed', block: 'H', scope: [], token, output: { v: { n: 1 } } };

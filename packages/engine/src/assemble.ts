@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { Definitions } from './definitions.ts';
 import { systemClock } from './clock.ts';
 import type { EgressPolicy } from '@heddle/sandbox/egress';
+import { builtInExecutors } from './executors/built-ins.ts';
+import { createRegistry } from './executors/registry.ts';
 import type { Registry } from './executors/registry.ts';
 import type { HttpClient } from './executors/services.ts';
 import { CodeService } from './execution/code-service.ts';
@@ -12,16 +14,16 @@ import { MAX_FILE_BYTES } from './files/parse.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { EngineOptions } from './options.ts';
 
-/** An `api` block may wait this long for an answer unless it says otherwise. */
+/** Default time limit of a request by an `api` block. */
 const HTTP_TIMEOUT_MS = 300_000;
 
 const MIB = 2 ** 20;
 
 const DEFAULT_CONCURRENCY = { engine: 64, run: 16 };
 
-/** What runs of these options share, over stores that are open. */
+/** Returns what all runs share, from the engine's options and open stores. */
 export function partsOf(stores: SharedStores, registry: Registry, options: EngineOptions): RuntimeParts {
-  const { clock = systemClock, onError: report = reportLoudly } = options;
+  const { clock = systemClock, onError: report = reportAsWarning } = options;
   const values = new Values(stores.values);
   const { env = {}, environments: tenants, tenant = () => undefined } = options;
   return {
@@ -32,7 +34,7 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
     environments: new Environments({ env, tenants, tenant, values, clock, report }),
     code: new CodeService(sandboxOptions(options)),
     codeLimits: codeLimits(options),
-    egress: httpClient(options),
+    egress: blockHttpClient(options),
     concurrency: { ...DEFAULT_CONCURRENCY, ...options.concurrency },
     definitions: new Definitions({ stores, registry, limits: options.limits, now: () => clock.now() }),
     resolveChild: options.resolveChild ?? ((_caller, reference) => ({ workflow: reference })),
@@ -41,7 +43,24 @@ export function partsOf(stores: SharedStores, registry: Registry, options: Engin
   };
 }
 
-export function reportLoudly(error: unknown, runId: string | undefined): void {
+/** What blocks need to run without an engine: for workers of other runtimes. */
+export interface Host {
+  parts: RuntimeParts;
+  /** Stops the sandbox. The stores stay open. */
+  close(): Promise<void>;
+}
+
+/** Returns the parts of an engine with these options, over open stores. Throws EXECUTOR_DUPLICATE, OPTIONS_INVALID. */
+export function createHost(
+  stores: SharedStores,
+  options: Omit<EngineOptions, 'runtime' | 'postgres' | 'durability'>,
+): Host {
+  const parts = partsOf(stores, createRegistry(builtInExecutors, options.blocks), options);
+  return { parts, close: () => parts.code.close() };
+}
+
+/** Emits a Node warning: the default for errors that reach no caller. */
+export function reportAsWarning(error: unknown, runId: string | undefined): void {
   const what = error instanceof Error ? error.message : String(error);
   process.emitWarning(runId === undefined ? what : `run ${runId}: ${what}`, 'HeddleWarning');
 }
@@ -73,21 +92,21 @@ function codeLimits({ sandbox = {} }: EngineOptions): { wallMs?: number; cpuMs?:
   return { ...(wallMs !== undefined && { wallMs }), ...(cpuMs !== undefined && { cpuMs }) };
 }
 
-/** The guarded way out of blocks, loaded at its first use. */
-export function httpClient({ egress }: EngineOptions): () => Promise<HttpClient> {
-  return openedOnce({ timeoutMs: HTTP_TIMEOUT_MS, ...egress });
+/** Returns the HTTP client of blocks, loaded at its first use. */
+function blockHttpClient({ egress }: EngineOptions): () => Promise<HttpClient> {
+  return lazyEgress({ timeoutMs: HTTP_TIMEOUT_MS, ...egress });
 }
 
 /**
- * The guarded way out to files whose addresses callers give. The exceptions are for what authors wrote: a caller would read
- * internal services by them, and need not know how they are made.
+ * Returns the HTTP client for files whose URLs callers send. It ignores the egress exceptions, which are meant for addresses
+ * that workflow authors wrote: through them, a caller could read internal services.
  */
-export function fileOutlet({ egress }: EngineOptions): () => Promise<HttpClient> {
+export function fileHttpClient({ egress }: EngineOptions): () => Promise<HttpClient> {
   const limits = { timeoutMs: HTTP_TIMEOUT_MS, maxResponseBytes: MAX_FILE_BYTES };
-  return openedOnce({ ...limits, ...egress, exceptions: [], remedy: '' });
+  return lazyEgress({ ...limits, ...egress, exceptions: [], remedy: '' });
 }
 
-function openedOnce(policy: EgressPolicy): () => Promise<HttpClient> {
+function lazyEgress(policy: EgressPolicy): () => Promise<HttpClient> {
   let opening: Promise<HttpClient> | undefined;
   return () =>
     (opening ??= import('@heddle/sandbox/egress').then(({ createEgress }) => createEgress(policy)));

@@ -18,3 +18,11 @@ export const systemClock: Clock = {
     return () => clearTimeout(timer);
   },
 };
+
+/** Returns a promise that resolves after `limitMs`, and a function that cancels its timer, which would keep the process alive. */
+export function timeLimit(clock: Clock, limitMs: number): { over: Promise<void>; cancel: () => void } {
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  if (limitMs > 0) return { over, cancel: clock.at(clock.now() + limitMs, resolve) };
+  resolve();
+  return { over, cancel: () => undefined };
+}

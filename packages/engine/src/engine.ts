@@ -10,16 +10,17 @@ import { mayHoldFiles, ingestFiles } from './files/ingest.ts';
 import type { TakeFilesOptions } from './files/ingest.ts';
 import { isChildRunId, recordedChildren } from './execution/child-runs.ts';
 import { findBlock } from './execution/plan-queries.ts';
+import type { RuntimeParts } from './execution/runtime-parts.ts';
+import type { HttpClient } from './executors/services.ts';
 import { runNotFound } from './records/run-errors.ts';
 import { storedRecord } from './records/stored-record.ts';
 import type { Reused } from './rerun.ts';
 import { reuse } from './rerun.ts';
 import { detailOf, resourceOf } from './resource.ts';
-import type { EngineParts } from './parts.ts';
 import { isEnded } from './store/journal.ts';
 import type { SharedStores } from './store/stores.ts';
 import { follow } from './records/follow.ts';
-import type { LiveRun } from './runtime-port.ts';
+import type { LiveRun, RuntimePort } from './runtime-port.ts';
 import type { Found } from './definitions.ts';
 import type {
   Deployed,
@@ -36,6 +37,16 @@ import type {
 
 interface Selection {
   select?: readonly string[];
+}
+
+interface EngineParts extends Pick<
+  RuntimeParts,
+  'stores' | 'values' | 'clock' | 'registry' | 'definitions' | 'environments' | 'tenant'
+> {
+  runtime: RuntimePort;
+  /** The HTTP client that fetches files of inputs. */
+  httpClient: () => Promise<HttpClient>;
+  close(graceMs: number): Promise<void>;
 }
 
 type Shown = Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json };
@@ -162,7 +173,7 @@ export class HeddleEngine implements Engine {
 
   private async resultOf(run: LiveRun, selection: Selection): Promise<RunResource> {
     this.expectOpen();
-    await run.rested();
+    await run.whenIdle();
     return this.resource(run.runId, selection);
   }
 

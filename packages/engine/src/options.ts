@@ -1,7 +1,7 @@
 import type { BlockExecutor, Clock, PlanLimits } from '@heddle/core';
 import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
 import type { ResolvedChild } from './definitions.ts';
-import type { EnvironmentValue, TenantEnvironments } from './environment.ts';
+import type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
 import type { PostgresOptions } from './store/open-postgres.ts';
 

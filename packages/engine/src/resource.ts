@@ -1,7 +1,7 @@
 import type { BlockLog, Json, PausePoint, Plan, RunRecord } from '@heddle/core';
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
 import type { Stored } from '@heddle/core/run';
-import { after } from './execution/answer.ts';
+import { chain } from './maybe-async.ts';
 import type { Values } from './records/values.ts';
 import type { RunDetail, RunResource } from './types.ts';
 
@@ -43,7 +43,7 @@ function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
 
 /** A container that ends a run shows how it ended beside its results. */
 export function finalOutput(stored: Stored, values: Values): Json | Promise<Json> {
-  return after(values.load(stored), (value) =>
+  return chain(values.load(stored), (value) =>
     'results' in stored && stored.control && isJsonObject(value) ? { ...value, ...stored.control } : value,
   );
 }

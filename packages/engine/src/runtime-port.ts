@@ -8,7 +8,7 @@ import type { RunEvent } from './types.ts';
 export interface LiveRun {
   readonly runId: string;
   /** Resolves when the run has ended, only a person can move it, or it is suspended; its record says so then. Rejects when it cannot go on here. */
-  rested(): Promise<void>;
+  whenIdle(): Promise<void>;
   /** Everything that happens from the call on, to the run's end or its rest. */
   events(): AsyncIterable<RunEvent>;
 }

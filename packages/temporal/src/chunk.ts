@@ -1,17 +1,20 @@
 import { createHash } from 'node:crypto';
 import type { Stored } from '@heddle/core/run';
-import type { RuntimeParts, Timed } from '@heddle/engine/runtime';
+import type { RuntimeParts, TimedEntry } from '@heddle/engine/runtime';
 
 /**
  * Journal entries as a payload. Short lists go inline. Lists with confidential entries always go by reference, so that the
  * server never has them: error messages, which may contain anything, resume tokens, and people's answers.
  */
-export async function chunkOf(values: RuntimeParts['values'], entries: readonly Timed[]): Promise<Stored> {
+export async function chunkOf(
+  values: RuntimeParts['values'],
+  entries: readonly TimedEntry[],
+): Promise<Stored> {
   const list = entries as never;
-  return entries.some(isConfidential) ? values.keepApart(list) : values.keep(list);
+  return entries.some(isConfidential) ? values.storeByReference(list) : values.store(list);
 }
 
-function isConfidential(entry: Timed): boolean {
+function isConfidential(entry: TimedEntry): boolean {
   return (
     entry.type === 'failed' ||
     entry.type === 'resumed' ||

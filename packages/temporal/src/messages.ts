@@ -1,6 +1,6 @@
 import type { Address, Command, Event, Region, StartedEvent, State } from '@heddle/core/machine';
 import type { Stored } from '@heddle/core/run';
-import type { Owed, Position } from '@heddle/engine/runtime';
+import type { PendingCommand, Position } from '@heddle/engine/runtime';
 
 /** Version of workflow inputs. A worker rejects newer versions than its own. */
 export const INPUT_FORMAT = 1;
@@ -69,7 +69,7 @@ export type ActivityCommand = Extract<Command, { type: 'run' | 'expand' }>;
 export interface SegmentActivityInput {
   runId: string;
   position: Position;
-  owed: Owed[];
+  owed: PendingCommand[];
   /** False: run only `owed`, without the blocks that follow. */
   beyond: boolean;
   /** Milliseconds after which no further block starts. */

@@ -1,30 +1,79 @@
 import type { BlockConfig, BlockEmission, Clock, Json, JsonObject } from '@heddle/core/blocks';
-import type { Command, Place } from '@heddle/core/run';
+import type { Command, Place, Replica } from '@heddle/core/run';
 import type { ContextParts } from '../executors/context.ts';
 import type { ExecutorServices } from '../executors/services.ts';
-import type { Job } from './job.ts';
-import type { PerformerParts } from './performer-parts.ts';
-import { Reader } from './reference-resolver.ts';
+import { ReferenceResolver } from './reference-resolver.ts';
+import type { RunEnvironment } from './run-environment.ts';
 
-/** One try of a block, as its context wants to know it: most blocks ask for little of it, so little is made before. */
+/** The work of a block that is under way, and whether its result is still wanted. */
+export class BlockTask {
+  /** True while it only waits for a child run, which continues by itself. */
+  waitsForChild = false;
+  /** Number of the attempt, from 1. */
+  readonly attempt: number;
+  /** Why its result is no longer wanted. */
+  stopped: Error | undefined;
+  private controller: AbortController | undefined;
+  private readonly onWaitForChild: () => void;
+
+  constructor(attempt: number, onWaitForChild: () => void) {
+    this.attempt = attempt;
+    this.onWaitForChild = onWaitForChild;
+  }
+
+  waitForChild(): void {
+    this.waitsForChild = true;
+    this.onWaitForChild();
+  }
+
+  /** Created at its first use, because most blocks never use it. */
+  get signal(): AbortSignal {
+    this.controller ??= new AbortController();
+    if (this.stopped && !this.controller.signal.aborted) this.controller.abort(this.stopped);
+    return this.controller.signal;
+  }
+
+  stop(reason: Error): void {
+    this.stopped ??= reason;
+    this.controller?.abort(this.stopped);
+  }
+}
+
+/** What an attempt uses of the run that it belongs to. */
+export interface AttemptParts {
+  replica: Replica;
+  workflowId: string;
+  clock: Clock;
+  environment: RunEnvironment;
+  services(place: Place, resolver: ReferenceResolver, task: BlockTask): ExecutorServices;
+  /** Forwards what a running block emits; absent: nobody listens. */
+  emit?(place: Place, emission: BlockEmission): void;
+}
+
+/** One attempt of a block, as its context sees it. Most blocks use little of it, so values are computed at their first use. */
 export class Attempt implements ContextParts {
   readonly place: Place;
   readonly block: BlockConfig;
-  readonly job: Job;
-  readonly lookup: Reader;
+  readonly task: BlockTask;
+  readonly lookup: ReferenceResolver;
   readonly try: number;
-  /** What the block has read of its fields so far: its input in the log. */
+  /** The fields that the block has read so far: its input in the log. */
   input: JsonObject | undefined;
   startedMs: number;
-  private readonly parts: PerformerParts;
+  private readonly parts: AttemptParts;
   private readonly at: readonly number[];
-  private made: ExecutorServices | undefined;
+  private createdServices: ExecutorServices | undefined;
 
-  constructor(parts: PerformerParts, command: Extract<Command, { type: 'run' }>, place: Place, job: Job) {
+  constructor(
+    parts: AttemptParts,
+    command: Extract<Command, { type: 'run' }>,
+    place: Place,
+    task: BlockTask,
+  ) {
     this.place = place;
     this.block = parts.replica.plan.blocks[place.block] as BlockConfig;
-    this.job = job;
-    this.lookup = new Reader(parts.replica, place, parts.environment);
+    this.task = task;
+    this.lookup = new ReferenceResolver(parts.replica, place, parts.environment);
     this.try = command.try;
     this.input = this.block.code && { code: this.block.code.authored };
     this.startedMs = parts.clock.now();
@@ -49,11 +98,11 @@ export class Attempt implements ContextParts {
   }
 
   get signal(): AbortSignal {
-    return this.job.signal;
+    return this.task.signal;
   }
 
   get services(): ExecutorServices {
-    return (this.made ??= this.parts.services(this.place, this.lookup, this.job));
+    return (this.createdServices ??= this.parts.services(this.place, this.lookup, this.task));
   }
 
   get deadlineMs(): number | undefined {
@@ -66,7 +115,7 @@ export class Attempt implements ContextParts {
   }
 
   emit(emission: BlockEmission): void {
-    if (!this.job.stopped) this.parts.emit?.(this.place, emission);
+    if (!this.task.stopped) this.parts.emit?.(this.place, emission);
   }
 
   onRead(name: string, value: Json): void {

@@ -18,34 +18,34 @@ import { unknownType } from '../executors/unknown.ts';
 import { fileReader } from '../files/storage.ts';
 import { mockResult } from '../mocks/mock-result.ts';
 import { NO_MOCKS, parseMocks, type Mocks } from '../mocks/mocks.ts';
-import { after } from './answer.ts';
-import { callChainOf } from './call-chain.ts';
-import { childFault, findChildRun } from './child-runs.ts';
-import type { CodeAhead } from './code-service.ts';
+import { chain } from '../maybe-async.ts';
+import type { BlockTask } from './attempt.ts';
+import { callChain, childError, findChildRun } from './child-runs.ts';
+import type { WarmUp } from './code-service.ts';
 import type { RunEnvironment } from './run-environment.ts';
-import type { Job } from './job.ts';
-import type { PerformerParts } from './performer-parts.ts';
+import type { CommandExecutorParts } from './command-executor.ts';
+import type { Gate } from './gate.ts';
 import { declaredInputs } from './plan-queries.ts';
-import type { Reader } from './reference-resolver.ts';
+import type { ReferenceResolver } from './reference-resolver.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 
-/** A run as its blocks reach out of it. */
-export interface ReachParts {
+/** The run whose blocks use the services. */
+interface ServedRun {
   header: NewRun;
-  plan: Plan;
   environment: RunEnvironment;
-  replica: () => Replica;
-  gate: PerformerParts['gate'];
-  /** Runs a child for the block at `place`, to its end. */
-  child(request: ChildRequest, place: Place, job: Job): Promise<ChildOutcome>;
+  replica: Replica;
+  gate: Gate;
+  /** Runs a child run to its end for the block at `place`. */
+  runChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome>;
 }
 
-/** What the blocks of one run reach: executors or mocks, sandbox, network, children. */
-export function reachOf(
+/** Returns what the blocks of one run use: executors or mocks, the sandbox, the network, files and child runs. */
+export function createBlockServices(
   parts: RuntimeParts,
-  run: ReachParts,
-): Pick<PerformerParts, 'executorOf' | 'services' | 'files'> {
-  const { header, plan, environment } = run;
+  run: ServedRun,
+): Pick<CommandExecutorParts, 'executorOf' | 'services' | 'files'> {
+  const { header, environment } = run;
+  const { plan } = run.replica;
   const mocks = header.mocks === null ? NO_MOCKS : parseMocks(header.mocks);
   const facts: RunInfo = {
     variables: plan.variables,
@@ -53,55 +53,55 @@ export function reachOf(
       return environment.values;
     },
     compat: plan.compat,
-    // Calls over HTTP count too; runs that began before chains were recorded have the depth alone.
+    // Includes calls over HTTP. Runs that started before chains were recorded have only the depth.
     depth: Math.max(header.parent?.depth ?? 0, header.via?.length ?? 0),
-    callChain: callChainOf(header),
+    callChain: callChain(header),
     codeLimits: parts.codeLimits,
   };
   const tenant = tenantOf(parts, plan);
-  const ahead = pythonOf(plan, mocks);
-  if (ahead.length > 0) void parts.code.warm(ahead, tenant);
+  const warmUps = pythonWarmUps(plan, mocks);
+  if (warmUps.length > 0) void parts.code.warm(warmUps, tenant);
   return {
     executorOf: (block, nth) => {
-      const scripted = mocks.valuesFor(block);
-      if (scripted) {
-        const before = nth();
-        return inline(block, (context) => {
+      const mockValues = mocks.valuesFor(block);
+      if (mockValues) {
+        const previousRuns = nth();
+        return computeExecutor(block, (context) => {
           readFields(context);
-          return { output: {}, ...mockResult(block, scripted, before) };
+          return { output: {}, ...mockResult(block, mockValues, previousRuns) };
         });
       }
-      return block.trigger ? starter(block, run, parts) : registered(block, parts);
+      return block.trigger ? triggerExecutor(block, run, parts) : registered(block, parts);
     },
     files: () => fileReader(parts, header, { tenant }),
-    services: (place, reader, job) => servicesOf({ parts, run, place, reader, job, facts, tenant }),
+    services: (place, resolver, task) => servicesOf({ parts, run, place, resolver, task, facts, tenant }),
   };
 }
 
-/** Whose code the run's is; asked for at its first use, and again where there was no answer. */
+/** Returns a function that gives the run's tenant. It is looked up at the first call, and again after a failed call. */
 function tenantOf(parts: RuntimeParts, { workflow }: Plan): () => Promise<string | undefined> {
-  let asked: Promise<string | undefined> | undefined;
+  let lookup: Promise<string | undefined> | undefined;
   return () =>
-    (asked ??= (async () => parts.tenant(workflow.id))().catch((error: unknown) => {
-      asked = undefined;
+    (lookup ??= (async () => parts.tenant(workflow.id))().catch((error: unknown) => {
+      lookup = undefined;
       throw error;
     }));
 }
 
-/** The code in Python that may run, one of each image: what is named by data is not known yet. */
-function pythonOf({ blocks }: Plan, mocks: Mocks): CodeAhead[] {
-  const ahead = new Map<string, CodeAhead>();
+/** Returns one warm-up for each image of the plan's Python blocks. Images that only the run's data names are unknown here. */
+function pythonWarmUps({ blocks }: Plan, mocks: Mocks): WarmUp[] {
+  const warmUps = new Map<string, WarmUp>();
   for (const block of Object.values(blocks)) {
     if (block.code?.language !== 'python' || mocks.valuesFor(block)) continue;
-    const named = block.params['sandboxId'];
-    if (named !== undefined && named.kind !== 'literal') continue;
-    const image = asText(named?.value ?? '').trim();
-    ahead.set(image, { language: 'python', ...(image !== '' && { image }) });
+    const imageField = block.params['sandboxId'];
+    if (imageField !== undefined && imageField.kind !== 'literal') continue;
+    const image = asText(imageField?.value ?? '').trim();
+    warmUps.set(image, { language: 'python', ...(image !== '' && { image }) });
   }
-  return [...ahead.values()];
+  return [...warmUps.values()];
 }
 
-/** Reads what the block would have got, for the log; what cannot be read is no fault of a mock. */
+/** Reads the fields that the real block would read, for the log. A field that cannot be resolved does not fail the mock. */
 function readFields(context: EngineContext): void {
   const { block } = context;
   if (block.trigger) return;
@@ -114,19 +114,23 @@ function readFields(context: EngineContext): void {
   }
 }
 
-function inline(block: BlockConfig, execute: EngineExecutor['execute']): EngineExecutor {
+function computeExecutor(block: BlockConfig, execute: EngineExecutor['execute']): EngineExecutor {
   return { types: [block.type], class: 'compute', execute };
 }
 
-function starter(block: BlockConfig, { replica, header }: ReachParts, parts: RuntimeParts): EngineExecutor {
+function triggerExecutor(
+  block: BlockConfig,
+  { replica, header }: ServedRun,
+  parts: RuntimeParts,
+): EngineExecutor {
   const metadata = (): JsonObject => ({
     workflowId: header.workflowId,
     executionId: header.callerId ?? header.runId,
     startTime: new Date(header.createdMs).toISOString(),
   });
-  return inline(block, () => {
-    const input = parts.values.load(replica().ledger.input);
-    return after(input, (loaded) => ({ output: startOutput(block, loaded, metadata) }));
+  return computeExecutor(block, () => {
+    const input = parts.values.load(replica.ledger.input);
+    return chain(input, (loaded) => ({ output: startOutput(block, loaded, metadata) }));
   });
 }
 
@@ -138,53 +142,54 @@ function registered(block: BlockConfig, parts: RuntimeParts): EngineExecutor {
 
 interface ServiceParts {
   parts: RuntimeParts;
-  run: ReachParts;
+  run: ServedRun;
   place: Place;
-  reader: Reader;
-  job: Job;
+  resolver: ReferenceResolver;
+  task: BlockTask;
   facts: RunInfo;
   tenant: () => Promise<string | undefined>;
 }
 
-function servicesOf({ parts, run, place, reader, job, facts, tenant }: ServiceParts): ExecutorServices {
-  const address = (): number[] => run.replica().index.addressOf(place.block, place.scope);
+function servicesOf({ parts, run, place, resolver, task, facts, tenant }: ServiceParts): ExecutorServices {
+  const { plan, index } = run.replica;
+  const address = (): number[] => index.addressOf(place.block, place.scope);
   return {
-    sandbox: async () => parts.code.gated((work) => run.gate(work, job.signal), await tenant()),
+    sandbox: async () => parts.code.gated((work) => run.gate(work, task.signal), await tenant()),
     egress: () => parts.egress(),
-    lookup: reader,
+    lookup: resolver,
     run: facts,
-    target: (port) => targetOf(regionAt(run.plan.skeleton, address()), address().at(-1) as number, port),
+    target: (port) => targetOf(regionAt(plan.skeleton, address()), address().at(-1) as number, port),
     findChild: async (reference) => {
-      const found = await childDefinition({ parts, run, place, job, tenant }, reference);
+      const found = await childDefinition({ parts, run, place, task, tenant }, reference);
       if (!found) return undefined;
       const { id: workflowId, name } = found.plan.workflow;
       return { workflowId, version: found.version, name, inputs: declaredInputs(found.plan) };
     },
-    // The child may not be able to read the secrets that are in it, and then would record them.
-    child: (request) => run.child({ ...request, input: run.environment.json(request.input) }, place, job),
+    // Redacted here, because the child does not redact secrets that its own blocks cannot read.
+    child: (request) => run.runChild({ ...request, input: run.environment.json(request.input) }, place, task),
   };
 }
 
-type CallerParts = Pick<ServiceParts, 'parts' | 'run' | 'place' | 'job' | 'tenant'>;
+type CallerParts = Pick<ServiceParts, 'parts' | 'run' | 'place' | 'task' | 'tenant'>;
 
-/** What the child of this attempt runs: what it was started with, else what is live. Throws a Fault when neither can be read. */
+/** Returns what the child of this attempt runs: the version it was started with, else the live one. Throws an InfrastructureError if it cannot be read. */
 async function childDefinition(caller: CallerParts, reference: string): Promise<Found | undefined> {
-  const { parts, run, place, job } = caller;
+  const { parts, run, place, task } = caller;
   try {
-    const started = await findChildRun(parts.stores.runs, run.header, { place, attempt: job.attempt });
+    const started = await findChildRun(parts.stores.runs, run.header, { place, attempt: task.attempt });
     if (!started) return await liveChild(caller, reference);
     return { plan: await parts.definitions.plan(started.planHash), version: started.version };
   } catch (error) {
-    throw childFault(error);
+    throw childError(error);
   }
 }
 
-/** The live version of the workflow that the run means by `reference`; undefined: there is none in its tenant. */
+/** Returns the live version of the workflow that `reference` names; undefined if the run's tenant has none. */
 async function liveChild({ parts, run, tenant }: CallerParts, reference: string): Promise<Found | undefined> {
-  const child = await parts.resolveChild(run.plan.workflow.id, reference);
+  const child = await parts.resolveChild(run.replica.plan.workflow.id, reference);
   const found = child && (await parts.definitions.find(child.workflow, child.version));
   if (!found) return undefined;
-  // The engine finds by name whatever was deployed, of every tenant.
+  // Definitions finds workflows of every tenant.
   const owner = await parts.tenant(found.plan.workflow.id);
   return owner === (await tenant()) ? found : undefined;
 }

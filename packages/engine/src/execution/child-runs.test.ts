@@ -6,13 +6,13 @@ const RUN = '4b0a4f5e-0000-4000-8000-000000000000';
 const PARENT = newRun(RUN, { childKey: 'secret' });
 const CHILD = { place: { block: 'W', scope: [1, 2] }, attempt: 1 };
 
-it('the id of a child is the same for the same attempt of the same block, and a UUID of version 8', () => {
+it('a child run id is a UUID of version 8, the same for the same attempt of the same block', () => {
   const id = childRunId(PARENT, CHILD);
   expect(childRunId(PARENT, CHILD)).toBe(id);
   expect(id).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-it('another run, key, block, iteration or attempt has another child', () => {
+it('another run, key, block, iteration or attempt has another child run id', () => {
   const { attempt } = CHILD;
   const ids = [
     childRunId(PARENT, CHILD),
@@ -25,11 +25,11 @@ it('another run, key, block, iteration or attempt has another child', () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-it('a run that began without a key keeps the ids that its children have', () => {
+it('a run without a key keeps the ids of its children', () => {
   expect(childRunId(newRun(RUN), CHILD)).toBe('de444be6-561a-84af-86be-93e11bafbb47');
 });
 
-it('ids of the form of children’s are told from those that callers have', () => {
+it('child run ids are distinguished from ids that callers choose', () => {
   expect(isChildRunId(childRunId(PARENT, CHILD))).toBe(true);
   expect(isChildRunId(childRunId(PARENT, CHILD).toUpperCase())).toBe(true);
   expect(isChildRunId(RUN)).toBe(false);
@@ -48,7 +48,7 @@ it.each([
   expect(await recordedChildren(runs, PARENT, [CHILD])).toEqual([]);
 });
 
-it('a run whose header names parent, block and scope is the child', async () => {
+it('a run is the child if its header names parent, block and scope', async () => {
   const parent = { runId: RUN, block: 'W', scope: [1, 2], depth: 1 };
   const header = newRun(childRunId(PARENT, CHILD), { parent });
   const runs = { header: (runId: string) => (runId === header.runId ? header : undefined) };

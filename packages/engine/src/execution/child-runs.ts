@@ -1,13 +1,14 @@
 import { createHash, createHmac } from 'node:crypto';
 import { BlockError, EngineError, isBlockError, isEngineError } from '@heddle/core';
-import type { EngineErrorCode, NewRun } from '@heddle/core';
+import type { EngineErrorCode, NewRun, RunRecord } from '@heddle/core';
+import { isJsonObject } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
 import type { Place, Replica } from '@heddle/core/run';
 import type { Definitions } from '../definitions.ts';
-import type { ChildRequest } from '../executors/services.ts';
-import { Fault } from '../records/infrastructure-error.ts';
+import type { ChildOutcome, ChildRequest } from '../executors/services.ts';
+import { InfrastructureError } from '../records/infrastructure-error.ts';
+import type { Values } from '../records/values.ts';
 import type { TailableRunStore } from '../store/stores.ts';
-import { callChainOf } from './call-chain.ts';
 import type { RunRequest } from './run-start.ts';
 
 /** One attempt of a block that runs a child. */
@@ -19,28 +20,29 @@ export interface ChildAttempt {
 /** A UUID of version 8 (RFC 9562). */
 const CHILD_RUN_ID = /^[\da-f]{8}-[\da-f]{4}-8[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/i;
 
-/** True for an id of the form that ids of child runs have: callers may not choose one. */
+/** True for an id in the form of child run ids, which callers may not choose. */
 export function isChildRunId(runId: string): boolean {
   return CHILD_RUN_ID.test(runId);
 }
 
 /**
- * The id of a block's child run: the same for the same attempt of the same block, so that a parent that is recovered
- * finds the child that it started. Without the parent's key nobody can compute it and start a run with it first.
+ * Returns the id of a block's child run. It is the same for the same attempt of the same block, so that a recovered
+ * parent finds the child that it started. It depends on the parent's key, so that nobody else can start a run with it
+ * first.
  */
 export function childRunId(
   parent: Pick<NewRun, 'runId' | 'childKey'>,
   { place, attempt }: ChildAttempt,
 ): string {
   const { runId, childKey } = parent;
-  // Runs that began before there were keys go on with the ids that their children have.
+  // Runs that started before keys existed keep the ids of their children.
   const digest = childKey === undefined ? createHash('sha256') : createHmac('sha256', childKey);
   const hex = digest.update(`${runId}\n${placeKey(place)}\n${attempt}`).digest('hex');
   const variant = ((Number.parseInt(hex[16] ?? '0', 16) & 3) | 8).toString(16);
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
-/** True when the run's header names this parent and place: the engine wrote it when it started the child. */
+/** True if the run's header, which the engine wrote, names this parent and place. */
 export function isChildAt(
   { parent: recorded }: NewRun,
   parent: Pick<NewRun, 'runId'>,
@@ -54,8 +56,8 @@ export function isChildAt(
 }
 
 /**
- * The header of the child run that this attempt of a block has started; undefined: none yet. Throws CHILD_FAILED when
- * another run has the id: whoever made it must not answer for the child.
+ * Returns the header of the child run that this attempt of a block has started; undefined if there is none yet. Throws
+ * CHILD_FAILED if the id belongs to a run that this block did not start, whose result must not count as the child's.
  */
 export async function findChildRun(
   runs: Pick<TailableRunStore, 'header'>,
@@ -75,7 +77,7 @@ function foreignChild(runId: string): BlockError {
   );
 }
 
-/** The child runs that the run waits for: blocks that have called one, whether it is recorded yet or not. */
+/** Returns the child runs that the run waits for, recorded or not. */
 export function awaitedChildren({ replica }: { replica: Replica }): ChildAttempt[] {
   const { index } = replica;
   return replica
@@ -87,7 +89,7 @@ export function awaitedChildren({ replica }: { replica: Replica }): ChildAttempt
     );
 }
 
-/** The headers of those of `children` that are recorded as child runs of `parent`. */
+/** Returns the headers of those `children` that are recorded as child runs of `parent`. */
 export async function recordedChildren(
   runs: Pick<TailableRunStore, 'header'>,
   parent: NewRun,
@@ -101,7 +103,7 @@ export async function recordedChildren(
   return found;
 }
 
-/** The child run to start, of the version that was live when its block asked for it. Throws WORKFLOW_NOT_FOUND. */
+/** Returns the request that starts a child run, with the version that was live when the block asked for it. Throws WORKFLOW_NOT_FOUND. */
 export async function childRequest(
   definitions: Pick<Definitions, 'find'>,
   parent: NewRun,
@@ -109,7 +111,7 @@ export async function childRequest(
 ): Promise<RunRequest> {
   const { workflowId, version } = request.workflow;
   const found = await definitions.find(workflowId, version);
-  if (!found) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} is gone.`);
+  if (!found) throw new EngineError('WORKFLOW_NOT_FOUND', `The workflow ${workflowId} no longer exists.`);
   return {
     runId: childRunId(parent, { place, attempt }),
     plan: found.plan,
@@ -123,20 +125,54 @@ export async function childRequest(
       scope: place.scope,
       depth: (parent.parent?.depth ?? 0) + 1,
     },
-    via: callChainOf(parent),
+    via: callChain(parent),
   };
 }
 
-/** What the caller of a child has done wrong: it fails the block. Anything else stops the run. */
-const REFUSALS: ReadonlySet<string> = new Set<EngineErrorCode>([
+/** Errors that fail the calling block. Any other error stops the run. */
+const CALLER_ERRORS: ReadonlySet<string> = new Set<EngineErrorCode>([
   'WORKFLOW_NOT_FOUND',
   'WORKFLOW_INVALID',
   'INPUT_INVALID',
   'OPTIONS_INVALID',
 ]);
 
-/** What `error` of a child means to the block that called it: its own failure, or a Fault. */
-export function childFault(error: unknown): unknown {
-  const refused = isBlockError(error) || (isEngineError(error) && REFUSALS.has(error.code));
-  return refused ? error : new Fault(error);
+/** Returns `error` if it fails the block that called the child, else an InfrastructureError. */
+export function childError(error: unknown): unknown {
+  const failsBlock = isBlockError(error) || (isEngineError(error) && CALLER_ERRORS.has(error.code));
+  return failsBlock ? error : new InfrastructureError(error);
+}
+
+/** Returns the call chain that a run passes on: the workflows that led to it, then its own. */
+export function callChain({ via = [], workflowId }: Pick<NewRun, 'via' | 'workflowId'>): string[] {
+  // Ids can come from files, and an HTTP header can hold neither commas nor non-ASCII characters.
+  return [...via, encodeURIComponent(workflowId.toWellFormed())];
+}
+
+/** Returns the outcome of an ended child run, for the block that called it. */
+export async function childOutcome(
+  runId: string,
+  record: RunRecord | undefined,
+  values: Values,
+): Promise<ChildOutcome> {
+  if (!record) throw new EngineError('RUN_NOT_FOUND', `The child run ${runId} has no record.`);
+  if (record.status === 'completed') {
+    const output = await values.load(record.output ?? { v: {} });
+    return { status: 'completed', runId, output: isJsonObject(output) ? output : {} };
+  }
+  if (record.status === 'cancelled') return { status: 'cancelled', runId };
+  const { error } = record;
+  if (!error)
+    return { status: 'failed', runId, error: { code: 'BLOCK_FAILED', message: 'The child run failed.' } };
+  const { code, message, blockName, details } = error;
+  return {
+    status: 'failed',
+    runId,
+    error: {
+      code,
+      message,
+      ...(blockName !== undefined && { blockName }),
+      ...(details !== undefined && { details }),
+    },
+  };
 }

@@ -1,10 +1,10 @@
 import type { FunctionJob, Sandbox, SandboxOptions, SandboxStats } from '@heddle/sandbox';
 import type { CodeSandbox } from '../executors/services.ts';
 
-/** Code that is about to come. */
-export type CodeAhead = Pick<FunctionJob, 'language' | 'image'>;
+/** A sandbox process that can be started before its first job. */
+export type WarmUp = Pick<FunctionJob, 'language' | 'image'>;
 
-/** The engine's sandbox: loaded and started when the first code is to run. */
+/** The engine's sandbox, loaded and started for the first code. */
 export class CodeService {
   private readonly options: SandboxOptions;
   private starting: Promise<Sandbox> | undefined;
@@ -21,36 +21,36 @@ export class CodeService {
     return this.starting;
   }
 
-  /** The sandbox for one tenant's code, behind a gate that lets only so many jobs in at once. */
+  /** Returns the sandbox for one tenant's code, whose jobs pass through `gate`. */
   async gated(
     gate: <T>(work: () => Promise<T>) => Promise<T>,
     tenant: string | undefined,
   ): Promise<CodeSandbox> {
     const sandbox = this.sandbox ?? (await this.start());
-    const whose = tenant === undefined ? {} : { tenant };
+    const owner = tenant === undefined ? {} : { tenant };
     return {
-      run: (job) => gate(() => sandbox.run({ ...job, ...whose })),
-      evaluate: (job) => gate(() => sandbox.evaluate({ ...job, ...whose })),
+      run: (job) => gate(() => sandbox.run({ ...job, ...owner })),
+      evaluate: (job) => gate(() => sandbox.evaluate({ ...job, ...owner })),
     };
   }
 
-  /** Has processes ready that take a while to start, and that a run will ask for. What keeps them from starting is told to its jobs. */
-  async warm(jobs: readonly CodeAhead[], tenant: () => Promise<string | undefined>): Promise<void> {
+  /** Starts processes that a run will need and that are slow to start. Never rejects: if one cannot start, the job that needs it fails. */
+  async warm(jobs: readonly WarmUp[], tenant: () => Promise<string | undefined>): Promise<void> {
     try {
       const sandbox = await this.start();
-      const whose = await tenant();
-      for (const job of jobs) await sandbox.warm({ ...job, ...(whose !== undefined && { tenant: whose }) });
+      const owner = await tenant();
+      for (const job of jobs) await sandbox.warm({ ...job, ...(owner !== undefined && { tenant: owner }) });
     } catch {
-      // The job that needs it finds out the same.
+      // The job that needs the process meets the same error.
     }
   }
 
-  /** How the sandbox stands; null before the first code. */
+  /** Returns the sandbox's statistics; null before the first code. */
   stats(): SandboxStats | null {
     return this.sandbox?.stats() ?? null;
   }
 
-  /** The run has ended: its isolate can go. */
+  /** Frees the isolate of a run that has ended. */
   release(runId: string): void {
     this.sandbox?.release(runId);
   }

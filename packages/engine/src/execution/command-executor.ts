@@ -1,99 +1,122 @@
+import type { Clock } from '@heddle/core';
 import type { BlockConfig, BlockResult, JsonObject } from '@heddle/core/blocks';
 import { placeKey } from '@heddle/core/run';
 import type { Command, EntryBody, Place, Stored } from '@heddle/core/run';
 import { expandContainer } from '../executors/container.ts';
 import { createBlockContext } from '../executors/context.ts';
-import { answerOf } from './answer.ts';
-import { Attempt } from './attempt.ts';
-import { failureOf } from './failure.ts';
-import { causeOf, Fault, storing } from '../records/infrastructure-error.ts';
-import { Job } from './job.ts';
-import type { PerformerParts } from './performer-parts.ts';
-import { Reader } from './reference-resolver.ts';
-import { Timers } from './timers.ts';
+import type { EngineExecutor } from '../executors/services.ts';
+import type { FileReader } from '../files/storage.ts';
+import {
+  asInfrastructure,
+  InfrastructureError,
+  unwrapInfrastructure,
+} from '../records/infrastructure-error.ts';
+import type { Values } from '../records/values.ts';
+import { failureOf, resultEntry } from './attempt-entry.ts';
+import { Attempt, BlockTask } from './attempt.ts';
+import type { AttemptParts } from './attempt.ts';
+import type { Gate } from './gate.ts';
+import { ReferenceResolver } from './reference-resolver.ts';
 
 type RunCommand = Extract<Command, { type: 'run' }>;
 type ExpandCommand = Extract<Command, { type: 'expand' }>;
 type TimerCommand = Extract<Command, { type: 'timer' }>;
 
-/** The input of a block that has read no field. It is part of every journal: nobody may change it. */
-const READ_NOTHING: Stored = Object.freeze({ v: Object.freeze({}) as JsonObject });
+/** The input of a block that has read no field. Journals share the object, so it is frozen. */
+const EMPTY_INPUT: Stored = Object.freeze({ v: Object.freeze({}) as JsonObject });
 
-/** Carries out the commands of one run: executors, timers, aborts. Answers come back as entries. */
-export class Performer {
-  private readonly parts: PerformerParts;
+export interface CommandExecutorParts extends AttemptParts {
+  values: Values;
+  /** Returns the executor of a block, or its mock. `nth` returns how many times the block ran before. */
+  executorOf(block: BlockConfig, nth: () => number): EngineExecutor;
+  /** Returns a reader of files for one block. */
+  files: (this: void) => FileReader;
+  /** Returns the token of the pause point that an attempt opens. */
+  token: (this: void, place: Place, attempt: number) => string;
+  /** Limits how many effects run at once. */
+  gate: Gate;
+  /** Receives the entries in which attempts, expansions and timers result. */
+  post(body: EntryBody): void;
+  /** Receives errors that are no failure of a block: the run must stop. */
+  onError(error: unknown): void;
+}
+
+/** Executes the commands of one run: attempts of blocks, expansions of containers, timers and aborts. */
+export class CommandExecutor {
+  private readonly parts: CommandExecutorParts;
   private readonly timers: Timers;
-  private readonly jobs = new Map<string, Job>();
-  private readonly drains: (() => void)[] = [];
-  private retired = false;
+  private readonly tasks = new Map<string, BlockTask>();
+  private readonly drainListeners: (() => void)[] = [];
+  private accepting = true;
 
-  constructor(parts: PerformerParts) {
+  constructor(parts: CommandExecutorParts) {
     this.parts = parts;
     this.timers = new Timers(parts.clock);
   }
 
-  perform(command: Command): void {
+  execute(command: Command): void {
     if (command.type === 'abort') this.abort(command.at, command.why);
     else if (command.type === 'end') this.timers.clear();
-    else if (this.retired) return;
+    else if (!this.accepting) return;
     else if (command.type === 'run') this.run(command);
     else if (command.type === 'expand') void this.expand(command);
     else if (command.type === 'timer') this.setTimer(command);
   }
 
-  /** A try is over: its time-out need not fire. */
-  finished(place: Place): void {
+  /** To be called when an attempt has ended: cancels its timeout. */
+  attemptEnded(place: Place): void {
     if (this.timers.size > 0) this.timers.cancel(`timeout:${placeKey(place)}`);
   }
 
-  /** Nothing is under way and nothing will fire. */
+  /** True if no task is under way and no timer is set. */
   get idle(): boolean {
-    return this.jobs.size === 0 && this.timers.size === 0;
+    return this.tasks.size === 0 && this.timers.size === 0;
   }
 
-  /** Begins nothing new: commands are left to the next start. What is under way goes on. */
-  retire(): void {
-    this.retired = true;
+  /** Ignores further commands, which stay pending for the next start. Tasks under way continue. */
+  stopAccepting(): void {
+    this.accepting = false;
     this.timers.clear();
   }
 
-  /** Resolves when what was under way has ended; children go on by themselves and are not waited for. */
+  /** Resolves when all tasks have ended, except those that only wait for a child run. */
   drained(): Promise<void> {
-    return this.draining() ? new Promise((resolve) => this.drains.push(resolve)) : Promise.resolve();
+    return this.isBusy() ? new Promise((resolve) => this.drainListeners.push(resolve)) : Promise.resolve();
   }
 
-  /** Stops what is under way, for `reason`: nobody waits for its answers. */
+  /** Stops all tasks for `reason` and discards their results. */
   halt(reason: Error): void {
-    this.retire();
-    for (const job of this.jobs.values()) job.stop(reason);
-    this.jobs.clear();
-    this.tellDrained();
+    this.stopAccepting();
+    for (const task of this.tasks.values()) task.stop(reason);
+    this.tasks.clear();
+    this.notifyDrained();
   }
 
-  private draining(): boolean {
-    return [...this.jobs.values()].some((job) => !job.waits);
+  private isBusy(): boolean {
+    return [...this.tasks.values()].some((task) => !task.waitsForChild);
   }
 
-  private tellDrained(): void {
-    if (this.drains.length > 0 && !this.draining()) for (const drained of this.drains.splice(0)) drained();
+  private notifyDrained(): void {
+    if (this.drainListeners.length > 0 && !this.isBusy())
+      for (const resolve of this.drainListeners.splice(0)) resolve();
   }
 
-  private begin(id: string, job: Job): Job {
-    this.jobs.set(id, job);
-    return job;
+  private addTask(id: string, task: BlockTask): BlockTask {
+    this.tasks.set(id, task);
+    return task;
   }
 
-  private end(id: string, job: Job): void {
-    if (this.jobs.get(id) === job) this.jobs.delete(id);
-    this.tellDrained();
+  private removeTask(id: string, task: BlockTask): void {
+    if (this.tasks.get(id) === task) this.tasks.delete(id);
+    this.notifyDrained();
   }
 
   private abort(at: readonly number[], why: string): void {
     const id = placeKey(this.parts.replica.index.placeOf(at));
     if (this.timers.size > 0)
       for (const timer of ['timeout', 'retry', 'wait']) this.timers.cancel(`${timer}:${id}`);
-    this.jobs.get(id)?.stop(new Error(`The block was stopped: ${why}.`));
-    this.jobs.delete(id);
+    this.tasks.get(id)?.stop(new Error(`The block was stopped: ${why}.`));
+    this.tasks.delete(id);
   }
 
   private setTimer({ at, timer, dueMs, try: attempt }: TimerCommand): void {
@@ -112,54 +135,54 @@ export class Performer {
     });
   }
 
-  /** Never throws. Most blocks answer at once: only one that does not costs a promise. */
+  /** Runs an attempt. Never throws. Most blocks return at once, and only the others cost a promise. */
   private run(command: RunCommand): void {
     const { replica } = this.parts;
     const place = replica.index.placeOf(command.at);
-    const job = new Job(command.try, () => this.tellDrained());
-    const attempt = new Attempt(this.parts, command, place, job);
+    const task = new BlockTask(command.try, () => this.notifyDrained());
+    const attempt = new Attempt(this.parts, command, place, task);
     try {
       const preparing = this.prepare(attempt.lookup, place);
-      const answer = preparing ? preparing.then(() => this.answer(attempt)) : this.answer(attempt);
-      if (answer instanceof Promise) void this.wait(attempt, answer);
-      else if (answer) this.parts.post(answer);
+      const entry = preparing ? preparing.then(() => this.entryOf(attempt)) : this.entryOf(attempt);
+      if (entry instanceof Promise) void this.postLater(attempt, entry);
+      else if (entry) this.parts.post(entry);
     } catch (error) {
-      void this.failed(attempt, error);
+      void this.postFailure(attempt, error);
     }
   }
 
-  /** Fetches what the block reads; undefined when there is nothing to wait for. */
-  private prepare(reader: Reader, place: Place): Promise<unknown> | undefined {
-    const fetching = reader.prepare(this.parts);
+  /** Fetches what the block reads; undefined if nothing has to be fetched. */
+  private prepare(resolver: ReferenceResolver, place: Place): Promise<unknown> | undefined {
+    const fetching = resolver.prepare(this.parts);
     const refreshing = this.parts.environment.refresh(place.block);
     if (!fetching && !refreshing) return undefined;
-    return Promise.all([fetching && storing(() => fetching), refreshing]);
+    return Promise.all([fetching && asInfrastructure(() => fetching), refreshing]);
   }
 
-  /** Until then the block is under way. Never rejects. */
-  private async wait(attempt: Attempt, answer: Promise<EntryBody | undefined>): Promise<void> {
+  /** Keeps the task under way until its entry is there. Never rejects. */
+  private async postLater(attempt: Attempt, entry: Promise<EntryBody | undefined>): Promise<void> {
     const id = placeKey(attempt.place);
-    this.begin(id, attempt.job);
+    this.addTask(id, attempt.task);
     try {
-      const body = await answer;
+      const body = await entry;
       if (body) this.parts.post(body);
     } catch (error) {
-      await this.failed(attempt, error);
+      await this.postFailure(attempt, error);
     } finally {
-      this.end(id, attempt.job);
+      this.removeTask(id, attempt.task);
     }
   }
 
-  private async failed(attempt: Attempt, error: unknown): Promise<void> {
-    const { place, job, startedMs, try: nth, input = {} } = attempt;
+  private async postFailure(attempt: Attempt, error: unknown): Promise<void> {
+    const { place, task, startedMs, try: number, input = {} } = attempt;
     const id = placeKey(place);
-    this.begin(id, job);
-    if (!job.stopped) await this.fail(error, { ...place, try: nth, startedMs }, input);
-    this.end(id, job);
+    this.addTask(id, task);
+    if (!task.stopped) await this.fail(error, { ...place, try: number, startedMs }, input);
+    this.removeTask(id, task);
   }
 
-  /** The entry for what the block's executor says; undefined when nobody wants to know any more. */
-  private answer(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
+  /** Runs the block's executor; undefined if its result is no longer wanted. */
+  private entryOf(attempt: Attempt): EntryBody | undefined | Promise<EntryBody | undefined> {
     const { block, place } = attempt;
     const executor = this.parts.executorOf(block, () => this.parts.replica.logs.nth(place));
     const context = createBlockContext(attempt);
@@ -168,79 +191,114 @@ export class Performer {
         ? this.gated(attempt, async () => executor.execute(context))
         : executor.execute(context);
     return running instanceof Promise
-      ? running.then((result) => this.entry(attempt, result))
-      : this.entry(attempt, running);
+      ? running.then((result) => this.entryFor(attempt, result))
+      : this.entryFor(attempt, running);
   }
 
-  private entry(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
-    if (attempt.job.stopped) return undefined;
-    const kept = this.input(attempt.input);
-    return kept instanceof Promise
-      ? kept.then((input) => this.entryWith(attempt, result, input))
-      : this.entryWith(attempt, result, kept);
+  private entryFor(attempt: Attempt, result: BlockResult): EntryBody | undefined | Promise<EntryBody> {
+    if (attempt.task.stopped) return undefined;
+    const input = this.storedInput(attempt.input);
+    return input instanceof Promise
+      ? input.then((stored) => this.entryWith(attempt, result, stored))
+      : this.entryWith(attempt, result, input);
   }
 
   private entryWith(attempt: Attempt, result: BlockResult, input: Stored): EntryBody | Promise<EntryBody> {
-    const { block, startedMs, try: nth } = attempt;
-    const tried = { block: block.id, scope: attempt.place.scope, try: nth, startedMs, input };
+    const { block, startedMs, try: number } = attempt;
+    const header = { block: block.id, scope: attempt.place.scope, try: number, startedMs, input };
     const { environment, token } = this.parts;
-    return answerOf(result, tried, { name: block.name, token }, environment.keeper);
+    return resultEntry(result, header, { name: block.name, token }, environment.sanitizer);
   }
 
   private gated(attempt: Attempt, execute: () => Promise<BlockResult>): Promise<BlockResult> {
     return this.parts.gate(() => {
-      // Waiting for a place is not running.
+      // The time in the queue does not count as running time.
       attempt.startedMs = this.parts.clock.now();
       return execute();
     }, attempt.signal);
   }
 
-  private input(input: JsonObject | undefined): Stored | Promise<Stored> {
-    return input ? this.parts.environment.keeper.keep(input, 'What the block has read') : READ_NOTHING;
+  private storedInput(input: JsonObject | undefined): Stored | Promise<Stored> {
+    return input ? this.parts.environment.sanitizer.store(input, "The block's input") : EMPTY_INPUT;
   }
 
   private async fail(
     error: unknown,
-    tried: Place & { try: number; startedMs: number },
+    header: Place & { try: number; startedMs: number },
     input?: JsonObject,
   ): Promise<void> {
     try {
-      if (error instanceof Fault) throw error;
-      const kept = input && { input: await this.input(input) };
-      const failure = failureOf(error, this.parts.environment.keeper);
-      this.parts.post({ type: 'failed', ...tried, ...kept, ...failure, jitter: Math.random() });
-    } catch (fault) {
-      this.parts.broken(causeOf(fault));
+      if (error instanceof InfrastructureError) throw error;
+      const stored = input && { input: await this.storedInput(input) };
+      const failure = failureOf(error, this.parts.environment.sanitizer);
+      this.parts.post({ type: 'failed', ...header, ...stored, ...failure, jitter: Math.random() });
+    } catch (fatal) {
+      this.parts.onError(unwrapInfrastructure(fatal));
     }
   }
 
-  /** Never rejects. */
+  /** Computes how many iterations or branches a container has. Never rejects. */
   private async expand(command: ExpandCommand): Promise<void> {
     const { replica, clock, environment } = this.parts;
     const place = replica.index.placeOf(command.at);
     const id = placeKey(place);
     const config = replica.plan.blocks[place.block] as BlockConfig;
-    const job = this.begin(id, new Job(1, () => this.tellDrained()));
-    const reader = new Reader(replica, place, environment, command.turn);
+    const task = this.addTask(id, new BlockTask(1, () => this.notifyDrained()));
+    const resolver = new ReferenceResolver(replica, place, environment, command.turn);
     const startedMs = clock.now();
     try {
-      await this.prepare(reader, place);
-      const services = this.parts.services(place, reader, job);
+      await this.prepare(resolver, place);
+      const services = this.parts.services(place, resolver, task);
       const { count, items } = await expandContainer(
         config.container as NonNullable<BlockConfig['container']>,
         {
           runId: replica.runId,
-          lookup: reader,
+          lookup: resolver,
           sandbox: () => services.sandbox(),
-          signal: job.signal,
+          signal: task.signal,
         },
       );
-      const kept = items && { items: await environment.keeper.keep(items, `The items of "${config.name}"`) };
-      if (!job.stopped) this.parts.post({ type: 'expanded', ...place, turn: command.turn, count, ...kept });
+      const what = `The items of "${config.name}"`;
+      const stored = items && { items: await environment.sanitizer.store(items, what) };
+      if (!task.stopped)
+        this.parts.post({ type: 'expanded', ...place, turn: command.turn, count, ...stored });
     } catch (error) {
-      if (!job.stopped) await this.fail(error, { ...place, try: 0, startedMs });
+      if (!task.stopped) await this.fail(error, { ...place, try: 0, startedMs });
     } finally {
-      this.end(id, job);
+      this.removeTask(id, task);
     }
+  }
+}
+
+/** The timers of one run, by name: setting a timer again replaces it. */
+export class Timers {
+  private readonly clock: Clock;
+  private readonly running = new Map<string, () => void>();
+
+  constructor(clock: Clock) {
+    this.clock = clock;
+  }
+
+  get size(): number {
+    return this.running.size;
+  }
+
+  set(name: string, atMs: number, fire: () => void): void {
+    this.running.get(name)?.();
+    const cancel = this.clock.at(atMs, () => {
+      this.running.delete(name);
+      fire();
+    });
+    this.running.set(name, cancel);
+  }
+
+  cancel(name: string): void {
+    this.running.get(name)?.();
+    this.running.delete(name);
+  }
+
+  clear(): void {
+    for (const cancel of this.running.values()) cancel();
+    this.running.clear();
   }
 }

@@ -1,10 +1,14 @@
 import PQueue from 'p-queue';
-import type { PerformerParts } from './performer-parts.ts';
 
-/** Lets at most `perRun` pieces of work of one run in at once, and of all runs as many as `all` does; `before` comes before each. */
-export function gateOf(all: PQueue, perRun: number, before?: () => void): PerformerParts['gate'] {
+/** Runs `work` when a slot is free; an abort frees the slot, whether the work has begun or not. */
+export type Gate = <T>(work: () => Promise<T>, signal: AbortSignal) => Promise<T>;
+
+/**
+ * Returns a gate that runs at most `perRun` pieces of work at once, and over all gates with the same `engineQueue` as many
+ * as that queue allows. `before` is called before each piece of work.
+ */
+export function createGate(engineQueue: PQueue, perRun: number, before?: () => void): Gate {
   let queue: PQueue | undefined;
-  // An abort gives the place in the queue free, whether the work has begun or not.
   return (work, signal) => {
     queue ??= new PQueue({ concurrency: perRun });
     const begin = before
@@ -13,6 +17,6 @@ export function gateOf(all: PQueue, perRun: number, before?: () => void): Perfor
           return work();
         }
       : work;
-    return queue.add(() => all.add(begin, { signal }), { signal });
+    return queue.add(() => engineQueue.add(begin, { signal }), { signal });
   };
 }

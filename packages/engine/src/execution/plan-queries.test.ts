@@ -13,22 +13,22 @@ const plan = compiled(
   { inputFormat: [{ id: '1', name: 'topic', type: 'string' }] },
 );
 
-describe('facts of a plan', () => {
-  it('the environment values that its blocks use, wherever they stand', () => {
+describe('queries on a plan', () => {
+  it('return the environment values that its blocks use, at any depth', () => {
     expect(envNames(plan)).toEqual(['A', 'B', 'D', 'E']);
   });
 
-  it('the inputs that its start declares', () => {
+  it('return the inputs that its start block declares', () => {
     expect(declaredInputs(plan)).toEqual(['topic']);
     expect(declaredInputs(compiled([fn('F', 'return 1')], ['Start -> F']))).toBeUndefined();
   });
 
-  it('a block by its id, or by its name as in references', () => {
+  it('find a block by id, or by name as in references', () => {
     expect(findBlock(plan, 'My Block').id).toBe('My Block');
     expect(findBlock(plan, 'myblock').id).toBe('My Block');
   });
 
-  it('a block that is not there is told with those that are', () => {
+  it('name the existing blocks if a block is unknown', () => {
     expect(() => findBlock(plan, 'constructor')).toThrow(
       expect.objectContaining({
         code: 'BLOCK_NOT_FOUND',

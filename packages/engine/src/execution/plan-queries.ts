@@ -9,7 +9,7 @@ import { templatesOf } from './reference-resolver.ts';
 
 const callersOf = new WeakMap<Plan, boolean>();
 
-/** True when a block of the plan, at whatever depth, runs another workflow. */
+/** True if a block of the plan, at any depth, runs another workflow. */
 export function hasChildren(plan: Plan): boolean {
   let found = callersOf.get(plan);
   if (found === undefined) callersOf.set(plan, (found = hasChildBlock(plan.skeleton)));
@@ -22,7 +22,7 @@ function hasChildBlock({ nodes }: Region): boolean {
 
 const namesOf = new WeakMap<Plan, readonly string[]>();
 
-/** Names of the environment values that the plan's blocks use, sorted. */
+/** Returns the names of the environment values that the plan's blocks use, sorted. */
 export function envNames(plan: Plan): readonly string[] {
   let names = namesOf.get(plan);
   if (!names) {
@@ -34,18 +34,18 @@ export function envNames(plan: Plan): readonly string[] {
   return names;
 }
 
-/** What the blocks of a plan can read of an environment. */
+/** Which environment values the blocks of a plan can read. */
 export interface EnvironmentReads {
   names: readonly string[];
-  /** True: every name that there is. */
+  /** True: the blocks can read every name. */
   all: boolean;
-  /** Ids of the blocks that read some. */
+  /** Ids of the blocks that read at least one value. */
   blocks: ReadonlySet<string>;
 }
 
 const environmentReadsOf = new WeakMap<Plan, EnvironmentReads>();
 
-/** Returns what the plan's blocks can read of the environment: by `{{NAME}}`, and by the values that code is given. */
+/** Returns which environment values the plan's blocks can read, by `{{NAME}}` and through the values passed to code. */
 export function environmentReads(plan: Plan): EnvironmentReads {
   let reads = environmentReadsOf.get(plan);
   if (!reads) environmentReadsOf.set(plan, (reads = allEnvironmentReads(plan)));
@@ -70,7 +70,7 @@ function allEnvironmentReads(plan: Plan): EnvironmentReads {
   return { names: [...names].sort(), all, blocks };
 }
 
-/** Why the run cannot go on with the environment values `env`; undefined: it can. */
+/** Says why the run cannot continue with the environment values `env`; undefined if it can. */
 export function missingEnvironment(
   header: NewRun,
   env: { readonly [name: string]: string },
@@ -78,20 +78,20 @@ export function missingEnvironment(
   const missing = header.env.filter((name) => !Object.hasOwn(env, name));
   if (missing.length === 0) return undefined;
   const list = missing.map((name) => `{{${name}}}`).join(', ');
-  return `The run needs a value for ${list}: give it, and start again.`;
+  return `The run needs a value for ${list}: provide it and restart the engine.`;
 }
 
-/** Names of the inputs that the plan's start block declares; undefined: it declares none. */
+/** Returns the names of the inputs that the plan's start block declares; undefined if it declares none. */
 export function declaredInputs(plan: Plan): string[] | undefined {
   const fields = inputFields(authored(plan.blocks[plan.start]?.params['inputFormat']));
   return fields.length > 0 ? fields.map(({ name }) => name) : undefined;
 }
 
-/** The block that `reference` names by id or by name, as in references. Throws BLOCK_NOT_FOUND. */
+/** Returns the block with the id or name `reference`; names match as in references. Throws BLOCK_NOT_FOUND. */
 export function findBlock(plan: Plan, reference: string): BlockConfig {
   const byId = Object.hasOwn(plan.blocks, reference) ? plan.blocks[reference] : undefined;
-  const wanted = normalizeName(reference);
-  const found = byId ?? Object.values(plan.blocks).find((block) => normalizeName(block.name) === wanted);
+  const wantedName = normalizeName(reference);
+  const found = byId ?? Object.values(plan.blocks).find((block) => normalizeName(block.name) === wantedName);
   if (found) return found;
   const names = Object.values(plan.blocks).map((block) => `"${block.name}"`);
   throw new EngineError(

@@ -7,7 +7,7 @@ import { compiled } from '../../../../test/support/compiled.ts';
 import { started } from '../../../../test/support/run-data.ts';
 import { block } from '../../../../test/support/workflow.ts';
 import { MemoryValueStore } from '../store/memory.ts';
-import { Reader } from './reference-resolver.ts';
+import { ReferenceResolver } from './reference-resolver.ts';
 import { Values } from '../records/values.ts';
 
 const work = (name: string, fields = {}) => block(name, 'work', fields);
@@ -36,11 +36,11 @@ const partsOf = (values = new Values(new MemoryValueStore())) => ({
   files: () => () => Promise.resolve(undefined),
 });
 
-describe('a reader', () => {
-  it('has nothing to wait for when everything it reads is at hand', () => {
+describe('ReferenceResolver', () => {
+  it('has nothing to fetch if all values are inline', () => {
     const { replica, complete } = running();
     complete('A', { v: { text: 'small' } });
-    const reader = new Reader(replica, place, { values: {} });
+    const reader = new ReferenceResolver(replica, place, { values: {} });
     expect(reader.prepare(partsOf())).toBeUndefined();
     expect(resolveTemplate(textOf(replica), reader, 'text')).toBe('small');
   });
@@ -48,32 +48,32 @@ describe('a reader', () => {
   it('fetches the large values that its block reads', async () => {
     const { replica, complete } = running();
     const values = new Values(new MemoryValueStore());
-    complete('A', await values.keep({ text: 'x'.repeat(10_000) }));
-    const reader = new Reader(replica, place, { values: {} });
+    complete('A', await values.store({ text: 'x'.repeat(10_000) }));
+    const reader = new ReferenceResolver(replica, place, { values: {} });
     await reader.prepare(partsOf(values));
     expect(resolveTemplate(textOf(replica), reader, 'text')).toHaveLength(10_000);
   });
 
-  it('sees what stood when it was prepared, whatever comes while its block waits', async () => {
+  it('keeps the outputs that it saw at prepare while its block waits', async () => {
     const { replica, complete } = running();
     const values = new Values(new MemoryValueStore());
-    const reader = new Reader(replica, place, { values: {} });
+    const reader = new ReferenceResolver(replica, place, { values: {} });
     await reader.prepare(partsOf(values));
-    complete('A', await values.keep({ text: 'x'.repeat(10_000) }));
+    complete('A', await values.store({ text: 'x'.repeat(10_000) }));
     expect(resolveTemplate(textOf(replica), reader, 'text')).toBe('');
   });
 
-  it('was led to by the source that ended last', async () => {
+  it('takes the source block that ended last as the live source', async () => {
     const { replica, complete } = running();
     complete('B', { v: { n: 1 } });
     complete('A', { v: { n: 2 } });
-    const reader = new Reader(replica, place, { values: {} });
+    const reader = new ReferenceResolver(replica, place, { values: {} });
     await reader.prepare(partsOf());
     expect(reader.liveSource()).toBe('A');
   });
 
-  it('knows no environment value by an inherited name', () => {
-    const reader = new Reader(running().replica, place, { values: { KEY: 'k' } });
+  it('resolves no environment value by an inherited name', () => {
+    const reader = new ReferenceResolver(running().replica, place, { values: { KEY: 'k' } });
     expect([reader.env('KEY'), reader.env('constructor')]).toEqual(['k', undefined]);
   });
 });

@@ -17,67 +17,67 @@ import { read } from '../records/values.ts';
 import type { Loaded, Values } from '../records/values.ts';
 
 /** Where a reference finds an output. */
-type Address = { block: string; up: number; into: string[] };
+type OutputAddress = { block: string; up: number; into: string[] };
 
-const NOTHING_LOADED: Loaded = new Map();
+const NO_VALUES: Loaded = new Map();
 
-/** Where a reader fetches what it reads. */
-interface ReaderParts {
+/** Where the resolver fetches values and files. */
+interface ResolverSources {
   values: Values;
   files: (this: void) => FileReader;
 }
 
-/** What a block's configuration makes it read. */
+/** Everything that a block's configuration reads. */
 interface Reads {
   references: readonly Reference[];
-  /** True when a path may ask for the content of a file. */
+  /** True if a path may select the content of a file. */
   files: boolean;
-  /** Ids of the blocks with an edge into it, without the containers around it, which lead into it but have no output yet. */
+  /** Ids of the blocks with an edge into this one. Enclosing containers are left out: they have no output yet. */
   sources: readonly string[];
 }
 
-/** The environment as a block reads it; its values may be replaced. */
+/** The environment values that a block can read; `values` may be replaced while the run continues. */
 interface EnvironmentValues {
   readonly values: { readonly [name: string]: string };
 }
 
 const readsOf = new WeakMap<BlockConfig, Reads>();
 
-/** What a block sees of its run, from where it stands, as it was when the block was to run. */
-export class Reader implements Lookup {
+/** Resolves the references of one block, with the outputs that were visible when the block was about to run. */
+export class ReferenceResolver implements Lookup {
   private readonly replica: Replica;
   private readonly place: Place;
   private readonly environment: EnvironmentValues;
-  /** The turn that a loop's own condition asks for. */
-  private readonly turn: number | undefined;
+  /** The iteration for which a loop's own condition is evaluated. */
+  private readonly iteration: number | undefined;
   private readonly scope: BranchScope | undefined;
-  /** Outputs may change while a block waits for its turn or its answer: it keeps those it began with. */
+  /** Outputs as they were at `prepare`: they may change while the block waits for a slot or a result. */
   private outputs: Map<Reference, Output | undefined> | undefined;
-  /** The source that ended last: its id, and its output then. */
-  private lastId: string | undefined;
-  private last: Output | undefined;
+  /** The source block that ended last, and its output at `prepare`. */
+  private lastSourceId: string | undefined;
+  private lastOutput: Output | undefined;
   private loaded: Loaded | undefined;
-  /** Contents of files, for the references that ask for them. */
+  /** File contents, by the reference that selects them. */
   private contents: Map<object, { file: FileRecord; content: string }> | undefined;
 
-  constructor(replica: Replica, place: Place, environment: EnvironmentValues, turn?: number) {
+  constructor(replica: Replica, place: Place, environment: EnvironmentValues, iteration?: number) {
     this.replica = replica;
     this.place = place;
     this.environment = environment;
-    this.turn = turn;
+    this.iteration = iteration;
     this.scope = replica.ledger.scopeAt(place);
   }
 
-  /** Fetches the large values that the block's fields refer to; undefined when there is nothing to wait for. */
-  prepare({ values, files }: ReaderParts): Promise<void> | undefined {
+  /** Fetches the large values that the block's fields refer to; undefined if there are none. */
+  prepare({ values, files }: ResolverSources): Promise<void> | undefined {
     const config = this.replica.plan.blocks[this.place.block];
     if (!config) return undefined;
     let reads = readsOf.get(config);
     if (!reads) readsOf.set(config, (reads = allReads(config)));
     const large: Stored[] = [];
-    for (const reference of reads.references) this.keep(reference, large);
-    this.keepLast(reads.sources);
-    if (this.last && !('v' in this.last.value)) large.push(this.last.value);
+    for (const reference of reads.references) this.capture(reference, large);
+    this.captureLastOutput(reads.sources);
+    if (this.lastOutput && !('v' in this.lastOutput.value)) large.push(this.lastOutput.value);
     const fetching = large.length === 0 ? undefined : values.fetch(large, (this.loaded = new Map()));
     return reads.files ? this.readFiles(reads.references, files(), fetching) : fetching;
   }
@@ -88,7 +88,7 @@ export class Reader implements Lookup {
     fetching: Promise<void> | undefined,
   ): Promise<void> {
     await fetching;
-    const contents: Reader['contents'] = new Map();
+    const contents: ReferenceResolver['contents'] = new Map();
     for (const reference of references) {
       const file = this.fileAt(reference);
       if (!file) continue;
@@ -108,7 +108,7 @@ export class Reader implements Lookup {
     return fileToRead(reference.field === 'items' ? items : currentItem, reference.path);
   }
 
-  private keep(reference: Reference, large: Stored[]): void {
+  private capture(reference: Reference, large: Stored[]): void {
     let stored: Stored | undefined;
     if (reference.kind === 'container') stored = this.containerItems(reference.block);
     else if (reference.kind === 'block' || reference.kind === 'results') {
@@ -119,45 +119,45 @@ export class Reader implements Lookup {
     if (stored && !('v' in stored)) large.push(stored);
   }
 
-  private keepLast(sources: readonly string[]): void {
+  private captureLastOutput(sources: readonly string[]): void {
     for (const id of sources) {
       const output = this.scope?.outputs.get(id);
-      if (!output || (this.last && output.order < this.last.order)) continue;
-      this.last = output;
-      this.lastId = id;
+      if (!output || (this.lastOutput && output.order < this.lastOutput.order)) continue;
+      this.lastOutput = output;
+      this.lastSourceId = id;
     }
   }
 
-  private current(reference: Address): Output | undefined {
+  private current(reference: OutputAddress): Output | undefined {
     return this.scope && scopeFrom(this.scope, reference.up, reference.into)?.outputs.get(reference.block);
   }
 
-  private outputAt(reference: Address): Output | undefined {
+  private outputAt(reference: OutputAddress): Output | undefined {
     if (this.outputs?.has(reference as Reference)) return this.outputs.get(reference as Reference);
-    const isLast = this.lastId === reference.block && reference.up === 0 && reference.into.length === 0;
-    return isLast ? this.last : this.current(reference);
+    const isLast = this.lastSourceId === reference.block && reference.up === 0 && reference.into.length === 0;
+    return isLast ? this.lastOutput : this.current(reference);
   }
 
   private read(stored: Stored): Json {
-    return 'v' in stored ? stored.v : read(stored, this.loaded ?? NOTHING_LOADED);
+    return 'v' in stored ? stored.v : read(stored, this.loaded ?? NO_VALUES);
   }
 
-  /** The value as the reference reads it: with the content of the file that it asks for. */
+  /** Returns the value with the content of the file that the reference selects. */
   private readFor(reference: object, stored: Stored): Json {
-    const asked = this.contents?.get(reference);
-    if (!asked) return this.read(stored);
-    const { id, key } = asked.file;
+    const selected = this.contents?.get(reference);
+    if (!selected) return this.read(stored);
+    const { id, key } = selected.file;
     return withContents(this.read(stored), (file) =>
-      file.id === id && file.key === key ? asked.content : undefined,
+      file.id === id && file.key === key ? selected.content : undefined,
     );
   }
 
-  block(reference: Address): { ran: true; output: Json } | { ran: false } {
+  block(reference: OutputAddress): { ran: true; output: Json } | { ran: false } {
     const output = this.outputAt(reference);
     return output ? { ran: true, output: this.readFor(reference, output.value) } : { ran: false };
   }
 
-  results(reference: Address): Json | undefined {
+  results(reference: OutputAddress): Json | undefined {
     const output = this.outputAt(reference);
     const value = output && this.read(output.value);
     return isJsonObject(value) ? value['results'] : undefined;
@@ -173,9 +173,9 @@ export class Reader implements Lookup {
     return currentItem === undefined ? { index, items } : { index, items, currentItem };
   }
 
-  /** The reader's turn or branch in a container around it. */
+  /** Returns the iteration or branch in which the block runs, for an enclosing container. */
   private indexIn(container: string): number | undefined {
-    if (container === this.place.block) return this.turn;
+    if (container === this.place.block) return this.iteration;
     return this.place.scope[this.containersAround(this.place.block).indexOf(container)];
   }
 
@@ -205,13 +205,13 @@ export class Reader implements Lookup {
     return config?.outputs ? { name, type, outputs: config.outputs } : { name, type };
   }
 
-  /** Id of the block that led here: of those with an edge into this one, the one that ended last. */
+  /** Returns the id of the source block that ended last. */
   liveSource(): string | undefined {
-    return this.lastId;
+    return this.lastSourceId;
   }
 }
 
-/** Everything compiled in a block's configuration that may refer to something. */
+/** Returns every compiled part of a block's configuration that may contain references. */
 export function templatesOf(config: BlockConfig): (Template | CodeTemplate | ExpressionTemplate)[] {
   const { code, conditions = [], container, params } = config;
   return [

@@ -2,12 +2,12 @@ import { EngineError } from '@heddle/core';
 import type { BlockExecutor, Json, Plan } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
 import type { PausePoint } from '@heddle/core/run';
-import type { EngineParts } from '../parts.ts';
+import type { RuntimeParts } from './runtime-parts.ts';
 import { pointClosed, runNotFound } from '../records/run-errors.ts';
 
-/** The output of the block that waits at `point`, once `input` is submitted. Throws RESUME_INPUT_INVALID. */
-export async function answerTo(
-  parts: Pick<EngineParts, 'registry' | 'values' | 'clock'>,
+/** Returns the output of the paused block for the submitted `input`. Throws RESUME_INPUT_INVALID. */
+export async function resumedOutput(
+  parts: Pick<RuntimeParts, 'registry' | 'values' | 'clock'>,
   plan: Plan,
   point: PausePoint,
   input: Json,
@@ -27,9 +27,9 @@ export async function answerTo(
   });
 }
 
-/** True when the journal has opened (`paused`) or answered (`resumed`) a point with this token: a repeated resume answers as the first. */
-export async function wasToken(
-  parts: Pick<EngineParts, 'stores'>,
+/** True if the journal contains an entry of this type with the token: a repeated resume gets the same response as the first. */
+export async function hasTokenEntry(
+  parts: Pick<RuntimeParts, 'stores'>,
   runId: string,
   token: string,
   type: 'paused' | 'resumed',
@@ -38,26 +38,26 @@ export async function wasToken(
   return entries.some((entry) => entry.type === type && entry.token === token);
 }
 
-/** Says why nothing can be answered with `token`; `open`: the open points of a run that has not ended. */
-export async function refuse(
-  parts: Pick<EngineParts, 'stores'>,
+/** Throws the reason why `token` cannot be resumed. `open`: the open pause points of the run; undefined if it has ended. */
+export async function rejectResume(
+  parts: Pick<RuntimeParts, 'stores'>,
   runId: string,
   { open, token }: { open: readonly PausePoint[] | undefined; token: string | undefined },
 ): Promise<never> {
   if (!open) {
     if (await parts.stores.runs.header(runId))
-      throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it waits for a person.`);
+      throw new EngineError('RUN_ENDED', `Run ${runId} has ended: nothing in it can be resumed.`);
     throw runNotFound(runId);
   }
   if (token !== undefined) {
-    if (await wasToken(parts, runId, token, 'paused')) throw pointClosed(runId);
+    if (await hasTokenEntry(parts, runId, token, 'paused')) throw pointClosed(runId);
     throw new EngineError('RESUME_POINT_NOT_FOUND', `Run ${runId} has no pause point with that id.`);
   }
   if (open.length === 0)
-    throw new EngineError('RESUME_POINT_NOT_FOUND', `Nothing in run ${runId} waits for a person.`);
+    throw new EngineError('RESUME_POINT_NOT_FOUND', `Run ${runId} has no open pause point.`);
   const names = open.map(({ blockName, token: id }) => `"${blockName}" (${id})`).join(', ');
   throw new EngineError(
     'RESUME_POINT_NOT_FOUND',
-    `Run ${runId} waits at ${open.length} pause points: ${names}. Say which one to resume.`,
+    `Run ${runId} has ${open.length} open pause points: ${names}. Name the one to resume.`,
   );
 }

@@ -3,7 +3,7 @@ import { compile, parseWorkflow } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 import { fn, workflow } from '../../../../test/support/workflow.ts';
-import type { EnvironmentValue, TenantEnvironments } from '../environment.ts';
+import type { EnvironmentValue, TenantEnvironments } from './run-environment.ts';
 import { MemoryValueStore } from '../store/memory.ts';
 import { Environments } from './run-environment.ts';
 import { Values } from '../records/values.ts';
@@ -40,7 +40,7 @@ const SECRET = planOf('return {{KEY}}');
 const blockOf = (plan: Plan): string => Object.values(plan.blocks).find(({ name }) => name === 'F')?.id ?? '';
 
 describe('the environment of a run', () => {
-  it('is there at once, and the same for every run of a plan, where no tenant is asked for', () => {
+  it('is opened without a promise, once for each plan, if there are no tenants', () => {
     const { made } = environments({
       env: { KEY: 'a-secret-value', OPEN: { value: 'open-value', secret: false } },
     });
@@ -50,7 +50,7 @@ describe('the environment of a run', () => {
     expect(made.open(planOf('return 1'))).toMatchObject({ values: {} });
   });
 
-  it('of a tenant has only what the blocks can read, and that as it is now', async () => {
+  it('of a tenant has the current values, and only those that the blocks can read', async () => {
     let key: EnvironmentValue = 'first-value';
     const asked: (readonly string[])[] = [];
     const tenants: TenantEnvironments = {
@@ -75,7 +75,7 @@ describe('the environment of a run', () => {
     expect(Object.keys(all.values)).toEqual(['KEY', 'OTHER']);
   });
 
-  it('that cannot be read when a block is to run fails the block, which may try again', async () => {
+  it('fails a block with a retryable error if it cannot be read before the block runs', async () => {
     let broken = false;
     const tenants: TenantEnvironments = {
       names: () => [],
@@ -96,7 +96,7 @@ describe('the environment of a run', () => {
     expect(reported).toEqual(['unreachable: db.internal']);
   });
 
-  it('warns once of each secret of fewer than 8 characters, without its value', async () => {
+  it('warns once about each secret of fewer than 8 characters, without its value', async () => {
     const env = {
       PIN: '4711',
       LONG: 'long enough',

@@ -1,36 +1,54 @@
 import { BlockError, EngineError } from '@heddle/core';
 import type { Clock, Json, Plan } from '@heddle/core';
-import type { EnvironmentValue, TenantEnvironments } from '../environment.ts';
 import { createRedactor, MIN_SECRET_CHARS, NO_SECRETS } from '../secrets/redactor.ts';
 import type { Redactor } from '../secrets/redactor.ts';
-import { after } from './answer.ts';
-import { Keeper } from '../records/sanitizer.ts';
+import { chain } from '../maybe-async.ts';
+import { Sanitizer } from '../records/sanitizer.ts';
 import { environmentReads } from './plan-queries.ts';
 import type { EnvironmentReads } from './plan-queries.ts';
 import type { Values } from '../records/values.ts';
 
-/** Shorter secrets can be guessed by trying what is redacted. */
+/** A value of `{{NAME}}`. A string is a secret; `{ value, secret: false }` may be recorded and shown. */
+export type EnvironmentValue = string | { value: string; secret: false };
+
+/**
+ * Source of the tenants' environment values. Names may be listed at any time. Values are read only where a run of the
+ * tenant starts, is recovered or runs a block that reads them. Errors are reported, and callers receive
+ * ENVIRONMENT_UNAVAILABLE.
+ */
+export interface TenantEnvironments {
+  /** Returns the names of the tenant's values. */
+  names(this: void, tenant: string): Promise<readonly string[]> | readonly string[];
+  /** Returns the current values of those `names` that the tenant has. */
+  values(
+    this: void,
+    tenant: string,
+    names: readonly string[],
+  ): Promise<{ [name: string]: EnvironmentValue }> | { [name: string]: EnvironmentValue };
+}
+
+/** Shorter secrets can be guessed by testing which texts are redacted. */
 const SHORT_SECRET_CHARS = 8;
 
-/** Values that were read so many milliseconds ago are not read again. */
+/** Values read within this time are not read again. */
 const FRESH_MS = 1000;
 
 type Texts = { readonly [name: string]: string };
-type Given = { readonly [name: string]: EnvironmentValue };
+type EnvironmentValues = { readonly [name: string]: EnvironmentValue };
 
-/** What the blocks of one run can read of its environment. Redacts the secrets among it. */
+/** The environment values that the blocks of one run can read. Redacts the secrets among them. */
 export interface RunEnvironment extends Redactor {
-  /** Values of `{{NAME}}`, by name. */
+  /** The values of `{{NAME}}`, by name. */
   readonly values: Texts;
   /** Prepares the run's data for its record. */
-  readonly keeper: Keeper;
-  /** Reads values that may have changed before `block` runs; undefined: there is nothing to wait for. Rejects with ENVIRONMENT_UNAVAILABLE. */
+  readonly sanitizer: Sanitizer;
+  /** Reads the values again before `block` runs, if they may have changed; else returns undefined. Rejects with ENVIRONMENT_UNAVAILABLE. */
   refresh(block: string): Promise<void> | undefined;
 }
 
 interface EnvironmentsParts {
-  /** The environment of workflows that belong to no tenant. */
-  env: Given;
+  /** The environment of workflows without a tenant. */
+  env: EnvironmentValues;
   tenants: TenantEnvironments | undefined;
   tenant: (this: void, workflowId: string) => Promise<string | undefined> | string | undefined;
   values: Values;
@@ -38,31 +56,31 @@ interface EnvironmentsParts {
   report: (error: unknown, runId: string | undefined) => void;
 }
 
-/** The environments of the runs of a process. */
+/** Creates the environments of a process's runs. */
 export class Environments {
   private readonly parts: EnvironmentsParts;
-  private readonly nothing: RunEnvironment;
+  private readonly empty: RunEnvironment;
   private readonly untenanted = new WeakMap<Plan, RunEnvironment>();
-  /** The last redactor of a plan, and the secrets that it was made of. */
-  private readonly redactors = new WeakMap<Plan, { made: string; redactor: Redactor }>();
+  /** The last redactor of a plan, with the secrets that it redacts. */
+  private readonly redactors = new WeakMap<Plan, { secrets: string; redactor: Redactor }>();
   private readonly warned = new Set<string>();
 
   constructor(parts: EnvironmentsParts) {
     this.parts = parts;
-    this.nothing = constantEnvironment({}, NO_SECRETS, parts.values);
+    this.empty = constantEnvironment({}, NO_SECRETS, parts.values);
     this.warn(parts.env);
   }
 
   /**
-   * Returns the environment of a run of `plan`, read once. A plan that reads nothing gets an empty one at once, and its
-   * data is not redacted: else its runs would tell whether a guess is the secret of another workflow.
+   * Returns the environment of a run of `plan`. A plan that reads no values gets an empty environment without a promise.
+   * Its data is not redacted: otherwise its runs would reveal whether a guess is the secret of another workflow.
    *
    * Throws ENVIRONMENT_UNAVAILABLE.
    */
   open(plan: Plan): RunEnvironment | Promise<RunEnvironment> {
     const reads = environmentReads(plan);
-    if (reads.blocks.size === 0) return this.nothing;
-    return after(this.parts.tenant(plan.workflow.id), (tenant) =>
+    if (reads.blocks.size === 0) return this.empty;
+    return chain(this.parts.tenant(plan.workflow.id), (tenant) =>
       tenant === undefined ? this.withoutTenant(plan, reads) : this.ofTenant(plan, reads, tenant),
     );
   }
@@ -79,7 +97,7 @@ export class Environments {
 
   private async ofTenant(plan: Plan, reads: EnvironmentReads, tenant: string): Promise<RunEnvironment> {
     const { tenants, values, clock } = this.parts;
-    if (!tenants) return this.nothing;
+    if (!tenants) return this.empty;
     const environment = new TenantEnvironment({
       reads,
       values,
@@ -95,7 +113,7 @@ export class Environments {
     tenants: TenantEnvironments,
     tenant: string,
     { names, all }: EnvironmentReads,
-  ): Promise<Given> {
+  ): Promise<EnvironmentValues> {
     try {
       const wanted = all ? await tenants.names(tenant) : names;
       const read = wanted.length === 0 ? {} : pick(await tenants.values(tenant, wanted), wanted);
@@ -111,16 +129,16 @@ export class Environments {
   }
 
   private redactorOf(plan: Plan, secrets: { readonly [name: string]: readonly string[] }): Redactor {
-    const made = JSON.stringify(secrets);
+    const serialized = JSON.stringify(secrets);
     const known = this.redactors.get(plan);
-    if (known?.made === made) return known.redactor;
+    if (known?.secrets === serialized) return known.redactor;
     const redactor = createRedactor(secrets);
-    this.redactors.set(plan, { made, redactor });
+    this.redactors.set(plan, { secrets: serialized, redactor });
     return redactor;
   }
 
-  /** Warns once of each secret that is too short. */
-  private warn(read: Given): void {
+  /** Warns once about each secret that is too short. */
+  private warn(read: EnvironmentValues): void {
     for (const [name, value] of Object.entries(secretsOf(read))) {
       const { length } = value.trim();
       const id = JSON.stringify([name, value]);
@@ -136,30 +154,30 @@ export class Environments {
 }
 
 function constantEnvironment(texts: Texts, redactor: Redactor, values: Values): RunEnvironment {
-  return { ...redactor, values: texts, keeper: new Keeper(values, redactor), refresh: () => undefined };
+  return { ...redactor, values: texts, sanitizer: new Sanitizer(values, redactor), refresh: () => undefined };
 }
 
 interface TenantParts {
   reads: EnvironmentReads;
   values: Values;
   clock: Clock;
-  read: () => Promise<Given>;
+  read: () => Promise<EnvironmentValues>;
   redactor: (secrets: { readonly [name: string]: readonly string[] }) => Redactor;
 }
 
-/** The environment of a run of a tenant, whose values may change while the run goes on. */
+/** The environment of a tenant's run, whose values may change during the run. */
 class TenantEnvironment implements RunEnvironment {
   values: Texts = {};
-  readonly keeper: Keeper;
+  readonly sanitizer: Sanitizer;
   private readonly parts: TenantParts;
   private redactor = NO_SECRETS;
-  /** Every secret that was read: the run's data may hold one that was replaced since. */
+  /** Every secret read so far: the run's data may contain one that was replaced since. */
   private readonly seen = new Map<string, Set<string>>();
   private readMs = Number.NEGATIVE_INFINITY;
 
   constructor(parts: TenantParts) {
     this.parts = parts;
-    this.keeper = new Keeper(parts.values, this);
+    this.sanitizer = new Sanitizer(parts.values, this);
   }
 
   text(text: string): string {
@@ -191,7 +209,7 @@ class TenantEnvironment implements RunEnvironment {
   }
 }
 
-function pick(given: Given, names: readonly string[]): Given {
+function pick(given: EnvironmentValues, names: readonly string[]): EnvironmentValues {
   return Object.fromEntries(
     names.flatMap((name) => {
       const value = Object.hasOwn(given, name) ? given[name] : undefined;
@@ -200,13 +218,13 @@ function pick(given: Given, names: readonly string[]): Given {
   );
 }
 
-function textsOf(given: Given): Texts {
+function textsOf(given: EnvironmentValues): Texts {
   return Object.fromEntries(
     Object.entries(given).map(([name, value]) => [name, typeof value === 'string' ? value : value.value]),
   );
 }
 
-function secretsOf(given: Given): Texts {
+function secretsOf(given: EnvironmentValues): Texts {
   return Object.fromEntries(
     Object.entries(given).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : [])),
   );

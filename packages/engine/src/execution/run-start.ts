@@ -5,37 +5,38 @@ import type { Entry, Stored } from '@heddle/core/run';
 import { startOutput } from '../executors/start.ts';
 import { parseMocks } from '../mocks/mocks.ts';
 import { jsonCopy } from '../json-copy.ts';
-import { after } from './answer.ts';
+import { chain } from '../maybe-async.ts';
+import { newRecord } from '../records/run-record.ts';
 import type { RunEnvironment } from './run-environment.ts';
 import { envNames, hasChildren } from './plan-queries.ts';
 import type { RuntimeParts } from './runtime-parts.ts';
 import { randomToken } from './tokens.ts';
 
-/** A run to be. */
+/** A request to start a run. */
 export interface RunRequest {
   runId: string;
   callerId?: string;
   plan: Plan;
   version: number | undefined;
   input: Json;
-  /** Id of the block it starts at. */
+  /** Id of the start block. */
   start: string;
   until?: string;
   timeoutMs?: number;
-  /** Aborted already: the run is recorded and stands still, so that a cancel can end it. */
+  /** If it is already aborted, the run is recorded but executes nothing, so that a cancel can end it. */
   signal?: AbortSignal;
   mocks: Json;
   parent?: NewRun['parent'];
   via?: readonly string[];
-  /** A runtime of many processes asks. */
-  elsewhere?: true;
-  /** Its input was accepted by a version that stored files without their owner. */
+  /** True: a runtime of several processes will execute the run. */
+  remote?: true;
+  /** True: the input was accepted by a version that stored files without their owner. */
   olderFiles?: boolean;
   reused?: { runId: string; outputs: { [blockId: string]: Stored }; variables: { [id: string]: Json } };
 }
 
-/** What a run begins with: its header, the first entry of its journal, and the record by which it is listed. */
-export interface Beginning {
+/** What is stored when a run starts: its header, the first entry of its journal and its first record. */
+export interface RunStart {
   header: NewRun;
   first: Entry;
   record: RunRecord;
@@ -45,20 +46,20 @@ interface StartParts extends Pick<RuntimeParts, 'clock' | 'report'> {
   environment: RunEnvironment;
 }
 
-/** The beginning of a run. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
-export function beginningOf(parts: StartParts, request: RunRequest): Beginning | Promise<Beginning> {
+/** Returns what is stored when the run starts. Throws INPUT_INVALID, OPTIONS_INVALID, DATA_UNWRITABLE. */
+export function prepareStart(parts: StartParts, request: RunRequest): RunStart | Promise<RunStart> {
   const { environment, report } = parts;
   const unused = unusedMocks(request);
   if (unused) report(unused, request.runId);
   const start = request.plan.blocks[request.start];
-  const input = callersJson(request.input);
+  const input = inputJson(request.input);
   if (start?.trigger) startOutput(start, input);
-  return after(environment.keeper.keepForCaller(input, 'The input'), (kept) =>
-    beginningWith(parts, request, kept),
+  return chain(environment.sanitizer.storeForCaller(input, 'The input'), (stored) =>
+    startWith(parts, request, stored),
   );
 }
 
-function beginningWith({ clock, environment }: StartParts, request: RunRequest, input: Stored): Beginning {
+function startWith({ clock, environment }: StartParts, request: RunRequest, input: Stored): RunStart {
   const { plan, reused } = request;
   const createdMs = clock.now();
   const header: NewRun = {
@@ -68,14 +69,14 @@ function beginningWith({ clock, environment }: StartParts, request: RunRequest, 
     planHash: plan.hash,
     version: request.version,
     parent: request.parent,
-    // The caller's own, who may change them.
+    // A copy, because the caller may change the original.
     mocks: request.mocks === null ? null : (JSON.parse(JSON.stringify(request.mocks)) as Json),
     env: envNames(plan).filter((name) => Object.hasOwn(environment.values, name)),
     createdMs,
     ...(request.via && request.via.length > 0 && { via: [...request.via] }),
     ...(hasChildren(plan) && { childKey: randomToken() }),
     ...(!request.olderFiles && { ownsFiles: true }),
-    ...(request.elsewhere && { elsewhere: true, tokenKey: randomToken() }),
+    ...(request.remote && { elsewhere: true, tokenKey: randomToken() }),
   };
   const first: Entry = {
     seq: 1,
@@ -90,34 +91,13 @@ function beginningWith({ clock, environment }: StartParts, request: RunRequest, 
     ...limitsOf(request),
     ...(reused && { reused: { runId: reused.runId, outputs: reused.outputs } }),
   };
-  return { header, first, record: firstRecord(header, plan.workflow.name, input) };
+  const { name: workflowName } = plan.workflow;
+  const record = newRecord(header, { workflowName, startedMs: createdMs, input, seq: 0 });
+  return { header, first, record };
 }
 
-/** The record of a run that has done nothing yet. */
-function firstRecord(header: NewRun, workflowName: string, input: Stored): RunRecord {
-  const { runId, callerId, workflowId, createdMs, parent } = header;
-  return {
-    runId,
-    ...(callerId !== undefined && { callerId }),
-    workflowId,
-    workflowName,
-    status: 'running',
-    pauseKind: undefined,
-    createdMs,
-    startedMs: createdMs,
-    endedMs: undefined,
-    input,
-    output: undefined,
-    error: undefined,
-    pauses: [],
-    parentRunId: parent?.runId,
-    seq: 0,
-    suspended: undefined,
-  };
-}
-
-/** What a caller gave as input, as JSON. Throws INPUT_INVALID. */
-function callersJson(value: unknown): Json {
+/** Returns the caller's input as JSON. Throws INPUT_INVALID. */
+function inputJson(value: unknown): Json {
   try {
     return jsonCopy(value, 'The input').json;
   } catch (error) {
@@ -126,7 +106,7 @@ function callersJson(value: unknown): Json {
   }
 }
 
-/** A mistyped name would silently run the real block. A workflow that calls others may mean one of theirs. */
+/** Reports mocks that match no block: a mistyped name would silently run the real block. If the workflow calls others, the mock may be for a block of theirs. */
 function unusedMocks({ plan, mocks, parent }: RunRequest): EngineError | undefined {
   if (mocks === null || parent) return undefined;
   const unused = parseMocks(mocks).unusedNames(Object.values(plan.blocks));

@@ -3,12 +3,12 @@ import type { ResolvedChild, Definitions } from '../definitions.ts';
 import type { Registry } from '../executors/registry.ts';
 import type { HttpClient } from '../executors/services.ts';
 import type { TenantOf } from '../files/storage.ts';
+import type { Values } from '../records/values.ts';
 import type { SharedStores } from '../store/stores.ts';
 import type { CodeService } from './code-service.ts';
 import type { Environments } from './run-environment.ts';
-import type { Values } from '../records/values.ts';
 
-/** What the runs of a process share. */
+/** What all runs of a process share. */
 export interface RuntimeParts {
   stores: SharedStores;
   values: Values;
@@ -16,18 +16,19 @@ export interface RuntimeParts {
   registry: Registry;
   environments: Environments;
   code: CodeService;
-  /** Most that code may use, in milliseconds. */
+  /** Time limits of code, in milliseconds. */
   codeLimits: { wallMs?: number; cpuMs?: number };
   egress(): Promise<HttpClient>;
+  /** How many effects run at once, in the engine and in each run. */
   concurrency: { engine: number; run: number };
   definitions: Definitions;
-  /** The workflow that a run's block may mean, and its live version; undefined: none. */
+  /** Returns the workflow that a block refers to and its live version; undefined if there is none. */
   resolveChild: (
     this: void,
     caller: string,
     reference: string,
   ) => Promise<ResolvedChild | undefined> | ResolvedChild | undefined;
-  /** Whose code a workflow's blocks run; undefined: of whoever the engine belongs to. */
+  /** Returns the tenant of a workflow; undefined if it has none. */
   tenant: TenantOf;
   report(error: unknown, runId: string | undefined): void;
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { TestClock } from '../../../../test/support/test-clock.ts';
-import { Timers } from './timers.ts';
+import { Timers } from './command-executor.ts';
 
 it('a timer that is set again fires once, at the later time', () => {
   const clock = new TestClock();

@@ -4,13 +4,13 @@ import type { Place } from '@heddle/core/run';
 
 const BYTES = 24;
 
-/** A token that nobody can guess. */
+/** Returns a new random token. */
 export function randomToken(): string {
   return randomBytes(BYTES).toString('base64url');
 }
 
-/** The token of the pause point that a try of a block opens: the same for the same try, and unknown to who lacks `tokenKey`. */
-export function tokenOf(tokenKey: string, place: Place, attempt: number): string {
+/** Returns the token of the pause point that an attempt opens: the same for the same attempt, and unpredictable without `tokenKey`. */
+export function pauseToken(tokenKey: string, place: Place, attempt: number): string {
   const digest = createHmac('sha256', tokenKey)
     .update(`${placeKey(place)}\n${attempt}`)
     .digest();

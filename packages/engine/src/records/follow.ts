@@ -1,8 +1,8 @@
 import type { Clock, Plan } from '@heddle/core';
 import { Replica } from '@heddle/core/run';
 import type { Entry, IdleState } from '@heddle/core/run';
-import { eventsOf, restEvent, shown } from './run-events.ts';
-import type { Values } from './values.ts';
+import { eventsOf, pausedEvent, loadEvent } from '../records/run-events.ts';
+import type { Values } from '../records/values.ts';
 import type { TailableRunStore } from '../store/stores.ts';
 import type { RunEvent } from '../types.ts';
 import { applyEntry } from './fold.ts';
@@ -46,7 +46,7 @@ export async function* follow(
 
 async function* eventsAt(replica: Replica, entry: Entry, values: Values): AsyncGenerator<RunEvent> {
   for (const raw of eventsOf(replica, entry, applyEntry(replica, entry))) {
-    if (raw.type === 'event') yield await shown(raw, values);
+    if (raw.type === 'event') yield await loadEvent(raw, values);
   }
 }
 
@@ -54,7 +54,7 @@ function restChange(replica: Replica, rest: Exclude<IdleState, 'ended'>, atMs: n
   const { runId, pauses } = replica;
   return rest === 'running'
     ? { type: 'run:resumed', runId, atMs }
-    : restEvent(runId, atMs, rest, [...pauses.values()]);
+    : pausedEvent(runId, atMs, rest, [...pauses.values()]);
 }
 
 function pause(clock: Clock): Promise<void> {

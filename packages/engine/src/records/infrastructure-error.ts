@@ -1,28 +1,28 @@
 /**
- * What the stores, or the engine itself, say against a run: no failure of a block. The run stops where it is and goes
- * on from its journal later.
+ * A failure of the stores or of the engine itself, as opposed to a failure of a block. The run stops where it is and
+ * continues from its journal later.
  */
-export class Fault extends Error {
+export class InfrastructureError extends Error {
   constructor(cause: unknown) {
-    super('The run cannot go on now.', { cause });
+    super('The run cannot continue now.', { cause });
   }
 }
 
-/** `work` of the stores: what goes wrong in it is a Fault. */
-export function storing<T>(work: () => T | Promise<T>): T | Promise<T> {
+/** Does store access, and wraps whatever it throws in an InfrastructureError. */
+export function asInfrastructure<T>(access: () => T | Promise<T>): T | Promise<T> {
   try {
-    const result = work();
+    const result = access();
     return result instanceof Promise ? result.catch(rethrow) : result;
   } catch (error) {
     return rethrow(error);
   }
 }
 
-/** What a caller is told of `error`: a Fault's cause, anything else as it is. */
-export function causeOf(error: unknown): unknown {
-  return error instanceof Fault ? error.cause : error;
+/** Returns the cause of an InfrastructureError, and any other error as it is. */
+export function unwrapInfrastructure(error: unknown): unknown {
+  return error instanceof InfrastructureError ? error.cause : error;
 }
 
 function rethrow(error: unknown): never {
-  throw new Fault(error);
+  throw new InfrastructureError(error);
 }

@@ -3,18 +3,18 @@ import { describe, expect, it } from 'vitest';
 import { entry, log, record } from '../../../../test/support/run-data.ts';
 import { TestClock } from '../../../../test/support/test-clock.ts';
 import type { AppliedEntry } from './fold.ts';
-import { Saver } from './record-saver.ts';
+import { RecordSaver } from './record-saver.ts';
 
 function saving(): {
-  saver: Saver;
+  saver: RecordSaver;
   clock: TestClock;
-  run: { seq: number; writing: boolean; resting: boolean; refuses?: Error };
+  run: { seq: number; writing: boolean; idle: boolean; refuses?: Error };
   saved: { seq: number; logs: number[] }[];
 } {
   const clock = new TestClock();
   const saved: { seq: number; logs: number[] }[] = [];
-  const run: ReturnType<typeof saving>['run'] = { seq: 1, writing: false, resting: false };
-  const saver = new Saver({
+  const run: ReturnType<typeof saving>['run'] = { seq: 1, writing: false, idle: false };
+  const saver = new RecordSaver({
     clock,
     record: () => record('r', { seq: run.seq }),
     save: async ({ seq }: RunRecord, logs: readonly BlockLog[]) => {
@@ -22,20 +22,20 @@ function saving(): {
       saved.push({ seq, logs: logs.map(({ executionOrder }) => executionOrder) });
     },
     writing: () => run.writing,
-    resting: () => run.resting,
+    isIdle: () => run.idle,
     report: () => undefined,
   });
   return { saver, clock, run, saved };
 }
 
-describe('a saver', () => {
-  it('saves half a second after the first change, each log once', async () => {
+describe('RecordSaver', () => {
+  it('saves half a second after the first change, and each log once', async () => {
     const { saver, clock, saved } = saving();
     saver.changed([log('r', 1)]);
-    saver.soon();
+    saver.saveSoon();
     clock.advance(400);
     saver.changed([log('r', 1), log('r', 2)]);
-    saver.soon();
+    saver.saveSoon();
     expect(saved).toEqual([]);
     clock.advance(100);
     await saver.save();
@@ -50,12 +50,12 @@ describe('a saver', () => {
     expect(saved).toEqual([]);
     run.writing = false;
     run.seq = 2;
-    saver.written();
+    saver.entryWritten();
     await done;
     expect(saved).toEqual([{ seq: 2, logs: [] }]);
   });
 
-  it('keeps the logs that could not be saved for the next time', async () => {
+  it('saves logs again whose first write failed', async () => {
     const { saver, run, saved } = saving();
     saver.changed([log('r', 1)]);
     run.refuses = new Error('full');
@@ -65,38 +65,38 @@ describe('a saver', () => {
     expect(saved).toEqual([{ seq: 1, logs: [1] }]);
   });
 
-  it('gives what an entry leads to along with it, where it brings the run to rest, and saves that no more', async () => {
+  it('returns record and logs for the commit of an entry that makes the run idle, and does not save them again', async () => {
     const { saver, clock, run, saved } = saving();
-    const fed = (order: number): AppliedEntry => ({
+    const applied = (order: number): AppliedEntry => ({
       entry: entry(order),
       applied: { changed: true, commands: [], notices: [], logs: [log('r', order)] },
     });
-    expect(saver.along([fed(1)])).toBeUndefined();
-    saver.soon();
-    run.resting = true;
-    expect(saver.along([fed(2), fed(3)])).toMatchObject({
+    expect(saver.commitWith([applied(1)])).toBeUndefined();
+    saver.saveSoon();
+    run.idle = true;
+    expect(saver.commitWith([applied(2), applied(3)])).toMatchObject({
       record: { seq: 1 },
       logs: [{ executionOrder: 1 }, { executionOrder: 2 }, { executionOrder: 3 }],
     });
-    saver.soon();
+    saver.saveSoon();
     expect(clock.waiting).toBe(0);
     await saver.save();
     expect(saved).toEqual([]);
   });
 
-  it('writes nothing twice', async () => {
+  it('does not save an unchanged record again', async () => {
     const { saver, saved } = saving();
     await saver.save();
     await saver.save();
     expect(saved).toHaveLength(1);
   });
 
-  it('saves nothing of a run that is ahead of its journal for good', async () => {
+  it('saves nothing once an entry will never be written', async () => {
     const { saver, run, saved } = saving();
     run.writing = true;
     const waiting = saver.save();
     const error = new Error('full');
-    saver.abandon(error);
+    saver.abort(error);
     await expect(waiting).rejects.toBe(error);
     await expect(saver.save()).rejects.toBe(error);
     expect(saved).toEqual([]);

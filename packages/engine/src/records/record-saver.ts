@@ -2,45 +2,45 @@ import type { BlockLog, Clock, RunRecord } from '@heddle/core';
 import type { RunProjection } from '../store/stores.ts';
 import type { AppliedEntry } from './fold.ts';
 
-/** Readers of records see what has happened within this time. */
-const DELAY_MS = 500;
+/** Longest time after which readers of the record see a change. */
+const SAVE_DELAY_MS = 500;
 
-export interface SaverParts {
+interface RecordSaverParts {
   clock: Clock;
   record(): RunRecord;
   save(record: RunRecord, logs: readonly BlockLog[]): unknown;
-  /** True while the run is ahead of its journal. */
+  /** True while the run's state includes entries that the journal does not hold yet. */
   writing(): boolean;
-  /** True for a run that has ended or waits. */
-  resting(): boolean;
+  /** True if the run has ended, is paused or waits for a time. */
+  isIdle(): boolean;
   report: (error: unknown) => void;
 }
 
-/** Writes the record and the logs of a run behind its journal, between two entries: they never say more than it does. */
-export class Saver {
-  private readonly parts: SaverParts;
-  /** Logs that have changed, by their order from `base` on; those that were saved before are in `older`. */
+/** Writes the record and the logs of a run after its journal, between two entries: they never include an entry that the journal lacks. */
+export class RecordSaver {
+  private readonly parts: RecordSaverParts;
+  /** Changed logs with an execution order of `base` or more, indexed from `base`. Changed logs with a lower order are in `older`. */
   private logs: BlockLog[] = [];
   private base = 1;
   private readonly older = new Map<number, BlockLog>();
   private readonly waiting: { begin: () => void; reject: (error: Error) => void }[] = [];
-  private abandoned: Error | undefined;
+  private stoppedBy: Error | undefined;
   private cancelDelay: (() => void) | undefined;
   private dirty = true;
   private last: Promise<void> = Promise.resolve();
   private writes = 0;
 
-  constructor(parts: SaverParts) {
+  constructor(parts: RecordSaverParts) {
     this.parts = parts;
   }
 
   changed(logs: readonly BlockLog[]): void {
     this.dirty = true;
-    for (const log of logs) this.keep(log);
+    for (const log of logs) this.addLog(log);
   }
 
-  /** A list, for orders follow one another: a map of every log would cost as much as the rest of the saving. */
-  private keep(log: BlockLog): void {
+  /** Uses a list because orders are consecutive: a map of all logs would double the cost of saving. */
+  private addLog(log: BlockLog): void {
     const order = log.executionOrder;
     if (this.logs.length === 0) this.base = Math.max(this.base, order);
     const at = order - this.base;
@@ -48,36 +48,36 @@ export class Saver {
     else this.logs[at] = log;
   }
 
-  /** What the run says is in the store, to the last entry. */
+  /** True if the stored record and logs are up to date. */
   get saved(): boolean {
-    return !this.dirty && this.writes === 0 && !this.abandoned && !this.parts.writing();
+    return !this.dirty && this.writes === 0 && !this.stoppedBy && !this.parts.writing();
   }
 
-  /** Saves within the time that readers are promised. */
-  soon(): void {
+  /** Saves within SAVE_DELAY_MS. */
+  saveSoon(): void {
     if (!this.dirty) return;
     const { clock, report } = this.parts;
-    this.cancelDelay ??= clock.at(clock.now() + DELAY_MS, () => {
+    this.cancelDelay ??= clock.at(clock.now() + SAVE_DELAY_MS, () => {
       this.save().catch(report);
     });
   }
 
-  /** Resolves when what the run says now is saved. */
+  /** Resolves when the current state of the run is saved. */
   save(): Promise<void> {
-    return this.between(() => {
+    return this.betweenEntries(() => {
       if (this.dirty) this.last = this.write();
       return this.last;
     });
   }
 
-  /** What is to be saved in one commit with entries: what they lead to, where they bring the run to rest. */
-  along(batch: readonly AppliedEntry[]): RunProjection | undefined {
+  /** Returns the record and logs to write in the same commit as the entries of `batch`; undefined unless they make the run idle. */
+  commitWith(batch: readonly AppliedEntry[]): RunProjection | undefined {
     for (const { applied } of batch) this.changed(applied.logs);
-    return this.parts.resting() ? this.take() : undefined;
+    return this.parts.isIdle() ? this.take() : undefined;
   }
 
   private take(): RunProjection {
-    this.stop();
+    this.cancelSaveSoon();
     const logs = this.older.size === 0 ? this.logs : [...this.older.values(), ...this.logs];
     this.base += this.logs.length;
     this.logs = [];
@@ -86,14 +86,14 @@ export class Saver {
     return { record: this.parts.record(), logs };
   }
 
-  /** What is stored is up to date. */
-  clean(): void {
+  /** Declares that the stored record and logs are up to date. */
+  markSaved(): void {
     this.dirty = false;
   }
 
-  /** Does `work` when what the run says is what its journal says: now, or after the entry that is being written. */
-  between<T>(work: () => T | Promise<T>): Promise<T> {
-    if (this.abandoned) return Promise.reject(this.abandoned);
+  /** Does `work` while the run's state equals its journal: now, or once the entry being written is stored. */
+  betweenEntries<T>(work: () => T | Promise<T>): Promise<T> {
+    if (this.stoppedBy) return Promise.reject(this.stoppedBy);
     return new Promise<T>((resolve, reject) => {
       const begin = (): void => {
         try {
@@ -107,20 +107,19 @@ export class Saver {
     });
   }
 
-  /** The entry is written. */
-  written(): void {
+  /** To be called when the entry is written. */
+  entryWritten(): void {
     if (this.waiting.length > 0) for (const { begin } of this.waiting.splice(0)) begin();
   }
 
-  /** The entry never will be written: nothing of the run may be saved any more. */
-  abandon(error: Error): void {
-    this.abandoned = error;
-    this.stop();
+  /** Stops for good: the run's state may include entries that will never be written, so nothing may be saved any more. */
+  abort(error: Error): void {
+    this.stoppedBy = error;
+    this.cancelSaveSoon();
     for (const { reject } of this.waiting.splice(0)) reject(error);
   }
 
-  /** Saves no more by itself. */
-  stop(): void {
+  private cancelSaveSoon(): void {
     this.cancelDelay?.();
     this.cancelDelay = undefined;
   }
@@ -132,7 +131,7 @@ export class Saver {
       await this.parts.save(record, logs);
     } catch (error) {
       this.dirty = true;
-      for (const log of logs) this.keep(log);
+      for (const log of logs) this.addLog(log);
       throw error;
     } finally {
       this.writes--;

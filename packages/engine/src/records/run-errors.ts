@@ -6,31 +6,31 @@ export function runNotFound(runId: string): EngineError {
 }
 
 export function runIdTaken(runId: string): EngineError {
-  const message = `There is a run ${runId} already: every run needs an id of its own.`;
+  const message = `A run with the id ${runId} already exists: every run needs its own id.`;
   return new EngineError('RUN_ID_TAKEN', message, { details: { runId } });
 }
 
-/** RUN_ELSEWHERE for a run that another kind of runtime moves. */
+/** Returns RUN_ELSEWHERE for a run that belongs to another kind of runtime. */
 export function runElsewhere({ runId, elsewhere }: Pick<NewRun, 'runId' | 'elsewhere'>): EngineError {
   const message = elsewhere
-    ? `Run ${runId} is on a runtime of many processes, such as Temporal: only an engine on that runtime can move it.`
-    : `Run ${runId} is no run of this runtime: an engine that opens its data folder alone can move it.`;
+    ? `Run ${runId} belongs to a runtime of several processes, such as Temporal: only an engine on that runtime can continue it.`
+    : `Run ${runId} does not belong to this runtime: only an engine that owns the run's data folder can continue it.`;
   return new EngineError('RUN_ELSEWHERE', message, { details: { runId } });
 }
 
-/** ENGINE_CLOSED for a caller who waits for a run. */
-export function runLeft(runId: string): EngineError {
+/** Returns ENGINE_CLOSED for a caller who waits for a run. */
+export function runStoppedByClose(runId: string): EngineError {
   return new EngineError(
     'ENGINE_CLOSED',
-    `The engine is closed: run ${runId} goes on when the next one takes it up.`,
+    `The engine is closed: run ${runId} continues when the next engine recovers it.`,
     { details: { runId } },
   );
 }
 
-/** RESUME_POINT_CLOSED for a point of the run. */
+/** Returns RESUME_POINT_CLOSED for a pause point of the run. */
 export function pointClosed(runId: string): EngineError {
   return new EngineError(
     'RESUME_POINT_CLOSED',
-    `That pause point of run ${runId} is closed: the run has moved on without it.`,
+    `That pause point of run ${runId} is closed: the run has continued without it.`,
   );
 }

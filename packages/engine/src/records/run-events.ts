@@ -2,20 +2,20 @@ import type { BlockLog, Clock, Json, PausePoint, RunFailure } from '@heddle/core
 import type { Applied, Command, Entry, Notice, Place, Replica, IdleState, Stored } from '@heddle/core/run';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { RunEvent } from '../types.ts';
-import type { Keeper } from './sanitizer.ts';
+import type { Sanitizer } from './sanitizer.ts';
 import type { Values } from './values.ts';
 
-/** What happens in a run, before large values are fetched. */
-export type RawEvent = { type: 'event'; event: RunEvent; output?: Stored | undefined } | RestEvent;
+/** An event within the engine: large values are not fetched yet. */
+export type RawEvent = { type: 'event'; event: RunEvent; output?: Stored | undefined } | IdleStateEvent;
 
-/** The run has come to rest, moves again, or cannot go on. */
-export interface RestEvent {
-  type: 'rest';
-  rest: IdleState;
+/** The idle state of a run has changed; `error`: the run stopped in this process and cannot continue here. */
+export interface IdleStateEvent {
+  type: 'idle-state';
+  idleState: IdleState;
   error?: Error;
 }
 
-/** The events that an entry gives rise to, in order. */
+/** Returns the events that a journal entry causes, in order. */
 export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawEvent[] {
   const { runId } = replica;
   const { atMs } = entry;
@@ -24,7 +24,7 @@ export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawE
     events.push(plain({ type: 'run:started', runId, atMs, workflowId: replica.plan.workflow.id }));
   for (const log of applied.logs) events.push(logEvent(runId, atMs, log));
   for (const notice of applied.notices)
-    if (notice.type === 'opened') events.push(turnEvent(replica, atMs, notice));
+    if (notice.type === 'opened') events.push(iterationEvent(replica, atMs, notice));
   for (const command of applied.commands) {
     if (command.type === 'end') events.push(endEvent(replica, atMs, command.status));
     else if (isRetry(command, entry)) events.push(retryEvent(replica, atMs, command));
@@ -32,7 +32,11 @@ export function eventsOf(replica: Replica, entry: Entry, applied: Applied): RawE
   return events;
 }
 
-function turnEvent(replica: Replica, atMs: number, notice: Extract<Notice, { type: 'opened' }>): RawEvent {
+function iterationEvent(
+  replica: Replica,
+  atMs: number,
+  notice: Extract<Notice, { type: 'opened' }>,
+): RawEvent {
   const { block } = replica.index.placeOf(notice.at);
   const count = replica.countAt(notice.at);
   const blockName = nameOf(replica, block);
@@ -47,7 +51,7 @@ function turnEvent(replica: Replica, atMs: number, notice: Extract<Notice, { typ
   });
 }
 
-/** Another try follows: after a wait, or at once. */
+/** True if the command starts another attempt, at once or after a delay. */
 function isRetry(command: Command, entry: Entry): command is Extract<Command, { type: 'run' | 'timer' }> {
   if (command.type === 'timer') return command.timer === 'retry';
   return command.type === 'run' && command.try > 1 && entry.type === 'failed';
@@ -61,21 +65,21 @@ function nameOf(replica: Replica, block: string): string {
   return replica.plan.blocks[block]?.name ?? block;
 }
 
-/** What a block tells while it runs, without secrets. */
+/** Returns the event for what a running block emits, without secrets. */
 export function emissionEvent(
   replica: Replica,
   clock: Clock,
-  keeper: Keeper,
+  sanitizer: Sanitizer,
   [place, emission]: [Place, BlockEmission],
 ): RawEvent {
   const { block: blockId, scope } = place;
   const blockName = nameOf(replica, blockId);
-  const open = keeper.json(emission, 'What a block tells') as BlockEmission;
+  const redacted = sanitizer.json(emission, 'The emission of a block') as BlockEmission;
   const at = { runId: replica.runId, atMs: clock.now(), blockId, blockName, scope: [...scope] };
-  return plain({ type: 'block:emission', ...at, emission: open });
+  return plain({ type: 'block:emission', ...at, emission: redacted });
 }
 
-/** The type of the event that a log in this state gives rise to. */
+/** Returns the type of the event for a block log with this status. */
 function logEventType(status: BlockLog['status']) {
   return `block:${status === 'running' ? 'started' : status}` as const;
 }
@@ -83,7 +87,7 @@ function logEventType(status: BlockLog['status']) {
 function logEvent(runId: string, atMs: number, log: BlockLog): RawEvent {
   return {
     type: 'event',
-    // A copy: the log itself goes on changing until the block has ended.
+    // A copy, because the log changes until the block has ended.
     event: { type: logEventType(log.status), runId, atMs, log: { ...log }, output: null },
     output: log.output,
   };
@@ -113,14 +117,17 @@ function endEvent(replica: Replica, atMs: number, status: 'completed' | 'failed'
   return { type: 'event', event, output: replica.ledger.output };
 }
 
-/** The event as listeners get it, with its output fetched. */
-export async function shown(raw: Extract<RawEvent, { type: 'event' }>, values: Values): Promise<RunEvent> {
+/** Returns the event as listeners receive it, with its output fetched. */
+export async function loadEvent(
+  raw: Extract<RawEvent, { type: 'event' }>,
+  values: Values,
+): Promise<RunEvent> {
   if (!raw.output || !('output' in raw.event)) return raw.event;
   const output: Json = await values.load(raw.output);
   return { ...raw.event, output };
 }
 
-export function restEvent(
+export function pausedEvent(
   runId: string,
   atMs: number,
   kind: 'human' | 'time',

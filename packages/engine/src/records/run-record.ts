@@ -1,15 +1,13 @@
 import type { NewRun, RunRecord } from '@heddle/core';
-import type { Replica } from '@heddle/core/run';
+import type { Replica, Stored } from '@heddle/core/run';
 
-/** The record of a run as its replica stands. `suspended`: why it does not move though it should. */
+/** Returns the record of a run in the state of its replica. `suspended` says why a run that should continue does not. */
 export function recordOf(replica: Replica, header: NewRun, suspended: string | undefined): RunRecord {
-  const rest = replica.idleState();
-  const ended = rest === 'ended' ? (replica.state.end?.status ?? 'failed') : undefined;
-  const pauseKind = rest === 'human' || rest === 'time' ? rest : undefined;
+  const idleState = replica.idleState();
+  const ended = idleState === 'ended' ? (replica.state.end?.status ?? 'failed') : undefined;
+  const pauseKind = idleState === 'human' || idleState === 'time' ? idleState : undefined;
   return {
-    runId: header.runId,
-    ...(header.callerId !== undefined && { callerId: header.callerId }),
-    workflowId: header.workflowId,
+    ...identityOf(header),
     workflowName: replica.plan.workflow.name,
     status: ended ?? (pauseKind ? 'paused' : 'running'),
     pauseKind,
@@ -24,4 +22,36 @@ export function recordOf(replica: Replica, header: NewRun, suspended: string | u
     seq: replica.seq,
     suspended: ended ? undefined : suspended,
   };
+}
+
+/** Returns the record of a run of which only the start is known. `seq`: how many journal entries the record includes. */
+export function newRecord(
+  header: NewRun,
+  start: { workflowName: string; startedMs: number; input: Stored; seq: number },
+): RunRecord {
+  const { workflowName, startedMs, input, seq } = start;
+  return {
+    ...identityOf(header),
+    workflowName,
+    status: 'running',
+    pauseKind: undefined,
+    createdMs: header.createdMs,
+    startedMs,
+    endedMs: undefined,
+    input,
+    output: undefined,
+    error: undefined,
+    pauses: [],
+    parentRunId: header.parent?.runId,
+    seq,
+    suspended: undefined,
+  };
+}
+
+function identityOf({
+  runId,
+  callerId,
+  workflowId,
+}: NewRun): Pick<RunRecord, 'runId' | 'callerId' | 'workflowId'> {
+  return { runId, ...(callerId !== undefined && { callerId }), workflowId };
 }

@@ -1,49 +1,49 @@
 import { describe, expect, it } from 'vitest';
 import { createRedactor } from '../secrets/redactor.ts';
 import { MemoryValueStore } from '../store/memory.ts';
-import { Fault } from './infrastructure-error.ts';
-import { Keeper } from './sanitizer.ts';
+import { InfrastructureError } from './infrastructure-error.ts';
+import { Sanitizer } from './sanitizer.ts';
 import { Values } from './values.ts';
 
 const store = new MemoryValueStore();
-const keeper = new Keeper(new Values(store), createRedactor({ KEY: 'very-secret' }));
+const sanitizer = new Sanitizer(new Values(store), createRedactor({ KEY: 'very-secret' }));
 
-describe('a keeper', () => {
-  it('keeps small values inline and large ones in the value store, which gives them back', async () => {
-    expect(keeper.keep({ n: 1 }, 'It')).toEqual({ v: { n: 1 } });
+describe('Sanitizer', () => {
+  it('stores small values inline and large ones in the value store', async () => {
+    expect(sanitizer.store({ n: 1 }, 'It')).toEqual({ v: { n: 1 } });
     const large = { text: 'x'.repeat(8181) };
-    expect(keeper.keep(large, 'It')).toEqual({ v: large });
-    const kept = await keeper.keep({ text: 'x'.repeat(8182) }, 'It');
-    expect(kept).toMatchObject({ ref: { bytes: 8193 } });
-    expect(await new Values(store).load(kept)).toEqual({ text: 'x'.repeat(8182) });
+    expect(sanitizer.store(large, 'It')).toEqual({ v: large });
+    const stored = await sanitizer.store({ text: 'x'.repeat(8182) }, 'It');
+    expect(stored).toMatchObject({ ref: { bytes: 8193 } });
+    expect(await new Values(store).load(stored)).toEqual({ text: 'x'.repeat(8182) });
   });
 
   it('counts bytes, not characters', async () => {
-    expect(await keeper.keep('ä'.repeat(4095), 'It')).toHaveProperty('v');
-    expect(await keeper.keep('ä'.repeat(4096), 'It')).toHaveProperty('ref');
+    expect(await sanitizer.store('ä'.repeat(4095), 'It')).toHaveProperty('v');
+    expect(await sanitizer.store('ä'.repeat(4096), 'It')).toHaveProperty('ref');
   });
 
-  it('keeps no secret, wherever it stands', async () => {
-    expect(await keeper.keep({ 'very-secret': ['a very-secret b'] }, 'It')).toEqual({
+  it('redacts secrets in keys, values and large texts', async () => {
+    expect(await sanitizer.store({ 'very-secret': ['a very-secret b'] }, 'It')).toEqual({
       v: { '«redacted:KEY»': ['a «redacted:KEY» b'] },
     });
-    const large = await keeper.keep(`very-secret ${'x'.repeat(9000)}`, 'It');
+    const large = await sanitizer.store(`very-secret ${'x'.repeat(9000)}`, 'It');
     expect(await new Values(store).load(large)).toMatch(/^«redacted:KEY» x/);
   });
 
-  it('calls what the store says a fault, and tells callers the cause', async () => {
+  it('wraps errors of the store in an InfrastructureError, except for callers', async () => {
     const full = new Error('full');
-    const refusing = new Keeper(
+    const refusing = new Sanitizer(
       new Values({ put: () => Promise.reject(full), get: () => undefined, prune: () => undefined }),
       createRedactor({}),
     );
     const large = 'x'.repeat(9000);
-    await expect(async () => refusing.keep(large, 'It')).rejects.toBeInstanceOf(Fault);
-    await expect(refusing.keepAll({ large }, 'It')).rejects.toBe(full);
+    await expect(async () => refusing.store(large, 'It')).rejects.toBeInstanceOf(InfrastructureError);
+    await expect(refusing.storeAllForCaller({ large }, 'It')).rejects.toBe(full);
   });
 });
 
-it('a value that is gone is told with its key', async () => {
+it('a missing value is reported with its key', async () => {
   const values = new Values(new MemoryValueStore());
   await expect(values.load({ ref: { key: 'sha256:gone', bytes: 1 } })).rejects.toMatchObject({
     code: 'VALUE_MISSING',

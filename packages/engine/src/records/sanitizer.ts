@@ -2,12 +2,12 @@ import { INLINE_LIMIT_BYTES } from '@heddle/core/run';
 import type { Stored } from '@heddle/core/run';
 import type { Json } from '@heddle/core';
 import type { Redactor } from '../secrets/redactor.ts';
-import { causeOf, storing } from './infrastructure-error.ts';
+import { asInfrastructure, unwrapInfrastructure } from './infrastructure-error.ts';
 import { jsonCopy } from '../json-copy.ts';
 import type { Values } from './values.ts';
 
-/** Makes what a run's record may hold of what blocks and callers give: JSON, without secrets, in its place. */
-export class Keeper {
+/** Turns values from blocks and callers into what a run's record may hold: JSON without secrets, inline or in the value store. */
+export class Sanitizer {
   private readonly values: Values;
   private readonly redactor: Redactor;
 
@@ -16,45 +16,50 @@ export class Keeper {
     this.redactor = redactor;
   }
 
-  /** The value as the journal holds it. Throws BLOCK_FAILED for what is not JSON, naming it as `what`; a Fault of the stores. */
-  keep(value: unknown, what: string): Stored | Promise<Stored> {
+  /**
+   * Returns the value as the journal holds it. `what` names the value in errors.
+   *
+   * Throws BLOCK_FAILED if the value is not JSON, and an InfrastructureError if it cannot be stored.
+   */
+  store(value: unknown, what: string): Stored | Promise<Stored> {
     const { json, mostBytes } = jsonCopy(value, what);
-    const open = this.redactor.json(json);
-    if (open === json && mostBytes <= INLINE_LIMIT_BYTES) return { v: json };
-    return storing(() => this.values.keep(open));
+    const redacted = this.redactor.json(json);
+    if (redacted === json && mostBytes <= INLINE_LIMIT_BYTES) return { v: json };
+    return asInfrastructure(() => this.values.store(redacted));
   }
 
-  /** `keep` for callers: what the stores say is thrown as it is. */
-  keepForCaller(value: unknown, what: string): Stored | Promise<Stored> {
+  /** Does what `store` does, and throws the store's own error instead of an InfrastructureError. */
+  storeForCaller(value: unknown, what: string): Stored | Promise<Stored> {
     try {
-      const kept = this.keep(value, what);
-      return kept instanceof Promise ? kept.catch(rethrowCause) : kept;
+      const stored = this.store(value, what);
+      return stored instanceof Promise ? stored.catch(rethrowCause) : stored;
     } catch (error) {
       return rethrowCause(error);
     }
   }
 
-  /** `keepForCaller` of several values. */
-  async keepAll<K extends string>(
+  /** Does `storeForCaller` for each of several values. */
+  async storeAllForCaller<K extends string>(
     values: { [key in K]: unknown },
     what: string,
   ): Promise<{ [key in K]: Stored }> {
-    const kept: [string, Stored][] = [];
+    const stored: [string, Stored][] = [];
     for (const [key, value] of Object.entries(values))
-      kept.push([key, await this.keepForCaller(value, what)]);
-    return Object.fromEntries(kept) as { [key in K]: Stored };
+      stored.push([key, await this.storeForCaller(value, what)]);
+    return Object.fromEntries(stored) as { [key in K]: Stored };
   }
 
-  /** The value, where it stands inline whatever its size. Throws BLOCK_FAILED like `keep`. */
+  /** Returns the value as JSON without secrets, whatever its size. Throws BLOCK_FAILED like `store`. */
   json(value: unknown, what: string): Json {
     return this.redactor.json(jsonCopy(value, what).json);
   }
 
+  /** Returns the text without secrets. */
   text(text: string): string {
     return this.redactor.text(text);
   }
 }
 
 function rethrowCause(error: unknown): never {
-  throw causeOf(error);
+  throw unwrapInfrastructure(error);
 }

@@ -1,36 +1,40 @@
 import type { BlockLog, RunRecord } from '@heddle/core';
-import { isEnded } from '../store/journal.ts';
-import { foldRun } from './fold.ts';
 import type { Definitions } from '../definitions.ts';
+import { isEnded } from '../store/journal.ts';
 import type { SharedStores } from '../store/stores.ts';
+import { foldRun } from './fold.ts';
+import { newRecord } from './run-record.ts';
 
 interface Parts {
   stores: SharedStores;
   definitions: Definitions;
 }
 
-/** The record of a run that is not in memory; one that stopped before its first was written is read from its journal. */
+/** Returns the record of a run that is not in memory. If none was written yet, the record is computed from the journal. */
 export async function storedRecord(parts: Parts, runId: string): Promise<RunRecord | undefined> {
   return (await parts.stores.runs.record(runId)) ?? (await folded(parts, runId, undefined))?.record;
 }
 
-/** The run as its journal has it, which grows a moment before the record does. */
+/** Returns the record of a run including its last journal entry: the journal is written before the record. */
 export async function latestRecord(parts: Parts, runId: string): Promise<RunRecord | undefined> {
   const record = await storedRecord(parts, runId);
   if (!record || (await parts.stores.runs.tail(runId, record.seq)).length === 0) return record;
   return (await folded(parts, runId, record.suspended))?.record;
 }
 
-/** Says in the run's record why it does not move, unless it has ended; record and logs are those of its journal, if that can be read. */
+/**
+ * Writes to the run's record why the run does not continue, unless the run has ended. Record and logs are brought up to
+ * the end of the journal if the journal can be read.
+ */
 export async function recordSuspension(parts: Parts, runId: string, why: string): Promise<void> {
   const { runs } = parts.stores;
   const stored = await runs.record(runId);
   if (stored && isEnded(stored.status)) return;
-  const whole = await folded(parts, runId, why).catch(() => undefined);
-  if (whole) await runs.saveRecord(whole.record, whole.logs);
+  const run = await folded(parts, runId, why).catch(() => undefined);
+  if (run) await runs.saveRecord(run.record, run.logs);
   else {
-    const known = stored ?? (await withoutPlan(parts, runId));
-    if (known) await runs.saveRecord({ ...known, suspended: why }, []);
+    const record = stored ?? (await recordWithoutPlan(parts, runId));
+    if (record) await runs.saveRecord({ ...record, suspended: why }, []);
   }
 }
 
@@ -45,27 +49,11 @@ async function folded(
   return foldRun({ header, plan, suspended }, await runs.journal(runId));
 }
 
-/** What is known of a run whose plan cannot be read: that there is one. */
-async function withoutPlan({ stores: { runs } }: Parts, runId: string): Promise<RunRecord | undefined> {
+/** The record of a run whose plan cannot be read: its header and its first entry. */
+async function recordWithoutPlan({ stores: { runs } }: Parts, runId: string): Promise<RunRecord | undefined> {
   const header = await runs.header(runId);
   const [first] = await runs.journal(runId);
   if (!header || first?.type !== 'started') return undefined;
-  return {
-    runId,
-    ...(header.callerId !== undefined && { callerId: header.callerId }),
-    workflowId: header.workflowId,
-    workflowName: header.workflowId,
-    status: 'running',
-    pauseKind: undefined,
-    createdMs: header.createdMs,
-    startedMs: first.atMs,
-    endedMs: undefined,
-    input: first.input,
-    output: undefined,
-    error: undefined,
-    pauses: [],
-    parentRunId: header.parent?.runId,
-    seq: first.seq,
-    suspended: undefined,
-  };
+  const { atMs: startedMs, input, seq } = first;
+  return newRecord(header, { workflowName: header.workflowId, startedMs, input, seq });
 }

@@ -3,48 +3,48 @@ import { EngineError } from '@heddle/core';
 import { INLINE_LIMIT_BYTES, keysIn, materialize } from '@heddle/core/run';
 import type { Stored } from '@heddle/core/run';
 
-/** Values that were fetched, by key. */
+/** Values fetched from the value store, by key. */
 export type Loaded = Map<string, Json>;
 
-/** Puts values where they belong, inline or in the value store, and gets them back. */
+/** Writes values inline or to the value store, depending on their size, and reads them back. */
 export class Values {
-  private readonly store: ValueStore;
+  private readonly valueStore: ValueStore;
 
-  constructor(store: ValueStore) {
-    this.store = store;
+  constructor(valueStore: ValueStore) {
+    this.valueStore = valueStore;
   }
 
-  /** The value as the journal holds it. */
-  keep(value: Json): Stored | Promise<Stored> {
+  /** Returns the value as the journal holds it: inline if it is small, else a reference to the value store. */
+  store(value: Json): Stored | Promise<Stored> {
     const text = JSON.stringify(value);
     const bytes = Buffer.byteLength(text);
     if (bytes <= INLINE_LIMIT_BYTES) return { v: value };
     return this.put(text, bytes);
   }
 
-  /** The value in the value store, however small it is. */
-  keepApart(value: Json): Stored | Promise<Stored> {
+  /** Writes the value to the value store, whatever its size. */
+  storeByReference(value: Json): Stored | Promise<Stored> {
     const text = JSON.stringify(value);
     return this.put(text, Buffer.byteLength(text));
   }
 
   private put(text: string, bytes: number): Stored | Promise<Stored> {
-    const key = this.store.put(text);
+    const key = this.valueStore.put(text);
     if (typeof key === 'string') return { ref: { key, bytes } };
     return key.then((stored) => ({ ref: { key: stored, bytes } }));
   }
 
-  /** Fetches what `stored` refers to into `loaded`. Throws VALUE_MISSING. */
+  /** Fetches the values that `stored` refers to into `loaded`. Throws VALUE_MISSING. */
   async fetch(stored: readonly Stored[], loaded: Loaded): Promise<void> {
     for (const key of stored.flatMap(keysIn)) {
       if (loaded.has(key)) continue;
-      const text = await this.store.get(key);
+      const text = await this.valueStore.get(key);
       if (text === undefined) throw missing(key);
       loaded.set(key, JSON.parse(text) as Json);
     }
   }
 
-  /** The value, fetched where need be. Throws VALUE_MISSING. */
+  /** Returns the value, fetched if it is not inline. Throws VALUE_MISSING. */
   load(stored: Stored): Json | Promise<Json> {
     if ('v' in stored) return stored.v;
     const loaded: Loaded = new Map();
@@ -52,7 +52,7 @@ export class Values {
   }
 }
 
-/** The value of `stored`; what it refers to must have been fetched. */
+/** Returns the value of `stored`, whose references must be in `loaded`. Throws VALUE_MISSING. */
 export function read(stored: Stored, loaded: Loaded): Json {
   return materialize(stored, (key) => {
     const value = loaded.get(key);

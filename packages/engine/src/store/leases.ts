@@ -74,7 +74,7 @@ export function heldByOther(runId: string): EngineError {
   );
 }
 
-/** True for what `heldElsewhere` gives: for this run, or for any. */
+/** True for errors of `heldByOther`: for this run, or for any. */
 export function isHeldByOther(error: unknown, runId?: string): boolean {
   if (!isEngineError(error) || error.code !== 'RUN_ELSEWHERE' || !isJsonObject(error.details)) return false;
   const { held, runId: which } = error.details;

@@ -1,5 +1,5 @@
 import { isEngineError } from '@heddle/core';
-import type { Happening, RuntimeParts, Segments, Timed } from '@heddle/engine/runtime';
+import type { SegmentOutcome, RuntimeParts, Segments, TimedEntry } from '@heddle/engine/runtime';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 import { chunkOf, hashToken } from '../chunk.ts';
 import { encodeEvent } from '../event-codec.ts';
@@ -15,7 +15,7 @@ import { SEGMENT_ACTIVITY, SETTLE_ACTIVITY } from '../messages.ts';
 import { runInputOf } from '../run-input.ts';
 import { Heartbeater } from './heartbeater.ts';
 
-type Call = Happening['calls'][number];
+type Call = SegmentOutcome['calls'][number];
 
 interface ActivityParts {
   runtime: Pick<RuntimeParts, 'values'>;
@@ -32,7 +32,7 @@ export function activitiesOf(parts: ActivityParts) {
     [SEGMENT_ACTIVITY]: segment,
     default: (...args: unknown[]): Promise<SegmentActivityResult> => segment(args[0] as SegmentActivityInput),
     [SETTLE_ACTIVITY]: ({ runId, position, fault }: SettleActivityInput): Promise<void> =>
-      withFailureCode(() => parts.segments.settle(runId, position, fault)),
+      withFailureCode(() => parts.segments.save(runId, position, fault)),
   };
 }
 
@@ -44,7 +44,7 @@ async function runSegment(parts: ActivityParts, input: SegmentActivityInput): Pr
   try {
     return await withFailureCode(async () => {
       const done = await heartbeater?.recover();
-      const progress = (entries: readonly Timed[]): void => heartbeater?.record(entries);
+      const progress = (entries: readonly TimedEntry[]): void => heartbeater?.record(entries);
       return resultOf(parts, await parts.segments.run({ ...input, signal, done, progress }));
     });
   } finally {
@@ -54,7 +54,7 @@ async function runSegment(parts: ActivityParts, input: SegmentActivityInput): Pr
 
 async function resultOf(
   { runtime, profile }: ActivityParts,
-  result: Happening & { id: string; over: boolean; written: boolean },
+  result: SegmentOutcome & { id: string; over: boolean; written: boolean },
 ): Promise<SegmentActivityResult> {
   const { id, over, written, entries, events, calls } = result;
   const encoded = events.map((event, index): EncodedEvent => {
@@ -77,8 +77,8 @@ async function resultOf(
 function childStartsOf(
   calls: readonly Call[],
   profile: Profile,
-): { children: ChildStart[]; entries: Timed[]; events: EncodedEvent[] } {
-  const starts = { children: [] as ChildStart[], entries: [] as Timed[], events: [] as EncodedEvent[] };
+): { children: ChildStart[]; entries: TimedEntry[]; events: EncodedEvent[] } {
+  const starts = { children: [] as ChildStart[], entries: [] as TimedEntry[], events: [] as EncodedEvent[] };
   for (const call of calls) {
     const { at, try: attempt, plan, header, first } = call;
     try {
@@ -98,7 +98,7 @@ function childStartsOf(
 function childFailure(
   { at, try: attempt, header }: Call,
   message: string,
-): { entry: Timed; event: EncodedEvent } {
+): { entry: TimedEntry; event: EncodedEvent } {
   const { block = '', scope = [] } = header.parent ?? {};
   const atMs = header.createdMs;
   const error = { code: 'CHILD_FAILED', message, retryable: false };

@@ -1,4 +1,4 @@
-import type { RuntimeParts, Timed } from '@heddle/engine/runtime';
+import type { RuntimeParts, TimedEntry } from '@heddle/engine/runtime';
 import type { Stored } from '@heddle/core/run';
 import type { Context } from '@temporalio/activity';
 import { chunkOf } from '../chunk.ts';
@@ -14,7 +14,7 @@ export class Heartbeater {
   readonly #context: Context;
   readonly #values: RuntimeParts['values'];
   readonly #timer: NodeJS.Timeout;
-  #entries: readonly Timed[] = [];
+  #entries: readonly TimedEntry[] = [];
   #stored: { count: number; chunk: Stored } | undefined;
   #isStoring = false;
 
@@ -25,15 +25,15 @@ export class Heartbeater {
   }
 
   /** Entries from the last heartbeat of an earlier attempt. Throws VALUE_MISSING. */
-  async recover(): Promise<Timed[] | undefined> {
+  async recover(): Promise<TimedEntry[] | undefined> {
     const chunk = this.#context.info.heartbeatDetails as Stored | undefined;
     if (!chunk) return undefined;
     // If this attempt is lost too, the next one starts at least from there.
     this.#stored = { count: 0, chunk };
-    return (await this.#values.load(chunk)) as unknown as Timed[];
+    return (await this.#values.load(chunk)) as unknown as TimedEntry[];
   }
 
-  record(entries: readonly Timed[]): void {
+  record(entries: readonly TimedEntry[]): void {
     this.#entries = entries;
   }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { EngineError } from '@heddle/core';
 import type { Json, RunRecord } from '@heddle/core';
 import { isEnded, pointClosed, RemoteRuns, runNotFound } from '@heddle/engine/runtime';
-import type { LiveRun, Recorded, RunRequest, RuntimeParts, RuntimePort } from '@heddle/engine/runtime';
+import type { LiveRun, RecordedRun, RunRequest, RuntimeParts, RuntimePort } from '@heddle/engine/runtime';
 import { WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import type { Client, WorkflowHandle } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
@@ -49,13 +49,13 @@ export class TemporalRuntime implements RuntimePort {
   }
 
   /** Starts a recorded run. If that fails, its record gets the reason and another process starts it later. */
-  async #launch({ plan, header, first }: Recorded, cancel?: CancelMessage): Promise<void> {
+  async #launch({ plan, header, first }: RecordedRun, cancel?: CancelMessage): Promise<void> {
     try {
       await this.#parts.launcher.start(runInputOf(plan, header, first, this.#parts.profile), cancel);
       if (cancel) await this.#showCancelled(header.runId);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      await this.#runs.stand(
+      await this.#runs.suspend(
         header.runId,
         `The run is recorded but not started: ${reason} A worker or engine of its deployment that reaches the server starts it.`,
       );
@@ -78,7 +78,7 @@ export class TemporalRuntime implements RuntimePort {
   #liveRun(runId: string, seq: number): LiveRun {
     return {
       runId,
-      rested: () => this.#untilIdle(runId, seq),
+      whenIdle: () => this.#untilIdle(runId, seq),
       events: () => this.#runs.events(runId),
     };
   }
@@ -113,7 +113,7 @@ export class TemporalRuntime implements RuntimePort {
 
   async resume(runId: string, given: { token?: string; input?: Json }): Promise<void> {
     await this.#runs.expectRemote(runId);
-    const answer = await this.#runs.answer(runId, given);
+    const answer = await this.#runs.resumeAnswer(runId, given);
     const parent = await this.#findParent(runId);
     const seq = answer === undefined ? 1 : await this.#submit(runId, answer);
     await this.#untilIdle(runId, seq);
@@ -128,7 +128,7 @@ export class TemporalRuntime implements RuntimePort {
 
   async #submit(
     runId: string,
-    { token, at, entry, seq }: NonNullable<Awaited<ReturnType<RemoteRuns['answer']>>>,
+    { token, at, entry, seq }: NonNullable<Awaited<ReturnType<RemoteRuns['resumeAnswer']>>>,
   ) {
     const tokenHash = hashToken(token);
     const chunk = await chunkOf(this.#parts.runtime.values, [entry]);
@@ -167,7 +167,7 @@ export class TemporalRuntime implements RuntimePort {
       .result()
       .catch(() => undefined);
     // The workflow failed with an engine error, was terminated, or was lost with its server.
-    if (!isOpen && !isChild) await this.#runs.abandon(runId, reason);
+    if (!isOpen && !isChild) await this.#runs.cancelAbandoned(runId, reason);
     return (await this.#runs.find(runId))?.status === 'cancelled';
   }
 
@@ -204,12 +204,12 @@ export class TemporalRuntime implements RuntimePort {
   async #cancelMessage(runId: string, reason: string | undefined): Promise<CancelMessage> {
     const { clock, values } = this.#parts.runtime;
     const atMs = clock.now();
-    const redacted = reason === undefined ? {} : { reason: await this.#runs.redacted(runId, reason) };
+    const redacted = reason === undefined ? {} : { reason: await this.#runs.redact(runId, reason) };
     const entry = { atMs, type: 'cancelled', ...redacted };
     return {
       atMs,
       id: `cancelled:${randomUUID()}`,
-      chunk: await values.keep([entry]),
+      chunk: await values.store([entry]),
       announced: true,
     };
   }

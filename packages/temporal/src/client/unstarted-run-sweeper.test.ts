@@ -55,7 +55,7 @@ it('starts a run whose process died, after the start timeout', async () => {
 it('starts a run at once if its process could not start it', async () => {
   const { runs, sweeper, started } = setup();
   await runs.record(request);
-  await runs.stand('run-1', 'the server is unreachable');
+  await runs.suspend('run-1', 'the server is unreachable');
   await sweeper.sweep();
   expect(started()).toEqual(['run-1']);
 });

@@ -99,7 +99,7 @@ export function decryptErrorHandler(parts: RuntimeParts): OnDecryptError {
   return (error, runId) => {
     parts.report(error, runId);
     if (runId !== undefined)
-      runs.stand(runId, error.message).catch((fault: unknown) => parts.report(fault, runId));
+      runs.suspend(runId, error.message).catch((fault: unknown) => parts.report(fault, runId));
   };
 }
 

@@ -1,6 +1,6 @@
 import { workAt } from '@heddle/core/machine';
 import type { Address, Command } from '@heddle/core/machine';
-import type { Owed } from '@heddle/engine/runtime';
+import type { PendingCommand } from '@heddle/engine/runtime';
 import { CancellationScope, isCancellation } from '@temporalio/workflow';
 import { decodeEvent, tokenHashOf } from '../event-codec.ts';
 import { SEGMENT_ACTIVITY } from '../messages.ts';
@@ -158,7 +158,7 @@ export class CommandExecutor {
   }
 
   /** Adds the block's deadline to a command, if it has one. */
-  #withDeadline(command: ActivityCommand): Owed {
+  #withDeadline(command: ActivityCommand): PendingCommand {
     if (command.type === 'expand') return command;
     const { skeleton, state } = this.#parts.history;
     const work = workAt(skeleton, state, command.at);

@@ -1,96 +1,97 @@
 import { EngineError } from '@heddle/core';
 import type { Clock } from '@heddle/core';
-import { fileOutlet, partsOf, reportLoudly } from '../../assemble.ts';
-import { systemClock } from '../../clock.ts';
+import { fileHttpClient, partsOf, reportAsWarning } from '../../assemble.ts';
+import { systemClock, timeLimit } from '../../clock.ts';
 import { HeddleEngine } from '../../engine.ts';
 import type { Registry } from '../../executors/registry.ts';
-import { Runtime } from '../local/run-registry.ts';
 import type { EngineOptions } from '../../options.ts';
 import { heldByOther } from '../../store/leases.ts';
 import type { LeasedStores } from '../../store/leases.ts';
 import type { Engine } from '../../types.ts';
-import { within } from '../../within.ts';
-import { Elsewhere } from './peer-runs.ts';
+import { recoverRun } from '../local/recovery.ts';
+import { RunRegistry } from '../local/run-registry.ts';
+import { LeasedRunOwnership } from './leased-ownership.ts';
 import { LeasedRuntime } from './leased-runtime.ts';
-import { LeasedTenure } from './leased-ownership.ts';
 import { Membership } from './membership.ts';
-import { Watch } from './peer-service.ts';
+import { PeerRuns } from './peer-runs.ts';
+import { PeerService } from './peer-service.ts';
 
-/** How long a process may be silent before others take up its runs. */
+/** Time without a heartbeat after which other processes take over the runs of a process. */
 export const DEFAULT_LEASE_MS = 10_000;
 const SHORTEST_LEASE_MS = 500;
 
-/** The time that processes go by with each other: the machine's, whatever time runs live in. */
+/** The duration and the clock of leases. The clock is the machine's, even if runs use another one. */
 export interface LeaseTiming {
   leaseMs?: number | undefined;
   clock?: Clock;
 }
 
-/** The time of a lease. Throws OPTIONS_INVALID. */
-export function leaseOf(leaseMs: number = DEFAULT_LEASE_MS): number {
+/** Returns the duration of a lease. Throws OPTIONS_INVALID. */
+export function validLease(leaseMs: number = DEFAULT_LEASE_MS): number {
   if (Number.isInteger(leaseMs) && leaseMs >= SHORTEST_LEASE_MS) return leaseMs;
   throw new EngineError(
     'OPTIONS_INVALID',
-    `postgres.leaseMs is a whole number of milliseconds from ${SHORTEST_LEASE_MS} on, not ${leaseMs}.`,
+    `postgres.leaseMs must be a whole number of milliseconds, at least ${SHORTEST_LEASE_MS}: ${leaseMs} is not allowed.`,
   );
 }
 
-/** An engine on stores that it shares with other processes; it closes them. */
+/** Returns an engine on stores that it shares with other processes. The engine closes the stores. */
 export async function createLeasedEngine(
   stores: LeasedStores,
   registry: Registry,
   options: EngineOptions,
   timing: LeaseTiming = {},
 ): Promise<Engine> {
-  const { takeUp = true, onError = reportLoudly } = options;
-  const { clock: leaseClock = systemClock } = timing;
-  const leaseMs = leaseOf(timing.leaseMs);
+  const { takeUp: recover = true, onError = reportAsWarning } = options;
+  const { clock = systemClock } = timing;
+  const leaseMs = validLease(timing.leaseMs);
   const { leases, requests } = stores;
   const parts = partsOf(stores, registry, options);
-  const { values, clock, definitions, environments, code, tenant } = parts;
   const report = (error: unknown): void => onError(error, undefined);
   let closed = false;
 
   const membership = new Membership({
     leases,
-    clock: leaseClock,
+    clock,
     leaseMs,
-    lost: (why) => {
-      tenure.drop();
-      runtime.lose(heldByOther);
+    onLost: (why) => {
+      ownership.forgetAll();
+      runs.stopAll(heldByOther);
       report(new Error(why));
     },
   });
-  const retry = (runId: string): void => void runtime.adopt(runId);
-  const tenure = new LeasedTenure({ leases, membership, clock: leaseClock, retry, report: onError });
-  const runtime = new Runtime(parts, tenure);
-  const local = { stores, values, clock, registry, definitions, environments, runtime, tenant };
-  const watch = new Watch({ local, leases, requests, membership, tenure, clock: leaseClock, takeUp, report });
-  const elsewhere = new Elsewhere({ runtime: parts, requests, clock: leaseClock, closed: () => closed });
+  const retry = (runId: string): void => void recoverRun(local, runId);
+  const ownership = new LeasedRunOwnership({
+    leases,
+    membership,
+    clock,
+    retry,
+    report: onError,
+  });
+  const runs = new RunRegistry(parts, ownership);
+  const local = { ...parts, runs };
+  const service = new PeerService({ local, leases, requests, membership, ownership, clock, recover, report });
+  const peers = new PeerRuns({ runtime: parts, requests, clock, closed: () => closed });
 
   const close = async (graceMs: number): Promise<void> => {
-    await watch.end();
-    const grace = within(clock, graceMs);
-    await runtime.close(grace.over);
+    await service.stop();
+    const grace = timeLimit(parts.clock, graceMs);
+    await runs.close(grace.over);
     grace.cancel();
     closed = true;
-    tenure.drop();
-    // What cannot be given back is free once its time has passed.
+    ownership.forgetAll();
+    // Leases that cannot be released expire.
     await membership.end().catch(report);
-    await code.close();
+    await parts.code.close();
     await stores.close();
   };
   try {
     await membership.begin();
-    await watch.begin();
+    await service.start();
   } catch (error) {
     await close(0);
     throw error;
   }
-  return new HeddleEngine({
-    ...local,
-    runtime: new LeasedRuntime(local, elsewhere),
-    httpClient: fileOutlet(options),
-    close,
-  });
+  const runtime = new LeasedRuntime(local, peers);
+  return new HeddleEngine({ ...parts, runtime, httpClient: fileHttpClient(options), close });
 }

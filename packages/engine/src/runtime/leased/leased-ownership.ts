@@ -1,38 +1,38 @@
 import type { Clock, Entry, NewRun, RunRecord } from '@heddle/core';
-import type { Tenure } from '../local/run-ownership.ts';
 import { heldByOther, ProcessRemoved } from '../../store/leases.ts';
 import type { Lease, LeaseStore } from '../../store/leases.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
+import type { RunOwnership } from '../local/run-ownership.ts';
 import type { Membership } from './membership.ts';
 
-/** A run that has stumbled is tried again after this time, twice as long each time, and this long at most. */
+/** The delay before a failed run is recovered again starts here and doubles up to the maximum. */
 const FIRST_RETRY_MS = 1000;
-const MOST_RETRY_MS = 300_000;
+const MAX_RETRY_MS = 300_000;
 
-interface TenureParts {
+interface OwnershipParts {
   leases: LeaseStore;
   membership: Membership;
   clock: Clock;
-  /** Takes a run up again. */
+  /** Recovers a run again. */
   retry: (runId: string) => void;
   report: (error: unknown, runId: string) => void;
 }
 
-interface Stumbles {
-  times: number;
+interface Retry {
+  count: number;
   cancel(): void;
 }
 
-/** The leases of this process. */
-export class LeasedTenure implements Tenure {
+/** Ownership of runs through leases: the leases that this process holds. */
+export class LeasedRunOwnership implements RunOwnership {
   readonly shared = true;
-  private readonly parts: TenureParts;
+  private readonly parts: OwnershipParts;
   private readonly held = new Map<string, Lease>();
-  /** Taken in a sweep, and not yet taken up. */
+  /** Claimed runs that are not recovered yet. */
   private readonly claimed = new Set<string>();
-  private readonly stumbles = new Map<string, Stumbles>();
+  private readonly retries = new Map<string, Retry>();
 
-  constructor(parts: TenureParts) {
+  constructor(parts: OwnershipParts) {
     this.parts = parts;
   }
 
@@ -41,7 +41,7 @@ export class LeasedTenure implements Tenure {
     return lease && this.hold(lease);
   }
 
-  async take(runId: string): Promise<TailableRunStore> {
+  async acquire(runId: string): Promise<TailableRunStore> {
     if (this.claimed.delete(runId)) return this.writer(runId);
     const lease = await this.asMember((owner) => this.parts.leases.acquire(owner, runId));
     if (!lease) throw heldByOther(runId);
@@ -54,9 +54,9 @@ export class LeasedTenure implements Tenure {
     return this.parts.leases.runStore(lease);
   }
 
-  /** Ids of free runs that are this process's from now on: its share, `most` at most. */
-  async claim(most: number): Promise<string[]> {
-    const leases = await this.asMember((owner) => this.parts.leases.claim(owner, most));
+  /** Takes this process's share of the runs without an owner, at most `limit`, and returns their ids. */
+  async claim(limit: number): Promise<string[]> {
+    const leases = await this.asMember((owner) => this.parts.leases.claim(owner, limit));
     for (const lease of leases) {
       this.hold(lease);
       this.claimed.add(lease.runId);
@@ -64,36 +64,36 @@ export class LeasedTenure implements Tenure {
     return leases.map(({ runId }) => runId);
   }
 
-  rest(runId: string): void {
+  onEvicted(runId: string): void {
     const lease = this.held.get(runId);
     this.forget(runId);
-    // Where that fails the process goes on holding it, and takes it when it is wanted.
+    // If this fails, the process keeps the lease and acquires the run when it is needed.
     if (lease) this.parts.leases.release(lease).catch((error: unknown) => this.parts.report(error, runId));
   }
 
   forget(runId: string): void {
     this.held.delete(runId);
     this.claimed.delete(runId);
-    this.stumbles.get(runId)?.cancel();
-    this.stumbles.delete(runId);
+    this.retries.get(runId)?.cancel();
+    this.retries.delete(runId);
   }
 
-  stumbled(runId: string): void {
+  /** Schedules the next recovery of a run that this process still owns. */
+  onFailure(runId: string): void {
     if (!this.held.has(runId)) return;
     const { clock, retry } = this.parts;
-    const times = this.stumbles.get(runId)?.times ?? 0;
-    const afterMs = Math.min(MOST_RETRY_MS, FIRST_RETRY_MS * 2 ** times);
-    const cancel = clock.at(clock.now() + afterMs, () => retry(runId));
-    this.stumbles.get(runId)?.cancel();
-    this.stumbles.set(runId, { times: times + 1, cancel });
+    const count = this.retries.get(runId)?.count ?? 0;
+    const delayMs = Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** count);
+    const cancel = clock.at(clock.now() + delayMs, () => retry(runId));
+    this.retries.get(runId)?.cancel();
+    this.retries.set(runId, { count: count + 1, cancel });
   }
 
-  alert(): void {
-    this.parts.membership.look();
+  checkOwnership(): void {
+    this.parts.membership.checkExpiry();
   }
 
-  /** Nothing is held any more. */
-  drop(): void {
+  forgetAll(): void {
     for (const runId of [...this.held.keys()]) this.forget(runId);
   }
 
@@ -102,7 +102,7 @@ export class LeasedTenure implements Tenure {
     return this.parts.leases.runStore(lease);
   }
 
-  /** A process that was removed comes back once before it gives up. */
+  /** Does work as a member. If the database has removed this process, it joins again and repeats the work once. */
   private async asMember<T>(work: (owner: string) => Promise<T>): Promise<T> {
     const { membership } = this.parts;
     const owner = await membership.member();

@@ -1,47 +1,50 @@
 import type { Json, RunRecord } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
-import { LocalRuntime } from '../local/local-runtime.ts';
-import type { LocalParts } from '../local/local-runtime.ts';
-import type { ActiveRun } from '../local/active-run.ts';
 import type { LiveRun } from '../../runtime-port.ts';
 import { isHeldByOther } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
+import type { ActiveRun } from '../local/active-run.ts';
+import { LocalRuntime } from '../local/local-runtime.ts';
+import type { LocalParts } from '../local/local-runtime.ts';
 import { seqIn } from './peer-runs.ts';
-import type { Elsewhere } from './peer-runs.ts';
+import type { PeerRuns } from './peer-runs.ts';
 
-/** Runs of several processes: those of this one, and those of the others as it reaches them. */
+/** The runtime of several processes on one database: executes the runs that this process owns, and reaches those of the others. */
 export class LeasedRuntime extends LocalRuntime {
-  private readonly elsewhere: Elsewhere;
+  private readonly peers: PeerRuns;
 
-  constructor(parts: LocalParts, elsewhere: Elsewhere) {
+  constructor(parts: LocalParts, peers: PeerRuns) {
     super(parts);
-    this.elsewhere = elsewhere;
+    this.peers = peers;
   }
 
-  /** A run that begins here may go on elsewhere. */
+  /** Another process may take over a run that starts here. */
   protected override live(started: ActiveRun): LiveRun {
-    const here = super.live(started);
-    const { runId } = here;
+    const local = super.live(started);
+    const { runId } = local;
     return {
       runId,
-      rested: async () => {
+      whenIdle: async () => {
         try {
-          await here.rested();
+          await local.whenIdle();
         } catch (error) {
           if (!isHeldByOther(error, runId)) throw error;
-          await this.elsewhere.rested(runId, started.told);
+          await this.peers.whenIdle(runId, started.lastNotifiedSeq);
         }
       },
-      events: () => this.goingOn(here.events(), started),
+      events: () => this.eventsAcrossOwners(local.events(), started),
     };
   }
 
-  private async *goingOn(here: AsyncIterable<RunEvent>, run: ActiveRun): AsyncGenerator<RunEvent> {
+  private async *eventsAcrossOwners(
+    local: AsyncIterable<RunEvent>,
+    run: ActiveRun,
+  ): AsyncGenerator<RunEvent> {
     try {
-      yield* here;
+      yield* local;
     } catch (error) {
       if (!isHeldByOther(error, run.runId)) throw error;
-      yield* this.elsewhere.events(run.runId, run.told);
+      yield* this.peers.events(run.runId, run.lastNotifiedSeq);
     }
   }
 
@@ -50,34 +53,33 @@ export class LeasedRuntime extends LocalRuntime {
       return await super.open(runId);
     } catch (error) {
       if (!isHeldByOther(error)) throw error;
-      return this.elsewhere.open(runId);
+      return this.peers.open(runId);
     }
   }
 
   override record(runId: string): Promise<RunRecord | undefined> {
-    const running = this.parts.runtime.running(runId);
-    return running && !running.broken ? super.record(runId) : this.elsewhere.record(runId);
+    return this.running(runId) ? super.record(runId) : this.peers.record(runId);
   }
 
   override async resume(runId: string, { token, input }: { token?: string; input?: Json }): Promise<void> {
-    const point = token ?? (await this.onlyPoint(runId));
+    const point = token ?? (await this.onlyOpenPoint(runId));
     const answer = { ...(point !== undefined && { token: point }), ...(input !== undefined && { input }) };
-    await this.elsewhere.reach(
+    await this.peers.request(
       { runId, kind: 'resume', payload: answer },
       () => super.resume(runId, answer),
-      (outcome) => this.elsewhere.rested(runId, seqIn(outcome)),
+      (outcome) => this.peers.whenIdle(runId, seqIn(outcome)),
     );
   }
 
-  /** The only open point by its token: the request may be done twice, and the next point must not get the answer of this one. */
-  private async onlyPoint(runId: string): Promise<string | undefined> {
+  /** Returns the token of the only open point. With the token, a request that is executed twice cannot resume the next point. */
+  private async onlyOpenPoint(runId: string): Promise<string | undefined> {
     const { pauses = [] } = (await this.record(runId)) ?? {};
     const open = pauses.filter(({ kind }) => kind === 'human');
     return open.length === 1 ? open[0]?.token : undefined;
   }
 
   override cancel(runId: string, reason: string | undefined): Promise<boolean> {
-    return this.elsewhere.reach(
+    return this.peers.request(
       { runId, kind: 'cancel', payload: reason === undefined ? {} : { reason } },
       () => super.cancel(runId, reason),
       (outcome) => isJsonObject(outcome) && outcome['cancelled'] === true,

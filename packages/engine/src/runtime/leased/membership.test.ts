@@ -5,11 +5,11 @@ import { Membership } from './membership.ts';
 
 const LEASE_MS = 9000;
 
-/** A database whose clock is the test's, and which answers when the test says so. */
-class Registry implements Pick<LeaseStore, 'join' | 'renew' | 'leave'> {
+/** A lease table on the test's clock, which responds when the test allows it. */
+class FakeLeases implements Pick<LeaseStore, 'join' | 'renew' | 'leave'> {
   readonly expires = new Map<string, number>();
-  /** What the next calls wait for. */
-  answers: Promise<void> = Promise.resolve();
+  /** The next calls wait for this promise. */
+  responses: Promise<void> = Promise.resolve();
   private readonly clock: TestClock;
 
   constructor(clock: TestClock) {
@@ -17,99 +17,99 @@ class Registry implements Pick<LeaseStore, 'join' | 'renew' | 'leave'> {
   }
 
   async join(owner: string, leaseMs: number): Promise<void> {
-    await this.answers;
+    await this.responses;
     this.expires.set(owner, this.clock.now() + leaseMs);
   }
 
   async renew(owner: string, leaseMs: number): Promise<boolean> {
-    await this.answers;
+    await this.responses;
     if (!this.expires.has(owner)) return false;
     this.expires.set(owner, this.clock.now() + leaseMs);
     return true;
   }
 
   async leave(owner: string): Promise<void> {
-    await this.answers;
+    await this.responses;
     this.expires.delete(owner);
   }
 }
 
 async function member() {
   const clock = new TestClock();
-  const registry = new Registry(clock);
+  const leases = new FakeLeases(clock);
   const losses: string[] = [];
   const membership = new Membership({
-    leases: registry as unknown as LeaseStore,
+    leases: leases as unknown as LeaseStore,
     clock,
     leaseMs: LEASE_MS,
-    lost: (why) => losses.push(why),
+    onLost: (why) => losses.push(why),
   });
   await membership.begin();
   const pass = async (ms: number): Promise<void> => {
     clock.advance(ms);
     await new Promise(setImmediate);
   };
-  return { clock, registry, losses, membership, pass };
+  return { clock, leases, losses, membership, pass };
 }
 
-const away = (): Promise<never> => Promise.reject(new Error('away'));
+const unreachable = (): Promise<never> => Promise.reject(new Error('unreachable'));
 
-describe('a process among others', () => {
-  it('renews its time long before it would be over', async () => {
-    const { clock, registry, losses, membership, pass } = await member();
+describe('Membership', () => {
+  it('renews its lease three times before it would expire', async () => {
+    const { clock, leases, losses, membership, pass } = await member();
     const { owner = '' } = membership;
     for (let beats = 0; beats < 10; beats++) {
       await pass(LEASE_MS / 3);
-      expect(registry.expires.get(owner)).toBe(clock.now() + LEASE_MS);
+      expect(leases.expires.get(owner)).toBe(clock.now() + LEASE_MS);
     }
     expect(losses).toEqual([]);
     await membership.end();
-    expect(registry.expires.size).toBe(0);
+    expect(leases.expires.size).toBe(0);
     expect(clock.waiting).toBe(0);
   });
 
-  it('that misses some beats keeps what it has; at the end of its time it has lost it, whether it is answered or not', async () => {
-    const { registry, losses, membership, pass } = await member();
+  it('keeps its runs if it misses some heartbeats, and loses them when the lease expires, with a request pending or not', async () => {
+    const { leases, losses, membership, pass } = await member();
     const { owner } = membership;
-    registry.answers = away();
-    registry.answers.catch(() => undefined);
+    leases.responses = unreachable();
+    leases.responses.catch(() => undefined);
     await pass(LEASE_MS / 3);
     await pass(LEASE_MS / 3);
     expect(membership.owner).toBe(owner);
-    registry.answers = new Promise(() => undefined);
+    leases.responses = new Promise(() => undefined);
     await pass(LEASE_MS / 3);
-    expect(losses).toEqual([expect.stringContaining('could not tell the database')]);
+    expect(losses).toEqual([expect.stringContaining('could not renew its lease')]);
     expect(membership.owner).toBeUndefined();
   });
 
-  it('is back under another id once the database is, and what was left of the old one is removed', async () => {
-    const { registry, membership, pass } = await member();
+  it('joins again under another id once the database is reachable, and removes the former one', async () => {
+    const { leases, membership, pass } = await member();
     const { owner: before = '' } = membership;
-    registry.answers = away();
-    registry.answers.catch(() => undefined);
+    leases.responses = unreachable();
+    leases.responses.catch(() => undefined);
     for (let thirds = 0; thirds < 4; thirds++) await pass(LEASE_MS / 3);
-    expect(registry.expires.has(before)).toBe(true);
-    registry.answers = Promise.resolve();
+    expect(leases.expires.has(before)).toBe(true);
+    leases.responses = Promise.resolve();
     await pass(LEASE_MS / 3);
     const { owner: after = '' } = membership;
     expect(after).not.toBe(before);
-    expect([...registry.expires.keys()]).toEqual([after]);
+    expect([...leases.expires.keys()]).toEqual([after]);
   });
 
-  it('that was removed by others has lost everything at its next beat', async () => {
-    const { registry, losses, membership, pass } = await member();
+  it('loses all runs at the next heartbeat after the database has removed it', async () => {
+    const { leases, losses, membership, pass } = await member();
     const { owner: before } = membership;
-    registry.expires.clear();
+    leases.expires.clear();
     await pass(LEASE_MS / 3);
-    expect(losses).toEqual([expect.stringContaining('had not heard of it')]);
+    expect(losses).toEqual([expect.stringContaining('received no heartbeat')]);
     expect(membership.owner).not.toBe(before);
-    expect([...registry.expires.keys()]).toEqual([membership.owner]);
+    expect([...leases.expires.keys()]).toEqual([membership.owner]);
   });
 
-  it('that hears of it from a refused write has lost everything once, however many writes were refused', async () => {
-    const { registry, losses, membership } = await member();
+  it('reports the loss once, however many writes were refused', async () => {
+    const { leases, losses, membership } = await member();
     const { owner: before = '' } = membership;
-    registry.expires.clear();
+    leases.expires.clear();
     const after = await Promise.all([1, 2, 3].map(() => membership.member(before)));
     expect(new Set(after)).toEqual(new Set([membership.owner]));
     expect(losses).toHaveLength(1);
@@ -117,17 +117,17 @@ describe('a process among others', () => {
     expect(losses).toHaveLength(1);
   });
 
-  it('counts its time from before it asked: an answer that comes late does not make it longer', async () => {
-    const { registry, losses, membership, pass } = await member();
-    let answer = (): void => undefined;
-    registry.answers = new Promise((resolve) => (answer = resolve));
+  it('counts the lease from the request: a late response does not prolong it', async () => {
+    const { leases, losses, membership, pass } = await member();
+    let respond = (): void => undefined;
+    leases.responses = new Promise((resolve) => (respond = resolve));
     await pass(LEASE_MS / 3);
     await pass(LEASE_MS / 2);
-    registry.answers = new Promise(() => undefined);
-    answer();
+    leases.responses = new Promise(() => undefined);
+    respond();
     await pass(0);
     expect(losses).toEqual([]);
-    // A third and a half are over, and the beat was asked for after a third: the rest is half of the time.
+    // The renewal was requested after a third of the lease. Five sixths have passed, so half a lease is left.
     await pass(LEASE_MS / 2 - 1);
     expect(losses).toEqual([]);
     await pass(1);
@@ -135,16 +135,16 @@ describe('a process among others', () => {
     expect(membership.owner).toBeUndefined();
   });
 
-  it('that was frozen is told so by a look at the clock, before its timers are', async () => {
+  it('detects an expired lease by the clock before the timer fires', async () => {
     const { clock, losses, membership } = await member();
-    membership.look();
+    membership.checkExpiry();
     expect(losses).toEqual([]);
     clock.now = () => LEASE_MS;
-    membership.look();
+    membership.checkExpiry();
     expect(losses).toHaveLength(1);
   });
 
-  it('that has ended holds nothing and never comes back', async () => {
+  it('owns nothing after its end and does not join again', async () => {
     const { membership } = await member();
     await membership.end();
     expect(membership.owner).toBeUndefined();

@@ -7,77 +7,81 @@ import { repeat } from './repeat.ts';
 export interface MembershipParts {
   leases: LeaseStore;
   clock: Clock;
-  /** How long a process may have been silent and keep its runs. */
+  /** Time without a heartbeat after which a process loses its runs. */
   leaseMs: number;
-  /** Told when everything this process held is lost. */
-  lost: (why: string) => void;
+  /** Called when this process has lost all its runs. */
+  onLost: (why: string) => void;
 }
 
-const UNREACHED = 'for the time of a lease it could not tell the database that it lives';
-const REMOVED = 'the database had not heard of it for the time of a lease';
+const UNREACHABLE = 'it could not renew its lease in the database in time';
+const REMOVED = 'the database received no heartbeat for the duration of a lease';
 
-/** How often a lease is renewed before it would end. */
-const BEATS = 3;
+/** Number of heartbeats during one lease. */
+const BEATS_PER_LEASE = 3;
 
 /**
- * This process among those that share a database: joins, renews its time, and knows when it must take itself for dead.
+ * The membership of this process among those that share a database: joins, sends heartbeats, and detects that its lease
+ * has expired.
  *
- * Others go by the database's clock. This process goes by its own, from the moment *before* it asked for the renewal: what
- * it allows itself ends before what the others allow it, however long the answer took.
+ * Other processes judge by the database's clock. This process judges by its own, from the moment *before* it requested the
+ * renewal: so it gives up its runs before the others take them, however long the response took.
  */
 export class Membership {
   private readonly parts: MembershipParts;
-  /** Id of the process; a new one after each loss, so that nothing of before is ever taken for it. */
+  /** Id of the process. It changes after each loss, so that leases of an earlier membership are never valid again. */
   private id = randomUUID() as string;
   private joined = false;
   private ended = false;
   private joining: Promise<string> | undefined;
-  private untilMs = 0;
-  private readonly left = new Set<string>();
-  private cancelDeadline = (): void => undefined;
-  private stopBeats: () => Promise<void> = () => Promise.resolve();
+  private expiresMs = 0;
+  /** Ids of earlier memberships that are still in the database. */
+  private readonly formerIds = new Set<string>();
+  private cancelExpiry = (): void => undefined;
+  private stopHeartbeats: () => Promise<void> = () => Promise.resolve();
 
   constructor(parts: MembershipParts) {
     this.parts = parts;
   }
 
-  /** The process as it may hold runs now; undefined: it holds none. */
+  /** The id under which the process may own runs now; undefined: it owns none. */
   get owner(): string | undefined {
     return this.joined ? this.id : undefined;
   }
 
-  /** Throws what the database has against it. */
+  /** Joins and starts heartbeats. Throws the errors of the database. */
   async begin(): Promise<void> {
     const { clock, leaseMs } = this.parts;
     await this.member();
-    this.stopBeats = repeat(
+    this.stopHeartbeats = repeat(
       clock,
-      leaseMs / BEATS,
+      leaseMs / BEATS_PER_LEASE,
       () => this.beat(),
-      // Until the time is over a lost beat means nothing, and then it is said by what is lost.
+      // A failed heartbeat has no effect before the lease expires, and the expiry is reported.
       () => undefined,
     );
   }
 
-  /** Everything is free for others from now on. */
+  /** Leaves: all runs of this process are free for the others. */
   async end(): Promise<void> {
     this.ended = true;
-    this.cancelDeadline();
-    await this.stopBeats();
+    this.cancelExpiry();
+    await this.stopHeartbeats();
     await this.joining?.catch(() => undefined);
     this.retire();
-    await this.leave();
+    await this.removeFormer();
   }
 
-  /** Looks at the clock before a timer had its turn: a process that was frozen may have other things to do first. */
-  look(): void {
-    if (this.joined && this.parts.clock.now() >= this.untilMs) this.lose(UNREACHED);
+  /** Detects an expired lease without waiting for the timer, which may be late after the process was frozen. */
+  checkExpiry(): void {
+    if (this.joined && this.parts.clock.now() >= this.expiresMs) this.lose(UNREACHABLE);
   }
 
-  /** Resolves once the process may hold runs; `removed`: the id by which it may not any more. Throws what the database has against it. */
+  /** Resolves with the owner id once the process may own runs. `removed`: an id that the database no longer accepts. Throws the errors of the database. */
   member(removed?: string): Promise<string> {
     if (this.ended)
-      return Promise.reject(new EngineError('ENGINE_CLOSED', 'The engine is closed: it takes no more work.'));
+      return Promise.reject(
+        new EngineError('ENGINE_CLOSED', 'The engine is closed and accepts no more work.'),
+      );
     if (removed !== undefined && removed === this.owner) this.lose(REMOVED);
     if (this.joined) return Promise.resolve(this.id);
     this.joining ??= this.join().finally(() => (this.joining = undefined));
@@ -88,50 +92,50 @@ export class Membership {
     const { leases, clock, leaseMs } = this.parts;
     const { owner } = this;
     if (owner !== undefined) {
-      const askedMs = clock.now();
-      const known = await leases.renew(owner, leaseMs);
-      if (owner === this.owner && known) return this.extend(askedMs);
+      const requestedMs = clock.now();
+      const renewed = await leases.renew(owner, leaseMs);
+      if (owner === this.owner && renewed) return this.extend(requestedMs);
     }
     await this.member(owner);
   }
 
   private async join(): Promise<string> {
     const { leases, clock, leaseMs } = this.parts;
-    await this.leave();
-    const askedMs = clock.now();
+    await this.removeFormer();
+    const requestedMs = clock.now();
     await leases.join(this.id, leaseMs);
     this.joined = true;
-    this.extend(askedMs);
+    this.extend(requestedMs);
     return this.id;
   }
 
-  private extend(askedMs: number): void {
+  private extend(requestedMs: number): void {
     const { clock, leaseMs } = this.parts;
-    this.cancelDeadline();
-    this.untilMs = askedMs + leaseMs;
-    this.cancelDeadline = clock.at(this.untilMs, () => this.lose(UNREACHED));
+    this.cancelExpiry();
+    this.expiresMs = requestedMs + leaseMs;
+    this.cancelExpiry = clock.at(this.expiresMs, () => this.lose(UNREACHABLE));
   }
 
   private lose(because: string): void {
     if (!this.joined) return;
-    this.cancelDeadline();
+    this.cancelExpiry();
     this.retire();
-    this.parts.lost(
-      `This process has lost its runs: ${because}. They go on where they are taken up, and it takes part again once it reaches the database.`,
+    this.parts.onLost(
+      `This process has lost its runs: ${because}. Other processes continue them, and this process joins again once it reaches the database.`,
     );
   }
 
   private retire(): void {
-    this.left.add(this.id);
+    this.formerIds.add(this.id);
     this.id = randomUUID();
     this.joined = false;
   }
 
-  /** What is left of earlier lives: others need not wait until its time has passed. */
-  private async leave(): Promise<void> {
-    for (const id of this.left) {
+  /** Removes earlier memberships, so that other processes need not wait until these expire. */
+  private async removeFormer(): Promise<void> {
+    for (const id of this.formerIds) {
       await this.parts.leases.leave(id);
-      this.left.delete(id);
+      this.formerIds.delete(id);
     }
   }
 }

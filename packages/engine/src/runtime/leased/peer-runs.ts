@@ -1,72 +1,72 @@
 import { EngineError } from '@heddle/core';
 import type { Clock, EngineErrorCode, Json, RunRecord } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
-import { latestRecord } from '../../records/stored-record.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import { foldJournal } from '../../records/fold.ts';
+import { latestRecord } from '../../records/stored-record.ts';
 import type { LiveRun } from '../../runtime-port.ts';
 import type { NewControlRequest, ControlOutcome } from '../../store/control.ts';
 import { isAtRest, isEnded } from '../../store/journal.ts';
 import { isHeldByOther } from '../../store/leases.ts';
 import type { RequestStore } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
-import { foldJournal } from '../../records/fold.ts';
 import { follow } from '../../records/follow.ts';
 
-/** What other processes write is looked for again after this long at first, twice as long each time, and this long at most. */
-const FIRST_LOOK_MS = 10;
-const MOST_LOOK_MS = 500;
-/** How often an outcome is looked for before it is asked again whether the run can be had here by now. */
-const LOOKS = 8;
+/** The delay between polls starts here and doubles up to the maximum. */
+const FIRST_POLL_MS = 10;
+const MAX_POLL_MS = 500;
+/** Number of polls for an outcome before this process tries again to own the run. */
+const POLLS_PER_REQUEST = 8;
 
-export interface ElsewhereParts {
+interface PeerRunsParts {
   runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments'>;
   requests: RequestStore;
-  /** By which other processes are looked after: the machine's, whatever time runs live in. */
+  /** Clock for polling other processes: the machine's, even if runs use another one. */
   clock: Clock;
   closed: () => boolean;
 }
 
-/** The runs that other processes hold, as this one sees them and reaches them. */
-export class Elsewhere {
-  private readonly parts: ElsewhereParts;
+/** The runs that other processes own: reads them from the stores and sends requests to their owners. */
+export class PeerRuns {
+  private readonly parts: PeerRunsParts;
 
-  constructor(parts: ElsewhereParts) {
+  constructor(parts: PeerRunsParts) {
     this.parts = parts;
   }
 
-  /** The run as it stands, to the last entry; undefined: there is none. */
+  /** Returns the record of the run including its last journal entry; undefined if there is no such run. */
   record(runId: string): Promise<RunRecord | undefined> {
     return latestRecord(this.parts.runtime, runId);
   }
 
-  /** The run as whoever waits for it has it; undefined: it has ended. */
+  /** Returns the run as seen from this process; undefined if it has ended. */
   async open(runId: string): Promise<LiveRun | undefined> {
     const record = await this.record(runId);
     if (!record || isEnded(record.status)) return undefined;
     return {
       runId,
-      rested: () => this.rested(runId, record.seq),
+      whenIdle: () => this.whenIdle(runId, record.seq),
       events: () => this.events(runId),
     };
   }
 
-  /** Resolves when the record has seen so many entries, and says that nothing moves the run but a person. */
-  async rested(runId: string, seq: number): Promise<void> {
+  /** Resolves when the run's record includes entry `seq` and says that the run has ended, is suspended or waits for a person. */
+  async whenIdle(runId: string, seq: number): Promise<void> {
     const { runs } = this.parts.runtime.stores;
-    for await (const _ of this.looks()) {
+    for await (const _ of this.polls()) {
       const record = await runs.record(runId);
       if (record && record.seq >= seq && isAtRest(record)) return;
     }
   }
 
-  /** What happens in the run after its first `told` entries; all of them that there are when the call comes where it is absent. */
-  async *events(runId: string, told?: number): AsyncGenerator<RunEvent> {
+  /** Returns the events after entry `afterSeq`; default: those after the journal's last entry at the call. */
+  async *events(runId: string, afterSeq?: number): AsyncGenerator<RunEvent> {
     const { stores, values, definitions } = this.parts.runtime;
     const header = await stores.runs.header(runId);
     if (!header) return;
     const plan = await definitions.plan(header.planHash);
     const journal = await stores.runs.journal(runId);
-    const past = told === undefined ? journal : journal.filter(({ seq }) => seq <= told);
+    const past = afterSeq === undefined ? journal : journal.filter(({ seq }) => seq <= afterSeq);
     const { replica } = foldJournal(runId, plan, past);
     const parts = {
       store: stores.runs,
@@ -78,26 +78,27 @@ export class Elsewhere {
   }
 
   /**
-   * Does `here` once the run can be had, or has the process that holds it do what is asked; `told` makes an answer of its
-   * outcome. What is asked must be harmless when it is done twice. Throws what refuses it.
+   * Executes `local` if this process can own the run. Otherwise sends the request to the run's owner, and returns what
+   * `fromOutcome` makes of the result. A request may be executed twice, so it must be idempotent. Throws the EngineError
+   * with which the owner rejects it.
    */
-  async reach<T>(
+  async request<T>(
     ask: NewControlRequest,
-    here: () => Promise<T>,
-    told: (value: Json) => Promise<T> | T,
+    local: () => Promise<T>,
+    fromOutcome: (value: Json) => Promise<T> | T,
   ): Promise<T> {
     const { requests } = this.parts;
     let id: string | undefined;
     try {
       for (;;) {
         try {
-          return await here();
+          return await local();
         } catch (error) {
           if (!isHeldByOther(error)) throw error;
         }
         id ??= await requests.add(await this.redacted(ask));
         const outcome = await this.outcome(id);
-        if (outcome?.status === 'done') return await told(outcome.value);
+        if (outcome?.status === 'done') return await fromOutcome(outcome.value);
         if (outcome) throw new EngineError(outcome.code as EngineErrorCode, outcome.message);
       }
     } finally {
@@ -105,7 +106,7 @@ export class Elsewhere {
     }
   }
 
-  /** The request as it may be stored: without the secrets that the run's blocks can read. */
+  /** Returns the request without the secrets that the run's blocks can read: it will be stored. */
   private async redacted(ask: NewControlRequest): Promise<NewControlRequest> {
     const { stores, definitions, environments } = this.parts.runtime;
     const header = await stores.runs.header(ask.runId);
@@ -115,19 +116,20 @@ export class Elsewhere {
   }
 
   private async outcome(id: string): Promise<ControlOutcome | undefined> {
-    let left = LOOKS;
-    for await (const _ of this.looks()) {
+    let left = POLLS_PER_REQUEST;
+    for await (const _ of this.polls()) {
       const outcome = await this.parts.requests.outcome(id);
       if (outcome || --left === 0) return outcome;
     }
     return undefined;
   }
 
-  /** Again and again, with longer pauses; throws ENGINE_CLOSED once this engine is closed. */
-  private async *looks(): AsyncGenerator<void> {
+  /** Yields at growing intervals. Throws ENGINE_CLOSED once this engine is closed. */
+  private async *polls(): AsyncGenerator<void> {
     const { clock, closed } = this.parts;
-    for (let waitMs = FIRST_LOOK_MS; ; waitMs = Math.min(MOST_LOOK_MS, waitMs * 2)) {
-      if (closed()) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: other processes go on.');
+    for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(MAX_POLL_MS, waitMs * 2)) {
+      if (closed())
+        throw new EngineError('ENGINE_CLOSED', 'The engine is closed: other processes continue the run.');
       yield;
       await new Promise<void>((resolve) => {
         clock.at(clock.now() + waitMs, resolve);
@@ -136,8 +138,8 @@ export class Elsewhere {
   }
 }
 
-/** The number that the outcome of a resume has. */
-export function seqIn(value: Json): number {
-  const seq = isJsonObject(value) ? value['seq'] : undefined;
+/** Returns the journal entry number in the outcome of a resume. */
+export function seqIn(outcome: Json): number {
+  const seq = isJsonObject(outcome) ? outcome['seq'] : undefined;
   return typeof seq === 'number' ? seq : 0;
 }

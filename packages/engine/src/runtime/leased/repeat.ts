@@ -1,28 +1,31 @@
 import type { Clock } from '@heddle/core';
 
-/** Does `work` every so many milliseconds, never twice at once. The returned function ends that, and waits for what is under way. */
+/**
+ * Does `work` at an interval, never twice at the same time. Returns a function that stops the repetition and resolves when
+ * the work under way has ended.
+ */
 export function repeat(
   clock: Clock,
-  everyMs: number,
+  intervalMs: number,
   work: () => Promise<void>,
   report: (error: unknown) => void,
 ): () => Promise<void> {
   let stopped = false;
-  let doing: Promise<void> = Promise.resolve();
+  let current: Promise<void> = Promise.resolve();
   let cancel = (): void => undefined;
-  const next = (): void => {
-    cancel = clock.at(clock.now() + everyMs, () => {
-      doing = work()
+  const schedule = (): void => {
+    cancel = clock.at(clock.now() + intervalMs, () => {
+      current = work()
         .catch(report)
         .then(() => {
-          if (!stopped) next();
+          if (!stopped) schedule();
         });
     });
   };
-  next();
+  schedule();
   return () => {
     stopped = true;
     cancel();
-    return doing;
+    return current;
   };
 }

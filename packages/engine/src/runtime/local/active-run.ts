@@ -1,92 +1,138 @@
-import type { NewRun, RunRecord } from '@heddle/core';
+import type { NewRun, Plan, RunRecord } from '@heddle/core';
 import { placeKey, Replica } from '@heddle/core/run';
-import type { Entry, EntryBody, Place, IdleState } from '@heddle/core/run';
-import type { AppliedEntry } from '../../records/fold.ts';
-import { Driver } from './driver.ts';
-import { emissionEvent, eventsOf } from '../../records/run-events.ts';
-import type { RawEvent } from '../../records/run-events.ts';
-import { Listeners } from './listeners.ts';
-import { Pauses } from './pauses.ts';
-import { Performer } from '../../execution/command-executor.ts';
+import type { Entry, EntryBody, IdleState, Place } from '@heddle/core/run';
+import type { BlockTask } from '../../execution/attempt.ts';
+import { createBlockServices } from '../../execution/block-services.ts';
+import { CommandExecutor } from '../../execution/command-executor.ts';
+import type { Gate } from '../../execution/gate.ts';
+import type { RunEnvironment } from '../../execution/run-environment.ts';
+import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import { randomToken } from '../../execution/tokens.ts';
+import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
 import { applyEntry } from '../../records/fold.ts';
-import { journalCorrupt } from '../../store/errors.ts';
+import type { AppliedEntry } from '../../records/fold.ts';
+import { RecordSaver } from '../../records/record-saver.ts';
+import { runStoppedByClose } from '../../records/run-errors.ts';
+import { emissionEvent, eventsOf } from '../../records/run-events.ts';
+import type { IdleStateEvent, RawEvent } from '../../records/run-events.ts';
 import { recordOf } from '../../records/run-record.ts';
-import { runLeft } from '../../records/run-errors.ts';
-import type { RunParts } from './run-parts.ts';
-import { Saver } from '../../records/record-saver.ts';
+import { journalCorrupt } from '../../store/errors.ts';
+import type { TailableRunStore } from '../../store/stores.ts';
+import { Driver } from './driver.ts';
+import { RunListeners } from './listeners.ts';
+import { Pauses } from './pauses.ts';
 
-const entryOf = ({ entry }: AppliedEntry): Entry => entry;
+export interface ActiveRunParts {
+  runtime: RuntimeParts;
+  header: NewRun;
+  plan: Plan;
+  store: TailableRunStore;
+  environment: RunEnvironment;
+  gate: Gate;
+  /** Why the run cannot execute commands yet; undefined: it can. */
+  suspended: string | undefined;
+  /** Runs a child run of `parent` to its end for the block at `place`. */
+  runChild(parent: ActiveRun, request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome>;
+  /** Called when the run's idle state changes, after its record is written, and when the run stops here. */
+  onIdleState(run: ActiveRun, event: IdleStateEvent): void;
+  /** Receives errors that reach no caller. */
+  report(error: unknown, runId: string): void;
+}
 
-/** A run that this process runs: its driver, its performer, its record, and who listens. */
+/** The life of a run in this process. A closing, evicted or stopped run accepts no entries. */
+type RunLife =
+  /** `suspended`: why it executes no commands; undefined: it executes them. */
+  | { state: 'open'; suspended: string | undefined }
+  | { state: 'closing'; suspended: string | undefined }
+  /** Removed from memory: another object may stand for the run by now. */
+  | { state: 'evicted' }
+  /** Stopped for `error`: only its journal is valid. */
+  | { state: 'stopped'; error: Error };
+
+/** A run that this process executes, with its driver, its command executor, its record and its listeners. */
 export class ActiveRun {
   readonly header: NewRun;
   readonly replica: Replica;
   readonly pauses: Pauses;
-  /** Why the run stands still though it should move. */
-  suspended: string | undefined;
-  /** Stopped here: its journal is all that is left of it. */
-  broken: Error | undefined;
-  /** Put away: another object may stand for the run by now. */
-  away = false;
-  /** Entries that are written, and that listeners have been told of. */
-  told = 0;
-  private readonly parts: RunParts;
+  /** Number of the last entry that is written and that listeners were notified of. */
+  lastNotifiedSeq = 0;
+  private readonly parts: ActiveRunParts;
   private readonly driver: Driver;
-  private readonly performer: Performer;
-  private readonly saver: Saver;
-  private readonly listeners = new Listeners();
-  /** Blocks whose child runs have not told yet how they stand, after a restart. */
-  private readonly unheard = new Set<string>();
-  private left = false;
-  private lastRest: IdleState = 'running';
-  private restSeq = -1;
-  /** The writing of the record at the last rest: whoever waits for a rest may read it after. */
+  private readonly executor: CommandExecutor;
+  private readonly saver: RecordSaver;
+  private readonly listeners = new RunListeners();
+  /** After a restart: blocks whose child runs have not reported their status yet. */
+  private readonly awaitingChildStatus = new Set<string>();
+  private life: RunLife;
+  private lastIdleState: IdleState = 'running';
+  private lastIdleSeq = -1;
+  /** The write of the record at the last idle state. Whoever waits for that state may read the record afterwards. */
   private saving: Promise<void> | undefined;
 
-  constructor(parts: RunParts) {
+  constructor(parts: ActiveRunParts) {
     this.parts = parts;
     this.header = parts.header;
+    this.life = { state: 'open', suspended: parts.suspended };
     this.replica = new Replica(parts.header.runId, parts.plan);
-    this.performer = new Performer({
-      ...parts,
-      replica: this.replica,
-      workflowId: parts.header.workflowId,
-      post: (body) => {
-        this.driver.post(body);
-        if (this.unheard.size > 0 && 'block' in body) this.heard(body as Place);
-      },
-      emit: (...told) =>
-        this.listeners.curious &&
-        this.emit(emissionEvent(this.replica, parts.clock, parts.environment.keeper, told)),
-      broken: (error) => this.fail(error),
-    });
+    this.executor = this.createExecutor();
+    const { runtime, store, environment } = parts;
     this.driver = new Driver({
       replica: this.replica,
-      clock: parts.clock,
-      append: (batch) => parts.store.append(this.runId, batch.map(entryOf), this.saver.along(batch)),
-      perform: (command) => {
-        if (command.type === 'abort' && this.unheard.size > 0)
-          this.heard(this.replica.index.placeOf(command.at));
-        this.performer.perform(command);
+      clock: runtime.clock,
+      append: (batch) => store.append(this.runId, batch.map(entryOf), this.saver.commitWith(batch)),
+      execute: (command) => {
+        if (command.type === 'abort' && this.awaitingChildStatus.size > 0)
+          this.childReported(this.replica.index.placeOf(command.at));
+        this.executor.execute(command);
       },
-      observe: (batch) => this.observe(batch),
-      waits: () => this.saver.soon(),
-      broken: (error) => this.fail(error),
-      settled: () => this.settled(),
+      onWritten: (batch) => this.onWritten(batch),
+      onYield: () => this.saver.saveSoon(),
+      onError: (error) => this.fail(error),
+      onIdle: () => this.onDriverIdle(),
     });
     this.pauses = new Pauses({
       replica: this.replica,
-      keeper: parts.environment.keeper,
-      post: (body, told) => this.driver.post(body, told),
-      stopped: () => this.broken ?? runLeft(this.runId),
+      sanitizer: environment.sanitizer,
+      post: (body, listener) => this.driver.post(body, listener),
+      stopReason: () => this.stopError ?? runStoppedByClose(this.runId),
     });
-    this.saver = new Saver({
-      clock: parts.clock,
-      record: () => recordOf(this.replica, this.header, this.suspended),
-      save: (record, logs) => parts.store.saveRecord(record, logs),
+    this.saver = new RecordSaver({
+      clock: runtime.clock,
+      record: () => this.currentRecord(),
+      save: (record, logs) => store.saveRecord(record, logs),
       writing: () => this.driver.writing,
-      resting: () => this.replica.idleState() !== 'running',
+      isIdle: () => this.replica.idleState() !== 'running',
       report: (error) => parts.report(error, this.runId),
+    });
+  }
+
+  private createExecutor(): CommandExecutor {
+    const { runtime, header, environment, gate } = this.parts;
+    const { clock, values } = runtime;
+    const { replica } = this;
+    return new CommandExecutor({
+      replica,
+      workflowId: header.workflowId,
+      clock,
+      values,
+      environment,
+      gate,
+      token: randomToken,
+      ...createBlockServices(runtime, {
+        header,
+        environment,
+        replica,
+        gate,
+        runChild: (request, place, task) => this.parts.runChild(this, request, place, task),
+      }),
+      post: (body) => {
+        this.driver.post(body);
+        if (this.awaitingChildStatus.size > 0 && 'block' in body) this.childReported(body as Place);
+      },
+      emit: (...emission) =>
+        this.listeners.wantEvents &&
+        this.emit(emissionEvent(replica, clock, environment.sanitizer, emission)),
+      onError: (error) => this.fail(error),
     });
   }
 
@@ -94,208 +140,239 @@ export class ActiveRun {
     return this.header.runId;
   }
 
-  /**
-   * Takes in a journal, up to where the run is; `saved` is its record as it was left. Throws JOURNAL_CORRUPT.
-   *
-   * Nothing moves before `goOn`.
-   */
-  recover(entries: readonly Entry[], saved: RunRecord | undefined): void {
-    for (const entry of entries) {
-      const { logs } = applyEntry(this.replica, entry);
-      // Logs are saved with the record that has seen their entry.
-      if (entry.seq > (saved?.seq ?? 0)) this.saver.changed(logs);
-    }
-    if (entries.length === 0) throw journalCorrupt(this.runId, 'it is empty');
-    this.told = this.replica.seq;
-    if (saved?.seq === this.replica.seq && saved.suspended === this.suspended) this.saver.clean();
+  /** Why the run does not continue though it should. */
+  get suspended(): string | undefined {
+    const { life } = this;
+    return life.state === 'open' || life.state === 'closing' ? life.suspended : undefined;
   }
 
-  /** Goes on from where it was; a suspended run stands still. */
-  goOn(): void {
-    this.checkRest();
-    if (this.suspended !== undefined) this.performer.retire();
+  /** Why the run was stopped in this process; undefined: it was not. */
+  get stopError(): Error | undefined {
+    return this.life.state === 'stopped' ? this.life.error : undefined;
+  }
+
+  get evicted(): boolean {
+    return this.life.state === 'evicted';
+  }
+
+  /**
+   * Applies the journal of a run that is recovered; `saved` is its stored record. Nothing is executed before `proceed`.
+   *
+   * Throws JOURNAL_CORRUPT.
+   */
+  restore(entries: readonly Entry[], saved: RunRecord | undefined): void {
+    for (const entry of entries) {
+      const applied = applyEntry(this.replica, entry);
+      // The stored logs include all entries up to the stored record's.
+      if (entry.seq > (saved?.seq ?? 0)) this.saver.changed(applied.logs);
+    }
+    if (entries.length === 0) throw journalCorrupt(this.runId, 'it is empty');
+    this.lastNotifiedSeq = this.replica.seq;
+    if (saved?.seq === this.replica.seq && saved.suspended === this.suspended) this.saver.markSaved();
+  }
+
+  /** Executes the pending commands of a restored run, unless it is suspended. */
+  proceed(): void {
+    this.checkIdleState();
+    if (this.suspended !== undefined) this.executor.stopAccepting();
     for (const command of this.replica.pendingCommands()) {
       if (command.type === 'run' && this.replica.index.node(command.at).class === 'child')
-        this.unheard.add(placeKey(this.replica.index.placeOf(command.at)));
-      this.performer.perform(command);
+        this.awaitingChildStatus.add(placeKey(this.replica.index.placeOf(command.at)));
+      this.executor.execute(command);
     }
     this.saver.save().catch((error: unknown) => {
-      if (error !== this.broken) this.parts.report(error, this.runId);
+      if (error !== this.stopError) this.parts.report(error, this.runId);
     });
   }
 
-  /** Only takes entries: nothing that is owed is done. */
-  standStill(): void {
-    this.performer.retire();
+  /** Executes no commands from now on, and still accepts entries. */
+  stopExecuting(): void {
+    this.executor.stopAccepting();
   }
 
-  /** Starts with the journal's first entry, which is written already. */
-  begin(first: Entry): void {
+  /** Starts with the journal's first entry, which is already written. */
+  start(first: Entry): void {
     const applied = this.replica.apply(first);
     this.saver.changed(applied.logs);
-    this.observe([{ entry: first, applied }]);
-    for (const command of applied.commands) this.performer.perform(command);
-    if (this.lastRest === 'running') this.saver.soon();
+    this.onWritten([{ entry: first, applied }]);
+    for (const command of applied.commands) this.executor.execute(command);
+    if (this.lastIdleState === 'running') this.saver.saveSoon();
   }
 
   post(body: EntryBody): void {
     this.driver.post(body);
   }
 
-  /** Ends the run; what it has under way is aborted. Resolves when that is recorded. */
+  /** Cancels the run and aborts its blocks. Resolves when that is recorded. */
   async cancel(reason: string | undefined): Promise<void> {
-    const said = reason === undefined ? {} : { reason: this.parts.environment.text(reason) };
-    this.driver.post({ type: 'cancelled', ...said });
-    await this.until(() => this.ended());
+    const redacted = reason === undefined ? {} : { reason: this.parts.environment.text(reason) };
+    this.driver.post({ type: 'cancelled', ...redacted });
+    await this.waitUntil(() => this.ended());
   }
 
+  /** Returns a function that removes the listener. */
   listen(listener: (event: RawEvent) => void): () => void {
-    return this.listeners.toAll(listener);
+    return this.listeners.addForAll(listener);
   }
 
-  /** Resolves when the run has ended, only a person can move it, or it is suspended. Rejects when it cannot go on here. */
-  rested(): Promise<void> {
-    return this.until(() => this.suspended !== undefined || this.isAtRest());
+  /** Resolves when the run has ended, only a person can continue it, or it is suspended. Rejects when it stops here. */
+  whenIdle(): Promise<void> {
+    return this.waitUntil(() => this.suspended !== undefined || this.isIdle());
   }
 
-  private isAtRest(): boolean {
-    if (this.driver.busy || this.unheard.size > 0) return false;
-    return this.lastRest === 'ended' || this.lastRest === 'human';
+  private isIdle(): boolean {
+    if (this.driver.busy || this.awaitingChildStatus.size > 0) return false;
+    return this.lastIdleState === 'ended' || this.lastIdleState === 'human';
   }
 
-  /** Resolves when `holds` does and the record says so. */
-  private async until(holds: () => boolean): Promise<void> {
+  /** Resolves when the condition holds and the record is written. */
+  private async waitUntil(condition: () => boolean): Promise<void> {
     for (;;) {
-      if (this.broken) throw this.broken;
+      if (this.stopError) throw this.stopError;
       const { saving } = this;
-      if (!holds()) await this.listeners.nextRest();
+      if (!condition()) await this.listeners.nextIdleState();
       else {
         if (saving) await saving;
-        if (saving === this.saving && holds() && !this.broken) return;
+        if (saving === this.saving && condition() && !this.stopError) return;
       }
     }
   }
 
   ended(): boolean {
-    return this.lastRest === 'ended';
+    return this.lastIdleState === 'ended';
   }
 
-  /** True when the run can be put away until somebody asks for it. */
-  idle(): boolean {
-    const quiet = this.performer.idle && !this.driver.busy && !this.pauses.busy && this.listeners.empty;
-    return quiet && this.lastRest === 'human' && this.suspended === undefined;
+  /** True if the run can leave memory until somebody asks for it. */
+  evictable(): boolean {
+    const quiet = this.executor.idle && !this.driver.busy && !this.pauses.busy && this.listeners.empty;
+    return quiet && this.lastIdleState === 'human' && this.suspended === undefined;
   }
 
-  /** The record as it is now; never ahead of the journal. */
+  /** Returns the current record, which never includes an entry that the journal lacks. */
   record(): Promise<RunRecord> {
-    return this.saver.between(() => recordOf(this.replica, this.header, this.suspended));
+    return this.saver.betweenEntries(() => this.currentRecord());
   }
 
-  /** Writes the record and the logs that changed. */
+  private currentRecord(): RunRecord {
+    return recordOf(this.replica, this.header, this.suspended);
+  }
+
+  /** Writes the record and the changed logs. */
   save(): Promise<void> {
     return this.saver.save();
   }
 
-  /** The run cannot move until `why` is seen to. */
-  suspend(why: string): void {
-    this.suspended = why;
+  /** Records why the run cannot continue. */
+  suspend(reason: string): void {
+    const { state } = this.life;
+    if (state !== 'open' && state !== 'closing') return;
+    this.life = { state, suspended: reason };
     this.saver.changed([]);
-    this.saveThenTell(this.lastRest);
+    this.saveThenNotify(this.lastIdleState);
   }
 
-  /** The child run of the block at `place` has told how it stands. */
-  heard(place: Place): void {
-    if (this.unheard.size === 0 || !this.unheard.delete(placeKey(place)) || this.unheard.size > 0) return;
-    this.restSeq = -1;
-    this.checkRest();
+  /** To be called when the child run of the block at `place` has reported its status. */
+  childReported(place: Place): void {
+    const waiting = this.awaitingChildStatus;
+    if (waiting.size === 0 || !waiting.delete(placeKey(place)) || waiting.size > 0) return;
+    this.lastIdleSeq = -1;
+    this.checkIdleState();
   }
 
-  /** Begins nothing new; resolves when what runs has ended and is recorded. */
-  async windDown(): Promise<void> {
-    this.performer.retire();
-    await this.performer.drained();
+  /** Starts nothing new. Resolves when all blocks under way have ended and their results are recorded. */
+  async drain(): Promise<void> {
+    this.executor.stopAccepting();
+    await this.executor.drained();
     await this.driver.flushed();
   }
 
-  /** Feeds nothing more: what happens from now on is found out again at the next start. */
-  leave(): void {
-    this.left = true;
-    this.performer.retire();
-    this.driver.stop();
+  /** Accepts no more entries: what happens from now on is found again at the next start. */
+  beginClose(): void {
+    if (this.life.state === 'open') this.life = { ...this.life, state: 'closing' };
+    this.detach();
   }
 
-  /** Lets go of everything. Resolves when the record is written. */
-  async stop(): Promise<void> {
+  /** Releases everything. Resolves when the record is written. */
+  async close(): Promise<void> {
     await this.driver.flushed();
-    if (this.broken) return;
+    if (this.stopError) return;
     const saving = this.saver.save();
-    this.break(runLeft(this.runId));
+    this.stop(runStoppedByClose(this.runId));
     await saving;
   }
 
-  /** Leaves memory: who holds it has to open the run again. */
-  putAway(): void {
-    this.away = true;
-    this.leave();
+  /** Removes the run from memory: whoever holds this object has to open the run again. */
+  evict(): void {
+    this.life = { state: 'evicted' };
+    this.detach();
   }
 
-  private observe(batch: readonly AppliedEntry[]): void {
+  private detach(): void {
+    this.executor.stopAccepting();
+    this.driver.stop();
+  }
+
+  private onWritten(batch: readonly AppliedEntry[]): void {
     for (const { entry, applied } of batch) {
-      if ('block' in entry && entry.block !== undefined) this.performer.finished(entry as Place);
-      if (this.listeners.curious)
+      if ('block' in entry && entry.block !== undefined) this.executor.attemptEnded(entry as Place);
+      if (this.listeners.wantEvents)
         for (const event of eventsOf(this.replica, entry, applied)) this.emit(event);
-      this.told = entry.seq;
+      this.lastNotifiedSeq = entry.seq;
     }
-    this.saver.written();
+    this.saver.entryWritten();
   }
 
-  private settled(): void {
-    if (!this.broken && this.replica.idleState() !== 'ended') this.saver.soon();
-    this.checkRest();
+  private onDriverIdle(): void {
+    if (!this.stopError && this.replica.idleState() !== 'ended') this.saver.saveSoon();
+    this.checkIdleState();
   }
 
-  /** Tells who listens when the run has come to rest, also when it was at the same rest before and moved between. */
-  private checkRest(): void {
-    const [rest, seq] = [this.replica.idleState(), this.replica.seq];
-    const same = rest === this.lastRest && (rest === 'running' || seq === this.restSeq);
-    if (this.broken || same) return;
-    this.lastRest = rest;
-    this.restSeq = seq;
-    if (rest === 'running') this.emit({ type: 'rest', rest });
-    else this.saveThenTell(rest);
+  /** Notifies listeners of a new idle state, also if the run left it and returned to it. */
+  private checkIdleState(): void {
+    const [idleState, seq] = [this.replica.idleState(), this.replica.seq];
+    const same = idleState === this.lastIdleState && (idleState === 'running' || seq === this.lastIdleSeq);
+    if (this.stopError || same) return;
+    this.lastIdleState = idleState;
+    this.lastIdleSeq = seq;
+    if (idleState === 'running') this.emit({ type: 'idle-state', idleState });
+    else this.saveThenNotify(idleState);
   }
 
-  private saveThenTell(rest: IdleState): void {
-    const seq = this.restSeq;
+  private saveThenNotify(idleState: IdleState): void {
+    const seq = this.lastIdleSeq;
     this.saving = undefined;
-    if (rest === 'ended' && this.saver.saved) return this.emit({ type: 'rest', rest });
+    if (idleState === 'ended' && this.saver.saved) return this.emit({ type: 'idle-state', idleState });
     this.saving = this.saver.save().then(
       () => {
-        // A run that moves again has told so already.
-        if (seq === this.restSeq && !this.broken) this.emit({ type: 'rest', rest });
+        // If the run has continued meanwhile, listeners already know.
+        if (seq === this.lastIdleSeq && !this.stopError) this.emit({ type: 'idle-state', idleState });
       },
       (error: unknown) => this.fail(error),
     );
   }
 
   private fail(error: unknown): void {
-    if (this.broken) return;
-    if (!this.left) this.parts.report(error, this.runId);
-    this.break(error instanceof Error ? error : new Error(String(error)));
+    if (this.stopError) return;
+    if (this.life.state === 'open') this.parts.report(error, this.runId);
+    this.stop(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /** Stops at once, for `error`; nothing more is written. */
-  break(error: Error): void {
-    if (this.broken) return;
-    this.broken = error;
-    this.leave();
-    this.performer.halt(error);
-    this.saver.abandon(error);
-    this.emit({ type: 'rest', rest: 'ended', error });
+  /** Stops at once for `error`; nothing more is written. */
+  stop(error: Error): void {
+    if (this.stopError) return;
+    this.life = { state: 'stopped', error };
+    this.detach();
+    this.executor.halt(error);
+    this.saver.abort(error);
+    this.emit({ type: 'idle-state', idleState: 'ended', error });
   }
 
   private emit(event: RawEvent): void {
-    if (event.type === 'rest') this.parts.moved(event);
-    this.listeners.tell(event);
+    if (event.type === 'idle-state') this.parts.onIdleState(this, event);
+    this.listeners.notify(event);
   }
+}
+
+function entryOf({ entry }: AppliedEntry): Entry {
+  return entry;
 }

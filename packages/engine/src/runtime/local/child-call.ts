@@ -1,67 +1,92 @@
 import { isEngineError } from '@heddle/core';
 import type { IdleState } from '@heddle/core/run';
-import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
-import { childFault } from '../../execution/child-runs.ts';
+import {
+  childError,
+  childOutcome,
+  childRequest,
+  childRunId,
+  findChildRun,
+} from '../../execution/child-runs.ts';
 import type { ChildAttempt } from '../../execution/child-runs.ts';
+import type { RunRequest } from '../../execution/run-start.ts';
+import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
 import type { ActiveRun } from './active-run.ts';
 
-/** Where child runs come from. */
-export interface Children {
-  /** The child as it runs: recovered, or newly started; undefined when it has ended. */
-  childRun(call: ChildCall): Promise<ActiveRun | undefined>;
-  childOutcome(call: ChildCall): Promise<ChildOutcome>;
+/** Starts and opens runs in this process. */
+interface RunSource {
+  start(request: RunRequest): Promise<ActiveRun>;
+  /** Returns the run, recovered if necessary; undefined if it has ended. */
+  open(runId: string): Promise<ActiveRun | undefined>;
 }
 
-/** A block that runs a child. */
+/** A call of a child run by a block. */
 export interface ChildCall extends ChildAttempt {
   parent: ActiveRun;
   request: ChildRequest;
-  /** Aborted with an EngineError when the parent only stops here, with any other error when it wants the child no more. */
+  /** Aborted with an EngineError if the parent only stops in this process, with any other error if the child must be cancelled. */
   signal: AbortSignal;
 }
 
-/** Runs the child to its end; its rests are its parent's, and its parent's cancel reaches it. */
-export async function callChild(children: Children, call: ChildCall): Promise<ChildOutcome> {
+/** Starts or recovers the child run and waits for its end. The parent takes over its idle states, and cancels it with itself. */
+export async function callChild(
+  runs: RunSource,
+  parts: RuntimeParts,
+  call: ChildCall,
+): Promise<ChildOutcome> {
   try {
-    const child = await children.childRun(call);
-    if (child) await ended(child, call);
-    return await children.childOutcome(call);
+    const child = await openChild(runs, parts, call);
+    if (child) await childEnd(child, call);
+    const runId = childRunId(call.parent.header, call);
+    return await childOutcome(runId, await parts.stores.runs.record(runId), parts.values);
   } catch (error) {
-    throw childFault(error);
+    throw childError(error);
   }
 }
 
-function ended(child: ActiveRun, { parent, place, signal }: ChildCall): Promise<void> {
-  const tell = (rest: IdleState): void => {
-    const on = rest === 'human' || rest === 'time' ? rest : null;
+async function openChild(
+  runs: RunSource,
+  { stores, definitions }: RuntimeParts,
+  call: ChildCall,
+): Promise<ActiveRun | undefined> {
+  const { header } = call.parent;
+  const known = await findChildRun(stores.runs, header, call);
+  if (known) return runs.open(known.runId);
+  return runs.start(await childRequest(definitions, header, call));
+}
+
+/** Resolves when the child has ended. Rejects if it stops here, or with the reason of the call's signal. */
+function childEnd(child: ActiveRun, { parent, place, signal }: ChildCall): Promise<void> {
+  const report = (idleState: IdleState): void => {
+    const on = idleState === 'human' || idleState === 'time' ? idleState : null;
     parent.post({ type: 'blocked', ...place, childRunId: child.runId, on });
-    parent.heard(place);
+    parent.childReported(place);
     if (child.suspended !== undefined) parent.suspend(child.suspended);
   };
   return new Promise((resolve, reject) => {
-    const leave = (): void => {
-      stop();
+    const removeListeners = (): void => {
+      stopListening();
       signal.removeEventListener('abort', abort);
     };
     const abort = (): void => {
-      leave();
+      removeListeners();
       const reason = signal.reason as Error;
-      // The child reports by itself when it cannot be cancelled.
+      // If the child cannot be cancelled, it reports that itself.
       if (!isEngineError(reason)) child.cancel('The parent run was stopped.').catch(() => undefined);
       reject(reason);
     };
-    const stop = child.listen((event) => {
-      if (event.type !== 'rest') return;
-      if (event.error === undefined && event.rest !== 'ended') return tell(event.rest);
-      leave();
+    const stopListening = child.listen((event) => {
+      if (event.type !== 'idle-state') return;
+      if (event.error === undefined && event.idleState !== 'ended') return report(event.idleState);
+      removeListeners();
       if (event.error === undefined) resolve();
       else reject(event.error);
     });
     signal.addEventListener('abort', abort, { once: true });
     if (signal.aborted) abort();
-    else if (child.ended() || child.broken) {
-      leave();
-      child.rested().then(resolve, reject);
-    } else tell(child.replica.idleState());
+    else if (child.ended() || child.stopError) {
+      removeListeners();
+      child.whenIdle().then(resolve, reject);
+    } else report(child.replica.idleState());
   });
 }

@@ -16,8 +16,8 @@ const done = (block: string): EntryBody => ({
   scope: [],
 });
 
-/** A driver of the chain Start → A → B that notes what it does, in order; `append` stands for the store. */
-function driving(append: () => Promise<void> | undefined): { driver: Driver; seen: string[] } {
+/** A driver of the chain Start → A → B that logs its calls in order. `append` stands for the store. */
+function startDriver(append: () => Promise<void> | undefined): { driver: Driver; seen: string[] } {
   const seen: string[] = [];
   const replica = new Replica('r', compiled([work('A'), work('B')], ['Start -> A -> B']));
   replica.apply({ ...started(), start: 'Start' } as Entry);
@@ -30,85 +30,76 @@ function driving(append: () => Promise<void> | undefined): { driver: Driver; see
       seen.push(`write ${batch.map(({ entry }) => entry.seq).join(' ')}`);
       return append();
     },
-    perform: (command) => seen.push(show(command)),
-    waits: () => undefined,
-    observe: (batch) => seen.push(`observe ${batch.length}`),
-    broken: (error) => seen.push(`broken ${(error as Error).message}`),
-    settled: () => seen.push('settled'),
+    execute: (command) => seen.push(show(command)),
+    onYield: () => undefined,
+    onWritten: (batch) => seen.push(`written ${batch.length}`),
+    onError: (error) => seen.push(`error ${(error as Error).message}`),
+    onIdle: () => seen.push('idle'),
   });
   return { driver, seen };
 }
 
-describe('a driver', () => {
-  it('carries out what follows from an entry at once, where writing takes no time', () => {
-    const { driver, seen } = driving(() => undefined);
+describe('Driver', () => {
+  it('executes the commands of an entry synchronously if the write is synchronous', () => {
+    const { driver, seen } = startDriver(() => undefined);
     driver.post(done('Start'));
-    expect(seen).toEqual(['write 2', 'observe 1', 'run A', 'settled']);
+    expect(seen).toEqual(['write 2', 'written 1', 'run A', 'idle']);
     expect(driver.busy).toBe(false);
   });
 
-  it('carries out nothing before the entry is written', async () => {
+  it('executes no command before the entry is written', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
-    const { driver, seen } = driving(() => promise);
+    const { driver, seen } = startDriver(() => promise);
     driver.post(done('Start'));
     await Promise.resolve();
     expect(seen).toEqual(['write 2']);
     expect([driver.busy, driver.writing]).toEqual([true, true]);
     resolve();
     await driver.flushed();
-    expect(seen).toEqual(['write 2', 'observe 1', 'run A', 'settled']);
+    expect(seen).toEqual(['write 2', 'written 1', 'run A', 'idle']);
     expect([driver.busy, driver.writing]).toEqual([false, false]);
   });
 
-  it('writes what came meanwhile together, in order', async () => {
-    const { driver, seen } = driving(() => Promise.resolve());
+  it('writes entries that arrive during a write as one batch, in order', async () => {
+    const { driver, seen } = startDriver(() => Promise.resolve());
     driver.post(done('Start'));
     driver.post(done('A'));
     driver.post(done('B'));
     await driver.flushed();
-    expect(seen).toEqual([
-      'write 2',
-      'observe 1',
-      'run A',
-      'write 3 4',
-      'observe 2',
-      'run B',
-      'end',
-      'settled',
-    ]);
+    expect(seen).toEqual(['write 2', 'written 1', 'run A', 'write 3 4', 'written 2', 'run B', 'end', 'idle']);
   });
 
-  it('tells what becomes of an entry: written, void, or never taken', async () => {
-    const { driver, seen } = driving(() => Promise.resolve());
-    const told: string[] = [];
-    const note = (name: string) => (fate: string) => void told.push(`${name} ${fate}`);
+  it('reports whether an entry was written, ignored or dropped', async () => {
+    const { driver, seen } = startDriver(() => Promise.resolve());
+    const results: string[] = [];
+    const note = (name: string) => (result: string) => void results.push(`${name} ${result}`);
     driver.post(done('Start'), note('first'));
     driver.post(done('Start'), note('again'));
     await driver.flushed();
     driver.stop();
     driver.post(done('A'), note('late'));
-    expect(told).toEqual(['first written', 'again void', 'late stopped']);
+    expect(results).toEqual(['first written', 'again ignored', 'late stopped']);
     expect(seen.filter((what) => what.startsWith('write'))).toEqual(['write 2']);
   });
 
-  it('finishes what it is writing when it is stopped, and takes nothing more', async () => {
-    const { driver, seen } = driving(() => Promise.resolve());
-    const told: string[] = [];
-    driver.post(done('Start'), (fate) => told.push(fate));
-    driver.post(done('A'), (fate) => told.push(fate));
+  it('finishes the current write after a stop, and drops further entries', async () => {
+    const { driver, seen } = startDriver(() => Promise.resolve());
+    const results: string[] = [];
+    driver.post(done('Start'), (result) => results.push(result));
+    driver.post(done('A'), (result) => results.push(result));
     driver.stop();
     await driver.flushed();
-    expect(told).toEqual(['stopped', 'written']);
-    expect(seen).toEqual(['write 2', 'observe 1', 'run A', 'settled']);
+    expect(results).toEqual(['stopped', 'written']);
+    expect(seen).toEqual(['write 2', 'written 1', 'run A', 'idle']);
   });
 
-  it('says that it is broken when an entry cannot be written, and tells who posted it', async () => {
-    const { driver, seen } = driving(() => Promise.reject(new Error('full')));
-    const told: string[] = [];
-    driver.post(done('Start'), (fate) => told.push(fate));
+  it('reports a failed write to the run and to the caller who posted the entry', async () => {
+    const { driver, seen } = startDriver(() => Promise.reject(new Error('full')));
+    const results: string[] = [];
+    driver.post(done('Start'), (result) => results.push(result));
     await driver.flushed();
-    expect(told).toEqual(['stopped']);
-    expect(seen).toEqual(['write 2', 'broken full', 'settled']);
+    expect(results).toEqual(['stopped']);
+    expect(seen).toEqual(['write 2', 'error full', 'idle']);
     expect(driver.writing).toBe(false);
   });
 });

@@ -1,43 +1,62 @@
-import type { EntryBody } from '@heddle/core/run';
+import type { Clock } from '@heddle/core';
+import type { Command, Entry, EntryBody, Replica } from '@heddle/core/run';
 import type { AppliedEntry } from '../../records/fold.ts';
-import type { DriverParts } from './driver-parts.ts';
-import { Inbox } from './inbox.ts';
-import type { Told } from './inbox.ts';
-import { numbered } from './numbered.ts';
 
-/** Batches after which other work of the process gets its turn. */
-const BREATH = 256;
+/** Number of batches after which the driver lets other work of the process run. */
+const BATCHES_PER_TURN = 256;
+
+interface DriverParts {
+  replica: Replica;
+  clock: Clock;
+  /** Writes entries as durably as the deployment requires. */
+  append(batch: readonly AppliedEntry[]): Promise<void> | void;
+  /** Executes a command, which results in calls of `post`. */
+  execute(command: Command): void;
+  /** Called when entries are written, before their commands are executed. */
+  onWritten(batch: readonly AppliedEntry[]): void;
+  /** Called before the driver yields to other work. */
+  onYield(): void;
+  /** Called when the journal cannot be written: the run must stop, and continues from its journal later. */
+  onError(error: unknown): void;
+  /** Called when the inbox is empty. */
+  onIdle(): void;
+}
+
+/** What happened to a posted entry: it was written, ignored because the run had moved on, or dropped because the run stopped. */
+export type PostResult = 'written' | 'ignored' | 'stopped';
+
+export type PostListener = (result: PostResult) => void;
 
 /**
- * The event loop of one run: feeds what happens to the replica, writes it down, carries out what follows.
+ * The event loop of one run: applies posted entries to the replica, writes them, and executes the resulting commands.
  *
- * 1. An entry is written before any command that it led to is carried out.
- * 2. There are no rules here: what happens next is the machine's answer.
+ * 1. An entry is written before any command that results from it is executed.
+ * 2. The driver contains no rules: the machine decides what happens next.
  */
 export class Driver {
   private readonly parts: DriverParts;
   private readonly inbox = new Inbox();
-  private readonly flushes: (() => void)[] = [];
-  /** Something is being fed. */
+  private readonly idleListeners: (() => void)[] = [];
+  /** True while entries are processed. */
   busy = false;
-  /** The replica is ahead of the journal. */
+  /** True while the replica includes entries that the journal does not hold yet. */
   writing = false;
 
   constructor(parts: DriverParts) {
     this.parts = parts;
   }
 
-  post(body: EntryBody, told?: Told): void {
-    this.inbox.post(body, told);
+  post(body: EntryBody, listener?: PostListener): void {
+    this.inbox.post(body, listener);
     if (!this.busy && !this.inbox.empty) void this.pump();
   }
 
-  /** Resolves when nothing is left to feed. */
+  /** Resolves when the inbox is empty. */
   flushed(): Promise<void> {
-    return this.busy ? new Promise((resolve) => this.flushes.push(resolve)) : Promise.resolve();
+    return this.busy ? new Promise((resolve) => this.idleListeners.push(resolve)) : Promise.resolve();
   }
 
-  /** Takes no more: what happens from now on is found out again at the next start. */
+  /** Drops all further entries. */
   stop(): void {
     this.inbox.close();
   }
@@ -45,37 +64,112 @@ export class Driver {
   private async pump(): Promise<void> {
     this.busy = true;
     try {
-      for (let fed = 1; !this.inbox.empty; fed++) {
+      for (let batches = 1; !this.inbox.empty; batches++) {
         const batch = this.apply();
         if (batch.length === 0) continue;
         const written = this.parts.append(batch);
         this.writing = written !== undefined;
-        if (written ?? fed % BREATH === 0) {
-          this.parts.waits();
+        if (written ?? batches % BATCHES_PER_TURN === 0) {
+          this.parts.onYield();
           await (written ?? new Promise(setImmediate));
         }
         this.writing = false;
-        this.parts.observe(batch);
-        this.inbox.written();
-        for (const { applied } of batch) for (const command of applied.commands) this.parts.perform(command);
+        this.parts.onWritten(batch);
+        this.inbox.batchWritten();
+        for (const { applied } of batch) for (const command of applied.commands) this.parts.execute(command);
       }
     } catch (error) {
-      this.inbox.lost();
-      this.parts.broken(error);
+      this.inbox.batchLost();
+      this.parts.onError(error);
     }
     this.writing = this.busy = false;
-    for (const flush of this.flushes.splice(0)) flush();
-    this.parts.settled();
+    for (const resolve of this.idleListeners.splice(0)) resolve();
+    this.parts.onIdle();
   }
 
   private apply(): AppliedEntry[] {
     const batch: AppliedEntry[] = [];
-    this.inbox.take((body) => {
-      const entry = numbered(body, this.parts.replica.seq + 1, this.parts.clock.now());
+    this.inbox.takeAll((body) => {
+      const entry = toEntry(body, this.parts.replica.seq + 1, this.parts.clock.now());
       const applied = this.parts.replica.apply(entry);
       if (applied.changed) batch.push({ entry, applied });
       return applied.changed;
     });
     return batch;
+  }
+}
+
+/**
+ * Returns the entry with this body.
+ *
+ * Stores in memory keep entries as they are, so their object shape matters: properties added to a copy take a separate
+ * backing object. The most frequent entry, the completion of a block, is therefore built as one literal.
+ */
+function toEntry(body: EntryBody, seq: number, atMs: number): Entry {
+  if (body.type === 'completed' && body.input && body.port === undefined && body.set === undefined) {
+    const { type, block, scope, try: attempt, startedMs, input, output } = body;
+    return { seq, atMs, type, block, scope, try: attempt, startedMs, input, output };
+  }
+  return { ...body, seq, atMs };
+}
+
+/** A linked list: there is usually one element, and an array would reserve space for seventeen. */
+interface Posted {
+  body: EntryBody;
+  listener: PostListener | undefined;
+  next: Posted | undefined;
+}
+
+/** Entries posted to a run and not yet written, with the listeners that wait for the result. */
+class Inbox {
+  private first: Posted | undefined;
+  private last: Posted | undefined;
+  /** Listeners of the batch that is being written. */
+  private readonly batchListeners: PostListener[] = [];
+  private closed = false;
+
+  get empty(): boolean {
+    return this.first === undefined;
+  }
+
+  post(body: EntryBody, listener: PostListener | undefined): void {
+    if (this.closed) {
+      listener?.('stopped');
+      return;
+    }
+    const posted: Posted = { body, listener, next: undefined };
+    if (this.last) this.last.next = posted;
+    else this.first = posted;
+    this.last = posted;
+  }
+
+  /** Passes every entry to `accept`, which returns true for those that will be written. */
+  takeAll(accept: (body: EntryBody) => boolean): void {
+    for (let posted = this.removeAll(); posted; posted = posted.next) {
+      const { body, listener } = posted;
+      const accepted = accept(body);
+      if (listener && accepted) this.batchListeners.push(listener);
+      else if (listener) listener('ignored');
+    }
+  }
+
+  batchWritten(): void {
+    if (this.batchListeners.length > 0)
+      for (const listener of this.batchListeners.splice(0)) listener('written');
+  }
+
+  batchLost(): void {
+    for (const listener of this.batchListeners.splice(0)) listener('stopped');
+  }
+
+  close(): void {
+    this.closed = true;
+    for (let posted = this.removeAll(); posted; posted = posted.next) posted.listener?.('stopped');
+  }
+
+  private removeAll(): Posted | undefined {
+    const { first } = this;
+    this.first = this.last = undefined;
+    return first;
   }
 }

@@ -1,57 +1,58 @@
-import type { RunEvent } from '../../types.ts';
-import { restEvent, shown } from '../../records/run-events.ts';
+import { loadEvent, pausedEvent } from '../../records/run-events.ts';
 import type { RawEvent } from '../../records/run-events.ts';
-import type { ActiveRun } from './active-run.ts';
 import type { Values } from '../../records/values.ts';
+import type { RunEvent } from '../../types.ts';
+import type { ActiveRun } from './active-run.ts';
 
 /**
- * What happens in a run from the call on; ends when the run does, or when only a person can move it. The run never
- * waits for who reads: what is not read yet is kept.
+ * Returns the events of a run from the call on. The stream ends when the run has ended or only a person can continue it.
+ * The run never waits for readers: unread events are buffered.
  */
 export function runEvents(run: ActiveRun, values: Values, now: () => number): AsyncGenerator<RunEvent> {
-  const queue: RawEvent[] = [];
+  const buffer: RawEvent[] = [];
   let wake = (): void => undefined;
   const stop = run.listen((event) => {
-    queue.push(event);
-    if (event.type === 'rest' && event.rest === 'ended') stop();
+    buffer.push(event);
+    if (event.type === 'idle-state' && event.idleState === 'ended') stop();
     wake();
   });
-  const more = (): Promise<void> => new Promise((resolve) => (wake = resolve));
-  return read(run, { queue, more, stop, now, values });
+  const nextEvent = (): Promise<void> => new Promise((resolve) => (wake = resolve));
+  return read(run, { buffer, nextEvent, stop, now, values });
 }
 
-interface Feed {
-  queue: RawEvent[];
-  more(): Promise<void>;
+interface Subscription {
+  buffer: RawEvent[];
+  nextEvent(): Promise<void>;
   stop(): void;
   now(): number;
   values: Values;
 }
 
-async function* read(run: ActiveRun, feed: Feed): AsyncGenerator<RunEvent> {
-  const { queue, values } = feed;
+async function* read(run: ActiveRun, subscription: Subscription): AsyncGenerator<RunEvent> {
+  const { buffer, values } = subscription;
   try {
-    let paused = false;
+    let waitsForTime = false;
     for (;;) {
-      for (const raw of queue.splice(0)) {
+      for (const raw of buffer.splice(0)) {
         if (raw.type === 'event') {
-          yield await shown(raw, values);
+          yield await loadEvent(raw, values);
           continue;
         }
-        if (raw.error !== undefined) throw raw.error;
-        if (raw.rest === 'ended') return;
-        if (raw.rest !== 'running')
-          yield restEvent(run.runId, feed.now(), raw.rest, (await run.record()).pauses);
-        else if (paused) yield { type: 'run:resumed', runId: run.runId, atMs: feed.now() };
-        if (raw.rest === 'human') return;
-        paused = raw.rest === 'time';
+        const { idleState, error } = raw;
+        if (error !== undefined) throw error;
+        if (idleState === 'ended') return;
+        if (idleState !== 'running')
+          yield pausedEvent(run.runId, subscription.now(), idleState, (await run.record()).pauses);
+        else if (waitsForTime) yield { type: 'run:resumed', runId: run.runId, atMs: subscription.now() };
+        if (idleState === 'human') return;
+        waitsForTime = idleState === 'time';
       }
-      if (queue.length > 0) continue;
-      if (run.broken) throw run.broken;
+      if (buffer.length > 0) continue;
+      if (run.stopError) throw run.stopError;
       if (run.ended()) return;
-      await feed.more();
+      await subscription.nextEvent();
     }
   } finally {
-    feed.stop();
+    subscription.stop();
   }
 }

@@ -1,41 +1,38 @@
-import type { RawEvent, RestEvent } from '../../records/run-events.ts';
+import type { IdleStateEvent, RawEvent } from '../../records/run-events.ts';
 
-/** Who listens to a run: to all that happens in it, or only to its rests. */
-export class Listeners {
+/** The listeners of a run, some for all events and some only for changes of its idle state. */
+export class RunListeners {
   private readonly all = new Set<(event: RawEvent) => void>();
-  private readonly rests = new Set<(event: RestEvent) => void>();
+  private readonly idleState = new Set<(event: IdleStateEvent) => void>();
 
-  /** The returned function stops listening. */
-  toAll(listener: (event: RawEvent) => void): () => void {
+  /** Returns a function that removes the listener. */
+  addForAll(listener: (event: RawEvent) => void): () => void {
     this.all.add(listener);
     return () => this.all.delete(listener);
   }
 
-  toRests(listener: (event: RestEvent) => void): () => void {
-    this.rests.add(listener);
-    return () => this.rests.delete(listener);
-  }
-
-  nextRest(): Promise<void> {
+  /** Resolves at the next change of the idle state. */
+  nextIdleState(): Promise<void> {
     return new Promise((resolve) => {
-      const stop = this.toRests(() => {
-        stop();
+      const listener = (): void => {
+        this.idleState.delete(listener);
         resolve();
-      });
+      };
+      this.idleState.add(listener);
     });
   }
 
   get empty(): boolean {
-    return this.all.size === 0 && this.rests.size === 0;
+    return this.all.size === 0 && this.idleState.size === 0;
   }
 
-  /** True when somebody wants to know more than rests. */
-  get curious(): boolean {
+  /** True if somebody listens to all events. */
+  get wantEvents(): boolean {
     return this.all.size > 0;
   }
 
-  tell(event: RawEvent): void {
+  notify(event: RawEvent): void {
     for (const listener of this.all) listener(event);
-    if (event.type === 'rest') for (const listener of this.rests) listener(event);
+    if (event.type === 'idle-state') for (const listener of this.idleState) listener(event);
   }
 }

@@ -1,18 +1,20 @@
 import type { Json, RunRecord } from '@heddle/core';
-import type { EngineParts } from '../../parts.ts';
+import type { RunRequest } from '../../execution/run-start.ts';
+import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import { storedRecord } from '../../records/stored-record.ts';
 import type { LiveRun, RuntimePort } from '../../runtime-port.ts';
 import type { RunEvent } from '../../types.ts';
+import type { ActiveRun } from './active-run.ts';
 import { runEvents } from './event-stream.ts';
 import { resumeRun } from './resume.ts';
-import type { ActiveRun } from './active-run.ts';
-import type { Runtime } from './run-registry.ts';
-import type { RunRequest } from '../../execution/run-start.ts';
-import { storedRecord } from '../../records/stored-record.ts';
-import type { Values } from '../../records/values.ts';
+import type { RunRegistry } from './run-registry.ts';
 
-export type LocalParts = Omit<EngineParts, 'close' | 'httpClient' | 'runtime'> & { runtime: Runtime };
+export type LocalParts = Pick<
+  RuntimeParts,
+  'stores' | 'registry' | 'values' | 'clock' | 'definitions' | 'report'
+> & { runs: RunRegistry };
 
-/** Runs in this process. */
+/** The runtime that executes runs in this process. */
 export class LocalRuntime implements RuntimePort {
   protected readonly parts: LocalParts;
 
@@ -21,74 +23,74 @@ export class LocalRuntime implements RuntimePort {
   }
 
   async start(request: RunRequest): Promise<LiveRun> {
-    const run = await this.parts.runtime.start(request);
-    if (request.signal) this.cancelWith(request.signal, run);
+    const run = await this.parts.runs.start(request);
+    if (request.signal) this.cancelOnAbort(request.signal, run);
     return this.live(run);
   }
 
-  /** The signal may outlive the run by far, and must not hold it. */
-  private cancelWith(signal: AbortSignal, run: ActiveRun): void {
+  /** The signal may outlive the run, so its listener refers only to the run's id and is removed at the run's end. */
+  private cancelOnAbort(signal: AbortSignal, run: ActiveRun): void {
     if (run.ended()) return;
     const { runId } = run;
     const cancel = (): void => {
-      // A run that cannot be cancelled has been reported, and its result rejects.
+      // If the run cannot be cancelled, that is reported, and its result rejects.
       this.cancel(runId, 'The caller aborted.').catch(() => undefined);
     };
     if (signal.aborted) return cancel();
     signal.addEventListener('abort', cancel, { once: true });
-    const stop = run.listen((event) => {
-      if (event.type !== 'rest' || event.rest !== 'ended') return;
+    const stopListening = run.listen((event) => {
+      if (event.type !== 'idle-state' || event.idleState !== 'ended') return;
       signal.removeEventListener('abort', cancel);
-      stop();
+      stopListening();
     });
   }
 
   protected live(started: ActiveRun): LiveRun {
-    const { values, clock, runtime } = this.parts;
+    const { values, clock, runs } = this.parts;
     const { runId } = started;
     let held = started;
+    /** Opens the run again if it was evicted; undefined if it has ended since. */
     const current = async (): Promise<ActiveRun | undefined> => {
-      if (held.away) held = (await runtime.open(runId)) ?? held;
-      return held.away ? undefined : held;
+      if (held.evicted) held = (await runs.open(runId)) ?? held;
+      return held.evicted ? undefined : held;
     };
-    const now = (): number => clock.now();
+    const eventsOf = (run: ActiveRun): AsyncGenerator<RunEvent> => runEvents(run, values, () => clock.now());
+    const laterEvents = async function* (): AsyncGenerator<RunEvent> {
+      const run = await current();
+      if (run) yield* eventsOf(run);
+    };
     return {
       runId,
-      rested: () => (held.away ? current().then((run) => run?.rested()) : held.rested()),
-      events: () => (held.away ? laterEvents(current, values, now) : runEvents(held, values, now)),
+      whenIdle: () => (held.evicted ? current().then((run) => run?.whenIdle()) : held.whenIdle()),
+      events: () => (held.evicted ? laterEvents() : eventsOf(held)),
     };
   }
 
   async open(runId: string): Promise<LiveRun | undefined> {
-    const run = await this.parts.runtime.open(runId);
+    const run = await this.parts.runs.open(runId);
     return run && this.live(run);
   }
 
   record(runId: string): Promise<RunRecord | undefined> {
-    const running = this.parts.runtime.running(runId);
-    return running && !running.broken ? running.record() : storedRecord(this.parts, runId);
+    const run = this.running(runId);
+    return run ? run.record() : storedRecord(this.parts, runId);
   }
 
   async saved(runId: string): Promise<void> {
-    const run = this.parts.runtime.running(runId);
-    // One that cannot go on has stored all that it could.
-    if (run && !run.broken) await run.save();
+    await this.running(runId)?.save();
+  }
+
+  /** Returns the run if it is in memory; a stopped run has already stored what it could. */
+  protected running(runId: string): ActiveRun | undefined {
+    const run = this.parts.runs.active(runId);
+    return run?.stopError ? undefined : run;
   }
 
   async resume(runId: string, answer: { token?: string; input?: Json }): Promise<void> {
-    await resumeRun(this.parts, runId, answer, async (run) => run?.rested());
+    await resumeRun(this.parts, runId, answer, async (run) => run?.whenIdle());
   }
 
   cancel(runId: string, reason: string | undefined): Promise<boolean> {
-    return this.parts.runtime.cancel(runId, reason);
+    return this.parts.runs.cancel(runId, reason);
   }
-}
-
-async function* laterEvents(
-  current: () => Promise<ActiveRun | undefined>,
-  values: Values,
-  now: () => number,
-): AsyncGenerator<RunEvent> {
-  const run = await current();
-  if (run) yield* runEvents(run, values, now);
 }

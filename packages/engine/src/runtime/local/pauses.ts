@@ -1,65 +1,67 @@
 import type { Json } from '@heddle/core';
 import type { EntryBody, PausePoint, Replica } from '@heddle/core/run';
-import type { Fate, Told } from './inbox.ts';
-import type { Keeper } from '../../records/sanitizer.ts';
 import { pointClosed } from '../../records/run-errors.ts';
+import type { Sanitizer } from '../../records/sanitizer.ts';
+import type { PostListener, PostResult } from './driver.ts';
 
 interface PausesParts {
   replica: Replica;
-  keeper: Keeper;
-  post: (body: EntryBody, told: Told) => void;
-  /** Why the run takes no entries any more. */
-  stopped: () => Error;
+  sanitizer: Sanitizer;
+  post: (body: EntryBody, listener: PostListener) => void;
+  /** Returns why the run accepts no entries. */
+  stopReason: () => Error;
 }
 
-/** The points of a run at which a person is asked, and the answers on their way. */
+/** The pause points of a run that wait for a person, and the resumes that are being recorded. */
 export class Pauses {
   private readonly parts: PausesParts;
-  private readonly answers = new Map<string, Promise<void>>();
+  /** By token. */
+  private readonly resuming = new Map<string, Promise<void>>();
 
   constructor(parts: PausesParts) {
     this.parts = parts;
   }
 
-  /** True while answers are being recorded. */
+  /** True while a resume is being recorded. */
   get busy(): boolean {
-    return this.answers.size > 0;
+    return this.resuming.size > 0;
   }
 
-  /** Open points, in the order in which they opened. */
+  /** Returns the open points, in the order in which they opened. */
   open(): PausePoint[] {
     return [...this.parts.replica.pauses.values()].filter((pause) => pause.kind === 'human');
   }
 
-  /** The open point with `token`, or the only one. */
+  /** Returns the open point with `token`; without a token, the only open point. */
   find(token: string | undefined): PausePoint | undefined {
     const open = this.open();
     if (token === undefined) return open.length === 1 ? open[0] : undefined;
     return open.find((pause) => pause.token === token);
   }
 
-  /** The answer with this token that is being recorded. */
-  answering(token: string): Promise<void> | undefined {
-    return this.answers.get(token);
+  /** Returns the resume with this token that is being recorded. */
+  resumeInProgress(token: string): Promise<void> | undefined {
+    return this.resuming.get(token);
   }
 
-  /** Records the answer; a second one to the same point is the first. Throws RESUME_POINT_CLOSED when the run has moved on without it. */
-  answer(point: PausePoint, input: Json, output: Json): Promise<void> {
-    const known = this.answers.get(point.token);
-    if (known) return known;
-    const answering = this.submit(point, input, output).finally(() => this.answers.delete(point.token));
-    this.answers.set(point.token, answering);
-    return answering;
+  /** Records the resume of a point. A second resume of the same point is ignored. Throws RESUME_POINT_CLOSED if the run has continued without it. */
+  resume(point: PausePoint, input: Json, output: Json): Promise<void> {
+    const inProgress = this.resuming.get(point.token);
+    if (inProgress) return inProgress;
+    const recording = this.record(point, input, output).finally(() => this.resuming.delete(point.token));
+    this.resuming.set(point.token, recording);
+    return recording;
   }
 
-  private async submit(point: PausePoint, input: Json, output: Json): Promise<void> {
-    const { replica, keeper, post, stopped } = this.parts;
-    const kept = await keeper.keepAll({ input, output }, `The answer to "${point.blockName}"`);
+  private async record(point: PausePoint, input: Json, output: Json): Promise<void> {
+    const { replica, sanitizer, post, stopReason } = this.parts;
+    const what = `The answer to "${point.blockName}"`;
+    const stored = await sanitizer.storeAllForCaller({ input, output }, what);
     const place = { block: point.blockId, scope: point.scope };
-    const fate = await new Promise<Fate>((resolve) =>
-      post({ type: 'resumed', ...place, token: point.token, ...kept }, resolve),
+    const result = await new Promise<PostResult>((resolve) =>
+      post({ type: 'resumed', ...place, token: point.token, ...stored }, resolve),
     );
-    if (fate === 'stopped') throw stopped();
-    if (fate === 'void') throw pointClosed(replica.runId);
+    if (result === 'stopped') throw stopReason();
+    if (result === 'ignored') throw pointClosed(replica.runId);
   }
 }

@@ -1,27 +1,29 @@
 import { EngineError } from '@heddle/core';
 import type { Json } from '@heddle/core';
-import type { EngineParts } from '../../parts.ts';
-import { answerTo, refuse, wasToken } from '../../execution/resume-answer.ts';
+import { hasTokenEntry, rejectResume, resumedOutput } from '../../execution/resume-answer.ts';
+import type { RuntimeParts } from '../../execution/runtime-parts.ts';
 import type { ActiveRun } from './active-run.ts';
-import type { Runtime } from './run-registry.ts';
+import type { RunRegistry } from './run-registry.ts';
 
-type Parts = Pick<EngineParts, 'stores' | 'registry' | 'values' | 'clock'> & { runtime: Runtime };
+export type ResumeParts = Pick<RuntimeParts, 'stores' | 'registry' | 'values' | 'clock'> & {
+  runs: RunRegistry;
+};
 
 /**
- * Submits `input` to a pause point, and resolves with `then` of the run as it goes on; undefined stands for a run that
- * has ended since the same token was answered before.
+ * Submits `input` to a pause point and resolves with what `then` returns for the resumed run. `then` receives undefined if
+ * the same token was resumed before and the run has ended since.
  *
- * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING; a
- * refused resume leaves no trace.
+ * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING. A
+ * rejected resume changes nothing.
  */
 export async function resumeRun<T>(
-  parts: Parts,
+  parts: ResumeParts,
   runId: string,
   { token, input = {} }: { token?: string; input?: Json },
   then: (run: ActiveRun | undefined) => Promise<T>,
 ): Promise<T> {
-  const run = await parts.runtime.open(runId);
-  // Somebody who listens keeps the run from being put away.
+  const run = await parts.runs.open(runId);
+  // A listener prevents the eviction of the run.
   const release = run?.listen(() => undefined);
   try {
     await submit(parts, run, { runId, token, input });
@@ -32,7 +34,7 @@ export async function resumeRun<T>(
 }
 
 async function submit(
-  parts: Parts,
+  parts: ResumeParts,
   run: ActiveRun | undefined,
   { runId, token, input }: { runId: string; token: string | undefined; input: Json },
 ): Promise<void> {
@@ -40,9 +42,10 @@ async function submit(
   if (run && point) {
     if (run.suspended !== undefined)
       throw new EngineError('ENV_MISSING', run.suspended, { details: { runId } });
-    return run.pauses.answer(point, input, await answerTo(parts, run.replica.plan, point, input));
+    return run.pauses.resume(point, input, await resumedOutput(parts, run.replica.plan, point, input));
   }
-  const answered =
-    token !== undefined && (run?.pauses.answering(token) ?? wasToken(parts, runId, token, 'resumed'));
-  if ((await answered) === false) await refuse(parts, runId, { open: run?.pauses.open(), token });
+  const repeated =
+    token !== undefined &&
+    (run?.pauses.resumeInProgress(token) ?? hasTokenEntry(parts, runId, token, 'resumed'));
+  if ((await repeated) === false) await rejectResume(parts, runId, { open: run?.pauses.open(), token });
 }

@@ -1,48 +1,51 @@
 import type { Entry, NewRun, RunRecord } from '@heddle/core';
+import { chain } from '../../maybe-async.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
-import { after } from '../../execution/answer.ts';
 
-/** By what right this process drives runs, and where it writes each of them. */
-export interface Tenure {
-  /** Other processes have runs of the same stores. */
+/** Which runs this process owns, and the store through which it writes each of them. */
+export interface RunOwnership {
+  /** True if other processes own runs in the same stores. */
   readonly shared: boolean;
-  /** Creates a run that is this process's; undefined: the id is taken. */
+  /** Creates a run that this process owns; undefined: the id is taken. */
   create(
     run: NewRun,
     first: Entry,
     record: RunRecord,
   ): TailableRunStore | undefined | Promise<TailableRunStore | undefined>;
-  /** Makes a recorded run this process's. Throws RUN_ELSEWHERE while another process has it. */
-  take(runId: string): TailableRunStore | Promise<TailableRunStore>;
-  /** Where a run is written that this process has; throws RUN_ELSEWHERE for another one. */
+  /** Takes ownership of a recorded run. Throws RUN_ELSEWHERE while another process owns it. */
+  acquire(runId: string): TailableRunStore | Promise<TailableRunStore>;
+  /** Returns the store that writes an owned run. Throws RUN_ELSEWHERE if another process owns the run. */
   writer(runId: string): TailableRunStore;
-  /** The run was put away: only a person can move it. */
-  rest(runId: string): void;
-  /** The run has ended, or is another's. */
+  /** To be called when the run was evicted: only a person can continue it. */
+  onEvicted(runId: string): void;
+  /** To be called when the run has ended or another process owns it. */
   forget(runId: string): void;
-  /** Before something is begun outside: what is lost by now is stopped. */
-  alert(): void;
-  /** The run was stopped by a fault, and its record says by which. */
-  stumbled(runId: string): void;
+  /** To be called before an external effect: stops the runs that this process has lost. */
+  checkOwnership(): void;
+  /** To be called when an error has stopped the run, after its record says why. */
+  onFailure(runId: string): void;
 }
 
 /**
- * Of a process that has its stores alone: every run is its own, and what has stumbled is taken up at the next start.
- * `onTake` is told of each recorded run that the process opens.
+ * Returns the ownership of a process that uses its stores alone and owns every run. Runs stopped by an error are recovered
+ * at the next start. `onAcquire` is called for each recorded run that the process opens.
  */
-export function soleTenure(runs: TailableRunStore, onTake?: (runId: string) => void): Tenure {
+export function exclusiveOwnership(
+  runs: TailableRunStore,
+  onAcquire?: (runId: string) => void,
+): RunOwnership {
   return {
     shared: false,
     create: (run, first, record) =>
-      after(runs.create(run, first, record), (created) => (created ? runs : undefined)),
-    take: (runId) => {
-      onTake?.(runId);
+      chain(runs.create(run, first, record), (created) => (created ? runs : undefined)),
+    acquire: (runId) => {
+      onAcquire?.(runId);
       return runs;
     },
     writer: () => runs,
-    rest: () => undefined,
+    onEvicted: () => undefined,
     forget: () => undefined,
-    alert: () => undefined,
-    stumbled: () => undefined,
+    checkOwnership: () => undefined,
+    onFailure: () => undefined,
   };
 }

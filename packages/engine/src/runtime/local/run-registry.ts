@@ -2,177 +2,199 @@ import { EngineError } from '@heddle/core';
 import type { Json, NewRun, Plan } from '@heddle/core';
 import type { Entry } from '@heddle/core/run';
 import PQueue from 'p-queue';
-import type { ChildOutcome } from '../../executors/services.ts';
+import { awaitedChildren, recordedChildren } from '../../execution/child-runs.ts';
+import { createGate } from '../../execution/gate.ts';
+import { missingEnvironment } from '../../execution/plan-queries.ts';
+import type { RunEnvironment } from '../../execution/run-environment.ts';
+import { prepareStart } from '../../execution/run-start.ts';
+import type { RunRequest } from '../../execution/run-start.ts';
+import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import { chain } from '../../maybe-async.ts';
+import { runElsewhere, runIdTaken, runNotFound } from '../../records/run-errors.ts';
+import type { IdleStateEvent } from '../../records/run-events.ts';
+import { recordSuspension } from '../../records/stored-record.ts';
 import { isEnded } from '../../store/journal.ts';
 import { heldByOther, isHeldByOther } from '../../store/leases.ts';
 import type { TailableRunStore } from '../../store/stores.ts';
-import { after } from '../../execution/answer.ts';
-import { assembleRun } from './assembly.ts';
-import { childOutcomeOf } from '../../execution/child-outcome.ts';
-import {
-  awaitedChildren,
-  childRequest,
-  childRunId,
-  findChildRun,
-  recordedChildren,
-} from '../../execution/child-runs.ts';
-import type { ChildCall, Children } from './child-call.ts';
-import type { RunEnvironment } from '../../execution/run-environment.ts';
-import { missingEnvironment } from '../../execution/plan-queries.ts';
-import type { RestEvent } from './run-parts.ts';
-import type { ActiveRun } from './active-run.ts';
-import { runElsewhere, runIdTaken, runNotFound } from '../../records/run-errors.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { beginningOf } from '../../execution/run-start.ts';
-import type { RunRequest } from '../../execution/run-start.ts';
-import { recordSuspension } from '../../records/stored-record.ts';
-import { takeUp } from './recover.ts';
-import type { Tenure } from './run-ownership.ts';
+import { ActiveRun } from './active-run.ts';
+import { callChild } from './child-call.ts';
+import type { RunOwnership } from './run-ownership.ts';
 
-/** Paused runs that are kept in memory though nobody listens, unless others may want them: an answer that comes soon finds them there. */
-const KEPT_PAUSED = 64;
+/** Number of paused runs without listeners that stay in memory, unless runs are shared: an answer that comes soon finds its run there. */
+const IDLE_RUNS_IN_MEMORY = 64;
 
-interface Assembly {
+/** What a run is in this process. */
+type Registration =
+  | { state: 'opening'; opened: Promise<ActiveRun | undefined> }
+  | { state: 'active'; run: ActiveRun }
+  | { state: 'evicted' };
+
+interface RunResources {
   header: NewRun;
   store: TailableRunStore;
   environment: RunEnvironment;
 }
 
-/** The runs of this process: starts them, takes them up again, finds them. */
-export class Runtime implements Children {
+/** The runs of this process: starts them, opens recorded ones, and removes those that have ended or are idle. */
+export class RunRegistry {
   private readonly parts: RuntimeParts;
-  private readonly active = new Map<string, ActiveRun>();
-  private readonly opening = new Map<string, Promise<ActiveRun | undefined>>();
-  /** Active runs that only a person can move, those that have rested longest first. */
-  private readonly resting = new Set<ActiveRun>();
-  private readonly away = new Set<string>();
-  private readonly plans = new Set<string>();
+  private readonly ownership: RunOwnership;
+  private readonly runs = new Map<string, Registration>();
+  /** Active runs that only a person can continue, those idle for longest first. */
+  private readonly idleRuns = new Set<ActiveRun>();
+  private readonly storedPlans = new Set<string>();
   private readonly queue: PQueue;
-  private readonly tenure: Tenure;
   private closing = false;
 
-  constructor(parts: RuntimeParts, tenure: Tenure) {
+  constructor(parts: RuntimeParts, ownership: RunOwnership) {
     this.parts = parts;
-    this.tenure = tenure;
+    this.ownership = ownership;
     this.queue = new PQueue({ concurrency: parts.concurrency.engine });
   }
 
-  /** Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE; a run that starts is recorded before this returns. */
+  /** Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE. */
   async start(request: RunRequest): Promise<ActiveRun> {
     this.expectOpen();
     const { runId } = request;
-    if (this.active.has(runId) || this.opening.has(runId)) throw runIdTaken(runId);
+    const before = this.runs.get(runId);
+    if (before && before.state !== 'evicted') throw runIdTaken(runId);
     const starting = this.create(request);
     if (!(starting instanceof Promise)) return starting;
-    this.opening.set(
-      runId,
-      starting.catch(() => undefined),
-    );
+    const registration: Registration = { state: 'opening', opened: starting.catch(() => undefined) };
+    this.runs.set(runId, registration);
     try {
       return await starting;
     } finally {
-      this.opening.delete(runId);
+      this.unregister(runId, registration, before);
     }
   }
 
-  /** At once where the stores answer at once. */
+  /** Returns no promise if the stores return none. */
   private create(request: RunRequest): ActiveRun | Promise<ActiveRun> {
-    return after(this.parts.environments.open(request.plan), (environment) =>
-      after(this.keepPlan(request.plan), () =>
-        after(beginningOf({ ...this.parts, environment }, request), ({ header, first, record }) =>
-          after(this.tenure.create(header, first, record), (store) => {
+    return chain(this.parts.environments.open(request.plan), (environment) =>
+      chain(this.storePlan(request.plan), () =>
+        chain(prepareStart({ ...this.parts, environment }, request), ({ header, first, record }) =>
+          chain(this.ownership.create(header, first, record), (store) => {
             if (!store) throw runIdTaken(request.runId);
-            return this.begin(request, { header, first, store, environment });
+            return this.begin(request, first, { header, store, environment });
           }),
         ),
       ),
     );
   }
 
-  private begin(request: RunRequest, { first, ...assembly }: Assembly & { first: Entry }): ActiveRun {
+  private begin(request: RunRequest, first: Entry, resources: RunResources): ActiveRun {
     const { runId, plan } = request;
     this.expectOpen();
-    const run = this.assemble(plan, assembly);
-    this.active.set(runId, run);
-    // R29: who cancels before the start has no block run, not even for a moment.
-    if (request.signal?.aborted) run.standStill();
-    run.begin(first);
+    const run = this.createRun(plan, resources);
+    this.runs.set(runId, { state: 'active', run });
+    // R29: if the caller cancels before the start, no block runs.
+    if (request.signal?.aborted) run.stopExecuting();
+    run.start(first);
     return run;
   }
 
-  private keepPlan(plan: Plan): Promise<void> | void {
-    if (this.plans.has(plan.hash)) return undefined;
-    return after(this.parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
-      this.plans.add(plan.hash);
+  private storePlan(plan: Plan): Promise<void> | void {
+    if (this.storedPlans.has(plan.hash)) return undefined;
+    return chain(this.parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json), () => {
+      this.storedPlans.add(plan.hash);
     });
   }
 
-  /** The run, when it is in memory. */
-  running(runId: string): ActiveRun | undefined {
-    return this.active.get(runId);
+  private unregister(runId: string, registration: Registration, before?: Registration): void {
+    if (this.runs.get(runId) !== registration) return;
+    if (before) this.runs.set(runId, before);
+    else this.runs.delete(runId);
   }
 
-  /** True for a run that this engine has started or opened, and that has not ended. */
-  isOwn(runId: string): boolean {
-    return this.active.has(runId) || this.away.has(runId);
+  /** Returns the run if it is in memory. */
+  active(runId: string): ActiveRun | undefined {
+    const registration = this.runs.get(runId);
+    return registration?.state === 'active' ? registration.run : undefined;
   }
 
-  /** The run, when it has not ended: as it runs here, or from its journal. */
-  async open(runId: string): Promise<ActiveRun | undefined> {
-    return this.opened(runId, (run) => run.goOn());
+  /** True if this process has started or opened the run and the run has not ended. */
+  has(runId: string): boolean {
+    const registration = this.runs.get(runId);
+    return registration?.state === 'active' || registration?.state === 'evicted';
   }
 
-  private async opened(runId: string, begin: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
+  /** Returns the run, recovered from its journal if it is not in memory; undefined if it has ended. */
+  open(runId: string): Promise<ActiveRun | undefined> {
+    return this.openWith(runId, (run) => run.proceed());
+  }
+
+  private async openWith(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
     this.expectOpen();
-    const running = this.active.get(runId);
-    if (running) return running;
-    let opening = this.opening.get(runId);
-    if (!opening) {
-      opening = this.load(runId, begin).finally(() => this.opening.delete(runId));
-      this.opening.set(runId, opening);
-    }
-    return opening;
+    const known = this.runs.get(runId);
+    if (known?.state === 'active') return known.run;
+    if (known?.state === 'opening') return known.opened;
+    const opened = this.load(runId, proceed).finally(() => this.unregister(runId, registration, known));
+    const registration: Registration = { state: 'opening', opened };
+    this.runs.set(runId, registration);
+    return opened;
   }
 
-  private async load(runId: string, begin: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
+  private async load(runId: string, proceed: (run: ActiveRun) => void): Promise<ActiveRun | undefined> {
     const { runs } = this.parts.stores;
     const header = await runs.header(runId);
     const known = await runs.record(runId);
     if (!header || (known && isEnded(known.status))) return undefined;
     if (header.elsewhere) throw runElsewhere(header);
-    const store = await this.taken(header);
-    // What another process had until now may have moved on meanwhile.
+    const store = await this.acquire(header);
+    // The previous owner may have written the record after it was read above.
     const saved = store === runs ? known : await store.record(runId);
     const plan = await this.parts.definitions.plan(header.planHash);
     const environment = await this.parts.environments.open(plan);
-    const run = this.assemble(plan, { header, store, environment });
-    run.suspended = missingEnvironment(header, environment.values);
-    run.recover(await store.journal(runId), saved);
+    const suspended = missingEnvironment(header, environment.values);
+    const run = this.createRun(plan, { header, store, environment }, suspended);
+    run.restore(await store.journal(runId), saved);
     this.expectOpen();
-    this.tenure.writer(runId);
-    this.active.set(runId, run);
-    this.away.delete(runId);
-    begin(run);
+    this.ownership.writer(runId);
+    this.runs.set(runId, { state: 'active', run });
+    proceed(run);
     if (run.replica.idleState() !== 'ended') return run;
-    await run.rested();
+    await run.whenIdle();
     return undefined;
   }
 
-  /** A child is where its parent is, which takes it up. */
-  private async taken({ runId, parent }: NewRun): Promise<TailableRunStore> {
+  /** A child run belongs to the process that owns its parent, which recovers it. */
+  private async acquire({ runId, parent }: NewRun): Promise<TailableRunStore> {
     try {
-      if (parent && this.tenure.shared) await this.open(parent.runId);
+      if (parent && this.ownership.shared) await this.open(parent.runId);
     } catch (error) {
-      // Anything else is said in the parent's own turn.
+      // Other errors are reported when the parent itself is recovered.
       if (isHeldByOther(error, parent?.runId)) throw heldByOther(runId);
     }
-    return this.tenure.take(runId);
+    return this.ownership.acquire(runId);
   }
 
-  /** Cancels the run and its children; false when it had ended before. Throws RUN_NOT_FOUND. */
+  private createRun(plan: Plan, resources: RunResources, suspended?: string): ActiveRun {
+    const { ownership, parts } = this;
+    const beforeEffect = ownership.shared ? (): void => ownership.checkOwnership() : undefined;
+    return new ActiveRun({
+      ...resources,
+      plan,
+      suspended,
+      runtime: parts,
+      gate: createGate(this.queue, parts.concurrency.run, beforeEffect),
+      runChild: (parent, request, place, task) => {
+        task.waitForChild();
+        const { signal, attempt } = task;
+        return callChild(this, parts, { parent, place, attempt, request, signal });
+      },
+      onIdleState: (run, event) => this.onIdleState(run, event),
+      report: (error, runId) => {
+        // A process that loses its runs reports that once, not for each run.
+        if (!isHeldByOther(error, runId)) parts.report(error, runId);
+      },
+    });
+  }
+
+  /** Cancels the run and its children; false if it had already ended. Throws RUN_NOT_FOUND. */
   async cancel(runId: string, reason: string | undefined): Promise<boolean> {
-    // What is loaded only to be cancelled must not run again first.
-    const run = await this.opened(runId, (loaded) => loaded.standStill());
+    // A run that is loaded only to be cancelled must not execute anything first.
+    const run = await this.openWith(runId, (loaded) => loaded.stopExecuting());
     if (!run) {
       if (await this.parts.stores.runs.header(runId)) return false;
       throw runNotFound(runId);
@@ -184,110 +206,85 @@ export class Runtime implements Children {
     return run.replica.state.end?.status === 'cancelled';
   }
 
-  /** Takes up every run that has not ended and is no affair of another runtime. */
-  async takeUp(): Promise<void> {
-    for (const runId of await this.parts.stores.runs.open()) await this.adopt(runId);
-  }
-
-  /** Takes up a run that this process may have. Never rejects: what is in the way stands in its record. */
-  adopt(runId: string): Promise<void> {
-    return takeUp(this, this.parts, runId);
-  }
-
-  /** Closes: running blocks may finish until `until` resolves; open runs go on at the next start. */
-  async close(until: Promise<void>): Promise<void> {
+  /** Closes all runs. Running blocks may finish until `graceOver` resolves; unfinished runs continue at the next start. */
+  async close(graceOver: Promise<void>): Promise<void> {
     this.closing = true;
-    await Promise.allSettled(this.opening.values());
-    const runs = [...this.active.values()];
-    await Promise.race([Promise.all(runs.map((run) => run.windDown())), until]);
-    // All of them before any is aborted: a parent that stops must not reach a child that still listens.
-    for (const run of runs) run.leave();
-    for (const result of await Promise.allSettled(runs.map((run) => run.stop())))
+    await Promise.allSettled(
+      [...this.runs.values()].flatMap((each) => (each.state === 'opening' ? [each.opened] : [])),
+    );
+    const runs = this.activeRuns();
+    await Promise.race([Promise.all(runs.map((run) => run.drain())), graceOver]);
+    // All runs stop accepting entries before any is stopped, so that a stopping parent does not reach a child that still accepts them.
+    for (const run of runs) run.beginClose();
+    for (const result of await Promise.allSettled(runs.map((run) => run.close())))
       if (result.status === 'rejected') this.parts.report(result.reason, undefined);
   }
 
-  private expectOpen(): void {
-    if (this.closing) throw new EngineError('ENGINE_CLOSED', 'The engine is closed: it takes no more work.');
+  /** Stops all runs because another process owns them now; nothing more is written. */
+  stopAll(reason: (runId: string) => Error): void {
+    for (const run of this.activeRuns()) run.stop(reason(run.runId));
   }
 
-  private assemble(plan: Plan, assembly: Assembly): ActiveRun {
-    const moved = (run: ActiveRun, event: RestEvent): void => this.moved(run, event);
-    const alert = this.tenure.shared ? (): void => this.tenure.alert() : undefined;
-    return assembleRun(this, this.parts, { ...assembly, plan, engineQueue: this.queue, alert, moved });
-  }
-
-  /** All that this process has is another's from now on: what runs is stopped, and nothing is written. */
-  lose(why: (runId: string) => Error): void {
-    for (const run of [...this.active.values()]) run.break(why(run.runId));
-  }
-
-  private moved(run: ActiveRun, { rest, error }: RestEvent): void {
-    this.resting.delete(run);
-    if (error !== undefined) void this.dropBroken(run, error);
-    else if (rest === 'ended') this.forget(run);
-    else if (rest === 'human') {
-      this.resting.add(run);
-      // Where others may want them, all are put away in time: who has just opened one must find it as it is.
-      if (!this.tenure.shared) this.putAway();
+  /** Evicts idle runs from memory, those idle for longest first. */
+  evictIdle(): void {
+    const kept = this.ownership.shared ? 0 : IDLE_RUNS_IN_MEMORY;
+    for (const run of this.idleRuns) {
+      if (this.idleRuns.size <= kept) return;
+      if (!run.evictable()) continue;
+      run.evict();
+      this.idleRuns.delete(run);
+      this.remove(run);
+      this.runs.set(run.runId, { state: 'evicted' });
+      this.ownership.onEvicted(run.runId);
     }
+  }
+
+  /** Writes to the run's record why the run does not continue. */
+  async recordFailure(runId: string, reason: unknown): Promise<void> {
+    try {
+      const stores = { ...this.parts.stores, runs: this.ownership.writer(runId) };
+      const why = reason instanceof Error ? reason.message : String(reason);
+      await recordSuspension({ ...this.parts, stores }, runId, why);
+    } catch {
+      // The same error that stops the run prevents the write; it has been reported.
+    }
+    this.ownership.onFailure(runId);
+  }
+
+  private onIdleState(run: ActiveRun, { idleState, error }: IdleStateEvent): void {
+    this.idleRuns.delete(run);
+    if (error !== undefined) void this.removeStopped(run, error);
+    else if (idleState === 'ended') this.forget(run);
+    else if (idleState === 'human') {
+      this.idleRuns.add(run);
+      // Shared runs are evicted by a timer: a caller who has just opened one must find it in memory.
+      if (!this.ownership.shared) this.evictIdle();
+    }
+  }
+
+  private async removeStopped(run: ActiveRun, error: Error): Promise<void> {
+    if (this.closing) return;
+    if (isHeldByOther(error, run.runId)) return this.forget(run);
+    await this.recordFailure(run.runId, error);
+    this.remove(run);
   }
 
   private forget(run: ActiveRun): void {
-    this.drop(run);
-    this.tenure.forget(run.runId);
+    this.remove(run);
+    this.ownership.forget(run.runId);
   }
 
-  private drop(run: ActiveRun): void {
-    if (this.active.get(run.runId) === run) this.active.delete(run.runId);
+  private remove(run: ActiveRun): void {
+    if (this.active(run.runId) === run) this.runs.delete(run.runId);
     this.parts.code.release(run.runId);
   }
 
-  /** Puts away the runs that have rested longest, when there are many. */
-  putAway(): void {
-    const kept = this.tenure.shared ? 0 : KEPT_PAUSED;
-    for (const run of this.resting) {
-      if (this.resting.size <= kept) return;
-      if (!run.idle()) continue;
-      run.putAway();
-      this.resting.delete(run);
-      this.drop(run);
-      this.away.add(run.runId);
-      this.tenure.rest(run.runId);
-    }
+  private activeRuns(): ActiveRun[] {
+    return [...this.runs.values()].flatMap((each) => (each.state === 'active' ? [each.run] : []));
   }
 
-  private async dropBroken(run: ActiveRun, error: Error): Promise<void> {
-    if (this.closing) return;
-    if (isHeldByOther(error, run.runId)) return this.forget(run);
-    await this.stumble(run.runId, error);
-    this.drop(run);
-  }
-
-  /** Says in the run's record why it does not move. */
-  async stumble(runId: string, why: unknown): Promise<void> {
-    try {
-      const stores = { ...this.parts.stores, runs: this.tenure.writer(runId) };
-      await recordSuspension(
-        { ...this.parts, stores },
-        runId,
-        why instanceof Error ? why.message : String(why),
-      );
-    } catch {
-      // What stands against the run stands against its record too, and has been reported.
-    }
-    this.tenure.stumbled(runId);
-  }
-
-  async childRun(call: ChildCall): Promise<ActiveRun | undefined> {
-    const { stores, definitions } = this.parts;
-    const { header } = call.parent;
-    const known = await findChildRun(stores.runs, header, call);
-    if (known) return this.open(known.runId);
-    return this.start(await childRequest(definitions, header, call));
-  }
-
-  async childOutcome({ parent, ...child }: ChildCall): Promise<ChildOutcome> {
-    const runId = childRunId(parent.header, child);
-    return childOutcomeOf(runId, await this.parts.stores.runs.record(runId), this.parts.values);
+  private expectOpen(): void {
+    if (this.closing)
+      throw new EngineError('ENGINE_CLOSED', 'The engine is closed and accepts no more work.');
   }
 }

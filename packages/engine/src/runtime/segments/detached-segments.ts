@@ -2,47 +2,47 @@ import type { Follower } from './follower.ts';
 import type { Position } from './position.ts';
 import type { Segment } from './segment.ts';
 
-/** A segment that nobody takes up within this time is stopped: its blocks run elsewhere by then. */
-const PATIENCE_MS = 10_000;
+/** A detached segment that is not claimed within this time is stopped: another worker runs its blocks by then. */
+const CLAIM_TIMEOUT_MS = 10_000;
 
-interface Waiting {
+interface Detached {
   segment: Segment;
   follower: Follower;
-  tip: string;
+  lastItemId: string;
   timer: NodeJS.Timeout;
 }
 
-/** Segments that took too long for where they ran, and go on until they are taken up in a place with more time. */
-export class Parked {
-  private readonly waiting = new Map<string, Waiting>();
+/** Segments that exceeded their time limit and continue until a request with more time claims them. */
+export class DetachedSegments {
+  private readonly byRun = new Map<string, Detached>();
 
-  /** Keeps `segment` going; `tip`: the item that what it has done so far is to become. */
-  park(segment: Segment, follower: Follower, tip: string): void {
+  /** Keeps `segment` running. `lastItemId`: the item that its entries so far will become. */
+  add(segment: Segment, follower: Follower, lastItemId: string): void {
     const { runId } = follower.header;
     this.stop(runId);
-    const timer = setTimeout(() => this.stop(runId), PATIENCE_MS);
+    const timer = setTimeout(() => this.stop(runId), CLAIM_TIMEOUT_MS);
     timer.unref();
-    this.waiting.set(runId, { segment, follower, tip, timer });
+    this.byRun.set(runId, { segment, follower, lastItemId, timer });
   }
 
-  /** The segment of the run that goes on just where `position` is; one that the run has moved on without is stopped. */
-  take(runId: string, { tip }: Position): { segment: Segment; follower: Follower } | undefined {
-    const found = this.waiting.get(runId);
+  /** Returns the run's segment if it continues exactly at `position`. A segment at another position is stopped. */
+  claim(runId: string, { tip }: Position): { segment: Segment; follower: Follower } | undefined {
+    const found = this.byRun.get(runId);
     if (!found) return undefined;
-    if (found.tip !== tip) {
+    if (found.lastItemId !== tip) {
       this.stop(runId);
       return undefined;
     }
     clearTimeout(found.timer);
-    this.waiting.delete(runId);
+    this.byRun.delete(runId);
     return found;
   }
 
-  stop(runId: string): void {
-    const found = this.waiting.get(runId);
+  private stop(runId: string): void {
+    const found = this.byRun.get(runId);
     if (!found) return;
     clearTimeout(found.timer);
-    this.waiting.delete(runId);
+    this.byRun.delete(runId);
     found.segment.halt();
   }
 }

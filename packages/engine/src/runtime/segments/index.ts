@@ -1,14 +1,14 @@
-/** What runtimes are made of that run an engine's runs somewhere else. */
-export { createHost } from './host.ts';
-export type { Host } from './host.ts';
+/** The parts of runtimes that execute an engine's runs in other processes. */
+export { createHost } from '../../assemble.ts';
+export type { Host } from '../../assemble.ts';
 export { requireIsolation } from '../../isolation.ts';
 export { Segments } from './segments.ts';
 export type { SegmentRequest } from './segments.ts';
-export type { Happening, Owed } from './segment.ts';
-export type { OrderItem, Position, Timed } from './position.ts';
+export type { PendingCommand, SegmentOutcome } from './segment.ts';
+export type { OrderItem, Position, TimedEntry } from './position.ts';
 export { RemoteRuns } from './remote-runs.ts';
-export type { Recorded } from './recording.ts';
-export type { Answer } from './remote-runs.ts';
+export type { RecordedRun } from './recording.ts';
+export type { ResumeAnswer } from './remote-runs.ts';
 export { isAtRest, isEnded } from '../../store/journal.ts';
 export { pointClosed, runIdTaken, runNotFound } from '../../records/run-errors.ts';
 export type { RunRequest } from '../../execution/run-start.ts';

@@ -1,10 +1,11 @@
 import type { EntryBody, Stored } from '@heddle/core/run';
 
-/** A journal entry that has no number yet. */
-export type Timed = EntryBody & { atMs: number };
+/** A journal entry without its sequence number. */
+export type TimedEntry = EntryBody & { atMs: number };
 
-/** Entries of a run's journal in the order in which who runs it took them in; `seq` is the number of the first. */
+/** Consecutive journal entries of a run, in the order in which the keeper of the run accepted them. */
 export interface OrderItem {
+  /** Number of the first entry. */
   seq: number;
   /** Unique within the run. */
   id: string;
@@ -14,9 +15,9 @@ export interface OrderItem {
   skip?: number[];
 }
 
-/** Where a run's journal stands, and what of it is perhaps not in the store yet. */
+/** A position in a run's journal, with the entries that the store may lack. */
 export interface Position {
-  /** Entries so far. */
+  /** Number of entries so far. */
   seq: number;
   /** Id of the last item. */
   tip: string;

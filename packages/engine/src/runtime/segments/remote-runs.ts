@@ -1,44 +1,43 @@
 import type { Json, Plan, RunRecord } from '@heddle/core';
 import { indexPlan } from '@heddle/core/run';
-import type { Address } from '@heddle/core/run';
-import { runElsewhere, runIdTaken, runNotFound } from '../../records/run-errors.ts';
-import { answerTo, refuse, wasToken } from '../../execution/resume-answer.ts';
-import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import type { Address, Entry } from '@heddle/core/run';
+import { hasTokenEntry, rejectResume, resumedOutput } from '../../execution/resume-answer.ts';
 import type { RunRequest } from '../../execution/run-start.ts';
-import { recordSuspension, latestRecord, storedRecord } from '../../records/stored-record.ts';
-import { foldJournal } from '../../records/fold.ts';
+import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import { applyEntry, foldJournal, foldRun } from '../../records/fold.ts';
+import { runElsewhere, runIdTaken, runNotFound } from '../../records/run-errors.ts';
+import { latestRecord, recordSuspension, storedRecord } from '../../records/stored-record.ts';
 import { isEnded } from '../../store/journal.ts';
 import type { RunEvent } from '../../types.ts';
 import { follow } from '../../records/follow.ts';
-import { endAbandoned } from './abandoned.ts';
-import type { Timed } from './position.ts';
-import { recordStart, startOf } from './recording.ts';
-import type { Recorded } from './recording.ts';
+import type { TimedEntry } from './position.ts';
+import { readRecordedRun, recordStart } from './recording.ts';
+import type { RecordedRun } from './recording.ts';
 
-/** An answer to a pause point, ready to be handed to whoever keeps the run. */
-export interface Answer {
+/** The resume of a pause point, ready to be sent to the keeper of the run. */
+export interface ResumeAnswer {
   token: string;
   at: Address;
-  entry: Timed;
-  /** Entries of the journal in which the pause point was seen open. */
+  entry: TimedEntry;
+  /** Number of journal entries at which the pause point was open. */
   seq: number;
 }
 
-/** What an engine does itself for runs that another place keeps: it records them, reads them, and makes the entries of its callers. */
+/** The engine's part in runs that another process keeps: records them, reads them, and prepares the entries of callers. */
 export class RemoteRuns {
   private readonly parts: RuntimeParts;
-  private readonly kept = new Set<string>();
+  private readonly storedPlans = new Set<string>();
 
   constructor(parts: RuntimeParts) {
     this.parts = parts;
   }
 
-  /** Claims the run's id and records its beginning. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, and faults of the stores. */
-  async record(request: RunRequest): Promise<Recorded> {
+  /** Records the start of a run. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, and errors of the stores. */
+  async record(request: RunRequest): Promise<RecordedRun> {
     const { plan, runId } = request;
-    if (!this.kept.has(plan.hash)) {
+    if (!this.storedPlans.has(plan.hash)) {
       await this.parts.stores.definitions.putPlan(plan.hash, plan as unknown as Json);
-      this.kept.add(plan.hash);
+      this.storedPlans.add(plan.hash);
     }
     const recorded = await recordStart(this.parts, request);
     if (!recorded) throw runIdTaken(runId);
@@ -51,44 +50,66 @@ export class RemoteRuns {
     if (header && !header.elsewhere) throw runElsewhere(header);
   }
 
-  /** What the run begins with, as it was recorded; undefined: there is no such run. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
-  recorded(runId: string): Promise<Recorded | undefined> {
-    return startOf(this.parts, runId);
+  /** Returns how the run was started; undefined if there is no such run. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT. */
+  async recorded(runId: string): Promise<RecordedRun | undefined> {
+    const header = await this.parts.stores.runs.header(runId);
+    return header && readRecordedRun(this.parts, header);
   }
 
-  /** Says in the run's record why it stands still. */
-  stand(runId: string, why: string): Promise<void> {
+  /** Writes to the run's record why the run does not continue. */
+  suspend(runId: string, why: string): Promise<void> {
     return recordSuspension(this.parts, runId, why);
   }
 
-  /** Ends a run that nobody runs any more as cancelled. Throws as `endAbandoned` does. */
-  async abandon(runId: string, reason: string | undefined): Promise<void> {
-    return endAbandoned(
-      this.parts,
-      runId,
-      reason === undefined ? undefined : await this.redacted(runId, reason),
-    );
+  /**
+   * Cancels a run that no process executes any more, in its journal, its record and its logs. A run that has ended stays as
+   * it is. Throws PLAN_FORMAT_UNSUPPORTED, JOURNAL_CORRUPT, ENVIRONMENT_UNAVAILABLE, and errors of the stores.
+   */
+  async cancelAbandoned(runId: string, reason: string | undefined): Promise<void> {
+    const { runs } = this.parts.stores;
+    const header = await runs.header(runId);
+    const stored = await runs.record(runId);
+    if (!header || (stored && isEnded(stored.status))) return;
+    const redacted = reason === undefined ? {} : { reason: await this.redact(runId, reason) };
+    const plan = await this.parts.definitions.plan(header.planHash);
+    const journal = await runs.journal(runId);
+    const { replica } = foldJournal(runId, plan, journal);
+    const added: Entry[] = [];
+    const add = (body: TimedEntry): void => {
+      const entry = { ...body, seq: replica.seq + 1 } as Entry;
+      applyEntry(replica, entry);
+      added.push(entry);
+    };
+    add({ atMs: this.parts.clock.now(), type: 'cancelled', ...redacted });
+    // No block is under way that could use the grace period.
+    const grace = replica
+      .pendingCommands()
+      .find((command) => command.type === 'timer' && command.timer === 'grace');
+    if (grace?.type === 'timer') add({ atMs: grace.dueMs, type: 'fired', timer: 'grace' });
+    await runs.upsert(runId, added);
+    const { record, logs } = foldRun({ header, plan, suspended: undefined }, [...journal, ...added]);
+    await runs.saveRecord(record, logs);
   }
 
-  /** The text without the secrets that the run's blocks can read. Throws RUN_NOT_FOUND, ENVIRONMENT_UNAVAILABLE. */
-  async redacted(runId: string, text: string): Promise<string> {
+  /** Returns the text without the secrets that the run's blocks can read. Throws RUN_NOT_FOUND, ENVIRONMENT_UNAVAILABLE. */
+  async redact(runId: string, text: string): Promise<string> {
     const plan = await this.planOf(runId);
     if (!plan) throw runNotFound(runId);
     return (await this.parts.environments.open(plan)).text(text);
   }
 
-  /** The run as it is stored; undefined: there is none. */
+  /** Returns the stored record of the run; undefined if there is no such run. */
   find(runId: string): Promise<RunRecord | undefined> {
     return storedRecord(this.parts, runId);
   }
 
-  /** The plan that the run is pinned to; undefined: there is no such run. */
+  /** Returns the plan of the run; undefined if there is no such run. */
   async planOf(runId: string): Promise<Plan | undefined> {
     const header = await this.parts.stores.runs.header(runId);
     return header && this.parts.definitions.plan(header.planHash);
   }
 
-  /** What happens in the run from the call on, as it comes into the store. */
+  /** Returns the events of the run from the call on, as they arrive in the stores. */
   async *events(runId: string): AsyncGenerator<RunEvent> {
     const plan = await this.planOf(runId);
     if (!plan) return;
@@ -97,30 +118,31 @@ export class RemoteRuns {
     yield* follow({ store: stores.runs, values, clock, isServed: () => true }, runId, plan, replica);
   }
 
-  /** The answer `input` to the pause point `token`, or to the only open one; undefined: it was given before. Throws as `Engine.resume` does. */
-  async answer(
+  /** Returns the resume of the pause point `token`, or of the only open one; undefined if it was resumed before. Throws as `Engine.resume` does. */
+  async resumeAnswer(
     runId: string,
     { token, input = {} }: { token?: string; input?: Json },
-  ): Promise<Answer | undefined> {
-    // A token is known from the moment at which the journal tells of it.
+  ): Promise<ResumeAnswer | undefined> {
+    // Callers know a token as soon as the journal holds it, which may be before the record does.
     const record = await latestRecord(this.parts, runId);
     const open =
       record && !isEnded(record.status) ? record.pauses.filter(({ kind }) => kind === 'human') : undefined;
     const point = token === undefined ? onlyOne(open) : open?.find((pause) => pause.token === token);
     if (!record || !point) {
-      if (token !== undefined && (await wasToken(this.parts, runId, token, 'resumed'))) return undefined;
-      return refuse(this.parts, runId, { open, token });
+      if (token !== undefined && (await hasTokenEntry(this.parts, runId, token, 'resumed'))) return undefined;
+      return rejectResume(this.parts, runId, { open, token });
     }
     const plan = (await this.planOf(runId)) as Plan;
-    const output = await answerTo(this.parts, plan, point, input);
-    const { keeper } = await this.parts.environments.open(plan);
-    const kept = await keeper.keepAll({ input, output }, `The answer to "${point.blockName}"`);
+    const output = await resumedOutput(this.parts, plan, point, input);
+    const { sanitizer } = await this.parts.environments.open(plan);
+    const what = `The answer to "${point.blockName}"`;
+    const stored = await sanitizer.storeAllForCaller({ input, output }, what);
     const { blockId: block, scope } = point;
     return {
       token: point.token,
       seq: record.seq,
       at: indexPlan(plan).addressOf(block, scope),
-      entry: { atMs: this.parts.clock.now(), type: 'resumed', block, scope, token: point.token, ...kept },
+      entry: { atMs: this.parts.clock.now(), type: 'resumed', block, scope, token: point.token, ...stored },
     };
   }
 }

@@ -2,48 +2,48 @@ import { Follower } from './follower.ts';
 import type { FollowerParts } from './follower.ts';
 import type { Position } from './position.ts';
 
-/** Replicas that a process keeps at hand, those used last. */
-const KEPT = 500;
+/** Most followers that a process caches; the least recently used are removed. */
+const MAX_FOLLOWERS = 500;
 /**
- * Of one run. What is begun together in a wide run is asked for in almost the order of its positions: whoever comes a
- * little late finds a replica that trails, instead of folding the whole journal again.
+ * Most followers of one run. Segments of a wide run request positions in almost increasing order: a request for a slightly
+ * older position finds a follower there, and need not fold the whole journal again.
  */
-const KEPT_OF_RUN = 3;
+const MAX_FOLLOWERS_PER_RUN = 3;
 
-/** The runs that this process follows. */
-export class Followers {
+/** Caches followers of runs, so that the next segment of a run need not fold its journal again. */
+export class ReplicaCache {
   private readonly parts: FollowerParts;
-  /** Those that nobody changes, least recently used first. */
-  private readonly idle = new Set<Follower>();
+  /** Followers that nobody changes, least recently used first. */
+  private readonly cached = new Set<Follower>();
   private readonly byRun = new Map<string, Set<Follower>>();
-  private readonly catching = new Map<string, Promise<void>>();
+  private readonly catchingUp = new Map<string, Promise<void>>();
 
   constructor(parts: FollowerParts) {
     this.parts = parts;
   }
 
-  /** The run at `position`, stored up to there; the caller's own until it is given back. */
+  /** Returns a follower at `position`, with the stores written up to there. It belongs to the caller until `release`. */
   async take(runId: string, position: Position): Promise<Follower> {
     return this.caughtUp(runId, position, false);
   }
 
-  /** The run at `position`, stored up to there, to be read only. */
-  async look(runId: string, position: Position): Promise<Follower> {
+  /** Returns a follower at `position` for reading only, with the stores written up to there. */
+  async read(runId: string, position: Position): Promise<Follower> {
     return this.caughtUp(runId, position, true);
   }
 
-  give(follower: Follower): void {
+  release(follower: Follower): void {
     const { runId } = follower.header;
     const siblings = this.byRun.get(runId) ?? new Set();
     this.byRun.set(runId, siblings);
-    for (const kept of [siblings, this.idle]) {
-      kept.delete(follower);
-      kept.add(follower);
+    for (const set of [siblings, this.cached]) {
+      set.delete(follower);
+      set.add(follower);
     }
     const [oldestOfRun] = siblings;
-    if (siblings.size > KEPT_OF_RUN && oldestOfRun) this.remove(oldestOfRun);
-    const [oldest] = this.idle;
-    if (this.idle.size > KEPT && oldest) this.remove(oldest);
+    if (siblings.size > MAX_FOLLOWERS_PER_RUN && oldestOfRun) this.remove(oldestOfRun);
+    const [oldest] = this.cached;
+    if (this.cached.size > MAX_FOLLOWERS && oldest) this.remove(oldest);
   }
 
   drop(runId: string): void {
@@ -53,41 +53,41 @@ export class Followers {
   private remove(follower: Follower): void {
     const { runId } = follower.header;
     const siblings = this.byRun.get(runId);
-    this.idle.delete(follower);
+    this.cached.delete(follower);
     siblings?.delete(follower);
     if (siblings?.size === 0) this.byRun.delete(runId);
   }
 
-  /** One at a time for each run: who comes second finds what the first has read. */
+  /** Serves one request at a time for each run: the second finds what the first has read. */
   private async caughtUp(runId: string, position: Position, shared: boolean): Promise<Follower> {
-    for (let other; (other = this.catching.get(runId));) await other;
+    for (let other; (other = this.catchingUp.get(runId));) await other;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.catching.set(runId, promise);
+    this.catchingUp.set(runId, promise);
     try {
-      const follower = this.nearest(runId, position) ?? (await Follower.of(this.parts, runId));
+      const follower = this.nearest(runId, position) ?? (await Follower.create(this.parts, runId));
       this.remove(follower);
       await follower.catchUp(position);
-      if (this.isTold(follower)) follower.forgetLogs();
+      if (this.isSavedByOther(follower)) follower.forgetLogs();
       else await follower.save();
-      if (shared) this.give(follower);
+      if (shared) this.release(follower);
       return follower;
     } finally {
-      this.catching.delete(runId);
+      this.catchingUp.delete(runId);
       resolve();
     }
   }
 
-  /** The replica that has the shortest way to `position`; one that is past it, or guesses, where there is no room for another. */
+  /** Returns the follower closest before `position`. If there is none, and no room for another, returns one that has to start again. */
   private nearest(runId: string, position: Position): Follower | undefined {
     const siblings = [...(this.byRun.get(runId) ?? [])];
-    const before = siblings.filter((follower) => follower.isBefore(position));
+    const before = siblings.filter((follower) => follower.canReach(position));
     const [last] = before.toSorted((a, b) => b.replica.seq - a.replica.seq);
-    return last ?? (siblings.length < KEPT_OF_RUN ? undefined : siblings[0]);
+    return last ?? (siblings.length < MAX_FOLLOWERS_PER_RUN ? undefined : siblings[0]);
   }
 
-  /** Another replica has told more of the run. */
-  private isTold(follower: Follower): boolean {
+  /** True if another follower has already saved a later state of the run. */
+  private isSavedByOther(follower: Follower): boolean {
     const { runId } = follower.header;
-    return [...(this.byRun.get(runId) ?? [])].some((other) => other.isPast(follower));
+    return [...(this.byRun.get(runId) ?? [])].some((other) => other.isAheadOf(follower));
   }
 }

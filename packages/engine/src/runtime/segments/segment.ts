@@ -1,194 +1,195 @@
 import { eventAt, isPending, placeKey } from '@heddle/core/run';
 import type { BlockLog, Command, Entry, EntryBody, Event, Place, Replica } from '@heddle/core/run';
 import type { ChildOutcome, ChildRequest } from '../../executors/services.ts';
+import type { BlockTask } from '../../execution/attempt.ts';
+import { createBlockServices } from '../../execution/block-services.ts';
+import { CommandExecutor } from '../../execution/command-executor.ts';
+import type { Gate } from '../../execution/gate.ts';
 import type { RunEnvironment } from '../../execution/run-environment.ts';
-import type { Job } from '../../execution/job.ts';
-import { Performer } from '../../execution/command-executor.ts';
-import { reachOf } from '../../execution/block-services.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
-import { randomToken, tokenOf } from '../../execution/tokens.ts';
-import type { Calls, ChildCalled } from './child-calls.ts';
+import { pauseToken, randomToken } from '../../execution/tokens.ts';
+import type { CalledChild, ChildCalls } from './child-calls.ts';
 import type { Follower } from './follower.ts';
-import type { Timed } from './position.ts';
+import type { TimedEntry } from './position.ts';
 
-/** Entries of one segment: what comes of it travels as one message. */
-const MOST_ENTRIES = 1000;
+/** Most entries of one segment, because they travel in one message. */
+const MAX_ENTRIES = 1000;
 
-type Run = Extract<Command, { type: 'run' }>;
+type RunCommand = Extract<Command, { type: 'run' }>;
+type TimerCommand = Extract<Command, { type: 'timer' }>;
 
-/** A command to carry out; `dueMs`: when the block's time is up. */
-export type Owed = (Run & { dueMs?: number }) | Extract<Command, { type: 'expand' }>;
+/** A command to execute. `dueMs`: when the block times out. */
+export type PendingCommand = (RunCommand & { dueMs?: number }) | Extract<Command, { type: 'expand' }>;
 
-/** What a segment has come to: entries in the order in which they happened, with the machine's events for them. */
-export interface Happening {
-  entries: Timed[];
+/** What a segment has done: its entries in the order in which they happened, and the machine's events for them. */
+export interface SegmentOutcome {
+  entries: TimedEntry[];
   events: Event[];
-  /** Blocks that wait for a child run. */
-  calls: ChildCalled[];
-  /** Logs of blocks that have changed. */
+  /** Child runs that blocks wait for. */
+  calls: CalledChild[];
+  /** Changed logs. */
   logs: BlockLog[];
 }
 
 interface SegmentParts {
   runtime: RuntimeParts;
-  gate: Parameters<typeof reachOf>[1]['gate'];
-  calls: Calls;
+  gate: Gate;
+  calls: ChildCalls;
   follower: Follower;
   environment: RunEnvironment;
-  /** True: goes on over every block that code can run here. False: carries out what it is given, and no more. */
+  /** True: continues with every block that can run here. False: executes only the given commands. */
   beyond: boolean;
-  /** Milliseconds after which nothing new begins. */
+  /** Milliseconds after which no further block starts. */
   softMs: number;
-  /** Told of all entries so far. */
-  progress?: ((entries: readonly Timed[]) => void) | undefined;
+  /** Called with all entries so far. */
+  progress?: ((entries: readonly TimedEntry[]) => void) | undefined;
 }
 
-/** A stretch of a run that is run in one go, while another place keeps the run. */
+/** A part of a run that executes here in one piece, while another process keeps the run. */
 export class Segment {
-  private entries: Timed[] = [];
+  private entries: TimedEntry[] = [];
   private events: Event[] = [];
   private logs: BlockLog[] = [];
-  private called: ChildCalled[] = [];
+  private calls: CalledChild[] = [];
   private readonly parts: SegmentParts;
   private readonly replica: Replica;
-  private readonly performer: Performer;
+  private readonly executor: CommandExecutor;
   private readonly inbox: EntryBody[] = [];
-  /** Places of blocks that run here. */
-  private readonly own = new Set<string>();
-  private taking = false;
-  /** While an earlier try is replayed: what it has led to. */
-  private replayed: Command[] | undefined;
-  /** By the machine's own clock: how long this process works has nothing to do with the time of runs. */
-  private begunMs = performance.now();
-  private fault: { error: unknown } | undefined;
-  /** Nothing more comes of it. */
+  /** Keys of the places whose blocks run here. */
+  private readonly ownPlaces = new Set<string>();
+  private processing = false;
+  /** While entries of an earlier attempt are replayed: the commands that resulted from them. */
+  private replayedCommands: Command[] | undefined;
+  /** On the machine's clock, because working time is independent of the clock that runs use. */
+  private startedMs = performance.now();
+  private failure: { error: unknown } | undefined;
+  /** True if the segment will produce no more entries. */
   private ended = false;
-  private cut: () => void = () => undefined;
+  private interrupt: () => void = () => undefined;
 
   constructor(parts: SegmentParts) {
     this.parts = parts;
     const { follower, runtime, gate, environment } = parts;
-    this.replica = follower.replica;
-    const { header, plan } = follower;
+    const { header, replica } = follower;
     const { clock, values } = runtime;
-    this.performer = new Performer({
-      replica: this.replica,
+    this.replica = replica;
+    this.executor = new CommandExecutor({
+      replica,
       workflowId: header.workflowId,
       clock,
       values,
       environment,
       gate,
-      // Where the answer of a try is lost on its way, the try runs again: a person may have its token already.
+      // An attempt whose result is lost runs again, and a person may already have its token.
       token: (place, attempt) =>
-        header.tokenKey === undefined ? randomToken() : tokenOf(header.tokenKey, place, attempt),
-      ...reachOf(runtime, {
+        header.tokenKey === undefined ? randomToken() : pauseToken(header.tokenKey, place, attempt),
+      ...createBlockServices(runtime, {
         header,
-        plan,
         environment,
-        replica: () => this.replica,
+        replica,
         gate,
-        child: (request, place, job) => this.call(request, place, job),
+        runChild: (request, place, task) => this.callChild(request, place, task),
       }),
       post: (body) => this.post(body),
-      broken: (error) => this.break(error),
+      onError: (error) => this.fail(error),
     });
   }
 
   /**
-   * Carries out `owed` and what follows, until everything has ended that runs here, or `cut` is aborted: what runs then
-   * goes on until `halt`, and is owed still. Returns what has happened since the last call. Throws what stands against
-   * the run.
+   * Executes the commands and those that follow, until all blocks that run here have ended or `stop` is aborted. Blocks
+   * under way then continue until `halt` and stay pending. Returns what has happened since the last call. Throws errors
+   * that prevent the run from continuing.
    */
-  async run(owed: readonly Owed[], cut: AbortSignal): Promise<Happening> {
-    this.begunMs = performance.now();
-    const stopped = new Promise<void>((resolve) => {
-      this.cut = resolve;
-      if (cut.aborted || this.ended) resolve();
-      else cut.addEventListener('abort', () => resolve(), { once: true });
+  async run(commands: readonly PendingCommand[], stop: AbortSignal): Promise<SegmentOutcome> {
+    this.startedMs = performance.now();
+    const interrupted = new Promise<void>((resolve) => {
+      this.interrupt = resolve;
+      if (stop.aborted || this.ended) resolve();
+      else stop.addEventListener('abort', () => resolve(), { once: true });
     });
-    if (!cut.aborted) this.beginAll(this.left(owed));
-    await Promise.race([stopped, this.performer.drained()]);
-    if (this.fault) throw this.fault.error;
-    const { entries, events, called: calls, logs } = this;
-    [this.entries, this.events, this.called, this.logs] = [[], [], [], []];
+    if (!stop.aborted) this.beginAll(this.withReplayed(commands));
+    await Promise.race([interrupted, this.executor.drained()]);
+    if (this.failure) throw this.failure.error;
+    const { entries, events, calls, logs } = this;
+    [this.entries, this.events, this.calls, this.logs] = [[], [], [], []];
     return { entries, events, calls, logs };
   }
 
-  /** Takes in what an earlier try of this segment has done; nothing of it runs again. */
-  replay(entries: readonly Timed[]): void {
-    this.replayed = [];
+  /** Applies the entries of an earlier attempt of this segment without executing their blocks again. */
+  replay(entries: readonly TimedEntry[]): void {
+    this.replayedCommands = [];
     for (const { atMs, ...body } of entries) {
       if (!('block' in body) || body.block === undefined) continue;
-      this.own.add(placeKey(body as Place));
-      this.take(body, atMs);
+      this.ownPlaces.add(placeKey(body as Place));
+      this.process(body, atMs);
     }
   }
 
-  /** Of `owed`, and of what followed in an earlier try, what is owed still. */
-  private left(owed: readonly Owed[]): readonly Owed[] {
-    const { replayed } = this;
-    if (!replayed) return owed;
-    this.replayed = undefined;
-    const mine = replayed.filter((command) => this.isMine(command)) as Owed[];
+  /** Returns those commands that are still pending after the replay, both given ones and ones that resulted from it. */
+  private withReplayed(commands: readonly PendingCommand[]): readonly PendingCommand[] {
+    const { replayedCommands } = this;
+    if (!replayedCommands) return commands;
+    this.replayedCommands = undefined;
+    const local = replayedCommands.filter((command) => this.canRunHere(command)) as PendingCommand[];
     const { plan, state } = this.replica;
-    return [...owed, ...mine].filter((command) => isPending(plan.skeleton, state, command));
+    return [...commands, ...local].filter((command) => isPending(plan.skeleton, state, command));
   }
 
-  /** Stops what runs: its answers count no more. */
+  /** Stops all blocks and discards their results. */
   halt(): void {
-    this.performer.halt(new Error('The segment has ended.'));
+    this.executor.halt(new Error('The segment has ended.'));
   }
 
-  private runs({ at }: Owed): boolean {
-    return this.own.has(placeKey(this.replica.index.placeOf(at)));
+  private isUnderWay({ at }: PendingCommand): boolean {
+    return this.ownPlaces.has(placeKey(this.replica.index.placeOf(at)));
   }
 
-  /** All of them begin before what comes of the first is taken in: as where a run is kept in one process. */
-  private beginAll(commands: readonly Owed[]): void {
-    this.taking = true;
-    for (const command of commands) if (!this.runs(command)) this.begin(command);
-    this.takeAll();
+  /** Starts all commands before it processes the first result, as a runtime in one process does. */
+  private beginAll(commands: readonly PendingCommand[]): void {
+    this.processing = true;
+    for (const command of commands) if (!this.isUnderWay(command)) this.begin(command);
+    this.processAll();
   }
 
-  private begin(command: Owed): void {
-    this.own.add(placeKey(this.replica.index.placeOf(command.at)));
+  private begin(command: PendingCommand): void {
+    this.ownPlaces.add(placeKey(this.replica.index.placeOf(command.at)));
     if (command.type === 'run' && command.dueMs !== undefined) {
       const { at, dueMs } = command;
-      this.performer.perform({ type: 'timer', at, timer: 'timeout', dueMs, try: command.try });
+      this.executor.execute({ type: 'timer', at, timer: 'timeout', dueMs, try: command.try });
     }
-    this.performer.perform(command);
+    this.executor.execute(command);
   }
 
   private post(body: EntryBody): void {
     this.inbox.push(body);
-    if (!this.taking) this.takeAll();
+    if (!this.processing) this.processAll();
   }
 
-  private takeAll(): void {
-    this.taking = true;
+  private processAll(): void {
+    this.processing = true;
     try {
-      for (let next; (next = this.inbox.shift());) this.take(next);
+      for (let next; (next = this.inbox.shift());) this.process(next);
     } catch (error) {
-      this.break(error);
+      this.fail(error);
     }
-    this.taking = false;
+    this.processing = false;
   }
 
-  private take(body: EntryBody, atMs = this.parts.runtime.clock.now()): void {
+  private process(body: EntryBody, atMs = this.parts.runtime.clock.now()): void {
     const place = 'block' in body && body.block !== undefined ? (body as Place) : undefined;
-    if (!place || !this.own.delete(placeKey(place))) return;
-    const commands = this.parts.beyond ? this.advance(body, atMs) : this.alone(body, place);
+    if (!place || !this.ownPlaces.delete(placeKey(place))) return;
+    const commands = this.parts.beyond ? this.advance(body, atMs) : this.withoutMachine(body, place);
     if (!commands) return;
     this.entries.push({ ...body, atMs });
     this.parts.progress?.(this.entries);
     const { block, scope } = place;
     const entry = { seq: 0, atMs, ...body } as Parameters<typeof eventAt>[0];
     this.events.push(eventAt(entry, this.replica.index.addressOf(block, scope)));
-    this.performer.finished(place);
-    for (const command of commands) this.follow(command);
+    this.executor.attemptEnded(place);
+    for (const command of commands) this.handle(command);
   }
 
-  /** The machine's own answer to `body`; undefined when it comes too late. */
+  /** Returns the commands with which the machine responds to `body`; undefined if it came too late. */
   private advance(body: EntryBody, atMs: number): Command[] | undefined {
     const entry: Entry = { seq: this.replica.seq + 1, atMs, ...body };
     const applied = this.replica.apply(entry);
@@ -196,64 +197,64 @@ export class Segment {
     return applied.changed ? applied.commands : undefined;
   }
 
-  /** Without the machine, only the block's own time is looked to. */
-  private alone(body: EntryBody, { block, scope }: Place): Command[] {
+  /** Without the machine, the only command is the abort of a block that has timed out. */
+  private withoutMachine(body: EntryBody, { block, scope }: Place): Command[] {
     if (body.type !== 'fired') return [];
     return [{ type: 'abort', at: this.replica.index.addressOf(block, scope), why: 'timeout' }];
   }
 
-  private follow(command: Command): void {
+  private handle(command: Command): void {
     if (command.type === 'end') this.finish();
     else if (command.type === 'abort') {
-      this.own.delete(placeKey(this.replica.index.placeOf(command.at)));
-      this.performer.perform(command);
-    } else if (command.type === 'timer') this.time(command);
-    else if (this.replayed) this.replayed.push(command);
-    else if (this.isMine(command) && this.hasTime()) this.begin(command as Owed);
+      this.ownPlaces.delete(placeKey(this.replica.index.placeOf(command.at)));
+      this.executor.execute(command);
+    } else if (command.type === 'timer') this.setTimer(command);
+    else if (this.replayedCommands) this.replayedCommands.push(command);
+    else if (this.canRunHere(command) && this.hasCapacity()) this.begin(command as PendingCommand);
   }
 
-  /** The time of a block is looked to where it runs; all other times are somebody else's. */
-  private time(command: Extract<Command, { type: 'timer' }>): void {
+  /** Sets the timeouts of blocks that run here; the keeper of the run sets all other timers. */
+  private setTimer(command: TimerCommand): void {
     if (command.timer !== 'timeout') return;
-    if (this.own.has(placeKey(this.replica.index.placeOf(command.at)))) this.performer.perform(command);
+    if (this.ownPlaces.has(placeKey(this.replica.index.placeOf(command.at)))) this.executor.execute(command);
   }
 
-  private isMine(command: Command): boolean {
+  private canRunHere(command: Command): boolean {
     if (command.type === 'run') return this.replica.index.node(command.at).class !== 'effect';
     return command.type === 'expand';
   }
 
-  private hasTime(): boolean {
-    return this.entries.length < MOST_ENTRIES && performance.now() - this.begunMs < this.parts.softMs;
+  private hasCapacity(): boolean {
+    return this.entries.length < MAX_ENTRIES && performance.now() - this.startedMs < this.parts.softMs;
   }
 
-  /** A child that has ended is read; one that has not is left to whoever keeps the run. */
-  private async call(request: ChildRequest, place: Place, job: Job): Promise<ChildOutcome> {
+  /** Returns the outcome of a child that has ended. Any other child is recorded, and the keeper of the run starts it and waits for it. */
+  private async callChild(request: ChildRequest, place: Place, task: BlockTask): Promise<ChildOutcome> {
     const { calls, follower } = this.parts;
-    const child = { place, attempt: job.attempt };
-    const known = await calls.outcome(follower.header, child);
-    if (known) return known;
+    const child = { place, attempt: task.attempt };
+    const outcome = await calls.outcome(follower.header, child);
+    if (outcome) return outcome;
     const at = this.replica.index.addressOf(place.block, place.scope);
-    this.called.push({
+    this.calls.push({
       at,
-      try: job.attempt,
+      try: task.attempt,
       ...(await calls.record(follower.header, { ...child, request })),
     });
-    job.waitForChild();
+    task.waitForChild();
     return new Promise((_, reject) => {
-      const stop = (): void => reject(job.signal.reason as Error);
-      if (job.signal.aborted) stop();
-      else job.signal.addEventListener('abort', stop, { once: true });
+      const stop = (): void => reject(task.signal.reason as Error);
+      if (task.signal.aborted) stop();
+      else task.signal.addEventListener('abort', stop, { once: true });
     });
   }
 
   private finish(): void {
     this.ended = true;
-    this.cut();
+    this.interrupt();
   }
 
-  private break(error: unknown): void {
-    this.fault ??= { error };
+  private fail(error: unknown): void {
+    this.failure ??= { error };
     this.finish();
   }
 }

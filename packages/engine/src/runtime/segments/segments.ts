@@ -1,130 +1,135 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError } from '@heddle/core';
 import PQueue from 'p-queue';
-import { gateOf } from '../../execution/gate.ts';
-import { causeOf } from '../../records/infrastructure-error.ts';
+import { createGate } from '../../execution/gate.ts';
 import { missingEnvironment } from '../../execution/plan-queries.ts';
 import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import { unwrapInfrastructure } from '../../records/infrastructure-error.ts';
 import { recordSuspension } from '../../records/stored-record.ts';
-import { Calls } from './child-calls.ts';
+import { ChildCalls } from './child-calls.ts';
+import { DetachedSegments } from './detached-segments.ts';
 import type { Follower } from './follower.ts';
-import { Followers } from './replica-cache.ts';
-import { Parked } from './detached-segments.ts';
-import type { Position, Timed } from './position.ts';
-import { Pulse } from './stall-detector.ts';
+import type { Position, TimedEntry } from './position.ts';
+import { ReplicaCache } from './replica-cache.ts';
 import { Segment } from './segment.ts';
-import type { Happening, Owed } from './segment.ts';
+import type { PendingCommand, SegmentOutcome } from './segment.ts';
+import { StallDetector } from './stall-detector.ts';
 
-/** What to run of a run, and for how long. */
+/** Which commands of a run to execute, and for how long. */
 export interface SegmentRequest {
   runId: string;
   position: Position;
-  owed: readonly Owed[];
-  /** True: goes on over every block that code can run here. False: carries out what is owed, and no more. */
+  /** The commands to execute. */
+  owed: readonly PendingCommand[];
+  /** True: continues with every block that can run here. False: executes only the given commands. */
   beyond: boolean;
-  /** Milliseconds after which nothing new begins. */
+  /** Milliseconds after which no further block starts. */
   softMs: number;
-  /** Milliseconds after which what still runs is left to the next segment: in this process it goes on meanwhile. */
+  /** Milliseconds after which the segment is detached: it continues in this process until the next request claims it. */
   hardMs?: number;
-  /** Nothing else is under way in the run, and nothing can come in meanwhile: when it ends here, its end is written at once. */
+  /** True if nothing else is under way in the run and no message can arrive: if the run ends here, its end is written at once. */
   alone?: boolean | undefined;
-  /** Stops what runs. */
+  /** Stops all blocks. */
   signal: AbortSignal;
-  /** What an earlier try of the same request, whose worker was lost, has done: it does not run again. */
-  done?: readonly Timed[] | undefined;
-  /** Told of all that has happened so far, whenever something has. */
-  progress?: (entries: readonly Timed[]) => void;
+  /** Entries of an earlier attempt of this request, whose worker was lost: their blocks do not run again. */
+  done?: readonly TimedEntry[] | undefined;
+  /** Called with all entries so far after each new one. */
+  progress?: (entries: readonly TimedEntry[]) => void;
 }
 
-type Ran = Happening & { id: string; over: boolean; written: boolean };
+type SegmentResponse = SegmentOutcome & {
+  /** Id of the item that the entries will become. */
+  id: string;
+  /** True if the segment was detached at `hardMs`. */
+  over: boolean;
+  /** True if the run has ended and everything is stored. */
+  written: boolean;
+};
 
-/** Runs stretches of runs that another place keeps: a worker's half of a runtime. */
+/** Executes segments of runs that another process keeps: the worker's part of a runtime. */
 export class Segments {
   private readonly parts: RuntimeParts;
-  private readonly followers: Followers;
-  private readonly calls: Calls;
-  private readonly parked = new Parked();
+  private readonly cache: ReplicaCache;
+  private readonly calls: ChildCalls;
+  private readonly detached = new DetachedSegments();
   private readonly queue: PQueue;
-  private readonly pulse: Pulse;
+  private readonly stalls: StallDetector;
 
-  constructor(parts: RuntimeParts, pulse = new Pulse()) {
+  constructor(parts: RuntimeParts, stalls = new StallDetector()) {
     this.parts = parts;
-    this.pulse = pulse;
-    this.followers = new Followers({ ...parts, pulse });
-    this.calls = new Calls(parts);
+    this.stalls = stalls;
+    this.cache = new ReplicaCache({ ...parts, stalls });
+    this.calls = new ChildCalls(parts);
     this.queue = new PQueue({ concurrency: parts.concurrency.engine });
   }
 
   /**
-   * Writes the journal up to the request's position and carries out what is owed. `over`: stopped at `hardMs`; `written`:
-   * the run has ended, and all of it is in the store.
+   * Writes the journal up to the request's position and executes the commands.
    *
-   * Throws what keeps the run from going on, after the run's record says so: ENV_MISSING, VALUE_MISSING, JOURNAL_CORRUPT,
-   * PLAN_FORMAT_UNSUPPORTED, faults of the stores. Throws RUN_ELSEWHERE where this process has stood still: then nothing
-   * more of it is written.
+   * Throws errors that prevent the run from continuing, after the run's record says so: ENV_MISSING, VALUE_MISSING,
+   * JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED, and errors of the stores. Throws RUN_ELSEWHERE if this process was stalled:
+   * then it writes nothing more.
    */
-  async run(request: SegmentRequest): Promise<Ran> {
-    return this.pulse.during(async () => {
+  async run(request: SegmentRequest): Promise<SegmentResponse> {
+    return this.stalls.watch(async () => {
       try {
-        return await this.attempt(request);
+        return await this.execute(request);
       } catch (error) {
-        const cause = causeOf(error);
-        this.followers.drop(request.runId);
-        await this.suspend(request.runId, cause);
+        const cause = unwrapInfrastructure(error);
+        this.cache.drop(request.runId);
+        await this.recordFailure(request.runId, cause);
         throw cause;
       }
     });
   }
 
-  private async attempt(request: SegmentRequest): Promise<Ran> {
+  private async execute(request: SegmentRequest): Promise<SegmentResponse> {
     const { position, beyond, hardMs, signal, alone = false } = request;
-    const { follower, segment } = (await this.takenUp(request)) ?? (await this.begun(request));
-    const cut = cutAfter(hardMs, signal);
+    const { follower, segment } = (await this.claimDetached(request)) ?? (await this.createSegment(request));
+    const limit = timeLimitSignal(hardMs, signal);
     try {
-      const happening = await segment.run(request.owed, cut.signal);
+      const outcome = await segment.run(request.owed, limit.signal);
       const id = randomUUID();
-      if (beyond && happening.entries.length > 0) follower.guess(id, happening.logs);
-      if (cut.over) this.parked.park(segment, follower, happening.entries.length > 0 ? id : position.tip);
+      if (beyond && outcome.entries.length > 0) follower.advancedBy(id, outcome.logs);
+      if (limit.exceeded)
+        this.detached.add(segment, follower, outcome.entries.length > 0 ? id : position.tip);
       else {
         segment.halt();
-        if (beyond) this.followers.give(follower);
+        if (beyond) this.cache.release(follower);
       }
-      const written = alone && !cut.over && (await this.closed(follower, happening));
-      return { ...happening, id, over: cut.over, written };
+      const written = alone && !limit.exceeded && (await this.closeIfEnded(follower, outcome));
+      return { ...outcome, id, over: limit.exceeded, written };
     } catch (error) {
       segment.halt();
       throw error;
     } finally {
-      cut.clear();
+      limit.clear();
     }
   }
 
-  /** True when the run has ended with `happening`; then all of it is written. */
-  private async closed(follower: Follower, { entries }: Happening): Promise<boolean> {
+  /** Writes everything if the run has ended with this outcome; else returns false. */
+  private async closeIfEnded(follower: Follower, { entries }: SegmentOutcome): Promise<boolean> {
     if (follower.replica.idleState() !== 'ended') return false;
     await follower.close(entries);
     this.release(follower.header.runId);
     return true;
   }
 
-  /** A segment that was left going where it took too long. */
-  private async takenUp({ runId, position, beyond }: SegmentRequest) {
-    const parked = beyond ? this.parked.take(runId, position) : undefined;
-    await parked?.follower.write(position);
-    return parked;
+  private async claimDetached({ runId, position, beyond }: SegmentRequest) {
+    const detached = beyond ? this.detached.claim(runId, position) : undefined;
+    await detached?.follower.write(position);
+    return detached;
   }
 
-  private async begun({ runId, position, beyond, softMs, done, progress }: SegmentRequest) {
-    const follower = await (beyond
-      ? this.followers.take(runId, position)
-      : this.followers.look(runId, position));
+  private async createSegment({ runId, position, beyond, softMs, done, progress }: SegmentRequest) {
+    const follower = await (beyond ? this.cache.take(runId, position) : this.cache.read(runId, position));
     const environment = await this.parts.environments.open(follower.plan);
     const missing = missingEnvironment(follower.header, environment.values);
     if (missing !== undefined) throw new EngineError('ENV_MISSING', missing, { details: { runId } });
     const { concurrency } = this.parts;
     const segment = new Segment({
       runtime: this.parts,
-      gate: gateOf(this.queue, concurrency.run),
+      gate: createGate(this.queue, concurrency.run),
       calls: this.calls,
       follower,
       environment,
@@ -136,48 +141,48 @@ export class Segments {
     return { follower, segment };
   }
 
-  /** Writes the journal, the record and the logs up to `position`. `fault`: why the run cannot go on. */
-  async settle(runId: string, position: Position, fault?: string): Promise<void> {
-    return this.pulse.during(async () => {
-      const follower = await this.followers.look(runId, position);
-      if (fault !== undefined) await follower.save(fault);
+  /** Writes the journal, the record and the logs up to `position`. `suspended`: why the run cannot continue. */
+  async save(runId: string, position: Position, suspended?: string): Promise<void> {
+    return this.stalls.watch(async () => {
+      const follower = await this.cache.read(runId, position);
+      if (suspended !== undefined) await follower.save(suspended);
       if (follower.replica.idleState() === 'ended') this.release(runId);
     });
   }
 
   private release(runId: string): void {
-    this.followers.drop(runId);
+    this.cache.drop(runId);
     this.parts.code.release(runId);
   }
 
-  private async suspend(runId: string, why: unknown): Promise<void> {
-    this.parts.report(why, runId);
-    if (this.pulse.missed) return;
+  private async recordFailure(runId: string, error: unknown): Promise<void> {
+    this.parts.report(error, runId);
+    if (this.stalls.stalled) return;
     try {
-      await recordSuspension(this.parts, runId, why instanceof Error ? why.message : String(why));
+      await recordSuspension(this.parts, runId, error instanceof Error ? error.message : String(error));
     } catch {
-      // What stands against the run stands against its record too, and has been reported.
+      // The same error that stops the run prevents the write; it has been reported.
     }
   }
 }
 
-/** A signal that `signal` aborts, or `ms` when they are over. */
-function cutAfter(ms: number | undefined, signal: AbortSignal) {
+/** Returns a signal that is aborted by `signal`, or after `limitMs`; `exceeded` tells the two apart. */
+function timeLimitSignal(limitMs: number | undefined, signal: AbortSignal) {
   const controller = new AbortController();
-  const cut = { signal: controller.signal, over: false, clear: () => undefined as void };
+  const limit = { signal: controller.signal, exceeded: false, clear: () => undefined as void };
   const abort = (): void => controller.abort(signal.reason);
   signal.addEventListener('abort', abort, { once: true });
   if (signal.aborted) abort();
   const timer =
-    ms === undefined
+    limitMs === undefined
       ? undefined
       : setTimeout(() => {
-          cut.over = true;
-          controller.abort(new Error('The segment has taken too long.'));
-        }, ms);
-  cut.clear = () => {
+          limit.exceeded = true;
+          controller.abort(new Error('The segment has exceeded its time limit.'));
+        }, limitMs);
+  limit.clear = () => {
     clearTimeout(timer);
     signal.removeEventListener('abort', abort);
   };
-  return cut;
+  return limit;
 }

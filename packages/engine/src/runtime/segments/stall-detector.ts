@@ -1,61 +1,61 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { EngineError } from '@heddle/core';
 
-/** Whoever has stood still for so long may have lost what it had begun: a server gives that to others after ten seconds. */
-const STILL_MS = 7_000;
-const LOOK_MS = 500;
+/** A process that was stalled for this long may have lost its work: a server reassigns work after ten seconds. */
+const STALL_MS = 7_000;
+const CHECK_INTERVAL_MS = 500;
 
 /**
- * Notices that this process has stood still: it was stopped, its machine was put to sleep, or something has blocked it.
- * What it was about to write may be history by then, and must not replace what others have written since.
+ * Detects that this process was stalled: it was stopped, its machine was suspended, or its event loop was blocked. What it
+ * was about to write may be outdated then, and must not overwrite what other workers have written since.
  */
-export class Pulse {
-  /** How often the process had stood still when the work began that asks. */
-  private readonly begun = new AsyncLocalStorage<number>();
+export class StallDetector {
+  /** The number of stalls when the current work began. */
+  private readonly stallsAtBegin = new AsyncLocalStorage<number>();
   private readonly now: () => number;
-  private lastMs = 0;
-  private stops = 0;
+  private lastCheckMs = 0;
+  private stalls = 0;
   private working = 0;
   private timer: NodeJS.Timeout | undefined;
 
-  /** `now`: a clock that goes on while the process stands still. */
+  /** `now`: a clock that advances while the process is stalled. */
   constructor(now: () => number = () => performance.now()) {
     this.now = now;
   }
 
-  /** Does `work`, which may write as long as the process does not stand still. */
-  async during<T>(work: () => Promise<T>): Promise<T> {
+  /** Does `work`, which may write as long as the process is not stalled. */
+  async watch<T>(work: () => Promise<T>): Promise<T> {
     if (this.working++ === 0) {
-      this.lastMs = this.now();
-      this.timer = setInterval(() => this.look(), LOOK_MS);
+      this.lastCheckMs = this.now();
+      this.timer = setInterval(() => this.check(), CHECK_INTERVAL_MS);
     }
     try {
-      return await this.begun.run(this.look(), work);
+      return await this.stallsAtBegin.run(this.check(), work);
     } finally {
       if (--this.working === 0) clearInterval(this.timer);
     }
   }
 
-  /** True for work that the process has stood still in. */
-  get missed(): boolean {
-    const begun = this.begun.getStore();
-    return begun !== undefined && begun !== this.look();
+  /** True if the process was stalled since the current work began. */
+  get stalled(): boolean {
+    const atBegin = this.stallsAtBegin.getStore();
+    return atBegin !== undefined && atBegin !== this.check();
   }
 
-  /** Throws RUN_ELSEWHERE for work that the process has stood still in. To be called where something is written. */
-  expectBeating(runId: string): void {
-    if (!this.missed) return;
+  /** To be called before each write. Throws RUN_ELSEWHERE if the process was stalled since the current work began. */
+  expectNoStall(runId: string): void {
+    if (!this.stalled) return;
     throw new EngineError(
       'RUN_ELSEWHERE',
-      `This process stood still for more than ${STILL_MS} ms: others may have taken over what it did of run ${runId}, and nothing of it is written here.`,
+      `This process was stalled for more than ${STALL_MS} ms: other workers may have taken over run ${runId}, so nothing of it is written here.`,
       { details: { runId } },
     );
   }
 
-  private look(): number {
+  private check(): number {
     const nowMs = this.now();
-    if (nowMs - this.lastMs > STILL_MS) this.stops++;
-    this.lastMs = nowMs;
-    return this.stops;
+    if (nowMs - this.lastCheckMs > STALL_MS) this.stalls++;
+    this.lastCheckMs = nowMs;
+    return this.stalls;
   }
 }

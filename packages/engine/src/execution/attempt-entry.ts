@@ -1,0 +1,109 @@
+import { BlockError, isBlockError, isEngineError } from '@heddle/core';
+import type { Json } from '@heddle/core';
+import { isJsonObject } from '@heddle/core/blocks';
+import type { BlockResult } from '@heddle/core/blocks';
+import type { BlockFailure, EntryBody, Place, Stored } from '@heddle/core/run';
+import { chain } from '../maybe-async.ts';
+import type { Sanitizer } from '../records/sanitizer.ts';
+
+type Completed = Extract<EntryBody, { type: 'completed' }>;
+
+/** An attempt of a block, as its journal entry names it. */
+export interface AttemptHeader extends Place {
+  try: number;
+  startedMs: number;
+  input: Stored;
+}
+
+/** Returns the journal entry for what an executor returned. Throws BLOCK_FAILED if that is no result or cannot be recorded. */
+export function resultEntry(
+  returned: unknown,
+  header: AttemptHeader,
+  { name, token }: { name: string; token: (place: Place, attempt: number) => string },
+  sanitizer: Sanitizer,
+): EntryBody | Promise<EntryBody> {
+  const result = checked(returned, name);
+  const what = `The output of the block "${name}"`;
+  if ('pause' in result) {
+    return chain(sanitizer.store(result.pause, what), (output) => ({
+      ...header,
+      type: 'paused',
+      kind: 'human',
+      token: token(header, header.try),
+      output,
+    }));
+  }
+  if ('waitUntilMs' in result) {
+    const entry = { ...header, type: 'paused', kind: 'time', dueMs: result.waitUntilMs } as const;
+    return chain(sanitizer.store(result.waiting, what), (output) =>
+      chain(sanitizer.store(result.output, what), (done) => ({ ...entry, output, done })),
+    );
+  }
+  const { port, set } = result;
+  const variables = set && (sanitizer.json(set, what) as { [id: string]: Json });
+  return chain(sanitizer.store(result.output, what), (output) => {
+    const { block, scope, try: attempt, startedMs, input } = header;
+    const entry: Completed = { type: 'completed', block, scope, try: attempt, startedMs, input, output };
+    if (port !== undefined) entry.port = port;
+    if (variables) entry.set = variables;
+    return entry;
+  });
+}
+
+function checked(returned: unknown, name: string): BlockResult {
+  if (typeof returned === 'object' && returned !== null) {
+    const result = returned as { [key: string]: unknown };
+    if ('pause' in result && isJsonObject(result['pause'])) return returned as BlockResult;
+    const ends = isJsonObject(result['output']);
+    if (ends && !('waitUntilMs' in result)) return returned as BlockResult;
+    if (ends && isJsonObject(result['waiting']) && Number.isFinite(result['waitUntilMs']))
+      return returned as BlockResult;
+  }
+  throw new BlockError(
+    'BLOCK_FAILED',
+    `The executor of the block "${name}" returned no result: it must return { output }, { pause } or { waitUntilMs, waiting, output }, each an object.`,
+    { retryable: false },
+  );
+}
+
+/** The part of a journal entry that says why an attempt failed. */
+export interface AttemptFailure {
+  error: BlockFailure;
+  retryAfterMs?: number;
+}
+
+/** Returns the failure of a block whose executor has thrown `error`, which may be any value. */
+export function failureOf(error: unknown, sanitizer: Sanitizer): AttemptFailure {
+  if (isBlockError(error)) {
+    const { code, message, retryable, details, retryAfterMs } = error;
+    return {
+      error: {
+        code,
+        message: sanitizer.text(message),
+        retryable,
+        ...(details !== undefined && { details: detailsOf(details, sanitizer) }),
+      },
+      ...(retryAfterMs !== undefined && Number.isFinite(retryAfterMs) && { retryAfterMs }),
+    };
+  }
+  const code = isEngineError(error) ? error.code : 'BLOCK_FAILED';
+  return { error: { code, message: sanitizer.text(messageOf(error)), retryable: !isEngineError(error) } };
+}
+
+function detailsOf(details: unknown, sanitizer: Sanitizer): Json {
+  try {
+    return sanitizer.json(details, 'The details of the error');
+  } catch (error) {
+    return messageOf(error);
+  }
+}
+
+function messageOf(error: unknown): string {
+  if (error instanceof Error) return String(error.message) || error.name;
+  if (typeof error === 'string') return error;
+  try {
+    return `The block threw ${JSON.stringify(error) ?? String(error)}, which is no error.`;
+  } catch {
+    return `The block threw a ${typeof error}, which is no error.`;
+  }
+}

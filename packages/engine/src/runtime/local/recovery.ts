@@ -1,0 +1,50 @@
+import type { NewRun } from '@heddle/core';
+import { awaitedChildren, childRunId, isChildAt, recordedChildren } from '../../execution/child-runs.ts';
+import type { RuntimeParts } from '../../execution/runtime-parts.ts';
+import { isHeldByOther } from '../../store/leases.ts';
+import type { RunRegistry } from './run-registry.ts';
+
+interface RecoveryParts extends Pick<RuntimeParts, 'stores' | 'report'> {
+  runs: RunRegistry;
+}
+
+/** Recovers every run that has not ended and that belongs to this runtime. */
+export async function recoverAll(parts: RecoveryParts): Promise<void> {
+  for (const runId of await parts.stores.runs.open()) await recoverRun(parts, runId);
+}
+
+/** Recovers a run and the children that it waits for; a child that no parent waits for is cancelled. Never rejects: errors are written to the run's record. */
+export async function recoverRun(parts: RecoveryParts, runId: string): Promise<void> {
+  const { runs, report } = parts;
+  const store = parts.stores.runs;
+  try {
+    const header = await store.header(runId);
+    if (header?.elsewhere) return;
+    if (header?.parent && !(await isAwaited(runs, header, header.parent.runId))) {
+      await runs.cancel(runId, 'The parent run has ended.');
+      return;
+    }
+    const run = await runs.open(runId);
+    // A suspended parent does not open its children itself.
+    const children = run ? await recordedChildren(store, run.header, awaitedChildren(run)) : [];
+    for (const child of children) await recoverRun(parts, child.runId);
+  } catch (error) {
+    if (isHeldByOther(error, runId)) return;
+    report(error, runId);
+    await runs.recordFailure(runId, error);
+  }
+}
+
+/** True if the parent waits for the child, or cannot be read: that error is reported when the parent is recovered. */
+async function isAwaited(runs: RunRegistry, child: NewRun, parentId: string): Promise<boolean> {
+  try {
+    const parent = await runs.open(parentId);
+    if (!parent) return false;
+    return awaitedChildren(parent).some(
+      (each) =>
+        childRunId(parent.header, each) === child.runId && isChildAt(child, parent.header, each.place),
+    );
+  } catch {
+    return true;
+  }
+}
