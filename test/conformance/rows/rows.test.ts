@@ -4,14 +4,14 @@ import { TABLES, conformancePage, idsOf, linked, missingTests, readRows } from '
 const rows = readRows();
 
 describe('the rows of conformance', () => {
-  it('are complete: each id of each table stands once, in order', () => {
+  it('have each id of each table once, in order', () => {
     const all = Object.entries(TABLES).flatMap(([letter, [, count]]) =>
       Array.from({ length: count }, (_, index) => `${letter}${index + 1}`),
     );
     expect(rows.flatMap((row) => idsOf(row))).toEqual(all);
   });
 
-  it('have each a test, or what takes its place, or why nobody can see it', () => {
+  it('have a test, another behaviour of Heddle, or a reason why they are not visible', () => {
     const bare = rows.filter(
       ({ shownBy = [], instead = '', internal = '' }) =>
         shownBy.length === 0 && instead === '' && internal === '',
@@ -19,26 +19,26 @@ describe('the rows of conformance', () => {
     expect(bare).toEqual([]);
   });
 
-  it('point to the rule, page or decision record where they say what Heddle does instead', () => {
+  it('link to a rule, page or decision record if Heddle behaves differently', () => {
     const vague = rows.filter(({ instead }) => instead !== undefined && !/\]\([^)]+\)/.test(linked(instead)));
     expect(vague).toEqual([]);
   });
 
-  it('name tests that are there', () => {
+  it('name existing tests', () => {
     expect(missingTests(rows)).toEqual([]);
   });
 
-  it('would be missed: files, titles and cases that are not there', () => {
+  it('detect missing files, titles and cases', () => {
     const names = [
       'test/conformance/nowhere.test.ts › has no such file',
       'test/conformance/rows/rows.test.ts › has no such title',
       'test/conformance/outcomes/outcomes.test.ts › r9999',
     ];
-    const named = [...names, 'test/conformance/rows/rows.test.ts › name tests that are there'];
+    const named = [...names, 'test/conformance/rows/rows.test.ts › name existing tests'];
     expect(missingTests([{ id: 'D1', behaviour: '', shownBy: named }])).toEqual(names);
   });
 
-  it('are what docs/conformance.md shows', async () => {
+  it('match docs/conformance.md', async () => {
     await expect(conformancePage(rows)).toMatchFileSnapshot('../../../docs/conformance.md');
   });
 });

@@ -3,28 +3,28 @@ import { basename, join } from 'node:path';
 import { parseSync } from 'oxc-parser';
 import { repository, walk } from '../../repo/sources.ts';
 
-/** Behaviours that a runtime is held to, and what shows each of them, takes its place, or keeps it from sight. */
+/** A behaviour that a runtime must have, with its tests, the behaviour of Heddle instead, or the reason why it is not visible. */
 export interface Row {
   /** `E5`, or `E6-E10` for several that belong together. */
   id: string;
   behaviour: string;
-  /** `file › title`; of a recorded case the id stands in place of the title. */
+  /** `file › title`, or `file › id` for a recorded case. */
   shownBy?: string[];
-  /** What Heddle does instead, with the rule, page or decision record that says so. */
+  /** What Heddle does instead, with its rule, page or decision record. */
   instead?: string;
-  /** Why nobody can see it. */
+  /** Why the behaviour is not visible. */
   internal?: string;
 }
 
-/** Tables of rows, by the letter of their ids: what they are about, and how many rows they have. */
+/** The tables of rows by the letter of their ids: title and number of rows. */
 export const TABLES: { readonly [letter: string]: readonly [about: string, rows: number] } = {
-  D: ['From a definition to a graph', 37],
-  E: ['Edges, joins, paths not taken', 81],
+  D: ['From definition to graph', 37],
+  E: ['Edges, joins and skipped paths', 81],
   G: ['Runs', 50],
-  B: ['Blocks and tries', 33],
-  X: ['What a pause keeps', 22],
+  B: ['Blocks and attempts', 33],
+  X: ['State kept during a pause', 22],
   O: ['Loops and parallels', 33],
-  U: ['Parts of runs, starts, numbers, errors', 215],
+  U: ['Partial runs, starts, iteration numbers and errors', 215],
   V: ['References and placeholders', 258],
   C: ['Conditions', 42],
   R: ['Routers', 12],
@@ -48,14 +48,14 @@ function read(file: string): string {
   return readFileSync(join(repository, file), 'utf8');
 }
 
-/** The single ids that a row stands for. */
+/** Returns the ids that a row covers. */
 export function idsOf({ id }: Pick<Row, 'id'>): string[] {
   const [first = '', last = first] = id.split('-');
   const [from, to] = [Number(first.slice(1)), Number(last.slice(1))];
   return Array.from({ length: to - from + 1 }, (_, index) => `${first[0]}${from + index}`);
 }
 
-/** The tests that rows name and that are not there. */
+/** Returns the missing tests that rows name. */
 export function missingTests(rows: readonly Row[]): string[] {
   const texts = new Map<string, ReadonlySet<string>>();
   return rows
@@ -73,7 +73,7 @@ function splitTest(test: string): [file: string, title: string] {
   return [test.slice(0, at), test.slice(at + 3)];
 }
 
-/** The titles that a file's tests have, in calls or as the first text of a table's row; ids of recorded cases. */
+/** Returns the titles of the tests in a file, from calls or from the first text of a table row, or the ids of the recorded cases. */
 function titlesIn(file: string): Set<string> {
   const titles = new Set<string>();
   if (file === CASES)
@@ -87,7 +87,7 @@ function titlesIn(file: string): Set<string> {
   return titles;
 }
 
-/** Where a node has a title: `it(title, …)`, `it.each(…)(title, …)`, `[title, …]`, `{ title }`. */
+/** Returns the node of a title: `it(title, …)`, `it.each(…)(title, …)`, `[title, …]`, `{ title }`. */
 function titleIn(node: Readonly<Record<string, unknown>>): unknown {
   switch (node['type']) {
     case 'CallExpression':
@@ -113,7 +113,7 @@ function textOf(node: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The page that shows the rows, table by table. */
+/** Returns the page with all tables of rows. */
 export function conformancePage(rows: readonly Row[]): string {
   const tables = Object.entries(TABLES).map(([letter, [about]]) => {
     const cells = rows.filter(({ id }) => id.startsWith(letter)).map((row) => line(row));
@@ -124,9 +124,9 @@ export function conformancePage(rows: readonly Row[]): string {
 
 const PREFACE = `# Conformance
 
-What a runtime of this format is held to, row by row, and the test that shows it. Where Heddle does something else on purpose, the row says what, and which rule or decision record has it; where nobody can see a behaviour, it says so. The suite is \`describeRuntime\` (\`test/conformance/runtime.ts\`): one call runs it on an implementation. \`%s\` and the like in titles stand for the values of a table; numbers such as \`r035\` are recorded cases of \`test/conformance/outcomes\`.
+The behaviour that a runtime for this format must have, row by row, with the tests that show it. If Heddle differs on purpose, the row has the reason, with its rule or decision record. If a behaviour is internal to another engine, the row says so. The suite is \`describeRuntime\` (\`test/conformance/runtime.ts\`): one call runs it on an implementation. \`%s\` and similar in titles are values of a table; numbers such as \`r035\` are recorded cases in \`test/conformance/outcomes\`.
 
-This page is made from \`test/conformance/rows/rows.json\`: \`npx vitest run --config test/vitest.config.ts test/conformance/rows -u\`. A test fails when a row has neither a test nor a reason, when a test that it names is not there, or when this page is stale.
+This page is generated from \`test/conformance/rows/rows.json\`: \`npx vitest run --config test/vitest.config.ts test/conformance/rows -u\`. A test fails if a row has neither a test nor a reason, if it names a missing test, or if this page is out of date.
 `;
 
 function line({ id, behaviour, shownBy = [], instead, internal }: Row): string {
@@ -145,7 +145,7 @@ function escaped(title: string): string {
   return title.replaceAll(/[|<*_[\]\\]/g, (character) => `\\${character}`);
 }
 
-/** With links behind the numbers of rules and decision records, and behind the names of pages. */
+/** Adds links to the numbers of rules and decision records, and to the names of pages. */
 export function linked(text: string): string {
   const headings = [...read('docs/semantics.md').matchAll(/^### (R\d+) (.+)$/gm)];
   return text
