@@ -146,7 +146,7 @@ describe('heddle check', () => {
     const { exit, stdout } = await heddle('check', file);
     expect(exit).toBe(0);
     expect(stdout).toMatch(
-      /warning .*no valid JavaScript: Unexpected token at line 2 in "return \[a".* {2}in Work › code/,
+      /warning .*not valid JavaScript: Unexpected token at line 2 in "return \[a".* {2}in Work › code/,
     );
     expect(stdout).toMatch(/in Work › langauge\n.*Did you mean "language"\?/);
     expect(stdout).toMatch(/"method" of "Call" is "FTECH"; allowed: one of GET, POST/);

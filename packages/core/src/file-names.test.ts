@@ -19,7 +19,7 @@ describe('the name of a file', () => {
     expect(fileName(given)).toBe(kept);
   });
 
-  it('has at most 255 characters, none of them cut in two', () => {
+  it('has at most 255 characters, and no half of a surrogate pair', () => {
     expect(fileName('😀'.repeat(300))).toBe('😀'.repeat(127));
     expect(fileName('x'.repeat(300))).toBe('x'.repeat(255));
   });
@@ -34,7 +34,7 @@ describe('a media type', () => {
   );
 
   it.each([undefined, '', 'text', 'text/html\r\nX-Evil: 1', 'text/plain; a="b"', `text/${'x'.repeat(200)}`])(
-    '%j is none: nothing is known of the bytes',
+    '%j is not: the type is that of unknown bytes',
     (type) => {
       expect(mediaType(type)).toBe('application/octet-stream');
     },

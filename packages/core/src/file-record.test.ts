@@ -8,28 +8,28 @@ function record(id: string, key = KEY) {
   return { id, name: `${id}.txt`, size: 3, type: 'text/plain', key };
 }
 
-describe('a record of a file', () => {
+describe('a file record', () => {
   it.each<[string, Json]>([
     ['no id', { ...record('a'), id: '' }],
-    ['an id that no path takes', { ...record('a'), id: 'x'.repeat(257) }],
+    ['an invalid id', { ...record('a'), id: 'x'.repeat(257) }],
     ['a number for a name', { ...record('a'), name: 1 }],
     ['no type', { id: 'a', name: 'a', size: 1, key: KEY }],
     ['a key of another kind', { ...record('a'), key: '/etc/passwd' }],
-    ['a size below nothing', { ...record('a'), size: -1 }],
-    ['a size that is no whole number', { ...record('a'), size: 0.5 }],
-    ['a list in its place', [record('a')]],
-  ])('is not what has %s', (_what, value) => {
+    ['a negative size', { ...record('a'), size: -1 }],
+    ['a fractional size', { ...record('a'), size: 0.5 }],
+    ['a list instead', [record('a')]],
+  ])('is not a value with %s', (_what, value) => {
     expect(isFileRecord(value)).toBe(false);
   });
 
-  it('is found at any depth, each id once', () => {
+  it('is found at any depth, without repeated ids', () => {
     const value = { list: [record('a'), { deep: record('b') }], again: record('a'), other: 'text' };
     expect(filesIn(value).map(({ id }) => id)).toEqual(['a', 'b']);
   });
 });
 
 describe('contents', () => {
-  it('are put into the records for which there are some; what has none stays the same object', () => {
+  it('are added to the records that have content; other parts keep their identity', () => {
     const other = { list: [1, 2] };
     const value = { files: [record('a'), record('b', `sha256:${'b'.repeat(64)}`)], other };
     const asked: string[] = [];
@@ -45,12 +45,12 @@ describe('contents', () => {
     expect(value.files[0]).not.toHaveProperty('base64');
   });
 
-  it('change nothing where there is no file', () => {
+  it('change nothing without files', () => {
     const value = { list: [{ a: 1 }] };
     expect(withContents(value, () => 'QUJD')).toBe(value);
   });
 
-  it('are asked for by a path with base64 behind a record that has none of its own', () => {
+  it('are requested by a path with base64 after a record that has no such field', () => {
     const value = { files: [record('a'), { ...record('b'), base64: 'own' }] };
     const path = (index: number) => ['files', { index }, 'base64'];
     expect(fileToRead(value, path(0))).toMatchObject({ id: 'a' });

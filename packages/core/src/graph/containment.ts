@@ -4,23 +4,25 @@ import { isContainerType } from '../schema/read-block.ts';
 import type { Block, Workflow } from '../schema/workflow.ts';
 import { storedParents } from './stored-parents.ts';
 
-/** Containers deeper than this inside each other are refused. */
+/** Maximum depth of nested containers. */
 export const MAX_NESTING = 50;
 
-/** A block with where it stands. Notes have no place: they never take part. */
+/** A block with its position. Notes have none: they never take part. */
 export interface PlacedBlock {
   block: Block;
   /** Ids of the containers around it, outermost first. */
   containers: readonly string[];
-  /** False: it is disabled, or one of its containers is. */
+  /** False if it, or one of its containers, is disabled. */
   enabled: boolean;
 }
 
 export type PlacedBlocks = ReadonlyMap<string, PlacedBlock>;
 
-/** Where every block stands, from the `parentId` of blocks; stored maps only where no block says it. */
+/**
+ * Returns the position of every block, from the `parentId` of blocks, and from stored maps only for blocks without one.
+ */
 export function placeBlocks(workflow: Workflow, found: DiagnosticSink): PlacedBlocks {
-  // By id, so that nothing depends on the order of the file's keys.
+  // Sorted by id, so that nothing depends on the order of the file's keys.
   const sorted = workflow.blocks
     .filter(({ type }) => type !== 'note')
     .toSorted((a, b) => (a.id < b.id ? -1 : 1));
@@ -32,7 +34,7 @@ export function placeBlocks(workflow: Workflow, found: DiagnosticSink): PlacedBl
   return places;
 }
 
-/** Id of the container directly around a placed block. */
+/** Returns the id of the innermost container around a block. */
 export function parentOf(place: PlacedBlock): string | undefined {
   return place.containers.at(-1);
 }
@@ -50,8 +52,8 @@ function namedParents(blocks: ReadonlyMap<string, Block>, found: DiagnosticSink)
       diagnostic('PARENT_MISSING', {
         blockId: block.id,
         path: ['blocks', block.id, 'data', 'parentId'],
-        message: `"${block.name}" says it stands in "${block.parentId}", which is ${parent ? 'no container' : 'not there'}; it counts as top-level.`,
-        hint: 'Name a loop or a parallel, or remove parentId.',
+        message: `"${block.name}" names the container "${block.parentId}", which ${parent ? 'is not a container' : 'does not exist'}; it counts as top-level.`,
+        hint: 'Set parentId to a loop or a parallel, or remove it.',
       }),
     );
   }
@@ -65,7 +67,7 @@ interface Placing {
   found: DiagnosticSink;
 }
 
-/** Places the block and everything around it, outermost first. */
+/** Places the block and the containers around it, outermost first. */
 function place(id: string, placing: Placing): void {
   const { blocks, places, found } = placing;
   const { chain, outer } = unplaced(id, placing);
@@ -81,7 +83,7 @@ function place(id: string, placing: Placing): void {
   }
 }
 
-/** The block and what is around it, innermost first, up to a container that has its place already. */
+/** Returns the block and the containers around it, innermost first, up to one that is already placed. */
 function unplaced(
   id: string,
   { blocks, parents, places, found }: Placing,
@@ -107,7 +109,7 @@ function parentCycle(ids: readonly string[], blocks: ReadonlyMap<string, Block>)
   return diagnostic('PARENT_CYCLE', {
     blockId: ids[0] as string,
     path: ['blocks', ids[0] as string, 'data', 'parentId'],
-    message: `Containers stand inside each other in a circle: ${names.join(' in ')}.`,
+    message: `Containers form a cycle: ${names.join(' in ')}.`,
     hint: 'Move one of them to the top level.',
   });
 }
@@ -116,7 +118,7 @@ function tooDeep(block: Block): Diagnostic {
   return diagnostic('NESTING_TOO_DEEP', {
     blockId: block.id,
     path: ['blocks', block.id, 'data', 'parentId'],
-    message: `"${block.name}" stands more than ${MAX_NESTING} containers deep.`,
+    message: `"${block.name}" is nested more than ${MAX_NESTING} containers deep.`,
     hint: 'Move the inner containers into a workflow of their own and run it as a child.',
   });
 }

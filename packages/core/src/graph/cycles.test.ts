@@ -12,10 +12,10 @@ function cyclesOf(edges: readonly (readonly [string, string])[]): string[] {
 }
 
 const named = (...names: string[]): string =>
-  `The blocks ${names.map((name) => (name.startsWith('…') ? name : `"${name}"`)).join(' → ')} wait for each other in a circle.`;
+  `The blocks ${names.map((name) => (name.startsWith('…') ? name : `"${name}"`)).join(' → ')} form a cycle.`;
 
 describe('cycles', () => {
-  it('are named from their first block by id, without what leads in and out', () => {
+  it('are named from their first block by id, without blocks that lead in or out', () => {
     expect(
       cyclesOf([
         ['s', 'c'],
@@ -27,7 +27,7 @@ describe('cycles', () => {
     ).toEqual([named('b', 'd', 'c', 'b')]);
   });
 
-  it('are all reported when they have no block in common', () => {
+  it('are all reported if they have no block in common', () => {
     expect(
       cyclesOf([
         ['a', 'b'],
@@ -50,7 +50,7 @@ describe('cycles', () => {
     ).toEqual([named('a', 'b', 'a')]);
   });
 
-  it('are found in a ring of ten thousand blocks, named by its ends', () => {
+  it('are found in a ring of ten thousand blocks, named by both ends', () => {
     const ring = Array.from({ length: 10_000 }, (_, at): [string, string] => [id(at), id((at + 1) % 10_000)]);
     function id(at: number): string {
       return `n${String(at).padStart(5, '0')}`;
@@ -59,7 +59,7 @@ describe('cycles', () => {
     expect(cyclesOf(ring)).toEqual([named(...ends, '… 9990 more …', id(9998), id(9999), id(0))]);
   });
 
-  it('are reported exactly where a graph has one', () => {
+  it('are reported exactly if the graph has one', () => {
     const arbitrary = fc.array(fc.tuple(fc.nat(7), fc.nat(7)), { maxLength: 16 });
     fc.assert(
       fc.property(arbitrary, (pairs) => {

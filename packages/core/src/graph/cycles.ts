@@ -3,20 +3,20 @@ import { diagnostic } from '../plan/diagnostics.ts';
 import type { Diagnostic } from '../plan/diagnostics.ts';
 import type { PlacedBlocks } from './containment.ts';
 
-/** One diagnostic for each circle of blocks that wait for each other; circles that share a block are reported as one. */
+/** Returns one diagnostic for each cycle of blocks. Cycles that share a block are reported as one. */
 export function findCycles(graph: DirectedGraph, places: PlacedBlocks): Diagnostic[] {
   return findCircles(graph).map((circle) => {
     const names = [...circle, circle[0] as string].map((id) => `"${places.get(id)?.block.name}"`);
     return diagnostic('CYCLE', {
       blockId: circle[0] as string,
       path: ['blocks', circle[0] as string],
-      message: `The blocks ${shorten(names).join(' → ')} wait for each other in a circle.`,
-      hint: 'Remove one of these edges; to repeat blocks, put them into a loop.',
+      message: `The blocks ${shorten(names).join(' → ')} form a cycle.`,
+      hint: 'Remove one of these edges. To repeat blocks, put them into a loop.',
     });
   });
 }
 
-/** What is left of a graph while it is peeled: the nodes, with the ways in and out that are left to them. */
+/** A graph from which nodes are removed: the remaining nodes with their remaining in- and out-degrees. */
 interface RemainingGraph {
   graph: DirectedGraph;
   nodes: Set<string>;
@@ -24,7 +24,7 @@ interface RemainingGraph {
   outs: Map<string, number>;
 }
 
-/** Circles without a block in common, each from its first block by id. Linear: nodes are peeled off until only circles are left. */
+/** Returns disjoint cycles, each from its first block by id. Linear: nodes are removed until only cycles are left. */
 function findCircles(graph: DirectedGraph): string[][] {
   const nodes = new Set(graph.nodes().toSorted());
   const count = (ways: (id: string) => number): Map<string, number> =>
@@ -45,7 +45,7 @@ function findCircles(graph: DirectedGraph): string[][] {
   return circles.toSorted(([a = ''], [b = '']) => (a < b ? -1 : 1));
 }
 
-/** Takes nodes out, and then every node that has no way in or no way on left: it lies on no circle. */
+/** Removes nodes, and then every node without remaining in- or out-edges: it is on no cycle. */
 function takeOut({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly string[]): void {
   const queue = [...ids];
   const lose = (ways: Map<string, number>, id: string): void => {
@@ -60,13 +60,16 @@ function takeOut({ graph, nodes, ins, outs }: RemainingGraph, ids: readonly stri
   }
 }
 
-/** Where the edges of a node lead, sorted, and the first of them that may still be there. */
+/** The sorted targets of a node's edges, and the first that may still be in the graph. */
 interface Ways {
   targets: readonly string[];
   at: number;
 }
 
-/** Takes out every circle that following the first way on leads into. After one it goes on from where the circle was entered. */
+/**
+ * Removes every cycle that is reached by following first edges. After a cycle it continues from where the cycle was
+ * entered.
+ */
 function walk(
   rest: RemainingGraph,
   { first, ways, circles }: { first: string; ways: Map<string, Ways>; circles: string[][] },
@@ -103,7 +106,7 @@ function fromFirst(circle: readonly string[]): string[] {
   return [...circle.slice(at), ...circle.slice(0, at)];
 }
 
-/** Long circles are named by their ends. */
+/** Long cycles are shown by their ends. */
 function shorten(names: readonly string[]): string[] {
   return names.length <= 12
     ? [...names]

@@ -1,7 +1,7 @@
 /** Lists by key. */
 export type Lists<T> = Map<string, T[]>;
 
-/** Appends to the list under `key`, which it makes when there is none. */
+/** Appends to the list of `key`, which it creates if needed. */
 export function append<T>(lists: Lists<T>, key: string, value: T): void {
   const list = lists.get(key);
   if (list) list.push(value);

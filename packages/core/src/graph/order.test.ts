@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { StringHeap, topologicalOrder } from './order.ts';
 
 describe('the heap', () => {
-  it('gives strings back in code-unit order, whatever was pushed and popped between', () => {
+  it('returns strings in code-unit order, for any sequence of pushes and pops', () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.string({ maxLength: 3 }), fc.constant(undefined)), { maxLength: 60 }),
@@ -40,7 +40,7 @@ describe('topological order', () => {
     ]);
   });
 
-  it('is the same where two edges join the same nodes', () => {
+  it('does not depend on several edges between the same nodes', () => {
     expect(topologicalOrder(['a', 'b', 'c'], graph({ a: ['c', 'c'], c: ['b', 'b'] }))).toEqual([
       'a',
       'c',
@@ -48,11 +48,11 @@ describe('topological order', () => {
     ]);
   });
 
-  it('leaves out a circle and what follows it', () => {
+  it('omits a cycle and its successors', () => {
     expect(topologicalOrder(['a', 'b', 'c', 'd'], graph({ b: ['c'], c: ['b', 'd'] }))).toEqual(['a']);
   });
 
-  it('puts every node behind its sources', () => {
+  it('puts every node after its sources', () => {
     const arbitrary = fc.array(fc.tuple(fc.nat(20), fc.nat(20)), { maxLength: 60 });
     fc.assert(
       fc.property(arbitrary, (pairs) => {

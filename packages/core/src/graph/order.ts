@@ -38,10 +38,10 @@ export class StringHeap {
 }
 
 /**
- * The nodes in topological order, ties by id (Kahn's algorithm with a heap): equal for every order of nodes and edges,
- * also where two edges join the same nodes.
+ * Returns the nodes in topological order, ties by id (Kahn's algorithm with a heap): the same for every order of nodes
+ * and edges, even with several edges between the same nodes.
  *
- * Nodes on a cycle, and what follows them, are left out.
+ * Nodes on a cycle, and their successors, are omitted.
  */
 export function topologicalOrder(
   nodes: readonly string[],

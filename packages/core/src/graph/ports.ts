@@ -3,22 +3,22 @@ import type { Block } from '../schema/workflow.ts';
 import { conditionRows, routerRows } from './rows.ts';
 
 /**
- * The port an edge leaves by, in the words of the plan: `source`, `error`, `condition-<row>`, or `router-<route or target>`.
+ * The port of an edge, with the plan's names: `source`, `error`, `condition-<row>`, or `router-<route or target>`.
  *
- * `unknown`: the block has no such port. It fires as `source`, save on conditions and routers, where a branch that no
- * longer exists is never taken.
+ * `unknown`: the block has no such port. It acts as `source`, except on conditions and routers, where a removed branch
+ * is never taken.
  */
 export interface ReadPort {
   port: string;
   unknown?: boolean;
 }
 
-/** Reads the ports of one block's edges; `nth` counts the block's edges in edge order from 0. */
+/** Returns the port of one edge of a block. `nth` is the position among the block's edges, from 0. */
 export type PortReader = (port: string | undefined, nth: number, target: string) => ReadPort;
 
 const SIDES = /^source-(top|right|bottom|left)$/;
 
-/** The reader for a block's edges. `extra`: ports that a registered executor declares for the block's type. */
+/** Returns the reader for a block's edges. `extra`: ports that a registered executor declares for the block's type. */
 export function portReader(block: Block, extra: readonly string[] = []): PortReader {
   if (block.type === 'condition') return conditionPorts(block);
   if (block.type === 'router') {

@@ -3,14 +3,14 @@ import type { Json } from '../json.ts';
 import { readJsonText } from '../schema/json-text.ts';
 import type { Block } from '../schema/workflow.ts';
 
-/** A row of a condition, or a route of a router, in the order in which it is tested. */
+/** A row of a condition, or a route of a router, in the order of tests. */
 export interface Row {
   id: string;
   title: string;
   value: string;
 }
 
-/** The rows of a condition block; `fault` says why they cannot be read. An absent list has no rows. */
+/** Returns the rows of a condition block, or a `fault` if they cannot be read. An absent list has no rows. */
 export function conditionRows(block: Block): { rows: Row[]; fault?: string } {
   return readRows(own(block.fields, 'conditions'), (title, index) => {
     if (isElse(title)) return `${block.id}-else`;
@@ -18,12 +18,12 @@ export function conditionRows(block: Block): { rows: Row[]; fault?: string } {
   });
 }
 
-/** The routes of a router block. */
+/** Returns the routes of a router block. */
 export function routerRows(block: Block): { rows: Row[]; fault?: string } {
   return readRows(own(block.fields, 'routes'), (_, index) => `${block.id}-route${index + 1}`);
 }
 
-/** True for the title of a fallback row. */
+/** Returns true for the title of a fallback row. */
 export function isElse(title: string): boolean {
   return title.trim().toLowerCase() === 'else';
 }

@@ -7,9 +7,10 @@ import type { Lists } from './lists.ts';
 type Blocks = ReadonlyMap<string, Block>;
 
 /**
- * Containers of blocks that name none, from the stored maps, and only for containers that no block names.
+ * Returns the containers of blocks that name none, from the stored maps, but only for containers that no block names.
  *
- * A block that two stored entries list belongs to the inner one. Disagreement between a map and the blocks is reported.
+ * If two stored entries list a block, it belongs to the inner one. Differences between a map and the blocks are
+ * reported.
  */
 export function storedParents(
   stored: readonly StoredContainer[],
@@ -35,7 +36,7 @@ export function storedParents(
   return parents;
 }
 
-/** Ids that only one of the map and the blocks puts into the container. */
+/** Returns the ids that are in the container only according to the map, or only according to the blocks. */
 function disagreements(
   entry: StoredContainer,
   children: readonly string[],
@@ -55,7 +56,7 @@ interface Adopting {
   lists: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
-/** Puts the listed blocks that name no container into this one; true when there are any. */
+/** Puts the listed blocks that name no container into this one. Returns true if there are any. */
 function adopt(entry: StoredContainer, { blocks, parents, lists }: Adopting): boolean {
   let any = false;
   for (const id of entry.nodes) {
@@ -63,21 +64,21 @@ function adopt(entry: StoredContainer, { blocks, parents, lists }: Adopting): bo
     if (!block || block.parentId !== undefined || id === entry.id) continue;
     any = true;
     const other = parents.get(id);
-    // The inner one of two is the one that the other lists.
+    // Of two containers the inner one is listed by the other.
     if (other === undefined || lists.get(other)?.has(entry.id)) parents.set(id, entry.id);
   }
   return any;
 }
 
 /**
- * Says whether a block stands in a container at any depth: older maps list deep children in every container around them.
- * Positions of one walk over the whole tree answer each question at once.
+ * Tells whether a block is inside a container at any depth: older maps list nested children in all their containers.
+ * One walk over the tree numbers the blocks, so each query takes constant time.
  */
 class Nesting {
   readonly #entered = new Map<string, number>();
   readonly #left = new Map<string, number>();
 
-  /** `children`: the blocks that name each container. Blocks in a circle of containers stand in none. */
+  /** `children`: the blocks that name each container. Blocks of a cycle of containers are in none. */
   constructor(blocks: Blocks, children: Lists<string>) {
     const open: { id: string; inside: Iterator<string> }[] = [];
     const enter = (id: string): void => {
@@ -106,7 +107,7 @@ const mapOf = (entry: StoredContainer): string[] => [entry.kind === 'loop' ? 'lo
 function orphan(entry: StoredContainer): Diagnostic {
   return diagnostic('CONTAINER_MAP_DIFFERS', {
     path: mapOf(entry),
-    message: `The stored map has a ${entry.kind} "${entry.id}", but no ${entry.kind} block has this id; the entry is ignored.`,
+    message: `The stored map has a ${entry.kind} "${entry.id}", but no ${entry.kind} block has this id. The entry is ignored.`,
     hint: 'Remove the entry, or add the block.',
   });
 }
@@ -115,7 +116,7 @@ function differs(entry: StoredContainer, block: Block, ids: readonly string[]): 
   return diagnostic('CONTAINER_MAP_DIFFERS', {
     blockId: block.id,
     path: [...mapOf(entry), 'nodes'],
-    message: `The stored map and the blocks disagree about what stands in "${block.name}": ${ids.join(', ')}. The blocks count.`,
+    message: `The stored map and the blocks differ in the content of "${block.name}": ${ids.join(', ')}. The blocks are used.`,
     hint: 'Remove the stored map: it is derived from the blocks.',
   });
 }
@@ -124,7 +125,7 @@ function used(entry: StoredContainer, block: Block): Diagnostic {
   return diagnostic('CONTAINER_MAP_USED', {
     blockId: block.id,
     path: [...mapOf(entry), 'nodes'],
-    message: `No block names "${block.name}" as its container; what the stored map lists counts.`,
+    message: `No block names "${block.name}" as its container, so the stored map is used.`,
     hint: 'Set parentId on the blocks inside.',
   });
 }

@@ -13,22 +13,22 @@ import type { Wire } from './wiring.ts';
 
 /** The blocks of the top level, or of one container's body. */
 export interface RegionGraph {
-  /** Blocks in it; more than are in `order` when there is a cycle. */
+  /** Number of blocks; more than in `order` if there is a cycle. */
   size: number;
-  /** Ids in topological order, ties by id. Incomplete when there is a cycle. */
+  /** Ids in topological order, ties by id. Incomplete if there is a cycle. */
   order: string[];
-  /** Blocks without in-edges, in the order in which they start: order of the container's edges, then topological. */
+  /** Blocks without in-edges, in start order: order of the container's edges, then topological. */
   entries: string[];
 }
 
-/** A workflow's control flow: who takes part, where, and who waits for whom. */
+/** A workflow's control flow: the blocks that take part, their containers, and the edges between them. */
 export interface Structure {
   places: PlacedBlocks;
-  /** Blocks that take part: enabled, and reached by an edge when they stand in a container. */
+  /** Blocks that take part: enabled, and inside a container also reached by an edge. */
   members: ReadonlySet<string>;
-  /** By container id; the top level under ''. Only containers that are members. */
+  /** By container id, the top level under ''. Only containers that are members. */
   regions: ReadonlyMap<string, RegionGraph>;
-  /** Whose edges lead into a block, and whose out of it, by id, in edge order. */
+  /** The edges into and out of each block, by id, in edge order. */
   into: ReadonlyMap<string, readonly Wire[]>;
   outOf: ReadonlyMap<string, readonly Wire[]>;
 }
@@ -38,7 +38,10 @@ export interface StructureOptions {
   ports: ReadonlyMap<string, readonly string[]>;
 }
 
-/** The workflow's structure, with every finding about its edges and containers. Linear in blocks and edges but for the heap of the order. */
+/**
+ * Returns the workflow's structure and reports the problems of its edges and containers. Linear in blocks and edges,
+ * except for the heap of the order.
+ */
 export function buildStructure(
   workflow: Workflow,
   options: StructureOptions,
@@ -51,7 +54,7 @@ export function buildStructure(
   const wires = wiring.wires.filter(({ source, target }) => members.has(source) && members.has(target));
   const structure = { places, members, ...neighbours(wires) };
   const regions = buildRegions(structure, wiring.starts);
-  // What has an order has no circle, and most graphs have one.
+  // A complete order proves that there is no cycle, and most graphs have one.
   if ([...regions.values()].some(({ size, order }) => order.length < size))
     for (const cycle of findCycles(graphOf(members, wires), places)) found.push(cycle);
   return { ...structure, regions };
@@ -83,12 +86,12 @@ function buildRegions(
   return regions;
 }
 
-/** Enabled top-level blocks, and every enabled inner block that a path of edges leads to. */
+/** Returns the enabled top-level blocks, and every enabled inner block that a path of edges reaches. */
 function findMembers(places: PlacedBlocks, paths: ReadonlyMap<string, readonly string[]>): Set<string> {
   const reached = new Set<string>();
   for (const [id, place] of places) if (place.enabled && place.containers.length === 0) reached.add(id);
   for (const id of reached) for (const target of paths.get(id) ?? []) reached.add(target);
-  // A block inside a container that is not part itself never runs either.
+  // A block inside a container that does not take part never runs either.
   return new Set(
     [...reached].filter((id) => places.get(id)?.containers.every((around) => reached.has(around))),
   );

@@ -7,7 +7,7 @@ import { append } from './lists.ts';
 import { portReader } from './ports.ts';
 import type { PortReader } from './ports.ts';
 
-/** An edge between two blocks of the same container (or of the top level) that takes part in runs. */
+/** An edge that takes part in runs, between two blocks of the same container (or of the top level). */
 export interface Wire {
   source: string;
   target: string;
@@ -19,7 +19,7 @@ export interface Wiring {
   wires: Wire[];
   /** By container: the inner blocks that an edge from the container leads to, in edge order. */
   starts: ReadonlyMap<string, readonly string[]>;
-  /** Every edge between enabled blocks, also those that are not wired: what makes inner blocks part of a body. */
+  /** Every edge between enabled blocks, even unwired ones: they make inner blocks part of a body. */
   paths: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -31,7 +31,7 @@ export interface WiringOptions {
   notes: ReadonlySet<string>;
 }
 
-/** Sorts every edge into what it means for a run, and reports those that mean nothing. */
+/** Classifies every edge by its meaning for a run, and reports edges without one. */
 export function wireEdges(
   edges: readonly Edge[],
   places: PlacedBlocks,
@@ -119,17 +119,17 @@ function acrossScopes(index: number, source: PlacedBlock, target: PlacedBlock): 
   return diagnostic('EDGE_ACROSS_SCOPES', {
     blockId: source.block.id,
     path: ['edges', index],
-    message: `The edge from "${source.block.name}" to "${target.block.name}" joins blocks of different containers and is ignored.`,
-    hint: 'Draw it from or to the container that both see.',
+    message: `The edge from "${source.block.name}" to "${target.block.name}" connects blocks of different containers and is ignored.`,
+    hint: 'Connect it to the container instead.',
   });
 }
 
 function unknownPort(edge: Edge, index: number, { block }: PlacedBlock, port: string): Diagnostic {
-  const effect = port === 'source' ? 'fires as the normal exit' : 'is never taken';
+  const effect = port === 'source' ? 'is taken as the normal exit' : 'is never taken';
   return diagnostic('PORT_UNKNOWN', {
     blockId: block.id,
     path: ['edges', index, 'sourceHandle'],
-    message: `The edge leaves "${block.name}" by the port "${edge.port}", which it does not have; it ${effect}.`,
+    message: `The edge leaves "${block.name}" by the port "${edge.port}", which does not exist; it ${effect}.`,
     hint: 'Draw the edge again.',
   });
 }

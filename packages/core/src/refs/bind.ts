@@ -11,21 +11,24 @@ import type {
   Reference,
 } from './template.ts';
 
-/** Code that can run as soon as every identifier in `values` is bound to what its JSON text means. */
+/** Code with bindings. `values` has the JSON text of each bound identifier's value. */
 export interface BoundCode {
   code: string;
   values: Record<string, string>;
 }
 
-/** The code of a function block with its values. Empty is null; a placeholder of no known name goes back to its text. */
+/**
+ * Returns the code of a function block with its values. An empty reference is null. A placeholder with an unknown name
+ * keeps its text.
+ */
 export function bindCode(code: CodeTemplate, lookup: Lookup): BoundCode {
   return bind(code.code, code.bindings, lookup);
 }
 
 /**
- * An expression with its values. Empty is null; a placeholder of no known name goes back to its text.
+ * Returns an expression with its values. An empty reference is null. A placeholder with an unknown name keeps its text.
  *
- * Throws BlockError EXPRESSION_FAILED when a value would end the quotes that its reference stands in.
+ * Throws BlockError EXPRESSION_FAILED if a value would end the quotes around its reference.
  */
 export function bindExpression(expression: ExpressionTemplate, lookup: Lookup): BoundCode {
   return bind(expression.code, expression.bindings, lookup);
@@ -37,7 +40,7 @@ function bind(code: string, bindings: readonly Binding[], lookup: Lookup): Bound
   let copied = 0;
   for (const binding of bindings) {
     if ('env' in binding && binding.bare && lookup.env(binding.env) === undefined) {
-      // Bindings stand in the order in which their identifiers do.
+      // Bindings are in the order of their identifiers.
       const at = code.indexOf(binding.name, copied);
       pieces.push(code.slice(copied, at), binding.text);
       copied = at + binding.name.length;
@@ -88,7 +91,7 @@ function textInQuotes(ref: Reference, lookup: Lookup, text: (value: Json) => str
   return text(outcome.is === 'value' ? outcome.value : null);
 }
 
-/** The literal an expression would hold if the value were written out in it. */
+/** Returns the literal that an author would write for the value. */
 function literal(value: Json, kind: ExpressionKind): string {
   if (typeof value !== 'string') return JSON.stringify(value);
   if (kind === 'condition') return `'${value.replace(/[\\'\n\r\u2028\u2029]/g, escaped)}'`;
@@ -103,8 +106,8 @@ function escaped(character: string): string {
 }
 
 /**
- * The string that a literal written inside quotes means: its escapes are read a second time. A literal that would
- * end the quotes has no meaning there.
+ * Returns the string that a literal means inside quotes, where its escapes are read a second time. Throws for a literal
+ * that would end the quotes.
  */
 function meaningInQuotes(written: string, quote: Quote, ref: Reference): string {
   const ends = quote === '`' ? /`|\$\{/ : new RegExp(quote);

@@ -1,10 +1,10 @@
 import type { Site } from './sites.ts';
 import type { Binding, ExpressionKind, Quote } from './template.ts';
 
-/** What a site stands in: decides what is bound for it. `pattern`: a regular expression. */
+/** The syntactic context of a site, which determines what is bound for it. `pattern`: a regular expression. */
 export type SiteContext = 'code' | 'pattern' | Quote;
 
-/** Rewrites code with identifiers in place of its sites, and keeps the bindings of those identifiers. */
+/** Rewrites code with identifiers in place of its sites, and collects the bindings of those identifiers. */
 export class CodeRewriter {
   readonly source: string;
   readonly bindings: Binding[] = [];
@@ -13,14 +13,14 @@ export class CodeRewriter {
   readonly #pieces: string[] = [];
   #copied = 0;
 
-  /** `expression`: the kind of expression; undefined: the code of a function block. */
+  /** `expression`: the kind of expression; undefined for the code of a function block. */
   constructor(source: string, expression: ExpressionKind | undefined) {
     this.source = source;
     this.#expression = expression;
     this.#prefix = freshPrefix(source);
   }
 
-  /** The identifier that stands for a site from now on, or the text of the constant it is. */
+  /** Binds a site. Returns its identifier, or the text of its constant. */
   bind(site: Site, surroundings: SiteContext): string {
     if (site.kind === 'blank') return surroundings === 'code' ? 'undefined' : '"undefined"';
     const name = `${this.#prefix}${this.bindings.length}_`;
@@ -30,13 +30,13 @@ export class CodeRewriter {
     return name;
   }
 
-  /** Puts `text` where the source had the characters from `start` to `end`; calls come in order. */
+  /** Replaces the source from `start` to `end` by `text`. Calls must be in order. */
   replace(start: number, end: number, text: string): void {
     this.#pieces.push(this.source.slice(this.#copied, start), text);
     this.#copied = end;
   }
 
-  /** The code as rewritten. */
+  /** Returns the rewritten code. */
   finish(): string {
     return this.#pieces.join('') + this.source.slice(this.#copied);
   }
@@ -59,7 +59,9 @@ export class CodeRewriter {
   }
 }
 
-/** A beginning of identifiers that occurs nowhere in the source, so that no name of the user's can be meant. */
+/**
+ * Returns a prefix for identifiers that does not occur in the source, so that it cannot clash with the user's names.
+ */
 function freshPrefix(source: string): string {
   const taken = new Set(Array.from(source.matchAll(/__heddle(?=(\d*)_)/g), ([, number = '']) => number));
   let number = '';

@@ -7,7 +7,10 @@ import { SiteFinder } from './sites.ts';
 import type { CodeTemplate, ExpressionKind, ExpressionTemplate } from './template.ts';
 import { CodeRewriter } from './code-rewriter.ts';
 
-/** Code of a function block with its references bound to identifiers; those of a script are variables of its environment. */
+/**
+ * Returns the code of a function block with its references bound to identifiers. In a shell script these are
+ * environment variables.
+ */
 export function compileCode(
   code: string,
   language: CodeTemplate['language'],
@@ -24,7 +27,7 @@ export function compileCode(
   };
 }
 
-/** A condition, loop condition or count with its references bound to identifiers. */
+/** Returns a condition, loop condition or count with its references bound to identifiers. */
 export function compileExpression(
   text: string,
   context: TemplateContext,
@@ -37,7 +40,7 @@ export function compileExpression(
   return { expression, findings: finder.findings };
 }
 
-/** Without semicolons and spaces around it: what stands there must fit into parentheses. */
+/** Removes surrounding spaces and trailing semicolons, so that the code fits into parentheses. */
 function withoutEnd(code: string): string {
   let end = code.length;
   while (end > 0 && /[\s;]/.test(code.charAt(end - 1))) end--;

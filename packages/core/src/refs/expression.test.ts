@@ -55,7 +55,7 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a reference in a %s', (kin
     expect(await evaluate(authored, kind, q)).toBe(expected);
   });
 
-  it('is null when the block did not run', async () => {
+  it('is null if the block did not run', async () => {
     expect(await evaluate('<start.q> === null', kind)).toBe(true);
   });
 
@@ -80,14 +80,14 @@ describe.each<ExpressionKind>(['condition', 'loop'])('a reference in a %s', (kin
     },
   );
 
-  it('keeps its own lines', () => {
+  it('keeps its lines', () => {
     const authored = '<start.q> // a\n  && /* b\nc */ <start.q>';
     expect(compileExpression(authored, context, kind).expression.code.split('\n')).toHaveLength(3);
   });
 });
 
 describe('a reference inside quotes', () => {
-  it('is found, and only there', () => {
+  it('is reported, and only there', () => {
     const { findings } = compileExpression(
       '"<start.q>" === <start.q> + `<start.q>` // "<start.q>"',
       context,
@@ -120,7 +120,7 @@ describe('a reference inside quotes', () => {
     ["'<start.q>'", 'go', '"go"'],
     ['"<start.q>"', 'true', 'true'],
     ['`<start.q>`', 'a"b\n', '"a"b\n"'],
-  ])('of a loop, %s with %j means what the written literal would', async (authored, q, expected) => {
+  ])('of a loop, %s with %j means the same as the written literal', async (authored, q, expected) => {
     expect(await evaluate(authored, 'loop', q)).toBe(expected);
   });
 

@@ -25,7 +25,7 @@ describe('a tag', () => {
     ['<a.b=c>', 'odd'],
     ['<a/b>', 'odd'],
     ['<a.b!c>', 'odd'],
-  ])('%s is %s: a tag, but no reference by itself', (text, shape) => {
+  ])('%s is %s: a tag, but not a reference by itself', (text, shape) => {
     expect(tag(text)?.shape).toBe(shape);
   });
 
@@ -45,7 +45,7 @@ describe('a tag', () => {
     expect(tag(text)).toBeUndefined();
   });
 
-  it('ends before the limit of the literal it stands in', () => {
+  it('ends before the limit of its literal', () => {
     expect(tagAt('<a", "b.c>', 0, 2)).toBeUndefined();
     expect(tagAt('x<a.b>y', 1, 6)?.text).toBe('<a.b>');
     expect(tagAt('x<a.b>y', 1, 5)).toBeUndefined();
@@ -58,12 +58,12 @@ describe('a placeholder', () => {
     ['{{ K }}', ' K '],
     ['{{MY_KEY-2}}', 'MY_KEY-2'],
     ['{{a:1}}', 'a:1'],
-  ])('%s has the name %j, exactly as written', (text, name) => {
+  ])('%s has the exact name %j', (text, name) => {
     expect(placeholderAt(text, 0, text.length)).toEqual({ start: 0, end: text.length, text, name });
   });
 
   it.each(['{{}}', '{K}', '{{K}', '{{K} }', '{{K', '{', '{{{K}}}', '{{<a.b>}}', '{{a\n}}'])(
-    '%j is none',
+    '%j is not a placeholder',
     (text) => {
       expect(placeholderAt(text, 0, text.length)).toBeUndefined();
     },

@@ -1,18 +1,18 @@
 /**
- * What is written between angle brackets, before anyone knows which names exist.
+ * The text between angle brackets, before names are looked up.
  *
- * `plain`: may be a reference. `spaced`: has a space behind its first dot. `odd`: holds an operator character.
- * The last two are no references, but in code they are read when their head is a block's name.
+ * `plain`: may be a reference. `spaced`: has a space after its first dot. `odd`: contains an operator. The last two are
+ * not references, but in code they are read if their head is the name of a block.
  */
 export interface Tag {
   start: number;
-  /** Behind the closing bracket. */
+  /** After the closing bracket. */
   end: number;
   /** With the brackets. */
   text: string;
   /** Up to the first dot. */
   head: string;
-  /** Behind the first dot; undefined: there is none. */
+  /** After the first dot; undefined without a dot. */
   path: string | undefined;
   shape: 'plain' | 'spaced' | 'odd';
 }
@@ -22,11 +22,11 @@ export interface Placeholder {
   start: number;
   end: number;
   text: string;
-  /** Exactly what stands between the braces. */
+  /** The exact text between the braces. */
   name: string;
 }
 
-/** The characters, as UTF-16 units, that a site can begin with, and the one that makes them plain. */
+/** UTF-16 units: the two that begin a site, and the one that escapes them. */
 export const LESS = 60;
 export const OPEN_BRACE = 123;
 export const BACKSLASH = 92;
@@ -40,7 +40,7 @@ const OPERATORS = /[+*/=!]/;
 const ONLY_DIGITS = /^\d+$/;
 const SPACE_DIGIT = /\s\d/;
 
-/** The tag that begins at `start`, where a `<` stands, and ends before `limit`; undefined: none does. */
+/** Returns the tag that begins with the `<` at `start` and ends before `limit`; undefined if there is none. */
 export function tagAt(text: string, start: number, limit: number): Tag | undefined {
   const end = closing(text, start + 1, limit);
   if (end === undefined || end === start + 1) return undefined;
@@ -53,7 +53,7 @@ export function tagAt(text: string, start: number, limit: number): Tag | undefin
   return shape && { start, end: end + 1, text: text.slice(start, end + 1), head, path, shape };
 }
 
-/** The placeholder that begins at `start`, where a `{` stands, and ends before `limit`; undefined: none does. */
+/** Returns the placeholder that begins with the `{` at `start` and ends before `limit`; undefined if there is none. */
 export function placeholderAt(text: string, start: number, limit: number): Placeholder | undefined {
   if (text.charCodeAt(start + 1) !== OPEN_BRACE) return undefined;
   for (let at = start + 2; at < limit; at++) {
@@ -67,7 +67,7 @@ export function placeholderAt(text: string, start: number, limit: number): Place
   return undefined;
 }
 
-/** True when the inside of a tag is made of words, dots and brackets only: nothing that an operator could be. */
+/** Returns true if the inside of a tag has only words, dots and brackets, and nothing that could be an operator. */
 export function isWordy(inner: string): boolean {
   return /^[^\x00-\x1f!"#%&'()*+,/:;<=>?@\\^`{|}~]*$/.test(inner);
 }
@@ -78,7 +78,7 @@ function shapeOf(inner: string, path: string | undefined): Tag['shape'] | undefi
   return path !== undefined && path.includes(' ') ? 'spaced' : 'plain';
 }
 
-/** Where the `>` stands. A tag is on one line and holds no other `<`, so every character is looked at once. */
+/** Returns the offset of the `>`. A tag is on one line and contains no other `<`, so each character is read once. */
 function closing(text: string, from: number, limit: number): number | undefined {
   for (let at = from; at < limit; at++) {
     const code = text.charCodeAt(at);

@@ -61,7 +61,7 @@ const soup = fc
   .array(fc.constantFrom(...shards, ...glue), { maxLength: 40 })
   .map((pieces) => pieces.join(''));
 
-describe('any text at all', () => {
+describe('any text', () => {
   it('is scanned without an error, and code keeps its number of lines', () => {
     fc.assert(
       fc.property(
@@ -89,7 +89,7 @@ describe('any text at all', () => {
     );
   });
 
-  it('comes back unchanged when every reference is replaced by its own text', () => {
+  it('is unchanged if every reference is replaced by its own text', () => {
     fc.assert(
       fc.property(fc.oneof(soup, fc.string({ unit: 'binary' })), (text) => {
         const finder = new SiteFinder(text, context, 'text');
@@ -117,7 +117,7 @@ describe('any text at all', () => {
   });
 });
 
-/** A text that counts the characters looked at. */
+/** A text that counts the characters read. */
 class Counted extends String {
   looks = 0;
 
@@ -167,7 +167,7 @@ describe.each(scans)('scanning %s', (_, kind, scan) => {
   };
 
   it.each(['<', '{{', '<p.x>'])(
-    'looks at every character of 100,000 of %j a bounded number of times',
+    'reads every character of 100,000 of %j a bounded number of times',
     (pattern) => {
       expect(looks(pattern.repeat(100_000 / pattern.length))).toBeLessThan(2_000_000);
     },
@@ -195,7 +195,7 @@ describe.each(scans)('scanning %s', (_, kind, scan) => {
     '// <a.',
     ' ',
     '/a/',
-  ])('looks at every character of %j, repeated, a bounded number of times', (pattern) => {
+  ])('reads every character of %j, repeated, a bounded number of times', (pattern) => {
     const length = 10_000;
     const text = pattern.repeat(Math.ceil(length / pattern.length));
     expect(looks(text)).toBeLessThan(20 * length);

@@ -19,7 +19,7 @@ function evaluate({ code, values }: { code: string; values: Record<string, strin
   });
 }
 
-/** What `act` returns, or the code of the block error it throws. */
+/** Returns the result of `act`, or the code of the block error it throws. */
 function outcome(act: () => unknown): unknown {
   try {
     return act();
@@ -60,7 +60,7 @@ const value: fc.Arbitrary<Json> = fc.oneof(
 );
 
 describe('any value at all (no injection)', () => {
-  it('is data in JavaScript, wherever its reference or placeholder stands', () => {
+  it('is data in JavaScript, wherever its reference or placeholder is', () => {
     const authored =
       'return [<p>, "<p>", \'<p>\', `<p>${<p> === null}`, <variable.v>, {{K}}, "{{K}}", `{{K}}`] // <p>\n/* <p> */';
     const { code } = compileCode(authored, 'javascript', context);

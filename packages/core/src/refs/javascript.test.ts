@@ -43,7 +43,7 @@ const compile = (code: string) => compileCode(code, 'javascript', { names, reade
 type Maker = new (...source: string[]) => (...values: unknown[]) => Promise<unknown>;
 const AsyncFunction = Object.getPrototypeOf(async () => undefined).constructor as Maker;
 
-/** Runs authored code as the sandbox would: every identifier a value of its own. */
+/** Runs authored code like the sandbox: each identifier is bound to a value. */
 async function run(authored: string, result: Json = null): Promise<unknown> {
   const { code, values } = bindCode(compile(authored).code, lookup(result));
   const bound = Object.values(values).map((json) => JSON.parse(json) as unknown);
@@ -107,12 +107,12 @@ describe('a reference in JavaScript', () => {
     expect(await run('return /<p.result>/.source', 5)).toBe('5');
   });
 
-  it('is in no regular expression where a line ends behind a backslash: no such code compiles', () => {
+  it('is not in a regular expression if a line ends after a backslash: such code does not compile', () => {
     const text = '*/<p.result>\\\n/';
     expect(compile(text).code.code.split('\n')).toHaveLength(2);
   });
 
-  it('does nothing in comments, and cannot fail there', async () => {
+  it('has no effect in comments, and cannot fail there', async () => {
     const code = '// <p.result> "\n/* <loop.foo> {{K}} ` */ return 1 /* <L.none> */ // <p.result>';
     expect(await run(code, nasty)).toBe(1);
     expect(compile(code).code).toMatchObject({ code, bindings: [] });
@@ -122,7 +122,7 @@ describe('a reference in JavaScript', () => {
     await expect(run('return {"<p.result>": 1}', nasty)).rejects.toThrow(SyntaxError);
   });
 
-  it('has a binding of its own at every occurrence, under a name that the code does not have', () => {
+  it('has its own binding at every occurrence, with a name that the code does not use', () => {
     const { code } = compile(
       'let __heddle_0_, __heddle__heddle0_, __heddle2_; return [<p.result>, <p.result>]',
     );
@@ -137,7 +137,7 @@ describe('a reference in JavaScript', () => {
   });
 });
 
-describe('what is no reference in JavaScript', () => {
+describe('text that is not a reference in JavaScript', () => {
   it.each([
     'const a = 1, b = 5; return [a < 2 && b > 3, a<b, b>a, 1 <2, [1,2].filter(x => x<2 || x>9)]',
     'const p = {result: 3}, i = 1, c = 2; return [i<p.result&&c>0, i <p.result || c> 9, (i)<p.result&&c>0]',
@@ -154,7 +154,7 @@ describe('what is no reference in JavaScript', () => {
     'if (1) /"/.test("a"); return 1',
     'return "\\<p.result>"',
     'return "\\{{K}}"',
-  ])('%s is left alone and means what it says', async (code) => {
+  ])('%s is unchanged and keeps its meaning', async (code) => {
     const compiled = compile(code);
     expect(compiled.code).toMatchObject({ code, bindings: [] });
     expect(compiled.findings.filter(({ where }) => where === 'code')).toEqual([]);
@@ -170,7 +170,7 @@ describe('what is no reference in JavaScript', () => {
     await expect(run('return [< p.result.a >]')).rejects.toThrow(SyntaxError);
   });
 
-  it('a literal that is never closed is left as it is, so that it fails', async () => {
+  it('a literal that is not closed is unchanged, so that it fails', async () => {
     for (const code of [
       'return "<p.result>',
       'return `<p.result>',
@@ -186,7 +186,7 @@ describe('findings in JavaScript (decision 11)', () => {
   const found = (code: string) =>
     compile(code).findings.map(({ kind, head, where }) => `${kind} ${head} ${where}`);
 
-  it('an unknown head where an operand belongs is found, with or without a path', () => {
+  it('an unknown head in place of an operand is reported, with or without a path', () => {
     expect(found('return <nosuch.x> + <nosuch> + <variable.ghost>')).toEqual([
       'unknown-block nosuch code',
       'unknown-block nosuch code',
@@ -194,7 +194,7 @@ describe('findings in JavaScript (decision 11)', () => {
     ]);
   });
 
-  it('in strings and comments only heads with a path are, and no variables in comments', () => {
+  it('in strings and comments only heads with a path are reported, and no variables in comments', () => {
     expect(found('"<nosuch.x> <b> <variable.ghost>" // <far.x> <b> <variable.ghost>')).toEqual([
       'unknown-block nosuch string',
       'unknown-variable ghost string',
@@ -202,7 +202,7 @@ describe('findings in JavaScript (decision 11)', () => {
     ]);
   });
 
-  it('comparisons are none', () => {
+  it('comparisons are not reported', () => {
     expect(found('a<b.c&&d>e; f(a <b.c, d> e); if (a) x<y.z>w')).toEqual([]);
   });
 
@@ -256,7 +256,7 @@ describe('a placeholder in JavaScript', () => {
     ['const b = 2; {{b}}; return b', 2],
     ['const K2 = {a: 1}; return `${{a: 1}.a}`', '1'],
     ['return /a{2}{{NOPE}}/.source', 'a{2}{{NOPE}}'],
-  ])('%s keeps a name that is not known', async (code, expected) => {
+  ])('%s keeps an unknown name', async (code, expected) => {
     expect(await run(code)).toEqual(expected);
   });
 

@@ -11,15 +11,17 @@ import {
 import type { Before, Site, SiteFinder } from './sites.ts';
 import type { CodeRewriter } from './code-rewriter.ts';
 
-/** What an open bracket is: `control` the head of if, for, while or with; `block` and `object` by what stands before. */
+/**
+ * An open bracket. `control`: the head of if, for, while or with. `block` and `object` depend on the preceding token.
+ */
 type Bracket = '(' | 'control' | '[' | 'block' | 'object' | 'template';
 
 const CONTROL = new Set(['if', 'for', 'while', 'with']);
-/** Words an operand follows, so that `/` begins a regular expression and `<` a reference. */
+/** Words before an operand, so that `/` begins a regular expression and `<` a reference. */
 const OPERATOR_WORDS = new Set(
   'return typeof instanceof in of new delete void throw case do else yield await default extends'.split(' '),
 );
-/** Before `{`: an object literal, not a block. */
+/** Tokens before the `{` of an object literal. After others it opens a block. */
 const BEFORE_OBJECT = new Set([
   '(',
   '[',
@@ -55,12 +57,12 @@ const BEFORE_OBJECT = new Set([
 /**
  * Binds the references and placeholders in JavaScript, in one pass over its tokens.
  *
- * In code a site becomes an identifier. In quotes the literal is broken and joined with `+`; in a template literal the
- * site becomes `${identifier}`; a regular expression becomes `new RegExp(…)`. Comments stay as they are, or are
- * blanked out in an expression. No line is added or lost.
+ * In code a site becomes an identifier. In quotes the literal is split and joined with `+`; in a template literal the
+ * site becomes `${identifier}`; a regular expression becomes `new RegExp(…)`. Comments stay, or become spaces in an
+ * expression. The number of lines stays the same.
  *
- * Which `/` begins a regular expression and which `<` compares is decided by the token before, as far as that goes
- * without a parser: `)` of a control statement and `}` of a block are told from those of expressions.
+ * The preceding token decides which `/` begins a regular expression and which `<` compares, as far as that is possible
+ * without a parser: the `)` of a control statement and the `}` of a block differ from those of expressions.
  */
 export class JavaScriptScanner {
   readonly #text: string;
@@ -71,11 +73,11 @@ export class JavaScriptScanner {
   #at = 0;
   /** The last token: a word, or one punctuation character; 'x' for a literal or a site. */
   #last = '';
-  /** True when the last token ends an operand. */
+  /** True if the last token ends an operand. */
   #operand = false;
-  /** True when a line ended since the last token. */
+  /** True if a line ended after the last token. */
   #line = false;
-  /** A regular expression was not closed up to here: a slash before is an operator, or no line would be read once. */
+  /** Up to here no regular expression ends, so a slash is an operator. Without this, lines would be read repeatedly. */
   #noRegexBefore = 0;
 
   constructor(finder: SiteFinder, rewriter: CodeRewriter, isExpression: boolean) {
@@ -159,7 +161,7 @@ export class JavaScriptScanner {
   }
 
   #siteInCode(): boolean {
-    // In `a<<b>c` the second one belongs to the shift, unless a reference to a known block begins there.
+    // In `a<<b>c` the second `<` belongs to the shift, unless a reference to a known block begins there.
     const shifts = this.#last === '<' && this.#text.charAt(this.#at - 1) === '<';
     const before: Before = shifts
       ? 'operand'
@@ -178,7 +180,7 @@ export class JavaScriptScanner {
     return true;
   }
 
-  /** In an object literal a bare identifier would be a key or a shorthand property: neither is what is written. */
+  /** In an object literal a bare identifier would be a key or a shorthand property, which the author did not write. */
   #asOperand(name: string, end: number): string {
     if (this.#brackets.at(-1) !== 'object' || (this.#last !== '{' && this.#last !== ',')) return name;
     const next = this.#text.charAt(skipSpace(this.#text, end));
@@ -193,7 +195,7 @@ export class JavaScriptScanner {
     this.#moveTo(end, 'x', true);
   }
 
-  /** The broken literal: `"a <x.y> b"` is `"a " + name + " b"`. Only authored constants are put in parentheses. */
+  /** Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. Only authored constants get parentheses. */
   #joined(quote: '"' | "'", sites: readonly Site[], content: number, end: number): string {
     let joined = quote;
     let from = this.#at + 1;
@@ -211,13 +213,13 @@ export class JavaScriptScanner {
     return this.#operand ? joined : `(${joined})`;
   }
 
-  /** True when the joined text is to count as one literal, as it was written. */
+  /** Returns true if the joined text must count as one literal, as authored. */
   #isWhole(sites: readonly Site[]): boolean {
     if (this.#isExpression) return true;
     return sites.some((site) => site.kind === 'env') && sites.every((site) => site.kind !== 'reference');
   }
 
-  /** Template text from behind a backtick or `}` up to the closing backtick or the next `${`. */
+  /** Reads template text from after a backtick or `}` up to the closing backtick or the next `${`. */
   #templateText(from: number): void {
     const { end, content, closed } = scanLiteral(this.#text, from - 1, '`');
     for (const site of closed === 'never' ? [] : this.#sitesIn(from, content)) {
@@ -246,7 +248,10 @@ export class JavaScriptScanner {
     this.#moveTo(end, 'x', true);
   }
 
-  /** The sites of a literal. In a regular expression `(?<year>…)` and `\k<year>` name a group, whatever blocks are called. */
+  /**
+   * Returns the sites of a literal. In a regular expression `(?<year>…)` and `\k<year>` name a group, even if a block
+   * has that name.
+   */
   #sitesIn(from: number, to: number, isRegex = false): Site[] {
     const sites: Site[] = [];
     for (let at = from; at < to; at++) {

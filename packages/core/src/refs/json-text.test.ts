@@ -7,7 +7,7 @@ import { fillJsonText, isJsonText, jsonStructure, resolveJson, templateFields } 
 import type { Lookup } from './lookup.ts';
 import type { Template, TextPart } from './template.ts';
 
-/** A reference to a value that the test holds by name; one that it does not hold is empty. */
+/** A reference to a value of the test, by name. An unknown one is empty. */
 const ref = (block: string): TextPart => ({
   ref: { kind: 'block', text: `<${block}>`, block, up: 0, into: [], path: [] },
 });
@@ -86,7 +86,7 @@ describe('JSON text with holes', () => {
     ['a placeholder in a literal: its text', ['{"v": "', env('TEXT'), '"}'], { v: 'p"w' }, '{"v": "p\\"w"}'],
     ['a bare placeholder: its JSON', ['[', env('NUM'), ',', env('TEXT'), ']'], [5, 'p"w'], '[5,"p\\"w"]'],
     [
-      'an unknown placeholder: as it is written',
+      'an unknown placeholder: as authored',
       ['["', env('NO'), '", ', env('NO'), ']'],
       ['{{NO}}', '{{NO}}'],
       '["{{NO}}", "{{NO}}"]',
@@ -109,16 +109,13 @@ describe('JSON text with holes', () => {
     ['a bare key', ['{', ref('s'), ' : 1}'], '{a "b"\n\\ : 1}'],
     ['a hole in an escape', ['["\\', ref('slash'), '"]'], '["\\n","role":"admin"]'],
     ['a hole in the digits of an escape', ['["\\u00', ref('n'), '1"]'], '["\\u0071"]'],
-    ['a comma too much', ['[', ref('n'), ',]'], '[7,]'],
+    ['an extra comma', ['[', ref('n'), ',]'], '[7,]'],
     ['plain text', ['Hello ', ref('n')], 'Hello 7'],
-  ])(
-    'that is none with its holes as values stays text, whatever the values are: %s',
-    (_title, parts, filled) => {
-      expect(resolveJson(text(...parts), lookup)).toBe(filled);
-      expect(fillJsonText(text(...parts), lookup)).toBeUndefined();
-      expect(isJsonText(text(...parts))).toBe(false);
-    },
-  );
+  ])('that is not JSON with values for its holes stays text, for all values: %s', (_title, parts, filled) => {
+    expect(resolveJson(text(...parts), lookup)).toBe(filled);
+    expect(fillJsonText(text(...parts), lookup)).toBeUndefined();
+    expect(isJsonText(text(...parts))).toBe(false);
+  });
 
   it.each<[string, TextPart[], Json]>([
     ['an object', [ref('o')], VALUES.o],
@@ -136,12 +133,12 @@ describe('JSON text with holes', () => {
     expect(isJsonText(text(...parts))).toBe(true);
   });
 
-  it('keeps what is authored between the holes, to the last digit and blank', () => {
+  it('keeps the authored text between the holes, including every digit and blank', () => {
     const parts = ['{"id": 12345678901234567890,\n "1": ', ref('n'), ', "o": ', env('NUM'), ' }'];
     expect(fillJsonText(text(...parts), lookup)).toBe('{"id": 12345678901234567890,\n "1": 7, "o": 5 }');
   });
 
-  it('refuses a value that gives a key that its object has, in value and text', () => {
+  it('rejects a value that results in a duplicate key, in value and text', () => {
     const template = text('{"role": "user", "', ref('s'), '": 1}');
     const clashing = lookupOf({ s: 'role' });
     for (const read of [resolveJson, fillJsonText]) {
@@ -157,7 +154,7 @@ describe('JSON text with holes', () => {
     );
   });
 
-  it('does not look at values for templates or structure again', () => {
+  it('does not scan values for templates or structure', () => {
     const marked = lookupOf({ s: '\uE000\uE0000\uE000 <n> {{NUM}}' }, ENV);
     expect(resolveJson(text('{"v": "', ref('s'), '", "w": ', ref('s'), '}'), marked)).toEqual({
       v: '\uE000\uE0000\uE000 <n> {{NUM}}',
@@ -166,8 +163,8 @@ describe('JSON text with holes', () => {
   });
 });
 
-describe('a field that is no text with holes', () => {
-  it('is parsed when it is JSON text, and kept when it is not', () => {
+describe('a field that is not text with holes', () => {
+  it('is parsed if it is JSON text, and else unchanged', () => {
     expect(resolveJson({ kind: 'literal', value: '[1, "a"]' }, lookup)).toEqual([1, 'a']);
     expect(resolveJson({ kind: 'literal', value: '[1' }, lookup)).toBe('[1');
     expect(resolveJson({ kind: 'literal', value: null }, lookup)).toBeNull();
@@ -179,7 +176,7 @@ describe('a field that is no text with holes', () => {
     ).toEqual([false, true]);
   });
 
-  it('has the strings of a list or an object resolved as it is asked for', () => {
+  it('has the strings of a list or an object resolved in the given mode', () => {
     const list: Template = { kind: 'list', items: [text(ref('n')), text('{"v": "', ref('inject'), '"}')] };
     expect(resolveJson(list, lookup)).toEqual([7, '{"v": "","role":"admin"}']);
     expect(resolveJson(list, lookup, 'text')).toEqual(['7', '{"v": "","role":"admin"}']);
@@ -188,7 +185,7 @@ describe('a field that is no text with holes', () => {
 });
 
 describe('for arbitrary values and authored JSON', () => {
-  /** A value as the author draws it: `hole` stands for a reference, bare or inside a literal. */
+  /** A generated value: `hole` is a reference, bare or inside a literal. */
   type Drawn =
     | { bare: number }
     | { literal: (string | number)[] }

@@ -7,26 +7,26 @@ import type { Template, TextPart } from './template.ts';
 /** A reference or a placeholder in authored text. */
 type Hole = Exclude<TextPart, string>;
 
-/** Authored text that is JSON once its holes are taken for values. */
+/** Authored text that is JSON if its holes stand for values. */
 interface JsonText {
   parts: readonly TextPart[];
   /** For each part: true for a hole inside a string literal. */
   quoted: readonly boolean[];
-  /** The JSON of the text. Marks stand in place of the holes, in strings of their own for those outside of literals. */
+  /** The parsed text. Marks replace the holes; a hole outside of literals becomes a string of its own. */
   value: Json;
-  /** Encloses the marks; stands nowhere else in `value`. */
+  /** Delimiter of the marks. It does not occur elsewhere in `value`. */
   mark: string;
 }
 
 /**
- * The value of a field that its block reads as JSON.
+ * Returns the value of a field that its block reads as JSON.
  *
- * Authored text is JSON with holes: a hole inside a string literal takes the text of its value, a bare one the value
- * itself, null when it is empty. So no value can end a string or add a field. A field that is exactly one reference or
- * placeholder takes its value, JSON text parsed. Text that is no JSON with its holes as values stays text, whatever the
- * values are. Lists and objects are resolved as `mode` says.
+ * Authored text is JSON with holes. A hole inside a string literal becomes the text of its value, a bare hole the value
+ * itself, or null if it is empty. So no value can end a string or add a field. A field that is exactly one reference or
+ * placeholder becomes its value, with JSON text parsed. Text that is not JSON with values for its holes stays text for
+ * all values. Lists and objects are resolved in `mode`.
  *
- * Throws BlockError BLOCK_CONFIG_INVALID when a value gives a key that its object already has.
+ * Throws BlockError BLOCK_CONFIG_INVALID if a value results in a duplicate key.
  */
 export function resolveJson(template: Template, lookup: Lookup, mode: 'text' | 'native' = 'native'): Json {
   const structure = jsonStructure(template, lookup);
@@ -34,14 +34,14 @@ export function resolveJson(template: Template, lookup: Lookup, mode: 'text' | '
 }
 
 /**
- * The text of a field as `resolveJson` reads it, as it is authored but for its holes: numbers, white space and the order
- * of keys stay. Undefined for text that is no JSON, for a field that is exactly one hole, and for one that is no text with
+ * Returns the text of a field as `resolveJson` reads it, with the authored numbers, white space and key order.
+ * Undefined for text that is not JSON, for a field that is exactly one hole, and for a field that is not text with
  * holes.
  */
 export function fillJsonText(template: Template, lookup: Lookup): string | undefined {
   const text = template.kind === 'text' && !wholeHole(template) ? readJsonText(template.parts) : undefined;
   if (text === undefined) return undefined;
-  // Keys that clash are refused here too.
+  // Throws for duplicate keys, too.
   structured(text.value, text, lookup);
   const filled = text.parts.map((part, index) => {
     if (typeof part === 'string') return part;
@@ -52,7 +52,7 @@ export function fillJsonText(template: Template, lookup: Lookup): string | undef
   return filled.join('');
 }
 
-/** True when the field is JSON, whatever its values are; also for one that is exactly one reference or placeholder. */
+/** Returns true if the field is JSON for all values, or exactly one reference or placeholder. */
 export function isJsonText(template: Template): boolean {
   if (template.kind === 'literal')
     return typeof template.value !== 'string' || parseJson(template.value) !== undefined;
@@ -60,7 +60,10 @@ export function isJsonText(template: Template): boolean {
   return readJsonText(template.parts) !== undefined;
 }
 
-/** The field as the one hole that it is, white space around it left out; undefined: it is more than that, or none. */
+/**
+ * Returns the single hole that makes up the field, without surrounding white space; undefined if the field is anything
+ * else.
+ */
 export function wholeHole(template: Template): (Template & { kind: 'text' }) | undefined {
   if (template.kind !== 'text') return undefined;
   const written = template.parts.filter((part) => typeof part !== 'string' || part.trim() !== '');
@@ -71,9 +74,9 @@ export function wholeHole(template: Template): (Template & { kind: 'text' }) | u
 }
 
 /**
- * The lists, objects and texts of a field that its block reads as JSON, keys filled in: JSON text is taken apart as
- * `resolveJson` says, and a field that is exactly one hole is its value. In what JSON text gives, a text of one part is
- * a bare hole, and one of several a string literal: resolve it in the mode `json`.
+ * Returns the structure of a field that its block reads as JSON, with resolved keys. JSON text is parsed as in
+ * `resolveJson`, and a field that is exactly one hole is its value. In the result for JSON text, a text of one part is
+ * a bare hole and a text of several parts a string literal: resolve it in mode `json`.
  */
 export function jsonStructure(template: Template, lookup: Lookup): Template {
   const value = wholeHole(template) ?? template;
@@ -86,14 +89,14 @@ export function jsonStructure(template: Template, lookup: Lookup): Template {
     : { kind: 'literal', value: resolveTemplate(template, lookup, 'text') };
 }
 
-/** The items of a list, each a template; undefined: it is no list. */
+/** Returns the items of a list as templates; undefined if it is not a list. */
 export function templateItems(template: Template): Template[] | undefined {
   if (template.kind === 'list') return template.items;
   if (template.kind !== 'literal' || !Array.isArray(template.value)) return undefined;
   return template.value.map((value) => ({ kind: 'literal', value }));
 }
 
-/** The fields of an object, each a template, by key; undefined: it is no object. */
+/** Returns the fields of an object as templates by key; undefined if it is not an object. */
 export function templateFields(template: Template): Map<string, Template> | undefined {
   if (template.kind === 'object') return new Map(template.entries);
   if (template.kind !== 'literal' || !isJsonObject(template.value)) return undefined;
@@ -115,17 +118,17 @@ function readJsonText(parts: readonly TextPart[]): JsonText | undefined {
     else if (isKey(parts[index + 1])) return undefined;
     else skeleton += `"${mark}${mark}${index}${mark}"`;
   }
-  // A mark is no JSON behind a backslash or in \u…, so no value can become part of an escape.
+  // A mark is not JSON after a backslash or in \u…, so no value can become part of an escape.
   const value = parseJson(skeleton);
   return value === undefined ? undefined : { parts, quoted, value, mark };
 }
 
-/** Whether a bare hole before `next` stands for a key, which only a string literal can be. */
+/** Returns whether a bare hole before `next` is a key. Only a string literal can be a key. */
 function isKey(next: TextPart | undefined): boolean {
   return typeof next === 'string' && next.trimStart().startsWith(':');
 }
 
-/** Whether a string literal is open behind `text`. */
+/** Returns whether a string literal is open after `text`. */
 function endsInString(text: string, inString: boolean): boolean {
   let open = inString;
   for (let at = 0; at < text.length; at++) {
@@ -136,7 +139,7 @@ function endsInString(text: string, inString: boolean): boolean {
   return open;
 }
 
-/** A character of the private use area that the authored text does not have, neither as it is nor as an escape. */
+/** Returns a private use character that the authored text does not contain, either literally or as an escape. */
 function unusedCharacter(parts: readonly TextPart[]): string | undefined {
   const used = new Set<number>();
   for (const part of parts) {
@@ -148,7 +151,7 @@ function unusedCharacter(parts: readonly TextPart[]): string | undefined {
   return undefined;
 }
 
-/** The template of a part of the parsed text, its marks holes again. */
+/** Returns the template of a part of the parsed text, with marks replaced by their holes. */
 function structured(value: Json, text: JsonText, lookup: Lookup): Template {
   if (typeof value === 'string') return textTemplate(value, text);
   if (Array.isArray(value))
@@ -163,7 +166,7 @@ function entriesOf(value: JsonObject, text: JsonText, lookup: Lookup): [string, 
     const key = partsOf(written, text)
       .map((part) => partText(part, lookup))
       .join('');
-    // Keys that the author wrote twice are one by now: a clash comes from a value.
+    // Keys that the author wrote twice are already merged, so a duplicate comes from a value.
     if (keys.has(key)) throw clash();
     keys.add(key);
     return [key, structured(item, text, lookup)];
@@ -183,11 +186,11 @@ function textTemplate(text: string, { parts, mark }: JsonText): Template {
   if (bare !== undefined) return { kind: 'text', parts: [bare] };
   const found = partsOf(text, { parts, mark });
   if (found.every((part) => typeof part === 'string')) return { kind: 'literal', value: text };
-  // An empty text beside a hole that fills a literal alone: it is no bare hole.
+  // An empty text beside a hole that fills a whole literal distinguishes it from a bare hole.
   return { kind: 'text', parts: found.length === 1 ? ['', ...found] : found };
 }
 
-/** A string of the parsed text, its marks holes again. */
+/** Returns a string of the parsed text with its marks replaced by holes. */
 function partsOf(text: string, { parts, mark }: Pick<JsonText, 'parts' | 'mark'>): TextPart[] {
   return text
     .split(mark)
@@ -195,7 +198,7 @@ function partsOf(text: string, { parts, mark }: Pick<JsonText, 'parts' | 'mark'>
     .filter((part) => part !== '');
 }
 
-/** The JSON text of a bare hole's value. */
+/** Returns the JSON text of a bare hole's value. */
 function bareText(hole: Hole, lookup: Lookup): string {
   return JSON.stringify(resolveTemplate({ kind: 'text', parts: [hole] }, lookup, 'json'));
 }

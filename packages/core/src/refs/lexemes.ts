@@ -2,15 +2,15 @@ import type { Quote } from './template.ts';
 
 /** The extent of a literal. */
 export interface Literal {
-  /** Where its content ends: the closing quote, or the `$` of `${`. */
+  /** End of the content: the closing quote, or the `$` of `${`. */
   content: number;
-  /** Behind the closing quote or the `${`. */
+  /** After the closing quote or the `${`. */
   end: number;
-  /** How it ended; `never`: the line, or the text, ended first. */
+  /** How it ended. `never`: the line, or the text, ended first. */
   closed: 'quote' | 'expression' | 'never';
 }
 
-/** The string or template text whose opening quote (or `}`) stands at `start`. */
+/** Returns the extent of the string or template text after the opening quote (or `}`) at `start`. */
 export function scanLiteral(text: string, start: number, quote: Quote): Literal {
   for (let at = start + 1; at < text.length; at++) {
     const character = text.charAt(at);
@@ -24,13 +24,16 @@ export function scanLiteral(text: string, start: number, quote: Quote): Literal 
   return { content: text.length, end: text.length, closed: 'never' };
 }
 
-/** The regular expression that begins with the slash at `start`; `end` alone: its line ends first, so it is none. */
+/**
+ * Returns the extent of the regular expression that begins with the slash at `start`. Only `end` if the line ends
+ * first, so that it is none.
+ */
 export function scanRegex(text: string, start: number): { end: number; body?: number } {
   let inClass = false;
   for (let at = start + 1; at < text.length; at++) {
     const character = text.charAt(at);
     if (isLineEnd(character)) return { end: at };
-    // No line end is escaped: a regular expression stands in one line.
+    // A regular expression is on one line: an escape does not help.
     if (character === '\\' && !isLineEnd(text.charAt(at + 1))) at++;
     else if (character === '[') inClass = true;
     else if (character === ']') inClass = false;
@@ -39,27 +42,27 @@ export function scanRegex(text: string, start: number): { end: number; body?: nu
   return { end: text.length };
 }
 
-/** Where the line of `start` ends. */
+/** Returns the end of the line of `start`. */
 export function skipLine(text: string, start: number): number {
   let at = start;
   while (at < text.length && !isLineEnd(text.charAt(at))) at++;
   return at;
 }
 
-/** Behind the block comment that begins at `start`; the end of the text when it is never closed. */
+/** Returns the offset after the block comment that begins at `start`, or the end of the text if it is not closed. */
 export function skipBlockComment(text: string, start: number): number {
   const close = text.indexOf('*/', start + 2);
   return close < 0 ? text.length : close + 2;
 }
 
-/** Behind the white space that begins at `start`. */
+/** Returns the offset after the white space that begins at `start`. */
 export function skipSpace(text: string, start: number): number {
   let at = start;
   while (at < text.length && /\s/.test(text.charAt(at))) at++;
   return at;
 }
 
-/** Behind the identifier, keyword or number that begins at `start`; `start` itself when none does. */
+/** Returns the offset after the identifier, keyword or number that begins at `start`, or `start` if there is none. */
 export function skipWord(text: string, start: number): number {
   let at = start;
   while (at < text.length && isWordCharacter(text.charAt(at))) at++;
@@ -70,7 +73,7 @@ export function isLineEnd(character: string): boolean {
   return character === '\n' || character === '\r' || character === '\u2028' || character === '\u2029';
 }
 
-/** True for what can stand in an identifier or number, in any script; a backslash begins an escape in one. */
+/** Returns true for a character of identifiers or numbers, in any script. A backslash begins an escape in one. */
 function isWordCharacter(character: string): boolean {
   return /[\w$\\]/.test(character) || (character > '\x7f' && !/\s/.test(character));
 }

@@ -6,22 +6,22 @@ export type BlockReference = Extract<Reference, { kind: 'block' }>;
 export type ContainerReference = Extract<Reference, { kind: 'container' }>;
 export type ResultsReference = Extract<Reference, { kind: 'results' }>;
 
-/** The values a run has at one place: what references are resolved against. */
+/** The values at one place of a run, against which references are resolved. */
 export interface Lookup {
-  /** The current output of a block at the address; a block or container that failed has an output with `error`. */
+  /** Returns the current output of a block at the address. A failed block or container has an output with `error`. */
   block(ref: BlockReference): { ran: true; output: Json } | { ran: false };
-  /** The turn or branch the reader stands in; undefined: the container is not running around the reader. */
+  /** Returns the iteration or branch of the reader; undefined if the container is not running around the reader. */
   container(ref: ContainerReference): ContainerValues | undefined;
-  /** The results of a container; undefined: it has not ended. */
+  /** Returns the results of a container; undefined if it has not ended. */
   results(ref: ResultsReference): Json | undefined;
-  /** The value of a variable, by id. */
+  /** Returns the value of a variable by id. */
   variable(id: string): Json | undefined;
-  /** An environment value or secret; undefined: there is none of that name. */
+  /** Returns an environment value or secret; undefined for an unknown name. */
   env(name: string): string | undefined;
   describe(blockId: string): { name: string; type: string; outputs?: OutputSchema };
 }
 
-/** `index` counts from 0. `items` and `currentItem` are there when the container goes over a collection. */
+/** `index` counts from 0. `items` and `currentItem` exist if the container runs over a collection. */
 export interface ContainerValues {
   index: number;
   currentItem?: Json;

@@ -60,7 +60,7 @@ describe('the table of names', () => {
     expect(names.around.get('out')).toEqual([]);
   });
 
-  it('ends a chain of parents that is broken or goes in a circle', () => {
+  it('ends a broken or cyclic chain of parents', () => {
     const names = buildNames(
       [block('a', { parentId: 'b' }), block('b', { parentId: 'a' }), block('c', { parentId: 'gone' })],
       [],
@@ -81,7 +81,7 @@ describe('the table of names', () => {
     expect(findVariable(names, '')).toBeUndefined();
   });
 
-  it('tells a block that can never run: disabled, or inside a disabled container', () => {
+  it('identifies blocks that can never run: disabled, or inside a disabled container', () => {
     const blocks = [
       block('a', { enabled: false }),
       block('L', { type: 'loop', enabled: false }),

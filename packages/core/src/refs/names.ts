@@ -1,6 +1,6 @@
 import { NearNames } from './nearest.ts';
 
-/** A block as far as references go. */
+/** What references need to know about a block. */
 export interface NamedBlock {
   id: string;
   name: string;
@@ -14,13 +14,13 @@ export interface NamedVariable {
   name: string;
 }
 
-/** Everything a reference can name, by normalised name, and what lies around each block. */
+/** All names that references can use, normalised, and the containers around each block. */
 export interface NameTable {
   readonly blocks: ReadonlyMap<string, NamedBlock>;
   readonly blockByName: ReadonlyMap<string, NamedBlock>;
   readonly variableByName: ReadonlyMap<string, NamedVariable>;
   readonly variables: ReadonlyMap<string, NamedVariable>;
-  /** Containers around a block, outermost first, by the block's id. */
+  /** Containers around a block, outermost first, by block id. */
   readonly around: ReadonlyMap<string, readonly NamedBlock[]>;
   /** The names of blocks and variables, for suggestions. */
   readonly nearBlocks: NearNames;
@@ -29,20 +29,20 @@ export interface NameTable {
 
 const RESERVED: ReadonlySet<string> = new Set(['loop', 'parallel', 'variable']);
 
-/** The form names are compared in: lower case, no white space, no dots. */
+/** Returns the form in which names are compared: lower case, without white space and dots. */
 export function normalizeName(name: string): string {
   return name.toLowerCase().replace(/[\s.]+/g, '');
 }
 
-/** True for a head that names no block whatever blocks are called: loop, parallel, variable. */
+/** Returns true for reserved heads, which never name a block: loop, parallel, variable. */
 export function isReserved(name: string): boolean {
   return RESERVED.has(normalizeName(name));
 }
 
 /**
- * The table of names of a workflow.
+ * Returns the names of a workflow.
  *
- * Of two names that are equal when normalised, the first keeps the key, unless only the other one has no dot.
+ * If two names are equal when normalised, the first block gets the name, unless only the other name has no dot.
  */
 export function buildNames(blocks: readonly NamedBlock[], variables: readonly NamedVariable[]): NameTable {
   const byId = new Map(blocks.map((block) => [block.id, block]));
@@ -59,22 +59,22 @@ export function buildNames(blocks: readonly NamedBlock[], variables: readonly Na
   };
 }
 
-/** The variable called `name`, or with that very id; a name wins over an id. */
+/** Returns the variable with the name `name`, else the variable with that id. */
 export function findVariable(names: NameTable, name: string): NamedVariable | undefined {
   return names.variableByName.get(normalizeName(name)) ?? names.variables.get(name);
 }
 
-/** True for a block that can never run: it, or a container around it, is disabled. */
+/** Returns true for a block that can never run, because it or a container around it is disabled. */
 export function neverRuns(names: NameTable, block: NamedBlock): boolean {
   return !block.enabled || (names.around.get(block.id) ?? []).some((container) => !container.enabled);
 }
 
-/** The block's name nearest to a head that names none, normalised. */
+/** Returns the block name most similar to an unknown head, normalised. */
 export function suggestBlock(names: NameTable, head: string): { name: string; distance: number } | undefined {
   return names.nearBlocks.nearest(normalizeName(head));
 }
 
-/** The variable's name nearest to one that names none, normalised. */
+/** Returns the variable name most similar to an unknown one, normalised. */
 export function suggestVariable(
   names: NameTable,
   name: string,
@@ -92,7 +92,7 @@ function byNormalizedName<T extends { name: string }>(named: readonly T[]): Map<
   return table;
 }
 
-/** A parent that is missing or leads in a circle ends the chain: the compiler reports those. */
+/** A missing or cyclic parent ends the chain. The compiler reports it. */
 function containersAround(block: NamedBlock, byId: ReadonlyMap<string, NamedBlock>): NamedBlock[] {
   const around: NamedBlock[] = [];
   const seen = new Set([block.id]);

@@ -4,7 +4,7 @@ import { NearNames } from './nearest.ts';
 
 const near = (wanted: string, names: readonly string[]) => new NearNames(names).nearest(wanted);
 
-/** Inserts, deletions, replacements and swaps of neighbours that turn `a` into `b`, from the whole table. */
+/** Insertions, deletions, substitutions and transpositions that turn `a` into `b`, by the full table. */
 function editDistance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let i = 1; i <= a.length; i++) {
@@ -21,7 +21,7 @@ function editDistance(a: string, b: string): number {
   return rows[a.length]![b.length]!;
 }
 
-/** The nearest name by comparison with all of them. */
+/** The most similar name, by comparison with all names. */
 function nearestOfAll(wanted: string, names: readonly string[]) {
   const all = names
     .map((name) => ({ name, distance: editDistance(name, wanted) }))
@@ -29,7 +29,7 @@ function nearestOfAll(wanted: string, names: readonly string[]) {
   return all.toSorted((a, b) => a.distance - b.distance)[0];
 }
 
-describe('the nearest name', () => {
+describe('the most similar name', () => {
   it('is at most two edits away, the closest first, the first of equals', () => {
     expect(near('agnet1', ['agent2', 'agent1', 'agent11'])).toEqual({ name: 'agent1', distance: 1 });
     expect(near('agentx', ['agent1', 'agent2'])).toEqual({ name: 'agent1', distance: 1 });
@@ -37,7 +37,7 @@ describe('the nearest name', () => {
     expect(near('x', [])).toBeUndefined();
   });
 
-  it('has something in common with what was written: one letter is near to no other letter', () => {
+  it('has something in common with the text: one letter is similar to no other letter', () => {
     expect(near('b', ['a'])).toBeUndefined();
     expect(near('xy', ['ab'])).toBeUndefined();
     expect(near('ax', ['ab'])).toEqual({ name: 'ab', distance: 1 });
@@ -47,7 +47,7 @@ describe('the nearest name', () => {
 describe('a table of names', () => {
   const letters = fc.string({ unit: fc.constantFrom('a', 'b', 'c'), maxLength: 14 });
 
-  it('finds what comparing with all of them finds', () => {
+  it('finds the same as a comparison with all names', () => {
     fc.assert(
       fc.property(fc.uniqueArray(letters, { maxLength: 30 }), letters, (names, wanted) => {
         expect(near(wanted, names)).toEqual(nearestOfAll(wanted, names));
@@ -56,7 +56,7 @@ describe('a table of names', () => {
     );
   });
 
-  it('finds one of thousands that begin alike, also when asked often', () => {
+  it('finds one of thousands with a common prefix, even in many searches', () => {
     const names = new NearNames(Array.from({ length: 5000 }, (_, index) => `enrichthecompany${index}`));
     for (let index = 0; index < 50; index++) {
       expect(names.nearest(`enrichtheconpany${index * 100}`)).toEqual({
@@ -66,7 +66,7 @@ describe('a table of names', () => {
     }
   });
 
-  it('compares no names of more than 100 characters', () => {
+  it('does not compare names of more than 100 characters', () => {
     expect(near('x'.repeat(100), ['x'.repeat(99)])).toEqual({ name: 'x'.repeat(99), distance: 1 });
     expect(near('x'.repeat(101), ['x'.repeat(100)])).toBeUndefined();
     expect(near('x'.repeat(100), ['x'.repeat(101)])).toBeUndefined();

@@ -1,28 +1,30 @@
-/** Names further than this from a text are not near to it. */
+/** Maximum edit distance of similar names. */
 const MAX_DISTANCE = 2;
 
-/** Longer names are not compared: nobody means one of them by another. */
+/** Longer names are not compared: they are not typed by hand. */
 const COMPARED_CHARS = 100;
 
-/** Rows that all searches of one table of names compute together, so that hostile names cannot make it quadratic. */
+/**
+ * Maximum number of rows that all searches of one `NearNames` compute, so that hostile names cannot make it quadratic.
+ */
 const MOST_ROWS = 100_000;
 
-/** Cells of a row: only those within MAX_DISTANCE of the diagonal can be near. */
+/** Cells of a row: only those within MAX_DISTANCE of the diagonal can matter. */
 const BAND = 2 * MAX_DISTANCE + 1;
 
 const FAR = MAX_DISTANCE + 1;
 
-/** A name within 2 edits of what was written. */
+/** A name with its edit distance, at most 2. */
 export interface Near {
   name: string;
   distance: number;
 }
 
 /**
- * Names, in an order in which those that begin alike are compared together.
+ * Finds similar names. Names are sorted, so that those with a common prefix are compared together.
  *
- * A search compares a shared beginning once, and leaves out every name whose beginning is too far away already. All that
- * was asked is kept, and its work bounded: a table is for one check, not for the life of a process.
+ * A search compares a common prefix once, and skips all names whose prefix is already too different. Results are
+ * cached, and the work of one instance is limited: use an instance for one check, not for the life of a process.
  */
 export class NearNames {
   readonly #names: readonly string[];
@@ -34,7 +36,10 @@ export class NearNames {
     this.#names = [...names];
   }
 
-  /** The name nearest to `wanted`, at most 2 edits away; the first of equals. Undefined also when the work is used up. */
+  /**
+   * Returns the name most similar to `wanted`, at most 2 edits away, the first of equals; undefined also if the work
+   * limit is reached.
+   */
   nearest(wanted: string): Near | undefined {
     if (wanted.length > COMPARED_CHARS) return undefined;
     if (!this.#found.has(wanted)) this.#found.set(wanted, this.#search(wanted));
@@ -62,7 +67,7 @@ export class NearNames {
 }
 
 interface Found extends Near {
-  /** Position in the names as given. */
+  /** Position in the given list of names. */
   at: number;
 }
 
@@ -72,7 +77,7 @@ function better(best: Found | undefined, found: Found): Found | undefined {
   return found.distance === best.distance && found.at < best.at ? found : best;
 }
 
-/** A name of two letters is two edits away from any other: nearness must leave something in common. */
+/** Any two names of two letters are two edits apart, so similar names must have something in common. */
 function allowed(name: string): number {
   return Math.min(MAX_DISTANCE, name.length - 1);
 }
@@ -84,14 +89,14 @@ function sort(names: readonly string[]): { name: string; at: number }[] {
     .sort((a, b) => (a.name < b.name ? -1 : Number(a.name > b.name)));
 }
 
-/** How many characters two texts begin with in common. */
+/** Returns the length of the common prefix. */
 function shared(one: string, other: string): number {
   let at = 0;
   while (at < one.length && one[at] === other[at]) at++;
   return at;
 }
 
-/** The first index after `from` whose name does not begin with `start`. */
+/** Returns the first index after `from` whose name does not begin with `start`. */
 function behind(sorted: readonly { name: string }[], from: number, start: string): number {
   let least = from + 1;
   let most = sorted.length;
@@ -104,11 +109,12 @@ function behind(sorted: readonly { name: string }[], from: number, start: string
 }
 
 /**
- * The distances from the beginnings of a name to those of `wanted`: inserts, deletions, replacements and swaps of
- * neighbours (optimal string alignment). Row i has the cells of the name's first i characters around column i.
+ * The distances from the prefixes of a name to those of `wanted`: insertions, deletions, substitutions and
+ * transpositions of neighbours (optimal string alignment). Row i has the cells of the name's first i characters around
+ * column i.
  */
 class Table {
-  /** Characters of the name that have a row. */
+  /** Number of characters of the name that have a row. */
   depth = 0;
   #name = '';
   readonly #wanted: string;
@@ -122,7 +128,10 @@ class Table {
     );
   }
 
-  /** Brings in a name, up to where it is lost. Rows of the beginning that it shares with the last one stay. Returns the work. */
+  /**
+   * Computes the rows of a name until it is lost. Rows of the prefix that it shares with the previous name are kept.
+   * Returns the number of rows.
+   */
   fill(name: string, limit: number): number {
     const from = Math.min(shared(this.#name, name), this.depth);
     this.depth = from;
@@ -131,7 +140,7 @@ class Table {
     return this.depth - from + 1;
   }
 
-  /** True when no name that begins like this is within `limit`: a swap may still go back two rows. */
+  /** Returns true if no name with this prefix is within `limit`. A transposition may still go back two rows. */
   isLost(limit: number): boolean {
     return this.#leastAt(this.depth) > limit && this.#leastAt(this.depth - 1) >= limit;
   }
@@ -147,12 +156,12 @@ class Table {
     this.#least[row] = least;
   }
 
-  /** The least cell of a row. */
+  /** Returns the minimum of a row. */
   #leastAt(row: number): number {
     return this.#least[row] ?? FAR;
   }
 
-  /** The distance of the whole name, which has a row for each character. */
+  /** Returns the distance of the whole name, once each character has a row. */
   distance(): number {
     return this.#at(this.depth, this.#wanted.length);
   }

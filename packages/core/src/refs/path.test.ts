@@ -28,7 +28,7 @@ describe('a path (V215-V240)', () => {
     ['z', 0],
     ['e', ''],
     ['a.', 'empty key'],
-  ])('%s leads to its value', (path, expected) => {
+  ])('%s resolves to its value', (path, expected) => {
     expect(followPath(value, parsePath(path))).toEqual(expected);
   });
 
@@ -46,7 +46,7 @@ describe('a path (V215-V240)', () => {
     's[0]',
     'z.toFixed',
     'l[99999999999999999999]',
-  ])('%s leads nowhere: empty, no error', (path) => {
+  ])('%s is empty without an error', (path) => {
     expect(followPath(value, parsePath(path))).toBeUndefined();
   });
 
@@ -62,7 +62,7 @@ describe('a path (V215-V240)', () => {
   });
 
   it.each(['__proto__', 'constructor', 'toString', '__proto__.polluted', 'l.map', 'l.constructor'])(
-    '%s sees no inherited property',
+    '%s never reads an inherited property',
     (path) => {
       expect(followPath(value, parsePath(path))).toBeUndefined();
     },

@@ -4,20 +4,20 @@ import type { PathStep } from './template.ts';
 const DIGITS = /^\d+$/;
 const BRACKETS = /^([^[\]]*)((?:\[[^[\]]*\])+)$/;
 
-/** What leads nowhere: an index that is negative, malformed or no number. */
+/** A step that never resolves: for an index that is negative, malformed or not a number. */
 const NOWHERE: PathStep = { index: null };
 
 /**
- * The steps of a dotted path: `a.b[0][1].2` is a, b, index 0, index 1, index 2.
+ * Returns the steps of a dotted path: `a.b[0][1].2` is a, b, index 0, index 1, index 2.
  *
- * Never fails: an empty segment is the key '', and what cannot be read as keys and indexes becomes a step that
- * leads nowhere (negative and malformed indexes, keys with a space: no reference can name those).
+ * Never fails: an empty segment is the key '', and segments that are not keys and indexes become steps that never
+ * resolve (negative and malformed indexes, keys with a space, which references cannot name).
  */
 export function parsePath(path: string): PathStep[] {
   return path.split('.').flatMap(parseSegment);
 }
 
-/** The steps of one segment between dots: `name`, `name[0][1]`, `[0]` or bare digits. */
+/** Returns the steps of one segment between dots: `name`, `name[0][1]`, `[0]` or bare digits. */
 export function parseSegment(segment: string): PathStep[] {
   if (DIGITS.test(segment)) return [indexStep(segment)];
   if (/\s/.test(segment)) return [NOWHERE];
@@ -30,7 +30,7 @@ export function parseSegment(segment: string): PathStep[] {
   return [DIGITS.test(name) ? indexStep(name) : name, ...indexes];
 }
 
-/** The value behind a path, or undefined: only own properties, indexes only into arrays. */
+/** Returns the value at a path, or undefined. Uses own properties only, and indexes only in arrays. */
 export function followPath(value: Json | undefined, path: readonly PathStep[]): Json | undefined {
   let current = value;
   for (const step of path) {

@@ -1,15 +1,15 @@
-/** A string literal of Python. Offsets are of the whole text. */
+/** A string literal of Python, with offsets in the whole text. */
 export interface PythonString {
-  /** As written, for example `rb`. */
+  /** As authored, for example `rb`. */
   prefix: string;
   /** `"`, `'`, or three of them. */
   quote: string;
-  /** Where the content begins and ends. */
+  /** Start and end of the content. */
   from: number;
   content: number;
-  /** Behind the closing quote. */
+  /** After the closing quote. */
   end: number;
-  /** False: the line, or the text, ended first. */
+  /** False if the line, or the text, ended first. */
   closed: boolean;
   bytes: boolean;
   formatted: boolean;
@@ -17,7 +17,7 @@ export interface PythonString {
 
 const PREFIX = /^(?:[rbfut]{1,2})?$/i;
 
-/** The prefix of the string literal that begins at `at`, possibly ''; undefined: none begins there. */
+/** Returns the prefix of the string literal that begins at `at`, possibly ''; undefined if none begins there. */
 export function stringPrefix(text: string, at: number): string | undefined {
   for (let length = 0; length <= 2; length++) {
     const character = text.charAt(at + length);
@@ -29,7 +29,7 @@ export function stringPrefix(text: string, at: number): string | undefined {
   return undefined;
 }
 
-/** The string literal that begins with its prefix at `start`. A formatted one is not scanned to its end. */
+/** Returns the string literal whose prefix begins at `start`. A formatted one is not scanned to its end. */
 export function scanPythonString(text: string, start: number, prefix: string): PythonString {
   const open = start + prefix.length;
   const one = text.charAt(open);
@@ -50,7 +50,7 @@ export function scanPythonString(text: string, start: number, prefix: string): P
   };
 }
 
-/** A part of a broken literal as a literal of its own. */
+/** Returns a part of a split literal as a literal of its own. */
 export function chunk({ prefix, quote, bytes }: PythonString, content: string): string {
   const loose = quote.length === 3 ? looseQuotes(content, quote.charAt(0)) : 0;
   if (loose === 0) return prefix + quote + content + quote;
@@ -70,7 +70,7 @@ function contentEnd(text: string, from: number, quote: string): number {
   return text.length;
 }
 
-/** How many quotes at the end of `content` are not escaped. */
+/** Returns how many unescaped quotes `content` ends with. */
 function looseQuotes(content: string, quote: string): number {
   let quotes = 0;
   while (content.charAt(content.length - 1 - quotes) === quote) quotes++;

@@ -17,7 +17,7 @@ const lookup: Lookup = {
   describe: () => ({ name: 'P', type: 'function' }),
 };
 
-/** The code with short names for its bindings, and their forms. */
+/** Returns the code with short names for its bindings, and their forms. */
 function woven(authored: string): [string, ...string[]] {
   const { code } = compile(authored);
   return [code.code.replaceAll(/__heddle_(\d+)_/g, '@$1'), ...code.bindings.map(({ form }) => form)];
@@ -61,7 +61,7 @@ describe('a reference in Python', () => {
     'x = "never closed <p.x>\ny = 2',
     "x = '''never closed <p.x>",
     'x = [c for c in d if c <e.f(1) and g> 0]',
-  ])('%j is left alone', (authored) => {
+  ])('%j is unchanged', (authored) => {
     const { code, findings } = compile(authored);
     expect(code.bindings.filter((binding) => 'ref' in binding)).toEqual([]);
     expect(findings.filter(({ where }) => where === 'code')).toEqual([]);
@@ -78,7 +78,7 @@ describe('a reference in Python', () => {
     expect(compile(authored).code.code.split('\n')).toHaveLength(authored.split('\n').length);
   });
 
-  it('that is unknown is found, in code with any form, in strings and comments with a path', () => {
+  it('that is unknown is reported: in code in any form, in strings and comments with a path', () => {
     const { findings } = compile('x = <nosuch>\ny = "<far.x> <b>" # <away.x> <i>');
     expect(findings.map(({ head, where }) => `${head} ${where}`)).toEqual([
       'nosuch code',
@@ -100,7 +100,7 @@ describe('a placeholder in Python', () => {
     expect(woven(authored)).toEqual(expected);
   });
 
-  it('of an unknown name reads as it was written, in f-strings too', () => {
+  it('of an unknown name reads as authored, even in f-strings', () => {
     const bound = bindCode(compile('f"{{literal}} {{K}}", "{{NOPE}}", {{NOPE}}').code, lookup);
     expect(bound.code).toBe('f"{{literal}} {__heddle_1_}", ("" + __heddle_2_ + ""), {{NOPE}}');
     expect(bound.values).toEqual({ __heddle_1_: '"secret"', __heddle_2_: '"{{NOPE}}"' });

@@ -7,7 +7,7 @@ import type { CodeRewriter } from './code-rewriter.ts';
 /** An open bracket. `expression`: the braces of an f-string with that quote; `spec`: braces in its format spec. */
 type Bracket = { kind: '(' } | { kind: 'expression' | 'spec'; quote: string };
 
-/** Words an operand follows, so that `<` begins a reference. */
+/** Words before an operand, so that `<` begins a reference. */
 const OPERATOR_WORDS = new Set(
   'return in and or not is if elif else while for with assert del raise from import except case match lambda yield await as print'.split(
     ' ',
@@ -17,8 +17,8 @@ const OPERATOR_WORDS = new Set(
 /**
  * Binds the references and placeholders in Python, in one pass over its tokens.
  *
- * In code a site becomes an identifier. In quotes the literal is broken and joined with `+`, in an f-string the site
- * becomes `{identifier}`. Comments stay as they are. No line is added or lost.
+ * In code a site becomes an identifier. In quotes the literal is split and joined with `+`; in an f-string the site
+ * becomes `{identifier}`. Comments stay. The number of lines stays the same.
  */
 export function scanPython(finder: SiteFinder, weaver: CodeRewriter): void {
   new PythonScanner(finder, weaver).scan();
@@ -32,7 +32,7 @@ class PythonScanner {
   #at = 0;
   #operand = false;
   #line = false;
-  /** True when the last token is a string: the next string is joined to it without an operator. */
+  /** True if the last token is a string: Python joins the next string to it without an operator. */
   #string = false;
 
   constructor(finder: SiteFinder, weaver: CodeRewriter) {
@@ -103,7 +103,7 @@ class PythonScanner {
     this.#string = true;
   }
 
-  /** The broken literal: `"a <x.y> b"` is `"a " + name + " b"`. Only constants and bytes are put in parentheses. */
+  /** Returns the split literal: `"a <x.y> b"` is `"a " + name + " b"`. Only constants and bytes get parentheses. */
   #joined(literal: PythonString, sites: readonly Site[]): string {
     const parts: string[] = [];
     let from = literal.from;
@@ -120,7 +120,7 @@ class PythonScanner {
     return isJoined || asWritten ? joined : `(${joined})`;
   }
 
-  /** The text of an f-string from `from` up to its end or to the next expression in braces. */
+  /** Reads the text of an f-string from `from` up to its end or to the next expression in braces. */
   #formatted(from: number, quote: string): void {
     let at = from;
     while (at < this.#text.length && !this.#text.startsWith(quote, at)) {
@@ -145,7 +145,7 @@ class PythonScanner {
     )
       return undefined;
     if (site.kind === 'reference' && site.text.includes(quote)) return undefined;
-    // An unknown name comes back between the braces that are added here, and reads as it was written.
+    // An unknown name is put back between the braces that are added here, and reads as authored.
     const name =
       site.kind === 'env'
         ? this.#weaver.bind({ ...site, text: site.text.slice(1, -1) }, 'code')

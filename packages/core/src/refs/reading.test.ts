@@ -71,7 +71,7 @@ describe('a reference to a block', () => {
     expect(reference('<T OP>', 'a')).toMatchObject({ kind: 'block', block: 'top', path: [] });
   });
 
-  it('is never found by id when the name is another', () => {
+  it('is never found by id if the name differs', () => {
     const other = buildNames([{ id: 'blk-1', name: 'P', type: 'function', enabled: true }], []);
     const tag = tagAt('<blk-1.result>', 0, 14);
     expect(tag && readTag(tag, { names: other, reader: 'blk-1', standing: 'inside' })).toEqual({
@@ -239,12 +239,12 @@ describe('a variable', () => {
     expect(reference(text, 'top')).toEqual({ kind: 'variable', text, variable: 'v1', path });
   });
 
-  it('that is not there is named', () => {
+  it('that does not exist is reported', () => {
     expect(read('<variable.ghost.x>', 'top')).toEqual({ kind: 'unknown-variable', name: 'ghost' });
     expect(read('<variable>', 'top')).toEqual({ kind: 'text' });
   });
 
-  it('keeps its head from blocks of that name, as loop and parallel do', () => {
+  it('keeps its head from blocks of that name, like loop and parallel', () => {
     const odd = buildNames(
       ['loop', 'parallel', 'variable'].map((id) => block(id, 'function')),
       [],

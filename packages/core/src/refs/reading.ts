@@ -3,20 +3,20 @@ import { findVariable, type NamedBlock, type NameTable, normalizeName } from './
 import { parsePath, parseSegment } from './path.ts';
 import type { ContainerField, PathStep, Reference } from './template.ts';
 
-/** Where a field stands, as far as the meaning of its references goes. */
+/** The position of a field, which determines the meaning of its references. */
 export interface TemplateContext {
   names: NameTable;
-  /** The block whose field this is. */
+  /** The block of the field. */
   reader: string;
   /**
-   * `inside`: an ordinary field. `container`: a container's own collection or count, read where the container
-   * stands: the containers around it are visible, its own index and items are not. `condition`: its own while or
-   * doWhile condition: like `container`, and its own index is visible too.
+   * `inside`: an ordinary field. `container`: the collection or count of a container, which sees the containers around
+   * it but not its own index and items. `condition`: a container's while or doWhile condition, which also sees its own
+   * index.
    */
   standing: 'inside' | 'container' | 'condition';
 }
 
-/** What a tag means to its reader. `block`: the block it names, if it names one. */
+/** The meaning of a tag for its reader. `block`: the block that it names, if any. */
 export type Reading =
   | { kind: 'reference'; ref: Reference; block?: NamedBlock }
   | { kind: 'unknown-block' }
@@ -40,7 +40,7 @@ const FIELDS: Record<ContainerKind, ReadonlyMap<string, ContainerField>> = {
   ]),
 };
 
-/** The meaning of a tag: reserved heads first, then blocks by normalised name. Its shape is the caller's affair. */
+/** Returns the meaning of a tag: reserved heads first, then blocks by normalised name. The caller checks its shape. */
 export function readTag(tag: Tag, context: TemplateContext): Reading {
   const head = normalizeName(tag.head);
   if (head === 'variable') return readVariable(tag, context.names);
@@ -69,7 +69,7 @@ function readVariable(tag: Tag, names: NameTable): Reading {
   return { kind: 'reference', ref: { kind: 'variable', path, text: tag.text, variable: variable.id } };
 }
 
-/** `<loop…>` and `<parallel…>`: the innermost container of that kind around the reader, through any others. */
+/** Reads `<loop…>` and `<parallel…>`: the innermost container of that kind around the reader, at any depth. */
 function readGeneric(tag: Tag, kind: ContainerKind, context: TemplateContext): Reading {
   const container = visibleContainers(context).findLast((around) => around.type === kind);
   if (container === undefined) return { kind: 'unknown-block' };
@@ -146,7 +146,7 @@ function isResults(property: string): boolean {
   return property === 'results' || property === 'result';
 }
 
-/** The first key of the path and the steps behind it; no `property`: there is no path. */
+/** Returns the first key of the path and the remaining steps; no `property` if there is no path. */
 function splitProperty(tag: Tag): { property?: string; rest: PathStep[] } {
   if (tag.path === undefined) return { rest: [] };
   const [property, ...rest] = parsePath(tag.path);
@@ -159,14 +159,14 @@ function visibleContainers(context: TemplateContext): readonly NamedBlock[] {
   return self === undefined ? around : [...around, self];
 }
 
-/** Parallels between the reader and a container around it, the container not counted. */
+/** Returns the number of parallels between the reader and a container around it, without the container. */
 function branchesInside(container: NamedBlock, context: TemplateContext): number {
   const visible = visibleContainers(context);
   const inner = visible.slice(visible.findIndex((around) => around.id === container.id) + 1);
   return inner.filter((around) => around.type === 'parallel').length;
 }
 
-/** The way from the reader to the output cell of a block: branches to leave, then parallels to enter. */
+/** Returns the way from the reader to the output of a block: branches to leave, then parallels to enter. */
 function cellAddress(block: string, { names, reader }: TemplateContext): { up: number; into: string[] } {
   const from = parallelsAround(names, reader);
   const to = parallelsAround(names, block);

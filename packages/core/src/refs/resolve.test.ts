@@ -143,7 +143,7 @@ describe('a text', () => {
     expect(resolve('{{ K }}', { env: { K: 'v' } })).toBe('{{ K }}');
   });
 
-  it('resolves deep and keeps odd keys as own properties', () => {
+  it('resolves deeply and keeps unusual keys as own properties', () => {
     const authored = JSON.parse('{"__proto__": ["<p.result.a>", 2], "b": {"c": "<p.result.b>"}}') as Json;
     const resolved = resolve(authored, ran);
     expect(JSON.stringify(resolved)).toBe('{"__proto__":["1",2],"b":{"c":"true"}}');
@@ -151,7 +151,7 @@ describe('a text', () => {
   });
 });
 
-describe('a path that is missing in a block that ran', () => {
+describe('a missing path in a block that ran', () => {
   it.each([
     '<p.nothing>',
     '<p.Result>',
@@ -168,7 +168,7 @@ describe('a path that is missing in a block that ran', () => {
     expect(error.message).toContain('Available fields: result, stdout');
   });
 
-  it('is empty when it is declared, or when nothing is', () => {
+  it('is empty if it is declared, or if no outputs are', () => {
     expect(resolve('[<p.stdout>]', { outputs: { p: { result: 1 } } })).toBe('[]');
     expect(resolve('[<open.anything.below>]', { outputs: { open: {} } })).toBe('[]');
   });
@@ -211,7 +211,7 @@ describe('older forms', () => {
 describe('a container reference', () => {
   const each = { each: { index: 1, currentItem: { k: null }, items: ['a', { k: null }] } };
 
-  it('has index, item and items of the turn', () => {
+  it('has index, item and items of the iteration', () => {
     const authored = '<loop.index>|<loop.iteration>|<loop.item>|<each.items>|<loop>';
     expect(resolve(authored, { containers: each }, { reader: 'in each' })).toBe(
       '1|1|{"k":null}|["a",{"k":null}]|{"index":1,"currentItem":{"k":null},"items":["a",{"k":null}]}',
@@ -265,7 +265,7 @@ describe('one reference, natively', () => {
     expect(native('<variable.v.none>', { variable: { k: 1 } })).toBeUndefined();
   });
 
-  it('fails where a text would have to stay, for there is no text', () => {
+  it('fails where a text would have to stay, because there is no text', () => {
     const error = fault(() => native('<loop.currentItem>', { containers: { for: { index: 0 } } }, 'in'));
     expect(error.code).toBe('REFERENCE_UNRESOLVED');
     expect(error.message).toContain('<loop.currentItem>');

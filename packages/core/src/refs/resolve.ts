@@ -11,16 +11,16 @@ import type {
 import { followPath } from './path.ts';
 import type { PathStep, Reference, Template, TextPart } from './template.ts';
 
-/** What a reference comes to. `text`: it has no meaning here and its authored text stays. */
+/** The result of resolving a reference. `text`: it has no meaning here, and its authored text stays. */
 export type ResolvedReference = { is: 'value'; value: Json } | { is: 'empty' } | { is: 'text' };
 
 const EMPTY: ResolvedReference = { is: 'empty' };
 
 /**
- * The value of a reference, or undefined when it is empty: the block did not run, or the path leads nowhere.
+ * Returns the value of a reference, or undefined if it is empty: the block did not run, or the path does not exist.
  *
- * Throws BlockError REFERENCE_UNRESOLVED for a path outside a block's declared outputs, and for one that can have no
- * value at all, for example `<loop.currentItem>` in a counting loop.
+ * Throws BlockError REFERENCE_UNRESOLVED for a path outside a block's declared outputs, and for one that cannot have a
+ * value, for example `<loop.currentItem>` in a loop with a count.
  */
 export function resolveReference(ref: Reference, lookup: Lookup): Json | undefined {
   const outcome = evaluate(ref, lookup);
@@ -31,15 +31,16 @@ export function resolveReference(ref: Reference, lookup: Lookup): Json | undefin
   return outcome.is === 'value' ? outcome.value : undefined;
 }
 
-/** What becomes of a text that is exactly one reference or placeholder, see `resolveTemplate`. */
+/** How to resolve a text that is exactly one reference or placeholder; see `resolveTemplate`. */
 export type ResolveMode = 'text' | 'native' | 'json';
 
 /**
- * The value of a compiled field. Values are never looked at for references again.
+ * Returns the value of a compiled field. Values are never scanned for references.
  *
- * `text`: every text becomes a string, objects and arrays in it JSON text. `native`: a text that is exactly one
- * reference keeps the type of its value. Empty is '' in both. `json`: as `native`, but empty is null there, and a text
- * that is exactly one placeholder is the value of its JSON text, or a string if it is none.
+ * `text`: every text becomes a string, with objects and arrays as JSON text. `native`: a text that is exactly one
+ * reference keeps the type of its value. An empty reference is '' in both. `json`: like `native`, but an empty
+ * reference is null, and a text that is exactly one placeholder is the value of its JSON text, or a string if it is not
+ * JSON.
  */
 export function resolveTemplate(template: Template, lookup: Lookup, mode: ResolveMode): Json {
   switch (template.kind) {
@@ -56,7 +57,7 @@ export function resolveTemplate(template: Template, lookup: Lookup, mode: Resolv
   }
 }
 
-/** The outcome of a reference. Throws BlockError REFERENCE_UNRESOLVED for a path outside the declared outputs. */
+/** Resolves a reference. Throws BlockError REFERENCE_UNRESOLVED for a path outside the declared outputs. */
 export function evaluate(ref: Reference, lookup: Lookup): ResolvedReference {
   switch (ref.kind) {
     case 'block':
@@ -79,7 +80,7 @@ function resolveText(parts: readonly TextPart[], lookup: Lookup, mode: ResolveMo
   return parts.map((part) => partText(part, lookup)).join('');
 }
 
-/** The value of a text that is nothing but this reference or placeholder. */
+/** Returns the value of a text that is exactly this reference or placeholder. */
 function holeValue(hole: Exclude<TextPart, string>, lookup: Lookup, mode: 'native' | 'json'): Json {
   if ('env' in hole) {
     const text = partText(hole, lookup);
@@ -90,7 +91,7 @@ function holeValue(hole: Exclude<TextPart, string>, lookup: Lookup, mode: 'nativ
   return mode === 'json' && outcome.is === 'empty' ? null : textOf(outcome, hole.ref);
 }
 
-/** The text that a part of a text comes to. */
+/** Returns the text for a part of a text. */
 export function partText(part: TextPart, lookup: Lookup): string {
   if (typeof part === 'string') return part;
   if ('env' in part) return lookup.env(part.env) ?? part.text;
@@ -130,7 +131,7 @@ function containerValue(ref: ContainerReference, lookup: Lookup): Json | undefin
   return followPath(containerField(ref.field, values, isParallel), ref.path);
 }
 
-/** A parallel always has items, none when it only counts. */
+/** A parallel always has items: none if it only has a count. */
 function containerField(
   field: ContainerReference['field'],
   values: ContainerValues,
@@ -151,8 +152,8 @@ function resultsValue(ref: ResultsReference, lookup: Lookup): Json | undefined {
 }
 
 /**
- * Older workflows write `<reply.response.data>` for a Response block and `<child.result.response.data>` for a child
- * workflow that ends in one. The extra `response` is dropped unless the output really has it.
+ * Older workflows use `<reply.response.data>` for a Response block and `<child.result.response.data>` for a child
+ * workflow that ends in one. The extra `response` is dropped unless the output has it.
  */
 function withoutLegacyPrefix(path: PathStep[], type: string, output: Json): PathStep[] {
   if (type === 'response' && path[0] === 'response' && lacksResponse(output)) return path.slice(1);
@@ -165,7 +166,7 @@ function lacksResponse(value: Json | undefined): boolean {
   return isJsonObject(value) && own(value, 'response') === undefined;
 }
 
-/** `error` may be missing: a block that succeeded has none, and handlers of several blocks ask all of them. */
+/** `error` may be missing: a block that succeeded has none, and handlers of several blocks read it from all of them. */
 function mayBeMissing(path: readonly PathStep[], { fields }: OutputSchema): boolean {
   const [first, ...rest] = path;
   if (first === undefined || first === 'error') return true;

@@ -43,7 +43,7 @@ describe('a reference in a script', () => {
     'echo a#b <nosuch.x>',
     'echo \\<p.x>',
     "echo '<p.x>",
-  ])('%s is none and stays', (authored) => {
+  ])('%s is not a reference and stays', (authored) => {
     expect(woven(authored)).toBe(authored);
   });
 

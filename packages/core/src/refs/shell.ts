@@ -3,25 +3,25 @@ import { skipLine } from './lexemes.ts';
 import type { Site, SiteFinder } from './sites.ts';
 import type { CodeRewriter } from './code-rewriter.ts';
 
-/** What a character stands in. */
+/** The syntactic context of a character. */
 type Surrounding = 'commands' | 'double';
 
-/** A here-document that begins after the line: the word that ends it. */
+/** A here-document whose text begins after the line, with the word that ends it. */
 interface Document {
   readonly end: string;
   readonly indented: boolean;
-  /** Whether its text is taken as it stands. */
+  /** True if its text is literal. */
   readonly literal: boolean;
 }
 
 const DOCUMENT = /<<(-?)[ \t]*(?:'([^'\n]+)'|"([^"\n]+)"|\\?([A-Za-z_][\w.-]*))/y;
 
 /**
- * Binds the references and placeholders in a script for bash, in one pass over its characters.
+ * Binds the references and placeholders in a bash script, in one pass over its characters.
  *
- * A site becomes the expansion of a variable, quoted as its surroundings ask for, so that no value is read as code; but in
- * arithmetic, where bash itself evaluates what a variable holds, and no quotes help. In single quotes these are left for
- * it. Comments and here-documents with a quoted word stay as they are. No line is added or lost.
+ * A site becomes the expansion of a variable, quoted for its context, so that no value is read as code. The exception
+ * is arithmetic, where bash itself evaluates the content of a variable and quotes do not help. Single quotes are closed
+ * around a site. Comments and here-documents with a quoted word stay as they are. The number of lines stays the same.
  */
 export function scanShell(finder: SiteFinder, weaver: CodeRewriter): void {
   new ShellScanner(finder, weaver).scan();
@@ -31,7 +31,7 @@ class ShellScanner {
   readonly #text: string;
   readonly #finder: SiteFinder;
   readonly #weaver: CodeRewriter;
-  /** What is open: `(` for commands in brackets, with the surroundings around them. */
+  /** Open brackets: `(` for commands in parentheses, with the context around them. */
   readonly #open: Surrounding[] = [];
   readonly #documents: Document[] = [];
   #in: Surrounding = 'commands';
@@ -87,7 +87,7 @@ class ShellScanner {
     this.#in = this.#open.pop() ?? 'commands';
   }
 
-  /** Single quotes end, the value stands in double ones, single quotes begin again. */
+  /** Closes the single quotes, puts the value into double quotes, and opens the single quotes again. */
   #single(): void {
     const close = this.#text.indexOf("'", this.#at + 1);
     const end = close < 0 ? this.#text.length : close;
@@ -103,7 +103,7 @@ class ShellScanner {
     this.#at = end;
   }
 
-  /** Notes the here-document that a redirection announces; a here-string is none. */
+  /** Records the here-document that a redirection announces. A here-string is not one. */
   #document(): boolean {
     if (this.#text.startsWith('<<<', this.#at)) {
       this.#at += 3;
@@ -123,7 +123,7 @@ class ShellScanner {
     return true;
   }
 
-  /** The lines of the announced here-documents. */
+  /** Skips the lines of the announced here-documents. */
   #bodies(): void {
     this.#at++;
     for (const document of this.#documents.splice(0)) {
@@ -152,7 +152,7 @@ class ShellScanner {
     const site: Site | undefined =
       code === LESS || code === OPEN_BRACE ? this.#finder.inText(this.#at, limit) : undefined;
     if (site === undefined || site.kind === 'blank') return false;
-    // A placeholder of no known name keeps its text, as the value of its variable.
+    // A placeholder with an unknown name keeps its text, as the value of its variable.
     const name = this.#weaver.bind(site, site.kind === 'env' ? '"' : 'code');
     this.#weaver.replace(site.start, site.end, expansion(name));
     this.#at = site.end;

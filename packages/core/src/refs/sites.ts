@@ -8,9 +8,9 @@ import type { Reading, TemplateContext } from './reading.ts';
 import type { Reference } from './template.ts';
 
 /**
- * A place in authored text that stands for a value.
+ * A part of authored text that stands for a value.
  *
- * `blank`: begins with a block's name but is no reference; function code reads it as undefined.
+ * `blank`: begins with the name of a block but is not a reference; function code reads it as undefined.
  */
 export type Site = { start: number; end: number; text: string } & (
   | { kind: 'reference'; ref: Reference }
@@ -20,10 +20,10 @@ export type Site = { start: number; end: number; text: string } & (
 
 export type FieldKind = 'text' | 'function' | 'expression';
 
-/** What stands right before a tag in code: nothing that needs an operator, or an operand (perhaps a line earlier). */
+/** What precedes a tag in code: a position for an operand, or an operand (perhaps on an earlier line). */
 export type Before = 'open' | 'operand' | 'operand-line';
 
-/** Finds the sites of one text and collects findings on the way. Every tag is looked at once. */
+/** Finds the sites of one text, and collects findings on the way. Each tag is read once. */
 export class SiteFinder {
   readonly text: string;
   readonly findings: ReferenceFinding[] = [];
@@ -36,7 +36,7 @@ export class SiteFinder {
     this.#kind = kind;
   }
 
-  /** The site at `at` that ends before `limit`, in an ordinary field, a string or a literal. */
+  /** Returns the site at `at` that ends before `limit`, in an ordinary field, a string or a literal. */
   inText(at: number, limit: number): Site | undefined {
     const code = this.text.charCodeAt(at);
     if (code === OPEN_BRACE) return this.#placeholder(at, limit);
@@ -44,7 +44,7 @@ export class SiteFinder {
     return tag && this.#tag(tag, this.#kind === 'text' ? 'text' : 'string');
   }
 
-  /** The site at `at` in code. After an operand `<` is a comparison, unless only a reference can be meant. */
+  /** Returns the site at `at` in code. After an operand `<` is a comparison, unless it can only begin a reference. */
   inCode(at: number, before: Before): Site | undefined {
     const code = this.text.charCodeAt(at);
     const limit = this.text.length;
@@ -58,7 +58,7 @@ export class SiteFinder {
     return this.#tag(tag, 'code');
   }
 
-  /** Collects what a comment has to say: nothing in it is ever bound. */
+  /** Collects the findings of a comment. Nothing in it is bound. */
   comment(from: number, to: number): void {
     for (let at = from; at < to; at++) {
       if (this.text.charCodeAt(at) !== LESS) continue;
@@ -110,7 +110,7 @@ export class SiteFinder {
     }
   }
 
-  /** Nothing for the reserved heads: `<loop.index>` outside a loop is no misspelt "loop1". */
+  /** Suggests nothing for reserved heads: `<loop.index>` outside a loop is not a misspelt "loop1". */
   #near(head: string): { name: string; distance: number } | undefined {
     return isReserved(head) ? undefined : suggestBlock(this.#context.names, head);
   }
@@ -144,7 +144,7 @@ function isSpacedVariable(tag: Tag, reading: Reading): boolean {
   return reading.kind === 'reference' && reading.ref.kind === 'variable';
 }
 
-/** Elements of the HTML standard, also the obsolete ones that prose still shows. */
+/** Elements of the HTML standard, including obsolete ones that texts still use. */
 const ELEMENTS = new Set(
   `a abbr acronym address applet area article aside audio b base bdi bdo big blink blockquote body br button canvas
   caption center cite code col colgroup data datalist dd del details dfn dialog dir div dl dt em embed fieldset
@@ -155,7 +155,7 @@ const ELEMENTS = new Set(
   video wbr`.split(/\s+/),
 );
 
-/** True for the name of an HTML element, in any case. */
+/** Returns true for the name of an HTML element, in any case. */
 function isHtmlElement(name: string): boolean {
   return ELEMENTS.has(name.toLowerCase());
 }

@@ -1,20 +1,21 @@
 import type { Json } from '../json.ts';
 
-/** A step of a path below a value: a key, or an index written in brackets. `null` index: malformed, resolves to empty. */
+/** A step of a path: a key, or an index in brackets. A `null` index is malformed and resolves to empty. */
 export type PathStep = string | { index: number | null };
 
 /**
- * A reference `<head.path>` after compilation: an address, no longer a name.
+ * A compiled reference `<head.path>`: an address instead of a name. Plans are stored and hashed, so its keys do not
+ * change.
  *
  * `text` is the authored form with its brackets, for messages. `up`: parallel branches to leave from the reader's
- * scope; `into`: parallels to enter at branch 0 from there. For a container around the reader `up` leads to the turn
- * or branch of that container itself, so the branch number of the parallel right around the reader has `up: 0`.
- * `generic`: written `<loop…>` or `<parallel…>`; where such a reference has no value its text stays in place.
+ * scope; `into`: parallels to enter at branch 0 from there. For a container around the reader, `up` leads to the
+ * iteration or branch of that container, so the branch number of the innermost parallel has `up: 0`. `generic`: written
+ * `<loop…>` or `<parallel…>`; if such a reference has no value, its text stays.
  */
 export type Reference =
   /** Output of a block. */
   | { kind: 'block'; text: string; block: string; up: number; into: string[]; path: PathStep[] }
-  /** `index`, `currentItem`, `items` or the whole of a container around the reader. */
+  /** `index`, `currentItem`, `items` or all of a container around the reader. */
   | {
       kind: 'container';
       text: string;
@@ -42,25 +43,25 @@ export type Reference =
 
 export type ContainerField = 'index' | 'currentItem' | 'items' | 'all';
 
-/** A piece of authored text: plain, a reference, or an environment placeholder `{{NAME}}`. */
+/** A piece of authored text: plain text, a reference, or an environment placeholder `{{NAME}}`. */
 export type TextPart = string | { ref: Reference } | { env: string; text: string };
 
-/** A compiled field value. Only authored text is ever a template: data that a part brings in is not looked at again. */
+/** A compiled field value. Only authored text is a template: values of its parts are not scanned. */
 export type Template =
   | { kind: 'literal'; value: Json }
-  /** One part that is a reference: the text is exactly that reference, so executors may ask for its native value. */
+  /** If the only part is a reference, the text is exactly that reference, and executors may read its native value. */
   | { kind: 'text'; parts: TextPart[] }
   | { kind: 'list'; items: Template[] }
   | { kind: 'object'; entries: [string, Template][] };
 
 /**
- * Where a value is bound into code: `name` is the identifier used in `code`, `form` what stands behind it.
+ * A value bound into code: `name` is the identifier in `code`, `form` the meaning of its value.
  *
- * A reference: `value` the value itself, null when empty · `loop` the same, but the strings "true" and "false" are
+ * A reference: `value` the value itself, null if empty · `loop` the same, but the strings "true" and "false" are
  * booleans · `json` its JSON text, a string · `pattern` a string used as regular expression source · `quoted` the
- * string that a literal of this `quote` around the reference means in a condition or loop expression.
- * A placeholder: `text` always a string · `literal` a number, boolean or null where the text is one. `text` is the
- * authored form; it comes back when the name is unknown, into the code itself when the placeholder is `bare`.
+ * string that a literal of this `quote` around the reference means in a condition or loop expression. A placeholder:
+ * `text` always a string · `literal` a number, boolean or null if the text is one. `text` is the authored form. It is
+ * put back if the name is unknown, into the code itself if the placeholder is `bare`.
  */
 export type Binding =
   | { name: string; ref: Reference; form: 'value' | 'loop' | 'json' | 'pattern' }
@@ -72,7 +73,7 @@ export type Quote = '"' | "'" | '`';
 /** `condition`: a row of a condition block. `loop`: a while or doWhile condition, or a count. */
 export type ExpressionKind = 'condition' | 'loop';
 
-/** Code of a function block with its references bound to identifiers, line structure kept. */
+/** Code of a function block with its references bound to identifiers. Its lines are those of the authored code. */
 export interface CodeTemplate {
   language: 'javascript' | 'python' | 'shell';
   /** As authored, for error messages. */
@@ -85,7 +86,7 @@ export interface CodeTemplate {
 /**
  * One expression (a condition row, a while condition, a count), bound like code.
  *
- * `code` has no comments, no trailing semicolon and no spaces around it; '' when nothing is written there.
+ * `code` has no comments, trailing semicolon or surrounding spaces; '' for an empty expression.
  */
 export interface ExpressionTemplate {
   authored: string;
@@ -93,12 +94,12 @@ export interface ExpressionTemplate {
   bindings: Binding[];
 }
 
-/** Every reference in it, in order, repetitions included. */
+/** Returns all references in order, including repetitions. */
 export function referencesIn(compiled: Template | CodeTemplate | ExpressionTemplate): Reference[] {
   return partsIn(compiled).flatMap((part) => (typeof part !== 'string' && 'ref' in part ? [part.ref] : []));
 }
 
-/** Every name of an environment placeholder in it, in order, each once. */
+/** Returns the names of all environment placeholders in order, without repetitions. */
 export function envNamesIn(compiled: Template | CodeTemplate | ExpressionTemplate): string[] {
   const names = partsIn(compiled).flatMap((part) =>
     typeof part !== 'string' && 'env' in part ? [part.env] : [],

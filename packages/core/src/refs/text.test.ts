@@ -27,7 +27,7 @@ const compile = (text: string) => compileTemplate(text, context);
 const kinds = (findings: readonly ReferenceFinding[]) => findings.map(({ kind, head }) => `${kind} ${head}`);
 
 describe('a compiled text', () => {
-  it('is parts of authored text, references and placeholders', () => {
+  it('has parts of authored text, references and placeholders', () => {
     expect(compile('a <start.x> b {{ K }} <p>').template).toEqual({
       kind: 'text',
       parts: [
@@ -54,11 +54,11 @@ describe('a compiled text', () => {
     '{{}} {K} {{a',
     '',
     '\u0000\ud800 \u2028',
-  ])('%j holds nothing to resolve and stays as it is', (text) => {
+  ])('%j has nothing to resolve and is unchanged', (text) => {
     expect(compile(text).template).toEqual({ kind: 'literal', value: text });
   });
 
-  it('is made of every string in objects and arrays, but not of keys', () => {
+  it('contains every string in objects and arrays, but no keys', () => {
     const { template } = compileTemplate(
       { '<start.x>': [{ deep: '<start.x>' }, 1, null], plain: { a: ['b'] } },
       context,
@@ -79,7 +79,7 @@ describe('a compiled text', () => {
     expect(referencesIn(template).map(({ text }) => text)).toEqual(['<start.x>']);
   });
 
-  it('tells its references, all of them, and its placeholders, each once', () => {
+  it('lists all its references, and its placeholders without repetition', () => {
     const { template } = compile('<start.a>{{K}}<start.a>{{L}}{{K}}<variable.My Var>');
     expect(referencesIn(template).map(({ text }) => text)).toEqual([
       '<start.a>',
@@ -89,21 +89,21 @@ describe('a compiled text', () => {
     expect(envNamesIn(template)).toEqual(['K', 'L']);
   });
 
-  it('reads a placeholder between braces of JSON text', () => {
+  it('finds a placeholder between braces of JSON text', () => {
     expect(envNamesIn(compile('{"a":{"b":{{N}}}}').template)).toEqual(['N']);
   });
 
-  it('reads a reference between the braces of a placeholder', () => {
+  it('finds a reference between the braces of a placeholder', () => {
     expect(referencesIn(compile('{{<start.x>}}').template)).toHaveLength(1);
   });
 });
 
 describe('findings in text (decision 11)', () => {
-  it('says nothing about tags without a path, comparisons and malformed tags', () => {
+  it('reports nothing for tags without a path, comparisons and malformed tags', () => {
     expect(compile('<div> <br> <b,c> a <5 b> c <x+y.z> < p.x > <start.odd key>').findings).toEqual([]);
   });
 
-  it('names an unknown head with a path, and the block it may have been meant for', () => {
+  it('reports an unknown head with a path, and suggests a block', () => {
     expect(compile('see <strat.x> and <far.away>').findings).toEqual([
       {
         kind: 'unknown-block',
@@ -125,7 +125,7 @@ describe('findings in text (decision 11)', () => {
     ]);
   });
 
-  it('names unknown variables, HTML elements that are blocks, and blocks that never run', () => {
+  it('reports unknown variables, HTML elements that are blocks, and blocks that never run', () => {
     expect(kinds(compile('<variable.My Vra> <p> <P.x> <off.result>').findings)).toEqual([
       'unknown-variable My Vra',
       'html-name p',

@@ -5,7 +5,7 @@ import type { TemplateContext } from './reading.ts';
 import { SiteFinder } from './sites.ts';
 import type { Reference, Template, TextPart } from './template.ts';
 
-/** The compiled form of a field's value, deep: every string in it is a template, keys are not. */
+/** Returns the compiled form of a field's value: each string in it, at any depth, is a template. Keys are not. */
 export function compileTemplate(
   value: Json,
   context: TemplateContext,
@@ -14,7 +14,7 @@ export function compileTemplate(
   return { template: compile(value, context, findings), findings };
 }
 
-/** The reference that `text` exactly is, without spaces around it; undefined: it is not one reference. */
+/** Returns the reference that `text` exactly is, without surrounding spaces; undefined if it is not one reference. */
 export function singleReference(
   text: string,
   context: TemplateContext,
@@ -26,7 +26,7 @@ export function singleReference(
   return whole && site?.kind === 'reference' ? { reference: site.ref, findings } : { findings };
 }
 
-/** The parts of a text: what stands between references and placeholders is kept as it is. */
+/** Returns the parts of a text. Text between references and placeholders is unchanged. */
 export function compileText(text: string, finder: SiteFinder): TextPart[] {
   const parts: TextPart[] = [];
   let copied = 0;
@@ -75,7 +75,7 @@ function isLiteral(template: Template): boolean {
   return template.kind === 'literal';
 }
 
-/** Where the next `<` or `{` stands, or the end. */
+/** Returns the offset of the next `<` or `{`, or of the end. */
 function nextMark(text: string, from: number): number {
   for (let at = from; at < text.length; at++) {
     const code = text.charCodeAt(at);

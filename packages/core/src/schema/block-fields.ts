@@ -2,9 +2,9 @@ import * as z from 'zod';
 import { readJsonText } from './json-text.ts';
 import { CONTAINER_KEYS } from './workflow.ts';
 
-// What a field may hold when it is filled in and has no reference. The message of a schema says what it expects.
+// Allowed values of non-empty fields without references. The message of a schema says what it expects.
 
-/** One of these texts. */
+/** Returns a schema for one of these texts. */
 function oneOf<const T extends readonly string[]>(values: T): z.ZodEnum<z.core.util.ToEnum<T[number]>> {
   return z.enum(values, { error: `one of ${values.join(', ')}` });
 }
@@ -23,20 +23,20 @@ const httpMethod = z
   .toUpperCase()
   .pipe(oneOf(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']));
 
-/** The unit of a wait, and of one that suspends the run. */
+/** The unit of a wait, in a process and suspended. */
 const waitUnit = oneOf(['seconds', 'minutes', 'hours', 'days']);
 const longWaitUnit = waitUnit.exclude(['seconds'], { error: 'one of minutes, hours, days' });
 
-/** How many units a wait takes. */
+/** The number of units of a wait. */
 const waitAmount = numberField('a number above 0', (value) => Number.isFinite(value) && value > 0);
 
-/** How a response gets its data. */
+/** The source of a response's data. */
 const dataMode = oneOf(['structured', 'json']);
 
-/** Which environment values a function block has. */
+/** The environment values that a function block sees. */
 const secretScope = oneOf(['all', 'selected']);
 
-/** What executors read fields with. */
+/** Schemas with which executors read fields. */
 export const fieldSchemas = { httpMethod, waitUnit, longWaitUnit, waitAmount, secretScope } as const;
 
 const anything = z.unknown();
@@ -56,7 +56,7 @@ const fromText = (value: unknown): unknown => (typeof value === 'string' ? readJ
 const someList = z.array(anything, { error: 'a list, or its JSON text' });
 const format = z.preprocess(fromText, someList);
 
-// Of fields behind a trigger, text that is no JSON has a finding of its own, which looks at references too.
+// For fields after a trigger, another check reports text that is not JSON: it considers references, too.
 const fromJson = (value: unknown): unknown =>
   typeof value === 'string' ? (readJsonText(value).value ?? []) : value;
 const list = z.preprocess(fromJson, someList);
@@ -70,7 +70,7 @@ const table = z.preprocess(
 const child = { workflowId: anything, input: anything };
 const container = z.object(Object.fromEntries(CONTAINER_KEYS.map((key) => [key, anything])));
 
-/** The fields of the built-in blocks by type, with what each may hold. What executors read stands here, and nothing else. */
+/** The fields of the built-in blocks by type, with their allowed values: exactly the fields that executors read. */
 export const BLOCK_FIELDS: ReadonlyMap<string, z.ZodObject> = new Map<string, z.ZodObject>([
   ['start_trigger', z.object({ inputFormat: format, runMetadata: flag })],
   ['starter', z.object({ inputFormat: format, runMetadata: flag, startWorkflow: anything })],

@@ -33,7 +33,7 @@ describe('a variable at the start of a run', () => {
   });
 });
 
-describe('a variable that is read', () => {
+describe('reading a variable', () => {
   it.each<Case>([
     ['number', '', ''],
     ['object', null, null],

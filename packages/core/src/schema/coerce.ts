@@ -4,7 +4,7 @@ import type { Variable } from './workflow.ts';
 
 type VariableType = Variable['type'];
 
-/** The value of a variable at the start of a run: what is stored, made to fit the variable's type. */
+/** Returns the value of a variable at the start of a run: the stored value, coerced to the variable's type. */
 export function coerceAtStart(type: VariableType, stored: Json): Json {
   if (stored === null) return emptyValue(type);
   switch (type) {
@@ -23,9 +23,10 @@ export function coerceAtStart(type: VariableType, stored: Json): Json {
 }
 
 /**
- * The value that a reference to a variable reads: what the run holds, made to fit the variable's type once more.
+ * Returns the value that a reference to a variable reads: the current value, coerced to the variable's type again.
  *
- * An empty string and null stay as they are. Scalars in an object variable become `{value}`, in an array variable `[x]`.
+ * An empty string and null stay as they are. Scalars in an object variable become `{value}`, in an array variable
+ * `[x]`.
  */
 export function coerceOnRead(type: VariableType, held: Json): Json {
   if (held === null || held === '' || type === 'string' || type === 'plain') return held;

@@ -1,18 +1,18 @@
 import { isJsonObject, own } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 
-/** The graph inside an input, with what the wrapping says about the workflow. */
+/** The graph of an input, with the properties of the workflow from the objects around it. */
 export interface Envelope {
   state: JsonObject;
-  /** The `workflow` entry of an export, or nothing. */
+  /** The `workflow` entry of an export, if any. */
   about: JsonObject;
   /** Keys from the input's root to the state. */
   prefix: string[];
 }
 
 /**
- * Finds the graph in every accepted form: an export `{version, workflow, state}`, the same in `{data}`,
- * `{state}` alone, a bare state, or a draft graph of the API.
+ * Finds the graph in all accepted forms: an export `{version, workflow, state}`, the same in `{data}`, `{state}` alone,
+ * a bare state, or a draft graph of the API.
  */
 export function openEnvelope(input: Json): Envelope | undefined {
   let inner = input;
@@ -36,7 +36,7 @@ function isGraph(value: JsonObject): boolean {
 
 const UUID = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/i;
 
-/** Id and name of a workflow: its own, else by the file's name (the UUID in it, else its base name). */
+/** Returns id and name of a workflow: its own, else from the file name (the UUID in it, else its base name). */
 export function identify(
   envelope: Envelope,
   fileName: string | undefined,

@@ -11,7 +11,7 @@ export interface InputField {
   index: number;
 }
 
-/** The named fields of a block's `inputFormat`, also when it is stored as JSON text. */
+/** Returns the named fields of a block's `inputFormat`, which may be stored as JSON text. */
 export function inputFields(block: Block): InputField[] {
   const stored = own(block.fields, 'inputFormat');
   const list: Json | undefined = typeof stored === 'string' ? readJsonText(stored).value : stored;

@@ -29,19 +29,19 @@ describe('the accepted forms', () => {
     expect(workflow?.edges).toEqual([{ source: 's', target: 'f' }]);
   });
 
-  it('are read from text, with a byte order mark too', () => {
+  it('are read from text, even with a byte order mark', () => {
     expect(parseWorkflowText(`\ufeff${JSON.stringify(exported)}`).workflow?.id).toBe('w1');
   });
 
   it.each([
     ['its own', exported, 'w1', 'Mine'],
     ['the UUID in the name of the file', file, '2a1c59de-fdcc-4ae0-b448-69a58b36c29a', 'feedback-digest'],
-  ])('have as id %s', (_, input, id, name) => {
+  ])('have the id %s', (_, input, id, name) => {
     const fileName = '/x/feedback-digest-2a1c59de-fdcc-4ae0-b448-69a58b36c29a.json';
     expect(parseWorkflow(input, { fileName }).workflow).toMatchObject({ id, name });
   });
 
-  it('have the base name of the file as id where there is no other', () => {
+  it('have the base name of the file as id if there is no other', () => {
     expect(parseWorkflow(file, { fileName: 'C:\\flows\\daily.json' }).workflow).toMatchObject({
       id: 'daily',
       name: 'daily',
@@ -49,14 +49,14 @@ describe('the accepted forms', () => {
     expect(parseWorkflow(file).workflow?.id).toBe('workflow');
   });
 
-  it('may be made for this engine', () => {
+  it('may be written for Heddle', () => {
     expect(parseWorkflow({ ...file.state, metadata: { engine: 'heddle' } }).workflow?.dialect).toBe('heddle');
     expect(parseWorkflow(file).workflow?.dialect).toBe('import');
   });
 });
 
-describe('what a block keeps', () => {
-  it('is what runs it, never what draws it', () => {
+describe('a parsed block', () => {
+  it('keeps what runs it, and not what draws it', () => {
     const block = {
       ...{ id: 'b', type: 'loop', name: 'B', position: null, height: 3, layout: {}, locked: true },
       ...{ enabled: null, errorEnabled: true, subBlocks: { x: { id: 'x', type: 'code', value: null } } },
@@ -70,7 +70,7 @@ describe('what a block keeps', () => {
     ]);
   });
 
-  it('leaves out malformed fields, and says so', () => {
+  it('omits malformed fields, with a warning', () => {
     const subBlocks = {
       undefined: { value: 1 },
       a: 'text',
@@ -86,7 +86,7 @@ describe('what a block keeps', () => {
     ]);
   });
 
-  it('is its id as a name when it has none', () => {
+  it('without a name gets its id as name', () => {
     const { workflow, diagnostics } = parseWorkflow(withBlock({ type: 'function', name: ' ' }));
     expect(workflow?.blocks[0]?.name).toBe('b');
     expect(diagnostics[0]?.code).toBe('NAME_MISSING');
@@ -104,7 +104,7 @@ describe('variables', () => {
     expect(parseWorkflow({ ...file.state, variables }).workflow?.variables).toEqual([variable]);
   });
 
-  it.each([[null], [''], [{}], [{ v: null }]])('may be none: %j', (variables) => {
+  it.each([[null], [''], [{}], [{ v: null }]])('may be absent: %j', (variables) => {
     expect(parseWorkflow({ ...file.state, variables })).toMatchObject({
       workflow: { variables: [] },
       diagnostics: [],
@@ -120,7 +120,7 @@ describe('variables', () => {
     expect(diagnostics[0]?.code).toBe('VARIABLE_TYPE_UNKNOWN');
   });
 
-  it.each([['{bad'], ['5'], [5]])('that are none are an error: %j', (variables) => {
+  it.each([['{bad'], ['5'], [5]])('that are malformed are an error: %j', (variables) => {
     expect(codes({ ...file.state, variables })).toEqual(['INPUT_SHAPE']);
   });
 });
@@ -139,20 +139,20 @@ describe('hostile input', () => {
     ['an empty object', {}],
     ['a function', () => 1],
     ['undefined', undefined],
-  ])('%s holds no workflow', (_, input) => {
+  ])('%s is not a workflow', (_, input) => {
     const { workflow, diagnostics } = parseWorkflow(input);
     expect(workflow).toBeUndefined();
     expect(diagnostics.at(-1)).toMatchObject({ code: 'INPUT_SHAPE', severity: 'error' });
   });
 
-  it('gives the place of a fault in JSON text', () => {
+  it('reports the position of an error in JSON text', () => {
     const { diagnostics } = parseWorkflowText('{"blocks": {,}}');
     expect(diagnostics).toMatchObject([
       { code: 'JSON_INVALID', message: expect.stringMatching(/position 12/) },
     ]);
   });
 
-  it('never gets a prototype in', () => {
+  it('never changes a prototype', () => {
     const { workflow, diagnostics } = parseWorkflowText(
       '{"blocks": {"b": {"type": "function", "name": "B", "__proto__": {"enabled": false}}, "__proto__": {}}, "edges": []}',
     );
@@ -175,7 +175,7 @@ describe('hostile input', () => {
     expect(parseWorkflow({ blocks: { b: {} }, edges: [] }).workflow).toBeUndefined();
   });
 
-  it('that is nested too deep, or a circle, is cut off and refused', () => {
+  it('that is nested too deeply, or cyclic, is cut off and refused', () => {
     const circle: unknown[] = [];
     circle.push(circle);
     for (const value of [deep(5000), circle]) {
@@ -208,7 +208,7 @@ describe('hostile input', () => {
     expect(codes(withBlock({ ...block, name: long.slice(1) }))).toEqual([]);
   });
 
-  it('of thousands of faults names 500 errors and 500 warnings, and counts the others', () => {
+  it('with thousands of problems lists 500 errors and 500 warnings, and counts the others', () => {
     const blocks = Object.fromEntries(
       Array.from({ length: 2000 }, (_, index) => [
         `b${index}`,
@@ -227,7 +227,7 @@ describe('hostile input', () => {
     });
   });
 
-  it('is refused for an error that stands behind thousands of warnings', () => {
+  it('is refused for an error that follows thousands of warnings', () => {
     const named = Array.from({ length: 2000 }, (_, index) => [`b${index}`, { type: 'x' }]);
     const { workflow, diagnostics } = parseWorkflow({
       blocks: Object.fromEntries([...named, ['z', { type: 1 }]]),
@@ -237,7 +237,7 @@ describe('hostile input', () => {
     expect(diagnostics.filter(({ severity }) => severity === 'error')).toMatchObject([{ blockId: 'z' }]);
   });
 
-  it('is reported with every fault at once, each with its path', () => {
+  it('is reported with all errors at once, each with its path', () => {
     const input = {
       data: {
         blocks: {
@@ -267,7 +267,7 @@ describe('hostile input', () => {
     expect(codes({ blocks: {} })).toEqual(['INPUT_SHAPE']);
   });
 
-  it('that is not JSON is refused where it stands', () => {
+  it('that is not JSON is refused with its position', () => {
     const value = { a: [1n, Number.NaN, Symbol('s')] };
     expect(codes(withBlock({ type: 'function', name: 'B', subBlocks: { x: { value } } }))).toEqual([
       'INPUT_SHAPE',

@@ -10,22 +10,22 @@ import { readVariables } from './read-variables.ts';
 import { edgeShape, shape } from './shapes.ts';
 import type { Block, Edge, Workflow } from './workflow.ts';
 
-/** What is known of a workflow beside its text. */
+/** Information about a workflow besides its text. */
 export interface ParseOptions {
-  /** Name of the file the input came from: gives the workflow's id and name where the input has none. */
+  /** Name of the input's file, from which a workflow without id and name gets them. */
   fileName?: string;
 }
 
-/** A workflow, absent when a diagnostic is an error; every finding at once. */
+/** A workflow, absent if a diagnostic is an error, and all diagnostics. */
 export interface ParseResult {
   workflow?: Workflow;
   diagnostics: Diagnostic[];
 }
 
-/** The workflow in a JSON text, in any accepted form. Never throws. */
+/** Parses a workflow from JSON text in any accepted form. Never throws. */
 export function parseWorkflowText(text: string, options: ParseOptions = {}): ParseResult {
   if (text.length > PARSE_LIMITS.textChars) {
-    const message = `The text has ${text.length} characters, at most ${PARSE_LIMITS.textChars} are read.`;
+    const message = `The text has ${text.length} characters; at most ${PARSE_LIMITS.textChars} are allowed.`;
     return fail(
       diagnostic('INPUT_TOO_LARGE', { path: [], message, hint: 'Move the data out of the workflow.' }),
     );
@@ -40,7 +40,7 @@ export function parseWorkflowText(text: string, options: ParseOptions = {}): Par
   return parseWorkflow(input, options);
 }
 
-/** The workflow in a JSON value, in any accepted form. Never throws on JSON, however hostile. */
+/** Parses a workflow from a JSON value in any accepted form. Never throws on JSON, however hostile. */
 export function parseWorkflow(input: unknown, options: ParseOptions = {}): ParseResult {
   const found = new DiagnosticList();
   const prefix = openEnvelope(input as Json)?.prefix ?? [];
@@ -50,7 +50,8 @@ export function parseWorkflow(input: unknown, options: ParseOptions = {}): Parse
     found.push(
       diagnostic('INPUT_SHAPE', {
         path: [],
-        message: 'The input holds no workflow: there is no "blocks" in it, in its "state" or in its "data".',
+        message:
+          'The input is not a workflow: it has no "blocks", and neither has its "state" or its "data".',
         hint: 'Pass an exported workflow, its "state", or a draft graph.',
       }),
     );
@@ -74,7 +75,7 @@ function fail(fault: Diagnostic): ParseResult {
   return { diagnostics: [fault] };
 }
 
-/** Paths start at the state's root, wherever the state stood in the input. */
+/** Paths start at the state's root, wherever the state is in the input. */
 function inState(each: Diagnostic, prefix: readonly string[]): Diagnostic {
   const inside = prefix.every((key, depth) => each.path[depth] === key);
   return inside ? { ...each, path: each.path.slice(prefix.length) } : each;
@@ -129,7 +130,7 @@ function wrongType(key: string, expected: string, value: Json | undefined): Diag
 function tooMany(key: string, count: number, most: number): Diagnostic {
   return diagnostic('INPUT_TOO_LARGE', {
     path: [key],
-    message: `The workflow has ${count} ${key}, at most ${most} are read.`,
+    message: `The workflow has ${count} ${key}; at most ${most} are allowed.`,
     hint: 'Split the workflow: a block can run another workflow as its child.',
   });
 }

@@ -20,7 +20,7 @@ const BLOCK_KEYS = new KnownKeys(Object.keys(blockShape.shape), [
 /** Keys of a container's data. */
 const DATA_KEYS = new KnownKeys([...CONTAINER_KEYS, 'parentId'], ['extent', 'height', 'type', 'width']);
 
-/** The block that stands under `key`, without what only an editor needs; undefined when it can't be read. */
+/** Returns the block with the key `key`, without data that only an editor needs; undefined if it cannot be read. */
 export function readBlock(key: string, value: Json, found: DiagnosticSink): Block | undefined {
   const raw = readShape(key, value, found);
   if (!raw) return undefined;
@@ -64,7 +64,7 @@ function idTooLong(key: string): Diagnostic {
   return diagnostic('INPUT_TOO_LARGE', {
     path: ['blocks'],
     message: `A block has an id of ${key.length} characters (at most ${PARSE_LIMITS.nameChars}): "${key.slice(0, 40)}…".`,
-    hint: 'Give the block a shorter id, also in the edges that name it.',
+    hint: 'Give the block a shorter id, also in its edges.',
   });
 }
 
@@ -73,16 +73,16 @@ function idMismatch(key: string, id: string): Diagnostic {
     blockId: key,
     path: ['blocks', key, 'id'],
     message: `The block under the key "${key}" has the id "${id}".`,
-    hint: 'Give the block the id of its key; edges and references go by it.',
+    hint: 'Use the key as the id: edges and references use it.',
   });
 }
 
-/** True for loops and parallels. */
+/** Returns true for loops and parallels. */
 export function isContainerType(type: string): type is 'loop' | 'parallel' {
   return type === 'loop' || type === 'parallel';
 }
 
-/** The keys that say how a container runs; null counts as absent. */
+/** Returns the keys that say how a container runs. Null counts as absent. */
 export function pickContainer(data: JsonObject): JsonObject {
   const picked: JsonObject = {};
   for (const key of CONTAINER_KEYS) {
@@ -99,7 +99,7 @@ function readName(key: string, name: string | null | undefined, found: Diagnosti
       blockId: key,
       path: ['blocks', key, 'name'],
       message: `The block "${key}" has no name.`,
-      hint: 'Name it; until then references can only use its id as a name.',
+      hint: 'Give it a name. Until then references can only use its id.',
     }),
   );
   return key;
@@ -126,7 +126,7 @@ function readFields(key: string, subBlocks: JsonObject, found: DiagnosticSink): 
 }
 
 function fieldFault(name: string, field: Json): string | undefined {
-  if (name === 'undefined' || name === '') return 'its name is not a name';
+  if (name === 'undefined' || name === '') return 'its name is not valid';
   if (name.length > PARSE_LIMITS.nameChars)
     return `its name has more than ${PARSE_LIMITS.nameChars} characters`;
   if (!isJsonObject(field)) return 'it is not an object with a value';

@@ -5,13 +5,13 @@ import { pickContainer } from './read-block.ts';
 import { containerShape, shape } from './shapes.ts';
 import type { StoredContainer } from './workflow.ts';
 
-/** The words that stored maps use for what a block's data calls otherwise. */
+/** Keys of stored maps that differ from those of a block's data. */
 const RENAMED = {
   loop: { iterations: 'count', forEachItems: 'collection' },
   parallel: { distribution: 'collection' },
 } as const;
 
-/** Entries of the stored `loops` and `parallels` maps, in the words of container blocks. */
+/** Returns the entries of the stored `loops` and `parallels` maps, with the keys of container blocks. */
 export function readStored(state: JsonObject, found: DiagnosticSink): StoredContainer[] {
   return [...readMap('loop', 'loops', state, found), ...readMap('parallel', 'parallels', state, found)];
 }
@@ -40,7 +40,7 @@ function rename(kind: 'loop' | 'parallel', raw: JsonObject): JsonObject {
   return pickContainer(data);
 }
 
-/** The stored map entry of a container, in the words that stored maps use. */
+/** Returns the stored map entry of a container, with the keys of stored maps. */
 export function writeStored(stored: StoredContainer): JsonObject {
   const entry: JsonObject = { id: stored.id, nodes: stored.nodes, ...stored.container };
   for (const [stays, key] of Object.entries(RENAMED[stored.kind])) {

@@ -6,7 +6,7 @@ import { shape, variableShape } from './shapes.ts';
 import { VARIABLE_TYPES } from './workflow.ts';
 import type { Variable } from './workflow.ts';
 
-/** The workflow's variables from any stored form: a record by id, an array, or either as JSON text. */
+/** Reads the workflow's variables from any stored form: a record by id, an array, or either as JSON text. */
 export function readVariables(stored: Json | undefined, found: DiagnosticSink): Variable[] {
   const value = typeof stored === 'string' ? readText(stored, found) : stored;
   if (value == null) return [];
@@ -56,7 +56,7 @@ function readVariable(key: string | number, entry: Json, found: DiagnosticSink):
     found.push(
       diagnostic('VARIABLE_TYPE_UNKNOWN', {
         path: [...path, 'type'],
-        message: `The variable "${raw.name}" has the type "${raw.type}", which does not exist; it is read as a string.`,
+        message: `The variable "${raw.name}" has the unknown type "${raw.type}" and is read as a string.`,
         hint: `Use one of ${VARIABLE_TYPES.join(', ')}.`,
       }),
     );

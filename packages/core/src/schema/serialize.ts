@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '../json.ts';
 import { writeStored } from './read-stored.ts';
 import type { Block, Workflow } from './workflow.ts';
 
-/** The workflow as an export that `parseWorkflow` reads back equal. What only an editor needs is not in it. */
+/** Returns the workflow as an export that `parseWorkflow` reads back equal, without data that only an editor needs. */
 export function serializeWorkflow(workflow: Workflow): JsonObject {
   const { id, name, description, dialect } = workflow;
   const containers = (kind: 'loop' | 'parallel'): JsonObject =>

@@ -3,7 +3,8 @@ import { diagnostic } from '../plan/diagnostics.ts';
 import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { PARSE_LIMITS } from './validate.ts';
 
-// Only what the engine reads: other keys belong to editors and are left out. The input has been guarded, so `unknown` is JSON here.
+// Only what the engine reads: other keys belong to editors and are omitted. The input is validated, so `unknown` is
+// JSON here.
 
 const anything = z.unknown().optional();
 const name = z.string().max(PARSE_LIMITS.nameChars);
@@ -39,7 +40,7 @@ export const containerShape = z
   .object({ id: z.string().nullish(), nodes: z.array(z.string()).nullish() })
   .catchall(anything);
 
-/** The value in its shape, or what is wrong with it, with paths from the state's root. */
+/** Returns the value in its shape, or what is wrong with it, with paths from the state's root. */
 export function shape<T>(
   schema: z.ZodType<T>,
   value: unknown,

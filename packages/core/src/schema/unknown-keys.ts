@@ -4,35 +4,35 @@ import { diagnostic } from '../plan/diagnostics.ts';
 import type { DiagnosticSink } from '../plan/diagnostics.ts';
 import { NearNames } from '../refs/nearest.ts';
 
-/** The keys that an object may have, for finding those that are one of them misspelt. */
+/** The known keys of an object, to find misspelt ones. */
 export class KnownKeys {
   readonly #known: readonly string[];
   readonly #all: ReadonlySet<string>;
 
-  /** `ignored`: keys that others than the engine read. */
+  /** `ignored`: keys for other programs. */
   constructor(known: readonly string[], ignored: readonly string[] = []) {
     this.#known = known;
     this.#all = new Set([...known, ...ignored]);
   }
 
-  /** Reports each key of the block's object at `path` that is none of the known ones but near to one. */
+  /** Reports each unknown key of the block's object at `path` that is similar to a known one. */
   check(
     object: JsonObject,
     { path, blockId }: { path: string[]; blockId: string },
     found: DiagnosticSink,
   ): void {
     const unknown = Object.entries(object).filter(([key, value]) => !this.#all.has(key) && !isBlank(value));
-    // Its work is bounded over all that it is asked, so each object has one of its own.
+    // The work of an instance is limited, so each object has its own.
     const names = new NearNames(unknown.length === 0 ? [] : this.#known);
     for (const [key] of unknown) {
       const near = names.nearest(key);
-      // Where the key that it is near to is there too, it is another one.
+      // If the similar key is present too, this one is not a misspelling.
       if (!near || !isBlank(own(object, near.name))) continue;
       found.push(
         diagnostic('FIELD_UNKNOWN', {
           blockId,
           path: [...path, key],
-          message: `The key "${key}" means nothing here.`,
+          message: `The key "${key}" has no meaning here.`,
           hint: `Did you mean "${near.name}"?`,
         }),
       );
@@ -40,7 +40,7 @@ export class KnownKeys {
   }
 }
 
-/** True for what an editor leaves in a field that nobody has filled in. */
+/** Returns true for the value of a field that nobody has filled in. */
 export function isBlank(value: Json | undefined): value is undefined | null | '' {
   return value == null || value === '';
 }

@@ -2,7 +2,7 @@ import { diagnostic } from '../plan/diagnostics.ts';
 import type { DiagnosticCode, DiagnosticSink } from '../plan/diagnostics.ts';
 import type { Json, JsonObject } from '../json.ts';
 
-/** What a workflow may measure. Characters are UTF-16 units; a value is every scalar, array and object. */
+/** Maximum size of a workflow. Characters are UTF-16 units. Every scalar, array and object is a value. */
 export const PARSE_LIMITS = {
   textChars: 64 * 1024 * 1024,
   stringChars: 8 * 1024 * 1024,
@@ -20,9 +20,9 @@ interface Walk {
 }
 
 /**
- * A copy of `input` that holds nothing but plain JSON: own properties only, no `__proto__`, within PARSE_LIMITS.
+ * Returns a copy of `input` that is plain JSON: own properties only, no `__proto__`, within PARSE_LIMITS.
  *
- * What does not fit is left out and reported to `found`; nothing is thrown.
+ * Anything else is omitted and reported to `found`. Never throws.
  */
 export function validateInput(input: unknown, found: DiagnosticSink): Json | undefined {
   return copy({ found, values: 0, path: [] }, input);
@@ -77,7 +77,7 @@ function copyArray(walk: Walk, value: readonly unknown[]): Json[] {
 function copyObject(walk: Walk, value: object): JsonObject {
   const object: JsonObject = {};
   for (const key of Object.keys(value)) {
-    // A path is written once for each finding below it, so a long key would be written as often.
+    // The path is part of each diagnostic below it, so a long key would be copied as often.
     walk.path.push(key.length > PARSE_LIMITS.nameChars ? `${key.slice(0, PARSE_LIMITS.nameChars)}…` : key);
     if (key === '__proto__') {
       note(walk, 'KEY_FORBIDDEN', 'The key "__proto__" is not allowed.', 'Remove or rename it.');

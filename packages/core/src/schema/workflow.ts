@@ -1,18 +1,21 @@
 import type { Json, JsonObject } from '../json.ts';
 
-/** A workflow as it was authored: what is left of an exported file once everything that only an editor needs is gone. */
+/** A workflow as authored: an exported file without the data that only an editor needs. */
 export interface Workflow {
   id: string;
   name: string;
   description?: string;
-  /** `heddle`: the graph was made for this engine (`metadata.engine`), so the wider limits apply; `import`: it was exported elsewhere. */
+  /**
+   * `heddle`: the workflow was written for Heddle (`metadata.engine`), so wider limits apply; `import`: it was exported
+   * elsewhere.
+   */
   dialect: 'import' | 'heddle';
   /** In the order of the file. */
   blocks: Block[];
-  /** In the order of the file: it decides the order of starts. */
+  /** In the order of the file, which determines the order of starts. */
   edges: Edge[];
   variables: Variable[];
-  /** Stored `loops` and `parallels` entries: projections of container blocks, used where the blocks say nothing. */
+  /** Stored `loops` and `parallels` entries: projections of container blocks, used only if the blocks say nothing. */
   stored: StoredContainer[];
 }
 
@@ -21,19 +24,19 @@ export interface Block {
   type: string;
   name: string;
   enabled: boolean;
-  /** True: the block acts as a trigger. */
+  /** True if the block acts as a trigger. */
   trigger: boolean;
-  /** Id of the container that it says it stands in. */
+  /** Id of its container, according to the block. */
   parentId?: string;
-  /** Values of the sub-blocks by their id; null: empty. */
+  /** Values of the sub-blocks by id; null: empty. */
   fields: JsonObject;
-  /** What a container says about its turns or branches: the keys of CONTAINER_KEYS. */
+  /** Iteration or branch settings of a container: the keys of CONTAINER_KEYS. */
   container: JsonObject;
-  /** Declared outputs, in any of the shapes that exports have. */
+  /** Declared outputs, in any exported form. */
   outputs: JsonObject;
   /** `{enabled, maxTries, …}` as stored. */
   retry?: Json;
-  /** Milliseconds one attempt may take, as stored. */
+  /** Maximum duration of one attempt in milliseconds, as stored. */
   timeoutMs?: Json;
 }
 
@@ -50,7 +53,7 @@ export interface Variable {
   id: string;
   name: string;
   type: (typeof VARIABLE_TYPES)[number];
-  /** As stored: coerced when the workflow is compiled. */
+  /** As stored. The compiler coerces it. */
   value: Json;
 }
 
@@ -59,11 +62,11 @@ export interface StoredContainer {
   kind: 'loop' | 'parallel';
   /** Ids of the blocks directly inside. */
   nodes: string[];
-  /** In the words of CONTAINER_KEYS. */
+  /** With the keys of CONTAINER_KEYS. */
   container: JsonObject;
 }
 
-/** Keys of a container block's data that say how it runs. */
+/** Keys of a container block's data that determine how it runs. */
 export const CONTAINER_KEYS = [
   'loopType',
   'count',
