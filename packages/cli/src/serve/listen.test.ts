@@ -25,3 +25,22 @@ it('500 sockets that never send their bodies stop no execution', async () => {
   const answer = await fetch(server.url + path, { method: 'POST', headers, body: '{}' });
   expect(answer.status).toBe(200);
 });
+
+it.each([
+  ['headers', ['POST / HTTP/1.1', 'Host: x']],
+  ['the body', ['POST / HTTP/1.1', 'Host: x', 'Content-Length: 100', '', '{']],
+])('a connection that does not send %s in time gets 408 and is closed', async (_part, lines) => {
+  const timeouts = { headersTimeout: 50, requestTimeout: 100, connectionsCheckingInterval: 20 };
+  const echo = async (request: Request) => new Response(await request.text());
+  const server = await listen(echo, { host: '127.0.0.1', port: 0 }, timeouts);
+  onTestFinished(async () => {
+    server.close();
+    await server.ended();
+  });
+  const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
+  socket.write(lines.join('\r\n'));
+  let text = '';
+  socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  await once(socket, 'close');
+  expect(text).toMatch(/^HTTP\/1\.1 408 /);
+});

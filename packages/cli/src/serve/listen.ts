@@ -32,9 +32,10 @@ export interface Listening {
 export async function listen(
   fetch: (request: Request) => Promise<Response>,
   { host, port }: { host: string; port: number },
+  timeouts = TIMEOUTS,
 ): Promise<Listening> {
   const answer = getRequestListener(fetch, { overrideGlobalObjects: false });
-  const server = createServer(TIMEOUTS, (request, response) => void answer(request, response));
+  const server = createServer(timeouts, (request, response) => void answer(request, response));
   const { promise: listening, resolve, reject } = Promise.withResolvers<undefined>();
   server.once('error', reject);
   server.listen(port, host, () => resolve(undefined));
