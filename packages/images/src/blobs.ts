@@ -17,7 +17,10 @@ async function flush(path: string): Promise<void> {
   }
 }
 
-/** Returns a stamp that changes when a file changes or a folder is replaced; null if there is none. Contents of folders do not count. */
+/**
+ * Returns a stamp that changes when a file changes or a folder is replaced; null if the path does not exist. The
+ * contents of a folder are not covered.
+ */
 async function stampOf(path: string): Promise<string | null> {
   try {
     const stat = await lstat(path, { bigint: true });
@@ -46,8 +49,8 @@ export class Blobs {
     return join(this.#folder, 'blobs', sha256.slice(0, 2), sha256);
   }
 
-  /** Moves a file or folder into the store. `source` is a name under which `find` returns it. */
-  async take(path: string, source: string | null = null): Promise<ImageBlob> {
+  /** Moves a file or folder into the store. `find` returns it for `source`. */
+  async add(path: string, source: string | null = null): Promise<ImageBlob> {
     const isFolder = (await lstat(path)).isDirectory();
     if (!isFolder) {
       await chmod(path, 0o444);
@@ -56,8 +59,8 @@ export class Blobs {
     const { sha256, size } = isFolder ? await digestTree(path) : await digestFile(path);
     const target = this.path(sha256);
     await mkdir(dirname(target), { recursive: true });
-    // A broken file is moved aside, so that the intact one can take its place.
-    if (existsSync(target) && !(await this.#isSound(target, sha256)))
+    // A corrupt file is moved aside, so that the intact one can replace it.
+    if (existsSync(target) && !(await this.#isIntact(target, sha256)))
       await rename(target, join(dirname(path), `broken-${randomUUID()}`));
     this.#records.atomically(() => {
       this.#records.change(
@@ -81,17 +84,17 @@ export class Blobs {
     if (row === undefined) return null;
     const sha256 = row['sha256'] as string;
     const target = this.path(sha256);
-    // Protect the blob from collection before looking at it; in the other order it could be collected before use.
+    // First protect the blob from collection, then check it: in the other order it could be collected before use.
     const sql = 'UPDATE blobs SET added_at = ? WHERE sha256 = ?';
     if (this.#records.change(sql, this.#now(), sha256) === 0) return null;
-    if (!existsSync(target) || !(await this.#isSound(target, sha256))) return null;
+    if (!existsSync(target) || !(await this.#isIntact(target, sha256))) return null;
     return { path: target, sha256, size: (await lstat(target)).size };
   }
 
   /** Verifies the digest of a blob, once per process and whenever its file has changed. Throws ImageError integrity_error. */
   async verify(name: string, { sha256 }: ImageBlob): Promise<void> {
     const target = this.path(sha256);
-    // The stamp is taken before the digest, so that a change in between is noticed the next time.
+    // The stamp is taken before the digest, so that a change in between is noticed next time.
     const stamp = await stampOf(target);
     if (stamp !== null && this.#verified.get(sha256) === stamp) return;
     if (stamp === null)
@@ -99,18 +102,18 @@ export class Blobs {
         'integrity_error',
         `The file ${name} of the image (${sha256}) is missing from the store.`,
       );
-    if (!(await this.#isSound(target, sha256)))
+    if (!(await this.#isIntact(target, sha256)))
       throw new ImageError(
         'integrity_error',
-        `The file ${name} of the image is not what was stored: its digest is not ${sha256}. Build the image again.`,
+        `The file ${name} of the image does not match its stored digest ${sha256}. Build the image again.`,
       );
     this.#verified.set(sha256, stamp);
   }
 
-  async #isSound(path: string, sha256: string): Promise<boolean> {
+  async #isIntact(path: string, sha256: string): Promise<boolean> {
     const stat = await lstat(path);
     if (stat.isDirectory()) return (await digestTree(path)).sha256 === sha256;
-    // Others may change the target of a link, and a pipe or a device has no end.
+    // Others may change the target of a link, and reading a pipe or device may never end.
     return stat.isFile() && (await digestFile(path)).sha256 === sha256;
   }
 }

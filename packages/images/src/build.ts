@@ -11,12 +11,12 @@ import { BuildLog, secretsOf } from './log.ts';
 import type { Manifest } from './record.ts';
 import { sizeOf } from './tree.ts';
 
-/** One build: a spec, its builder and its runtime. */
-export interface Order {
+/** One build: a specification, its builder and its runtime. */
+export interface BuildRequest {
   readonly spec: ImageSpec;
   readonly builder: ImageBuilder;
   readonly runtimeKey: string;
-  /** The lock of an earlier image, in place of resolving. */
+  /** The lock of an earlier image, used instead of resolving. */
   readonly lock: Lock | null;
 }
 
@@ -59,53 +59,53 @@ async function checkSize(paths: readonly string[], maxImageMiB: number): Promise
 }
 
 async function publish(
-  order: Order,
+  request: BuildRequest,
   lock: Lock,
   assembled: Assembled,
   environment: BuildEnvironment,
 ): Promise<Manifest> {
   const { blobs, maxImageMiB } = environment;
   await checkSize(Object.values(assembled.blobs), maxImageMiB);
-  const taken: Record<string, { sha256: string; size: number }> = {};
+  const stored: Record<string, { sha256: string; size: number }> = {};
   for (const [name, path] of Object.entries(assembled.blobs)) {
-    const { sha256, size } = await blobs.take(path);
-    taken[name] = { sha256, size };
+    const { sha256, size } = await blobs.add(path);
+    stored[name] = { sha256, size };
   }
   const hash = lockHash(lock);
   return {
     format: 1,
-    id: imageKey(hash, order.runtimeKey, order.spec),
-    language: order.spec.language,
-    runtime: order.builder.runtime,
+    id: imageKey(hash, request.runtimeKey, request.spec),
+    language: request.spec.language,
+    runtime: request.builder.runtime,
     lockHash: hash,
-    runtimeKey: order.runtimeKey,
-    blobs: taken,
+    runtimeKey: request.runtimeKey,
+    blobs: stored,
     features: assembled.features,
     warnings: assembled.warnings,
     tools: assembled.tools,
   };
 }
 
-async function keep(
+async function cachedFolder(
   name: string,
   make: (folder: string) => Promise<void>,
   { blobs, workFolder }: { blobs: Blobs; workFolder: string },
 ): Promise<ImageBlob> {
   const found = await blobs.find(name);
   if (found !== null) return found;
-  const folder = join(workFolder, `kept-${randomUUID()}`);
+  const folder = join(workFolder, `cached-${randomUUID()}`);
   await mkdir(folder);
   await make(folder);
-  return blobs.take(folder, name);
+  return blobs.add(folder, name);
 }
 
-/** Returns whether the disk was full, for a file or for the index. */
+/** Returns whether an error means that the disk is full. */
 function isFull(error: unknown): boolean {
   const { code, errcode } = (error ?? {}) as { code?: string; errcode?: number };
   return code === 'ENOSPC' || code === 'EDQUOT' || errcode === SQLITE_FULL;
 }
 
-/** Returns the failure with messages that can be shown: without tokens and paths. */
+/** Returns the failure of a build, with messages that contain no tokens or paths. */
 function explain(error: unknown, signal: AbortSignal, log: BuildLog): BuildFailure {
   const detail = log.tail();
   const reason: unknown = signal.aborted ? signal.reason : error;
@@ -113,23 +113,23 @@ function explain(error: unknown, signal: AbortSignal, log: BuildLog): BuildFailu
   if (isFull(reason))
     return {
       code: 'provider_error',
-      message: 'The disk that images are kept on is full; make room on it and build again.',
+      message: 'The disk with the images is full; free some space and build again.',
       detail,
     };
-  const said = reason instanceof Error ? reason.message : String(reason);
+  const message = reason instanceof Error ? reason.message : String(reason);
   return {
     code: 'provider_error',
-    message: `The build broke off through no fault of the packages: ${log.redact(said).slice(0, 500)}`,
+    message: `The build was interrupted, not because of the packages: ${log.redact(message).slice(0, 500)}`,
     detail,
   };
 }
 
 /**
- * Builds one image: resolves the spec, assembles the files and stores them. Never throws; an aborted build fails with the
- * signal's reason.
+ * Builds one image: resolves the specification, assembles the files and stores them. Never throws; an aborted build
+ * fails with the signal's reason.
  */
 export async function buildImage(
-  order: Order,
+  request: BuildRequest,
   environment: BuildEnvironment,
   signal: AbortSignal,
   progress: (step: string) => void,
@@ -147,19 +147,19 @@ export async function buildImage(
     progress,
     fetchVerified: (url, digest, options) =>
       fetcher.verified({ url, digest, workFolder }, options, blobs, signal),
-    kept: (name, make) => keep(name, make, { blobs, workFolder }),
+    cachedFolder: (name, make) => cachedFolder(name, make, { blobs, workFolder }),
     fetchPage: (url, options) => fetcher.page(url, options, signal),
   };
   try {
     await mkdir(workFolder, { recursive: true, mode: 0o700 });
-    if (order.lock === null) progress('resolving');
-    const lock = order.lock ?? (await order.builder.resolve(order.spec, context));
+    if (request.lock === null) progress('resolving');
+    const lock = request.lock ?? (await request.builder.resolve(request.spec, context));
     signal.throwIfAborted();
     progress('assembling');
-    const assembled = await order.builder.assemble(lock, order.spec, context);
+    const assembled = await request.builder.assemble(lock, request.spec, context);
     signal.throwIfAborted();
     progress('publishing');
-    return { manifest: await publish(order, lock, assembled, environment), lock };
+    return { manifest: await publish(request, lock, assembled, environment), lock };
   } catch (error) {
     return explain(error, signal, log);
   } finally {

@@ -1,17 +1,17 @@
 import type { ImageBlob, ImageFeatures } from '@heddle/sandbox';
 
-/** What an image has to contain, in canonical form: entries trimmed, without comments, deduplicated, sorted. */
+/** The content of an image in canonical form: entries trimmed, without comments, deduplicated, sorted. */
 export interface ImageSpec {
   readonly language: 'javascript' | 'python';
   /** npm or PEP 508 specifiers: a name with an optional range. */
   readonly dependencies: readonly string[];
-  /** Ids of the catalogue of command-line tools. */
+  /** Ids from the catalogue of command-line tools. */
   readonly cliTools: readonly string[];
   /** Debian packages: `name[:arch][=version]`. */
   readonly systemPackages: readonly string[];
 }
 
-/** One package that resolution chose. */
+/** A package chosen by resolution. */
 export interface LockEntry {
   readonly name: string;
   readonly version: string;
@@ -19,55 +19,57 @@ export interface LockEntry {
   readonly digest: string;
 }
 
-/** The result of resolution: the exact packages, also for a rebuild for another runtime. */
+/** The result of resolution: the exact packages. Kept for rebuilds, also for another runtime. */
 export interface Lock {
   readonly entries: readonly LockEntry[];
-  /** What the builder needs to install the entries, as JSON: a lockfile, URLs. Not part of the lock's hash. */
+  /** JSON that the builder needs to install the entries, such as a lockfile or URLs. Not part of the lock's hash. */
   readonly data: unknown;
 }
 
-/** The files that a builder made from a lock, in its work folder; the store moves them. */
+/** The files that a builder made from a lock in its work folder; the store moves them from there. */
 export interface Assembled {
   /** Blob name → absolute path in the work folder. */
   readonly blobs: { readonly [name: string]: string };
   readonly features: ImageFeatures;
-  /** Sentences for the author of the spec. */
+  /** Sentences for the author of the specification. */
   readonly warnings: readonly string[];
-  /** Tools that took part, name → version; for the record. */
+  /** Tools that were used, name → version; informational. */
   readonly tools: { readonly [name: string]: string };
 }
 
-/** Where packages come from. Default of each: the public registry. */
+/** Package sources. The default of each is the public registry. */
 export interface Registries {
-  /** npm's own settings, by their names in .npmrc: `registry`, `@scope:registry`, `//host/:_authToken`, `cafile`, … */
+  /** npm settings by their names in .npmrc: `registry`, `@scope:registry`, `//host/:_authToken`, `cafile`, … */
   readonly npm?: { readonly [setting: string]: string };
   readonly python?: {
-    /** A simple index (PEP 503, 691); default PyPI. Credentials of the URL are sent and never shown. */
+    /** A simple index (PEP 503, 691); default PyPI. Credentials in the URL are sent but never shown. */
     readonly index?: string;
     readonly extraIndexes?: readonly string[];
-    /** The host of the index's files, if it is another one. Like every host named here it may have a private address. */
+    /** Host of the index's files, if different. Like every host named here, it may have a private address. */
     readonly files?: string;
-    /** A folder of wheels, which is looked at before every index. */
+    /** A folder of wheels that is searched before any index. */
     readonly wheelhouse?: string;
-    /** Where the wheels of the Pyodide distribution are; their digests come from its lock. */
+    /** URL of the wheels of the Pyodide distribution; their digests come from its lock file. */
     readonly pyodide?: string;
   };
   readonly go?: {
-    /** Module proxies in their order, such as `https://proxy.golang.org`. Credentials of a URL are sent and never shown. */
+    /** Module proxies in order, such as `https://proxy.golang.org`. Credentials in a URL are sent but never shown. */
     readonly proxies?: readonly string[];
     /** When the next proxy is asked: if one does not have the module (`absence`, the default), or after any failure. */
     readonly nextAfter?: 'absence' | 'failure';
   };
   readonly debian?: {
-    /** Such as `https://deb.debian.org/debian`. */
+    /** For example `https://deb.debian.org/debian`. */
     readonly mirror?: string;
-    /** Such as `bookworm`; default: what the host itself installs from, else the release that images are made of. */
+    /**
+     * For example `bookworm`; default: the suite that the host itself uses, otherwise the default release of images.
+     */
     readonly suite?: string;
-    /** Beside the mirror: where the security archive is, with a suite `<suite>-security`. */
+    /** With a mirror: URL of the security archive, whose suite is `<suite>-security`. */
     readonly security?: string;
-    /** A file of keys; one of them has to have signed the archives. */
+    /** A keyring file; one of its keys must have signed the archives. */
     readonly keyring?: string;
-    /** Whether the mirror is a snapshot of an earlier day: its release files may be expired, and older than others seen before. */
+    /** Whether the mirror is a dated snapshot: its release files may be expired, and older than ones seen before. */
     readonly snapshot?: boolean;
   };
 }
@@ -78,58 +80,61 @@ export interface FetchOptions {
   readonly headers?: { readonly [name: string]: string };
 }
 
-/** What a builder gets for one build. */
+/** Services for one build. */
 export interface BuildContext {
-  /** An empty folder for this build only, removed after it. */
+  /** An empty folder for this build, removed afterwards. */
   readonly workFolder: string;
   readonly registries: Registries;
-  /** Aborted at the deadline of the build and when it is cancelled; pass it to everything that waits. */
+  /** Aborted at the build's deadline and on cancellation; pass it to everything that waits. */
   readonly signal: AbortSignal;
-  /** Adds a line to the log, whose end becomes `errorDetail`; tokens and paths are removed by the core. */
+  /** Adds a line to the log; its end becomes `errorDetail`. Tokens and paths are removed. */
   log(line: string): void;
   /** Milliseconds since the epoch. */
   now(): number;
   /**
-   * Returns the largest number that builds in this folder have stored under the name, or null, and stores `value` if it is
-   * larger.
+   * Stores `value` under a name if it is larger than the stored number. Returns the previous number, or null. Shared by
+   * all builds in this folder.
    */
   largest(name: string, value: number): number | null;
-  /** Reports the current step to the caller, as a short sentence. */
+  /** Reports the current step as a short sentence. */
   progress(step: string): void;
   /**
-   * Returns the file at the URL, from the store if it is there. `digest`: `sha256:<hex>` or `sha512:<hex>`.
+   * Returns the file at the URL, from the store if present. `digest` is `sha256:<hex>` or `sha512:<hex>`.
    * @throws ImageError integrity_error, image_too_large, registry_unavailable, rate_limited, package_not_found (404).
    */
   fetchVerified(url: string, digest: string, options: FetchOptions): Promise<ImageBlob>;
   /**
-   * Returns the folder of that name in the store; `make` fills it if it is not there. Equal names are equal folders, for ever.
-   * Link to its files, and never change them.
+   * Returns the folder with this name from the store; `make` fills it if it does not exist. A name always refers to the
+   * same content. Link to the files, and never change them.
    */
-  kept(name: string, make: (folder: string) => Promise<void>): Promise<ImageBlob>;
+  cachedFolder(name: string, make: (folder: string) => Promise<void>): Promise<ImageBlob>;
   /**
-   * Fetches a page of a registry. The caller handles statuses other than 5xx and 429.
+   * Fetches a page of a registry. The caller handles all statuses except 5xx and 429.
    * @throws ImageError registry_unavailable, rate_limited, image_too_large.
    */
   fetchPage(url: string, options: FetchOptions): Promise<{ status: number; url: string; body: Uint8Array }>;
 }
 
 /**
- * Builds one kind of image. Both steps throw ImageError; anything else is recorded as `provider_error`.
- * After a crash another process may run a step again, with the same arguments.
+ * Builds one kind of image. Both steps throw ImageError; other errors are recorded as `provider_error`. After a crash,
+ * another process may repeat a step with the same arguments.
  */
 export interface ImageBuilder {
   readonly runtime: 'isolate' | 'native';
-  /** Everything besides the lock that the files depend on: versions, digests of preludes, ABI. Part of the runtime key. */
+  /**
+   * Everything besides the lock that affects the files: versions, digests of bundled programs, ABI. Part of the runtime
+   * key.
+   */
   runtimeParts(): Promise<{ readonly [name: string]: string }>;
-  /** Resolves the exact packages of a spec. Needs the registry. */
+  /** Resolves the exact packages of a specification. Requires the registry. */
   resolve(spec: ImageSpec, context: BuildContext): Promise<Lock>;
-  /** Assembles the files of an image. `spec` has the names that code can import. */
+  /** Assembles the files of an image. `spec` contains the names that code can import. */
   assemble(lock: Lock, spec: ImageSpec, context: BuildContext): Promise<Assembled>;
 }
 
 /**
- * The builder of each kind. `native` builds what names command-line tools or system packages, and, when it is there, what
- * another builder refused with `no_compatible_wheel` or `unsupported_package`.
+ * The builders by kind. `native` builds specifications with command-line tools or system packages and, if available,
+ * those that another builder refused with `no_compatible_wheel` or `unsupported_package`.
  */
 export interface ImageBuilders {
   readonly javascript?: ImageBuilder;

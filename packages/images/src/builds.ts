@@ -15,7 +15,7 @@ import { ImageError } from './error.ts';
 import type { BuildRow, Records } from './records.ts';
 import type { Runtime, Runtimes } from './runtimes.ts';
 
-/** Time, as builds need it. */
+/** Clock functions that builds need. */
 export interface ImageClock {
   /** Milliseconds since the epoch. */
   now(): number;
@@ -27,23 +27,23 @@ interface BuildsOptions {
   readonly runtimes: Runtimes;
   readonly environment: BuildEnvironment;
   readonly clock: ImageClock;
-  /** A build that takes longer fails with `build_timeout`, in milliseconds. */
+  /** Time limit of a build in milliseconds; a longer one fails with `build_timeout`. */
   readonly timeoutMs: number;
 }
 
-/** What the caller asks for. */
-export interface Wanted {
-  /** Resolve again, although there is a lock. */
+/** Options of a requested build. */
+export interface RequestedBuild {
+  /** Resolve again even if there is a lock. */
   readonly refresh: boolean;
   readonly progress: (step: string) => void;
 }
 
-/** Interval of looks at a build of another process, in milliseconds. */
-const LOOK_MS = 500;
-/** Failures of the isolate's builders after which the native builder is tried. */
-const FOR_NATIVE: readonly string[] = ['no_compatible_wheel', 'unsupported_package'];
+/** Interval for polling a build of another process, in milliseconds. */
+const POLL_MS = 500;
+/** Error codes of the isolate's builders after which the native builder is tried. */
+const NATIVE_FALLBACK_CODES: readonly string[] = ['no_compatible_wheel', 'unsupported_package'];
 
-/** The builds of one process. A spec has one build at a time, also between processes. */
+/** The builds of one process. A specification has at most one build at a time, across processes. */
 export class Builds {
   readonly #options: BuildsOptions;
   readonly #running = new Map<string, { done: Promise<void>; listeners: Set<(step: string) => void> }>();
@@ -53,16 +53,16 @@ export class Builds {
     this.#options = options;
   }
 
-  /** Builds a spec, or waits for the process that builds it. Writes the outcome to the records. */
-  async build(specHash: string, { refresh, progress }: Wanted): Promise<void> {
+  /** Builds a specification, or waits for the process that builds it. Stores the outcome in the records. */
+  async build(specHash: string, { refresh, progress }: RequestedBuild): Promise<void> {
     const running = this.#running.get(specHash);
     if (running !== undefined) {
       running.listeners.add(progress);
       return running.done;
     }
     const listeners = new Set([progress]);
-    const tell = (step: string): void => listeners.forEach((listener) => listener(step));
-    const done = this.#claimed(specHash, { refresh, progress: tell }).finally(() =>
+    const report = (step: string): void => listeners.forEach((listener) => listener(step));
+    const done = this.#buildClaimed(specHash, { refresh, progress: report }).finally(() =>
       this.#running.delete(specHash),
     );
     this.#running.set(specHash, { done, listeners });
@@ -71,31 +71,31 @@ export class Builds {
 
   /** Stops all builds of this process and releases their claims. */
   async close(): Promise<void> {
-    this.#closing.abort(new ImageError('provider_error', 'the process ends'));
+    this.#closing.abort(new ImageError('provider_error', 'the process is shutting down'));
     await Promise.allSettled([...this.#running.values()].map(({ done }) => done));
   }
 
-  async #claimed(specHash: string, wanted: Wanted): Promise<void> {
+  async #buildClaimed(specHash: string, requested: RequestedBuild): Promise<void> {
     const { records, runtimes, clock } = this.#options;
     const row = records.spec(specHash);
     if (row === undefined) return;
     const runtime = await runtimes.for(row);
     const claim: Claim = { specHash, runtimeKey: runtime.key, owner: randomUUID() };
-    const { refresh } = wanted;
+    const { refresh } = requested;
     for (let waited = false; ; waited = true) {
-      const got = claimBuild(records, claim, { nowMs: clock.now(), refresh });
-      if (got === 'ready') return;
-      if (got === 'claimed') break;
-      if (!waited) wanted.progress('waiting for another process that builds the same');
-      await clock.sleep(LOOK_MS, this.#closing.signal);
-      // The other process' outcome counts; an interrupted build is claimed by this one.
+      const state = claimBuild(records, claim, { nowMs: clock.now(), refresh });
+      if (state === 'ready') return;
+      if (state === 'claimed') break;
+      if (!waited) requested.progress('waiting for another process that builds this image');
+      await clock.sleep(POLL_MS, this.#closing.signal);
+      // Use the other process's outcome; if its build was interrupted, claim it.
       if (
         !isClaimed(records, specHash, runtime.key, clock.now()) &&
         hasEnded(records.build(specHash, runtime.key))
       )
         return;
     }
-    await this.#run(claim, runtime, wanted.refresh ? null : row.lock, wanted.progress);
+    await this.#run(claim, runtime, requested.refresh ? null : row.lock, requested.progress);
   }
 
   async #run(
@@ -120,7 +120,7 @@ export class Builds {
     );
     const heartbeat = setInterval(() => {
       if (!this.#isOwner(claim))
-        lost.abort(new ImageError('provider_error', 'another process took the build over'));
+        lost.abort(new ImageError('provider_error', 'another process took over the build'));
     }, HEARTBEAT_MS);
     try {
       const signal = AbortSignal.any([deadline.signal, lost.signal, this.#closing.signal]);
@@ -128,7 +128,7 @@ export class Builds {
       if (this.#closing.signal.aborted && 'code' in result) releaseClaim(records, claim);
       else if (!lost.signal.aborted) this.#record(claim, result, by);
     } catch (error) {
-      // An outcome that cannot be recorded is lost, so others need not wait for the claim to expire.
+      // If the outcome cannot be recorded, release the claim so that others need not wait until it expires.
       this.#release(claim);
       throw error;
     } finally {
@@ -141,7 +141,7 @@ export class Builds {
     try {
       releaseClaim(this.#options.records, claim);
     } catch {
-      // The index cannot be written; the claim expires.
+      // The index cannot be written, so the claim expires by itself.
     }
   }
 
@@ -151,21 +151,21 @@ export class Builds {
     try {
       return renewClaim(records, claim, clock.now());
     } catch {
-      // The disk is full or the index is locked for long: a claim outlives a few heartbeats, and the next one may succeed.
+      // The disk is full or the index is locked: a claim outlives several heartbeats, and the next one may succeed.
       return true;
     }
   }
 
   async #attempt(
     { specHash }: Claim,
-    order: { runtime: Runtime; lock: Lock | null; signal: AbortSignal; progress: (step: string) => void },
+    attempt: { runtime: Runtime; lock: Lock | null; signal: AbortSignal; progress: (step: string) => void },
   ): Promise<{ result: Built | BuildFailure; by: Runtime }> {
     const { records, runtimes, environment } = this.#options;
-    const { runtime, lock, signal, progress } = order;
+    const { runtime, lock, signal, progress } = attempt;
     const spec = records.spec(specHash)?.spec;
     if (spec === undefined)
       return {
-        result: { code: 'provider_error', message: 'The spec was removed.', detail: '' },
+        result: { code: 'provider_error', message: 'The specification was removed.', detail: '' },
         by: runtime,
       };
     const make = ({ builder, key }: Runtime, from: Lock | null): Promise<Built | BuildFailure> =>
@@ -173,7 +173,7 @@ export class Builds {
     const result = await make(runtime, lock);
     if (
       !('code' in result) ||
-      !FOR_NATIVE.includes(result.code) ||
+      !NATIVE_FALLBACK_CODES.includes(result.code) ||
       runtime.kind === 'native' ||
       !runtimes.hasNative
     )
@@ -182,18 +182,18 @@ export class Builds {
     const native = await runtimes.of('native');
     const second = await make(native, null);
     if (!('code' in second)) return { result: second, by: native };
-    const message = `${result.message} The native runtime cannot take it either: ${second.message}`;
+    const message = `${result.message} The native runtime cannot build it either: ${second.message}`;
     return { result: { ...result, message, detail: second.detail || result.detail }, by: runtime };
   }
 
-  /** Writes the outcome: the image, the lock, the state, in one transaction. */
+  /** Stores the outcome (image, lock and state) in one transaction. */
   #record(claim: Claim, result: Built | BuildFailure, by: Runtime): void {
     const { records, clock } = this.#options;
     const nowMs = clock.now();
     records.atomically(() => {
-      // Another process claimed the build meanwhile: this lock does not belong to its image.
+      // Another process has claimed the build, so this lock does not belong to its image.
       if (!renewClaim(records, claim, nowMs)) return false;
-      // The spec was removed meanwhile.
+      // The specification was removed meanwhile.
       if (records.spec(claim.specHash) === undefined) return deleteBuild(records, claim);
       if ('code' in result) return recordOutcome(records, claim, { imageId: null, error: result }, nowMs);
       const { manifest, lock } = result;
@@ -214,7 +214,7 @@ export class Builds {
     });
   }
 
-  /** Records the image for the runtime that built it too: later requests ask for that runtime. */
+  /** Also records the image for the runtime that built it, since later requests ask for that runtime. */
   #recordFor(specHash: string, runtimeKey: string, imageId: string, nowMs: number): void {
     this.#options.records.change(
       `INSERT INTO builds (spec_hash, runtime_key, state, image_id, built_at, used_at) VALUES (?, ?, 'ready', ?, ?, ?)

@@ -1,6 +1,6 @@
 import type { Records } from './records.ts';
 
-/** The right to build a spec for a runtime. */
+/** The exclusive right to build a specification for a runtime. */
 export interface Claim {
   readonly specHash: string;
   readonly runtimeKey: string;
@@ -8,15 +8,15 @@ export interface Claim {
   readonly owner: string;
 }
 
-/** A build without a heartbeat for this time counts as dead, in milliseconds. */
+/** Time without a heartbeat after which a build is considered dead, in milliseconds. */
 const CLAIM_MS = 60_000;
 
 /** Interval of heartbeats, in milliseconds. */
 export const HEARTBEAT_MS = 15_000;
 
-const MINE = 'spec_hash = ? AND runtime_key = ? AND claim = ?';
+const OWNED = 'spec_hash = ? AND runtime_key = ? AND claim = ?';
 
-/** Claims the build. `busy`: a live build of another owner has it; `ready`: the image is there. */
+/** Claims the build. `busy`: another live owner is building it. `ready`: the image exists. */
 export function claimBuild(
   records: Records,
   { specHash, runtimeKey, owner }: Claim,
@@ -49,15 +49,15 @@ export function claimBuild(
 export function renewClaim(records: Records, { specHash, runtimeKey, owner }: Claim, nowMs: number): boolean {
   const until = nowMs + CLAIM_MS;
   return (
-    records.change(`UPDATE builds SET claim_until = ? WHERE ${MINE}`, until, specHash, runtimeKey, owner) > 0
+    records.change(`UPDATE builds SET claim_until = ? WHERE ${OWNED}`, until, specHash, runtimeKey, owner) > 0
   );
 }
 
-/** Releases the claim of an interrupted build, which can be claimed again at once. */
+/** Releases the claim of an interrupted build, so that it can be claimed immediately. */
 export function releaseClaim(records: Records, { specHash, runtimeKey, owner }: Claim): void {
   records.change(
     `UPDATE builds SET state = CASE WHEN image_id IS NULL THEN 'pending' ELSE 'ready' END, claim = NULL, claim_until = NULL
-     WHERE ${MINE}`,
+     WHERE ${OWNED}`,
     specHash,
     runtimeKey,
     owner,
@@ -66,7 +66,7 @@ export function releaseClaim(records: Records, { specHash, runtimeKey, owner }: 
 
 /** Deletes a build without an outcome. Returns whether the owner still held the claim. */
 export function deleteBuild(records: Records, { specHash, runtimeKey, owner }: Claim): boolean {
-  return records.change(`DELETE FROM builds WHERE ${MINE}`, specHash, runtimeKey, owner) > 0;
+  return records.change(`DELETE FROM builds WHERE ${OWNED}`, specHash, runtimeKey, owner) > 0;
 }
 
 /** Returns whether a live owner holds the build. */
@@ -80,13 +80,13 @@ export function isClaimed(records: Records, specHash: string, runtimeKey: string
   return row !== undefined;
 }
 
-/** How a build ended. */
+/** The outcome of a build. */
 export interface BuildOutcome {
   readonly imageId: string | null;
   readonly error: { readonly code: string; readonly message: string; readonly detail: string } | null;
 }
 
-/** Records the outcome. Returns whether the owner still held the claim; otherwise nothing is written. */
+/** Records the outcome. Returns whether the owner still held the claim; if not, nothing is written. */
 export function recordOutcome(
   records: Records,
   { specHash, runtimeKey, owner }: Claim,
@@ -96,7 +96,7 @@ export function recordOutcome(
   const changed = records.change(
     `UPDATE builds SET state = ?, image_id = coalesce(?, image_id), error_code = ?, error_message = ?, error_detail = ?,
        built_at = coalesce(?, built_at), failed_at = ?, claim = NULL, claim_until = NULL
-     WHERE ${MINE}`,
+     WHERE ${OWNED}`,
     error === null ? 'ready' : 'failed',
     imageId,
     error?.code ?? null,

@@ -10,13 +10,13 @@ import type { Records } from './records.ts';
 /** How long unused files and rows are kept, in milliseconds. */
 export const GRACE_MS = 24 * 3_600_000;
 
-/** Counts of what a collection removed. */
+/** Numbers of removed items. */
 export interface Collected {
   readonly images: number;
   readonly blobs: number;
 }
 
-/** Deletes rows of builds for other runtimes, and of images that no spec and no lease has named for a day. */
+/** Deletes builds of other runtimes, and images that no specification or lease has used for a day. */
 function collectImages(records: Records, runtimeKeys: readonly string[], nowMs: number): number {
   const current = JSON.stringify(runtimeKeys);
   records.change('DELETE FROM leases WHERE until <= ?', nowMs);
@@ -27,11 +27,11 @@ function collectImages(records: Records, runtimeKeys: readonly string[], nowMs: 
     nowMs,
     current,
   );
-  const used = `(SELECT image_id FROM builds WHERE image_id IS NOT NULL AND spec_hash IN (SELECT spec_hash FROM specs)
+  const usedIds = `(SELECT image_id FROM builds WHERE image_id IS NOT NULL AND spec_hash IN (SELECT spec_hash FROM specs)
                  UNION SELECT image_id FROM leases)`;
-  records.change(`UPDATE images SET unused_since = NULL WHERE id IN ${used}`);
+  records.change(`UPDATE images SET unused_since = NULL WHERE id IN ${usedIds}`);
   records.change(
-    `UPDATE images SET unused_since = ? WHERE unused_since IS NULL AND id NOT IN ${used}`,
+    `UPDATE images SET unused_since = ? WHERE unused_since IS NULL AND id NOT IN ${usedIds}`,
     nowMs,
   );
   return records.change('DELETE FROM images WHERE unused_since <= ?', nowMs - GRACE_MS);
@@ -44,36 +44,36 @@ interface Store {
 }
 
 /**
- * Moves a file or folder out of the store, to be removed after the transaction: removing a root file system takes long.
- * If the process dies before, the collection of work folders removes it.
+ * Moves a file or folder out of the store; it is deleted after the transaction, because deleting a root file system
+ * takes long. If the process dies before that, the collection of work folders deletes it.
  */
 function discard({ folder }: Store, path: string, nowMs: number): string {
-  const to = join(folder, 'work', `${nowMs}-${randomUUID()}`);
-  renameSync(path, to);
-  return to;
+  const discarded = join(folder, 'work', `${nowMs}-${randomUUID()}`);
+  renameSync(path, discarded);
+  return discarded;
 }
 
-/** Moves files without an image out of the store, a day after they came. Returns their new paths. */
+/** Moves files that belong to no image out of the store, a day after they were added. Returns their new paths. */
 function collectBlobs(store: Store, nowMs: number): { readonly blobs: number; readonly discarded: string[] } {
   const { records, blobs } = store;
-  const marked = new Set<string>();
+  const used = new Set<string>();
   for (const row of records.all('SELECT manifest FROM images')) {
-    const { blobs: named } = JSON.parse(row['manifest'] as string) as Manifest;
-    for (const { sha256 } of Object.values(named)) marked.add(sha256);
+    const { blobs: manifestBlobs } = JSON.parse(row['manifest'] as string) as Manifest;
+    for (const { sha256 } of Object.values(manifestBlobs)) used.add(sha256);
   }
   const discarded: string[] = [];
   let removed = 0;
   for (const row of records.all('SELECT sha256 FROM blobs WHERE added_at <= ?', nowMs - GRACE_MS)) {
     const sha256 = row['sha256'] as string;
-    if (marked.has(sha256)) continue;
+    if (used.has(sha256)) continue;
     if (existsSync(blobs.path(sha256))) discarded.push(discard(store, blobs.path(sha256), nowMs));
     removed += records.change('DELETE FROM blobs WHERE sha256 = ?', sha256);
   }
   return { blobs: removed, discarded };
 }
 
-/** Removes files in the store without a row in the index: their process died before it wrote the row. */
-async function collectStrays(store: Store, nowMs: number): Promise<number> {
+/** Removes files in the store without a row in the index. Their process died before it wrote the row. */
+async function collectUnrecorded(store: Store, nowMs: number): Promise<number> {
   const { folder, records } = store;
   const home = join(folder, 'blobs');
   let removed = 0;
@@ -81,9 +81,9 @@ async function collectStrays(store: Store, nowMs: number): Promise<number> {
     for (const sha256 of await readdir(join(home, prefix))) {
       const path = join(home, prefix, sha256);
       const stat = await lstat(path).catch(() => null);
-      // The time at which the file came here; its contents may be older.
+      // ctime is the time at which the file was added; its contents may be older.
       if (stat === null || stat.ctimeMs > nowMs - GRACE_MS) continue;
-      // A build may store the same file now; in a transaction it finds the file either present or gone.
+      // A build may be storing the same file; the transaction ensures that it finds the file either present or gone.
       const discarded = records.atomically(() =>
         records.one('SELECT 1 FROM blobs WHERE sha256 = ?', sha256) === undefined
           ? discard(store, path, nowMs)
@@ -106,20 +106,20 @@ async function collectWork(folder: string, nowMs: number): Promise<void> {
   }
 }
 
-/** Mark and sweep: keeps what specs and leases name, and removes the rest after a day. */
+/** Mark and sweep: keeps what specifications and leases use, and removes the rest after a day. */
 export async function collect(
   store: Store,
   runtimeKeys: readonly string[],
   nowMs: number,
 ): Promise<Collected> {
   const { folder, records } = store;
-  // One transaction for rows and files: a build that publishes meanwhile waits, and then sees what is gone.
+  // Rows and files in one transaction: a build that publishes meanwhile waits, and then sees what was removed.
   const { images, blobs, discarded } = records.atomically(() => ({
     images: collectImages(records, runtimeKeys, nowMs),
     ...collectBlobs(store, nowMs),
   }));
   for (const path of discarded) await rm(path, { recursive: true, force: true });
   await collectWork(folder, nowMs);
-  const strays = await collectStrays(store, nowMs);
-  return { images, blobs: blobs + strays };
+  const unrecorded = await collectUnrecorded(store, nowMs);
+  return { images, blobs: blobs + unrecorded };
 }

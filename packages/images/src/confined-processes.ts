@@ -3,16 +3,16 @@ import { type Confinement, Isolation, launch, type Program } from '@heddle/sandb
 import { ImageError } from './error.ts';
 
 export interface ProcessOptions {
-  /** The process is killed after this time. */
+  /** Time after which the process is killed. */
   readonly deadlineMs: number;
-  /** Kills the process. */
+  /** Aborting kills the process. */
   readonly signal: AbortSignal;
   readonly onMessage: (message: unknown) => void;
   /** Called before the process is killed at its deadline. */
   readonly onTimeout: () => void;
 }
 
-/** Starts sandbox processes for builds: one process for each order, with the limits of a run. */
+/** Starts sandbox processes for builds, one per request, with the limits of a run. */
 export class ConfinedProcesses {
   readonly #isolation: Isolation;
 
@@ -20,7 +20,10 @@ export class ConfinedProcesses {
     this.#isolation = new Isolation(isolation, process.execPath);
   }
 
-  /** Returns how processes are confined; probes the host the first time. Throws ImageError provider_error where none may run. */
+  /**
+   * Returns how processes are confined; probes the host on the first call. Throws ImageError provider_error if none may
+   * run.
+   */
   async confinement(): Promise<Confinement> {
     await this.#isolation.settle();
     const { refusal, confinement } = this.#isolation;
@@ -29,12 +32,12 @@ export class ConfinedProcesses {
   }
 
   /**
-   * Starts the program, sends it the order and resolves when the process has ended. Call `confinement` before.
-   * Rejects with the signal's reason, or when the process cannot be started.
+   * Starts the program, sends it the request and resolves when the process has ended. Call `confinement` first. Rejects
+   * with the signal's reason, or if the process cannot be started.
    */
   run(
     program: Program,
-    order: object,
+    request: object,
     { deadlineMs, signal, onMessage, onTimeout }: ProcessOptions,
   ): Promise<void> {
     const { confinement } = this.#isolation;
@@ -56,7 +59,7 @@ export class ConfinedProcesses {
         if (signal.aborted) reject(signal.reason as Error);
         else resolve();
       });
-      child.send(order, (error) => {
+      child.send(request, (error) => {
         // The end of the process is reported by `close`.
         if (error !== null) kill();
       });

@@ -1,4 +1,4 @@
-/** Why an image could not be built; the table in docs/images.md says what each means and what to do. */
+/** Why an image could not be built. The table in docs/images.md explains each code and what to do. */
 export const IMAGE_ERROR_CODES = [
   'invalid_specifier',
   'package_not_found',
@@ -22,7 +22,10 @@ export type ImageErrorCode = (typeof IMAGE_ERROR_CODES)[number];
 
 const BRAND = Symbol.for('heddle.ImageError');
 
-/** Thrown by builders and the store of images. The message is a sentence for the author of the spec: no paths, no tokens. */
+/**
+ * Thrown by builders and the image store. The message is for the author of the specification and contains no paths or
+ * tokens.
+ */
 export class ImageError extends Error {
   override readonly name = 'ImageError';
   readonly code: ImageErrorCode;
@@ -34,7 +37,7 @@ export class ImageError extends Error {
   }
 }
 
-/** Whether a caught value is an ImageError, also one of another copy of this package. */
+/** Returns whether a caught value is an ImageError, including one from another copy of this package. */
 export function isImageError(value: unknown): value is ImageError {
   return typeof value === 'object' && value !== null && BRAND in value;
 }

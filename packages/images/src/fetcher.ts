@@ -20,27 +20,29 @@ const MAX_BYTES = 2 ** 30;
 const MAX_REDIRECTS = 5;
 
 /**
- * Where an operator's own hosts may be: addresses of internal networks, also those for documentation and benchmarks, which
- * gateways of closed networks use; no link-local ones.
+ * Address ranges that an operator's own hosts may use: internal networks, and ranges for documentation and benchmarks,
+ * which gateways of isolated networks use. Not link-local ones.
  */
-export const INTERNAL = [
+export const OPERATOR_RANGES = [
   ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '127.0.0.0/8', '100.64.0.0/10'],
   ...['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24', '198.18.0.0/15'],
   ...['::1/128', 'fc00::/7', '2001:db8::/32'],
 ];
 
-/** The hosts that the operator named: they may be private; where they send us to may not. */
+/**
+ * Returns the hosts in the operator's settings. They may have private addresses, unlike hosts that they redirect to.
+ */
 function hostsOf(value: unknown): string[] {
   if (typeof value === 'string')
     return /^https?:/.test(value) && URL.canParse(value) ? [new URL(value).hostname] : [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(hostsOf) : [];
 }
 
-/** Fetches from registries, within sizes, from public addresses and the operator's own hosts. */
+/** Fetches from registries within size limits, from public addresses and the operator's own hosts. */
 export class Fetcher {
   readonly #public: Egress;
-  readonly #named: Egress;
-  readonly #hosts: ReadonlySet<string>;
+  readonly #operator: Egress;
+  readonly #operatorHosts: ReadonlySet<string>;
 
   constructor(registries: Registries) {
     const limits = {
@@ -49,26 +51,29 @@ export class Fetcher {
       maxResponseBytes: MAX_BYTES,
       maxRedirects: 0,
     } as const;
-    this.#hosts = new Set(hostsOf(registries));
+    this.#operatorHosts = new Set(hostsOf(registries));
     this.#public = createEgress(limits);
-    this.#named = createEgress({ ...limits, allowPrivate: INTERNAL });
+    this.#operator = createEgress({ ...limits, allowPrivate: OPERATOR_RANGES });
   }
 
-  /** The page at the URL, after redirects. Throws ImageError registry_unavailable, rate_limited, image_too_large. */
+  /**
+   * Fetches the page at the URL and follows redirects. Throws ImageError registry_unavailable, rate_limited,
+   * image_too_large.
+   */
   async page(
     url: string,
     { maxBytes, headers = {} }: FetchOptions,
     signal: AbortSignal,
   ): Promise<{ status: number; url: string; body: Uint8Array }> {
     const at = new URL(url);
-    const sent: Pairs = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
+    const allHeaders: Pairs = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]);
     if (at.username !== '') {
       const user = `${decodeURIComponent(at.username)}:${decodeURIComponent(at.password)}`;
-      sent.push(['authorization', `Basic ${Buffer.from(user).toString('base64')}`]);
+      allHeaders.push(['authorization', `Basic ${Buffer.from(user).toString('base64')}`]);
       at.username = at.password = '';
     }
     const { reply } = await followRedirects(
-      { url: at, method: 'GET', headers: sent, body: null },
+      { url: at, method: 'GET', headers: allHeaders, body: null },
       {
         send: async (hop) => {
           const to = new URL(hop.url);
@@ -78,10 +83,10 @@ export class Fetcher {
         refusal: (message) => new ImageError('registry_unavailable', message),
       },
     );
-    return judged(reply, reply.at);
+    return checkedPage(reply, reply.at);
   }
 
-  /** The file at the URL in the store, checked against its digest. */
+  /** Returns the file at the URL from the store, verified against its digest. */
   async verified(
     source: { readonly url: string; readonly digest: string; readonly workFolder: string },
     options: FetchOptions,
@@ -90,7 +95,7 @@ export class Fetcher {
   ): Promise<ImageBlob> {
     const { url, digest, workFolder } = source;
     const match = /^(sha256|sha512):([0-9a-f]+)$/.exec(digest);
-    if (match === null) throw new ImageError('provider_error', `"${digest}" is no digest.`);
+    if (match === null) throw new ImageError('provider_error', `"${digest}" is not a digest.`);
     const found = await blobs.find(digest);
     if (found !== null) return found;
     const { status, body } = await this.page(url, options, signal);
@@ -106,15 +111,15 @@ export class Fetcher {
     if (actual !== match[2])
       throw new ImageError(
         'integrity_error',
-        `The file ${file} of ${host} is not the one that was announced: its digest is not ${digest}.`,
+        `The file ${file} of ${host} does not match its announced digest ${digest}.`,
       );
     const path = join(workFolder, `fetched-${randomUUID()}`);
     await writeFile(path, body);
-    return blobs.take(path, digest);
+    return blobs.add(path, digest);
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#public.close(), this.#named.close()]);
+    await Promise.all([this.#public.close(), this.#operator.close()]);
   }
 
   async #send(
@@ -122,7 +127,7 @@ export class Fetcher {
     headers: Pairs,
     { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
   ): Promise<EgressResponse> {
-    const egress = this.#hosts.has(url.hostname) ? this.#named : this.#public;
+    const egress = this.#operatorHosts.has(url.hostname) ? this.#operator : this.#public;
     try {
       return await egress.fetch({
         url: url.href,
@@ -141,12 +146,12 @@ export class Fetcher {
   }
 }
 
-function judged(
+function checkedPage(
   { status, body }: EgressResponse,
   url: URL,
 ): { status: number; url: string; body: Uint8Array } {
   if (status === 429)
-    throw new ImageError('rate_limited', `${url.host} gets too many requests; build again in a while.`);
+    throw new ImageError('rate_limited', `${url.host} is receiving too many requests; build again later.`);
   if (status >= 500) throw new ImageError('registry_unavailable', `${url.host} answered ${status}.`);
   return { status, url: url.href, body };
 }

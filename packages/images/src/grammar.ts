@@ -1,4 +1,4 @@
-/** The command-line tools that an image can name, by id: name, version and revision of the recipe that installs it. */
+/** Ids of the supported command-line tools: name, version and revision of the installation recipe. */
 export const CLI_TOOLS = [
   'age@1.3.1-r1',
   'argocd@3.4.6-r1',
@@ -26,40 +26,40 @@ export const CLI_TOOLS = [
   'terraform@1.15.8-r1',
 ] as const;
 
-/** Why an entry is refused, in order: the first that applies is told. */
+/** A condition under which an entry is refused, and the reason. The first rule that applies is reported. */
 type Rule = readonly [refused: (entry: string) => boolean, reason: string | ((entry: string) => string)];
 
-const SHELL = /[;&|`$(){}"'\\]/;
+const SHELL_CHARACTERS = /[;&|`$(){}"'\\]/;
 const PYTHON =
   /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?(?:\[[A-Za-z0-9._-]+(?:,[A-Za-z0-9._-]+)*\])?(?:(?:===|==|!=|<=|>=|~=|<|>)[A-Za-z0-9.*+!-]+(?:,(?:===|==|!=|<=|>=|~=|<|>)[A-Za-z0-9.*+!-]+)*)?$/;
 const NPM =
   /^(?:@[a-z0-9~-][a-z0-9._~-]*\/)?[A-Za-z0-9~-][A-Za-z0-9._~-]*(?:@[\^~<>=]{0,2}[A-Za-z0-9.*+-]+)?$/;
 const DEBIAN = /^[a-z0-9][a-z0-9+.-]+(?::[a-z0-9-]+)?(?:=[A-Za-z0-9.+:~-]+)?$/;
 
-const flag: Rule = [(entry) => entry.startsWith('-'), 'it begins with a dash, like a flag of an installer'];
+const flag: Rule = [(entry) => entry.startsWith('-'), 'it begins with a dash, like an installer flag'];
 const space: Rule = [(entry) => /\s/.test(entry), 'it contains white space'];
 
 const DEPENDENCY: readonly Rule[] = [
   flag,
   [
     (entry) => entry.startsWith('git+') || entry.includes('://'),
-    'it is a URL; name a package of the registry',
+    'it is a URL; name a registry package',
   ],
   [
     (entry) => /^(?:file|link|workspace|npm|portal|patch):/.test(entry),
-    'it names a file or another name of a package; name a package of the registry',
+    'it is a file or an alias; name a registry package',
   ],
   space,
-  [(entry) => SHELL.test(entry), 'it contains a character that no package name has'],
-  [(entry) => /^[./~]/.test(entry), 'it is a path; name a package of the registry'],
+  [(entry) => SHELL_CHARACTERS.test(entry), 'it contains a character that is not allowed in package names'],
+  [(entry) => /^[./~]/.test(entry), 'it is a path; name a registry package'],
 ];
 
-/** A tool is meant by its whole id; who gives the name of one is told the id. */
+/** Returns the reason for an unknown tool, with the id of a tool with the same name if there is one. */
 function notInCatalogue(entry: string): string {
   const [name = ''] = entry.toLowerCase().split('@');
-  const meant = CLI_TOOLS.find((id) => id.startsWith(`${name}@`));
-  const said = 'it is not in the catalogue of command-line tools';
-  return meant === undefined ? said : `${said}; the id is ${meant}`;
+  const similar = CLI_TOOLS.find((id) => id.startsWith(`${name}@`));
+  const reason = 'it is not in the catalogue of command-line tools';
+  return similar === undefined ? reason : `${reason}; the id is ${similar}`;
 }
 
 const RULES = {
@@ -67,14 +67,14 @@ const RULES = {
     ...DEPENDENCY,
     [
       (entry: string) => !NPM.test(entry),
-      'it is no npm package with an optional range, such as zod or zod@^4',
+      'it is not an npm package with an optional range, such as zod or zod@^4',
     ] as const,
   ],
   python: [
     ...DEPENDENCY,
     [
       (entry: string) => !PYTHON.test(entry),
-      'it is no Python requirement, such as jinja2 or pydantic>=2,<3',
+      'it is not a Python requirement, such as jinja2 or pydantic>=2,<3',
     ] as const,
   ],
   systemPackages: [
@@ -90,40 +90,40 @@ const RULES = {
     ] as const,
     [
       (entry: string) => !DEBIAN.test(entry),
-      'it is no Debian package, such as jq, jq:amd64 or jq=1.6-2.1',
+      'it is not a Debian package, such as jq, jq:amd64 or jq=1.6-2.1',
     ] as const,
     [
       (entry: string) => /(?:-|(?<!\+)\+)$/.test(entry.split(/[:=]/)[0] as string),
-      'it ends like an instruction to remove or install',
+      'it ends with - or +, which apt treats as remove or install',
     ] as const,
   ],
   cliTools: [[(entry: string) => !(CLI_TOOLS as readonly string[]).includes(entry), notInCatalogue] as const],
 } satisfies Record<string, readonly Rule[]>;
 
-/** What an entry is one of. */
+/** The kind of an entry, which selects its rules. */
 export type Grammar = keyof typeof RULES;
 
-/** Why the entry is refused, or null. */
+/** Returns why the entry is refused, or null. */
 export function refusal(entry: string, grammar: Grammar): string | null {
   const rules: readonly Rule[] = RULES[grammar];
   const reason = rules.find(([refused]) => refused(entry))?.[1] ?? null;
   return typeof reason === 'function' ? reason(entry) : reason;
 }
 
-/** The name in a dependency, without range and extras; of npm with its scope. */
+/** Returns the name in a dependency without range and extras; for npm including the scope. */
 export function dependencyName(entry: string, language: 'javascript' | 'python'): string {
   if (language === 'python') return (/^[A-Za-z0-9._-]+/.exec(entry) as RegExpExecArray)[0];
   const at = entry.indexOf('@', 1);
   return at < 0 ? entry : entry.slice(0, at);
 }
 
-/** The range in an npm dependency; `latest` where none is given. */
+/** Returns the range in an npm dependency; `latest` if there is none. */
 export function npmRange(entry: string): string {
   const at = entry.indexOf('@', 1);
   return at < 0 ? 'latest' : entry.slice(at + 1);
 }
 
-/** The entry as it is stored: Python names are folded (PEP 503). */
+/** Returns the entry in stored form: Python names are normalized (PEP 503). */
 export function canonicalEntry(entry: string, grammar: Grammar): string {
   if (grammar !== 'python') return entry;
   const name = dependencyName(entry, 'python');

@@ -5,7 +5,7 @@ import { isImageError } from './error.ts';
 import { readManifest, type Manifest } from './record.ts';
 import type { BuildRow, Records } from './records.ts';
 
-/** How long an opened image is protected from collection, and how often the lease is renewed, in milliseconds. */
+/** Duration of a lease, which protects an opened image from collection, and renewal interval, in milliseconds. */
 const LEASE_MS = 3_600_000;
 const LEASE_RENEWAL_MS = 60_000;
 
@@ -24,8 +24,8 @@ export class ImageLoader {
   }
 
   /**
-   * Leases an image and returns its manifest; null for an unknown image. One transaction, so that a collection runs either
-   * before or after it.
+   * Leases an image and returns its manifest; null for an unknown image. Runs in one transaction, so that a collection
+   * happens either before or after it.
    */
   lease(imageId: string | null): Manifest | null {
     const nowMs = this.#now();
@@ -46,7 +46,7 @@ export class ImageLoader {
     });
   }
 
-  /** Loads the image of a build. Marks the build as failed when a file does not match its digest. */
+  /** Loads the image of a build. Marks the build as failed if a file does not match its digest. */
   async loadFor(row: BuildRow, manifest: Manifest, id: string): Promise<LoadedImage> {
     try {
       return await this.load(manifest, id);
@@ -64,7 +64,10 @@ export class ImageLoader {
     }
   }
 
-  /** Loads the image of a leased manifest. Throws SandboxError IMAGE_FAILED, which names the file that does not match its digest. */
+  /**
+   * Loads the image of a leased manifest. Throws SandboxError IMAGE_FAILED, naming the file that does not match its
+   * digest.
+   */
   async load(manifest: Manifest, id: string): Promise<LoadedImage> {
     const blobs: Record<string, ImageBlob> = {};
     for (const [name, { sha256, size }] of Object.entries(manifest.blobs)) {

@@ -16,59 +16,65 @@ import { ImageLoader } from './image-loader.ts';
 import { readSpec, type SpecIssue } from './spec.ts';
 
 export interface ImagesOptions {
-  /** The folder of images and their index; several processes may share it. */
+  /** Folder of the images and their index; several processes may share it. */
   readonly folder: string;
   readonly builders: ImageBuilders;
-  /** Where packages come from; default: the public registries. */
+  /** Package sources; default: the public registries. */
   readonly registries?: Registries;
-  /** A build that takes longer fails, in milliseconds; default 15 minutes. */
+  /** Time limit of a build in milliseconds; default 15 minutes. */
   readonly buildTimeoutMs?: number;
-  /** Maximum size of all files of an image, in MiB; a larger image fails with `image_too_large`; default 1,024. */
+  /** Maximum size of all files of an image in MiB; a larger image fails with `image_too_large`. Default 1,024. */
   readonly maxImageMiB?: number;
-  /** Time after a failure until a run retries the build, in milliseconds; default 10 minutes. `build` retries at once. */
+  /**
+   * Time after a failure until a run retries the build, in milliseconds; default 10 minutes. `build` retries
+   * immediately.
+   */
   readonly retryAfterMs?: number;
   readonly clock?: ImageClock;
 }
 
 export interface BuildOptions {
-  /** A name for the image; it can be given to another spec later. */
+  /** A name for the image. It can be assigned to another specification later. */
   readonly name?: string;
-  /** Resolves ranges again, although there is an image. */
+  /** Resolves ranges again even if there is an image. */
   readonly refresh?: boolean;
-  /** Called with each step of the build, in short sentences. */
+  /** Called with each build step, as a short sentence. */
   readonly onProgress?: (step: string) => void;
 }
 
 /** The images of one folder. */
 export interface Images extends ImageSource {
   /**
-   * Builds the spec unless there is an image, and returns its record. A failed build is a record too.
-   * @throws SandboxError INVALID_OPTION with `issues` for a wrong spec, IMAGE_NOT_FOUND when the spec is removed and
-   * IMAGES_CLOSED when the images are closed before the build has ended.
+   * Builds the specification unless its image exists, and returns its record. A failed build returns a record too.
+   * @throws SandboxError INVALID_OPTION with `issues` for an invalid specification, IMAGE_NOT_FOUND if the
+   * specification is removed meanwhile, and IMAGES_CLOSED if the images are closed before the build ends.
    */
   build(spec: unknown, options?: BuildOptions): Promise<ImageRecord>;
-  /** Returns the record with the name, the id, or an unambiguous prefix of the id. */
+  /** Returns the record with this name, id or unambiguous prefix of an id. */
   get(id: string): Promise<ImageRecord | null>;
   list(): Promise<ImageRecord[]>;
-  /** Removes a name, or a spec with its names; the next collection removes the files. Returns whether there was one. */
+  /**
+   * Removes a name, or a specification with its names; the next collection removes the files. Returns whether it
+   * existed.
+   */
   remove(id: string): boolean;
-  /** Removes images that no spec has named and no run has used for a day, and files without an image. */
+  /** Removes images that no specification or run has used for a day, and files that belong to no image. */
   collect(): Promise<Collected>;
-  /** Stops the builds of this process, which can be started again at once, and closes the index. */
+  /** Stops the builds of this process, which can be restarted immediately, and closes the index. */
   close(): Promise<void>;
 }
 
-/** Thrown for a wrong spec, with every fault and its place. */
+/** Thrown for an invalid specification, with all issues and their positions. */
 export class SpecError extends SandboxError {
   readonly issues: readonly SpecIssue[];
 
   constructor(issues: readonly SpecIssue[]) {
     const [first] = issues;
-    const place = first === undefined || first.line === 0 ? '' : `, line ${first.line} ("${first.value}")`;
-    const more = issues.length > 1 ? `; ${issues.length - 1} more` : '';
+    const position = first === undefined || first.line === 0 ? '' : `, line ${first.line} ("${first.value}")`;
+    const others = issues.length > 1 ? `; ${issues.length - 1} more` : '';
     super(
       'INVALID_OPTION',
-      `The spec of the image is wrong at ${first?.field}${place}: ${first?.reason}${more}.`,
+      `The image specification is invalid at ${first?.field}${position}: ${first?.reason}${others}.`,
     );
     this.issues = issues;
   }
@@ -82,8 +88,8 @@ const systemClock: ImageClock = {
 /** Default of `maxImageMiB`. */
 const DEFAULT_IMAGE_MIB = 1_024;
 
-/** Minimum length of a prefix of an id. */
-const SHORTEST_ID = 7;
+/** Minimum length of an id prefix. */
+const MIN_ID_CHARS = 7;
 
 class ImageStore implements Images {
   readonly #folder: string;
@@ -151,11 +157,11 @@ class ImageStore implements Images {
       if (this.#closed === undefined) throw error;
     }
     if (this.#closed !== undefined)
-      throw new SandboxError('IMAGES_CLOSED', 'The images were closed before the build had ended.');
+      throw new SandboxError('IMAGES_CLOSED', 'The images were closed before the build ended.');
     const record = await this.#describe(hash);
     if (record !== null) return record;
-    const what = `The image ${options.name ?? hash}`;
-    throw new SandboxError('IMAGE_NOT_FOUND', `${what} was removed while it was being built.`);
+    const image = `The image ${options.name ?? hash}`;
+    throw new SandboxError('IMAGE_NOT_FOUND', `${image} was removed while it was being built.`);
   }
 
   async get(id: string): Promise<ImageRecord | null> {
@@ -186,7 +192,7 @@ class ImageStore implements Images {
       const hash = this.#specOf(id);
       if (hash === null) return false;
       this.#records.change('DELETE FROM names WHERE spec_hash = ?', hash);
-      // The lock goes too, so that the same spec is resolved again. A build in progress ends itself.
+      // Removes the lock too, so that the same specification is resolved again. A build in progress ends by itself.
       this.#records.change('DELETE FROM builds WHERE spec_hash = ? AND claim IS NULL', hash);
       return this.#records.change('DELETE FROM specs WHERE spec_hash = ?', hash) > 0;
     });
@@ -211,22 +217,22 @@ class ImageStore implements Images {
   #specOf(id: string): string | null {
     const named = this.#records.one('SELECT spec_hash FROM names WHERE name = ?', id);
     if (named !== undefined) return named['spec_hash'] as string;
-    if (id.length < SHORTEST_ID || !/^[0-9a-f]{7,64}$/.test(id)) return null;
-    const like = this.#records.all(
+    if (id.length < MIN_ID_CHARS || !/^[0-9a-f]{7,64}$/.test(id)) return null;
+    const matches = this.#records.all(
       'SELECT spec_hash FROM specs WHERE spec_hash >= ? AND spec_hash < ?',
       id,
       `${id}g`,
     );
-    return like.length === 1 ? (like[0] as { spec_hash: string }).spec_hash : null;
+    return matches.length === 1 ? (matches[0] as { spec_hash: string }).spec_hash : null;
   }
 
-  /** Loads the image of a spec; builds it again if its runtime has changed. */
+  /** Loads the image of a specification; rebuilds it if its runtime has changed. */
   async #openSpec(hash: string, id: string): Promise<LoadedImage> {
-    const first = await this.#taken(hash);
-    // A process with another runtime collected the image before this one leased it.
+    const first = await this.#leased(hash);
+    // A process with another runtime collected the image before this process leased it.
     const isGone = first.manifest === null && first.row?.imageId != null;
-    const { row, manifest } = isGone ? await this.#taken(hash) : first;
-    // If a rebuild failed, the previous image is still used.
+    const { row, manifest } = isGone ? await this.#leased(hash) : first;
+    // If a rebuild failed, the previous image is used.
     if (row?.state === 'failed' && row.imageId === null)
       throw new SandboxError(
         'IMAGE_FAILED',
@@ -240,7 +246,7 @@ class ImageStore implements Images {
     return this.#loader.loadFor(row, manifest, id);
   }
 
-  async #taken(hash: string): Promise<{ row: BuildRow | undefined; manifest: Manifest | null }> {
+  async #leased(hash: string): Promise<{ row: BuildRow | undefined; manifest: Manifest | null }> {
     const row = await this.#upToDate(hash);
     return { row, manifest: this.#loader.lease(row?.imageId ?? null) };
   }
@@ -263,8 +269,8 @@ class ImageStore implements Images {
   }
 
   /**
-   * Returns whether a run builds the image, or waits for its build: if there was an image before, if the last failure is
-   * old enough, or if no live process builds it. Runs do not wait for the first build of an image.
+   * Returns whether opening an image has to build it or wait for its build: if it was built before, if the last failure
+   * is old enough, or if no live process is building it. Runs do not wait for the first build of an image.
    */
   #isDue(hash: string, row: BuildRow | undefined): boolean {
     if (row !== undefined && (row.imageId !== null || row.state === 'ready')) return false;
@@ -275,7 +281,9 @@ class ImageStore implements Images {
   }
 }
 
-/** Opens the images of a folder; creates the folder if it is missing. Close them to stop builds of this process. */
+/**
+ * Opens the images of a folder; creates the folder if it does not exist. Close them to stop the builds of this process.
+ */
 export function createImages(options: ImagesOptions): Images {
   return new ImageStore(options);
 }

@@ -1,4 +1,4 @@
-/** Dependency images: built from specs, kept by content, opened by sandboxes. */
+/** Dependency images: built from specifications, stored by content, opened by sandboxes. */
 export { createImages, SpecError, type BuildOptions, type Images, type ImagesOptions } from './images.ts';
 export { javascriptBuilder, type JavaScriptBuilderOptions } from './javascript/builder.ts';
 export { nativeBuilder, type NativeBuilderOptions } from './native/builder.ts';

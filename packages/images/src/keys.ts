@@ -11,12 +11,12 @@ function canonicalJson(value: unknown): string {
   );
 }
 
-/** SHA-256 in hexadecimal. */
+/** Returns the SHA-256 in hexadecimal. */
 export function sha256(data: string | Uint8Array): string {
   return createHash('sha256').update(data).digest('hex');
 }
 
-/** Returns the hash of a spec. Specs that differ only in order, duplicates, comments and spelling have the same hash. */
+/** Returns the hash of a specification. It does not depend on order, duplicates, comments and spelling variants. */
 export function specHash(spec: ImageSpec): string {
   return sha256(canonicalJson({ v: 1, ...spec }));
 }
@@ -27,12 +27,15 @@ export function lockHash(lock: Lock): string {
   return sha256(canonicalJson({ v: 1, entries: entries.sort() }));
 }
 
-/** Returns the key of a runtime: what the files of an image depend on besides its lock. */
+/** Returns the key of a runtime: everything besides the lock that affects the files of an image. */
 export function runtimeKey(parts: Readonly<Record<string, string>>): string {
   return sha256(canonicalJson({ v: 1, ...parts }));
 }
 
-/** Returns the key of an image: its lock, its runtime, and the names that code can import, which can differ between specs with one lock. */
+/**
+ * Returns the key of an image: its lock, its runtime, and the names that code can import, which can differ between
+ * specifications with the same lock.
+ */
 export function imageKey(lock: string, runtime: string, spec: ImageSpec): string {
   const { language, cliTools, systemPackages } = spec;
   const names = spec.dependencies.map((entry) => dependencyName(entry, language)).sort();

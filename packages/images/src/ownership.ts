@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { unreadablePart } from '@heddle/sandbox/build';
 
-const RUNNABLE = 0o111;
+const EXECUTABLE = 0o111;
 
 /** Yields a folder and everything in it; links are not followed. */
 async function* walkTree(path: string): AsyncGenerator<string> {
@@ -12,19 +12,22 @@ async function* walkTree(path: string): AsyncGenerator<string> {
   for (const name of await readdir(path)) yield* walkTree(join(path, name));
 }
 
-/** Makes the user of a process the owner of a folder and everything in it. */
+/** Makes a process's user the owner of a folder and everything in it. */
 export async function chownTree(folder: string, uid: number): Promise<void> {
   for await (const path of walkTree(folder)) await lchown(path, uid, uid);
   await chmod(folder, 0o700);
 }
 
-/** Makes the host's user the owner of what a process wrote, with the modes 0644 and 0755. No process of the other user may be running. */
+/**
+ * Makes the host's user the owner of what a process wrote, with modes 0644 and 0755. No process of the other user may
+ * still be running.
+ */
 export async function reclaimTree(folder: string): Promise<void> {
   const [uid, gid] = [process.geteuid?.(), process.getegid?.()];
-  // The folder first: the other user can change nothing below it from then on.
+  // The folder first, so that the other user can no longer change anything below it.
   for await (const path of ownedFirst(folder, uid, gid)) {
     const stat = await lstat(path);
-    if (stat.isFile()) await chmod(path, (stat.mode & RUNNABLE) === 0 ? 0o644 : 0o755);
+    if (stat.isFile()) await chmod(path, (stat.mode & EXECUTABLE) === 0 ? 0o644 : 0o755);
   }
 }
 
@@ -40,7 +43,7 @@ async function* ownedFirst(
   if (isFolder) for (const name of await readdir(path)) yield* ownedFirst(join(path, name), uid, gid);
 }
 
-/** Moves a file or folder, also between file systems. */
+/** Moves a file or folder, including between file systems. */
 export async function move(from: string, to: string): Promise<void> {
   try {
     await rename(from, to);
@@ -51,34 +54,37 @@ export async function move(from: string, to: string): Promise<void> {
   }
 }
 
-/** A folder that the user of a process can enter: in the build's work folder, or else in the folder of temporary files. */
+/**
+ * A folder that a process's user can enter: in the build's work folder if possible, otherwise in the system's temporary
+ * folder.
+ */
 export interface WorkArea {
   readonly folder: string;
   remove(): Promise<void>;
 }
 
-/** Prefix of work areas in the folder of temporary files. */
+/** Prefix of work areas in the system's temporary folder. */
 const TEMPORARY_PREFIX = 'heddle-build-';
 
-/** Removes the work folder of a dead build, and its work area in the folder of temporary files. */
+/** Removes the work folder of a dead build, and its work area in the system's temporary folder. */
 export async function removeWorkFolder(workFolder: string): Promise<void> {
   for (const entry of await readdir(workFolder, { withFileTypes: true }).catch(() => [])) {
     if (!entry.isSymbolicLink() || !entry.name.startsWith(TEMPORARY_PREFIX)) continue;
     const folder = join(tmpdir(), entry.name);
     const stat = await lstat(folder).catch(() => null);
-    // Another user may have made a folder of that name since.
+    // Another user may have created a folder with that name since.
     if (stat?.isDirectory() === true && stat.uid === process.geteuid?.())
       await rm(folder, { recursive: true, force: true });
   }
   await rm(workFolder, { recursive: true, force: true });
 }
 
-/** Opens the work area of one process; `hasUser`: whether the process becomes another user. */
+/** Opens the work area of one process. `hasUser`: whether the process runs as another user. */
 export async function openWorkArea(workFolder: string, hasUser: boolean): Promise<WorkArea> {
   const own = join(workFolder, 'npm');
   await mkdir(own, { recursive: true });
   await chmod(own, 0o755);
-  // The user may pass through and not list it.
+  // The user may pass through, but not list the folder.
   if (hasUser) await chmod(workFolder, 0o711);
   if (!hasUser || unreadablePart(own) === null) return { folder: own, remove: async () => undefined };
   const folder = await mkdtemp(join(tmpdir(), TEMPORARY_PREFIX));
@@ -91,5 +97,5 @@ export async function openWorkArea(workFolder: string, hasUser: boolean): Promis
   await chmod(folder, 0o755);
   if (unreadablePart(folder) === null) return { folder, remove };
   await remove();
-  throw new Error(`No user but the host's gets into ${dirname(folder)}.`);
+  throw new Error(`Only the host's user can access ${dirname(folder)}.`);
 }

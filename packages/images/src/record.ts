@@ -19,20 +19,20 @@ export interface Manifest {
 
 /** A requested image and its state. */
 export interface ImageRecord {
-  /** The hash of the spec: equal specs are one record. */
+  /** Hash of the specification: equal specifications share a record. */
   readonly id: string;
-  /** Names that were given to it. */
+  /** Names of the image. */
   readonly names: readonly string[];
   readonly spec: ImageSpec;
   readonly state: ImageState;
-  /** The image that runs use, also while a newer one is built. */
+  /** The image that runs use, even while a newer one is built. */
   readonly imageId: string | null;
-  /** In the isolate, or as a process of its own; null before the first image. */
+  /** Runs in the isolate, or as a process of its own; null before the first image. */
   readonly runtime: 'isolate' | 'native' | null;
   /** The resolved packages, as `name version`. */
   readonly packages: readonly string[];
   readonly warnings: readonly string[];
-  /** All files of the image, in bytes. */
+  /** Total size of the image's files, in bytes. */
   readonly bytes: number;
   readonly errorCode: ImageErrorCode | null;
   readonly errorMessage: string | null;
@@ -48,8 +48,8 @@ export function readManifest(records: Records, imageId: string | null): Manifest
   return row === undefined ? null : (JSON.parse(row['manifest'] as string) as Manifest);
 }
 
-/** The fields of a record that come from the image. */
-function ofImage(manifest: Manifest | null, lock: Lock | null) {
+/** Returns the fields of a record that come from the image. */
+function imageFields(manifest: Manifest | null, lock: Lock | null) {
   if (manifest === null) return { imageId: null, runtime: null, packages: [], warnings: [], bytes: 0 };
   const { id, runtime, warnings, blobs } = manifest;
   return {
@@ -63,7 +63,7 @@ function ofImage(manifest: Manifest | null, lock: Lock | null) {
 
 const NOT_BUILT = { state: 'pending', errorCode: null, errorMessage: null, errorDetail: null } as const;
 
-/** Returns the record of a spec; `build` is its build for this runtime, if there is one. */
+/** Returns the record of a specification; `build` is its build for this runtime, if there is one. */
 export function describeRecord(
   records: Records,
   specHash: string,
@@ -78,7 +78,7 @@ export function describeRecord(
     names: records.names(specHash),
     spec: row.spec,
     state,
-    ...ofImage(readManifest(records, build?.imageId ?? null), row.lock),
+    ...imageFields(readManifest(records, build?.imageId ?? null), row.lock),
     errorCode,
     errorMessage,
     errorDetail,

@@ -10,7 +10,7 @@ export interface BuildRow {
   readonly specHash: string;
   readonly runtimeKey: string;
   readonly state: ImageState;
-  /** The image, if there is one; it stays while another is built. */
+  /** The image, if there is one. It remains while another is built. */
   readonly imageId: string | null;
   readonly errorCode: ImageErrorCode | null;
   readonly errorMessage: string | null;
@@ -19,12 +19,12 @@ export interface BuildRow {
   readonly failedAtMs: number | null;
 }
 
-/** A spec with the lock of its last successful build. */
+/** A specification with the lock of its last successful build. */
 export interface SpecRow {
   readonly specHash: string;
   readonly spec: ImageSpec;
   readonly lock: Lock | null;
-  /** The builder that made the lock, if it is not the one that the spec asks for. */
+  /** The builder that made the lock, if it is not the one that the specification asks for. */
   readonly builder: string | null;
 }
 
@@ -46,29 +46,29 @@ CREATE INDEX IF NOT EXISTS blobs_by_source ON blobs (source);
 PRAGMA user_version = 1;
 `;
 
-/** Columns that were added later; earlier versions work without them. */
-const ADDED = `CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;`;
+/** Tables added later; earlier versions work without them. */
+const ADDED_TABLES = `CREATE TABLE IF NOT EXISTS marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT;`;
 
 const FORMAT = 1;
 
-/** Makes the file where it is missing, for its owner alone; SQLite gives the files beside it the same rights. */
-function makeForOwner(file: string): void {
+/** Creates the file if it is missing, readable only by its owner; SQLite gives its side files the same mode. */
+function createPrivate(file: string): void {
   try {
     closeSync(openSync(file, 'wx', 0o600));
   } catch (error) {
-    // To open and close what is there would drop the locks that this process has on it.
+    // An existing file is not opened: closing it would drop the locks that this process holds on it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   }
 }
 
-/** The index of a folder of images: one database that processes share. */
+/** The index of a folder of images: one database shared by processes. */
 export class Records {
   readonly #db: DatabaseSync;
 
   /** Opens or creates the index. Throws an Error if a later version wrote it. */
   constructor(file: string) {
-    makeForOwner(file);
-    // Not imported: an older Node.js has no such module, and could not even say that it is too old.
+    createPrivate(file);
+    // Not imported, because an older Node.js lacks the module and would fail before the version check.
     const { DatabaseSync: Database } = process.getBuiltinModule('node:sqlite');
     this.#db = new Database(file, { timeout: 10_000 });
     this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;');
@@ -78,7 +78,7 @@ export class Records {
       throw new Error(`The index ${file} has format ${version}, which a later version of Heddle wrote.`);
     }
     if (version < FORMAT) this.atomically(() => this.#db.exec(SCHEMA));
-    this.#db.exec(ADDED);
+    this.#db.exec(ADDED_TABLES);
   }
 
   one(sql: string, ...values: SQLInputValue[]): Record<string, unknown> | undefined {
@@ -111,7 +111,7 @@ export class Records {
     this.#db.close();
   }
 
-  /** Returns the largest number stored under a name so far, or null, and stores `value` if it is larger. */
+  /** Stores `value` under a name if it is larger than the stored number. Returns the previous number, or null. */
   largest(name: string, value: number): number | null {
     return this.atomically(() => {
       const before = this.one('SELECT value FROM marks WHERE name = ?', name)?.['value'] as

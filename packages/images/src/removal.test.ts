@@ -139,9 +139,9 @@ describe('what builds have in common', () => {
       async assemble(lock, spec, context) {
         const make = async (inner: string): Promise<void> =>
           writeFileSync(join(inner, 'common'), `${++made}`);
-        await context.kept('common', make);
+        await context.cachedFolder('common', make);
         isNear = true;
-        const { path } = await context.kept('common', make);
+        const { path } = await context.cachedFolder('common', make);
         expect([isNear, existsSync(path)]).toEqual([false, true]);
         return fakeBuilder().assemble(lock, spec, context);
       },

@@ -12,8 +12,8 @@ export interface Runtime {
   readonly key: string;
 }
 
-/** A builder for a kind that this host does not have: every build fails with provider_error. */
-function absent(kind: Kind): ImageBuilder {
+/** Returns a builder for a kind that this host does not support: every build fails with provider_error. */
+function unsupportedBuilder(kind: Kind): ImageBuilder {
   const refuse = (): never => {
     throw new ImageError('provider_error', `This host has no builder for ${kind} images.`);
   };
@@ -28,24 +28,24 @@ function absent(kind: Kind): ImageBuilder {
 /** The builders by kind, with the keys of their runtimes, which are computed once. */
 export class Runtimes {
   readonly #builders: ImageBuilders;
-  readonly #made = new Map<Kind, Promise<Runtime>>();
+  readonly #runtimes = new Map<Kind, Promise<Runtime>>();
 
   constructor(builders: ImageBuilders) {
     this.#builders = builders;
   }
 
-  /** Whether a build that fails for the isolate is tried natively. */
+  /** Whether a build that fails for the isolate is retried natively. */
   get hasNative(): boolean {
     return this.#builders.native !== undefined;
   }
 
   of(kind: Kind): Promise<Runtime> {
-    let made = this.#made.get(kind);
-    if (made === undefined) this.#made.set(kind, (made = this.#make(kind)));
-    return made;
+    let runtime = this.#runtimes.get(kind);
+    if (runtime === undefined) this.#runtimes.set(kind, (runtime = this.#make(kind)));
+    return runtime;
   }
 
-  /** The runtime of a spec's last build, or else the one that the spec asks for. */
+  /** Returns the runtime of a specification's last build, otherwise the one that it asks for. */
   for(row: Pick<SpecRow, 'spec' | 'builder'>): Promise<Runtime> {
     return this.of((row.builder as Kind | null) ?? kindOf(row.spec));
   }
@@ -57,7 +57,7 @@ export class Runtimes {
   }
 
   async #make(kind: Kind): Promise<Runtime> {
-    const builder = this.#builders[kind] ?? absent(kind);
+    const builder = this.#builders[kind] ?? unsupportedBuilder(kind);
     return { kind, builder, key: runtimeKey({ kind, ...(await builder.runtimeParts()) }) };
   }
 }

@@ -1,16 +1,16 @@
 import type { ImageSpec } from './builder.ts';
 import { canonicalEntry, refusal, type Grammar } from './grammar.ts';
 
-/** What is wrong with one entry of a spec. */
+/** A problem with one entry of a specification. */
 export interface SpecIssue {
   readonly field: 'language' | 'dependencies' | 'cliTools' | 'systemPackages';
-  /** Position in the list that was given, from 1; 0 where the field itself is at fault. */
+  /** Position in the given list, from 1; 0 if the problem is the field itself. */
   readonly line: number;
   readonly value: string;
   readonly reason: string;
 }
 
-/** A spec that was read, or everything that is wrong with it. */
+/** A parsed specification, or all its problems. */
 export type ReadSpec =
   | { readonly ok: true; readonly spec: ImageSpec }
   | { readonly ok: false; readonly issues: readonly SpecIssue[] };
@@ -38,17 +38,17 @@ interface List {
   readonly issues: SpecIssue[];
 }
 
-/** The lines that count, with their positions; what is wrong goes to `issues`. */
+/** Returns the non-empty lines with their positions; adds problems to `issues`. */
 function readLines(value: unknown, { field, issues }: List): [line: number, entry: string][] {
   if (value === undefined) return [];
   if (!Array.isArray(value) || value.length > MAX_LINES) {
-    issues.push(issue(field, 0, '', `it is no list of at most ${MAX_LINES} texts`));
+    issues.push(issue(field, 0, '', `it is not a list of at most ${MAX_LINES} strings`));
     return [];
   }
   const lines: [number, string][] = [];
   for (const [index, raw] of value.entries()) {
     if (typeof raw !== 'string' || raw.length > MAX_LINE_CHARS) {
-      issues.push(issue(field, index + 1, raw, `it is no text of at most ${MAX_LINE_CHARS} characters`));
+      issues.push(issue(field, index + 1, raw, `it is not a string of at most ${MAX_LINE_CHARS} characters`));
       continue;
     }
     const entry = raw.trim();
@@ -57,18 +57,18 @@ function readLines(value: unknown, { field, issues }: List): [line: number, entr
   return lines;
 }
 
-/** The canonical entries of one list; what is wrong goes to `issues`. */
+/** Returns the canonical entries of one list; adds problems to `issues`. */
 function readList(value: unknown, list: List): string[] {
   const { field, grammar, issues } = list;
   const lines = readLines(value, list);
-  const over = lines[MAX_ENTRIES[field]];
-  if (over !== undefined)
-    issues.push(issue(field, over[0], over[1], `there are more than ${MAX_ENTRIES[field]} entries`));
+  const excess = lines[MAX_ENTRIES[field]];
+  if (excess !== undefined)
+    issues.push(issue(field, excess[0], excess[1], `there are more than ${MAX_ENTRIES[field]} entries`));
   const entries = new Set<string>();
   for (const [line, entry] of lines.slice(0, MAX_ENTRIES[field])) {
-    const isDouble = field === 'cliTools' && entries.has(entry);
-    const reason = isDouble
-      ? 'it is named twice'
+    const isDuplicate = field === 'cliTools' && entries.has(entry);
+    const reason = isDuplicate
+      ? 'it is listed twice'
       : entry.length > MAX_ENTRY_CHARS
         ? `it has more than ${MAX_ENTRY_CHARS} characters`
         : refusal(entry, grammar);
@@ -78,7 +78,7 @@ function readList(value: unknown, list: List): string[] {
   return [...entries].sort();
 }
 
-/** The spec in canonical form, or all its issues, each addressed to its entry. `value` is data from outside. */
+/** Parses a specification to canonical form, or returns all issues, each with its position. `value` is untrusted. */
 export function readSpec(value: unknown): ReadSpec {
   const fields = typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   const issues: SpecIssue[] = [];
@@ -100,6 +100,6 @@ export function readSpec(value: unknown): ReadSpec {
     issues.length === 0 &&
     spec.dependencies.length + spec.cliTools.length + spec.systemPackages.length === 0
   )
-    issues.push(issue('dependencies', 0, '', 'the spec names nothing to install'));
+    issues.push(issue('dependencies', 0, '', 'the specification is empty'));
   return issues.length > 0 ? { ok: false, issues } : { ok: true, spec };
 }

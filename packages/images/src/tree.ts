@@ -4,7 +4,7 @@ import { lstat, readdir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 
-/** A file's SHA-256 in hexadecimal, and its size in bytes. */
+/** Returns a file's SHA-256 in hexadecimal, and its size in bytes. */
 export async function digestFile(path: string): Promise<{ sha256: string; size: number }> {
   const hash = createHash('sha256');
   let size = 0;
@@ -27,7 +27,10 @@ async function* entries(root: string, inner = ''): AsyncGenerator<string> {
   }
 }
 
-/** The digest of a folder: of every name, kind, mode, link and content in it. `size` counts the files' bytes. */
+/**
+ * Returns the digest of a folder: it covers every name, type, mode, link target and content. `size` is the total size
+ * of its files.
+ */
 export async function digestTree(root: string): Promise<{ sha256: string; size: number }> {
   const hash = createHash('sha256');
   let size = 0;
@@ -47,7 +50,7 @@ export async function digestTree(root: string): Promise<{ sha256: string; size: 
   return { sha256: hash.digest('hex'), size };
 }
 
-/** The bytes of a file, or of all files in a folder; links are not followed. */
+/** Returns the size of a file, or of all files in a folder, in bytes; links are not followed. */
 export async function sizeOf(path: string): Promise<number> {
   const stat = await lstat(path);
   if (!stat.isDirectory()) return stat.size;

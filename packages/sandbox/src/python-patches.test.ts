@@ -30,6 +30,6 @@ describe('the changes in Pyodide', () => {
     const all = PATCHES[file]!.map((change) => change.from).join('\n');
     expect(patch(file, all)).not.toBe(all);
     expect(() => patch(file, all.replace(from, ''))).toThrow(reason);
-    expect(() => patch(file, all + from)).toThrow('has 2 places');
+    expect(() => patch(file, all + from)).toThrow('has 2 matches');
   });
 });

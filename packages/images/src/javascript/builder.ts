@@ -22,11 +22,11 @@ import { Npm } from './npm.ts';
 import { MAX_SIZE } from './size.ts';
 
 export interface JavaScriptBuilderOptions {
-  /** The file npm-cli.js; default: the one beside Node.js. */
+  /** Path of npm-cli.js; default: the one next to Node.js. */
   readonly npm?: string | null;
-  /** How npm and the processes that load packages are confined, as for `createSandbox`. */
+  /** Confinement of npm and of the processes that load packages, as for `createSandbox`. */
   readonly isolation?: IsolationOptions;
-  /** Below the defaults: those of a run for loading, 50,000 files and 500 MiB for what is installed. */
+  /** Overrides of the defaults: those of a run for loading; 50,000 files and 500 MiB for the installation. */
   readonly limits?: {
     readonly cpuMs?: number;
     readonly memoryMiB?: number;
@@ -37,20 +37,20 @@ export interface JavaScriptBuilderOptions {
 
 const MAX_SNAPSHOT_BYTES = 64 * 2 ** 20;
 
-/** The error of modules that could not be loaded. */
+/** Returns the error for modules that failed to load. */
 function loadFailure(
   modules: readonly ModuleFailure[],
   { addons }: Bundle,
   context: BuildContext,
 ): ImageError {
   for (const { module, message, stack } of modules) context.log(`${module}: ${message}\n${stack}`);
-  const native = modules.find(({ message }) => addons.some((addon) => message.includes(addon)));
-  const needy = native ?? modules.find(({ builtin }) => builtin);
-  const { module, message } = (needy ?? modules[0]) as ModuleFailure;
-  const who = module === '' ? 'The packages' : `The package ${module}`;
-  return needy === undefined
-    ? new ImageError('load_failed', `${who} cannot be loaded: ${message}`)
-    : new ImageError('unsupported_package', `${who} cannot run in the sandbox: ${message}.`);
+  const needsAddon = modules.find(({ message }) => addons.some((addon) => message.includes(addon)));
+  const unsupported = needsAddon ?? modules.find(({ builtin }) => builtin);
+  const { module, message } = (unsupported ?? modules[0]) as ModuleFailure;
+  const subject = module === '' ? 'The packages' : `The package ${module}`;
+  return unsupported === undefined
+    ? new ImageError('load_failed', `${subject} cannot be loaded: ${message}`)
+    : new ImageError('unsupported_package', `${subject} cannot run in the sandbox: ${message}.`);
 }
 
 function limitFailure(
@@ -65,15 +65,15 @@ function limitFailure(
 function warningsOf(
   { missing, warnings: found }: WholeBundle,
   scripted: readonly string[],
-  kept: Extract<ImageReport, { t: 'made' }>,
+  image: Extract<ImageReport, { t: 'made' }>,
 ): string[] {
   const warnings = [...found];
   if (missing.length > 0)
     warnings.push(
-      `Packages import ${missing.join(', ')} of Node.js: what needs them fails when it is called.`,
+      `Packages import the Node.js builtins ${missing.join(', ')}: functions that use them fail.`,
     );
   if (scripted.length > 0) warnings.push(`Install scripts were not run: ${scripted.join(', ')}.`);
-  if (kept.kind === 'cache') warnings.push(`The packages are loaded anew for each run, since ${kept.why}.`);
+  if (image.kind === 'cache') warnings.push(`The packages are loaded for each run, because ${image.why}.`);
   return warnings;
 }
 
@@ -113,7 +113,7 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
       context.progress('bundling');
       const modules = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
       const made = await bundleWhole(folder, modules, context).catch((error: unknown) => {
-        throw withScripts(error, scripted);
+        throw explainMissingScript(error, scripted);
       });
       context.progress('loading');
       const report = await loader.load(
@@ -127,18 +127,18 @@ export function javascriptBuilder(options: JavaScriptBuilderOptions = {}): Image
   };
 }
 
-/** The failure of a bundle, in other words where a script would have made the file that is missing. */
-function withScripts(error: unknown, scripted: readonly ScriptedPackage[]): unknown {
+/** Returns a bundling failure; with another message if an install script would have created the missing file. */
+function explainMissingScript(error: unknown, scripted: readonly ScriptedPackage[]): unknown {
   if (!isImageError(error) || error.code !== 'bundle_failed') return error;
-  const needy = scripted.find(({ name }) => error.message.includes(`${name}/`));
-  if (needy === undefined) return error;
+  const unbuilt = scripted.find(({ name }) => error.message.includes(`${name}/`));
+  if (unbuilt === undefined) return error;
   return new ImageError(
     'unsupported_package',
-    `The package ${needy.name} has an install script, which runs in native images only, and cannot do without: ${error.message}`,
+    `The package ${unbuilt.name} needs its install script, which runs only in native images: ${error.message}`,
   );
 }
 
-interface Made {
+interface BuiltBundle {
   readonly made: WholeBundle;
   readonly report: Extract<ImageReport, { t: 'made' }>;
   readonly modules: readonly string[];
@@ -146,7 +146,7 @@ interface Made {
 }
 
 async function publish(
-  { made, report, modules, scripted }: Made,
+  { made, report, modules, scripted }: BuiltBundle,
   context: BuildContext,
   esbuild: string,
 ): Promise<Assembled> {
@@ -154,11 +154,11 @@ async function publish(
   if (isSnapshot && report.data.length > MAX_SNAPSHOT_BYTES)
     throw new ImageError('image_too_large', 'The loaded packages take more than 64 MiB of memory.');
   const code = join(context.workFolder, 'bundle.js');
-  const kept = join(context.workFolder, 'kept');
+  const loaded = join(context.workFolder, 'loaded');
   await writeFile(code, made.code);
-  await writeFile(kept, report.data);
+  await writeFile(loaded, report.data);
   return {
-    blobs: { 'bundle.js': code, [isSnapshot ? 'snapshot.bin' : 'code-cache.bin']: kept },
+    blobs: { 'bundle.js': code, [isSnapshot ? 'snapshot.bin' : 'code-cache.bin']: loaded },
     features: { snapshot: isSnapshot, modules },
     warnings: warningsOf(made, scripted, report),
     tools: { esbuild, node: process.versions.node },

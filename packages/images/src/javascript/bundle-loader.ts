@@ -7,11 +7,11 @@ import {
 } from '@heddle/sandbox/build';
 import { ConfinedProcesses } from '../confined-processes.ts';
 
-/** Time for everything that one process does with a bundle, loading included, in milliseconds. */
+/** Time limit of one process for everything it does with a bundle, in milliseconds. */
 const DEADLINE_MS = 60_000;
 
-/** How a loading process ended. */
-type Ended = Exclude<ImageReport, { t: 'snapshot' }> | { readonly t: 'died'; readonly inSnapshot: boolean };
+/** The result of a loading process. */
+type LoadResult = Exclude<ImageReport, { t: 'snapshot' }> | { readonly t: 'died'; readonly inSnapshot: boolean };
 
 /** Loads bundles of npm packages in sandbox processes, with the limits of a run. */
 export class BundleLoader {
@@ -21,28 +21,28 @@ export class BundleLoader {
     this.#processes = new ConfinedProcesses(isolation);
   }
 
-  /** Returns how loading the bundle ended. Throws ImageError provider_error where no process may run. */
-  async load(order: ImageRequest, signal: AbortSignal): Promise<Ended> {
+  /** Loads the bundle. Throws ImageError provider_error if no process may run. */
+  async load(request: ImageRequest, signal: AbortSignal): Promise<LoadResult> {
     await this.#processes.confinement();
-    const first = await this.#once(order, signal);
+    const first = await this.#once(request, signal);
     // V8 crashes while it makes snapshots of some code; the same code may work without a snapshot.
-    return first.t === 'died' && first.inSnapshot ? this.#once({ ...order, snapshot: false }, signal) : first;
+    return first.t === 'died' && first.inSnapshot ? this.#once({ ...request, snapshot: false }, signal) : first;
   }
 
-  async #once(order: ImageRequest, signal: AbortSignal): Promise<Ended> {
+  async #once(request: ImageRequest, signal: AbortSignal): Promise<LoadResult> {
     const program = javascriptImageProgram();
     let inSnapshot = false;
-    let ended: Ended | undefined;
-    await this.#processes.run(program, order, {
+    let result: LoadResult | undefined;
+    await this.#processes.run(program, request, {
       deadlineMs: DEADLINE_MS,
       signal,
       onMessage: (message) => {
         const report = readReport(message) as ImageReport | null;
         if (report?.t === 'snapshot') inSnapshot = true;
-        else ended ??= report ?? { t: 'died', inSnapshot };
+        else result ??= report ?? { t: 'died', inSnapshot };
       },
-      onTimeout: () => (ended = { t: 'limit', limit: 'time' }),
+      onTimeout: () => (result = { t: 'limit', limit: 'time' }),
     });
-    return ended ?? { t: 'died', inSnapshot };
+    return result ?? { t: 'died', inSnapshot };
   }
 }

@@ -4,27 +4,27 @@ import { ImageError, isImageError } from '../error.ts';
 import { absentIn, bundle, type Bundle, type ImageModule } from './bundle.ts';
 import { subpathsOf } from './subpaths.ts';
 
-/** A bundle with as much of its packages as goes into one. */
+/** A bundle with as many modules of its packages as possible. */
 export interface WholeBundle extends Bundle {
-  /** Sentences for the author of the spec. */
+  /** Sentences for the author of the specification. */
   readonly warnings: readonly string[];
 }
 
 const MAX_BUNDLE_CHARS = 20 * 2 ** 20;
 
-interface Parts {
+interface BundleModules {
   readonly folder: string;
-  /** The packages of the spec, loaded with the image. */
+  /** The packages of the specification, loaded with the image. */
   readonly eager: readonly ImageModule[];
-  /** Their other modules, loaded when they are asked for. */
+  /** Their other modules, loaded on demand. */
   readonly lazy: ReadonlyMap<string, readonly ImageModule[]>;
 }
 
 const fits = ({ code }: Bundle): boolean => code.length <= MAX_BUNDLE_CHARS;
 
-/** The bundle, or null where it does not come about or is too large. */
-async function attempt(
-  { folder, eager }: Parts,
+/** Returns the bundle, or null if it cannot be made or is too large. */
+async function tryBundle(
+  { folder, eager }: BundleModules,
   lazy: readonly ImageModule[],
   absent: ReadonlySet<string>,
 ): Promise<Bundle | null> {
@@ -37,26 +37,27 @@ async function attempt(
   }
 }
 
-/** The bundle with the other modules of those packages with which there is one. */
-async function bundleMost(parts: Parts, absent: ReadonlySet<string>, alone: Bundle): Promise<WholeBundle> {
-  // With nothing to leave out it would be the bundle that has just come to nothing.
-  const all = absent.size === 0 ? null : await attempt(parts, [...parts.lazy.values()].flat(), absent);
+/** Returns the bundle with the other modules of as many packages as possible. */
+async function bundleMost(modules: BundleModules, absent: ReadonlySet<string>, alone: Bundle): Promise<WholeBundle> {
+  // With nothing to leave out this would be the bundle that just failed.
+  const all = absent.size === 0 ? null : await tryBundle(modules, [...modules.lazy.values()].flat(), absent);
   if (all !== null) return { ...all, warnings: [] };
   let best = alone;
   let taken: readonly ImageModule[] = [];
-  const left: string[] = [];
-  for (const [name, lazy] of parts.lazy) {
-    const made = await attempt(parts, [...taken, ...lazy], absent);
-    if (made === null) left.push(name);
+  const excluded: string[] = [];
+  for (const [name, lazy] of modules.lazy) {
+    const made = await tryBundle(modules, [...taken, ...lazy], absent);
+    if (made === null) excluded.push(name);
     else [best, taken] = [made, [...taken, ...lazy]];
   }
-  const warning = `Only the main module of these packages can be imported, since their others do not go into the image: ${left.join(', ')}.`;
+  const warning = `Only the main module of these packages can be imported, because their other modules cannot be bundled: ${excluded.join(', ')}.`;
   return { ...best, warnings: [warning] };
 }
 
 /**
- * The packages in a project's folder as one script, and with them the other modules that they offer. Some of those are for
- * other surroundings, or need what is not installed: that is no fault of the image, and shows when one is loaded.
+ * Bundles the packages in a project folder as one script, with the other modules that they offer. Some of those are for
+ * other environments or need packages that are not installed; this does not fail the image, only the import of such a
+ * module.
  * @throws ImageError bundle_failed, image_too_large.
  */
 export async function bundleWhole(
@@ -83,12 +84,12 @@ export async function bundleWhole(
     context.log(`With the other modules of the packages: ${error.message}`);
     absent = absentIn(error);
   }
-  // What is wrong with the packages themselves is the image's fault.
+  // Errors of the packages themselves fail the image.
   const alone = await bundle(folder, eager);
   if (!fits(alone))
     throw new ImageError(
       'image_too_large',
-      `The packages have ${Math.ceil(alone.code.length / 2 ** 20)} MiB of code; 20 are allowed.`,
+      `The packages have ${Math.ceil(alone.code.length / 2 ** 20)} MiB of code; 20 MiB are allowed.`,
     );
   return bundleMost({ folder, eager, lazy }, absent, alone);
 }

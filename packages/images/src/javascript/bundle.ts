@@ -4,10 +4,10 @@ import type { BuildFailure, Plugin, PluginBuild } from 'esbuild';
 import { BUILTIN_NAMES, SHIMS_FILE } from '@heddle/sandbox/build';
 import { ImageError } from '../error.ts';
 
-/** Changes when bundles of the same packages come out differently: part of the runtime key. */
+/** Part of the runtime key. Increment it if the same packages produce a different bundle. */
 export const BUNDLE_REVISION = '2';
 
-/** Builtins that packages cannot do without: what a package that reaches one of them is for will hardly work. */
+/** Builtins without which packages that use them are unlikely to work; they cause a warning. */
 const LIMITING = new Set([
   'child_process',
   'cluster',
@@ -23,7 +23,7 @@ const LIMITING = new Set([
   'worker_threads',
 ]);
 const BUILTINS: ReadonlySet<string> = new Set(BUILTIN_NAMES);
-const WHOLE = new Set([
+const COMPLETE_BUILTINS = new Set([
   'assert',
   'assert/strict',
   'buffer',
@@ -38,7 +38,7 @@ const WHOLE = new Set([
   'util/types',
   'zlib',
 ]);
-const PARTS = new Set([
+const PARTIAL_BUILTINS = new Set([
   'async_hooks',
   'crypto',
   'diagnostics_channel',
@@ -51,10 +51,10 @@ const PARTS = new Set([
 ]);
 
 /**
- * lodash reads the clock while it loads, to find out which of its functions are called very often. What it remembers of
- * that is harmless in a snapshot, so it is not counted: everything that is built on lodash would be loaded anew for each run.
+ * lodash reads the clock while it loads, to detect functions that are called very often. That is harmless in a
+ * snapshot, so it is not recorded; otherwise all packages that use lodash would be loaded for each run.
  */
-const QUIET = {
+const LODASH_CLOCK = {
   file: /\/lodash(?:-es|\.\w+)?\/(?:lodash|_shortOut|index)\.js$/,
   from: 'nativeNow = Date.now',
   to: 'nativeNow = __heddleImage.now',
@@ -62,13 +62,13 @@ const QUIET = {
 
 export interface Bundle {
   readonly code: string;
-  /** Builtins that packages import and that do nothing here. */
+  /** Builtins that packages import and that the sandbox does not provide. */
   readonly missing: readonly string[];
   /** Native addons that packages import. */
   readonly addons: readonly string[];
 }
 
-/** One thing that user code can import: `eager` ones are loaded with the image. */
+/** A module that user code can import; `eager` ones are loaded with the image. */
 export interface ImageModule {
   readonly name: string;
   readonly eager: boolean;
@@ -76,14 +76,14 @@ export interface ImageModule {
 
 function stub(name: string): string {
   const text = JSON.stringify(name);
-  if (WHOLE.has(name))
+  if (COMPLETE_BUILTINS.has(name))
     return `module.exports = require(${JSON.stringify(SHIMS_FILE)}).completeBuiltins[${text}];`;
   if (name === 'process') return 'module.exports = process;';
-  const base = PARTS.has(name) ? `require(${JSON.stringify(SHIMS_FILE)}).partialBuiltins[${text}]` : '{}';
+  const base = PARTIAL_BUILTINS.has(name) ? `require(${JSON.stringify(SHIMS_FILE)}).partialBuiltins[${text}]` : '{}';
   return `module.exports = __heddleImage.builtin(${text}, ${base});`;
 }
 
-/** Puts shims and stubs in the place of builtins, and notes what is missing. */
+/** Replaces builtins with shims and stubs, and records unavailable ones. */
 function builtins(missing: Set<string>, addons: Set<string>): Plugin {
   return {
     name: 'builtins',
@@ -94,7 +94,7 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
           const name = path.replace(/^node:/, '');
           if (!BUILTINS.has(name) || pluginData === 'own' || importer === SHIMS_FILE) return undefined;
           if (!path.startsWith('node:')) {
-            // A package of that name, which the spec or a package asked for, goes before the builtin.
+            // A package with that name takes precedence over the builtin.
             const own = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
             if (own.errors.length === 0 && !own.external && own.path.includes('node_modules')) return own;
           }
@@ -107,8 +107,8 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
         loader: 'js',
         resolveDir: dirname(SHIMS_FILE),
       }));
-      build.onLoad({ filter: QUIET.file }, async ({ path }) => ({
-        contents: (await readFile(path, 'utf8')).replace(QUIET.from, QUIET.to),
+      build.onLoad({ filter: LODASH_CLOCK.file }, async ({ path }) => ({
+        contents: (await readFile(path, 'utf8')).replace(LODASH_CLOCK.from, LODASH_CLOCK.to),
         loader: 'js',
       }));
       build.onLoad({ filter: /\.node$/ }, ({ path }) => {
@@ -122,7 +122,7 @@ function builtins(missing: Set<string>, addons: Set<string>): Plugin {
   };
 }
 
-/** Lets modules in the bundle that ask for what is absent: they fail when they are loaded. */
+/** Keeps modules in the bundle that import something absent; they fail when they are loaded. */
 function withoutAbsent(absent: ReadonlySet<string>): Plugin {
   const filter = new RegExp(
     `^(?:${[...absent].map((name) => name.replace(/[!-/:-@[-^`{-~]/g, '\\$&')).join('|')})$`,
@@ -132,7 +132,7 @@ function withoutAbsent(absent: ReadonlySet<string>): Plugin {
     setup(build: PluginBuild) {
       build.onResolve({ filter }, async ({ path, importer, kind, resolveDir, pluginData }) => {
         if (pluginData === 'own') return undefined;
-        // Some may have one of the name.
+        // Another importer may be able to resolve it.
         const found = await build.resolve(path, { kind, resolveDir, importer, pluginData: 'own' });
         return found.errors.length === 0 ? found : { path, namespace: 'absent' };
       });
@@ -143,11 +143,11 @@ function withoutAbsent(absent: ReadonlySet<string>): Plugin {
   };
 }
 
-/** What packages call the environment: that of the guest, which is empty. */
+/** How packages access the environment, which is empty in the guest. */
 const ENVIRONMENT = ['process', 'env'].join('.');
 
-/** What stands before the bundle: names that packages expect of Node, and that user code does not see. */
-const BEFORE = `(function (__heddleImage) {
+/** Prepended to the bundle: Node.js globals that packages expect and user code does not see. */
+const PREFIX = `(function (__heddleImage) {
 var global = globalThis;
 var process = { env: {}, argv: [], execArgv: [], version: '', versions: {}, platform: 'browser', arch: 'wasm', browser: true, pid: 1,
   title: 'heddle', release: {}, config: {}, features: {}, stdout: undefined, stderr: undefined,
@@ -159,7 +159,7 @@ var process = { env: {}, argv: [], execArgv: [], version: '', versions: {}, plat
   removeAllListeners: function () { return process; }, emit: function () { return false; }, listeners: function () { return []; },
   listenerCount: function () { return 0; } };
 `;
-const AFTER = '})(globalThis.__heddleImage);';
+const SUFFIX = '})(globalThis.__heddleImage);';
 
 function entryOf(modules: readonly ImageModule[]): string {
   const lines = modules.map(({ name, eager }) => {
@@ -169,7 +169,7 @@ function entryOf(modules: readonly ImageModule[]): string {
   return lines.join('\n');
 }
 
-/** What esbuild did not like, one fault a line. */
+/** Returns the error for a failed esbuild run, listing its messages. */
 function explain(error: unknown): ImageError {
   const faults = (error as Partial<BuildFailure>).errors ?? [];
   const lines = faults.slice(0, 20).map(({ text, location }) => {
@@ -180,20 +180,20 @@ function explain(error: unknown): ImageError {
   if (lines.length === 0) throw error;
   return new ImageError(
     'bundle_failed',
-    `The packages cannot be made one script: ${lines.join('; ')}`.slice(0, 2_000),
+    `The packages cannot be bundled: ${lines.join('; ')}`.slice(0, 2_000),
     { cause: error },
   );
 }
 
-/** What modules of a bundle that failed asked for and did not find. */
+/** Returns the modules that a failed bundle could not resolve. */
 export function absentIn({ cause }: ImageError): ReadonlySet<string> {
   const faults = (cause as Partial<BuildFailure> | undefined)?.errors ?? [];
   return new Set(faults.flatMap(({ text }) => /^Could not resolve "(.+)"/.exec(text)?.[1] ?? []));
 }
 
 /**
- * One script with the modules and all that they need, from the node_modules in a folder. What asks for something `absent` is
- * in it, and fails when it is loaded.
+ * Bundles the modules and all their dependencies from a folder's node_modules as one script. Modules that import
+ * something `absent` are included, and fail when they are loaded.
  * @throws ImageError bundle_failed.
  */
 export async function bundle(
@@ -203,7 +203,7 @@ export async function bundle(
 ): Promise<Bundle> {
   const missing = new Set<string>();
   const addons = new Set<string>();
-  // Loaded here: a process that only runs code does not pay for it.
+  // Imported here, so that processes that only run code need not load it.
   const esbuild = await import('esbuild');
   try {
     const { outputFiles } = await esbuild.build({
@@ -222,13 +222,13 @@ export async function bundle(
       legalComments: 'none',
       outfile: join(folder, 'bundle.js'),
       write: false,
-      // Configuration that packages ship is not ours.
+      // Ignores configuration files in packages.
       tsconfigRaw: '{}',
       logLevel: 'silent',
       logLimit: 0,
       plugins: [builtins(missing, addons), ...(absent.size > 0 ? [withoutAbsent(absent)] : [])],
     });
-    const code = BEFORE + ((outputFiles[0]?.text ?? '') as string) + AFTER;
+    const code = PREFIX + ((outputFiles[0]?.text ?? '') as string) + SUFFIX;
     return { code, missing: [...missing].sort(), addons: [...addons].sort() };
   } catch (error) {
     throw explain(error);

@@ -1,7 +1,7 @@
 import type { LockEntry } from '../builder.ts';
 import { ImageError } from '../error.ts';
 
-interface Installed {
+interface LockfilePackage {
   readonly version?: string;
   readonly resolved?: string;
   readonly integrity?: string;
@@ -11,37 +11,37 @@ interface Installed {
   readonly optional?: boolean;
 }
 
-/** What npm needs to install the same again. */
+/** What npm needs to install the same packages again. */
 export interface NpmLock {
   readonly packageJson: string;
   readonly lockfile: string;
 }
 
-/** Npm's lock, read again from a record of it. Throws ImageError integrity_error. */
+/** Returns npm's lock from a stored record. Throws ImageError integrity_error. */
 export function readNpmLock(value: unknown): NpmLock {
   const { packageJson, lockfile } = (value ?? {}) as Partial<NpmLock>;
   if (typeof packageJson === 'string' && typeof lockfile === 'string') return { packageJson, lockfile };
   throw new ImageError(
     'integrity_error',
-    'The lock of the image cannot be read. Build the image anew (--refresh).',
+    'The lock of the image cannot be read. Build the image again (--refresh).',
   );
 }
 
-/** npm's lockfile as far as it is read here. */
+/** The part of npm's lockfile that is read. */
 interface Lockfile {
-  readonly packages?: Readonly<Record<string, Installed>>;
+  readonly packages?: Readonly<Record<string, LockfilePackage>>;
 }
 
-/** A package with scripts that npm would run when it installs it. */
+/** A package with install scripts. */
 export interface ScriptedPackage {
   readonly name: string;
-  /** Its folder, from that of the project. */
+  /** Its folder relative to the project. */
   readonly path: string;
-  /** Whether the others do without it. */
+  /** Whether the other packages work without it. */
   readonly optional: boolean;
 }
 
-/** What a lockfile says, checked. */
+/** The verified content of a lockfile. */
 export interface ReadLockfile {
   readonly entries: readonly LockEntry[];
   readonly scripted: readonly ScriptedPackage[];
@@ -50,7 +50,7 @@ export interface ReadLockfile {
 const nameOf = (path: string): string =>
   path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
 
-/** `sha512-<base64>` as `sha512:<hex>`, the strongest of several. */
+/** Converts `sha512-<base64>` to `sha512:<hex>`; uses the strongest of several hashes. */
 function digestOf(integrity: string): string | null {
   const found = integrity
     .split(/\s+/)
@@ -63,23 +63,23 @@ function digestOf(integrity: string): string | null {
 }
 
 /**
- * The packages in a lockfile. Throws ImageError invalid_specifier for one that comes from elsewhere than a registry,
- * integrity_error for one without a digest.
+ * Returns the packages in a lockfile. Throws ImageError invalid_specifier for a package that does not come from a
+ * registry, integrity_error for one without a digest.
  */
 export function readLockfile(text: string): ReadLockfile {
   const { packages = {} } = JSON.parse(text) as Lockfile;
   const entries: LockEntry[] = [];
   const scripted: ScriptedPackage[] = [];
   for (const [path, installed] of Object.entries(packages)) {
-    // What a package bundles comes with its own digest.
+    // Bundled packages are covered by the digest of the package that contains them.
     if (path === '' || installed.inBundle === true) continue;
     const name = nameOf(path);
     const { version = '', resolved = '', integrity = '' } = installed;
     if (installed.link === true || !/^(?:https?:\/\/|$)/.test(resolved))
-      throw new ImageError('invalid_specifier', `The package ${name} comes from elsewhere than a registry.`);
+      throw new ImageError('invalid_specifier', `The package ${name} does not come from a registry.`);
     const digest = digestOf(integrity);
     if (digest === null)
-      throw new ImageError('integrity_error', `The registry gives no digest for ${name} ${version}.`);
+      throw new ImageError('integrity_error', `The registry provides no digest for ${name} ${version}.`);
     entries.push({ name, version, digest });
     if (installed.hasInstallScript === true)
       scripted.push({ name, path, optional: installed.optional === true });

@@ -1,6 +1,6 @@
 import { ImageError, type ImageErrorCode } from '../error.ts';
 
-/** What npm says of a failure with --json. */
+/** npm's description of a failure, with --json. */
 interface NpmError {
   readonly code: string;
   readonly summary: string;
@@ -40,21 +40,21 @@ const CODES: Readonly<Record<string, ImageErrorCode>> = {
 };
 
 const SENTENCES: Readonly<Partial<Record<ImageErrorCode, string>>> = {
-  invalid_specifier: 'A package asks for something that no registry has, which is not allowed.',
+  invalid_specifier: 'A package depends on something that is not in a registry, which is not allowed.',
   package_not_found: 'The registry has no such package.',
   version_not_found: 'The package has no such version.',
   resolution_conflict: 'The packages need versions of each other that exclude one another.',
-  incompatible_platform: 'A package is not for this system.',
-  integrity_error: 'A package is not the one that the registry announced.',
-  rate_limited: 'The registry gets too many requests; build again in a while.',
-  registry_unavailable: 'The registry cannot be reached, or refuses to answer.',
-  image_too_large: 'A package has a file that is too large.',
+  incompatible_platform: 'A package does not support this system.',
+  integrity_error: 'A package does not match the digest in the registry.',
+  rate_limited: 'The registry is receiving too many requests; build again later.',
+  registry_unavailable: 'The registry cannot be reached or refused the request.',
+  image_too_large: 'A package contains a file that is too large.',
   provider_error: 'The disk is full.',
 };
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The error in what npm printed; it may print warnings around its JSON. */
+/** Returns the error in npm's output, which may contain warnings around its JSON. */
 function readError(stdout: string): NpmError | null {
   const start = stdout.indexOf('{');
   if (start < 0) return null;
@@ -67,15 +67,15 @@ function readError(stdout: string): NpmError | null {
   }
 }
 
-/** What is told of a failure: what the host or npm said, in one line. */
+/** Returns the reason for a failure in one line, from the host or from npm. */
 function reasonOf(error: NpmError | null, named: string, fault: string | null): string {
-  // npm only sees that something between it and the registry refused.
+  // npm sees only that the gate refused a request.
   if (fault !== null && (named === 'E403' || named === 'E502')) return fault;
-  const said = [error?.summary, error?.detail].map((part) => (part ?? '').trim().split('\n')[0] ?? '');
-  return said.find((part) => part !== '') ?? `npm ended with ${named || 'an unknown fault'}.`;
+  const lines = [error?.summary, error?.detail].map((part) => (part ?? '').trim().split('\n')[0] ?? '');
+  return lines.find((part) => part !== '') ?? `npm ended with ${named || 'an unknown fault'}.`;
 }
 
-/** What a failed run of npm means; `fault`: why the host did not carry one of its requests out, or null. */
+/** Returns the error for a failed npm run. `fault` is why the host refused one of its requests, or null. */
 export function npmFailure(stdout: string, stderr: string, fault: string | null): ImageError {
   const error = readError(stdout);
   const named = error?.code ?? /npm error code (\w+)/.exec(stderr)?.[1] ?? '';

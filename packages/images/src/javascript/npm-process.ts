@@ -13,7 +13,7 @@ import {
 } from '@heddle/sandbox/build';
 import { ImageError } from '../error.ts';
 
-/** Of what npm may print, how much is kept, in characters. */
+/** Maximum length of npm's output that is kept, in characters. */
 const OUTPUT_CHARS = 1_000_000;
 const OUTPUT_BYTES = 64 * 2 ** 20;
 const CPU_SECONDS = 1_800;
@@ -22,31 +22,31 @@ const DATA_MIB = 8_192;
 const OPEN_FILES = 4_096;
 const THREADS = 64;
 
-/** Where npm and its folders stand in its sandbox. */
+/** Paths of npm and its folders in the sandbox. */
 const NPM = '/run/heddle/npm';
-const PLACES = { project: `${INSIDE.work}/project`, home: `${INSIDE.work}/home` };
+const PATHS = { project: `${INSIDE.work}/project`, home: `${INSIDE.work}/home` };
 
-/** What leads requests of Node.js to the gate, loaded before npm. */
+/** Sends requests of Node.js to the gate; preloaded before npm. */
 const HOOK = 'registry.cjs';
 
 /** One run of npm. */
 interface NpmRun {
-  /** The file npm-cli.js. */
+  /** Path of npm-cli.js. */
   readonly program: string;
   readonly args: readonly string[];
-  /** Folders that it may write to: the project that it works in, and its home. */
+  /** Writable folders: the project in which it works, and its home. */
   readonly project: string;
   readonly home: string;
-  /** The socket of the gate to the registries. */
+  /** Socket of the gate to the registries. */
   readonly gate: string;
-  /** Size of a file that it may write, in MiB. */
+  /** Maximum size of a written file, in MiB. */
   readonly fileMiB: number;
-  /** The user that it becomes; null: the host's. */
+  /** User id of the process; null for the host's user. */
   readonly uid: number | null;
 }
 
-/** How npm ended. */
-interface NpmEnd {
+/** The result of an npm run. */
+interface NpmResult {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
@@ -58,7 +58,7 @@ interface Paths {
   readonly hook: string;
 }
 
-/** The whole environment of npm: a home of its own and the way to the gate. */
+/** Returns npm's environment: a home of its own, and access to the gate. */
 function environmentOf({ home, gate, hook }: Paths): Record<string, string> {
   return {
     HOME: home,
@@ -71,23 +71,23 @@ function environmentOf({ home, gate, hook }: Paths): Record<string, string> {
   };
 }
 
-/** Adds up what a process prints, up to a limit. */
-function listener() {
+/** Collects the output of a process, up to a limit. */
+function outputCollector() {
   const output = { stdout: '', stderr: '' };
   return {
     output,
-    hear: (data: Buffer, stream: 'stdout' | 'stderr'): void => {
+    onOutput: (data: Buffer, stream: 'stdout' | 'stderr'): void => {
       if (stream === 'stdout' && output.stdout.length < OUTPUT_CHARS) output.stdout += data.toString();
       if (stream === 'stderr') output.stderr = (output.stderr + data.toString()).slice(-OUTPUT_CHARS);
     },
   };
 }
 
-/** In a sandbox of its own: nothing of the host but Node.js and npm, no network, no further process. */
-async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmEnd> {
+/** Runs npm in a sandbox: only Node.js and npm of the host, no network, no other processes. */
+async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmResult> {
   const { execPath, readable, environment } = bareRoot();
-  const paths = { home: PLACES.home, gate: INSIDE.proxy, hook: `${INSIDE.boot}/${HOOK}` };
-  const { output, hear } = listener();
+  const paths = { home: PATHS.home, gate: INSIDE.proxy, hook: `${INSIDE.boot}/${HOOK}` };
+  const { output, onOutput } = outputCollector();
   const end = await runTree(confinement, {
     jail: {
       rootfs: null,
@@ -95,9 +95,9 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
       readable,
       mounts: [
         ...['--ro-bind', dirname(dirname(run.program)), NPM],
-        ...['--bind', run.project, PLACES.project, '--bind', run.home, PLACES.home],
+        ...['--bind', run.project, PATHS.project, '--bind', run.home, PATHS.home],
       ],
-      folder: PLACES.project,
+      folder: PATHS.project,
       command: [INSIDE.node, `${NPM}/bin/npm-cli.js`, ...run.args],
       environment: { ...environmentOf(paths), ...environment },
       limits: { memoryMiB: MEMORY_MIB, diskMiB: 64, processes: THREADS },
@@ -115,7 +115,7 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
     },
     ...(run.uid !== null && { uid: run.uid }),
     signal,
-    output: hear,
+    output: onOutput,
   });
   if (end.stopped === 'memory')
     throw new ImageError(
@@ -125,22 +125,22 @@ async function runJailed(run: NpmRun, confinement: Confinement, signal: AbortSig
   if (end.exitCode === null && end.stopped === null)
     throw new ImageError(
       'provider_error',
-      `npm could not be started in its sandbox: ${end.stderr.slice(-500) || 'it ended at once'}.`,
+      `npm could not be started in its sandbox: ${end.stderr.slice(-500) || 'it ended immediately'}.`,
     );
   return { code: end.exitCode, ...output };
 }
 
-/** As a process of the host, within limits where it has some, and as another user where it can have one. */
-function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSignal): Promise<NpmEnd> {
+/** Runs npm as a host process, with resource limits and another user id if available. */
+function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSignal): Promise<NpmResult> {
   const { uid, home, gate, fileMiB } = run;
-  const taken = { dataMiB: DATA_MIB, cpuSeconds: CPU_SECONDS, files: OPEN_FILES, fileMiB };
+  const limits = { dataMiB: DATA_MIB, cpuSeconds: CPU_SECONDS, files: OPEN_FILES, fileMiB };
   const { setpriv, prlimit } = tools;
   const threads = uid === null ? null : THREADS;
   const line = [
     ...(setpriv === null || level === 'basic'
       ? []
       : [setpriv, ...dropArguments(uid, process.geteuid?.() === 0)]),
-    ...(prlimit === null ? [] : [prlimit, ...limitArguments({ ...taken, threads })]),
+    ...(prlimit === null ? [] : [prlimit, ...limitArguments({ ...limits, threads })]),
     ...[process.execPath, run.program, ...run.args],
   ];
   const [file = '', ...args] = line;
@@ -150,11 +150,11 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
       ...{ env, cwd: run.project, detached: true },
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    const { output, hear } = listener();
-    child.stdout.on('data', (data: Buffer) => hear(data, 'stdout'));
-    child.stderr.on('data', (data: Buffer) => hear(data, 'stderr'));
+    const { output, onOutput } = outputCollector();
+    child.stdout.on('data', (data: Buffer) => onOutput(data, 'stdout'));
+    child.stderr.on('data', (data: Buffer) => onOutput(data, 'stderr'));
     const kill = (): void => {
-      // The group, for what else it may have started.
+      // Kills the process group, since npm may have started others.
       if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL');
     };
     if (signal.aborted) kill();
@@ -168,10 +168,10 @@ function runPlain(run: NpmRun, { level, tools }: Confinement, signal: AbortSigna
   });
 }
 
-/** Runs npm to its end, confined as far as the host can. Killed with all that it started when the signal aborts. */
-export async function runNpm(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmEnd> {
+/** Runs npm until it ends, confined as far as the host allows. Aborting kills it and everything it started. */
+export async function runNpm(run: NpmRun, confinement: Confinement, signal: AbortSignal): Promise<NpmResult> {
   if (!existsSync(join(BOOT_FILES, HOOK)))
-    throw new ImageError('provider_error', 'Heddle was not built: there is no dist/native-boot.');
+    throw new ImageError('provider_error', 'Heddle was not built: dist/native-boot does not exist.');
   return confinement.level === 'strict'
     ? runJailed(run, confinement, signal)
     : runPlain(run, confinement, signal);

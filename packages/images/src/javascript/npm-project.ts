@@ -8,13 +8,15 @@ import { readLockfile, type NpmLock, type ScriptedPackage } from './lockfile.ts'
 import type { Npm } from './npm.ts';
 import { checkInstalled } from './size.ts';
 
-/** The packages that a spec asks for: name → range. Throws resolution_conflict for one that is asked for twice. */
+/**
+ * Returns the packages of a specification: name → range. Throws resolution_conflict for a package that is named twice.
+ */
 export function npmDependencies(spec: ImageSpec): Record<string, string> {
   const dependencies: Record<string, string> = {};
   for (const entry of spec.dependencies) {
     const name = dependencyName(entry, 'javascript');
     if (Object.hasOwn(dependencies, name))
-      throw new ImageError('resolution_conflict', `The package ${name} is asked for in two versions.`);
+      throw new ImageError('resolution_conflict', `The package ${name} is requested in two versions.`);
     dependencies[name] = npmRange(entry);
   }
   return dependencies;
@@ -28,7 +30,7 @@ async function project(files: Partial<NpmLock>, context: BuildContext): Promise<
   return folder;
 }
 
-/** The packages that fulfil ranges together: name → range. */
+/** Resolves packages (name → range) to a lock. */
 export async function lockNpm(
   npm: Npm,
   dependencies: Readonly<Record<string, string>>,
@@ -41,7 +43,10 @@ export async function lockNpm(
   return { lock: { packageJson, lockfile }, entries: readLockfile(lockfile).entries };
 }
 
-/** The packages of a lock, installed without scripts: their project, its folder `node_modules`, and those that have scripts. */
+/**
+ * Installs the packages of a lock without scripts. Returns the project folder, its `node_modules`, and the packages
+ * with scripts.
+ */
 export async function installNpm(
   npm: Npm,
   lock: NpmLock,
@@ -51,6 +56,6 @@ export async function installNpm(
   const folder = await project(lock, context);
   await npm.run(['ci'], folder, context);
   const modules = join(folder, 'node_modules');
-  await checkInstalled(modules, npm.most);
+  await checkInstalled(modules, npm.maxSize);
   return { folder, modules, scripted };
 }

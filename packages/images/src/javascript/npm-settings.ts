@@ -2,30 +2,30 @@ import { readFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { existsSync, realpathSync } from 'node:fs';
 
-/** Settings of npm by their names in .npmrc. */
+/** npm settings by their names in .npmrc. */
 export type NpmSettings = Readonly<Record<string, string>>;
 
-interface Surroundings {
+interface NpmEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Where a project's .npmrc may be. */
+  /** Folder that may contain a project's .npmrc. */
   readonly cwd: string;
   readonly home: string;
 }
 
-/** What a build takes of npm's configuration: where registries are and how they are reached. */
-const TAKEN =
+/** Settings that a build uses: locations of registries, and how to connect to them. */
+const USED_SETTINGS =
   /^(?:registry|@[^:]+:registry|\/\/.+|cafile|ca|proxy|https-proxy|noproxy|strict-ssl|fetch-retries|fetch-timeout|maxsockets|node-extra-ca-certs)$/;
 
-function expand(value: string, env: Surroundings['env']): string {
+function expand(value: string, env: NpmEnvironment['env']): string {
   return value.replace(/\$\{([^}]+)\}/g, (whole, name: string) => env[name] ?? whole);
 }
 
-function readFile(file: string, env: Surroundings['env']): Record<string, string> {
+function readFile(file: string, env: NpmEnvironment['env']): Record<string, string> {
   let text;
   try {
     text = readFileSync(file, 'utf8');
   } catch {
-    // A file of settings that is not there or not ours to read says nothing.
+    // The file is missing or unreadable.
     return {};
   }
   const settings: Record<string, string> = {};
@@ -38,7 +38,7 @@ function readFile(file: string, env: Surroundings['env']): Record<string, string
   return settings;
 }
 
-function fromEnv(env: Surroundings['env']): Record<string, string> {
+function fromEnv(env: NpmEnvironment['env']): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     const match = /^npm_config_(.+)$/i.exec(name);
@@ -52,20 +52,20 @@ function fromEnv(env: Surroundings['env']): Record<string, string> {
   return settings;
 }
 
-/** npm's settings about registries, as its own client would find them: environment, project, user. */
-export function readNpmSettings({ env, cwd, home }: Surroundings): NpmSettings {
+/** Returns npm's registry settings as npm finds them: environment, project, user. */
+export function readNpmSettings({ env, cwd, home }: NpmEnvironment): NpmSettings {
   const own = fromEnv(env);
   const user = own['userconfig'] ?? join(home, '.npmrc');
   const all = { ...readFile(user, env), ...readFile(join(cwd, '.npmrc'), env), ...own };
-  return Object.fromEntries(Object.entries(all).filter(([key]) => TAKEN.test(key)));
+  return Object.fromEntries(Object.entries(all).filter(([key]) => USED_SETTINGS.test(key)));
 }
 
-/** The program of npm: beside Node.js, or where the PATH finds it; null where there is none. */
+/** Returns the path of npm: next to Node.js, or found in PATH; null if there is none. */
 export function findNpm(path: string | undefined, execPath = process.execPath): string | null {
   const folders = [dirname(execPath), ...(path ?? '').split(delimiter).filter((folder) => folder !== '')];
   for (const folder of folders) {
-    const beside = join(folder, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
-    if (existsSync(beside)) return realpathSync(beside);
+    const installed = join(folder, '..', 'lib', 'node_modules', 'npm', 'bin', 'npm-cli.js');
+    if (existsSync(installed)) return realpathSync(installed);
     const windows = join(folder, 'node_modules', 'npm', 'bin', 'npm-cli.js');
     if (existsSync(windows)) return realpathSync(windows);
     const link = join(folder, 'npm');

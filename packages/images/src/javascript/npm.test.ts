@@ -34,7 +34,7 @@ function contextOf(npm: NpmSettings, workFolder: string, signal = new AbortContr
       largest: () => null,
     },
     log: (line) => void lines.push(line),
-    ...{ fetchVerified: unused, kept: unused, fetchPage: unused },
+    ...{ fetchVerified: unused, cachedFolder: unused, fetchPage: unused },
   };
   return { context, lines };
 }

@@ -14,7 +14,7 @@ import type { NpmSettings } from './npm-settings.ts';
 import { RegistryGate } from './registry-gate.ts';
 import { watchSize, type Size } from './size.ts';
 
-/** Scripts never run, nothing comes from elsewhere than a registry, and nobody is told about it. */
+/** No scripts, packages only from registries, no reports to registries. */
 const SWITCHES = [
   '--ignore-scripts',
   '--no-audit',
@@ -32,35 +32,35 @@ const SWITCHES = [
   '--logs-max=0',
 ];
 
-/** What npm writes, and how much of a file it may be. */
+/** npm's lockfile, and its maximum size. */
 const LOCKFILE = 'package-lock.json';
 const MAX_LOCKFILE_BYTES = 32 * 2 ** 20;
 
-/** npm as builders run it. */
+/** Runs npm for builders. */
 export class Npm {
-  /** What it may unpack. */
-  readonly most: Readonly<Size>;
+  /** Maximum size of the unpacked packages. */
+  readonly maxSize: Readonly<Size>;
   readonly #program: string | null;
   readonly #processes: ConfinedProcesses;
 
-  constructor(program: string | null, most: Readonly<Size>, isolation: IsolationOptions | undefined) {
+  constructor(program: string | null, maxSize: Readonly<Size>, isolation: IsolationOptions | undefined) {
     this.#program = program;
-    this.most = most;
+    this.maxSize = maxSize;
     this.#processes = new ConfinedProcesses(isolation);
   }
 
-  /** The file npm-cli.js. Throws ImageError provider_error where there is none. */
+  /** Path of npm-cli.js. Throws ImageError provider_error if npm was not found. */
   get program(): string {
     if (this.#program !== null) return this.#program;
     throw new ImageError(
       'provider_error',
-      'npm was not found; install npm 11 or newer beside Node.js, or give the builder the path of its npm-cli.js (`npm`).',
+      'npm was not found; install npm 11 or newer next to Node.js, or set the builder option `npm` to the path of npm-cli.js.',
     );
   }
 
   /**
-   * Runs npm on the project in a folder, which then has the lockfile and the packages that it made: in a sandbox of its own
-   * where the host has one, without credentials everywhere. Throws ImageError.
+   * Runs npm on a project folder, which then contains the lockfile and packages. Runs in a sandbox if the host has one,
+   * and without credentials in any case. Throws ImageError.
    */
   async run(args: readonly string[], folder: string, context: BuildContext): Promise<void> {
     const { program } = this;
@@ -70,7 +70,7 @@ export class Npm {
       if (uid !== null) requireReadable(program);
       const workArea = await openWorkArea(context.workFolder, uid !== null);
       try {
-        await this.#on(workArea, { program, args, folder, uid, confinement }, context);
+        await this.#runIn(workArea, { program, args, folder, uid, confinement }, context);
       } finally {
         await workArea.remove();
       }
@@ -79,20 +79,20 @@ export class Npm {
     }
   }
 
-  async #on(workArea: WorkArea, run: Asked, context: BuildContext): Promise<void> {
+  async #runIn(workArea: WorkArea, run: RequestedRun, context: BuildContext): Promise<void> {
     const { confinement, uid, program, folder } = run;
     const gate = await RegistryGate.open(context.registries.npm ?? {});
-    const size = watchSize(workArea.folder, this.most, context.signal);
+    const size = watchSize(workArea.folder, this.maxSize, context.signal);
     try {
-      const places = await prepare(workArea, run, gate.settings);
+      const folders = await prepare(workArea, run, gate.settings);
       const { code, stdout, stderr } = await runNpm(
         {
-          ...places,
+          ...folders,
           program,
           uid,
           args: [...run.args, ...SWITCHES],
           gate: gate.path,
-          fileMiB: Math.ceil(this.most.bytes / 2 ** 20) + 64,
+          fileMiB: Math.ceil(this.maxSize.bytes / 2 ** 20) + 64,
         },
         confinement,
         size.signal,
@@ -103,9 +103,9 @@ export class Npm {
         context.log(stdout);
         throw npmFailure(stdout, stderr, gate.fault);
       }
-      if (uid !== null) await reclaimTree(places.project);
-      await collect(places.project, folder);
-      await rm(places.project, { recursive: true, force: true });
+      if (uid !== null) await reclaimTree(folders.project);
+      await collect(folders.project, folder);
+      await rm(folders.project, { recursive: true, force: true });
     } finally {
       size.stop();
       await gate.close();
@@ -113,7 +113,7 @@ export class Npm {
   }
 }
 
-interface Asked {
+interface RequestedRun {
   readonly program: string;
   readonly args: readonly string[];
   readonly folder: string;
@@ -121,10 +121,13 @@ interface Asked {
   readonly confinement: Confinement;
 }
 
-/** The folders of one run, which belong to its user: a copy of the project, and a home whose cache later runs find again. */
+/**
+ * Prepares the folders of a run and makes them belong to its user: a copy of the project, and a home whose cache later
+ * runs reuse.
+ */
 async function prepare(
   workArea: WorkArea,
-  { folder, uid }: Asked,
+  { folder, uid }: RequestedRun,
   settings: NpmSettings,
 ): Promise<{ project: string; home: string }> {
   const project = join(workArea.folder, `project-${randomUUID()}`);
@@ -132,7 +135,7 @@ async function prepare(
   for (const each of [project, home]) await mkdir(each, { recursive: true });
   for (const name of ['package.json', LOCKFILE])
     if (existsSync(join(folder, name))) await copyFile(join(folder, name), join(project, name));
-  // Whatever an earlier run left there is not followed.
+  // Removed first, so that links left by an earlier run are not followed.
   for (const name of ['.npmrc', 'global-npmrc']) await rm(join(home, name), { recursive: true, force: true });
   await writeFile(join(home, '.npmrc'), settingsText(settings), { flag: 'wx' });
   await writeFile(join(home, 'global-npmrc'), '', { flag: 'wx' });
@@ -146,31 +149,31 @@ function settingsText(settings: NpmSettings): string {
     .join('');
 }
 
-/** Takes over what npm made: a lockfile that is a file, and a folder of packages that is a folder. */
+/** Moves npm's results to the project folder. The lockfile must be a regular file and node_modules a folder. */
 async function collect(project: string, folder: string): Promise<void> {
   const lockfile = await lstat(join(project, LOCKFILE)).catch(() => null);
   if (lockfile?.isFile() !== true)
-    throw new ImageError('install_failed', 'npm wrote no lockfile, and did not say why.');
+    throw new ImageError('install_failed', 'npm wrote no lockfile, and reported no reason.');
   if (lockfile.size > MAX_LOCKFILE_BYTES)
     throw new ImageError(
       'image_too_large',
-      `The list of the packages has more than ${MAX_LOCKFILE_BYTES / 2 ** 20} MiB.`,
+      `The lockfile has more than ${MAX_LOCKFILE_BYTES / 2 ** 20} MiB.`,
     );
   await rm(join(folder, LOCKFILE), { force: true });
   await move(join(project, LOCKFILE), join(folder, LOCKFILE));
   const modules = await lstat(join(project, 'node_modules')).catch(() => null);
   if (modules === null) return;
   if (!modules.isDirectory())
-    throw new ImageError('install_failed', 'npm wrote no folder of packages, and did not say why.');
+    throw new ImageError('install_failed', 'npm wrote no node_modules folder, and reported no reason.');
   await move(join(project, 'node_modules'), join(folder, 'node_modules'));
 }
 
-/** Throws where another user than the host's could not run npm. */
+/** Throws if users other than the host's could not read npm. */
 function requireReadable(program: string): void {
   const barrier = unreadablePart(program);
   if (barrier !== null)
     throw new ImageError(
       'provider_error',
-      'Users of sandbox processes cannot read npm on this host: let others read and enter its folder and those above it (chmod o+rX), or install it elsewhere.',
+      'Sandbox users cannot read npm on this host: make its folder and the folders above it accessible (chmod o+rX), or install it elsewhere.',
     );
 }

@@ -11,24 +11,24 @@ import {
   type Hop,
   isEgressError,
 } from '@heddle/sandbox/egress';
-import { INTERNAL } from '../fetcher.ts';
+import { OPERATOR_RANGES } from '../fetcher.ts';
 import type { NpmSettings } from './npm-settings.ts';
 import { RegistrySettings } from './registry-settings.ts';
 
-/** Of one build's npm. */
+/** Quotas of one build's npm. */
 const MAX_REQUESTS = 50_000;
 const MAX_BYTES = 4 * 2 ** 30;
-/** Of one answer, unpacked. */
-const MAX_ANSWER_BYTES = 512 * 2 ** 20;
+/** Maximum size of one response, decompressed. */
+const MAX_RESPONSE_BYTES = 512 * 2 ** 20;
 const TIMEOUT_MS = 300_000;
 const MAX_REDIRECTS = 5;
 
-/** In the place of the address of a name that a proxy looks up. */
-const UNKNOWN: Address = { address: '192.0.2.1', family: 4 };
+/** Placeholder for the address of a name that a proxy resolves. */
+const PROXIED_ADDRESS: Address = { address: '192.0.2.1', family: 4 };
 
 /**
- * The only way from npm to its registries: a proxy on a socket that lets requests through to hosts which the settings name, and
- * to nothing else. It adds credentials, which npm has not got, and follows redirects, to public addresses and without them.
+ * npm's only access to its registries: a proxy on a socket that allows only requests to hosts named in the settings. It
+ * adds credentials, which npm does not have, and follows redirects to public addresses without them.
  */
 export class RegistryGate {
   readonly #settings: RegistrySettings;
@@ -41,7 +41,7 @@ export class RegistryGate {
     const gate: { made?: RegistryGate } = {};
     const proxy = await Proxy.open({
       send: (request, signal) => (gate.made as RegistryGate).#send(request, signal),
-      // Nobody would see what goes through a tunnel, nor could add credentials to it.
+      // Tunnels are refused: their content could not be inspected, and credentials could not be added.
       check: null,
       requests: MAX_REQUESTS,
       bytes: MAX_BYTES,
@@ -54,17 +54,17 @@ export class RegistryGate {
     this.#proxy = proxy;
   }
 
-  /** The path of its socket. */
+  /** Path of its socket. */
   get path(): string {
     return this.#proxy.path;
   }
 
-  /** What npm is told of the registries. */
+  /** The settings that npm gets. */
   get settings(): NpmSettings {
     return this.#settings.inner;
   }
 
-  /** Why the last request that failed was not answered, or null. */
+  /** Why the last failed request was refused, or null. */
   get fault(): string | null {
     return this.#fault;
   }
@@ -86,12 +86,12 @@ export class RegistryGate {
   async #follow(request: EgressRequest, signal: AbortSignal): Promise<EgressResponse> {
     const { method = 'GET' } = request;
     if (method !== 'GET' && method !== 'HEAD')
-      throw denied(`A build only reads from registries; ${method} is not let through.`);
+      throw denied(`A build only reads from registries; ${method} is not allowed.`);
     const headers = pairsOf(request.headers).filter(
       ([name]) => !/^(?:authorization|cookie|npm-auth-.*)$/i.test(name),
     );
     const { reply } = await followRedirects(
-      { url: this.#placeOf(request.url), method, headers, body: null },
+      { url: this.#registryUrl(request.url), method, headers, body: null },
       {
         send: async (hop) => {
           const url = new URL(hop.url);
@@ -104,15 +104,18 @@ export class RegistryGate {
     return reply;
   }
 
-  /** The URL that a build asks for. Throws EgressError for one that is at no registry. */
-  #placeOf(text: string): URL {
+  /** Returns the URL of a request. Throws EgressError for a URL that belongs to no registry. */
+  #registryUrl(text: string): URL {
     const url = URL.canParse(text) ? new URL(text) : null;
     if (url !== null && this.#settings.isNamed(url)) return url;
     const host = url?.host ?? text.slice(0, 100);
-    throw denied(`A build asked for ${host}, and npm's settings name no such registry.`);
+    throw denied(`A build requested ${host}, which is not a registry in npm's settings.`);
   }
 
-  /** One answer. Hosts that the settings name may be private; where they send us to may not, and is not told who we are. */
+  /**
+   * Sends one request. Hosts named in the settings may have private addresses; hosts that they redirect to may not, and
+   * get no credentials.
+   */
   #once(url: URL, { method, headers }: Hop, signal: AbortSignal): Promise<EgressResponse> {
     const isNamed = this.#settings.isNamed(url);
     const credentials = isNamed ? this.#settings.credentialsFor(url) : { authorization: null, client: null };
@@ -131,16 +134,16 @@ export class RegistryGate {
     const key = JSON.stringify([isNamed, connection]);
     const known = this.#clients.get(key);
     if (known !== undefined) return known;
-    const viaProxy = connection.proxy !== undefined;
+    const usesProxy = connection.proxy !== undefined;
     const made = createEgress(
       {
         ports: 'any',
         timeoutMs: TIMEOUT_MS,
-        maxResponseBytes: MAX_ANSWER_BYTES,
+        maxResponseBytes: MAX_RESPONSE_BYTES,
         maxRedirects: 0,
-        ...((isNamed || viaProxy) && { allowPrivate: INTERNAL }),
+        ...((isNamed || usesProxy) && { allowPrivate: OPERATOR_RANGES }),
       },
-      viaProxy ? async () => [UNKNOWN] : undefined,
+      usesProxy ? async () => [PROXIED_ADDRESS] : undefined,
       connection,
     );
     this.#clients.set(key, made);

@@ -4,20 +4,20 @@ import type { Connection } from '@heddle/sandbox/egress';
 import { ImageError } from '../error.ts';
 import type { NpmSettings } from './npm-settings.ts';
 
-/** The registry of everybody who says nothing else. */
-const USUAL = 'https://registry.npmjs.org/';
+/** The default registry. */
+const DEFAULT_REGISTRY = 'https://registry.npmjs.org/';
 
-/** Settings that npm itself gets: where registries are by name, and how patient it is. */
-const INNER = /^(?:registry|@[^:]+:registry|fetch-retries|fetch-retry-[a-z]+|fetch-timeout)$/;
+/** Settings that npm itself gets: registries by name, and retries and timeouts. */
+const NPM_SETTINGS = /^(?:registry|@[^:]+:registry|fetch-retries|fetch-retry-[a-z]+|fetch-timeout)$/;
 
-/** What npm needs for one place, outside of npm. */
+/** Credentials for a URL. npm itself never gets them. */
 interface Credentials {
-  /** The header that names us. */
+  /** The Authorization header. */
   readonly authorization: string | null;
   readonly client: { readonly cert: string; readonly key: string } | null;
 }
 
-const NOBODY: Credentials = { authorization: null, client: null };
+const NO_CREDENTIALS: Credentials = { authorization: null, client: null };
 
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`;
 
@@ -31,9 +31,9 @@ function fileOf(setting: string, path: string): string {
   }
 }
 
-/** Where npm's settings say that packages are: what npm is told of it, and what only the host knows. */
+/** npm's registry settings, split into those that npm gets and those that only the host uses. */
 export class RegistrySettings {
-  /** Without anything that is nobody's business: what the process of npm gets. */
+  /** Settings without secrets, for the npm process. */
   readonly inner: NpmSettings;
   readonly #all: NpmSettings;
   readonly #registries: readonly URL[];
@@ -42,35 +42,38 @@ export class RegistrySettings {
   constructor(settings: NpmSettings) {
     this.#all = settings;
     const registries = Object.entries(settings).filter(([key]) => /^(?:@.+:)?registry$/.test(key));
-    if (settings['registry'] === undefined) registries.push(['registry', USUAL]);
+    if (settings['registry'] === undefined) registries.push(['registry', DEFAULT_REGISTRY]);
     this.#registries = registries.flatMap(([, value]) => (URL.canParse(value) ? [new URL(value)] : []));
     const named = Object.keys(settings).flatMap((key) => /^\/\/([^/:]+(?::\d+)?)[/:]/.exec(key)?.[1] ?? []);
     this.#hosts = new Set([...this.#registries.map(({ host }) => host), ...named]);
     this.inner = Object.fromEntries(
       Object.entries(settings)
-        .filter(([key]) => INNER.test(key))
+        .filter(([key]) => NPM_SETTINGS.test(key))
         .map(([key, value]) => [key, withoutUser(value)]),
     );
   }
 
-  /** Whether a URL is at a host that the settings name. */
+  /** Returns whether the settings name the URL's host. */
   isNamed({ host }: URL): boolean {
     return this.#hosts.has(host);
   }
 
-  /** Who we are at a URL, by npm's own rule: the longest path that has a name, else that of the registry at the same host. */
+  /**
+   * Returns the credentials for a URL by npm's rules: those of the longest matching path, otherwise those of the
+   * registry on the same host.
+   */
   credentialsFor(url: URL): Credentials {
     const own = this.#at(url);
-    if (own !== NOBODY) return own;
+    if (own !== NO_CREDENTIALS) return own;
     const registry = this.#registries.find(({ host }) => host === url.host);
-    if (registry === undefined) return NOBODY;
+    if (registry === undefined) return NO_CREDENTIALS;
     const { username, password } = registry;
     if (username === '') return this.#at(registry);
     const authorization = basic(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`);
     return { authorization, client: null };
   }
 
-  /** How registries are connected to, through which proxy where there is one. */
+  /** Returns how to connect to a registry, and through which proxy, if any. */
   connectionFor(url: URL, { client }: Credentials): Connection {
     const { cafile, ca, 'node-extra-ca-certs': extra } = this.#all;
     const authorities =
@@ -112,7 +115,7 @@ export class RegistrySettings {
           client: { cert: fileOf('certfile', certfile), key: fileOf('keyfile', keyfile) },
         };
     }
-    return NOBODY;
+    return NO_CREDENTIALS;
   }
 
   #proxyFor({ protocol, hostname }: URL): string | undefined {

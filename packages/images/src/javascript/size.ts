@@ -2,16 +2,16 @@ import { lstat, readdir, readlink, realpath } from 'node:fs/promises';
 import { dirname, isAbsolute, join, relative, resolve } from 'node:path';
 import { ImageError } from '../error.ts';
 
-/** What packages may have, unpacked. */
+/** Number and total size of unpacked files. */
 export interface Size {
   files: number;
   bytes: number;
 }
 
 export const MAX_SIZE: Readonly<Size> = { files: 50_000, bytes: 500 * 2 ** 20 };
-/** The work folder holds the packages twice: in the cache and unpacked. */
+/** The work folder contains the packages twice, cached and unpacked. */
 const COPIES = 2.5;
-const LOOK_MS = 1_000;
+const POLL_MS = 1_000;
 
 const tooLarge = ({ files, bytes }: Size): ImageError =>
   new ImageError(
@@ -19,50 +19,50 @@ const tooLarge = ({ files, bytes }: Size): ImageError =>
     `The packages have more than ${files} files or ${Math.ceil(bytes / 2 ** 20)} MiB.`,
   );
 
-/** Adds up a folder, up to a limit. What disappears meanwhile is not counted. */
-async function measure(folder: string, size: Size, most: Readonly<Size>): Promise<void> {
+/** Adds up the size of a folder, up to a limit. Files that disappear meanwhile are not counted. */
+async function measure(folder: string, size: Size, max: Readonly<Size>): Promise<void> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   for (const entry of entries) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) await measure(path, size, most);
+    if (entry.isDirectory()) await measure(path, size, max);
     else {
       size.files++;
       const stat = await lstat(path).catch(() => null);
       size.bytes += stat?.size ?? 0;
     }
-    if (size.files > most.files || size.bytes > most.bytes) throw tooLarge(most);
+    if (size.files > max.files || size.bytes > max.bytes) throw tooLarge(max);
   }
 }
 
-/** Aborts when the folder outgrows what packages may have, while something is written to it. */
+/** Returns a signal that is aborted when the folder exceeds the limits while it is being written. */
 export function watchSize(
   folder: string,
-  most: Readonly<Size>,
+  max: Readonly<Size>,
   signal: AbortSignal,
-  { copies = COPIES, lookMs = LOOK_MS }: { copies?: number; lookMs?: number } = {},
+  { copies = COPIES, pollMs = POLL_MS }: { copies?: number; pollMs?: number } = {},
 ): { signal: AbortSignal; stop: () => void } {
-  const over = new AbortController();
-  const both = { files: most.files * copies, bytes: most.bytes * copies };
+  const exceeded = new AbortController();
+  const limits = { files: max.files * copies, bytes: max.bytes * copies };
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
-  const again = (): void => {
-    // A look that was under way when the watch ended is the last one.
-    if (!stopped) timer = setTimeout(look, lookMs);
+  const schedule = (): void => {
+    // Nothing is scheduled after `stop`, even if a check was in progress.
+    if (!stopped) timer = setTimeout(check, pollMs);
   };
-  const look = (): void => {
-    void measure(folder, { files: 0, bytes: 0 }, both).then(again, () => over.abort(tooLarge(most)));
+  const check = (): void => {
+    void measure(folder, { files: 0, bytes: 0 }, limits).then(schedule, () => exceeded.abort(tooLarge(max)));
   };
-  again();
+  schedule();
   const stop = (): void => {
     stopped = true;
     clearTimeout(timer);
   };
-  return { signal: AbortSignal.any([signal, over.signal]), stop };
+  return { signal: AbortSignal.any([signal, exceeded.signal]), stop };
 }
 
-/** Throws ImageError where installed packages are too many, or a link in them leads out of their folder. */
-export async function checkInstalled(folder: string, most: Readonly<Size>): Promise<void> {
-  await measure(folder, { files: 0, bytes: 0 }, most);
+/** Throws ImageError if the installed packages exceed the limits, or contain a link that leads out of their folder. */
+export async function checkInstalled(folder: string, max: Readonly<Size>): Promise<void> {
+  await measure(folder, { files: 0, bytes: 0 }, max);
   await checkLinks(folder, await realpath(folder));
 }
 
@@ -75,12 +75,12 @@ async function checkLinks(folder: string, root: string): Promise<void> {
       if (inside.startsWith('..') || isAbsolute(inside))
         throw new ImageError(
           'unsupported_package',
-          `A package has a link that leads out of it: ${relative(root, path)}.`,
+          `A package contains a link that leads out of it: ${relative(root, path)}.`,
         );
     } else if (!entry.isFile())
       throw new ImageError(
         'unsupported_package',
-        `A package has something that is no file: ${relative(root, path)}.`,
+        `A package contains something that is not a file: ${relative(root, path)}.`,
       );
   }
 }

@@ -20,23 +20,28 @@ import { createRoot, finishRoot } from './root.ts';
 import { HOME, installTool } from './tools/install-tool.ts';
 import { recipeOf } from './tools/lock-tools.ts';
 
-/** Where compiled modules are, by the paths of their sources. */
+/** Folder of compiled modules, arranged by the paths of their sources. */
 const CACHE = `${HOME}/pycache`;
 
-/** What nobody imports in a function. */
-const LEFT_OUT = '/(tests?|idlelib|lib2to3|ensurepip|distutils|pydoc_data|tkinter|turtledemo)/';
+/** Modules that functions do not import. */
+const EXCLUDED = '/(tests?|idlelib|lib2to3|ensurepip|distutils|pydoc_data|tkinter|turtledemo)/';
 
-/** Compiles what it can, and writes the result to standard output. Checked never: the image does not change. */
+/**
+ * Compiles as many modules as possible and writes them to standard output as an archive. Unchecked, because the image
+ * does not change.
+ */
 const SCRIPT = `
 stdlib=$(python3 -c 'import sysconfig; print(sysconfig.get_path("stdlib"))')
 export PYTHONPYCACHEPREFIX=$HOME/cache
 mkdir -p $HOME/cache
-python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash -x '${LEFT_OUT}' \\
+python3 -m compileall -q -j 0 --invalidation-mode unchecked-hash -x '${EXCLUDED}' \\
   "$stdlib" /usr/lib/python3/dist-packages /${HOME}/python > /dev/null 2>&1 < /dev/null
 exec tar -C $HOME/cache -cf - .
 `;
 
-/** Puts compiled modules beside those of the image: without them each run compiles what it imports. Whether it went well. */
+/**
+ * Adds compiled modules to the image; otherwise each run would compile what it imports. Returns whether it succeeded.
+ */
 async function compilePython(root: string, checker: Checker): Promise<boolean> {
   const archive = await checker.outputOf(['/bin/bash', '-c', SCRIPT]);
   if (archive === null) return false;
@@ -45,10 +50,10 @@ async function compilePython(root: string, checker: Checker): Promise<boolean> {
   return true;
 }
 
-/** What unpacking makes of a .deb; another number where it makes something else of the same file. */
+/** Increment it if unpacking a .deb produces different files. */
 const UNPACK_REVISION = 1;
 
-/** Lays the files of Debian packages into a new root; packages that other images have as well are not unpacked again. */
+/** Unpacks Debian packages to a new root. Packages shared with other images are unpacked only once. */
 export async function unpackDebs(
   root: string,
   debs: readonly LockedDeb[],
@@ -60,7 +65,7 @@ export async function unpackDebs(
     context.signal.throwIfAborted();
     context.progress(`unpacking ${name} ${version}`);
     const deb = await context.fetchVerified(url, `sha256:${sha256}`, { maxBytes: MAX_PACKAGE_BYTES });
-    const tree = await context.kept(`deb:${UNPACK_REVISION}:${sha256}`, (folder) =>
+    const tree = await context.cachedFolder(`deb:${UNPACK_REVISION}:${sha256}`, (folder) =>
       unpackDeb(deb.path, folder, `The package ${name} ${version}`),
     );
     await mergeTree(tree.path, writer);
@@ -68,35 +73,35 @@ export async function unpackDebs(
   await finishRoot(root);
 }
 
-/** What is installed. */
-interface Order {
+/** The parts needed to install the packages of a lock. */
+interface Installation {
   readonly spec: ImageSpec;
   readonly data: NativeLockData;
   readonly npm: Npm;
   readonly checker: Checker;
 }
 
-/** What the packages of a language gave. */
-interface Installed {
+/** The result of installing the packages of a language. */
+interface InstalledPackages {
   readonly modules: readonly string[];
   readonly warnings: readonly string[];
-  /** Statements that load each package of the spec: its name → the code. */
+  /** Code that loads each package of the specification: name → statement. */
   readonly loads: readonly (readonly [name: string, code: string])[];
 }
 
-const NOTHING: Installed = { modules: [], warnings: [], loads: [] };
+const NO_PACKAGES: InstalledPackages = { modules: [], warnings: [], loads: [] };
 
 async function installNpmPackages(
   root: string,
-  { spec, data, npm, checker }: Order,
+  { spec, data, npm, checker }: Installation,
   context: BuildContext,
-): Promise<Installed> {
-  if (data.npm === null) return NOTHING;
+): Promise<InstalledPackages> {
+  if (data.npm === null) return NO_PACKAGES;
   context.progress('installing');
   const { modules, scripted } = await installNpm(npm, readNpmLock(data.npm), context);
   await mkdir(join(root, HOME), { recursive: true });
   await rename(modules, join(root, HOME, 'node_modules'));
-  const warnings = await runScripts(scripted, { root, place: HOME, npm, checker }, context);
+  const warnings = await runScripts(scripted, { root, folder: HOME, npm, checker }, context);
   const names = spec.dependencies.map((entry) => dependencyName(entry, 'javascript'));
   return {
     modules: names,
@@ -107,40 +112,42 @@ async function installNpmPackages(
 
 async function installPythonPackages(
   root: string,
-  { spec, data }: Order,
+  { spec, data }: Installation,
   context: BuildContext,
-): Promise<Installed> {
-  if (data.python === null) return NOTHING;
+): Promise<InstalledPackages> {
+  if (data.python === null) return NO_PACKAGES;
   const { wheels } = readWheels(data.python);
   const place = { root, site: `${HOME}/python`, programs: `${HOME}/bin` };
   const { modules, warnings } = await installWheels(wheels, place, withCredentials(context));
   const names = spec.dependencies.flatMap((text) => parseRequirement(text)?.name ?? []);
-  const publicOf = (name: string): string[] =>
+  const publicModules = (name: string): string[] =>
     (modules.get(name) ?? []).filter((module) => !module.split('.').some((part) => part.startsWith('_')));
-  // One module stands for a distribution with many: some only load on other systems.
+  // Only the first module of a distribution is tested: others may load only on other systems.
   const loads = names.flatMap((name): [string, string][] => {
-    const [first] = publicOf(name);
+    const [first] = publicModules(name);
     return first === undefined ? [] : [[name, `import ${first}`]];
   });
-  return { modules: names.flatMap(publicOf), warnings: [...data.python.warnings, ...warnings], loads };
+  return { modules: names.flatMap(publicModules), warnings: [...data.python.warnings, ...warnings], loads };
 }
 
-/** The root file system of a lock, tried out: everything that the spec names is loaded or run in it. */
+/**
+ * Assembles the root file system of a lock, and tests it: every package of the specification is loaded, every tool run.
+ */
 export async function assembleRoot(
   root: string,
-  order: Order,
+  installation: Installation,
   context: BuildContext,
 ): Promise<{ modules: readonly string[]; warnings: readonly string[] }> {
-  const { spec, data, checker } = order;
+  const { spec, data, checker } = installation;
   await unpackDebs(root, data.debs, context);
   const install = spec.language === 'javascript' ? installNpmPackages : installPythonPackages;
-  const installed = await install(root, order, context);
+  const installed = await install(root, installation, context);
   const warnings = [...data.warnings, ...installed.warnings];
   for (const tool of data.tools)
-    warnings.push(...(await installTool(tool, root, order, withCredentials(context))));
+    warnings.push(...(await installTool(tool, root, installation, withCredentials(context))));
   if (data.debs.some(({ name }) => name === 'python3')) {
     context.progress('compiling');
-    if (!(await compilePython(root, checker))) context.log('The modules of Python were not compiled.');
+    if (!(await compilePython(root, checker))) context.log('The Python modules were not compiled.');
   }
   context.progress('loading');
   const { language } = spec;

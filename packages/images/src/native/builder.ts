@@ -13,7 +13,7 @@ import { Checker } from './check.ts';
 import { debianArchitecture, readArchives } from './debian/archive-index.ts';
 import { archivesOf } from './debian/archives.ts';
 import type { DebianPackage } from './debian/catalogue.ts';
-import { closureOf, wantedOf } from './debian/closure.ts';
+import { closureOf, parseRequest } from './debian/closure.ts';
 import { MAX_SIZE } from './limits.ts';
 import { readNativeLock, type LockedTool, type NativeLockData } from './lock.ts';
 import type { NpmLock } from '../javascript/lockfile.ts';
@@ -23,18 +23,18 @@ import { ASSUMED, basePackages } from './root.ts';
 import { checkRecipe, lockTool, recipeOf } from './tools/lock-tools.ts';
 
 export interface NativeBuilderOptions {
-  /** How npm and the processes that load packages are confined, as for `createSandbox`; the level has to be `strict`. */
+  /** Confinement of npm and of the processes that load packages, as for `createSandbox`. The level must be `strict`. */
   readonly isolation?: IsolationOptions;
-  /** The file npm-cli.js; default: the one beside Node.js. */
+  /** Path of npm-cli.js; default: the one next to Node.js. */
   readonly npm?: string | null;
-  /** Checksums of publishers' files that the operator vouches for: id of a command-line tool → SHA-256 in hexadecimal. */
+  /** Checksums of publishers' files that the operator trusts: id of a command-line tool → SHA-256 in hexadecimal. */
   readonly checksums?: Readonly<Record<string, string>>;
 }
 
-/** Another number where the same lock makes another root file system. */
+/** Part of the runtime key. Increment it if the same lock produces a different root file system. */
 const REVISION = 2;
 
-/** The digest of the programs that start code. */
+/** Returns the digest of the programs that start code. */
 async function digestOfBoot(): Promise<string> {
   const hash = createHash('sha256');
   for (const name of (await readdir(BOOT_FILES)).sort())
@@ -42,7 +42,7 @@ async function digestOfBoot(): Promise<string> {
   return hash.digest('hex');
 }
 
-interface Locked {
+interface LockedDependencies {
   readonly npm: NpmLock | null;
   readonly python: PythonLockData | null;
   readonly entries: readonly LockEntry[];
@@ -52,7 +52,7 @@ async function lockDependencies(
   spec: ImageSpec,
   { npm, packages }: { npm: Npm; packages: readonly DebianPackage[] },
   context: BuildContext,
-): Promise<Locked> {
+): Promise<LockedDependencies> {
   if (spec.dependencies.length === 0) return { npm: null, python: null, entries: [] };
   if (spec.language === 'javascript') {
     const { lock, entries } = await lockNpm(npm, npmDependencies(spec), context);
@@ -62,13 +62,13 @@ async function lockDependencies(
   return { npm: null, python: data as PythonLockData, entries };
 }
 
-/** Everything that an image is made of. Throws ImageError. */
+/** Resolves everything that an image consists of. Throws ImageError. */
 async function lockNative(
   spec: ImageSpec,
   { npm, checksums }: { npm: Npm; checksums: Readonly<Record<string, string>> },
   context: BuildContext,
 ): Promise<Lock> {
-  // Before anything is fetched: what cannot be installed is known by its recipe.
+  // First, because recipes that cannot be installed are known without fetching anything.
   const recipes = spec.cliTools.map(recipeOf);
   for (const recipe of recipes) checkRecipe(recipe, checksums);
   const { catalogue, warnings } = await readArchives(archivesOf(context.registries.debian), context);
@@ -76,7 +76,7 @@ async function lockNative(
   const needsPython = recipes.some(({ install }) => install.from === 'pypi');
   const wanted = [...basePackages(spec, needsPython), ...spec.systemPackages];
   const packages = closureOf(
-    wanted.map((entry) => wantedOf(entry, architecture)),
+    wanted.map((entry) => parseRequest(entry, architecture)),
     catalogue,
     ASSUMED,
   );

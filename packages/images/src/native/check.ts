@@ -16,7 +16,7 @@ import type { BuildContext } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import { MAX_SIZE } from './limits.ts';
 
-/** Of one check: packages are large, and are loaded for the first time. */
+/** Time limit of one check. Packages are large and loaded for the first time. */
 const CHECK_MS = 120_000;
 const RESULT_BYTES = 1 << 20;
 const MEMORY_MIB = 1_024;
@@ -34,20 +34,22 @@ export class Checker {
     this.#context = context;
   }
 
-  /** How processes are confined that have the root as theirs. Throws ImageError provider_error where none gets to it. */
+  /**
+   * Returns how processes with this root are confined. Throws ImageError provider_error if they could not access it.
+   */
   async confinement(): Promise<Confinement> {
-    // The user of the check has to get to the root through it.
+    // The process's user has to pass through the work folder.
     await chmod(this.#context.workFolder, 0o711);
     const confinement = await this.#host.confinement();
     if (confinement.uids !== null && unreadablePart(this.#rootfs) !== null)
       throw new ImageError(
         'provider_error',
-        'Users of sandbox processes cannot enter the folder of images; let others enter it and those above it (chmod o+x), or keep images elsewhere.',
+        'Sandbox users cannot access the folder of the images: make it and the folders above it accessible (chmod o+x), or use another folder.',
       );
     return confinement;
   }
 
-  /** How a job ends; what it says goes to the log, or to `output`. */
+  /** Runs a job. Its output goes to the log, or to `output`. */
   async run(job: NativeJob, output?: (data: Buffer, stream: 'stdout' | 'stderr') => void): Promise<TreeEnd> {
     const { signal } = this.#context;
     const confinement = await this.confinement();
@@ -68,7 +70,10 @@ export class Checker {
     });
   }
 
-  /** What a command writes to standard output; null where it does not end with 0, or it is more than an image may have. */
+  /**
+   * Returns the standard output of a command; null if its exit code is not 0 or the output exceeds the size of an
+   * image.
+   */
   async outputOf(command: readonly string[]): Promise<Buffer | null> {
     const chunks: Buffer[] = [];
     let size = 0;
@@ -80,7 +85,7 @@ export class Checker {
     return end.exitCode === 0 && size <= MAX_SIZE.bytes ? Buffer.concat(chunks) : null;
   }
 
-  /** Throws `load_failed` where the code gives no value; `what` is loaded by it. */
+  /** Throws `load_failed` if the code returns no value. `what` names what the code loads. */
   async load(language: 'javascript' | 'python', code: string, what: string): Promise<void> {
     const end = await this.run({ language, code, globals: {}, values: {} });
     this.#context.signal.throwIfAborted();
@@ -88,23 +93,23 @@ export class Checker {
     if (end.result.startsWith('D')) return;
     const message = readObject(end.result.slice(1))?.['message'];
     const limit = end.stopped === null ? '' : ` within ${MEMORY_MIB} MiB and ${CHECK_MS / 1_000} seconds`;
-    const why =
+    const reason =
       typeof message === 'string'
         ? message
         : end.stderr.split('\n').at(-1) || `it ended with exit code ${end.exitCode}`;
-    throw new ImageError('load_failed', `${what} cannot be loaded${limit}: ${why}`);
+    throw new ImageError('load_failed', `${what} cannot be loaded${limit}: ${reason}`);
   }
 
-  /** Throws `install_failed` where a command does not end with 0. */
+  /** Throws `install_failed` if the command's exit code is not 0. */
   async command(command: readonly string[], what: string): Promise<void> {
     const end = await this.run({ language: 'command', command });
     this.#context.signal.throwIfAborted();
     if (end.exitCode === 0) return;
     if (end.exitCode === null && end.stopped === null) throw notStarted(end);
-    const why = end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`;
+    const reason = end.stderr.split('\n').at(-1) || `exit code ${end.exitCode}`;
     throw new ImageError(
       'install_failed',
-      `${what} does not work in the image: ${command.join(' ')} said ${why}.`,
+      `${what} does not work in the image: ${command.join(' ')} said: ${reason}.`,
     );
   }
 }
@@ -113,7 +118,7 @@ function notStarted({ stderr, stopped }: TreeEnd): ImageError {
   return stopped === null
     ? new ImageError(
         'provider_error',
-        `No process could be started in the image: ${stderr || 'it ended at once'}.`,
+        `No process could be started in the image: ${stderr || 'it ended immediately'}.`,
       )
     : new ImageError(
         'load_failed',

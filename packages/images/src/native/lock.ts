@@ -3,7 +3,7 @@ import type { PythonLockData } from '../python/lock.ts';
 import type { NpmLock } from '../javascript/lockfile.ts';
 import type { GoModule, GoSource } from './tools/recipe.ts';
 
-/** One .deb of a lock. */
+/** A .deb in a lock. */
 export interface LockedDeb {
   readonly name: string;
   readonly version: string;
@@ -12,23 +12,23 @@ export interface LockedDeb {
   readonly sha256: string;
 }
 
-/** What a tool is compiled from, and by what. */
+/** The sources of a tool and the toolchain that compiles it. */
 export interface LockedGo {
   readonly toolchain: GoModule;
   readonly modules: readonly [GoSource, ...GoSource[]];
 }
 
-/** One tool of a lock; what it is made of, by the kind of its recipe. */
+/** A tool in a lock, with the data that its kind of recipe needs. */
 export interface LockedTool {
   readonly id: string;
   readonly npm?: NpmLock;
   readonly python?: PythonLockData;
   readonly go?: LockedGo;
-  /** Of the publisher's file, hexadecimal. */
+  /** Digest of the publisher's file, hexadecimal. */
   readonly sha256?: string;
 }
 
-/** What the lock of a native image keeps besides its entries. */
+/** The data of a native image's lock. */
 export interface NativeLockData {
   readonly debs: readonly LockedDeb[];
   readonly python: PythonLockData | null;
@@ -37,9 +37,9 @@ export interface NativeLockData {
   readonly warnings: readonly string[];
 }
 
-/** The lock's data, read again from a record of it. Throws ImageError integrity_error. */
+/** Returns the lock's data from a stored record. Throws ImageError integrity_error. */
 export function readNativeLock(value: unknown): NativeLockData {
   const { debs, tools, warnings } = (value ?? {}) as Partial<NativeLockData>;
   if (Array.isArray(debs) && Array.isArray(tools) && Array.isArray(warnings)) return value as NativeLockData;
-  throw new ImageError('integrity_error', 'The lock of the image cannot be read. Build the image anew.');
+  throw new ImageError('integrity_error', 'The lock of the image cannot be read. Build the image again.');
 }

@@ -5,9 +5,12 @@ import { MERGED_FOLDERS } from './debian/unpack.ts';
 import { HOME } from './tools/install-tool.ts';
 import type { ImageSpec } from '../builder.ts';
 
-/** What every root file system has: a shell, the usual tools, certificates, and the libraries of the engine's Node.js. */
+/**
+ * Packages of every root file system: a shell, common tools, certificates, and the libraries that the host's Node.js
+ * needs.
+ */
 const BASE = [
-  // First, as the awk that the others ask for.
+  // First, because other packages need an awk.
   'mawk',
   'base-files',
   'bash',
@@ -24,7 +27,7 @@ const BASE = [
   'tar',
 ];
 
-/** Packages that only the scripts of others need, which are never run. */
+/** Packages needed only by maintainer scripts, which never run. */
 export const ASSUMED: ReadonlySet<string> = new Set([
   'adduser',
   'cdebconf',
@@ -35,12 +38,15 @@ export const ASSUMED: ReadonlySet<string> = new Set([
   'ucf',
 ]);
 
-/** The Debian packages of an image besides those that its spec names. */
+/** Returns the Debian packages of an image in addition to those of its specification. */
 export function basePackages(spec: ImageSpec, needsPython: boolean): string[] {
   return [...BASE, ...(spec.language === 'python' || needsPython ? ['python3'] : [])];
 }
 
-/** Where runs lay their own, and where files are written once packages are there: made first, so that no package has a link in their place. */
+/**
+ * Mount points of runs, and folders for files written after unpacking. Created first, so that no package can have a
+ * link at these paths.
+ */
 const FOLDERS = [
   'dev',
   'proc',
@@ -62,12 +68,12 @@ const FILES: Readonly<Record<string, string>> = {
   'etc/hosts': '127.0.0.1 localhost\n::1 localhost\n',
   'etc/nsswitch.conf': 'passwd: files\ngroup: files\nhosts: files\n',
   'etc/resolv.conf': '',
-  // The place of the engine's own Node.js.
+  // Mount point of the host's Node.js.
   'usr/local/bin/node': '',
 };
 
-/** Names that the scripts of packages would have made, where what they stand for is there. */
-const NAMES: readonly (readonly [path: string, target: string])[] = [
+/** Links that maintainer scripts would have created, if their targets exist. */
+const LINKS: readonly (readonly [path: string, target: string])[] = [
   ['usr/bin/sh', 'dash'],
   ['usr/bin/awk', 'mawk'],
   ['usr/bin/which', 'which.debianutils'],
@@ -76,17 +82,19 @@ const NAMES: readonly (readonly [path: string, target: string])[] = [
   ['usr/bin/c++', 'g++'],
 ];
 
-/** Writes a file in one of FOLDERS; never into what is there, which is the store's. */
+/**
+ * Writes a file in one of FOLDERS. An existing file is replaced, never written to, because it is shared with the store.
+ */
 async function put(root: string, path: string, text: string): Promise<void> {
   await rm(join(root, path), { force: true });
   await writeFile(join(root, path), text, { flag: 'wx' });
 }
 
-/** One file of the certificates in the store of Debian, as programs look for it. */
+/** Joins the certificates of Debian's package to the single file that programs look for. */
 async function bundleCertificates(root: string): Promise<void> {
   const folder = join(root, 'usr/share/ca-certificates/mozilla');
   const entries = await readdir(folder, { withFileTypes: true });
-  // Files alone: a link would be followed on this host.
+  // Only regular files, since a link would be followed on this host.
   const names = entries
     .filter((entry) => entry.isFile() && entry.name.endsWith('.crt'))
     .map(({ name }) => name);
@@ -94,7 +102,7 @@ async function bundleCertificates(root: string): Promise<void> {
   await put(root, 'etc/ssl/certs/ca-certificates.crt', texts.map((text) => `${text.trimEnd()}\n`).join(''));
 }
 
-/** Before packages are laid in: the links of the merged /usr, and the folders that no package may take. */
+/** Prepares a root before unpacking: the links of the merged /usr, and folders that no package may replace. */
 export async function createRoot(root: string): Promise<void> {
   await mkdir(root, { mode: 0o755 });
   await chmod(root, 0o755);
@@ -105,10 +113,10 @@ export async function createRoot(root: string): Promise<void> {
   for (const name of FOLDERS) await mkdir(join(root, name), { recursive: true });
 }
 
-/** After packages are laid in: what their scripts would have made, and the places of what a run brings. */
+/** Completes a root after unpacking: files that maintainer scripts would have created, and mount points. */
 export async function finishRoot(root: string): Promise<void> {
   for (const [path, text] of Object.entries(FILES)) await put(root, path, text);
-  for (const [path, target] of NAMES) {
+  for (const [path, target] of LINKS) {
     if (existsSync(join(root, 'usr/bin', target)) && !existsSync(join(root, path)))
       await symlink(target, join(root, path));
   }

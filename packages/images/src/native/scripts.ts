@@ -19,35 +19,35 @@ import { RegistryGate } from '../javascript/registry-gate.ts';
 import { checkInstalled, watchSize } from '../javascript/size.ts';
 import type { Checker } from './check.ts';
 
-/** Of the scripts of one package: compilers take their time. */
+/** Time limit of one package's scripts, which may compile. */
 const SCRIPT_MS = 600_000;
 const LIMITS = { memoryMiB: 2_048, diskMiB: 512, processes: 256 };
 const OUTPUT_BYTES = 16 * 2 ** 20;
 
-/** Where npm and the headers of Node.js stand while scripts run. */
+/** Paths of npm and of the Node.js headers while scripts run. */
 const NPM = '/run/heddle/npm';
 const HEADERS = '/run/heddle/headers';
 
-/** Where packages are, and what their scripts run with. */
-interface ScriptPlace {
+/** The location of packages, and what their scripts need. */
+interface ScriptEnvironment {
   /** The root file system that is being built. */
   readonly root: string;
-  /** The folder above `node_modules`, below the root. */
-  readonly place: string;
+  /** Folder of `node_modules`, relative to the root. */
+  readonly folder: string;
   readonly npm: Npm;
   readonly checker: Checker;
 }
 
-/** The headers that belong to the engine's Node.js, where it brings them: the folder that has `include`, or null. */
+/** Returns the folder with `include` that belongs to the host's Node.js, or null if it has no headers. */
 function headersOf(execPath: string): string | null {
   const home = dirname(dirname(execPath));
   return existsSync(join(home, 'include', 'node', 'node_version.h')) ? home : null;
 }
 
-function environment(headers: string | null, settings: NpmSettings): Record<string, string> {
-  const told = Object.entries(settings).map(([key, value]) => [`npm_config_${key}`, value] as const);
+function environmentOf(headers: string | null, settings: NpmSettings): Record<string, string> {
+  const npmSettings = Object.entries(settings).map(([key, value]) => [`npm_config_${key}`, value] as const);
   return {
-    ...Object.fromEntries(told),
+    ...Object.fromEntries(npmSettings),
     ...insideEnvironment(true),
     NODE_OPTIONS: `--require ${INSIDE.boot}/registry.cjs`,
     HEDDLE_REGISTRY: INSIDE.proxy,
@@ -56,7 +56,7 @@ function environment(headers: string | null, settings: NpmSettings): Record<stri
   };
 }
 
-/** The line by which a script says why it failed; what npm and node-gyp say around it tells less. */
+/** Returns the line that states why a script failed; the surrounding lines of npm and node-gyp are less specific. */
 function reasonOf({ stderr, stopped, exitCode }: TreeEnd): string {
   if (stopped === 'memory') return `it took more than ${LIMITS.memoryMiB} MiB of memory`;
   if (stopped !== null) return `it took more than ${SCRIPT_MS / 60_000} minutes, or printed too much`;
@@ -68,36 +68,36 @@ function reasonOf({ stderr, stopped, exitCode }: TreeEnd): string {
 }
 
 /**
- * Runs the install scripts of packages in the image that they are for, as npm would: with all that the image has, in a sandbox
- * that can write to the packages alone and reaches nothing but their registry. Returns warnings.
+ * Runs the install scripts of packages inside their image, as npm would. The sandbox contains the whole image, allows
+ * writing only to the packages, and connects only to their registry. Returns warnings.
  * @throws ImageError unsupported_package, naming the package whose script failed.
  */
 export async function runScripts(
   scripted: readonly ScriptedPackage[],
-  place: ScriptPlace,
+  environment: ScriptEnvironment,
   context: BuildContext,
 ): Promise<readonly string[]> {
   if (scripted.length === 0) return [];
-  const { uids } = await place.checker.confinement();
-  const modules = join(place.root, place.place, 'node_modules');
+  const { uids } = await environment.checker.confinement();
+  const modules = join(environment.root, environment.folder, 'node_modules');
   const uid = uids === null ? null : takeSlotUid(uids);
   const gate = await RegistryGate.open(context.registries.npm ?? {});
-  const size = watchSize(modules, place.npm.most, context.signal);
+  const size = watchSize(modules, environment.npm.maxSize, context.signal);
   try {
     if (uid !== null) await chownTree(modules, uid);
     const warnings: string[] = [];
     for (const each of scripted) {
       context.progress(`running the install script of ${each.name}`);
-      const end = await runOne(each, { ...place, gate, uid, signal: size.signal }, context);
+      const end = await runOne(each, { ...environment, gate, uid, signal: size.signal }, context);
       size.signal.throwIfAborted();
       if (end.exitCode === 0) continue;
       const failure = failureOf(each, end, gate.fault);
       if (!each.optional) throw failure;
-      await rm(join(place.root, place.place, each.path), { recursive: true, force: true });
-      warnings.push(`${failure.message} It is optional, and left out.`);
+      await rm(join(environment.root, environment.folder, each.path), { recursive: true, force: true });
+      warnings.push(`${failure.message} It is optional and was not installed.`);
     }
     await reclaimTree(modules);
-    await checkInstalled(modules, place.npm.most);
+    await checkInstalled(modules, environment.npm.maxSize);
     return warnings;
   } finally {
     size.stop();
@@ -110,13 +110,13 @@ async function runOne(
   { path }: ScriptedPackage,
   {
     root,
-    place,
+    folder,
     npm,
     checker,
     gate,
     uid,
     signal,
-  }: ScriptPlace & {
+  }: ScriptEnvironment & {
     readonly gate: RegistryGate;
     readonly uid: number | null;
     readonly signal: AbortSignal;
@@ -125,7 +125,7 @@ async function runOne(
 ): Promise<TreeEnd> {
   const { execPath } = process;
   const headers = headersOf(execPath);
-  const modules = `${place}/node_modules`;
+  const modules = `${folder}/node_modules`;
   const switches = ['--foreground-scripts', '--dangerously-allow-all-scripts', '--no-audit', '--no-fund'];
   const more = ['--no-update-notifier', '--no-progress', '--logs-max=0', '--loglevel=error'];
   return runTree(await checker.confinement(), {
@@ -133,11 +133,11 @@ async function runOne(
       rootfs: root,
       execPath,
       command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
-      environment: environment(headers, gate.settings),
+      environment: environmentOf(headers, gate.settings),
       limits: LIMITS,
       cpuSeconds: SCRIPT_MS / 1_000,
       proxy: gate.path,
-      folder: `/${place}`,
+      folder: `/${folder}`,
       mounts: [
         ...['--bind', join(root, modules), `/${modules}`, '--ro-bind', dirname(dirname(npm.program)), NPM],
         ...(headers === null ? [] : ['--ro-bind', join(headers, 'include'), `${HEADERS}/include`]),
@@ -160,6 +160,6 @@ function failureOf({ name }: ScriptedPackage, end: TreeEnd, fault: string | null
   const refused = fault === null ? '' : ` ${fault}`;
   return new ImageError(
     'unsupported_package',
-    `The package ${name} needs its install script, which failed: ${reasonOf(end)}.${refused} Scripts reach the registry only; what they need of the system has to be among systemPackages (such as g++, make and python3).`,
+    `The package ${name} needs its install script, which failed: ${reasonOf(end)}.${refused} Scripts can only access the registry; system packages that they need (such as g++, make and python3) have to be listed in systemPackages.`,
   );
 }

@@ -151,7 +151,7 @@ describe('the checks of the control group', () => {
       const [memory] = checkControlGroup({ memoryBytes, processes: null, killsGroup: true });
       expect(memory).toMatchObject({
         result: 'off',
-        found: expect.stringContaining('the kernel ends the host along') as string,
+        found: expect.stringContaining('the kernel kills the host together') as string,
         remedy: expect.stringContaining('OOMPolicy=continue') as string,
       });
     },

@@ -68,10 +68,10 @@ describe('one more process for a poolKey', () => {
   const wanted = { tenant: 'a', poolKey: 'a/2' };
 
   it('is started while there is room, and once', () => {
-    expect(planGrowth([serving('a', '1')], wanted, 2)).toEqual({ start: true, started: false });
+    expect(planGrowth([serving('a', '1')], wanted, 2)).toEqual({ start: true, isStarting: false });
     expect(planGrowth([serving('a', '2', { ready: false })], wanted, 2)).toEqual({
       start: false,
-      started: true,
+      isStarting: true,
     });
   });
 
@@ -79,7 +79,7 @@ describe('one more process for a poolKey', () => {
     const idle = serving('a', '1', { jobs: new Map() });
     expect(planGrowth([serving('b', '1'), idle], wanted, 2)).toEqual({
       start: true,
-      started: false,
+      isStarting: false,
       stop: idle,
     });
   });
@@ -94,7 +94,7 @@ describe('one more process for a poolKey', () => {
   it('waits where the poolKey has one that is busy', () => {
     expect(planGrowth([serving('b', '1'), serving('a', '2')], wanted, 2)).toEqual({
       start: false,
-      started: false,
+      isStarting: false,
     });
   });
 });

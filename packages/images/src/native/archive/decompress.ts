@@ -4,47 +4,44 @@ import zlib from 'node:zlib';
 import xz from 'xz-decompress';
 import { ImageError } from '../../error.ts';
 
-/** How a file is packed, by the end of its name; `''`: not at all. */
-export type Packing = '.xz' | '.gz' | '.zst' | '';
+/** Compression of a file, by its extension; `''` for none. */
+export type Compression = '.xz' | '.gz' | '.zst' | '';
 
-/** The packing that a file's name tells, or null where it is one that nobody uses here. */
-export function packingOf(name: string): Packing | null {
+/** Returns the compression for a file name, or null for an unsupported one. */
+export function compressionOf(name: string): Compression | null {
   const [ending = ''] = /\.(?:xz|gz|zst|bz2|lzma)$/.exec(name) ?? [''];
   return ending === '.xz' || ending === '.gz' || ending === '.zst' || ending === '' ? ending : null;
 }
 
-/** The bytes as a stream of what was packed; its errors are the library's. */
-export function unpacked(bytes: Uint8Array, packing: Packing): Readable {
+/** Decompresses bytes to a stream, which passes on the errors of the library. */
+export function decompressed(bytes: Uint8Array, compression: Compression): Readable {
   const source = Readable.from(chunksOf(bytes), { objectMode: false });
-  if (packing === '') return source;
-  if (packing === '.xz') {
+  if (compression === '') return source;
+  if (compression === '.xz') {
     const packed = Readable.toWeb(source) as unknown as ConstructorParameters<typeof xz.XzReadableStream>[0];
     return Readable.fromWeb(new xz.XzReadableStream(packed) as unknown as ReadableStream);
   }
-  const decoder = packing === '.gz' ? zlib.createGunzip() : zlib.createZstdDecompress();
+  const decoder = compression === '.gz' ? zlib.createGunzip() : zlib.createZstdDecompress();
   source.on('error', (error) => decoder.destroy(error));
   return source.pipe(decoder);
 }
 
 const CHUNK_BYTES = 1 << 20;
 
-/** In pieces: what takes all at once would hold all that it unpacks. */
+/** Yields the bytes in chunks: decompressing all at once would hold the whole result in memory. */
 function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += CHUNK_BYTES) yield bytes.subarray(at, at + CHUNK_BYTES);
 }
 
-/**
- * The text that was packed.
- * @throws ImageError integrity_error where it cannot be unpacked, image_too_large.
- */
-export async function unpackedText(
+/** Decompresses text.\n@throws ImageError integrity_error if it cannot be decompressed, image_too_large. */
+export async function decompressedText(
   bytes: Uint8Array,
-  { packing, maxBytes, name }: { packing: Packing; maxBytes: number; name: string },
+  { compression, maxBytes, name }: { compression: Compression; maxBytes: number; name: string },
 ): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
-    for await (const chunk of unpacked(bytes, packing) as AsyncIterable<Uint8Array>) {
+    for await (const chunk of decompressed(bytes, compression) as AsyncIterable<Uint8Array>) {
       size += chunk.length;
       if (size > maxBytes) break;
       chunks.push(chunk);

@@ -6,17 +6,17 @@ import { pipeline } from 'node:stream/promises';
 import { extract } from 'tar-stream';
 import { ImageError } from '../../error.ts';
 
-/** What may be written to one tree, in files and bytes. */
+/** Limits of one tree. */
 export interface TreeLimits {
   readonly files: number;
   readonly bytes: number;
 }
 
-const RUNNABLE = 0o111;
+const EXECUTABLE = 0o111;
 
 /**
- * Writes the files of archives below one folder. Nothing is followed: a name that leads out of the folder, or through a link,
- * is refused. Modes are 755 or 644, so that no file is another user's to run as.
+ * Writes the files of archives below one folder. Refuses names that lead out of the folder or through a link. Modes are
+ * 755 or 644, so no file is setuid or writable by others.
  */
 export class TreeWriter {
   readonly #root: string;
@@ -25,14 +25,14 @@ export class TreeWriter {
   #files = 0;
   #bytes = 0;
 
-  /** `name` stands in messages: which archive it is. */
+  /** `name` is the archive's name in messages. */
   constructor(root: string, limits: TreeLimits, name: string) {
     this.#root = root;
     this.#limits = limits;
     this.#name = name;
   }
 
-  /** The path of an archive's entry below the root: relative, without `.`; empty for the root itself. */
+  /** Returns the path of an archive entry below the root: relative, without `.`; empty for the root itself. */
   path(entry: string): string {
     const path = posix.normalize(entry.replace(/^(?:\.?\/)+/, '')).replace(/\/+$/, '');
     if (path === '.' || path === '') return '';
@@ -42,11 +42,11 @@ export class TreeWriter {
       /[\0-\x1f]/.test(path) ||
       entry.split('/').includes('..')
     )
-      throw this.#unsupported(`the name ${JSON.stringify(entry.slice(0, 100))}, which leads out of it`);
+      throw this.#unsupported(`an entry named ${JSON.stringify(entry.slice(0, 100))}, which leads out of the archive`);
     return path;
   }
 
-  /** Counts what an archive has and the tree does without: it is unpacked all the same. */
+  /** Counts an entry that is not written, because it is still unpacked. */
   skip(size: number): void {
     this.#count(size);
   }
@@ -58,41 +58,41 @@ export class TreeWriter {
 
   async file(path: string, content: Readable, { mode, size }: { mode: number; size: number }): Promise<void> {
     this.#count(size);
-    const target = await this.#place(path);
+    const target = await this.#prepare(path);
     let left = size;
     content.on('data', (chunk: Uint8Array) => {
       left -= chunk.length;
-      if (left < 0) content.destroy(this.#unsupported(`a file ${path} larger than it says`));
+      if (left < 0) content.destroy(this.#unsupported(`a file ${path} that is larger than its header says`));
     });
     await pipeline(content, createWriteStream(target, { flags: 'wx', mode: 0o644 }));
-    await chmod(target, (mode & RUNNABLE) === 0 ? 0o644 : 0o755);
+    await chmod(target, (mode & EXECUTABLE) === 0 ? 0o644 : 0o755);
   }
 
-  /** A symbolic link. It may be absolute: whoever sees the tree sees it as the root. */
+  /** Writes a symbolic link. It may be absolute, because the tree is always seen as the root. */
   async link(path: string, to: string): Promise<void> {
     this.#count();
     const inside = to.startsWith('/') ? posix.normalize(to) : posix.join('/', dirname(path), to);
     const depth = to.startsWith('/') ? 0 : path.split('/').length - 1;
     const climbs = /^(?:\.\.\/)*(?:\.\.$)?/.exec(posix.normalize(to))?.[0].split('..').length ?? 1;
     if (climbs - 1 > depth || inside.includes('\0'))
-      throw this.#unsupported(`a link ${path} that leads out of it`);
-    await symlink(to, await this.#place(path));
+      throw this.#unsupported(`a link ${path} that leads out of the archive`);
+    await symlink(to, await this.#prepare(path));
   }
 
-  /** Another name of a file that was written before. */
-  async sameAs(path: string, other: string): Promise<void> {
+  /** Writes a hard link to a file that was written before. */
+  async hardLink(path: string, other: string): Promise<void> {
     this.#count();
     const source = join(this.#root, other);
     await this.#checkFolders(dirname(other));
     if (!(await lstat(source).catch(() => undefined))?.isFile())
-      throw this.#unsupported(`a link ${path} to what is not in it`);
-    await link(source, await this.#place(path));
+      throw this.#unsupported(`a link ${path} to a file that it does not contain`);
+    await link(source, await this.#prepare(path));
   }
 
-  /** A file of the store under a name here; nothing is copied. */
-  async adopt(path: string, source: string, size: number): Promise<void> {
+  /** Adds a file of the store under a path, as a hard link. */
+  async linkStored(path: string, source: string, size: number): Promise<void> {
     this.#count(size);
-    await link(source, await this.#place(path));
+    await link(source, await this.#prepare(path));
   }
 
   #count(bytes = 0): void {
@@ -103,17 +103,17 @@ export class TreeWriter {
     if (this.#bytes > this.#limits.bytes)
       throw new ImageError(
         'image_too_large',
-        `${this.#name} has more than ${Math.floor(this.#limits.bytes / 2 ** 20)} MiB when it is unpacked.`,
+        `${this.#name} has more than ${Math.floor(this.#limits.bytes / 2 ** 20)} MiB unpacked.`,
       );
   }
 
-  /** Where a file goes; what stood there before it gives way, a folder aside. */
-  async #place(path: string): Promise<string> {
+  /** Returns the path for a new file. Removes an existing file there; refuses an existing folder. */
+  async #prepare(path: string): Promise<string> {
     await this.#folders(posix.dirname(path));
     const target = join(this.#root, path);
-    const there = await lstat(target).catch(() => undefined);
-    if (there?.isDirectory() === true) throw this.#unsupported(`${path}, which is a folder elsewhere`);
-    if (there !== undefined) await rm(target);
+    const existing = await lstat(target).catch(() => undefined);
+    if (existing?.isDirectory() === true) throw this.#unsupported(`${path}, which another package has as a folder`);
+    if (existing !== undefined) await rm(target);
     return target;
   }
 
@@ -127,9 +127,9 @@ export class TreeWriter {
     const parts = path === '.' ? [] : path.split('/');
     for (let count = 1; count <= parts.length; count++) {
       const part = parts.slice(0, count).join('/');
-      const there: Stats | undefined = lstatSync(join(this.#root, part), { throwIfNoEntry: false });
-      if (there === undefined) return;
-      if (!there.isDirectory()) throw this.#unsupported(`files below ${part}, which is no folder`);
+      const existing: Stats | undefined = lstatSync(join(this.#root, part), { throwIfNoEntry: false });
+      if (existing === undefined) return;
+      if (!existing.isDirectory()) throw this.#unsupported(`files below ${part}, which is not a folder`);
     }
   }
 
@@ -138,7 +138,9 @@ export class TreeWriter {
   }
 }
 
-/** Unpacks a tar archive below a folder of the tree; what is neither file, folder nor symbolic link is left out. */
+/**
+ * Unpacks a tar archive below a folder of the tree. Entries other than files, folders and symbolic links are skipped.
+ */
 export async function untar(source: Readable, writer: TreeWriter, folder: string): Promise<void> {
   const tar = extract();
   source.on('error', (error) => tar.destroy(error));
@@ -146,16 +148,16 @@ export async function untar(source: Readable, writer: TreeWriter, folder: string
   for await (const entry of tar) {
     const { name, type, mode, size } = entry.header;
     const path = writer.path(name);
-    const place = `${folder}/${path}`;
-    if (type === 'file') await writer.file(place, entry as unknown as Readable, { mode, size });
-    else if (type === 'symlink') await writer.link(place, entry.header.linkname ?? '');
-    else if (type === 'directory' && path !== '') await writer.folder(place);
+    const target = `${folder}/${path}`;
+    if (type === 'file') await writer.file(target, entry as unknown as Readable, { mode, size });
+    else if (type === 'symlink') await writer.link(target, entry.header.linkname ?? '');
+    else if (type === 'directory' && path !== '') await writer.folder(target);
     else writer.skip(size);
     entry.resume();
   }
 }
 
-/** Lays a tree of the store into another: folders and links are made anew, files are the same ones. */
+/** Merges a tree of the store into another: folders and links are created, files are hard-linked. */
 export async function mergeTree(from: string, writer: TreeWriter, inner = ''): Promise<void> {
   for (const name of (await readdir(join(from, inner))).sort()) {
     const path = inner === '' ? name : `${inner}/${name}`;
@@ -165,6 +167,6 @@ export async function mergeTree(from: string, writer: TreeWriter, inner = ''): P
       await writer.folder(path);
       await mergeTree(from, writer, path);
     } else if (stat.isSymbolicLink()) await writer.link(path, await readlink(full));
-    else await writer.adopt(path, full, stat.size);
+    else await writer.linkStored(path, full, stat.size);
   }
 }

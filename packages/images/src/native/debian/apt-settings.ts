@@ -3,19 +3,19 @@ import { join } from 'node:path';
 import { debianKeyring, type DebianSettings } from './archives.ts';
 import { paragraphsOf, readParagraph } from './control.ts';
 
-/** One suite of a mirror in apt's lists. */
-interface Listed {
+/** A suite of a mirror in apt's sources. */
+interface AptSource {
   readonly url: string;
   readonly suite: string;
   readonly keyring: string | null;
-  /** Whether apt is told that its release files may have expired. */
+  /** Whether apt accepts expired release files for it. */
   readonly snapshot: boolean;
 }
 
 const words = (text: string | undefined): string[] => (text ?? '').split(/\s+/).filter((word) => word !== '');
 
-/** What a file `*.sources` of apt lists. */
-function readSources(text: string): Listed[] {
+/** Reads a `*.sources` file of apt. */
+function readSources(text: string): AptSource[] {
   return paragraphsOf(text).flatMap((paragraph) => {
     const fields = readParagraph(paragraph);
     if (!words(fields.get('types')).includes('deb') || fields.get('enabled') === 'no') return [];
@@ -28,8 +28,8 @@ function readSources(text: string): Listed[] {
   });
 }
 
-/** What a file `*.list` of apt lists. */
-function readList(text: string): Listed[] {
+/** Reads a `*.list` file of apt. */
+function readList(text: string): AptSource[] {
   return text.split('\n').flatMap((line) => {
     const match = /^\s*deb\s+(?:\[([^\]]*)\]\s+)?(\S+)\s+(\S+)\s/.exec(line);
     if (match === null) return [];
@@ -40,7 +40,7 @@ function readList(text: string): Listed[] {
   });
 }
 
-function listedIn(folder: string): Listed[] {
+function sourcesIn(folder: string): AptSource[] {
   const lists = join(folder, 'sources.list.d');
   const names = existsSync(lists) ? readdirSync(lists).sort() : [];
   const files = [join(folder, 'sources.list'), ...names.map((name) => join(lists, name))];
@@ -51,16 +51,16 @@ function listedIn(folder: string): Listed[] {
   });
 }
 
-/** The archive of Debian that this host itself installs from; undefined where it is none of Debian. */
+/** Returns the Debian archive that this host itself uses; undefined if there is none. */
 export function readAptSettings(folder = '/etc/apt'): DebianSettings | undefined {
-  const listed = listedIn(folder).filter(({ url }) => /^https?:\/\//.test(url));
-  const main = listed.find(({ url, suite }) => /\/debian\/?$/.test(url) && /^[a-z]+$/.test(suite));
+  const sources = sourcesIn(folder).filter(({ url }) => /^https?:\/\//.test(url));
+  const main = sources.find(({ url, suite }) => /\/debian\/?$/.test(url) && /^[a-z]+$/.test(suite));
   if (main === undefined) return undefined;
-  const patches = listed.find(({ suite }) => suite === `${main.suite}-security`);
+  const security = sources.find(({ suite }) => suite === `${main.suite}-security`);
   return {
     mirror: main.url,
     suite: main.suite,
-    ...(patches !== undefined && { security: patches.url }),
+    ...(security !== undefined && { security: security.url }),
     ...(main.snapshot && { snapshot: true }),
     ...(main.keyring !== null && existsSync(main.keyring) && { keyring: main.keyring }),
   };

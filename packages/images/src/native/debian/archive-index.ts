@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises';
 import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
-import { packingOf, unpackedText } from '../archive/decompress.ts';
+import { compressionOf, decompressedText } from '../archive/decompress.ts';
 import { MAX_INDEX_BYTES, MAX_INDEX_TEXT_BYTES } from '../limits.ts';
 import type { Archive } from './archives.ts';
-import { Catalogue } from './catalogue.ts';
+import { PackageCatalogue } from './catalogue.ts';
 import { fetchRelease, type Release } from './release.ts';
 
-/** Debian's names of the machines that Node.js knows. */
+/** Debian's names for Node.js architectures. */
 const ARCHITECTURES: Readonly<Record<string, string>> = { x64: 'amd64', arm64: 'arm64' };
 
-/** The architecture of the packages for this host. Throws ImageError incompatible_platform. */
+/** Returns the architecture of packages for this host. Throws ImageError incompatible_platform. */
 export function debianArchitecture(): string {
   const found = ARCHITECTURES[process.arch];
   if (found !== undefined && process.platform === 'linux') return found;
@@ -20,9 +20,9 @@ export function debianArchitecture(): string {
   );
 }
 
-/** Everything that the archives have, and what to tell of them. */
+/** The packages of all archives, and warnings. */
 export interface Archives {
-  readonly catalogue: Catalogue;
+  readonly catalogue: PackageCatalogue;
   readonly warnings: readonly string[];
 }
 
@@ -34,13 +34,13 @@ async function fetchIndex(url: string, digest: string, context: BuildContext): P
     if (!isImageError(error) || error.code !== 'package_not_found') throw error;
     throw new ImageError(
       'registry_unavailable',
-      `The archive announces an index that it has not: ${error.message}`,
+      `The archive lists an index that it does not have: ${error.message}`,
     );
   }
 }
 
-/** The index of one component, in the best packing that the archive offers. */
-async function indexOf(
+/** Fetches the index of one component, with the best compression that the archive offers. */
+async function fetchComponent(
   { root, suite }: Archive,
   release: Release,
   folder: string,
@@ -49,13 +49,13 @@ async function indexOf(
   for (const ending of ['.xz', '.gz', '']) {
     const path = `${folder}/Packages${ending}`;
     const digest = release.files.get(path);
-    const packing = packingOf(path);
-    if (digest === undefined || packing === null) continue;
+    const compression = compressionOf(path);
+    if (digest === undefined || compression === null) continue;
     const base = `${root}dists/${suite}/`;
     const url = release.byHash ? `${base}${folder}/by-hash/SHA256/${digest}` : `${base}${path}`;
     const bytes = await fetchIndex(url, digest, context);
     const name = `The index ${path} of ${new URL(root).host}`;
-    return unpackedText(bytes, { packing, maxBytes: MAX_INDEX_TEXT_BYTES, name });
+    return decompressedText(bytes, { compression, maxBytes: MAX_INDEX_TEXT_BYTES, name });
   }
   throw new ImageError(
     'registry_unavailable',
@@ -64,19 +64,19 @@ async function indexOf(
 }
 
 /**
- * The packages of all archives.
+ * Reads the packages of all archives.
  * @throws ImageError registry_unavailable, integrity_error, incompatible_platform.
  */
 export async function readArchives(archives: readonly Archive[], context: BuildContext): Promise<Archives> {
   const architecture = debianArchitecture();
-  const catalogue = new Catalogue();
+  const catalogue = new PackageCatalogue();
   const warnings: string[] = [];
   for (const archive of archives) {
     context.progress(`reading ${new URL(archive.root).host} ${archive.suite}`);
     const release = await fetchRelease(archive, context);
     warnings.push(...release.warnings);
     for (const component of archive.components) {
-      const index = await indexOf(archive, release, `${component}/binary-${architecture}`, context);
+      const index = await fetchComponent(archive, release, `${component}/binary-${architecture}`, context);
       catalogue.add(index, { root: archive.root });
     }
   }

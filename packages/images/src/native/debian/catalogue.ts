@@ -1,37 +1,37 @@
 import { paragraphsOf, readParagraph, readRelations, type Alternatives, type Relation } from './control.ts';
 import { compareVersions, isInRelation } from './version.ts';
 
-/** A package of an archive, as its index says. */
+/** A package in an archive's index. */
 export interface DebianPackage {
   readonly name: string;
   readonly version: string;
   readonly architecture: string;
-  /** Everything it needs to work: `Pre-Depends` and `Depends`. */
+  /** Required packages: `Pre-Depends` and `Depends`. */
   readonly needs: readonly Alternatives[];
-  /** What it cannot be together with: `Conflicts` and `Breaks`. */
-  readonly refuses: readonly Relation[];
-  /** Other names it goes by, with the version where one is given. */
+  /** Packages that cannot be installed together with it: `Conflicts` and `Breaks`. */
+  readonly conflicts: readonly Relation[];
+  /** Virtual packages that it provides, with a version if one is given. */
   readonly provides: readonly Relation[];
-  /** Of the .deb: below the mirror's root, in bytes, hexadecimal. */
+  /** The .deb: its URL, size in bytes, and digest in hexadecimal. */
   readonly url: string;
   readonly size: number;
   readonly sha256: string;
 }
 
-/** Where an index was read. */
+/** The source of an index. */
 export interface IndexPlace {
-  /** The URL under which `Filename` stands. */
+  /** Base URL of `Filename` fields. */
   readonly root: string;
 }
 
-/** Every package of some archives: the newest version of a name first. */
-export class Catalogue {
+/** The packages of several archives. */
+export class PackageCatalogue {
   readonly #texts = new Map<string, { text: string; root: string }[]>();
   /** Virtual name → names of packages that provide it. */
   readonly #providers = new Map<string, Set<string>>();
   readonly #read = new Map<string, readonly DebianPackage[]>();
 
-  /** Adds an index (`Packages`). Paragraphs are taken apart when somebody asks for them: there are tens of thousands. */
+  /** Adds an index (`Packages`). Its paragraphs, tens of thousands, are parsed on demand. */
   add(index: string, { root }: IndexPlace): void {
     for (const text of paragraphsOf(index)) {
       const name = /^Package:\s*(\S+)/m.exec(text)?.[1];
@@ -48,7 +48,7 @@ export class Catalogue {
     }
   }
 
-  /** The packages of a name, the newest first. */
+  /** Returns the packages with a name, the newest first. */
   versions(name: string): readonly DebianPackage[] {
     const known = this.#read.get(name);
     if (known !== undefined) return known;
@@ -59,7 +59,10 @@ export class Catalogue {
     return sorted;
   }
 
-  /** The packages that would do, the preferred one first: those of the name, then those that provide it. */
+  /**
+   * Returns the packages that satisfy a relation, preferred ones first: those with the name, then those that provide
+   * it.
+   */
   candidates(relation: Relation): DebianPackage[] {
     const own = this.versions(relation.name).filter((each) => satisfies(each, relation));
     const others = [...(this.#providers.get(relation.name) ?? [])].sort();
@@ -69,20 +72,20 @@ export class Catalogue {
     return [...own, ...provided];
   }
 
-  /** Whether a name stands for anything. */
+  /** Returns whether a package has the name or provides it. */
   has(name: string): boolean {
     return this.#texts.has(name) || this.#providers.has(name);
   }
 }
 
-/** Whether a package does what a relation asks for, by its own name or by one that it provides. */
+/** Returns whether a package satisfies a relation, by its own name or by one that it provides. */
 export function satisfies(candidate: DebianPackage, { name, version }: Relation): boolean {
   if (candidate.name === name)
     return version === undefined || isInRelation(candidate.version, version.operator, version.than);
   return candidate.provides.some((provided) => {
     if (provided.name !== name) return false;
     if (version === undefined) return true;
-    // Without a version of its own a provided name meets no relation that asks for one (Debian Policy 7.5).
+    // A provided name without a version satisfies no relation with a version (Debian Policy 7.5).
     return (
       provided.version !== undefined && isInRelation(provided.version.than, version.operator, version.than)
     );
@@ -101,7 +104,7 @@ function readPackage(text: string, root: string): DebianPackage | undefined {
     version,
     architecture: fields.get('architecture') ?? 'all',
     needs: [...readRelations(fields.get('pre-depends')), ...readRelations(fields.get('depends'))],
-    refuses: [...readRelations(fields.get('conflicts')), ...readRelations(fields.get('breaks'))].flat(),
+    conflicts: [...readRelations(fields.get('conflicts')), ...readRelations(fields.get('breaks'))].flat(),
     provides: readRelations(fields.get('provides')).flat(),
     url: new URL(filename.split('/').map(encodeURIComponent).join('/'), root).href,
     size,

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { Catalogue } from './catalogue.ts';
-import { closureOf, wantedOf } from './closure.ts';
+import { PackageCatalogue } from './catalogue.ts';
+import { closureOf, parseRequest } from './closure.ts';
 import { readRelations } from './control.ts';
 
 type Fields = Readonly<Record<string, string>>;
 
 /** An archive of packages, each `name version` with further fields. */
-function archive(packages: readonly (readonly [string, Fields?])[]): Catalogue {
-  const catalogue = new Catalogue();
+function archive(packages: readonly (readonly [string, Fields?])[]): PackageCatalogue {
+  const catalogue = new PackageCatalogue();
   const texts = packages.map(([title, fields = {}]) => {
     const [name = '', version = '1'] = title.split(' ');
     const own = {
@@ -27,9 +27,9 @@ function archive(packages: readonly (readonly [string, Fields?])[]): Catalogue {
   return catalogue;
 }
 
-const solve = (catalogue: Catalogue, entries: readonly string[], assumed?: ReadonlySet<string>): string[] =>
+const solve = (catalogue: PackageCatalogue, entries: readonly string[], assumed?: ReadonlySet<string>): string[] =>
   closureOf(
-    entries.map((entry) => wantedOf(entry, 'amd64')),
+    entries.map((entry) => parseRequest(entry, 'amd64')),
     catalogue,
     assumed,
   ).map(({ name, version }) => `${name} ${version}`);

@@ -1,18 +1,18 @@
 import type { VersionOperator } from './version.ts';
 
-/** One package that would do. */
+/** A package name with an optional version condition. */
 export interface Relation {
   readonly name: string;
   readonly version?: { readonly operator: VersionOperator; readonly than: string };
 }
 
-/** Packages of which one is needed, the preferred one first. */
+/** Alternatives of a dependency, the preferred one first. */
 export type Alternatives = readonly Relation[];
 
 const RELATION =
   /^([a-z0-9][a-z0-9+.-]*)(?::[a-z0-9-]+)?\s*(?:\(\s*(<<|<=|=|>=|>>|<|>)\s*([^\s)]+)\s*\))?\s*(?:\[[^\]]*\])?\s*(?:<[^>]*>\s*)*$/;
 
-/** Old spellings, which mean "or equal". */
+/** Obsolete spellings, which mean "or equal". */
 const OPERATORS: Readonly<Record<string, VersionOperator>> = { '<': '<=', '>': '>=' };
 
 function readRelation(text: string): Relation | null {
@@ -23,7 +23,7 @@ function readRelation(text: string): Relation | null {
   return { name, version: { operator: OPERATORS[operator] ?? (operator as VersionOperator), than } };
 }
 
-/** What a field such as `Depends` asks for: all of the list, of each entry one. What is not understood is left out. */
+/** Parses a field such as `Depends`: all entries are required, one alternative of each. Unknown syntax is skipped. */
 export function readRelations(field: string | undefined): Alternatives[] {
   if (field === undefined || field.trim() === '') return [];
   return field
@@ -33,15 +33,15 @@ export function readRelations(field: string | undefined): Alternatives[] {
     .filter((entry) => entry.length > 0);
 }
 
-/** The relation as Debian writes it. */
+/** Returns the relation in Debian's notation. */
 export function relationText({ name, version }: Relation): string {
   return version === undefined ? name : `${name} (${version.operator} ${version.than})`;
 }
 
-/** The fields of one paragraph, by their names in lower case. */
+/** The fields of a paragraph, by lower-case name. */
 export type Paragraph = ReadonlyMap<string, string>;
 
-/** The fields of a paragraph of Debian's control files; lines that go on are joined by newlines. */
+/** Parses a paragraph of a Debian control file; continuation lines are joined by newlines. */
 export function readParagraph(text: string): Paragraph {
   const fields = new Map<string, string>();
   let name = '';
@@ -59,7 +59,7 @@ export function readParagraph(text: string): Paragraph {
   return fields;
 }
 
-/** The paragraphs of a text, each as text. */
+/** Splits a text into paragraphs. */
 export function paragraphsOf(text: string): string[] {
   return text.split(/\n[ \t]*\n+/).filter((paragraph) => paragraph.trim() !== '');
 }

@@ -52,7 +52,7 @@ class Bench {
     return {
       ...{ workFolder: imageFolder(), registries, signal, log: () => undefined, progress: () => undefined },
       ...{ now: () => nowMs, largest: (name, value) => this.#records.largest(name, value) },
-      ...{ fetchVerified: unused, kept: unused },
+      ...{ fetchVerified: unused, cachedFolder: unused },
       fetchPage: (url, options) => fetcher.page(url, options, signal),
     };
   }

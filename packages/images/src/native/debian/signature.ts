@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { findTool } from '@heddle/sandbox/build';
 import { ImageError } from '../../error.ts';
 
-/** A text that was signed, or why nobody can tell. */
+/** The text of a signed file, or why its signature could not be verified. */
 export type Signed = { readonly text: string } | { readonly unverified: string };
 
-const ENDING = 'gpgv: ';
+const PREFIX = 'gpgv: ';
 
 function run(command: string, args: readonly string[], signal: AbortSignal) {
   return new Promise<{ code: number | null; stdout: string; stderr: string }>((resolve, reject) => {
@@ -23,8 +23,8 @@ function run(command: string, args: readonly string[], signal: AbortSignal) {
 }
 
 /**
- * What of a clearsigned file is signed by a key of the keyring, checked by the host's gpgv.
- * @throws ImageError integrity_error where the signature is not good.
+ * Verifies a clearsigned file with the host's gpgv and returns its signed text.
+ * @throws ImageError integrity_error for an invalid signature.
  */
 export async function verifySigned(
   bytes: Uint8Array,
@@ -32,17 +32,17 @@ export async function verifySigned(
   signal: AbortSignal,
 ): Promise<Signed> {
   const gpgv = findTool('gpgv');
-  if (gpgv === null) return { unverified: 'there is no gpgv on this host' };
+  if (gpgv === null) return { unverified: 'gpgv is not installed on this host' };
   if (keyring === null || !existsSync(keyring))
-    return { unverified: 'there are no keys of Debian on this host (package debian-archive-keyring)' };
+    return { unverified: 'the Debian keys are not installed on this host (package debian-archive-keyring)' };
   const file = join(folder, `InRelease-${name.replace(/[^a-z0-9-]/gi, '-')}`);
   await writeFile(file, bytes);
   const { code, stdout, stderr } = await run(gpgv, ['--keyring', keyring, '--output', '-', file], signal);
   if (code === 0) return { text: stdout };
-  // The last one is the verdict; those before it say when and by whom.
-  const said = stderr.split('\n').findLast((line) => line.startsWith(ENDING) && /signature|key/i.test(line));
+  // The last matching line is the result; the lines before it are the time and the key.
+  const verdict = stderr.split('\n').findLast((line) => line.startsWith(PREFIX) && /signature|key/i.test(line));
   throw new ImageError(
     'integrity_error',
-    `The archive ${name} is not signed by a key of Debian: ${said?.slice(ENDING.length) ?? `gpgv ended with ${code}`}.`,
+    `The archive ${name} is not signed by a key of Debian: ${verdict?.slice(PREFIX.length) ?? `gpgv ended with ${code}`}.`,
   );
 }

@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { debOf, type FixtureDeb } from '../../../../../test/support/debian-mirror.ts';
 import type { TarEntry } from '../../../../../test/support/tarball.ts';
-import { unpackedText } from '../archive/decompress.ts';
+import { decompressedText } from '../archive/decompress.ts';
 import { unpackDeb } from './unpack.ts';
 
 /** The folder that a package was unpacked to. */
@@ -123,16 +123,16 @@ describe('a package that is unpacked', () => {
 describe('xz', () => {
   /** `hello` and a newline. */
   const HELLO = '/Td6WFoAAATm1rRGAgAhARYAAAB0L+WjAQAFaGVsbG8KAAAApWCX8ZT2/eAAAR4GwS+kHR+2830BAAAAAARZWg==';
-  const options = { packing: '.xz', maxBytes: 100, name: 'The file' } as const;
+  const options = { compression: '.xz', maxBytes: 100, name: 'The file' } as const;
 
   it('is unpacked', async () => {
-    expect(await unpackedText(Buffer.from(HELLO, 'base64'), options)).toBe('hello\n');
+    expect(await decompressedText(Buffer.from(HELLO, 'base64'), options)).toBe('hello\n');
   });
 
   it.each([
     ['broken', Buffer.from('nothing at all'), 100, 'integrity_error'],
     ['too large', Buffer.from(HELLO, 'base64'), 3, 'image_too_large'],
   ])('is refused where it is %s', async (_what, bytes, maxBytes, code) => {
-    await expect(unpackedText(bytes, { ...options, maxBytes })).rejects.toMatchObject({ code });
+    await expect(decompressedText(bytes, { ...options, maxBytes })).rejects.toMatchObject({ code });
   });
 });

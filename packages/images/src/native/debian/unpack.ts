@@ -2,20 +2,20 @@ import { readFile } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { extract, type Header } from 'tar-stream';
 import { ImageError, isImageError } from '../../error.ts';
-import { packingOf, unpacked } from '../archive/decompress.ts';
+import { compressionOf, decompressed } from '../archive/decompress.ts';
 import { TreeWriter, type TreeLimits } from '../archive/tree-writer.ts';
 import { MAX_SIZE } from '../limits.ts';
 
 const MAGIC = '!<arch>\n';
 const HEADER_BYTES = 60;
 
-/** A member of an archive of `ar`, as a view of its bytes. */
+/** A member of an `ar` archive, as a view of its bytes. */
 interface ArMember {
   readonly name: string;
   readonly bytes: Uint8Array;
 }
 
-/** The members of an archive of `ar`, or null where the bytes are none. */
+/** Returns the members of an `ar` archive, or null if the bytes are not one. */
 function readAr(bytes: Uint8Array): ArMember[] | null {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer.toString('latin1', 0, MAGIC.length) !== MAGIC) return null;
@@ -31,45 +31,45 @@ function readAr(bytes: Uint8Array): ArMember[] | null {
       name: header.slice(0, 16).trim().replace(/\/$/, ''),
       bytes: buffer.subarray(start, start + size),
     });
-    // Members begin at even places.
+    // Members start at even offsets.
     at = start + size + (size % 2);
   }
   return members;
 }
 
-/** Folders at the root that are links to those in /usr (the merged /usr of Debian since 12). */
+/** Top-level folders that are links to folders in /usr (the merged /usr of Debian since 12). */
 export const MERGED_FOLDERS = ['bin', 'sbin', 'lib', 'lib32', 'lib64', 'libx32'];
 
 const MERGED = new RegExp(`^(?:${MERGED_FOLDERS.join('|')})(?=/|$)`);
 
-/** What nobody reads in a sandbox. Copyright files stay: licences ask for them. */
-const LEFT_OUT = /^usr\/share\/(?:(?:man|info|locale|lintian|linda|bug)(?:\/|$)|doc\/(?!.*\/copyright$))/;
+/** Files that are useless in a sandbox. Copyright files remain, because licences require them. */
+const EXCLUDED = /^usr\/share\/(?:(?:man|info|locale|lintian|linda|bug)(?:\/|$)|doc\/(?!.*\/copyright$))/;
 
-/** The place of a file of a package: with /usr merged, or null where it is left out. */
-function placeOf(path: string): string | null {
+/** Returns the path of a package's file with /usr merged, or null if it is excluded. */
+function mergedPath(path: string): string | null {
   const merged = path.replace(MERGED, (folder) => `usr/${folder}`);
-  return merged === '' || LEFT_OUT.test(merged) ? null : merged;
+  return merged === '' || EXCLUDED.test(merged) ? null : merged;
 }
 
 async function write(writer: TreeWriter, header: Header, content: Readable): Promise<void> {
   const { name, type, mode, size } = header;
-  // The links of the merged /usr themselves are made once, for all.
+  // The links of the merged /usr are created once, for all packages.
   if (MERGED_FOLDERS.includes(name.replace(/^\.?\/|\/$/g, ''))) return;
-  const path = placeOf(writer.path(name));
+  const path = mergedPath(writer.path(name));
   if (path === null) return writer.skip(size);
   const target = header.linkname ?? '';
   if (type === 'directory') return writer.folder(path);
   if (type === 'file' || type === 'contiguous-file') return writer.file(path, content, { mode, size });
   if (type === 'symlink') return writer.link(path, target);
   if (type !== 'link')
-    throw new ImageError('unsupported_package', `It has ${path}, which is neither file, folder nor link.`);
-  const other = placeOf(writer.path(target));
-  if (other !== null) await writer.sameAs(path, other);
+    throw new ImageError('unsupported_package', `It contains ${path}, which is not a file, folder or link.`);
+  const other = mergedPath(writer.path(target));
+  if (other !== null) await writer.hardLink(path, other);
 }
 
 /**
- * Unpacks a .deb below a folder: its files, none of its scripts.
- * @throws ImageError integrity_error for what is no package, unsupported_package for what leads out of the folder,
+ * Unpacks the files of a .deb below a folder; its scripts are not run.
+ * @throws ImageError integrity_error for an invalid package, unsupported_package for paths that lead out of the folder,
  * image_too_large.
  */
 export async function unpackDeb(
@@ -80,12 +80,12 @@ export async function unpackDeb(
 ): Promise<void> {
   const members = readAr(await readFile(path));
   const data = members?.find((member) => /^data\.tar(?:\.|$)/.test(member.name));
-  const packing = data === undefined ? null : packingOf(data.name.slice('data.tar'.length));
-  if (data === undefined || packing === null)
-    throw new ImageError('integrity_error', `${name} is no Debian package that can be read.`);
+  const compression = data === undefined ? null : compressionOf(data.name.slice('data.tar'.length));
+  if (data === undefined || compression === null)
+    throw new ImageError('integrity_error', `${name} is not a readable Debian package.`);
   const writer = new TreeWriter(folder, limits, name);
   const tar = extract();
-  const source = unpacked(data.bytes, packing);
+  const source = decompressed(data.bytes, compression);
   source.on('error', (error) => tar.destroy(error));
   source.pipe(tar);
   try {

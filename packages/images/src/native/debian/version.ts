@@ -1,13 +1,13 @@
-/** How a relation between packages compares versions. */
+/** Operators of version conditions. */
 export type VersionOperator = '<<' | '<=' | '=' | '>=' | '>>';
 
-interface Parts {
+interface VersionParts {
   readonly epoch: number;
   readonly upstream: string;
   readonly revision: string;
 }
 
-function partsOf(version: string): Parts {
+function parseVersion(version: string): VersionParts {
   const colon = version.indexOf(':');
   const rest = version.slice(colon + 1);
   const dash = rest.lastIndexOf('-');
@@ -18,14 +18,14 @@ function partsOf(version: string): Parts {
   };
 }
 
-/** The place of a character: a tilde before the end of the text, the end before letters, letters before all others. */
+/** Returns the sort order of a character: tilde, end of text, letters, others. */
 function orderOf(char: string | undefined): number {
   if (char === undefined || /\d/.test(char)) return 0;
   if (char === '~') return -1;
   return /[A-Za-z]/.test(char) ? char.charCodeAt(0) : char.charCodeAt(0) + 256;
 }
 
-/** Texts and numbers in turn, as Debian Policy 5.6.12 says. */
+/** Compares alternating non-numeric and numeric parts (Debian Policy 5.6.12). */
 function compareTexts(a: string, b: string): number {
   let [i, j] = [0, 0];
   while (i < a.length || j < b.length) {
@@ -45,9 +45,9 @@ function compareTexts(a: string, b: string): number {
   return 0;
 }
 
-/** Below 0 where `a` is older than `b`, above where it is newer (Debian Policy 5.6.12). */
+/** Compares versions: negative if `a` is older than `b`, positive if newer (Debian Policy 5.6.12). */
 export function compareVersions(a: string, b: string): number {
-  const [first, second] = [partsOf(a), partsOf(b)];
+  const [first, second] = [parseVersion(a), parseVersion(b)];
   return (
     first.epoch - second.epoch ||
     compareTexts(first.upstream, second.upstream) ||
@@ -55,7 +55,7 @@ export function compareVersions(a: string, b: string): number {
   );
 }
 
-/** Whether a version is in the relation to another. */
+/** Returns whether `version operator other` holds. */
 export function isInRelation(version: string, operator: VersionOperator, other: string): boolean {
   const order = compareVersions(version, other);
   if (operator === '<<') return order < 0;

@@ -4,13 +4,13 @@ import { withCredentials } from '../../python/sources/credentials.ts';
 import type { DebianPackage } from '../debian/catalogue.ts';
 import { nativeTarget } from './target.ts';
 
-/** The context without the wheels of Pyodide, which are for the isolate. */
+/** Returns the context without Pyodide's wheels, which are only for the isolate. */
 function withoutPyodide(context: BuildContext): BuildContext {
   const { pyodide: _, ...python } = context.registries.python ?? {};
   return { ...context, registries: { ...context.registries, python } };
 }
 
-/** The wheels that fulfil requirements together, for the CPython and the C library among the chosen packages. */
+/** Resolves requirements to wheels for the CPython and C library among the chosen packages. */
 export async function lockWheels(
   dependencies: readonly string[],
   packages: readonly DebianPackage[],
@@ -25,7 +25,7 @@ export async function lockWheels(
   return lockPython(spec, withoutPyodide(withCredentials(context)), { target, wheels: {} });
 }
 
-/** The lock's data, read again from a record of it. */
+/** Returns the lock's data from a stored record. */
 export function readWheels(data: unknown): PythonLockData {
   return readLockData({ entries: [], data });
 }

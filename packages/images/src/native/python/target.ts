@@ -1,22 +1,22 @@
 import type { Target } from '../../python/pep/target.ts';
 
 /** A CPython of Debian. */
-export interface Interpreter {
+export interface DebianPython {
   /** Such as `3.11.2`. */
   readonly python: string;
-  /** Of its C library, such as `2.36`. */
+  /** Version of its C library, such as `2.36`. */
   readonly glibc: string;
 }
 
-/** The machine by its name in tags of wheels. */
+/** Returns the machine name in wheel tags. */
 export function machineOf(arch: string): string {
   return arch === 'arm64' ? 'aarch64' : 'x86_64';
 }
 
-/** The first version of the C library of which there are wheels for a machine. */
+/** Minor version of the oldest C library with wheels, by machine. */
 const OLDEST_GLIBC: Readonly<Record<string, number>> = { x86_64: 5, aarch64: 17 };
 
-/** Names that manylinux had before it named the C library (PEP 513, 571, 599). */
+/** Older names of manylinux platforms (PEP 513, 571, 599). */
 const OLD_NAMES: Readonly<Record<number, string>> = {
   5: 'manylinux1',
   12: 'manylinux2010',
@@ -34,7 +34,10 @@ function platformsOf(glibc: string, machine: string): string[] {
   return [...platforms, `linux_${machine}`];
 }
 
-/** The order of PEP 425 for CPython 3.x on Linux: own ABI, stable ABI of this and older versions, then pure ones. */
+/**
+ * Returns tags in the order of PEP 425 for CPython 3.x on Linux: own ABI, stable ABI of this and older versions, then
+ * pure ones.
+ */
 function tagsOf(minor: number, platforms: readonly string[]): string[] {
   const older = Array.from({ length: minor - 1 }, (_, back) => minor - back);
   const on = (prefix: string): string[] => platforms.map((platform) => `${prefix}-${platform}`);
@@ -51,8 +54,8 @@ function tagsOf(minor: number, platforms: readonly string[]): string[] {
   ];
 }
 
-/** The target of a CPython of Debian on this machine. */
-export function nativeTarget({ python, glibc }: Interpreter, arch: string): Target {
+/** Returns the target for a CPython of Debian on this machine. */
+export function nativeTarget({ python, glibc }: DebianPython, arch: string): Target {
   const [major = '3', minor = '0'] = python.split('.');
   const machine = machineOf(arch);
   return {

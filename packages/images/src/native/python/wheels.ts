@@ -7,18 +7,18 @@ import { fetchWheel, withWheel } from '../../python/wheels/fetch.ts';
 import { TreeWriter } from '../archive/tree-writer.ts';
 import { MAX_SIZE } from '../limits.ts';
 
-/** Where wheels go in a root file system, below its root. */
-export interface WheelPlace {
+/** Folders for wheels in a root file system, relative to its root. */
+export interface WheelFolders {
   readonly root: string;
-  /** Modules, such as `opt/heddle/python`. */
+  /** Folder for modules, such as `opt/heddle/python`. */
   readonly site: string;
-  /** Programs, such as `opt/heddle/bin`. */
+  /** Folder for programs, such as `opt/heddle/bin`. */
   readonly programs: string;
 }
 
-/** What was installed. */
+/** The result of installing wheels. */
 export interface InstalledWheels {
-  /** What to import for each distribution, by canonical name. */
+  /** Modules to import for each distribution, by canonical name. */
   readonly modules: ReadonlyMap<string, readonly string[]>;
   readonly warnings: readonly string[];
 }
@@ -27,7 +27,7 @@ const ELF_MAGIC = 0x7f45_4c46;
 const SCRIPT = /^[^/]+\.data\/scripts\/([A-Za-z0-9._-]+)$/;
 const ENTRY = /^\s*([A-Za-z0-9._-]+)\s*=\s*([A-Za-z_][\w.]*):([A-Za-z_][\w.]*)\s*(?:\[.*\])?\s*$/;
 
-/** The programs that a wheel's entry points declare: name → text. */
+/** Returns the programs that a wheel's entry points declare: name → text. */
 function entryPrograms(text: string, site: string): [name: string, program: string][] {
   const section = /^\[console_scripts\]\s*$([^[]*)/m.exec(text)?.[1] ?? '';
   return section.split('\n').flatMap((line): [string, string][] => {
@@ -46,12 +46,12 @@ function entryPrograms(text: string, site: string): [name: string, program: stri
   });
 }
 
-/** Whether a file is for the system to run: packages start programs that they bring. */
+/** Returns whether a file is an executable: packages start programs that they contain. */
 function isProgram(bytes: Buffer): boolean {
   return bytes.length > 4 && bytes.readUInt32BE(0) === ELF_MAGIC;
 }
 
-/** A script of a wheel, run by the interpreter of the image where it asks for one. */
+/** Returns a script of a wheel, with the image's interpreter in its first line if it asks for Python. */
 async function scriptOf(file: ArchiveFile, site: string): Promise<Buffer> {
   const bytes = await file.read();
   const [first = ''] = bytes.toString('latin1', 0, 100).split('\n');
@@ -60,10 +60,13 @@ async function scriptOf(file: ArchiveFile, site: string): Promise<Buffer> {
   return Buffer.concat([Buffer.from(head), bytes.subarray(first.length)]);
 }
 
-/** Unpacks locked wheels below the root. Nothing of them is run, and nothing of them runs when an interpreter starts. */
+/**
+ * Unpacks locked wheels below the root. Runs none of their code, and installs nothing that runs when an interpreter
+ * starts.
+ */
 export async function installWheels(
   wheels: readonly LockedWheel[],
-  { root, site, programs }: WheelPlace,
+  { root, site, programs }: WheelFolders,
   context: BuildContext,
 ): Promise<InstalledWheels> {
   const modules = new Map<string, readonly string[]>();
@@ -80,7 +83,7 @@ export async function installWheels(
       modules.set(wheel.name, contents.modules);
       if (contents.startup.length > 0)
         warnings.push(
-          `${wheel.name}: ${contents.startup.join(', ')} would run when Python starts, and is left out.`,
+          `${wheel.name}: ${contents.startup.join(', ')} would run when Python starts; not installed.`,
         );
       for (const [name, file] of contents.files) {
         const bytes = await file.read();

@@ -6,7 +6,7 @@ import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
 import type { Npm } from '../../javascript/npm.ts';
 import { withArchive } from '../../python/wheels/archive.ts';
-import { unpacked } from '../archive/decompress.ts';
+import { decompressed } from '../archive/decompress.ts';
 import { TreeWriter, untar, mergeTree } from '../archive/tree-writer.ts';
 import { MAX_PACKAGE_BYTES, MAX_SIZE } from '../limits.ts';
 import type { LockedTool } from '../lock.ts';
@@ -20,33 +20,33 @@ import { cachedPrograms } from './go/compile.ts';
 import { recipeOf } from './lock-tools.ts';
 import type { Download, Recipe } from './recipe.ts';
 
-/** Where an image keeps what is not Debian's, below its root. */
+/** Folder of everything in an image that does not come from Debian, relative to its root. */
 export const HOME = 'opt/heddle';
 const PROGRAMS = `${HOME}/bin`;
 
-const broken = (id: string, why: string): ImageError =>
-  new ImageError('install_failed', `The command-line tool ${id} could not be installed: ${why}.`);
+const installFailed = (id: string, reason: string): ImageError =>
+  new ImageError('install_failed', `The command-line tool ${id} could not be installed: ${reason}.`);
 
-/** Makes a program of a tool known by its name. */
+/** Links a program of a tool into the folder for programs. */
 async function expose(root: string, name: string, target: string): Promise<void> {
-  const place = join(root, PROGRAMS, name);
-  await mkdir(dirname(place), { recursive: true });
-  await rm(place, { force: true });
-  await symlink(relative(dirname(place), target), place);
+  const link = join(root, PROGRAMS, name);
+  await mkdir(dirname(link), { recursive: true });
+  await rm(link, { force: true });
+  await symlink(relative(dirname(link), target), link);
 }
 
 async function unpackZip(path: string, writer: TreeWriter, home: string): Promise<void> {
   await withArchive(path, async (files) => {
     for (const file of files) {
       const bytes = await file.read();
-      // Zip tells nothing of who may run a file: all may.
+      // Zip archives may have no file modes, so all files are executable.
       const meta = { mode: 0o755, size: bytes.length };
       await writer.file(`${home}/${writer.path(file.path)}`, Readable.from([bytes]), meta);
     }
   });
 }
 
-/** The publisher's file, of a recipe that has one. */
+/** Returns the publisher's file of a recipe, or null if it has none. */
 function publishedOf({ install }: Recipe): Download | null {
   if (install.from === 'go') return install.published;
   return install.from === 'download' ? install : null;
@@ -68,7 +68,7 @@ async function installDownload(
   });
   try {
     if (install.format === 'zip') await unpackZip(path, writer, home);
-    else if (install.format === 'tar.gz') await untar(unpacked(await readFile(path), '.gz'), writer, home);
+    else if (install.format === 'tar.gz') await untar(decompressed(await readFile(path), '.gz'), writer, home);
     else
       for (const name of Object.values(install.programs)) {
         const bytes = await readFile(path);
@@ -76,22 +76,25 @@ async function installDownload(
       }
   } catch (error) {
     if (isImageError(error)) throw error;
-    throw broken(id, (error as Error).message);
+    throw installFailed(id, (error as Error).message);
   }
   for (const [name, inner] of Object.entries(install.programs)) {
     const target = join(root, home, inner);
-    if (!existsSync(target)) throw broken(id, `its archive has no file ${inner}`);
+    if (!existsSync(target)) throw installFailed(id, `its archive does not contain ${inner}`);
     await expose(root, name, target);
   }
 }
 
-/** What tools are installed with. */
+/** Programs and checks for installing tools. */
 interface InstallEnvironment {
   readonly npm: Npm;
   readonly checker: Checker;
 }
 
-/** Installs a locked tool below the root; of its code only install scripts of npm packages run, in the image. Returns warnings. */
+/**
+ * Installs a locked tool below the root. Of its code only install scripts of npm packages run, inside the image.
+ * Returns warnings.
+ */
 export async function installTool(
   tool: LockedTool,
   root: string,
@@ -106,10 +109,10 @@ export async function installTool(
   if (install.from === 'npm') {
     const { modules, scripted } = await installNpm(npm, readNpmLock(tool.npm), context);
     await rename(modules, join(root, home, 'node_modules'));
-    const warnings = await runScripts(scripted, { root, place: home, npm, checker }, context);
+    const warnings = await runScripts(scripted, { root, folder: home, npm, checker }, context);
     for (const name of install.programs) {
       const target = join(root, home, 'node_modules', '.bin', name);
-      if (!existsSync(target)) throw broken(id, `its package has no program ${name}`);
+      if (!existsSync(target)) throw installFailed(id, `its package has no program ${name}`);
       await expose(root, name, target);
     }
     return warnings;
@@ -119,7 +122,7 @@ export async function installTool(
     const { warnings } = await installWheels(readWheels(tool.python).wheels, place, context);
     for (const name of install.programs) {
       const target = join(root, home, 'bin', name);
-      if (!existsSync(target)) throw broken(id, `its package has no program ${name}`);
+      if (!existsSync(target)) throw installFailed(id, `its package has no program ${name}`);
       await expose(root, name, target);
     }
     return warnings;

@@ -10,46 +10,51 @@ import { toolchainFor } from './go/toolchain.ts';
 import type { GoInstall, GoModule, Recipe } from './recipe.ts';
 import { RECIPES } from './recipes.ts';
 
-/** What tools are locked with. */
+/** What is needed to lock tools. */
 export interface ToolEnvironment {
   readonly npm: Npm;
   /** The Debian packages of the image. */
   readonly packages: readonly DebianPackage[];
-  /** Checksums that the operator vouches for, by the tool's id. */
+  /** Checksums that the operator trusts, by tool id. */
   readonly checksums: Readonly<Record<string, string>>;
 }
 
-/** The recipe of an id that the grammar let through. */
+/** Returns the recipe of a validated id. */
 export function recipeOf(id: string): Recipe {
   const found = RECIPES.find((recipe) => recipe.id === id);
   if (found !== undefined) return found;
   throw new ImageError('package_not_found', `There is no recipe for the command-line tool ${id}.`);
 }
 
-/** The checksum of a recipe's file. Throws where it cannot be checked: what nobody vouches for is not installed. */
+/**
+ * Returns the checksum of a recipe's file. Throws if there is none, because files without a trusted checksum are not
+ * installed.
+ */
 function checksumOf({ id, url, sha256 }: Recipe, checksums: ToolEnvironment['checksums']): string {
   if (process.arch !== 'x64')
-    throw new ImageError('incompatible_platform', `The command-line tool ${id} is only there for x86-64.`);
+    throw new ImageError('incompatible_platform', `The command-line tool ${id} is only available for x86-64.`);
   const digest = checksums[id] ?? sha256;
   if (digest !== null && digest !== undefined && /^[0-9a-f]{64}$/.test(digest)) return digest;
   throw new ImageError(
     'unsupported_package',
-    `The command-line tool ${id} is not installed, since its recipe has no checksum of ${url}: an operator who has the publisher's can give it to the builder of native images (checksums, or --checksum of heddle sandbox build).`,
+    `The command-line tool ${id} cannot be installed, because its recipe has no checksum of ${url}: the operator can provide the publisher's checksum (option checksums of the native builder, or --checksum of heddle sandbox build).`,
   );
 }
 
-/** Whether the publisher's file is taken: where there is nothing else, and where the operator vouches for it. */
+/**
+ * Returns whether the publisher's file is used: if there is no other source, or if the operator trusts its checksum.
+ */
 export function isDownloaded({ id, install }: Recipe, checksums: ToolEnvironment['checksums']): boolean {
   return install.from === 'download' || (install.from === 'go' && checksums[id] !== undefined);
 }
 
-/** Throws ImageError for a tool that cannot be installed here, whatever registries have. */
+/** Throws ImageError for a tool that cannot be installed on this host. */
 export function checkRecipe(recipe: Recipe, checksums: ToolEnvironment['checksums']): void {
   if (isDownloaded(recipe, checksums)) checksumOf(recipe, checksums);
   else if (recipe.install.from === 'go') toolchainFor();
 }
 
-/** The sum of a module as the digest of a lock: what is hashed are the names and digests of its files. */
+/** Returns a lock entry for a module. Its digest is the module's checksum, a hash of file names and digests. */
 function entryOf({ path, version, sum }: GoModule): LockEntry {
   return {
     name: path,
@@ -63,7 +68,7 @@ function lockGo(id: string, { modules }: GoInstall): { tool: LockedTool; entries
   return { tool: { id, go: { toolchain, modules } }, entries: [...modules, toolchain].map(entryOf) };
 }
 
-/** What a tool is made of. Throws ImageError. */
+/** Resolves what a tool is made of. Throws ImageError. */
 export async function lockTool(
   id: string,
   { npm, packages, checksums }: ToolEnvironment,

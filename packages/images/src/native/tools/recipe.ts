@@ -1,11 +1,11 @@
-/** A file of the publisher, checked against its SHA-256. Program → path in the archive; of a binary the path means nothing. */
+/** A publisher's file with a SHA-256. `programs`: name → path in the archive; for a binary the path is ignored. */
 export interface Download {
   readonly from: 'download';
   readonly format: 'binary' | 'tar.gz' | 'zip';
   readonly programs: Readonly<Record<string, string>>;
 }
 
-/** A module of a Go module proxy, with the sum of its files as `go.sum` has it. */
+/** A module on a Go module proxy, with its checksum as in `go.sum`. */
 export interface GoModule {
   readonly path: string;
   readonly version: string;
@@ -13,48 +13,48 @@ export interface GoModule {
   readonly sum: string;
 }
 
-/** A module whose sources are compiled, and the folder that they stand in. */
+/** A module whose sources are compiled, and the folder for its sources. */
 export interface GoSource extends GoModule {
   readonly folder: string;
 }
 
-/** Programs that are compiled from modules of Go. */
+/** Programs that are compiled from Go modules. */
 export interface GoInstall {
   readonly from: 'go';
-  /** First the module that is compiled, then those that it replaces by folders beside it. All others are of its `go.sum`. */
+  /** The module to compile, then modules that it replaces by sibling folders. All others are listed in its `go.sum`. */
   readonly modules: readonly [GoSource, ...GoSource[]];
   /** Program → its package in the first module. */
   readonly programs: Readonly<Record<string, string>>;
-  /** What the linker sets: variable with its package → text without spaces. */
+  /** Variables that the linker sets: variable with its package → value without spaces. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Files of ours, where a module is only a library: path in the first module → text. */
+  /** Additional files for modules that are only libraries: path in the first module → content. */
   readonly files?: Readonly<Record<string, string>>;
-  /** The publisher's program, for operators who have its checksum. */
+  /** The publisher's program, for operators with its checksum. */
   readonly published: Download;
 }
 
-/** How the files of a tool become programs. */
+/** How a tool's programs are installed. */
 export type ToolInstall =
-  /** A package of npm, with the digests of its lockfile. */
+  /** An npm package; its digests come from the lockfile. */
   | { readonly from: 'npm'; readonly name: string; readonly programs: readonly string[] }
-  /** A package of PyPI, with the digests of its index. */
+  /** A PyPI package; its digests come from the index. */
   | { readonly from: 'pypi'; readonly name: string; readonly programs: readonly string[] }
   | GoInstall
   | Download;
 
-/** How one command-line tool is installed. A change of a recipe is a new revision, and a new id. */
+/** The installation of one command-line tool. A change requires a new revision and thus a new id. */
 export interface Recipe {
   readonly id: string;
   readonly version: string;
   readonly revision: number;
-  /** Where it comes from: the publisher's file for x86-64, or the package's page. */
+  /** The publisher's file for x86-64, or the page of the package. */
   readonly url: string;
   /**
-   * Of the file, computed from it or copied from what its publisher says; null where nobody has vouched for it yet, and always
-   * where a registry has digests of its own.
+   * SHA-256 of the file, computed from it or copied from its publisher; null while unknown, and always null if the
+   * registry provides digests.
    */
   readonly sha256: string | null;
   readonly install: ToolInstall;
-  /** The command that has to end with 0 in the image, without network. */
+  /** A command that must exit with 0 inside the image, without network. */
   readonly verify: readonly string[];
 }

@@ -2,19 +2,21 @@ import type { Download, GoInstall, GoSource } from './recipe.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
-/** What is compiled, of modules whose sums are of the files that the module proxy has. */
+/** What is compiled. Checksums are of the files on the module proxy. */
 type Compiled = Omit<GoInstall, 'from' | 'published'>;
 
 const module = (path: string, version: string, sum: string, folder = 'main'): GoSource => ({
   ...{ path, version, sum, folder },
 });
 
-/** Programs of one module that needs nothing beside it. */
+/** Programs of a module that needs no sibling modules. */
 const one = (from: GoSource, programs: Texts, variables: Texts = {}): Compiled => ({
   ...{ modules: [from], programs, variables },
 });
 
-/** kubectl without the part of Kubernetes that starts it, which is no module of its own: a library with all its commands. */
+/**
+ * kubectl without the main package of the Kubernetes repository, which is not a module: the library with all commands.
+ */
 const KUBECTL = `package main
 
 import (
@@ -134,7 +136,7 @@ const COMPILED = {
   ),
 } as const satisfies Readonly<Record<string, Compiled>>;
 
-/** A tool that is compiled, or the publisher's program where the operator has its checksum. */
+/** Returns a tool that is compiled, or the publisher's program if the operator has its checksum. */
 export function go(name: keyof typeof COMPILED, published: Download): GoInstall {
   return { from: 'go', published, ...COMPILED[name] };
 }

@@ -21,8 +21,8 @@ function recipe(id: string, url: string, install: ToolInstall, verify: string): 
 const github = (path: string): string => `https://github.com/${path}`;
 
 /**
- * The recipes of the catalogue. Tools that are there as a file of their publisher alone have no checksum until somebody with
- * access to the publisher enters it: such a tool is not installed.
+ * The recipes of the catalogue. Tools available only as a publisher's file have no checksum until someone with access
+ * to the publisher adds it; until then they are not installed.
  */
 export const RECIPES: readonly Recipe[] = [
   recipe(

@@ -80,8 +80,8 @@ async function bench({ main, others = [], beside = [], variables = {}, answer }:
     const locked = { toolchain: toolchainFor(), modules: install.modules };
     const mine: BuildContext = {
       ...context,
-      kept: (name, make) =>
-        name.startsWith('go-toolchain:') ? Promise.resolve(toolchain as ImageBlob) : context.kept(name, make),
+      cachedFolder: (name, make) =>
+        name.startsWith('go-toolchain:') ? Promise.resolve(toolchain as ImageBlob) : context.cachedFolder(name, make),
     };
     const { path: made } = await cachedPrograms(
       { id: 'tool', install, locked },

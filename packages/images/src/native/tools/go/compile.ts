@@ -13,67 +13,67 @@ import type { GoInstall } from '../recipe.ts';
 import { goFailure } from './failure.ts';
 import { GoGate } from './gate.ts';
 import { unpackModule } from './modules.ts';
-import { GO_MEMORY_MIB, GO_MINUTES, placeOf, runGo, type GoRun } from './process.ts';
+import { GO_MEMORY_MIB, GO_MINUTES, programPath, runGo, type GoRun } from './process.ts';
 import { cachedToolchain } from './toolchain.ts';
 
-/** Another number where the same sources make other programs. */
+/** Increment it if the same sources produce different programs. */
 const REVISION = 1;
 
-/** What modules and what is made of them may take while a tool is compiled. */
+/** Maximum size of modules and build output while a tool is compiled. */
 const MAX_BUILD = { files: 500_000, bytes: 12 * 2 ** 30 };
-const LOOK_MS = 20_000;
+const POLL_MS = 20_000;
 
-/** One tool that is compiled. */
-export interface GoOrder {
+/** A tool to compile. */
+export interface GoBuild {
   readonly id: string;
   readonly install: GoInstall;
   readonly locked: LockedGo;
 }
 
 /** The folders of one build. */
-type Places = Pick<GoRun, 'toolchain' | 'sources' | 'folder' | 'home' | 'programs' | 'uid'>;
+type BuildFolders = Pick<GoRun, 'toolchain' | 'sources' | 'folder' | 'home' | 'programs' | 'uid'>;
 
 /**
- * The folder of the programs of a tool, in the store: compiled where it is not there already. Nothing of a module is run by
- * that, and what compiles them reaches nothing but modules. Throws ImageError.
+ * Returns the folder with a tool's programs from the store; compiles them if they are not there. Compiling runs no
+ * module code and connects only to module proxies. Throws ImageError.
  */
 export function cachedPrograms(
-  order: GoOrder,
+  build: GoBuild,
   checker: Pick<Checker, 'confinement'>,
   context: BuildContext,
 ): Promise<ImageBlob> {
-  const { programs, variables, files } = order.install;
-  const parts = JSON.stringify([REVISION, order.locked, programs, variables, files ?? {}]);
+  const { programs, variables, files } = build.install;
+  const parts = JSON.stringify([REVISION, build.locked, programs, variables, files ?? {}]);
   const name = `go-programs:${createHash('sha256').update(parts).digest('hex')}`;
-  return context.kept(name, (folder) => compile(order, folder, checker, context));
+  return context.cachedFolder(name, (folder) => compile(build, folder, checker, context));
 }
 
 async function compile(
-  order: GoOrder,
+  build: GoBuild,
   target: string,
   checker: Pick<Checker, 'confinement'>,
   context: BuildContext,
 ): Promise<void> {
-  const toolchain = await cachedToolchain(order.locked.toolchain, context);
+  const toolchain = await cachedToolchain(build.locked.toolchain, context);
   const confinement = await checker.confinement();
   const workArea = await mkdtemp(join(context.workFolder, 'go-'));
   const uid = confinement.uids === null ? null : takeSlotUid(confinement.uids);
-  const size = watchSize(workArea, MAX_BUILD, context.signal, { copies: 1, lookMs: LOOK_MS });
+  const size = watchSize(workArea, MAX_BUILD, context.signal, { copies: 1, pollMs: POLL_MS });
   try {
-    const places = await prepare(order, { workArea, toolchain: toolchain.path, uid }, context);
+    const folders = await prepare(build, { workArea, toolchain: toolchain.path, uid }, context);
     const run = async (args: readonly string[], gate: GoGate | null): Promise<void> => {
-      const asked = { ...places, args, gate: gate?.path ?? null };
-      const end = await runGo(asked, confinement, size.signal, (data) => context.log(data.toString()));
+      const goRun = { ...folders, args, gate: gate?.path ?? null };
+      const end = await runGo(goRun, confinement, size.signal, (data) => context.log(data.toString()));
       size.signal.throwIfAborted();
       if (end.exitCode === 0) return;
       const fault = gate?.fault ?? null;
-      throw goFailure(order.id, end, { fault, minutes: GO_MINUTES, memoryMiB: GO_MEMORY_MIB });
+      throw goFailure(build.id, end, { fault, minutes: GO_MINUTES, memoryMiB: GO_MEMORY_MIB });
     };
-    await download(order, run, context);
-    await compileAll(order, run, context);
-    if (uid !== null) await reclaimTree(places.programs);
-    for (const name of Object.keys(order.install.programs))
-      await take(order.id, join(places.programs, name), join(target, name));
+    await download(build, run, context);
+    await compileAll(build, run, context);
+    if (uid !== null) await reclaimTree(folders.programs);
+    for (const name of Object.keys(build.install.programs))
+      await moveProgram(build.id, join(folders.programs, name), join(target, name));
   } finally {
     size.stop();
     if (uid !== null) freeSlotUid(uid);
@@ -83,57 +83,57 @@ async function compile(
 
 type Run = (args: readonly string[], gate: GoGate | null) => Promise<void>;
 
-/** Everything that the programs need, into the cache of modules; go.sum says what each has to be. */
-async function download({ id, install }: GoOrder, run: Run, context: BuildContext): Promise<void> {
+/** Downloads the modules that the programs need to the module cache; go.sum contains their checksums. */
+async function download({ id, install }: GoBuild, run: Run, context: BuildContext): Promise<void> {
   context.progress(`fetching the Go modules of ${id}`);
   const gate = await GoGate.open(context);
   try {
-    // Only those that are compiled: `go mod download` would fetch those of tests as well.
+    // Only compiled modules: `go mod download` would also fetch those of tests.
     await run(['list', '-deps', '-f', '{{""}}', ...Object.values(install.programs)], gate);
   } finally {
     await gate.close();
   }
 }
 
-async function compileAll({ id, install }: GoOrder, run: Run, context: BuildContext): Promise<void> {
+async function compileAll({ id, install }: GoBuild, run: Run, context: BuildContext): Promise<void> {
   const set = Object.entries(install.variables).map(([name, value]) => `-X ${name}=${value}`);
   const linking = `-ldflags=${['-s', '-w', ...set].join(' ')}`;
-  // Without a profile of a module's author, and without a look for version control.
+  // No profile of a module's author, and no access to version control.
   const switches = ['-trimpath', '-buildvcs=false', '-pgo=off', linking];
   for (const [name, path] of Object.entries(install.programs)) {
     context.progress(`compiling ${name} of ${id}`);
-    await run(['build', ...switches, '-o', placeOf(name), path], null);
+    await run(['build', ...switches, '-o', programPath(name), path], null);
   }
 }
 
-/** The folders of a build: sources that the host keeps, and what the user of the compiler may write to. */
+/** Creates the folders of a build: sources that the host owns, and folders that the compiler's user may write to. */
 async function prepare(
-  { install, locked }: GoOrder,
+  { install, locked }: GoBuild,
   { workArea, toolchain, uid }: { workArea: string; toolchain: string; uid: number | null },
   context: BuildContext,
-): Promise<Places> {
+): Promise<BuildFolders> {
   const [home, programs, sources] = ['home', 'bin', 'src'].map((name) => join(workArea, name)) as [
     string,
     string,
     string,
   ];
   for (const each of [join(home, 'tmp'), programs, sources]) await mkdir(each, { recursive: true });
-  // The user has to get through.
+  // The compiler's user has to pass through.
   for (const each of [workArea, sources]) await chmod(each, 0o755);
   for (const module of locked.modules)
     await unpackModule(module, { folder: join(sources, module.folder) }, context);
   const { folder } = locked.modules[0];
   for (const [path, text] of Object.entries(install.files ?? {})) {
-    const place = join(sources, folder, path);
-    await mkdir(dirname(place), { recursive: true });
-    await writeFile(place, text, { flag: 'wx', mode: 0o644 });
+    const target = join(sources, folder, path);
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, text, { flag: 'wx', mode: 0o644 });
   }
   if (uid !== null) for (const each of [home, programs]) await chownTree(each, uid);
   return { toolchain, sources, folder, home, programs, uid };
 }
 
-/** Takes a program over: it has to be a file. */
-async function take(id: string, from: string, to: string): Promise<void> {
+/** Moves a compiled program to the store; it must be a regular file. */
+async function moveProgram(id: string, from: string, to: string): Promise<void> {
   const stat = await lstat(from).catch(() => null);
   if (stat?.isFile() !== true)
     throw new ImageError(

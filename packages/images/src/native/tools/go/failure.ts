@@ -1,30 +1,30 @@
 import type { TreeEnd } from '@heddle/sandbox/build';
 import { ImageError, type ImageErrorCode } from '../../../error.ts';
 
-/** What Go says, and what it means for who asked for the tool. The first that fits counts. */
+/** Messages of Go, and their meaning for the author of the specification. The first match applies. */
 const MEANINGS: readonly (readonly [RegExp, ImageErrorCode, string])[] = [
   [
     /checksum mismatch|SECURITY ERROR/,
     'integrity_error',
-    'a module that it needs is not the one of its go.sum',
+    'a module that it needs does not match its go.sum',
   ],
-  [/missing go\.sum entry/, 'integrity_error', 'its go.sum does not say which files a module has'],
+  [/missing go\.sum entry/, 'integrity_error', 'its go.sum has no checksum for a module'],
   [
     /requires go >= |requires newer Go|invalid go version|unknown toolchain/,
     'unsupported_package',
-    'it asks for another version of Go than the one that tools are compiled with',
+    'it requires another version of Go than the one used to compile tools',
   ],
   [/no space left on device|disk quota exceeded/, 'provider_error', 'the disk is full'],
 ];
 
-/** The line of Go's words that names the fault. */
+/** Returns the line of Go's output that names the problem. */
 function lineOf(stderr: string, pattern: RegExp): string {
   const lines = stderr.split('\n').map((line) => line.trim());
   const own = lines.filter((line) => line !== '' && !/^(?:#|go: downloading )/.test(line));
   return (own.find((line) => pattern.test(line)) ?? own.at(-1) ?? 'no output').slice(0, 300);
 }
 
-/** What an end of Go that is none of success means; `fault`: why the gate did not carry a request out, or null. */
+/** Returns the error for a failed run of Go. `fault` is why the gate refused a request, or null. */
 export function goFailure(
   id: string,
   { stderr, stopped, exitCode }: TreeEnd,
@@ -34,7 +34,7 @@ export function goFailure(
   if (exitCode === null && stopped === null)
     return new ImageError(
       'provider_error',
-      `${what}: Go did not start in its sandbox: ${stderr || 'it ended at once'}.`,
+      `${what}: Go did not start in its sandbox: ${stderr || 'it ended immediately'}.`,
     );
   if (stopped !== null) {
     const limit =

@@ -5,22 +5,22 @@ import { ImageError, isImageError } from '../../../error.ts';
 import { MAX_PACKAGE_BYTES } from '../../limits.ts';
 import { askProxies } from './proxies.ts';
 
-/** Of one tool. */
+/** Quotas of one tool's build. */
 const MAX_REQUESTS = 20_000;
 const MAX_BYTES = 4 * 2 ** 30;
 
-/** The only host that Go knows of: the gate asks the real ones. */
+/** The only host that Go knows; the gate forwards requests to the configured proxies. */
 const HOST = 'modules.invalid';
 
-/** What a client asks a module proxy for: a path of a module, and a file of one of its versions. */
+/** Requests to a module proxy: a module path, and a file of one of its versions. */
 const FILE = /^\/[a-z0-9._~!/-]+\/@v\/[A-Za-z0-9._~!+-]+\.(?:info|mod|zip)$/;
 
 /**
- * The only way from Go to the module proxies: a proxy on a socket that answers for files of modules alone. The host connects,
- * and is the only one that knows where to and as whom.
+ * Go's only access to module proxies: a proxy on a socket that serves only module files. Only the host knows the
+ * proxies' URLs and credentials.
  */
 export class GoGate {
-  /** The module proxy that Go is told of. */
+  /** URL of the module proxy that Go gets. */
   static readonly url = `http://${HOST}`;
   readonly #context: BuildContext;
   readonly #proxy: Proxy;
@@ -42,12 +42,12 @@ export class GoGate {
     this.#proxy = proxy;
   }
 
-  /** The path of its socket. */
+  /** Path of its socket. */
   get path(): string {
     return this.#proxy.path;
   }
 
-  /** Why the last request that failed was not answered, or null. */
+  /** Why the last failed request was refused, or null. */
   get fault(): ImageError | null {
     return this.#fault;
   }
@@ -57,11 +57,11 @@ export class GoGate {
   }
 
   async #send({ url, method = 'GET' }: EgressRequest): Promise<EgressResponse> {
-    // Go escapes the mark of a capital letter.
+    // Go escapes the `!` that marks a capital letter.
     const path = url.startsWith(GoGate.url) ? url.slice(GoGate.url.length).replaceAll('%21', '!') : '';
-    // In its normal form: nothing in it leads upwards.
+    // Only normalized paths, which cannot lead upwards.
     if (method !== 'GET' || !FILE.test(path) || new URL(path, GoGate.url).pathname !== path)
-      throw denied('A build only reads files of modules.');
+      throw denied('A build may only request module files.');
     try {
       const { status, host, body } = await askProxies(path, MAX_PACKAGE_BYTES, this.#context);
       if (status !== 200) this.#fault = refusal(status, host, path);

@@ -10,22 +10,22 @@ import { MAX_PACKAGE_BYTES, MAX_SIZE } from '../../limits.ts';
 import type { GoModule } from '../recipe.ts';
 import { askProxies } from './proxies.ts';
 
-/** What is taken of a module, by paths in it. */
-interface Taking {
+/** Options for unpacking a module. */
+interface UnpackOptions {
   readonly folder: string;
-  /** Default: everything. */
-  readonly takes?: (path: string) => boolean;
-  /** What may be run; default: nothing. */
-  readonly runs?: (path: string) => boolean;
+  /** Whether a file is unpacked, by path; default: all files. */
+  readonly includes?: (path: string) => boolean;
+  /** Whether a file is executable, by path; default: none. */
+  readonly isExecutable?: (path: string) => boolean;
 }
 
 const sha256 = (data: Uint8Array | string, encoding: 'hex' | 'base64' = 'hex'): string =>
   createHash('sha256').update(data).digest(encoding);
 
-/** A name in a URL of a module proxy: it may be one of a file system that knows no capitals. */
+/** Escapes capital letters for URLs of module proxies, which may be on case-insensitive file systems. */
 const escaped = (name: string): string => name.replace(/[A-Z]/g, (letter) => `!${letter.toLowerCase()}`);
 
-/** The sum of files by name and SHA-256, as it stands in `go.sum`. */
+/** Returns the checksum of files by name and SHA-256, in the format of `go.sum`. */
 export function sumOf(digests: readonly (readonly [name: string, sha256: string])[]): string {
   const lines = digests
     .toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
@@ -33,10 +33,10 @@ export function sumOf(digests: readonly (readonly [name: string, sha256: string]
   return `h1:${sha256(lines.join(''), 'base64')}`;
 }
 
-/** The archive of a module, not checked yet. */
+/** Fetches the archive of a module, without verifying it. */
 async function fetchModule({ path, version }: GoModule, context: BuildContext): Promise<string> {
-  const place = `/${escaped(path)}/@v/${escaped(version)}.zip`;
-  const { status, host, body } = await askProxies(place, MAX_PACKAGE_BYTES, context);
+  const proxyPath = `/${escaped(path)}/@v/${escaped(version)}.zip`;
+  const { status, host, body } = await askProxies(proxyPath, MAX_PACKAGE_BYTES, context);
   if (status === 404 || status === 410)
     throw new ImageError('package_not_found', `${host} has no Go module ${path} ${version}.`);
   if (status !== 200)
@@ -46,9 +46,12 @@ async function fetchModule({ path, version }: GoModule, context: BuildContext): 
   return file;
 }
 
-/** Fetches a module, and writes its files to a folder. Throws ImageError, such as integrity_error for other files than announced. */
-export async function unpackModule(module: GoModule, taking: Taking, context: BuildContext): Promise<void> {
-  const { folder, takes = () => true, runs = () => false } = taking;
+/**
+ * Fetches a module and writes its files to a folder. Throws ImageError, for example integrity_error if the files do not
+ * match the checksum.
+ */
+export async function unpackModule(module: GoModule, options: UnpackOptions, context: BuildContext): Promise<void> {
+  const { folder, includes = () => true, isExecutable = () => false } = options;
   const name = `The Go module ${module.path} ${module.version}`;
   const archive = await fetchModule(module, context);
   await mkdir(folder, { recursive: true });
@@ -60,12 +63,12 @@ export async function unpackModule(module: GoModule, taking: Taking, context: Bu
       for (const file of files) {
         context.signal.throwIfAborted();
         if (!file.path.startsWith(prefix))
-          throw new ImageError('unsupported_package', `The archive has the file ${file.path.slice(0, 100)}.`);
+          throw new ImageError('unsupported_package', `The archive contains the file ${file.path.slice(0, 100)}.`);
         const bytes = await file.read();
         digests.push([file.path, sha256(bytes)]);
         const path = writer.path(file.path.slice(prefix.length));
-        if (!takes(path)) continue;
-        const meta = { mode: runs(path) ? 0o755 : 0o644, size: bytes.length };
+        if (!includes(path)) continue;
+        const meta = { mode: isExecutable(path) ? 0o755 : 0o644, size: bytes.length };
         await writer.file(path, Readable.from([bytes]), meta);
       }
     });
@@ -77,6 +80,6 @@ export async function unpackModule(module: GoModule, taking: Taking, context: Bu
   if (sum !== module.sum)
     throw new ImageError(
       'integrity_error',
-      `${name} is not the one that was announced: its sum is ${sum}, not ${module.sum}.`,
+      `${name} does not match its checksum: it is ${sum}, not ${module.sum}.`,
     );
 }

@@ -4,54 +4,54 @@ import { GoGate } from './gate.ts';
 
 export const GO_MINUTES = 60;
 export const GO_MEMORY_MIB = 6_144;
-/** Of one compiler: from here on it looks for memory that it can do without. */
+/** Soft memory limit of a compiler; beyond it, Go collects garbage more aggressively. */
 const SOFT_MEMORY_MIB = 2_048;
 const MAX_COMPILERS = 4;
 const OUTPUT_BYTES = 64 * 2 ** 20;
 const FILE_MIB = 1_024;
 const PROCESSES = 512;
 
-/** Where things stand in Go's sandbox. */
-const PLACES = {
+/** Paths in Go's sandbox. */
+const PATHS = {
   toolchain: '/run/heddle/go',
   sources: `${INSIDE.work}/src`,
   home: `${INSIDE.work}/home`,
   programs: `${INSIDE.work}/bin`,
 } as const;
 
-/** One run of Go. Folders are those of the host. */
+/** One run of Go. Folders are paths on the host. */
 export interface GoRun {
   readonly args: readonly string[];
   readonly toolchain: string;
   readonly sources: string;
-  /** The folder of the module, in that of the sources. */
+  /** Folder of the module, relative to `sources`. */
   readonly folder: string;
-  /** What it may write to: its caches, and programs. */
+  /** Writable folders: caches, and compiled programs. */
   readonly home: string;
   readonly programs: string;
-  /** The socket of the gate to the module proxies; null: nothing goes out. */
+  /** Socket of the gate to the module proxies; null for no network. */
   readonly gate: string | null;
   readonly uid: number | null;
 }
 
-/** The path of a program while it is made. */
-export const placeOf = (program: string): string => `${PLACES.programs}/${program}`;
+/** Returns the path of a program in the sandbox while it is built. */
+export const programPath = (program: string): string => `${PATHS.programs}/${program}`;
 
 /**
- * The whole environment: settings that a module, or a file of settings, could have otherwise are said here, where nothing goes
- * before them. No other program is found, no C compiler and no version control among them.
+ * Returns the whole environment. All settings that a module or a settings file could change are set here, where they
+ * take precedence. No other program is available, neither a C compiler nor version control.
  */
 function environmentOf(gate: string | null): Record<string, string> {
   const width = String(Math.min(availableParallelism(), MAX_COMPILERS));
   return {
-    HOME: PLACES.home,
+    HOME: PATHS.home,
     PATH: '/nonexistent',
-    TMPDIR: `${PLACES.home}/tmp`,
-    GOTMPDIR: `${PLACES.home}/tmp`,
-    GOROOT: PLACES.toolchain,
-    GOPATH: `${PLACES.home}/path`,
-    GOMODCACHE: `${PLACES.home}/modules`,
-    GOCACHE: `${PLACES.home}/cache`,
+    TMPDIR: `${PATHS.home}/tmp`,
+    GOTMPDIR: `${PATHS.home}/tmp`,
+    GOROOT: PATHS.toolchain,
+    GOPATH: `${PATHS.home}/path`,
+    GOMODCACHE: `${PATHS.home}/modules`,
+    GOCACHE: `${PATHS.home}/cache`,
     GOENV: 'off',
     GOWORK: 'off',
     GO111MODULE: 'on',
@@ -71,7 +71,7 @@ function environmentOf(gate: string | null): Record<string, string> {
   };
 }
 
-/** Runs Go to its end, in a sandbox that has its toolchain and the sources, and nothing else of the host. */
+/** Runs Go until it ends, in a sandbox with its toolchain and the sources, and nothing else of the host. */
 export async function runGo(
   run: GoRun,
   confinement: Confinement,
@@ -85,11 +85,11 @@ export async function runGo(
       execPath,
       readable,
       mounts: [
-        ...['--ro-bind', run.toolchain, PLACES.toolchain, '--ro-bind', run.sources, PLACES.sources],
-        ...['--bind', run.home, PLACES.home, '--bind', run.programs, PLACES.programs],
+        ...['--ro-bind', run.toolchain, PATHS.toolchain, '--ro-bind', run.sources, PATHS.sources],
+        ...['--bind', run.home, PATHS.home, '--bind', run.programs, PATHS.programs],
       ],
-      folder: `${PLACES.sources}/${run.folder}`,
-      // The first program leads what goes to the proxy's port to the gate.
+      folder: `${PATHS.sources}/${run.folder}`,
+      // The first program forwards requests on the proxy's port to the gate.
       command: [INSIDE.node, `${INSIDE.boot}/boot.cjs`],
       environment: { ...environmentOf(run.gate), ...environment },
       limits: { memoryMiB: GO_MEMORY_MIB, diskMiB: 64, processes: PROCESSES },
@@ -97,7 +97,7 @@ export async function runGo(
       cpuSeconds: GO_MINUTES * 60,
       proxy: run.gate,
     },
-    job: JSON.stringify({ language: 'command', command: [`${PLACES.toolchain}/bin/go`, ...run.args] }),
+    job: JSON.stringify({ language: 'command', command: [`${PATHS.toolchain}/bin/go`, ...run.args] }),
     limits: {
       cpuMs: GO_MINUTES * 60_000 * MAX_COMPILERS,
       wallMs: GO_MINUTES * 60_000,

@@ -1,32 +1,32 @@
 import type { BuildContext } from '../../../builder.ts';
 import { ImageError, isImageError } from '../../../error.ts';
 
-/** Of everybody who says nothing else. */
-export const USUAL_PROXY = 'https://proxy.golang.org';
+/** The default module proxy. */
+export const DEFAULT_PROXY = 'https://proxy.golang.org';
 
-/** What a module proxy answered. */
-export interface ProxyAnswer {
+/** A response of a module proxy. */
+export interface ProxyResponse {
   readonly status: number;
   readonly host: string;
   readonly body: Uint8Array;
 }
 
-const ABSENT = new Set([404, 410]);
+const NOT_FOUND = new Set([404, 410]);
 
 function asksNext(status: number, after: 'absence' | 'failure'): boolean {
-  return status !== 200 && (after === 'failure' || ABSENT.has(status));
+  return status !== 200 && (after === 'failure' || NOT_FOUND.has(status));
 }
 
 /**
- * What the module proxies that the build is set to have at a path, which begins with a slash: the first that has it, as Go's
- * own client asks them. Throws ImageError.
+ * Requests a path, which begins with a slash, from the configured module proxies in order, as Go's own client does.
+ * Throws ImageError.
  */
 export async function askProxies(
   path: string,
   maxBytes: number,
   context: BuildContext,
-): Promise<ProxyAnswer> {
-  const { proxies = [USUAL_PROXY], nextAfter = 'absence' } = context.registries.go ?? {};
+): Promise<ProxyResponse> {
+  const { proxies = [DEFAULT_PROXY], nextAfter = 'absence' } = context.registries.go ?? {};
   for (const [index, proxy] of proxies.entries()) {
     const hasNext = index < proxies.length - 1;
     const url = `${proxy.replace(/\/+$/, '')}${path}`;
@@ -40,6 +40,6 @@ export async function askProxies(
   }
   throw new ImageError(
     'registry_unavailable',
-    'The tool is made of modules of Go, and GOPROXY names no module proxy by http or https.',
+    'The tool is compiled from Go modules, but GOPROXY contains no HTTP module proxy.',
   );
 }

@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Registries } from '../../../builder.ts';
-import { USUAL_PROXY } from './proxies.ts';
+import { DEFAULT_PROXY } from './proxies.ts';
 
-interface Surroundings {
+interface UserEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
 }
 
-/** The value that a file of `go env -w` has for a name. */
+/** Returns a value from a file written by `go env -w`. */
 function valueIn(path: string, name: string): string | undefined {
   let text;
   try {
     text = readFileSync(path, 'utf8');
   } catch {
-    // A file of settings that is not there or not ours to read says nothing.
+    // The file is missing or unreadable.
     return undefined;
   }
   const line = text.split(/\r?\n/).find((each) => each.startsWith(`${name}=`));
@@ -22,14 +22,14 @@ function valueIn(path: string, name: string): string | undefined {
 }
 
 /**
- * Where Go finds modules: the proxies of GOPROXY, from the environment or the file that `go env -w` writes. `direct` and `off`
- * name no proxy, nor do folders. Without a setting it is the public one.
+ * Returns Go's module proxies: those of GOPROXY, from the environment or the file written by `go env -w`. `direct`,
+ * `off` and folders are ignored. Default: the public proxy.
  */
-export function readGoSettings({ env, home }: Surroundings): NonNullable<Registries['go']> {
-  const usual = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'go', 'env');
-  const file = env['GOENV'] ?? usual;
+export function readGoSettings({ env, home }: UserEnvironment): NonNullable<Registries['go']> {
+  const defaultFile = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'go', 'env');
+  const file = env['GOENV'] ?? defaultFile;
   const own = env['GOPROXY'] ?? '';
-  const setting = own !== '' ? own : (file === 'off' ? undefined : valueIn(file, 'GOPROXY')) || USUAL_PROXY;
+  const setting = own !== '' ? own : (file === 'off' ? undefined : valueIn(file, 'GOPROXY')) || DEFAULT_PROXY;
   const proxies = setting
     .split(/[,|]/)
     .map((name) => name.trim())

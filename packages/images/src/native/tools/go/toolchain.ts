@@ -4,7 +4,7 @@ import { ImageError } from '../../../error.ts';
 import type { GoModule } from '../recipe.ts';
 import { unpackModule } from './modules.ts';
 
-/** The compiler that tools are made with, by the machine that it runs on and makes programs for. Sums are of the files themselves. */
+/** The Go toolchains, by the architecture that they run on and compile for, with the checksums of their files. */
 const TOOLCHAINS: Readonly<Partial<Record<NodeJS.Architecture, GoModule>>> = {
   x64: {
     path: 'golang.org/toolchain',
@@ -18,27 +18,30 @@ const TOOLCHAINS: Readonly<Partial<Record<NodeJS.Architecture, GoModule>>> = {
   },
 };
 
-/** What compiles: the command, the tools for Go's own language and its assembler, headers, the standard library. No C, no tests. */
-const TAKEN =
+/**
+ * Files needed to compile: the go command, compiler, assembler and linker, headers, and the standard library. No C, no
+ * tests.
+ */
+const INCLUDED =
   /^(?:VERSION|LICENSE|bin\/go|pkg\/include\/.+|pkg\/tool\/[^/]+\/(?:asm|compile|link)|src\/(?!cmd\/).+)$/;
-const LEFT = /_test\.go$|\/testdata\//;
-const RUN = /^(?:bin|pkg\/tool)\//;
+const EXCLUDED = /_test\.go$|\/testdata\//;
+const EXECUTABLES = /^(?:bin|pkg\/tool)\//;
 
-/** Another number where something else is taken. */
+/** Increment it if different files are included. */
 const REVISION = 1;
 
-/** The toolchain for this machine. Throws ImageError incompatible_platform where there is none. */
+/** Returns the toolchain for this machine. Throws ImageError incompatible_platform if there is none. */
 export function toolchainFor(arch: NodeJS.Architecture = process.arch): GoModule {
   const found = TOOLCHAINS[arch];
   if (found !== undefined) return found;
-  throw new ImageError('incompatible_platform', 'Tools written in Go are made on x86-64 and ARM64 only.');
+  throw new ImageError('incompatible_platform', 'Tools written in Go can only be compiled on x86-64 and ARM64.');
 }
 
-/** The folder of a toolchain, in the store. */
+/** Returns the folder of a toolchain in the store. */
 export function cachedToolchain(toolchain: GoModule, context: BuildContext): Promise<ImageBlob> {
-  return context.kept(`go-toolchain:${REVISION}:${toolchain.sum}`, async (folder) => {
+  return context.cachedFolder(`go-toolchain:${REVISION}:${toolchain.sum}`, async (folder) => {
     context.progress(`fetching the Go toolchain ${toolchain.version}`);
-    const takes = (path: string): boolean => TAKEN.test(path) && !LEFT.test(path);
-    await unpackModule(toolchain, { folder, takes, runs: (path) => RUN.test(path) }, context);
+    const includes = (path: string): boolean => INCLUDED.test(path) && !EXCLUDED.test(path);
+    await unpackModule(toolchain, { folder, includes, isExecutable: (path) => EXECUTABLES.test(path) }, context);
   });
 }
