@@ -41,10 +41,7 @@ const space: Rule = [(entry) => /\s/.test(entry), 'it contains white space'];
 
 const DEPENDENCY: readonly Rule[] = [
   flag,
-  [
-    (entry) => entry.startsWith('git+') || entry.includes('://'),
-    'it is a URL; name a registry package',
-  ],
+  [(entry) => entry.startsWith('git+') || entry.includes('://'), 'it is a URL; name a registry package'],
   [
     (entry) => /^(?:file|link|workspace|npm|portal|patch):/.test(entry),
     'it is a file or an alias; name a registry package',

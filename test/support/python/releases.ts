@@ -5,7 +5,7 @@ import {
   type ResolveOptions,
   resolveRequirements,
 } from '../../../packages/images/src/python/solve/resolution.ts';
-import type { Offer, Project, Source } from '../../../packages/images/src/python/sources/source.ts';
+import type { WheelOffer, Project, Source } from '../../../packages/images/src/python/sources/source.ts';
 
 /** The interpreter of Pyodide 314. */
 export const target = targetOf({ python: '3.14.2', abiVersion: '2026_0', platform: 'emscripten_5_0_3' });
@@ -61,7 +61,7 @@ function offer(
   kind: Source['kind'],
   filename: string,
   { python = '', yanked, digest = 'sha256:0' }: Release,
-): Offer {
+): WheelOffer {
   const wheel = parseWheelName(filename);
   if (!wheel) throw new Error(filename);
   const location = `https://index.test/${kind}/${filename}`;

@@ -11,7 +11,9 @@ import { ConfinedProcesses } from '../confined-processes.ts';
 const DEADLINE_MS = 60_000;
 
 /** The result of a loading process. */
-type LoadResult = Exclude<ImageReport, { t: 'snapshot' }> | { readonly t: 'died'; readonly inSnapshot: boolean };
+type LoadResult =
+  | Exclude<ImageReport, { t: 'snapshot' }>
+  | { readonly t: 'died'; readonly inSnapshot: boolean };
 
 /** Loads bundles of npm packages in sandbox processes, with the limits of a run. */
 export class BundleLoader {
@@ -26,7 +28,9 @@ export class BundleLoader {
     await this.#processes.confinement();
     const first = await this.#once(request, signal);
     // V8 crashes while it makes snapshots of some code; the same code may work without a snapshot.
-    return first.t === 'died' && first.inSnapshot ? this.#once({ ...request, snapshot: false }, signal) : first;
+    return first.t === 'died' && first.inSnapshot
+      ? this.#once({ ...request, snapshot: false }, signal)
+      : first;
   }
 
   async #once(request: ImageRequest, signal: AbortSignal): Promise<LoadResult> {

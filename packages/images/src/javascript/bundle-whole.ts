@@ -38,7 +38,11 @@ async function tryBundle(
 }
 
 /** Returns the bundle with the other modules of as many packages as possible. */
-async function bundleMost(modules: BundleModules, absent: ReadonlySet<string>, alone: Bundle): Promise<WholeBundle> {
+async function bundleMost(
+  modules: BundleModules,
+  absent: ReadonlySet<string>,
+  alone: Bundle,
+): Promise<WholeBundle> {
   // With nothing to leave out this would be the bundle that just failed.
   const all = absent.size === 0 ? null : await tryBundle(modules, [...modules.lazy.values()].flat(), absent);
   if (all !== null) return { ...all, warnings: [] };

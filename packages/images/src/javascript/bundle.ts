@@ -79,7 +79,9 @@ function stub(name: string): string {
   if (COMPLETE_BUILTINS.has(name))
     return `module.exports = require(${JSON.stringify(SHIMS_FILE)}).completeBuiltins[${text}];`;
   if (name === 'process') return 'module.exports = process;';
-  const base = PARTIAL_BUILTINS.has(name) ? `require(${JSON.stringify(SHIMS_FILE)}).partialBuiltins[${text}]` : '{}';
+  const base = PARTIAL_BUILTINS.has(name)
+    ? `require(${JSON.stringify(SHIMS_FILE)}).partialBuiltins[${text}]`
+    : '{}';
   return `module.exports = __heddleImage.builtin(${text}, ${base});`;
 }
 

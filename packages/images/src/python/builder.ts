@@ -16,17 +16,17 @@ import { withCredentials } from './sources/credentials.ts';
 import type { PyodideWheels } from './sources/pyodide.ts';
 
 export interface PythonBuilderOptions {
-  /** How the processes that load packages are confined, as for `createSandbox`. */
+  /** Confinement of the processes that load packages, as for `createSandbox`. */
   readonly isolation?: IsolationOptions;
 }
 
-/** What the build of this package writes of the Pyodide that it is made with. */
-interface Built extends Distribution {
+/** The file that the build of @heddle/sandbox writes about its Pyodide distribution. */
+interface BuiltDistribution extends Distribution {
   readonly version: string;
   readonly wheels: PyodideWheels;
 }
 
-/** Builds images of Python packages for the isolate: from wheels, without running anything of theirs but in the sandbox. */
+/** Builds images of Python packages for the isolate, from wheels. Package code runs only in the sandbox. */
 export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder {
   const loader = new PythonLoader(options.isolation);
   return {
@@ -38,7 +38,7 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
         pyodide: version,
         python,
         abi: abiVersion,
-        // Node.js too: it decides what V8 makes of the interpreter.
+        // Node.js determines how V8 compiles the interpreter.
         node: process.versions.node,
         guest: await digest(join(PYTHON_FILES, 'guest.js')),
         workshop: await digest(PYTHON_IMAGE_FILE),
@@ -67,15 +67,15 @@ export function pythonBuilder(options: PythonBuilderOptions = {}): ImageBuilder 
   };
 }
 
-async function distribution(): Promise<Built> {
+async function distribution(): Promise<BuiltDistribution> {
   const path = join(PYTHON_FILES, 'distribution.json');
   if (!existsSync(path)) {
     throw new ImageError(
       'provider_error',
-      'The interpreter is missing; run `npm run build` in @heddle/sandbox.',
+      'The Python interpreter is missing; run `npm run build` in @heddle/sandbox.',
     );
   }
-  return JSON.parse(await readFile(path, 'utf8')) as Built;
+  return JSON.parse(await readFile(path, 'utf8')) as BuiltDistribution;
 }
 
 async function digest(path: string): Promise<string> {

@@ -1,27 +1,27 @@
 import type { BuildContext, ImageSpec, Lock } from '../builder.ts';
 import { ImageError } from '../error.ts';
 import type { Target } from './pep/target.ts';
-import { type Chosen, resolveRequirements } from './solve/resolution.ts';
+import { type ChosenRelease, resolveRequirements } from './solve/resolution.ts';
 import { type PyodideWheels, pyodideMirror } from './sources/pyodide.ts';
 import { simpleIndex } from './sources/simple-index.ts';
 import type { Source, SourceKind } from './sources/source.ts';
 import { wheelhouse } from './sources/wheelhouse.ts';
 
-/** One wheel of a lock: everything that is needed to install it again. */
+/** A wheel in a lock, with everything needed to install it again. */
 export interface LockedWheel {
-  /** Canonical. */
+  /** Canonical name. */
   readonly name: string;
   readonly version: string;
   readonly filename: string;
   /** `sha256:<hex>` or `sha512:<hex>`. */
   readonly digest: string;
-  /** A URL, or, of a wheel from the wheelhouse, its file name. */
+  /** A URL; for a wheel from the wheelhouse, its file name. */
   readonly location: string;
   readonly source: SourceKind;
   readonly requires: readonly string[];
 }
 
-/** What the lock of a Python image has besides its entries. */
+/** The data of a Python image's lock. */
 export interface PythonLockData {
   readonly wheels: readonly LockedWheel[];
   readonly warnings: readonly string[];
@@ -29,15 +29,15 @@ export interface PythonLockData {
 
 const PYPI = 'https://pypi.org/simple/';
 
-/** The distribution that images are made for. */
+/** The distribution for which images are made. */
 export interface PythonRuntime {
   readonly target: Target;
   readonly wheels: PyodideWheels;
 }
 
 /**
- * The wheels that fulfil a spec's dependencies together.
- * @throws ImageError as `resolveRequirements`, and what the sources throw.
+ * Resolves a specification's dependencies to wheels.
+ * @throws ImageError as `resolveRequirements` and the sources do.
  */
 export async function lockPython(
   spec: ImageSpec,
@@ -55,7 +55,10 @@ export async function lockPython(
   return { entries: wheels.map(({ name, version, digest }) => ({ name, version, digest })), data };
 }
 
-/** In the order in which they are asked. Extra indexes go first: a private name is not looked for where everybody publishes. */
+/**
+ * Returns the sources in the order in which they are asked. Extra indexes come first, so that private names are not
+ * requested from the public index.
+ */
 function sourcesOf(context: BuildContext, { wheels }: PythonRuntime): Source[] {
   const { wheelhouse: folder, index = PYPI, extraIndexes = [], pyodide } = context.registries.python ?? {};
   return [
@@ -65,17 +68,17 @@ function sourcesOf(context: BuildContext, { wheels }: PythonRuntime): Source[] {
   ];
 }
 
-function lockedOf({ name, version, offer, requires }: Chosen): LockedWheel {
+function lockedOf({ name, version, offer, requires }: ChosenRelease): LockedWheel {
   const { filename, digest, location, source } = offer;
-  if (digest === undefined) throw new ImageError('integrity_error', `There is no digest of ${filename}.`);
+  if (digest === undefined) throw new ImageError('integrity_error', `There is no digest for ${filename}.`);
   return { name, version, filename, digest, location, source, requires };
 }
 
-/** The lock's own data, read again from a record of it. */
+/** Returns the lock's data from a stored record. */
 export function readLockData({ data }: Lock): PythonLockData {
   const { wheels, warnings } = (data ?? {}) as Partial<PythonLockData>;
   if (!Array.isArray(wheels) || !wheels.every(isLockedWheel) || !Array.isArray(warnings)) {
-    throw new ImageError('integrity_error', 'The lock of the image cannot be read. Build the image anew.');
+    throw new ImageError('integrity_error', 'The lock of the image cannot be read. Build the image again.');
   }
   return { wheels, warnings: warnings.map(String) };
 }

@@ -2,7 +2,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Registries } from '../builder.ts';
 
-interface Surroundings {
+interface UserEnvironment {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly home: string;
 }
@@ -11,14 +11,14 @@ type Settings = Record<string, string>;
 
 const PYPI = { index: 'https://pypi.org/simple/', files: 'https://files.pythonhosted.org/' };
 
-/** Sections of a file of settings that count when packages are fetched; later ones win. */
+/** Sections of pip's configuration files that apply to downloads; later ones take precedence. */
 const SECTIONS = ['global', 'download', 'install'];
 
 /**
- * Where pip finds packages: its index, its further indexes, and the first folder among its links, as environment and files of
- * settings have it. Without settings the index is the public one.
+ * Returns pip's package sources from the environment and configuration files: its index, extra indexes, and the first
+ * folder in find-links. Default: the public index.
  */
-export function readPipSettings({ env, home }: Surroundings): NonNullable<Registries['python']> {
+export function readPipSettings({ env, home }: UserEnvironment): NonNullable<Registries['python']> {
   const settings: Settings = {};
   for (const file of filesOf(env, home)) Object.assign(settings, readFile(file));
   Object.assign(settings, fromEnvironment(env));
@@ -32,10 +32,10 @@ export function readPipSettings({ env, home }: Surroundings): NonNullable<Regist
   };
 }
 
-/** In pip's order: those of the machine, of the user, and the one that is named. */
-function filesOf(env: Surroundings['env'], home: string): string[] {
+/** Returns pip's configuration files in order: the machine's, the user's, and the one in PIP_CONFIG_FILE. */
+function filesOf(env: UserEnvironment['env'], home: string): string[] {
   const named = env['PIP_CONFIG_FILE'];
-  // Pip's way to say that no file counts.
+  // Tells pip to read no configuration files.
   if (named === '/dev/null') return [];
   const user = join(env['XDG_CONFIG_HOME'] ?? join(home, '.config'), 'pip', 'pip.conf');
   const files = ['/etc/pip.conf', join(home, '.pip', 'pip.conf'), user];
@@ -47,7 +47,7 @@ function readFile(path: string): Settings {
   try {
     text = readFileSync(path, 'utf8');
   } catch {
-    // A file of settings that is not there or not ours to read says nothing.
+    // The file is missing or unreadable.
     return {};
   }
   const sections = new Map<string, Settings>();
@@ -59,13 +59,13 @@ function readFile(path: string): Settings {
     if (name !== undefined) sections.set(name, (section = sections.get(name) ?? {}));
     else if (key !== undefined)
       section[(last = key.toLowerCase().replaceAll('_', '-'))] = (value ?? '').trim();
-    // A value may go on in lines that are indented.
+    // Continuation of a value on an indented line.
     else if (/^\s+[^\s#;]/.test(line)) section[last] = `${section[last] ?? ''} ${line.trim()}`.trim();
   }
   return Object.assign({}, ...SECTIONS.map((name) => sections.get(name))) as Settings;
 }
 
-function fromEnvironment(env: Surroundings['env']): Settings {
+function fromEnvironment(env: UserEnvironment['env']): Settings {
   const names = ['index-url', 'extra-index-url', 'find-links'];
   const set = names.map(
     (name) => [name, env[`PIP_${name.toUpperCase().replaceAll('-', '_')}`] ?? ''] as const,

@@ -42,7 +42,9 @@ export class TreeWriter {
       /[\0-\x1f]/.test(path) ||
       entry.split('/').includes('..')
     )
-      throw this.#unsupported(`an entry named ${JSON.stringify(entry.slice(0, 100))}, which leads out of the archive`);
+      throw this.#unsupported(
+        `an entry named ${JSON.stringify(entry.slice(0, 100))}, which leads out of the archive`,
+      );
     return path;
   }
 
@@ -112,7 +114,8 @@ export class TreeWriter {
     await this.#folders(posix.dirname(path));
     const target = join(this.#root, path);
     const existing = await lstat(target).catch(() => undefined);
-    if (existing?.isDirectory() === true) throw this.#unsupported(`${path}, which another package has as a folder`);
+    if (existing?.isDirectory() === true)
+      throw this.#unsupported(`${path}, which another package has as a folder`);
     if (existing !== undefined) await rm(target);
     return target;
   }

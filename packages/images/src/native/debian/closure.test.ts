@@ -27,7 +27,11 @@ function archive(packages: readonly (readonly [string, Fields?])[]): PackageCata
   return catalogue;
 }
 
-const solve = (catalogue: PackageCatalogue, entries: readonly string[], assumed?: ReadonlySet<string>): string[] =>
+const solve = (
+  catalogue: PackageCatalogue,
+  entries: readonly string[],
+  assumed?: ReadonlySet<string>,
+): string[] =>
   closureOf(
     entries.map((entry) => parseRequest(entry, 'amd64')),
     catalogue,

@@ -143,8 +143,7 @@ function checkRequest(relation: Relation, catalogue: PackageCatalogue): void {
     throw new ImageError('package_not_found', `There is no system package ${name} in the Debian archive.`);
   if (version === undefined || catalogue.candidates(relation).length > 0) return;
   const versions = catalogue.versions(name).map((each) => each.version);
-  const offered =
-    versions.length === 0 ? 'it is a virtual package' : `available: ${versions.join(', ')}`;
+  const offered = versions.length === 0 ? 'it is a virtual package' : `available: ${versions.join(', ')}`;
   throw new ImageError(
     'version_not_found',
     `There is no version ${version.than} of the system package ${name}; ${offered}.`,

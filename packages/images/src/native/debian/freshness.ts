@@ -46,7 +46,8 @@ export function checkRelease(
   if (names.length > 0 && !names.includes(suite)) fail(`is for ${names.join(', ')}.`);
   const [dateMs, untilMs] = [timeOf(date, name), timeOf(validUntil, name)];
   const nowMs = context.now();
-  if ((dateMs ?? 0) > nowMs + CLOCK_TOLERANCE_MS) fail(`has a date in the future (${date}): check the clock of this host.`);
+  if ((dateMs ?? 0) > nowMs + CLOCK_TOLERANCE_MS)
+    fail(`has a date in the future (${date}): check the clock of this host.`);
   // A snapshot is supposed to be old.
   if (isSnapshot) return;
   if (untilMs !== null && untilMs < nowMs)

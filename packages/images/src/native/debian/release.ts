@@ -88,10 +88,7 @@ export async function fetchRelease(archive: Archive, context: BuildContext): Pro
     throw new ImageError('integrity_error', `The archive ${name} has no signed release file (InRelease).`);
   const plain = await fetchOptional(`${folder}Release`, context);
   if (plain === null)
-    throw new ImageError(
-      'registry_unavailable',
-      `${name} is not a Debian archive: it has no Release file.`,
-    );
+    throw new ImageError('registry_unavailable', `${name} is not a Debian archive: it has no Release file.`);
   return unsigned(Buffer.from(plain).toString('utf8'), 'it has no signature', { archive, name }, context);
 }
 

@@ -40,7 +40,9 @@ export async function verifySigned(
   const { code, stdout, stderr } = await run(gpgv, ['--keyring', keyring, '--output', '-', file], signal);
   if (code === 0) return { text: stdout };
   // The last matching line is the result; the lines before it are the time and the key.
-  const verdict = stderr.split('\n').findLast((line) => line.startsWith(PREFIX) && /signature|key/i.test(line));
+  const verdict = stderr
+    .split('\n')
+    .findLast((line) => line.startsWith(PREFIX) && /signature|key/i.test(line));
   throw new ImageError(
     'integrity_error',
     `The archive ${name} is not signed by a key of Debian: ${verdict?.slice(PREFIX.length) ?? `gpgv ended with ${code}`}.`,

@@ -32,7 +32,10 @@ export function recipeOf(id: string): Recipe {
  */
 function checksumOf({ id, url, sha256 }: Recipe, checksums: ToolEnvironment['checksums']): string {
   if (process.arch !== 'x64')
-    throw new ImageError('incompatible_platform', `The command-line tool ${id} is only available for x86-64.`);
+    throw new ImageError(
+      'incompatible_platform',
+      `The command-line tool ${id} is only available for x86-64.`,
+    );
   const digest = checksums[id] ?? sha256;
   if (digest !== null && digest !== undefined && /^[0-9a-f]{64}$/.test(digest)) return digest;
   throw new ImageError(

@@ -12,24 +12,24 @@ import { canonicalName } from '../pep/names.ts';
 import type { PackageArchive } from './site.ts';
 import type { PythonLoader } from './python-loader.ts';
 
-/** The memory in which the image's modules are imported. */
+/** The result of importing an image's modules. */
 export interface Memory {
-  /** Absent where the modules cannot be kept in one. */
+  /** The memory snapshot; absent if the modules cannot be kept in one. */
   readonly path?: string;
-  /** What user code can import, in the order of the spec. */
+  /** Modules that user code can import, in the order of the specification. */
   readonly modules: readonly string[];
   readonly warnings: readonly string[];
 }
 
-/** Of a run that says nothing else. */
+/** The default processor time of a run. */
 const { cpuMs } = resolveLimits(PYTHON_LIMITS);
 
 const MAX_LOGGED = 20;
 const MAX_BYTES = 64 * 2 ** 20;
 
 /**
- * Loads what a spec asks for with the limits of a run, and keeps the outcome as a memory snapshot, tried before it is used.
- * `names` are canonical.
+ * Loads the packages of a specification with the limits of a run, and makes a memory snapshot, which is tested before
+ * it is used. `names` are canonical.
  * @throws ImageError load_failed.
  */
 export async function makeMemory(
@@ -46,7 +46,7 @@ export async function makeMemory(
       context.signal,
     );
   context.progress('loading');
-  const { order, failed } = loadedOf(await load(null, all));
+  const { order, failed } = expectLoaded(await load(null, all));
   const essential = names.flatMap((name) => essentialOf(name, site.modules.get(name) ?? [], failed));
   for (const { module, message, stack } of failed) context.log(`${module}: ${message}\n${stack}`);
   const [missing] = failed.filter(({ module }) => essential.includes(module));
@@ -58,17 +58,17 @@ export async function makeMemory(
   const good = all.filter((module) => !failed.some((failure) => failure.module === module));
   const optional = failed.map(({ module, message }) => `The module ${module} cannot be imported: ${message}`);
   const base = { modules: topLevelOf(good) };
-  context.progress('keeping the memory');
-  const kept = await keep(order, site, loader, context);
-  if ('why' in kept) return { ...base, warnings: [...optional, slowWarning(kept.why)] };
-  const tried = await load(kept.path, good);
+  context.progress('making a memory snapshot');
+  const snapshot = await makeSnapshot(order, site, loader, context);
+  if ('reason' in snapshot) return { ...base, warnings: [...optional, slowWarning(snapshot.reason)] };
+  const tried = await load(snapshot.path, good);
   if (tried.t === 'loaded' && tried.failed.length === 0)
-    return { ...base, path: kept.path, warnings: optional };
+    return { ...base, path: snapshot.path, warnings: optional };
   context.log(`With the snapshot: ${JSON.stringify(tried).slice(0, 2_000)}`);
-  return { ...base, warnings: [...optional, slowWarning('they do not work when they come from one')] };
+  return { ...base, warnings: [...optional, slowWarning('they do not work when restored from one')] };
 }
 
-function loadedOf(report: PythonReport): Extract<PythonReport, { t: 'loaded' }> {
+function expectLoaded(report: PythonReport): Extract<PythonReport, { t: 'loaded' }> {
   if (report.t === 'loaded') return report;
   if (report.t !== 'limit')
     throw new ImageError(
@@ -83,36 +83,36 @@ function loadedOf(report: PythonReport): Extract<PythonReport, { t: 'loaded' }> 
   );
 }
 
-/** Makes a snapshot; or says why there is none. */
-async function keep(
+/** Makes a snapshot, or returns the reason why there is none. */
+async function makeSnapshot(
   modules: readonly string[],
   site: PackageArchive,
   loader: PythonLoader,
   context: BuildContext,
-): Promise<{ readonly path: string } | { readonly why: string }> {
-  const order = { t: 'snapshot', modules, cpuMs } as const;
-  const report = await loader.run(order, [site.path], context.signal);
+): Promise<{ readonly path: string } | { readonly reason: string }> {
+  const request = { t: 'snapshot', modules, cpuMs } as const;
+  const report = await loader.run(request, [site.path], context.signal);
   if (report.t !== 'snapshot') {
     context.log(`No snapshot: ${JSON.stringify(report).slice(0, 2_000)}`);
-    return { why: 'they cannot be kept in a snapshot' };
+    return { reason: 'they cannot be kept in a snapshot' };
   }
-  context.log(`${report.imported.length} of ${modules.length} modules are kept in the snapshot`);
-  // The first is the cause of most that follow.
+  context.log(`${report.imported.length} of ${modules.length} modules are in the snapshot`);
+  // The first refused module usually causes the others.
   const refused = Object.entries(report.refused).slice(0, MAX_LOGGED);
-  for (const [module, why] of refused) context.log(`Not kept: ${module}: ${why}`);
+  for (const [module, reason] of refused) context.log(`Not in the snapshot: ${module}: ${reason}`);
   const path = join(context.workFolder, 'memory.snap');
   await writeFile(path, report.memory);
   const { size } = await stat(path);
-  return size > MAX_BYTES ? { why: `a snapshot of them has more than ${MAX_BYTES / 2 ** 20} MiB` } : { path };
+  return size > MAX_BYTES ? { reason: `their snapshot has more than ${MAX_BYTES / 2 ** 20} MiB` } : { path };
 }
 
-function slowWarning(why: string): string {
-  return `The packages are loaded anew for each run, since ${why}.`;
+function slowWarning(reason: string): string {
+  return `The packages are loaded for each run, because ${reason}.`;
 }
 
 /**
- * The modules of a distribution without which it is of no use: the one that has its name, or else its only one, or else, when
- * all fail, all. Others may be for other surroundings.
+ * Returns the modules without which a distribution is useless: the one with its name, otherwise its only one, otherwise
+ * (if all fail) all. Other modules may be for other environments.
  */
 function essentialOf(
   name: string,
@@ -125,7 +125,7 @@ function essentialOf(
   return modules.every(fails) ? modules : [];
 }
 
-/** `a` of `a.b`; names that begin with an underscore are nobody's to import. */
+/** Returns the top-level names of modules; names with a leading underscore are private. */
 function topLevelOf(modules: readonly string[]): string[] {
   const names = modules.map((module) => module.split('.', 1)[0] ?? module);
   return [...new Set(names)].filter((name) => !name.startsWith('_'));

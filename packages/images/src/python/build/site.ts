@@ -12,24 +12,24 @@ import { MAX_SITE_BYTES, MAX_FILES } from '../wheels/limits.ts';
 import { type StoredFile, writeStoredZip } from '../wheels/stored-zip.ts';
 import type { PythonLoader } from './python-loader.ts';
 
-/** The packages of an image in one archive. */
+/** The packages of an image as one archive. */
 export interface PackageArchive {
   readonly path: string;
-  /** What to import for each distribution, by canonical name. */
+  /** Modules to import for each distribution, by canonical name. */
   readonly modules: ReadonlyMap<string, readonly string[]>;
   readonly warnings: readonly string[];
 }
 
-/** Of sources, for one process. */
+/** Maximum size of the sources that one process compiles. */
 const BATCH_BYTES = 4 * 2 ** 20;
 
-interface Unpacked {
+interface UnpackedWheels {
   readonly files: ReadonlyMap<string, Buffer>;
   readonly modules: ReadonlyMap<string, readonly string[]>;
   readonly warnings: readonly string[];
 }
 
-/** The locked wheels, unpacked and compiled, in an archive of the work folder. */
+/** Unpacks and compiles the locked wheels to an archive in the work folder. */
 export async function makeSite(
   wheels: readonly LockedWheel[],
   loader: PythonLoader,
@@ -43,8 +43,11 @@ export async function makeSite(
   return { path, modules, warnings };
 }
 
-/** All files of all wheels. Of two wheels with the same file the later one by name has it, and the log says so. */
-async function unpack(wheels: readonly LockedWheel[], context: BuildContext): Promise<Unpacked> {
+/**
+ * Unpacks the files of all wheels. If two wheels have the same file, the later one by name wins, and the log reports
+ * it.
+ */
+async function unpack(wheels: readonly LockedWheel[], context: BuildContext): Promise<UnpackedWheels> {
   const files = new Map<string, Buffer>();
   const modules = new Map<string, readonly string[]>();
   const warnings: string[] = [];
@@ -61,7 +64,7 @@ async function unpack(wheels: readonly LockedWheel[], context: BuildContext): Pr
         const data = await file.read();
         const before = files.get(name);
         if (before && !before.equals(data))
-          context.log(`${name} of ${wheel.name} takes the place of another package's`);
+          context.log(`${name} of ${wheel.name} replaces a file of another package`);
         bytes += data.byteLength - (before?.byteLength ?? 0);
         if (bytes > MAX_SITE_BYTES || files.size >= MAX_FILES) throw tooLarge();
         files.set(name, data);
@@ -79,27 +82,27 @@ function tooLarge(): ImageError {
 }
 
 function startupWarning({ name }: LockedWheel, startup: readonly string[]): string {
-  return `${name}: ${startup.join(', ')} would run when Python starts, and is left out.`;
+  return `${name}: ${startup.join(', ')} would run when Python starts; not installed.`;
 }
 
-/** The files with compiled ones in the place of sources, which is what makes imports quick. */
+/** Replaces sources with compiled files, which makes imports faster. */
 async function compile(
   files: ReadonlyMap<string, Buffer>,
   loader: PythonLoader,
   context: BuildContext,
 ): Promise<Map<string, Buffer>> {
-  const kept = new Map(files);
+  const result = new Map(files);
   for (const sources of batches(files)) {
     const compiled = await compileBatch(sources, loader, context);
     for (const [path, bytes] of compiled) {
-      // The process compiles what it was given and nothing else.
-      if (sources.has(path.slice(0, -1)) && kept.delete(path.slice(0, -1))) kept.set(path, bytes);
+      // The process may only return files for the given sources.
+      if (sources.has(path.slice(0, -1)) && result.delete(path.slice(0, -1))) result.set(path, bytes);
     }
   }
-  return kept;
+  return result;
 }
 
-/** Sources in portions that an interpreter takes beside what comes of them. */
+/** Splits sources into batches that an interpreter can hold together with the compiled files. */
 function* batches(files: ReadonlyMap<string, Buffer>): Generator<ReadonlyMap<string, Buffer>> {
   let batch = new Map<string, Buffer>();
   let bytes = 0;
@@ -125,7 +128,7 @@ async function compileBatch(
   await writeStoredZip(site, sorted(sources));
   const report = await loader.run({ t: 'compile' }, [site], context.signal);
   if (report.t !== 'compiled') throw compileFailure(report);
-  for (const path of report.uncompiled) context.log(`${path} does not compile and stays as it is`);
+  for (const path of report.uncompiled) context.log(`${path} does not compile; its source is kept`);
   const archive = join(context.workFolder, `compiled-${randomUUID()}.zip`);
   await writeFile(archive, report.archive);
   return withArchive(archive, async (compiled) =>
@@ -139,11 +142,11 @@ function compileFailure(report: PythonReport): ImageError {
       'image_too_large',
       'The packages have more code than can be compiled within the limits of a run.',
     );
-  const why = report.t === 'failed' ? report.message : report.t;
-  return new ImageError('provider_error', `The packages could not be compiled: ${why}`);
+  const reason = report.t === 'failed' ? report.message : report.t;
+  return new ImageError('provider_error', `The packages could not be compiled: ${reason}`);
 }
 
-/** The same files give the same archive. */
+/** Yields files in sorted order, so that equal files produce equal archives. */
 async function* sorted(files: ReadonlyMap<string, Buffer>): AsyncGenerator<StoredFile> {
   for (const path of [...files.keys()].sort()) yield { path, bytes: files.get(path) ?? Buffer.alloc(0) };
 }

@@ -1,7 +1,7 @@
 import { canonicalName } from './names.ts';
 import { isAllowed, isVersion, parseSpecifier } from './version.ts';
 
-/** An environment marker (PEP 508), parsed. */
+/** A parsed environment marker (PEP 508). */
 export type Marker = Combination | Comparison;
 
 interface Combination {
@@ -40,7 +40,7 @@ const VARIABLES = new Set([
   'extra',
 ]);
 
-/** Old spellings that files on PyPI still have. */
+/** Obsolete spellings that files on PyPI still use. */
 const OLD_NAMES: Readonly<Record<string, string>> = {
   'os.name': 'os_name',
   'sys.platform': 'sys_platform',
@@ -52,7 +52,7 @@ const OLD_NAMES: Readonly<Record<string, string>> = {
 
 const COMPARISONS = new Set(['===', '~=', '==', '!=', '<=', '>=', '<', '>', 'in', 'not in']);
 
-/** The marker, or undefined when the text is none. */
+/** Parses a marker; undefined if invalid. */
 export function parseMarker(text: string): Marker | undefined {
   const tokens = tokensOf(text);
   if (!tokens) return undefined;
@@ -127,7 +127,7 @@ function operandOf(token: string | undefined): Operand | undefined {
   return VARIABLES.has(name) ? { kind: 'variable', value: name } : undefined;
 }
 
-/** Whether the marker holds for the values of its variables; a variable without a value is an empty text. */
+/** Returns whether the marker is true for the given values. Variables without a value are empty. */
 export function isMet(marker: Marker, values: Readonly<Record<string, string>>): boolean {
   if (marker.kind !== 'compare') {
     const left = isMet(marker.left, values);
@@ -142,7 +142,7 @@ export function isMet(marker: Marker, values: Readonly<Record<string, string>>):
   return compareTexts(read(left), marker.operator, read(right));
 }
 
-/** Versions are compared as such where both sides are one; other texts are equal or not, and have no order. */
+/** Compares versions if both sides are versions; other texts only for equality. */
 function compareTexts(left: string, operator: string, right: string): boolean {
   if (operator === 'in') return right.includes(left);
   if (operator === 'not in') return !right.includes(left);

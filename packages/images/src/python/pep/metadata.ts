@@ -1,14 +1,14 @@
-/** What the resolver needs of a distribution's core metadata. */
+/** The part of a distribution's core metadata that the resolver needs. */
 export interface Metadata {
   readonly name: string;
   readonly version: string;
-  /** `Requires-Dist` fields as they stand. */
+  /** `Requires-Dist` fields, unparsed. */
   readonly requires: readonly string[];
-  /** `Requires-Python`; empty when there is none. */
+  /** `Requires-Python`; empty if absent. */
   readonly requiresPython: string;
 }
 
-/** The fields of a METADATA file, which is a message header as in mail; undefined without a name or a version. */
+/** Parses a METADATA file, which has the format of mail headers; undefined without a name or version. */
 export function parseMetadata(text: string): Metadata | undefined {
   const fields = headerOf(text);
   const first = (name: string): string | undefined => fields.find(([key]) => key === name)?.[1];
@@ -22,7 +22,10 @@ export function parseMetadata(text: string): Metadata | undefined {
   };
 }
 
-/** Field names in lower case with their values, continued lines joined; the description after the empty line is left. */
+/**
+ * Returns lower-case field names with their values, continuation lines joined. Ignores the description after the empty
+ * line.
+ */
 function headerOf(text: string): [string, string][] {
   const fields: [string, string][] = [];
   for (const line of text.split(/\r?\n/)) {

@@ -2,17 +2,17 @@ import { type Marker, parseMarker } from './marker.ts';
 import { canonicalName } from './names.ts';
 import { parseSpecifier, type Specifier } from './version.ts';
 
-/** A requirement (PEP 508): what a distribution or an author asks for. */
+/** A parsed requirement (PEP 508). */
 export interface Requirement {
-  /** As it was written, for messages. */
+  /** The original text, for messages. */
   readonly text: string;
-  /** Canonical. */
+  /** Canonical name. */
   readonly name: string;
-  /** Canonical, sorted. */
+  /** Canonical and sorted. */
   readonly extras: readonly string[];
   readonly specifier: Specifier;
   readonly marker?: Marker;
-  /** `name @ URL`: never installed. */
+  /** `name @ URL`; such requirements are never installed. */
   readonly url?: string;
 }
 
@@ -21,7 +21,7 @@ const REQUIREMENT =
 
 const EXTRA = /^[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?$/;
 
-/** The requirement, or undefined when the text is none. */
+/** Parses a requirement; undefined if invalid. */
 export function parseRequirement(text: string): Requirement | undefined {
   const [, name, extrasText, url, inParentheses, bare, markerText] = REQUIREMENT.exec(text) ?? [];
   if (name === undefined) return undefined;

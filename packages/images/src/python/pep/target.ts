@@ -1,22 +1,22 @@
-/** The interpreter that images are for, in the words of environment markers (PEP 508) and of wheel tags (PEP 425). */
+/** The interpreter of an image: values of environment markers (PEP 508) and wheel tags (PEP 425). */
 export interface Target {
-  /** The values of environment markers, without `extra`. */
+  /** Values of environment markers, without `extra`. */
   readonly markers: Readonly<Record<string, string>>;
-  /** `python-abi-platform`, the best first. */
+  /** `python-abi-platform` tags, best first. */
   readonly tags: readonly string[];
 }
 
-/** What a Pyodide distribution says of itself at the head of its lock. */
+/** Data of a Pyodide distribution from the head of its lock file. */
 export interface Distribution {
-  /** Such as `3.14.2`. */
+  /** For example `3.14.2`. */
   readonly python: string;
-  /** Such as `2026_0`. */
+  /** For example `2026_0`. */
   readonly abiVersion: string;
-  /** Such as `emscripten_5_0_3`. */
+  /** For example `emscripten_5_0_3`. */
   readonly platform: string;
 }
 
-/** The target of a Pyodide distribution. */
+/** Returns the target for a Pyodide distribution. */
 export function targetOf({ python, abiVersion, platform }: Distribution): Target {
   const [major = '3', minor = '0'] = python.split('.');
   return {
@@ -37,7 +37,9 @@ export function targetOf({ python, abiVersion, platform }: Distribution): Target
   };
 }
 
-/** The order of PEP 425 for CPython 3.x: own ABI, stable ABI of this and older versions, then pure ones. */
+/**
+ * Returns tags in the order of PEP 425 for CPython 3.x: own ABI, stable ABI of this and older versions, then pure ones.
+ */
 function tagsOf(minor: number, platform: string): string[] {
   const older = Array.from({ length: minor - 1 }, (_, back) => minor - back);
   const tags = [`cp3${minor}-cp3${minor}-${platform}`];

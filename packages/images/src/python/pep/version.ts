@@ -6,11 +6,11 @@ interface Clause {
   readonly text: string;
   /** Absent for `===`, which compares text. */
   readonly version?: Pep440Version;
-  /** Whether the version ended in `.*`. */
+  /** Whether the version ends in `.*`. */
   readonly prefix: boolean;
 }
 
-/** A version specifier (PEP 440), parsed: all its clauses have to hold. */
+/** A parsed version specifier (PEP 440); all clauses must hold. */
 export interface Specifier {
   readonly text: string;
   readonly clauses: readonly Clause[];
@@ -18,11 +18,11 @@ export interface Specifier {
 
 const CLAUSE = /^(===|~=|==|!=|<=|>=|<|>)\s*([^\s,;()]+)$/;
 
-/** The specifier, or undefined when the text is none. An empty text allows every version. */
+/** Parses a specifier; undefined if invalid. An empty text allows every version. */
 export function parseSpecifier(text: string): Specifier | undefined {
   const parts = text.split(',').map((part) => part.trim());
   if (parts.length === 1 && parts[0] === '') return { text: '', clauses: [] };
-  // A trailing comma is legal, and seen in the wild.
+  // A trailing comma is legal and occurs in practice.
   if (parts.at(-1) === '') parts.pop();
   const clauses = parts.map(parseClause);
   if (clauses.some((clause) => clause === undefined)) return undefined;
@@ -47,14 +47,14 @@ function isLegal(operator: string, prefix: boolean, version: Pep440Version): boo
   return operator !== '~=' || version.release.length > 1;
 }
 
-/** Whether it is numbers only. */
+/** Returns whether it is a final release without a local label. */
 function isPlain({ is_prerelease, is_postrelease, local }: Pep440Version): boolean {
   return !is_prerelease && !is_postrelease && local === null;
 }
 
 /**
- * Whether the version matches every clause, pre-releases like any other: when those are wanted is the resolver's decision.
- * Follows PEP 440 to the letter; versions are parsed and ordered by @renovatebot/pep440.
+ * Returns whether the version satisfies every clause. Pre-releases are treated like other versions here; the resolver
+ * decides when they count. Follows PEP 440 exactly; @renovatebot/pep440 parses and orders versions.
  */
 export function isAllowed(version: string, specifier: Specifier): boolean {
   if (specifier.clauses.length === 0) return true;
@@ -62,7 +62,7 @@ export function isAllowed(version: string, specifier: Specifier): boolean {
   return specifier.clauses.every((clause) => holds(version, candidate, clause));
 }
 
-/** Whether a clause names a pre-release, which is how a requirement asks for them. */
+/** Returns whether a clause names a pre-release, which allows them. */
 export function wantsPreReleases(specifier: Specifier): boolean {
   return specifier.clauses.some(
     ({ operator, version, text }) =>
@@ -70,7 +70,7 @@ export function wantsPreReleases(specifier: Specifier): boolean {
   );
 }
 
-/** Whether a clause pins exactly this version, which is how a requirement asks for one that was yanked (PEP 592). */
+/** Returns whether a clause pins exactly this version, which allows a yanked release (PEP 592). */
 export function pins(specifier: Specifier, version: string): boolean {
   return specifier.clauses.some(
     (clause) =>
@@ -102,25 +102,25 @@ function holds(text: string, candidate: Pep440Version | null, clause: Clause): b
   }
 }
 
-/** A local label of the candidate counts only when the clause has one. */
+/** A local label of the candidate is compared only if the clause has one. */
 function equals(candidate: Pep440Version, version: Pep440Version): boolean {
   if (compare(candidate.public, version.public) !== 0) return false;
   return version.local === null || version.local === candidate.local;
 }
 
-/** `<V`: not a pre-release of V either, unless V is one or a post-release. */
+/** `<V` excludes pre-releases of V, unless V itself is a pre- or post-release. */
 function isBelow(candidate: Pep440Version, version: Pep440Version): boolean {
   if (compare(candidate.public, version.public) >= 0) return false;
   return !isPlain(version) || !candidate.is_prerelease || !sameRelease(candidate, version);
 }
 
-/** `>V`: not a post-release of V either, unless V is one or a pre-release, and not V with a local label. */
+/** `>V` excludes post-releases of V, unless V itself is a pre- or post-release, and excludes V with a local label. */
 function isAbove(candidate: Pep440Version, version: Pep440Version): boolean {
   if (compare(candidate.public, version.public) <= 0) return false;
   return !isPlain(version) || !candidate.is_postrelease || !sameRelease(candidate, version);
 }
 
-/** `~=1.4.5` is `>=1.4.5,==1.4.*`. */
+/** `~=1.4.5` means `>=1.4.5,==1.4.*`. */
 function isCompatible(candidate: Pep440Version, version: Pep440Version): boolean {
   const series = { ...version, release: version.release.slice(0, -1) };
   return compare(candidate.public, version.public) >= 0 && sameSeries(candidate, series);
@@ -135,24 +135,24 @@ function sameSeries(candidate: Pep440Version, { epoch, release }: Pep440Version)
   return candidate.epoch === epoch && release.every((part, at) => (candidate.release[at] ?? 0) === part);
 }
 
-/** Sorts versions, the newest first; what is no version comes last. */
+/** Compares versions for sorting: newest first, invalid ones last. */
 export function newestFirst(a: string, b: string): number {
   const [left, right] = [explain(a), explain(b)];
   if (!left || !right) return Number(left === null) - Number(right === null);
   return compare(b, a);
 }
 
-/** Whether the text is a version (PEP 440). */
+/** Returns whether the text is a version (PEP 440). */
 export function isVersion(text: string): boolean {
   return explain(text) !== null;
 }
 
-/** Whether the version is an alpha, beta, candidate or development release. */
+/** Returns whether the version is an alpha, beta, release candidate or development release. */
 export function isPreRelease(version: string): boolean {
   return explain(version)?.is_prerelease ?? false;
 }
 
-/** Whether two texts are the same version, however written. */
+/** Returns whether two texts denote the same version. */
 export function isSame(a: string, b: string): boolean {
   const [left, right] = [explain(a), explain(b)];
   return left && right ? compare(a, b) === 0 : a === b;

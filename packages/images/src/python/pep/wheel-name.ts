@@ -2,20 +2,20 @@ import { canonicalName } from './names.ts';
 import type { Target } from './target.ts';
 import { isVersion } from './version.ts';
 
-/** What the name of a wheel says (PEP 427). */
+/** The parts of a wheel's file name (PEP 427). */
 export interface WheelName {
-  /** Canonical. */
+  /** Canonical name. */
   readonly name: string;
   readonly version: string;
-  /** Orders wheels that are otherwise alike: number, then text. */
+  /** Build tag, number then text; orders wheels that are otherwise equal. */
   readonly build: readonly [number, string];
-  /** Every `python-abi-platform` that it is for: compressed sets written out. */
+  /** All `python-abi-platform` tags, with compressed sets expanded. */
   readonly tags: readonly string[];
 }
 
 const NAME = /^[A-Za-z0-9]([A-Za-z0-9._]*[A-Za-z0-9])?$/;
 
-/** The parts of a wheel's file name, or undefined when it is not the name of a wheel. */
+/** Parses the file name of a wheel; undefined if it is not one. */
 export function parseWheelName(filename: string): WheelName | undefined {
   if (!filename.endsWith('.whl')) return undefined;
   const parts = filename.slice(0, -'.whl'.length).split('-');
@@ -37,7 +37,7 @@ function expand([pythons = '', abis = '', platforms = '']: readonly string[]): s
   return pairs.flatMap((pair) => platforms.split('.').map((platform) => `${pair}-${platform}`));
 }
 
-/** The place of a wheel in the target's order, 0 the best, or undefined when it does not run there. */
+/** Returns the wheel's rank in the target's tags, 0 for the best; undefined if it is not compatible. */
 export function tagRank(wheel: WheelName, target: Target): number | undefined {
   const ranks = wheel.tags.map((tag) => target.tags.indexOf(tag)).filter((rank) => rank >= 0);
   return ranks.length === 0 ? undefined : Math.min(...ranks);

@@ -9,42 +9,42 @@ import {
 } from '../pep/version.ts';
 import type { Target } from '../pep/target.ts';
 import { tagRank } from '../pep/wheel-name.ts';
-import type { Offer, Project, Source } from '../sources/source.ts';
+import type { WheelOffer, Project, Source } from '../sources/source.ts';
 
 /** A release that can be installed: its best wheel. */
 export interface Candidate {
   readonly version: string;
-  readonly offer: Offer;
+  readonly offer: WheelOffer;
 }
 
-/** Why a release is no candidate. */
+/** Why a release cannot be installed. */
 export type Refusal = 'wheel' | 'python' | 'digest' | 'yanked' | 'pre-release';
 
-/** A release that is no candidate. */
-export interface Refused {
+/** A release that cannot be installed. */
+export interface RefusedRelease {
   readonly version: string;
-  readonly why: Refusal;
-  /** Tags of the wheels that it has; for `python`, what it requires. */
+  readonly reason: Refusal;
+  /** Tags of its wheels; for `python`, the required versions. */
   readonly details: readonly string[];
 }
 
-/** What there is to choose from for one project. */
-export interface Choice {
+/** The releases of one project. */
+export interface ProjectReleases {
   readonly name: string;
-  /** Whether any source knows the project. */
+  /** Whether any source has the project. */
   readonly exists: boolean;
-  /** The best first: sources in their order, then the newest. */
+  /** Best first: by source order, then newest. */
   readonly candidates: readonly Candidate[];
-  readonly refused: readonly Refused[];
+  readonly refused: readonly RefusedRelease[];
 }
 
-/** The projects of all sources, each looked up once. */
-export class Catalogue {
+/** The projects of all sources; each is looked up once. */
+export class ReleaseCatalogue {
   readonly #sources: readonly Source[];
   readonly #target: Target;
   readonly #projects = new Map<string, Promise<readonly Project[]>>();
-  readonly #choices = new Map<string, Choice>();
-  /** Names whose pre-releases, and `name==version` of yanked releases, that a requirement asked for. */
+  readonly #releases = new Map<string, ProjectReleases>();
+  /** Names whose pre-releases are requested, and `name==version` of requested yanked releases. */
   readonly #admitted = new Set<string>();
 
   constructor(sources: readonly Source[], target: Target) {
@@ -52,30 +52,33 @@ export class Catalogue {
     this.#target = target;
   }
 
-  /** The choice of a project that was loaded. */
-  choice(name: string): Choice {
-    const choice = this.#choices.get(name);
-    if (!choice) throw new Error(`${name} is asked for before it was loaded.`);
-    return choice;
+  /** Returns the releases of a loaded project. */
+  releases(name: string): ProjectReleases {
+    const releases = this.#releases.get(name);
+    if (!releases) throw new Error(`${name} is requested before it was loaded.`);
+    return releases;
   }
 
-  /** Looks the project up, and admits what the specifier asks for; true when that changed a choice that was made before. */
+  /**
+   * Looks up a project and admits the releases that the specifier requests. Returns whether this changed earlier
+   * results.
+   */
   async load(name: string, specifier: Specifier): Promise<boolean> {
-    const known = this.#projects.get(name) ?? this.#look(name);
+    const known = this.#projects.get(name) ?? this.#lookUp(name);
     this.#projects.set(name, known);
     const projects = await known;
     const admitted = this.#admit(name, specifier, projects);
-    const before = this.#choices.get(name);
+    const before = this.#releases.get(name);
     if (before && !admitted) return false;
-    this.#choices.set(name, this.#choose(name, projects));
+    this.#releases.set(name, this.#classify(name, projects));
     return before !== undefined;
   }
 
   /**
-   * A wheelhouse that has a wheel for the target stands alone: what an operator put there is not mixed with what strangers
-   * publish under the name. Of the other sources each adds what those before it do not have.
+   * Looks up a project. A wheelhouse with a compatible wheel is used exclusively: an operator's wheels are not mixed
+   * with public ones of the same name. Among other sources, later ones add what earlier ones lack.
    */
-  async #look(name: string): Promise<readonly Project[]> {
+  async #lookUp(name: string): Promise<readonly Project[]> {
     const found: Project[] = [];
     for (const source of this.#sources) {
       const project = await source.find(name);
@@ -86,7 +89,7 @@ export class Catalogue {
         project.wheels.some(({ wheel }) => tagRank(wheel, this.#target) !== undefined)
       )
         break;
-      // The first index that knows the name is the only one that is asked.
+      // Only the first index that has the project is used.
       if (source.kind === 'index') {
         const rest = this.#sources.filter(({ kind }) => kind === 'pyodide');
         for (const other of rest)
@@ -107,15 +110,15 @@ export class Catalogue {
     return this.#admitted.size > before;
   }
 
-  #choose(name: string, projects: readonly Project[]): Choice {
+  #classify(name: string, projects: readonly Project[]): ProjectReleases {
     const candidates = new Map<string, Candidate>();
-    const refused = new Map<string, Refused>();
+    const refused = new Map<string, RefusedRelease>();
     for (const project of projects) {
       const versions = Map.groupBy(project.wheels, ({ wheel }) => wheel.version);
       for (const version of project.sourceOnly) if (!versions.has(version)) versions.set(version, []);
       for (const version of [...versions.keys()].sort(newestFirst)) {
         const judged = this.#judge(name, version, versions.get(version) ?? []);
-        if ('why' in judged) refused.set(version, refused.get(version) ?? judged);
+        if ('reason' in judged) refused.set(version, refused.get(version) ?? judged);
         else if (!candidates.has(version)) candidates.set(version, judged);
       }
     }
@@ -123,43 +126,43 @@ export class Catalogue {
     for (const { version } of usable) refused.delete(version);
     for (const { version } of candidates.values()) {
       if (!usable.some((candidate) => candidate.version === version)) {
-        refused.set(version, { version, why: 'pre-release', details: [] });
+        refused.set(version, { version, reason: 'pre-release', details: [] });
       }
     }
     return { name, exists: projects.length > 0, candidates: usable, refused: [...refused.values()] };
   }
 
-  /** Pre-releases count when somebody asks for them, or when there is nothing else. */
+  /** Excludes pre-releases unless they are requested or there are no others. */
   #withoutPreReleases(name: string, candidates: Candidate[]): Candidate[] {
     if (this.#admitted.has(name)) return candidates;
     const finals = candidates.filter(({ version }) => !isPreRelease(version));
     return finals.length > 0 ? finals : candidates;
   }
 
-  #judge(name: string, version: string, offers: readonly Offer[]): Candidate | Refused {
+  #judge(name: string, version: string, offers: readonly WheelOffer[]): Candidate | RefusedRelease {
     const fitting = offers.filter(({ wheel }) => tagRank(wheel, this.#target) !== undefined);
     const tags = offers.flatMap(({ wheel }) => wheel.tags);
-    if (fitting.length === 0) return { version, why: 'wheel', details: tags };
+    if (fitting.length === 0) return { version, reason: 'wheel', details: tags };
     const running = fitting.filter((offer) => this.#runs(offer));
     if (running.length === 0)
-      return { version, why: 'python', details: fitting.map(({ requiresPython }) => requiresPython) };
-    const sure = running.filter(({ digest }) => digest !== undefined);
-    if (sure.length === 0) return { version, why: 'digest', details: [] };
-    const kept = sure.filter(
+      return { version, reason: 'python', details: fitting.map(({ requiresPython }) => requiresPython) };
+    const withDigest = running.filter(({ digest }) => digest !== undefined);
+    if (withDigest.length === 0) return { version, reason: 'digest', details: [] };
+    const allowed = withDigest.filter(
       ({ yanked }) => yanked === undefined || this.#admitted.has(`${name}==${version}`),
     );
-    const [offer] = kept.sort((a, b) => this.#byRank(a, b));
+    const [offer] = allowed.sort((a, b) => this.#byRank(a, b));
     return offer
       ? { version, offer }
-      : { version, why: 'yanked', details: sure.map(({ yanked }) => yanked ?? '') };
+      : { version, reason: 'yanked', details: withDigest.map(({ yanked }) => yanked ?? '') };
   }
 
-  #runs({ requiresPython }: Offer): boolean {
+  #runs({ requiresPython }: WheelOffer): boolean {
     const specifier = parseSpecifier(requiresPython);
     return !specifier || isAllowed(this.#target.markers['python_full_version'] ?? '', specifier);
   }
 
-  #byRank(a: Offer, b: Offer): number {
+  #byRank(a: WheelOffer, b: WheelOffer): number {
     const rank = (tagRank(a.wheel, this.#target) ?? 0) - (tagRank(b.wheel, this.#target) ?? 0);
     return rank || b.wheel.build[0] - a.wheel.build[0] || (a.wheel.build[1] < b.wheel.build[1] ? 1 : -1);
   }

@@ -1,22 +1,32 @@
 import { ImageError, type ImageErrorCode } from '../../error.ts';
 import { newestFirst } from '../pep/version.ts';
 import type { Target } from '../pep/target.ts';
-import type { Refused } from './catalogue.ts';
-import type { Asked, Obstacle } from './requirements.ts';
+import type { RefusedRelease } from './catalogue.ts';
+import type { RequirementFact, Obstacle } from './requirements.ts';
 
-/** The same requirement of one project, with all releases of it that have it. */
-interface Group extends Omit<Asked, 'by'> {
+/** The same requirement of several releases of one project. */
+interface RequirementGroup extends Omit<RequirementFact, 'by'> {
   readonly by: { readonly name: string; readonly versions: readonly string[] } | undefined;
 }
 
 const MAX_SENTENCES = 8;
 const MAX_TAGS = 6;
 
-/** Of several obstacles the one that is told first: what nobody can change goes before what another range may change. */
-const ORDER: readonly Obstacle['kind'][] = ['unknown', 'refused', 'url', 'malformed', 'python', 'no-version'];
+/** Obstacles in the order in which they are reported: those that no other version range can remove come first. */
+const REPORT_ORDER: readonly Obstacle['kind'][] = [
+  'unknown',
+  'refused',
+  'url',
+  'malformed',
+  'python',
+  'no-version',
+];
 
-/** The error that says what release after release of a project needs in vain; older ones were not looked at. */
-export function explainDeadEnd(facts: readonly Asked[], target: Target): ImageError {
+/**
+ * Returns the error for a project whose newest releases all have a dependency that cannot be met. Older ones were not
+ * checked.
+ */
+export function explainDeadEnd(facts: readonly RequirementFact[], target: Target): ImageError {
   const { code, message } = explain(facts, target);
   const by = facts.flatMap((fact) => fact.by ?? []);
   const oldest = by
@@ -24,26 +34,28 @@ export function explainDeadEnd(facts: readonly Asked[], target: Target): ImageEr
     .sort(newestFirst)
     .at(-1);
   const hint =
-    by[0] && ` Older releases of ${by[0].name} were not tried; to do so ask for ${by[0].name}<${oldest}.`;
+    by[0] && ` Older releases of ${by[0].name} were not tried; to try them, request ${by[0].name}<${oldest}.`;
   return new ImageError(code, message + (hint ?? ''));
 }
 
-/** The error that says why requirements cannot be met, from the facts of the solver's proof. */
-export function explain(facts: readonly Asked[], target: Target): ImageError {
+/** Returns the error for requirements that cannot be met, from the facts of the solver's proof. */
+export function explain(facts: readonly RequirementFact[], target: Target): ImageError {
   const groups = groupsOf(facts);
   const obstacles = groups.filter(({ obstacle }) => obstacle);
-  const first = ORDER.flatMap((kind) => obstacles.filter(({ obstacle }) => obstacle?.kind === kind))[0];
-  if (first?.obstacle) return obstructed(first, first.obstacle, target);
+  const first = REPORT_ORDER.flatMap((kind) =>
+    obstacles.filter(({ obstacle }) => obstacle?.kind === kind),
+  )[0];
+  if (first?.obstacle) return obstacleError(first, first.obstacle, target);
   const sentences = groups.slice(0, MAX_SENTENCES).map(sentenceOf);
   if (groups.length > MAX_SENTENCES)
-    sentences.push(`${groups.length - MAX_SENTENCES} more requirements take part.`);
+    sentences.push(`${groups.length - MAX_SENTENCES} more requirements are involved.`);
   return new ImageError(
     'resolution_conflict',
-    `These requirements cannot be met together. ${sentences.join(' ')} Loosen or remove one of them.`,
+    `These requirements conflict. ${sentences.join(' ')} Loosen or remove one of them.`,
   );
 }
 
-function groupsOf(facts: readonly Asked[]): Group[] {
+function groupsOf(facts: readonly RequirementFact[]): RequirementGroup[] {
   const groups = Map.groupBy(
     facts,
     ({ by, text, obstacle }) => `${by?.name ?? ''} ${text} ${obstacle?.kind ?? ''}`,
@@ -53,23 +65,24 @@ function groupsOf(facts: readonly Asked[]): Group[] {
     const versions = [first, ...rest].flatMap(({ by }) => (by ? [by.version] : [])).sort(newestFirst);
     return { ...first, by: first.by && { name: first.by.name, versions: [...new Set(versions)] } };
   });
-  // The author's own requirements come first: those are what can be changed.
+  // The author's own requirements come first, because those can be changed.
   return made.sort((a, b) => Number(a.by !== undefined) - Number(b.by !== undefined));
 }
 
-function sentenceOf(group: Group): string {
-  return group.by ? `${askerOf(group)} needs ${group.text}.` : `The list asks for ${group.text}.`;
+function sentenceOf(group: RequirementGroup): string {
+  return group.by ? `${requirerOf(group)} needs ${group.text}.` : `The specification requires ${group.text}.`;
 }
 
-/** `jinja2 3.1.6`, or `jinja2 2.7 to 3.1.6`. */
-function askerOf({ by }: Group): string {
-  if (!by) return 'The list';
+/** Returns `jinja2 3.1.6`, or `jinja2 2.7 to 3.1.6`. */
+function requirerOf({ by }: RequirementGroup): string {
+  if (!by) return 'The specification';
   const [newest = '', oldest = newest] = [by.versions[0], by.versions.at(-1)];
   return newest === oldest ? `${by.name} ${newest}` : `${by.name} ${oldest} to ${newest}`;
 }
 
-function obstructed(group: Group, obstacle: Obstacle, target: Target): ImageError {
-  const needed = group.by && group.by.name !== group.name ? ` (${askerOf(group)} needs ${group.text})` : '';
+function obstacleError(group: RequirementGroup, obstacle: Obstacle, target: Target): ImageError {
+  const needed =
+    group.by && group.by.name !== group.name ? ` (${requirerOf(group)} needs ${group.text})` : '';
   switch (obstacle.kind) {
     case 'unknown':
       return new ImageError(
@@ -79,17 +92,17 @@ function obstructed(group: Group, obstacle: Obstacle, target: Target): ImageErro
     case 'no-version':
       return new ImageError(
         'version_not_found',
-        `No release of ${group.name} matches ${group.text}${needed}; ${obstacle.newest === undefined ? 'there is none' : `the newest one is ${obstacle.newest}`}.`,
+        `No release of ${group.name} matches ${group.text}${needed}; ${obstacle.newest === undefined ? 'there is none' : `the newest is ${obstacle.newest}`}.`,
       );
     case 'url':
       return new ImageError(
         'unsupported_package',
-        `${askerOf(group)} needs ${group.text}, a URL; only packages of the index are installed.`,
+        `${requirerOf(group)} needs ${group.text}, a URL; only packages from an index are installed.`,
       );
     case 'malformed':
       return new ImageError(
         'unsupported_package',
-        `The metadata of ${askerOf(group)} cannot be read. Ask for another release of ${group.name}.`,
+        `The metadata of ${requirerOf(group)} cannot be read. Request another release of ${group.name}.`,
       );
     case 'python':
       return pythonMismatch(group, [obstacle.requires], target);
@@ -98,58 +111,72 @@ function obstructed(group: Group, obstacle: Obstacle, target: Target): ImageErro
   }
 }
 
-/** The wheels that exist decide what the author is told: for other platforms, for other versions of Python, withdrawn. */
-function refusal(group: Group, refused: readonly Refused[], needed: string, target: Target): ImageError {
-  const has = (why: Refused['why']): readonly Refused[] => refused.filter((one) => one.why === why);
-  const [newest] = has('wheel');
+/**
+ * Returns the error for a project whose matching releases cannot be installed: wrong platform, wrong Python version, or
+ * withdrawn.
+ */
+function refusal(
+  group: RequirementGroup,
+  refused: readonly RefusedRelease[],
+  needed: string,
+  target: Target,
+): ImageError {
+  const withReason = (reason: RefusedRelease['reason']): readonly RefusedRelease[] =>
+    refused.filter((one) => one.reason === reason);
+  const [newest] = withReason('wheel');
   if (newest) return noWheel(group, newest, needed, target);
-  const python = has('python');
+  const python = withReason('python');
   if (python.length > 0) return pythonMismatch(group, python[0]?.details ?? [], target);
-  const code: ImageErrorCode = has('digest').length > 0 ? 'integrity_error' : 'version_not_found';
-  const reason =
+  const code: ImageErrorCode = withReason('digest').length > 0 ? 'integrity_error' : 'version_not_found';
+  const cause =
     code === 'integrity_error'
-      ? 'the index tells no SHA-256 or SHA-512 of its files, and nothing is installed without'
-      : 'all that match were withdrawn by their authors or are pre-releases; name one exactly (==) to have it';
-  return new ImageError(code, `${group.text}${needed} cannot be installed: ${reason}.`);
+      ? 'the index has no SHA-256 or SHA-512 for its files, which is required'
+      : 'all matching releases were yanked by their authors or are pre-releases; request one with == to use it';
+  return new ImageError(code, `${group.text}${needed} cannot be installed: ${cause}.`);
 }
 
-function noWheel({ name }: Group, { version, details }: Refused, needed: string, target: Target): ImageError {
+function noWheel(
+  { name }: RequirementGroup,
+  { version, details }: RefusedRelease,
+  needed: string,
+  target: Target,
+): ImageError {
   const platforms = [...new Set(details.map(platformOf))].sort();
   const shown = platforms.slice(0, MAX_TAGS).join(', ');
   const more = platforms.length > MAX_TAGS ? ` and ${platforms.length - MAX_TAGS} more` : '';
   const exist =
-    platforms.length > 0 ? `its wheels are for ${shown}${more}` : 'it is published as source code only';
+    platforms.length > 0 ? `its wheels are for ${shown}${more}` : 'it is published only as source code';
   const wanted = `py3-none-any or ${target.tags[0] ?? ''}`;
   const { sys_platform: system, python_version: python, platform_machine: machine } = target.markers;
   const isIsolate = system === 'emscripten';
   const where = isIsolate ? 'Python in the isolate' : `Python ${python} on ${system} ${machine}`;
-  const places = `the configured wheelhouse${isIsolate ? ' or Pyodide mirror' : ''}`;
-  const other = isIsolate ? 'Use the native runtime' : 'Ask for another release of it';
-  const way =
+  const sources = `the configured wheelhouse${isIsolate ? ' or Pyodide mirror' : ''}`;
+  const other = isIsolate ? 'Use the native runtime' : 'Request another release';
+  const advice =
     platforms.length > 0
-      ? `${other}, or give a wheel in ${places}.`
-      : `Sources are not built here: give a wheel in ${places}; pip wheel makes one.`;
+      ? `${other}, or add a wheel to ${sources}.`
+      : `Source distributions are not built: add a wheel to ${sources} (pip wheel builds one).`;
   return new ImageError(
     'no_compatible_wheel',
-    `${name} ${version}${needed} has no wheel for ${where} (${wanted}); ${exist}. ${way}`,
+    `${name} ${version}${needed} has no wheel for ${where} (${wanted}); ${exist}. ${advice}`,
   );
 }
 
-/** `manylinux x86_64`, without the versions of the C library; `py2 any`. */
+/** Returns `manylinux x86_64` without the version of the C library, or `py2 any`. */
 function platformOf(tag: string): string {
   const [python = '', , platform = ''] = tag.split('-');
   const plain = platform
     .replace(/^manylinux(?:\d+|_\d+_\d+)_/, 'manylinux ')
     .replace(/^macosx_\d+_\d+_/, 'macosx ');
-  // Of these the version is what does not fit.
+  // For these the Python version is the reason for the mismatch.
   if (plain === 'any' || plain.startsWith('pyemscripten')) return `${python} ${plain}`;
   return plain.replace(/^musllinux_\d+_\d+_/, 'musllinux ');
 }
 
-function pythonMismatch({ name }: Group, requires: readonly string[], target: Target): ImageError {
+function pythonMismatch({ name }: RequirementGroup, requires: readonly string[], target: Target): ImageError {
   const wanted = [...new Set(requires)].join(' or ');
   return new ImageError(
     'incompatible_platform',
-    `No release of ${name} that matches runs on Python ${target.markers['python_full_version'] ?? ''}; it asks for Python ${wanted}. Allow another release of it.`,
+    `No matching release of ${name} supports Python ${target.markers['python_full_version'] ?? ''}: Python ${wanted} is required. Allow other releases.`,
   );
 }

@@ -1,24 +1,26 @@
 import type { CandidateSet } from './sets.ts';
 
-/** Packages that cannot all be in these sets at once. The name is that of the PubGrub algorithm. */
+/**
+ * Sets of candidates, one per package, that cannot all be chosen together. The term comes from the PubGrub algorithm.
+ */
 export interface Incompatibility<Note> {
   readonly terms: ReadonlyMap<string, CandidateSet>;
   readonly cause: Fact<Note> | Derivation<Note>;
 }
 
-/** It follows from what a package or the author asks for. */
+/** Follows from a requirement of a package or the author. */
 interface Fact<Note> {
   readonly kind: 'fact';
   readonly note: Note;
 }
 
-/** It follows from two others. */
+/** Follows from two other incompatibilities. */
 interface Derivation<Note> {
   readonly kind: 'derived';
   readonly from: readonly [Incompatibility<Note>, Incompatibility<Note>];
 }
 
-/** The notes of the facts that an incompatibility follows from, each once, nearest first. */
+/** Returns the notes of the facts from which an incompatibility follows, each once, nearest first. */
 export function factsOf<Note>(incompatibility: Incompatibility<Note>): Note[] {
   const seen = new Set<Incompatibility<Note>>();
   const notes = new Set<Note>();
@@ -33,8 +35,8 @@ export function factsOf<Note>(incompatibility: Incompatibility<Note>): Note[] {
 }
 
 /**
- * What follows from two incompatibilities with regard to one package: whichever candidate it has, one of the two applies,
- * so the others' terms of both cannot hold together. `full` is every candidate of the package.
+ * Resolves two incompatibilities on one package: whichever candidate it has, one of the two applies, so the other terms
+ * of both cannot hold together. `full` is the set of all candidates of the package.
  */
 export function combine<Note>(
   a: Incompatibility<Note>,

@@ -1,7 +1,7 @@
 import type { Incompatibility } from './incompatibility.ts';
 import { type CandidateSet, everything } from './sets.ts';
 
-/** One step: from here on the package is in `set`. Without a cause it was a decision. */
+/** An assignment: from here on the package is in `set`. Without a cause it is a decision. */
 export interface Step<Note> {
   readonly id: string;
   readonly set: CandidateSet;
@@ -9,14 +9,14 @@ export interface Step<Note> {
   readonly cause?: Incompatibility<Note>;
 }
 
-/** Where in the trail an incompatibility came true. */
+/** The point in the trail at which an incompatibility became satisfied. */
 export interface Satisfaction<Note> {
   readonly step: Step<Note>;
-  /** The level at which all else of it was true already. */
+  /** The level at which its other terms were already satisfied. */
   readonly previousLevel: number;
 }
 
-/** What is known so far, in the order in which it became known. */
+/** The assignments so far, in order. */
 export class PartialSolution<Note> {
   readonly #steps: Step<Note>[] = [];
   readonly #known = new Map<string, CandidateSet>();
@@ -28,7 +28,7 @@ export class PartialSolution<Note> {
     this.#sizeOf = sizeOf;
   }
 
-  /** The candidates that are left, and "not installed" where that is left. */
+  /** Returns the remaining candidates, including "not installed" if possible. */
   known(id: string): CandidateSet {
     return this.#known.get(id) ?? everything(this.#sizeOf(id));
   }
@@ -37,7 +37,7 @@ export class PartialSolution<Note> {
     return this.#decided;
   }
 
-  /** Packages that something was learned of, in that order. */
+  /** Returns the packages with assignments, in order of their first one. */
   ids(): IterableIterator<string> {
     return this.#known.keys();
   }
@@ -57,7 +57,7 @@ export class PartialSolution<Note> {
     this.#steps.push(step);
   }
 
-  /** Forgets what was learned above the level. */
+  /** Removes assignments above a level. */
   backTo(level: number): void {
     const kept = this.#steps.filter((step) => step.level <= level);
     this.#steps.length = 0;
@@ -70,26 +70,29 @@ export class PartialSolution<Note> {
     this.#level = level;
   }
 
-  /** The first step at which every term of a satisfied incompatibility was true. */
+  /** Returns the first step at which all terms of a satisfied incompatibility hold. */
   satisfaction(terms: ReadonlyMap<string, CandidateSet>): Satisfaction<Note> {
-    const places = new Map([...terms].map(([id, set]) => [id, this.#placeOf(id, set)]));
-    const place = Math.max(...places.values());
-    const step = this.#steps[place];
-    if (!step) throw new Error('An incompatibility was taken for true that is not.');
-    const own = this.#placeOf(step.id, terms.get(step.id) ?? 0n, step.set);
-    const others = [...places].filter(([id]) => id !== step.id).map(([, at]) => at);
+    const indexes = new Map([...terms].map(([id, set]) => [id, this.#indexOf(id, set)]));
+    const index = Math.max(...indexes.values());
+    const step = this.#steps[index];
+    if (!step) throw new Error('The incompatibility is not satisfied.');
+    const own = this.#indexOf(step.id, terms.get(step.id) ?? 0n, step.set);
+    const others = [...indexes].filter(([id]) => id !== step.id).map(([, at]) => at);
     const previous = this.#steps[Math.max(own, ...others, -1)];
     return { step, previousLevel: previous?.level ?? 0 };
   }
 
-  /** The place of the step from which on the package is in the set, given that it is in `given`; -1: from the start. */
-  #placeOf(id: string, set: CandidateSet, given?: CandidateSet): number {
+  /**
+   * Returns the index of the step after which the package is in the set, given that it is in `given`; -1 if from the
+   * start.
+   */
+  #indexOf(id: string, set: CandidateSet, given?: CandidateSet): number {
     let left = everything(this.#sizeOf(id)) & (given ?? -1n);
     if ((left & ~set) === 0n) return -1;
-    for (const [place, step] of this.#steps.entries()) {
+    for (const [index, step] of this.#steps.entries()) {
       if (step.id !== id) continue;
       left &= step.set;
-      if ((left & ~set) === 0n) return place;
+      if ((left & ~set) === 0n) return index;
     }
     return this.#steps.length;
   }

@@ -4,96 +4,99 @@ import { withExtras } from '../pep/names.ts';
 import { parseRequirement, type Requirement } from '../pep/requirement.ts';
 import { isAllowed, parseSpecifier, type Specifier } from '../pep/version.ts';
 import type { Target } from '../pep/target.ts';
-import type { Candidate, Catalogue, Choice, Refused } from './catalogue.ts';
+import type { Candidate, ReleaseCatalogue, ProjectReleases, RefusedRelease } from './catalogue.ts';
 import { setOf } from './sets.ts';
 import type { Problem, Rule } from './solver.ts';
 
-/** Why a requirement cannot be met whatever else is chosen. */
+/** Why a requirement cannot be met, whatever else is chosen. */
 export type Obstacle =
   | { readonly kind: 'unknown' }
   | { readonly kind: 'no-version'; readonly newest: string | undefined }
-  | { readonly kind: 'refused'; readonly refused: readonly Refused[] }
+  | { readonly kind: 'refused'; readonly refused: readonly RefusedRelease[] }
   | { readonly kind: 'url' }
   | { readonly kind: 'python'; readonly requires: string }
   | { readonly kind: 'malformed' };
 
-/** A requirement as the solver's proofs speak of it. */
-export interface Asked {
-  /** Absent when the author of the spec asks. */
+/** A requirement as a fact in the solver's proofs. */
+export interface RequirementFact {
+  /** The release that requires it; absent for the author's own requirements. */
   readonly by?: { readonly name: string; readonly version: string };
-  /** Canonical name of what is asked for, and the requirement as it was written. */
+  /** Canonical name of the required project, and the original requirement. */
   readonly name: string;
   readonly text: string;
   readonly obstacle?: Obstacle;
 }
 
 /**
- * Thrown when a requirement asks for releases that did not count before: what was concluded so far is void. The catalogue
- * counts them from now on, so that a new start does not end here again.
+ * Thrown if a requirement admits releases that were excluded before, so that earlier conclusions are invalid. The
+ * catalogue keeps them admitted, so a restart does not end here again.
  */
-export class ChoiceChanged extends Error {}
+export class ReleasesChanged extends Error {}
 
 /**
- * Thrown when release after release of a project needs what cannot be had. Going on would end in the silent choice of a
- * release that is years old and happens to need nothing.
+ * Thrown if release after release of a project has a dependency that cannot be met. Continuing would silently choose a
+ * release that is years old and happens to have no such dependency.
  */
 export class DeadEnd extends Error {
-  readonly facts: readonly Asked[];
+  readonly facts: readonly RequirementFact[];
 
-  constructor(facts: readonly Asked[]) {
-    super('Too many releases need what cannot be had.');
+  constructor(facts: readonly RequirementFact[]) {
+    super('Too many releases have dependencies that cannot be met.');
     this.facts = facts;
   }
 }
 
-/** As many of a project's newest releases may need what cannot be had. */
+/** Maximum number of a project's newest releases with a dependency that cannot be met. */
 const MAX_BLOCKED = 8;
 
-interface Surroundings {
-  readonly catalogue: Catalogue;
+interface ResolverContext {
+  readonly catalogue: ReleaseCatalogue;
   readonly target: Target;
-  /** The metadata of a candidate; undefined when it is unusable. */
+  /** Returns the metadata of a candidate; undefined if it is unusable. */
   metadataOf(candidate: Candidate): Promise<Metadata | undefined>;
 }
 
 /** The requirements of Python distributions as a problem for the solver. */
-export class Requirements implements Problem<Asked> {
-  readonly #around: Surroundings;
-  /** Project → what its releases need that cannot be had. */
-  readonly #blocked = new Map<string, Asked[]>();
+export class Requirements implements Problem<RequirementFact> {
+  readonly #context: ResolverContext;
+  /** Project → dependencies of its releases that cannot be met. */
+  readonly #blocked = new Map<string, RequirementFact[]>();
 
-  constructor(around: Surroundings) {
-    this.#around = around;
+  constructor(context: ResolverContext) {
+    this.#context = context;
   }
 
   sizeOf(id: string): number {
-    return this.#around.catalogue.choice(nameOf(id)).candidates.length;
+    return this.#context.catalogue.releases(nameOf(id)).candidates.length;
   }
 
-  /** Rules of the author's own requirements. */
-  async wanted(requirements: readonly Requirement[]): Promise<Rule<Asked>[]> {
-    const met = requirements.filter(({ marker }) => !marker || this.#isMet(marker, ''));
-    return this.#rules(met, undefined);
+  /** Returns the rules of the author's own requirements. */
+  async rootRules(requirements: readonly Requirement[]): Promise<Rule<RequirementFact>[]> {
+    const active = requirements.filter(({ marker }) => !marker || this.#isMet(marker, ''));
+    return this.#rules(active, undefined);
   }
 
-  async rulesOf(id: string, place: number): Promise<readonly Rule<Asked>[]> {
+  async rulesOf(id: string, index: number): Promise<readonly Rule<RequirementFact>[]> {
     const name = nameOf(id);
-    const candidate = this.#around.catalogue.choice(name).candidates[place];
-    if (!candidate) throw new Error(`${name} has no candidate ${place}.`);
+    const candidate = this.#context.catalogue.releases(name).candidates[index];
+    if (!candidate) throw new Error(`${name} has no candidate ${index}.`);
     const by = { name, version: candidate.version };
-    const metadata = await this.#around.metadataOf(candidate);
+    const metadata = await this.#context.metadataOf(candidate);
     if (!metadata) return [this.#impossible(id, by, { kind: 'malformed' })];
     const python = parseSpecifier(metadata.requiresPython);
-    if (python && !isAllowed(this.#around.target.markers['python_full_version'] ?? '', python)) {
+    if (python && !isAllowed(this.#context.target.markers['python_full_version'] ?? '', python)) {
       return [this.#impossible(id, by, { kind: 'python', requires: metadata.requiresPython })];
     }
     const requirements = metadata.requires.map(parseRequirement);
-    const sound = requirements.filter((requirement) => requirement !== undefined);
-    if (sound.length < requirements.length) return [this.#impossible(id, by, { kind: 'malformed' })];
-    return this.#rules(this.#active(sound, id, by), by);
+    const valid = requirements.filter((requirement) => requirement !== undefined);
+    if (valid.length < requirements.length) return [this.#impossible(id, by, { kind: 'malformed' })];
+    return this.#rules(this.#active(valid, id, by), by);
   }
 
-  /** The requirements that count: of the distribution itself, or, of one with extras, what these add. */
+  /**
+   * Returns the requirements that apply: those of the distribution itself, or, for one with extras, those that the
+   * extras add.
+   */
   #active(
     requirements: readonly Requirement[],
     id: string,
@@ -113,41 +116,47 @@ export class Requirements implements Problem<Asked> {
   }
 
   #isMet(marker: NonNullable<Requirement['marker']>, extra: string): boolean {
-    return isMet(marker, { ...this.#around.target.markers, extra });
+    return isMet(marker, { ...this.#context.target.markers, extra });
   }
 
-  async #rules(requirements: readonly Requirement[], by: Asked['by']): Promise<Rule<Asked>[]> {
+  async #rules(
+    requirements: readonly Requirement[],
+    by: RequirementFact['by'],
+  ): Promise<Rule<RequirementFact>[]> {
     const changes = await Promise.all(
-      requirements.map(({ name, specifier }) => this.#around.catalogue.load(name, specifier)),
+      requirements.map(({ name, specifier }) => this.#context.catalogue.load(name, specifier)),
     );
-    if (changes.includes(true)) throw new ChoiceChanged();
+    if (changes.includes(true)) throw new ReleasesChanged();
     return requirements.map((requirement) => this.#rule(requirement, by));
   }
 
-  #rule({ name, extras, specifier, text, url }: Requirement, by: Asked['by']): Rule<Asked> {
-    const choice = this.#around.catalogue.choice(name);
+  #rule(
+    { name, extras, specifier, text, url }: Requirement,
+    by: RequirementFact['by'],
+  ): Rule<RequirementFact> {
+    const releases = this.#context.catalogue.releases(name);
     const allowed =
-      url === undefined ? setOf(choice.candidates, ({ version }) => isAllowed(version, specifier)) : 0n;
-    const obstacle = url === undefined ? obstacleOf(choice, specifier) : ({ kind: 'url' } as const);
-    const note: Asked = { name, text, ...(by && { by }), ...(allowed === 0n && { obstacle }) };
+      url === undefined ? setOf(releases.candidates, ({ version }) => isAllowed(version, specifier)) : 0n;
+    const obstacle = url === undefined ? obstacleOf(releases, specifier) : ({ kind: 'url' } as const);
+    const note: RequirementFact = { name, text, ...(by && { by }), ...(allowed === 0n && { obstacle }) };
     if (by && allowed === 0n) this.#block(by.name, note);
     return { target: withExtras(name, extras), allowed, note };
   }
 
-  #block(name: string, note: Asked): void {
+  #block(name: string, note: RequirementFact): void {
     const notes = [...(this.#blocked.get(name) ?? []), note];
     this.#blocked.set(name, notes);
     const versions = new Set(notes.map(({ by }) => by?.version));
     if (versions.size > MAX_BLOCKED) throw new DeadEnd(notes);
   }
 
-  #impossible(id: string, by: { name: string; version: string }, obstacle: Obstacle): Rule<Asked> {
+  #impossible(id: string, by: { name: string; version: string }, obstacle: Obstacle): Rule<RequirementFact> {
     return { target: id, allowed: 0n, note: { by, name: by.name, text: by.name, obstacle } };
   }
 }
 
-/** Why no candidate is allowed, for a specifier that allows none. */
-function obstacleOf({ exists, candidates, refused }: Choice, specifier: Specifier): Obstacle {
+/** Returns why a specifier allows no candidate. */
+function obstacleOf({ exists, candidates, refused }: ProjectReleases, specifier: Specifier): Obstacle {
   if (!exists) return { kind: 'unknown' };
   const matching = refused.filter(({ version }) => isAllowed(version, specifier));
   if (matching.length > 0) return { kind: 'refused', refused: matching };

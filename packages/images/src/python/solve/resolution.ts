@@ -4,26 +4,26 @@ import { canonicalName } from '../pep/names.ts';
 import { parseRequirement, type Requirement } from '../pep/requirement.ts';
 import { isAllowed, isPreRelease, isSame, newestFirst } from '../pep/version.ts';
 import type { Target } from '../pep/target.ts';
-import type { Offer, Source } from '../sources/source.ts';
-import { type Candidate, Catalogue } from './catalogue.ts';
+import type { WheelOffer, Source } from '../sources/source.ts';
+import { type Candidate, ReleaseCatalogue } from './catalogue.ts';
 import { explain, explainDeadEnd } from './explanation.ts';
 import { factsOf, type Incompatibility } from './incompatibility.ts';
-import { type Asked, ChoiceChanged, DeadEnd, Requirements } from './requirements.ts';
+import { type RequirementFact, ReleasesChanged, DeadEnd, Requirements } from './requirements.ts';
 import { type Solution, solve } from './solver.ts';
 
-/** A release that is installed. */
-export interface Chosen {
-  /** Canonical. */
+/** A release that will be installed. */
+export interface ChosenRelease {
+  /** Canonical name. */
   readonly name: string;
   readonly version: string;
-  readonly offer: Offer;
+  readonly offer: WheelOffer;
   /** Its `Requires-Dist` fields. */
   readonly requires: readonly string[];
 }
 
-/** Everything that is installed, by name, and what the author should know of it. */
+/** The releases to install, ordered by name, and warnings for the author. */
 export interface Resolution {
-  readonly chosen: readonly Chosen[];
+  readonly chosen: readonly ChosenRelease[];
   readonly warnings: readonly string[];
 }
 
@@ -31,9 +31,9 @@ export interface ResolveOptions {
   readonly sources: readonly Source[];
   readonly target: Target;
   readonly signal?: AbortSignal;
-  /** Decisions and conflicts; default 5,000. */
+  /** Maximum number of decisions and conflicts; default 5,000. */
   readonly maxSteps?: number;
-  /** Metadata files that are read; default 400. */
+  /** Maximum number of metadata files to read; default 400. */
   readonly maxReads?: number;
 }
 
@@ -41,26 +41,26 @@ const MAX_STEPS = 5_000;
 const MAX_READS = 400;
 
 /**
- * The newest releases that fulfil the requirements together, on the target.
- * @throws ImageError invalid_specifier, package_not_found, version_not_found, no_compatible_wheel, incompatible_platform,
- * resolution_conflict; and what the sources throw.
+ * Returns the newest releases that satisfy the requirements together on the target.
+ * @throws ImageError invalid_specifier, package_not_found, version_not_found, no_compatible_wheel,
+ * incompatible_platform, resolution_conflict, and errors of the sources.
  */
 export async function resolveRequirements(
   texts: readonly string[],
   options: ResolveOptions,
 ): Promise<Resolution> {
   const wanted = texts.map(readRequirement);
-  const catalogue = new Catalogue(options.sources, options.target);
-  const reader = new Reader(options);
+  const catalogue = new ReleaseCatalogue(options.sources, options.target);
+  const reader = new MetadataReader(options);
   const metadataOf = (candidate: Candidate): Promise<Metadata | undefined> => reader.read(candidate);
   const problem = new Requirements({ catalogue, target: options.target, metadataOf });
   for (;;) {
     const solution = await attempt(problem, wanted, options);
     if (!solution) continue;
     if (!solution.ok) throw failureOf(solution, options.target);
-    const places = [...solution.chosen].filter(([id]) => !id.includes('['));
-    const candidates = places.map(
-      ([name, place]) => [name, catalogue.choice(name).candidates[place]] as const,
+    const assignments = [...solution.chosen].filter(([id]) => !id.includes('['));
+    const candidates = assignments.map(
+      ([name, place]) => [name, catalogue.releases(name).candidates[place]] as const,
     );
     const chosen = await Promise.all(
       candidates.map(async ([name, candidate]) => reader.chosen(name, candidate)),
@@ -70,16 +70,16 @@ export async function resolveRequirements(
   }
 }
 
-/** Undefined when a requirement changed what there is to choose from. */
+/** Returns undefined if a requirement changed the available releases, so that solving has to restart. */
 async function attempt(
   problem: Requirements,
   wanted: readonly Requirement[],
   { target, maxSteps = MAX_STEPS }: ResolveOptions,
-): Promise<Solution<Asked> | undefined> {
+): Promise<Solution<RequirementFact> | undefined> {
   try {
-    return await solve(problem, await problem.wanted(wanted), maxSteps);
+    return await solve(problem, await problem.rootRules(wanted), maxSteps);
   } catch (error) {
-    if (error instanceof ChoiceChanged) return undefined;
+    if (error instanceof ReleasesChanged) return undefined;
     if (error instanceof DeadEnd) throw explainDeadEnd(error.facts, target);
     throw error;
   }
@@ -91,23 +91,23 @@ function readRequirement(text: string): Requirement {
   const reason = requirement ? 'names a URL' : 'is not a requirement such as jinja2 or pydantic>=2,<3';
   throw new ImageError(
     'invalid_specifier',
-    `${text} ${reason}. Name a package of the index, with an optional range.`,
+    `${text} ${reason}. Name an index package with an optional range.`,
   );
 }
 
 function failureOf(
-  { proof }: { readonly proof?: Incompatibility<Asked> | undefined },
+  { proof }: { readonly proof?: Incompatibility<RequirementFact> | undefined },
   target: Target,
 ): ImageError {
   if (proof) return explain(factsOf(proof), target);
   return new ImageError(
     'resolution_conflict',
-    'No set of releases that go together was found within the limit of steps. Give narrower ranges, such as package>=2,<3.',
+    'No compatible set of releases was found within the limit of steps. Narrow the ranges, for example package>=2,<3.',
   );
 }
 
-/** Reads metadata, each once, up to a limit. */
-class Reader {
+/** Reads each metadata file once, up to a limit. */
+class MetadataReader {
   readonly #options: ResolveOptions;
   readonly #read = new Map<string, Promise<Metadata | undefined>>();
 
@@ -123,7 +123,7 @@ class Reader {
     if (this.#read.size >= limit) {
       throw new ImageError(
         'resolution_conflict',
-        `No set of releases that go together was found among ${limit} releases, the last of them of ${offer.wheel.name}. Give narrower ranges, such as ${offer.wheel.name}>=2,<3.`,
+        `No compatible set was found among ${limit} releases, the last one of ${offer.wheel.name}. Narrow the ranges, for example ${offer.wheel.name}>=2,<3.`,
       );
     }
     const reading = this.#parse(offer);
@@ -131,43 +131,43 @@ class Reader {
     return reading;
   }
 
-  /** Undefined when the metadata is none, or of another distribution than the wheel's name says. */
-  async #parse(offer: Offer): Promise<Metadata | undefined> {
+  /** Returns undefined if the metadata is invalid, or of another distribution than the wheel's name says. */
+  async #parse(offer: WheelOffer): Promise<Metadata | undefined> {
     const source = this.#options.sources.find(({ kind }) => kind === offer.source);
     const metadata = source && parseMetadata(await source.metadataOf(offer));
     if (!metadata || canonicalName(metadata.name) !== offer.wheel.name) return undefined;
     return isSame(metadata.version, offer.wheel.version) ? metadata : undefined;
   }
 
-  async chosen(name: string, candidate: Candidate | undefined): Promise<Chosen> {
+  async chosen(name: string, candidate: Candidate | undefined): Promise<ChosenRelease> {
     if (!candidate) throw new Error(`Nothing was chosen for ${name}.`);
     const metadata = await this.read(candidate);
     return { name, version: candidate.version, offer: candidate.offer, requires: metadata?.requires ?? [] };
   }
 }
 
-/** A sentence for each of the author's requirements that got an older release than there is. */
+/** Returns a warning for each of the author's requirements that got an older release than the newest one. */
 function warningsOf(
-  chosen: readonly Chosen[],
+  chosen: readonly ChosenRelease[],
   wanted: readonly Requirement[],
-  catalogue: Catalogue,
+  catalogue: ReleaseCatalogue,
 ): string[] {
   return wanted.flatMap(({ name, specifier, text }) => {
     const version = chosen.find((one) => one.name === name)?.version;
     if (version === undefined) return [];
-    const { refused, candidates } = catalogue.choice(name);
+    const { refused, candidates } = catalogue.releases(name);
     const isNewer = (other: { version: string }): boolean =>
       newestFirst(other.version, version) < 0 &&
       !isPreRelease(other.version) &&
       isAllowed(other.version, specifier);
     const unusable = refused.find(
-      (other) => isNewer(other) && (other.why === 'wheel' || other.why === 'python'),
+      (other) => isNewer(other) && (other.reason === 'wheel' || other.reason === 'python'),
     );
-    const passed = candidates.find(isNewer);
-    if (passed)
-      return [`${text}: ${version} was taken, since ${passed.version} does not go together with the rest.`];
+    const skipped = candidates.find(isNewer);
+    if (skipped)
+      return [`${text}: ${version} was chosen, because ${skipped.version} conflicts with other packages.`];
     const reason =
-      unusable?.why === 'python' ? 'is for other versions of Python' : 'has no wheel for this platform';
-    return unusable ? [`${text}: ${version} was taken, since ${unusable.version} ${reason}.`] : [];
+      unusable?.reason === 'python' ? 'is for other versions of Python' : 'has no wheel for this platform';
+    return unusable ? [`${text}: ${version} was chosen, because ${unusable.version} ${reason}.`] : [];
   });
 }

@@ -2,20 +2,20 @@ import { combine, type Incompatibility } from './incompatibility.ts';
 import { absence, best, type CandidateSet, contains, everything, only } from './sets.ts';
 import { PartialSolution } from './partial-solution.ts';
 
-/** `target` has to be in `allowed`, because of `note`. */
+/** Requires that `target` is in `allowed`; `note` is the reason. */
 export interface Rule<Note> {
   readonly target: string;
-  /** Empty: nothing will do. */
+  /** Empty if nothing is allowed. */
   readonly allowed: CandidateSet;
   readonly note: Note;
 }
 
-/** The packages to choose from. */
+/** The packages and their rules. */
 export interface Problem<Note> {
-  /** How many candidates the package has; known once a rule has named it as a target. */
+  /** Returns the package's number of candidates; available once a rule has named it as a target. */
   sizeOf(id: string): number;
-  /** What a candidate asks for. */
-  rulesOf(id: string, place: number): Promise<readonly Rule<Note>[]>;
+  /** Returns the requirements of a candidate. */
+  rulesOf(id: string, index: number): Promise<readonly Rule<Note>[]>;
 }
 
 export type Solution<Note> =
@@ -25,8 +25,8 @@ export type Solution<Note> =
   | { readonly ok: false; readonly proof?: undefined };
 
 /**
- * One candidate for every package that is needed, the best that go together, or the proof that there are none; without a
- * proof when `maxSteps` conflicts and decisions did not suffice. This is PubGrub (Weizenbaum, 2018) over finite sets.
+ * Returns the best compatible candidates for all required packages, or the proof that there are none; without a proof
+ * if `maxSteps` was reached. Implements PubGrub (Weizenbaum, 2018) over finite sets.
  */
 export async function solve<Note>(
   problem: Problem<Note>,
@@ -50,14 +50,14 @@ class Solver<Note> {
     this.#solution = new PartialSolution((id) => problem.sizeOf(id));
   }
 
-  /** A rule of the author, or of the candidate `of`. */
-  add(rule: Rule<Note>, of?: { readonly id: string; readonly place: number }): void {
-    if (of?.id === rule.target && contains(rule.allowed, of.place)) return;
+  /** Adds a rule of the author, or of the candidate `of`. */
+  add(rule: Rule<Note>, of?: { readonly id: string; readonly index: number }): void {
+    if (of?.id === rule.target && contains(rule.allowed, of.index)) return;
     const terms = new Map<string, CandidateSet>();
     const full = everything(this.#problem.sizeOf(rule.target));
-    // A term that is always true is left out: terms are what can still change.
+    // Terms that are always true are omitted: terms are what can still change.
     if (rule.allowed !== 0n) terms.set(rule.target, full & ~rule.allowed);
-    if (of) terms.set(of.id, only(of.place));
+    if (of) terms.set(of.id, only(of.index));
     const incompatibility: Incompatibility<Note> = { terms, cause: { kind: 'fact', note: rule.note } };
     if (terms.size === 0) this.#proof = incompatibility;
     else this.#learn(incompatibility);
@@ -78,7 +78,9 @@ class Solver<Note> {
     return new Map([...this.#solution.decisions()].map(([id, set]) => [id, best(set)]));
   }
 
-  /** A needed package without a decision: first those without a choice, then in the order in which they were asked for. */
+  /**
+   * Returns a required package without a decision: first those with a single candidate, then in the order of requests.
+   */
   #undecided(): string | undefined {
     const open = [...this.#solution.ids()].filter(
       (id) => !this.#solution.decisions().has(id) && !this.#mayBeAbsent(id),
@@ -91,15 +93,15 @@ class Solver<Note> {
   }
 
   async #decide(id: string): Promise<void> {
-    const place = best(this.#solution.known(id));
-    const rules = await this.#problem.rulesOf(id, place);
-    for (const rule of rules) this.add(rule, { id, place });
+    const index = best(this.#solution.known(id));
+    const rules = await this.#problem.rulesOf(id, index);
+    for (const rule of rules) this.add(rule, { id, index });
     this.#changed.add(id);
     const blocked = rules.some(({ target, allowed }) =>
-      target === id ? !contains(allowed, place) : (this.#solution.known(target) & allowed) === 0n,
+      target === id ? !contains(allowed, index) : (this.#solution.known(target) & allowed) === 0n,
     );
-    // A blocked candidate is ruled out by propagation, which knows the cause then.
-    if (!blocked) this.#solution.decide(id, only(place));
+    // Propagation rules out a blocked candidate, because it then knows the cause.
+    if (!blocked) this.#solution.decide(id, only(index));
   }
 
   #learn(incompatibility: Incompatibility<Note>): void {
@@ -111,7 +113,7 @@ class Solver<Note> {
     }
   }
 
-  /** Draws conclusions until there are none left, or a proof that nothing works. */
+  /** Derives consequences until there are none left, or there is a proof that nothing works. */
   #propagate(): void {
     for (;;) {
       const [id] = this.#changed;
@@ -122,7 +124,7 @@ class Solver<Note> {
     }
   }
 
-  /** Applies every incompatibility of the package, the newest first; returns one that came true. */
+  /** Applies all incompatibilities of the package, the newest first. Returns one that is satisfied. */
   #concludeFrom(id: string): Incompatibility<Note> | undefined {
     const list = this.#byPackage.get(id) ?? [];
     for (const incompatibility of list.toReversed()) {
@@ -133,7 +135,10 @@ class Solver<Note> {
     return undefined;
   }
 
-  /** The one term that is not true yet; 'several' also when the incompatibility cannot come true any more. */
+  /**
+   * Returns the single term that is not satisfied yet; 'several' also if the incompatibility can no longer be
+   * satisfied.
+   */
   #openTerm({ terms }: Incompatibility<Note>): readonly [string, CandidateSet] | 'none' | 'several' {
     let open: readonly [string, CandidateSet] | 'none' = 'none';
     for (const term of terms) {
@@ -150,7 +155,7 @@ class Solver<Note> {
     this.#changed.add(id);
   }
 
-  /** Finds what a conflict follows from, goes back to where that could have been known, and learns it. */
+  /** Finds the root cause of a conflict, backtracks to where it could have been known, and learns it. */
   #resolve(conflict: Incompatibility<Note>): void {
     let current = conflict;
     while (current.terms.size > 0) {

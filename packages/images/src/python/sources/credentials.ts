@@ -1,6 +1,9 @@
 import type { BuildContext } from '../../builder.ts';
 
-/** The context with the credentials of the configured indexes on every request to their own origins, files too. */
+/**
+ * Returns the context with the credentials of the configured indexes, which are sent with every request to their own
+ * origin.
+ */
 export function withCredentials(context: BuildContext): BuildContext {
   const { index, extraIndexes = [], pyodide } = context.registries.python ?? {};
   const byOrigin = new Map<string, string>();

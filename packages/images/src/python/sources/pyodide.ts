@@ -1,18 +1,21 @@
 import type { BuildContext } from '../../builder.ts';
 import { parseWheelName } from '../pep/wheel-name.ts';
 import { remoteMetadata } from '../wheels/remote-metadata.ts';
-import type { Offer, Source } from './source.ts';
+import type { WheelOffer, Source } from './source.ts';
 
-/** The wheels of a Pyodide distribution: file name → SHA-256, from the lock that came with the interpreter. */
+/** The wheels of a Pyodide distribution: file name → SHA-256, from the lock file of the interpreter's distribution. */
 export type PyodideWheels = Readonly<Record<string, string>>;
 
-/** A copy of a Pyodide distribution's files. What is there is believed only as far as the lock's digests say so. */
+/**
+ * Returns a mirror of a Pyodide distribution as a source. Its files are verified with the digests of the distribution's
+ * lock file.
+ */
 export function pyodideMirror(url: string, wheels: PyodideWheels, context: BuildContext): Source {
   const root = url.endsWith('/') ? url : `${url}/`;
   const offers = Object.entries(wheels).flatMap(([filename, sha256]) => {
     const wheel = parseWheelName(filename);
     if (!wheel) return [];
-    const offer: Offer = {
+    const offer: WheelOffer = {
       source: 'pyodide',
       filename,
       wheel,

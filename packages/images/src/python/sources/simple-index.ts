@@ -1,30 +1,27 @@
 import type { BuildContext } from '../../builder.ts';
 import { ImageError } from '../../error.ts';
 import { remoteMetadata } from '../wheels/remote-metadata.ts';
-import type { Offer, Project, Source } from './source.ts';
+import type { WheelOffer, Project, Source } from './source.ts';
 import { parseWheelName, type WheelName } from '../pep/wheel-name.ts';
 
-/** A file on a page of an index, as either form of the page tells it. */
-interface Listed {
+/** A file on an index page of either format. */
+interface ListedFile {
   readonly filename: string;
   readonly url: string;
   readonly hashes: Readonly<Record<string, unknown>>;
   readonly requiresPython: string;
   readonly size: number | undefined;
   readonly yanked: string | undefined;
-  readonly metadata: Offer['metadata'];
+  readonly metadata: WheelOffer['metadata'];
 }
 
 const SDIST = /^(.+)-([^-]+)\.(?:tar\.gz|zip|tar\.bz2)$/;
 
-/**
- * The project on a page of a simple index, JSON (PEP 691) or HTML (PEP 503), whichever the index answered with; undefined
- * when it is neither.
- */
+/** Parses a project page of a simple index in JSON (PEP 691) or HTML (PEP 503); undefined if it is neither. */
 function parseIndexPage(text: string, pageUrl: string): Project | undefined {
   const listed = text.trimStart().startsWith('{') ? listedInJson(text, pageUrl) : listedInHtml(text, pageUrl);
   if (!listed) return undefined;
-  const wheels: Offer[] = [];
+  const wheels: WheelOffer[] = [];
   const sources = new Set<string>();
   for (const file of listed) {
     const wheel = parseWheelName(file.filename);
@@ -36,19 +33,19 @@ function parseIndexPage(text: string, pageUrl: string): Project | undefined {
   return { wheels, sourceOnly: [...sources] };
 }
 
-function offerOf(file: Listed, wheel: WheelName): Offer {
+function offerOf(file: ListedFile, wheel: WheelName): WheelOffer {
   const { filename, url, requiresPython, size, yanked, metadata } = file;
   const digest = digestOf(file.hashes);
   return { source: 'index', filename, wheel, location: url, digest, size, requiresPython, yanked, metadata };
 }
 
-/** The best digest that the store can verify. */
+/** Returns the best digest that the store can verify. */
 function digestOf(hashes: Readonly<Record<string, unknown>>): string | undefined {
   const name = ['sha256', 'sha512'].find((algorithm) => typeof hashes[algorithm] === 'string');
   return name === undefined ? undefined : `${name}:${String(hashes[name]).toLowerCase()}`;
 }
 
-function listedInJson(text: string, pageUrl: string): Listed[] | undefined {
+function listedInJson(text: string, pageUrl: string): ListedFile[] | undefined {
   const page = parseJson(text);
   const files = isRecord(page) ? page['files'] : undefined;
   if (!Array.isArray(files)) return undefined;
@@ -68,7 +65,7 @@ function listedInJson(text: string, pageUrl: string): Listed[] | undefined {
   });
 }
 
-function metadataOf(value: unknown): Offer['metadata'] {
+function metadataOf(value: unknown): WheelOffer['metadata'] {
   if (value === true) return { digest: undefined };
   return isRecord(value) ? { digest: digestOf(value) } : undefined;
 }
@@ -76,8 +73,8 @@ function metadataOf(value: unknown): Offer['metadata'] {
 const ANCHOR = /<a\b([^>]*)>([^<]*)<\/a\s*>/gi;
 const ATTRIBUTE = /([a-z-]+)(?:\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+)))?/gi;
 
-/** Simple pages are a flat list of anchors by their specification, so no parser of HTML is needed. */
-function listedInHtml(text: string, pageUrl: string): Listed[] | undefined {
+/** The specification makes simple pages flat lists of anchors, so no HTML parser is needed. */
+function listedInHtml(text: string, pageUrl: string): ListedFile[] | undefined {
   if (!/<(?:!doctype html|html|body|a)\b/i.test(text)) return undefined;
   const base = attributesOf(/<base\b([^>]*)>/i.exec(text)?.[1] ?? '').get('href');
   const from = absolute(base ?? '', pageUrl) ?? pageUrl;
@@ -85,7 +82,7 @@ function listedInHtml(text: string, pageUrl: string): Listed[] | undefined {
     const attributes = attributesOf(attributeText);
     const url = absolute(attributes.get('href'), from);
     if (url === undefined) return [];
-    const told = attributes.get('data-core-metadata') ?? attributes.get('data-dist-info-metadata');
+    const metadataHash = attributes.get('data-core-metadata') ?? attributes.get('data-dist-info-metadata');
     return {
       filename: decodeEntities(label).trim(),
       url: url.split('#', 1)[0] ?? url,
@@ -93,7 +90,9 @@ function listedInHtml(text: string, pageUrl: string): Listed[] | undefined {
       requiresPython: attributes.get('data-requires-python') ?? '',
       size: undefined,
       yanked: attributes.get('data-yanked'),
-      metadata: metadataOf(told === 'true' ? true : told === undefined ? undefined : hashesOf(told)),
+      metadata: metadataOf(
+        metadataHash === 'true' ? true : metadataHash === undefined ? undefined : hashesOf(metadataHash),
+      ),
     };
   });
 }
@@ -106,7 +105,7 @@ function attributesOf(text: string): Map<string, string> {
   return new Map(pairs);
 }
 
-/** `sha256=<hex>` as in the fragment of a URL. */
+/** Parses `sha256=<hex>` from a URL fragment. */
 function hashesOf(text: string): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(text));
 }
@@ -121,7 +120,7 @@ function decodeEntities(text: string): string {
   });
 }
 
-/** The URL against the page's, when it is one of http or https. */
+/** Resolves a URL relative to the page; undefined unless it is http or https. */
 function absolute(value: unknown, from: string): string | undefined {
   if (typeof value !== 'string' || !URL.canParse(value, from)) return undefined;
   const url = new URL(value, from);
@@ -151,16 +150,16 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
 const ACCEPT =
   'application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1';
 
-/** A project with fifteen thousand files has a page of seven megabytes. */
+/** A project with 15,000 files has a page of 7 MB. */
 const MAX_PAGE_BYTES = 64 * 2 ** 20;
 
-/** A simple index (PEP 503, 691), by the URL under which its projects are. */
+/** Returns a simple index (PEP 503, 691) as a source. `url` is the parent of the project pages. */
 export function simpleIndex(url: string, context: BuildContext): Source {
   const root = url.endsWith('/') ? url : `${url}/`;
   return {
     kind: 'index',
     find: (name) => find(name, root, context),
-    metadataOf: (offer: Offer) => remoteMetadata(offer, context),
+    metadataOf: (offer: WheelOffer) => remoteMetadata(offer, context),
   };
 }
 
@@ -176,9 +175,6 @@ async function find(name: string, root: string, context: BuildContext): Promise<
   if (project) return project;
   const { host } = new URL(root);
   const reason =
-    page.status === 200 ? 'with something else than a page of an index' : `with status ${page.status}`;
-  throw new ImageError(
-    'registry_unavailable',
-    `The Python index ${host} answered ${reason} when asked for ${name}.`,
-  );
+    page.status === 200 ? 'with something that is not an index page' : `with status ${page.status}`;
+  throw new ImageError('registry_unavailable', `The Python index ${host} answered ${reason} for ${name}.`);
 }

@@ -1,38 +1,41 @@
 import type { WheelName } from '../pep/wheel-name.ts';
 
-/** Where a wheel was found: it stands in the lock, and says how the wheel is got again. */
+/**
+ * The kind of source in which a wheel was found. Stored in the lock, where it determines how the wheel is fetched
+ * again.
+ */
 export type SourceKind = 'wheelhouse' | 'index' | 'pyodide';
 
-/** A wheel that a source has. */
-export interface Offer {
+/** A wheel in a source. */
+export interface WheelOffer {
   readonly source: SourceKind;
   readonly filename: string;
   readonly wheel: WheelName;
-  /** Absolute; of a wheelhouse the file name alone, for its folder is configuration. */
+  /** Absolute URL; for a wheelhouse only the file name, since its folder is configuration. */
   readonly location: string;
-  /** `sha256:<hex>` or another that the store verifies; a wheel without one is never used. */
+  /** `sha256:<hex>` or `sha512:<hex>`; a wheel without a digest is never used. */
   readonly digest: string | undefined;
-  /** In bytes, where the source says it. */
+  /** In bytes, if the source provides it. */
   readonly size: number | undefined;
   readonly requiresPython: string;
-  /** The reason, perhaps empty, when the release was withdrawn (PEP 592). */
+  /** The reason, possibly empty, if the release was yanked (PEP 592). */
   readonly yanked: string | undefined;
-  /** Whether its metadata is beside it (PEP 658), and the digest that was told. */
+  /** Set if the source provides the metadata as a separate file (PEP 658), with its digest if known. */
   readonly metadata: { readonly digest: string | undefined } | undefined;
 }
 
-/** Everything that one source has of a project. */
+/** A project in one source. */
 export interface Project {
-  readonly wheels: readonly Offer[];
-  /** Versions that exist as source code only, as far as the source says. */
+  readonly wheels: readonly WheelOffer[];
+  /** Versions that exist only as source code, as far as the source reports them. */
   readonly sourceOnly: readonly string[];
 }
 
-/** A place where wheels are. */
+/** A source of wheels. */
 export interface Source {
   readonly kind: SourceKind;
-  /** Undefined when the source does not know the project. Names are canonical. */
+  /** Returns undefined if the source does not have the project. Names are canonical. */
   find(name: string): Promise<Project | undefined>;
-  /** The text of the wheel's METADATA. */
-  metadataOf(offer: Offer): Promise<string>;
+  /** Returns the text of the wheel's METADATA. */
+  metadataOf(offer: WheelOffer): Promise<string>;
 }

@@ -7,14 +7,14 @@ import { ImageError } from '../../error.ts';
 import { parseMetadata } from '../pep/metadata.ts';
 import { parseWheelName, type WheelName } from '../pep/wheel-name.ts';
 import { metadataInFile } from '../wheels/wheel-metadata.ts';
-import type { Offer, Source } from './source.ts';
+import type { WheelOffer, Source } from './source.ts';
 
 interface Found {
   readonly filename: string;
   readonly wheel: WheelName;
 }
 
-/** An operator's folder of wheels. */
+/** Returns an operator's folder of wheels as a source. */
 export function wheelhouse(folder: string): Source {
   let listing: Promise<Map<string, Found[]>> | undefined;
   return {
@@ -28,7 +28,7 @@ export function wheelhouse(folder: string): Source {
   };
 }
 
-/** The SHA-256 of a file as the lock has it. */
+/** Returns the SHA-256 of a file in the lock's format. */
 export async function digestOf(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
@@ -48,7 +48,7 @@ async function list(folder: string): Promise<Map<string, Found[]>> {
   return Map.groupBy(wheels, ({ wheel }) => wheel.name);
 }
 
-async function offerOf(folder: string, { filename, wheel }: Found): Promise<Offer> {
+async function offerOf(folder: string, { filename, wheel }: Found): Promise<WheelOffer> {
   const path = join(folder, filename);
   const metadata = parseMetadata(await metadataInFile(path));
   return {

@@ -9,16 +9,16 @@ import {
 import { ImageError } from '../../error.ts';
 import { MAX_RATIO, MAX_SITE_BYTES, MAX_FILES, SMALL_ENTRY_BYTES } from './limits.ts';
 
-/** A file in an archive, not read yet. */
+/** A file in an archive that is read on demand. */
 export interface ArchiveFile {
-  /** Relative, with slashes, without `.` and `..`. */
+  /** Relative path with slashes, without `.` and `..`. */
   readonly path: string;
-  /** In bytes, as the archive says; reading fails when there are more. */
+  /** Size in bytes from the archive's directory. Reading fails if the file is larger. */
   readonly size: number;
   read(): Promise<Buffer>;
 }
 
-/** yauzl checks names, sizes and offsets while it reads, which is why it reads here and not a smaller library. */
+/** yauzl verifies names, sizes and offsets while it reads, unlike smaller libraries. */
 const STRICT = { lazyEntries: true, autoClose: false, strictFileNames: true, validateEntrySizes: true };
 
 const UNIX = 3;
@@ -26,8 +26,8 @@ const FILE_TYPE = 0o170000;
 const REGULAR = 0o100000;
 
 /**
- * What `use` makes of the files of a zip archive that nobody has to trust: no names that lead elsewhere, no links, no
- * encryption, no name twice, no bombs.
+ * Calls `use` with the files of an untrusted zip archive. Refuses paths that lead elsewhere, links, encryption,
+ * duplicate names and zip bombs.
  * @throws ImageError unsupported_package, image_too_large.
  */
 export async function withArchive<T>(
@@ -36,7 +36,7 @@ export async function withArchive<T>(
 ): Promise<T> {
   const zip = await open(source);
   try {
-    const files = await listed(zip);
+    const files = await filesOf(zip);
     return await use(files);
   } finally {
     zip.close();
@@ -44,16 +44,16 @@ export async function withArchive<T>(
 }
 
 async function open(source: Parameters<typeof withArchive>[0]): Promise<ZipFile> {
-  return sound(async () =>
+  return withImageErrors(async () =>
     typeof source === 'string'
       ? openPromise(source, STRICT)
       : fromRandomAccessReaderPromise(source.reader, source.size, STRICT),
   );
 }
 
-async function listed(zip: ZipFile): Promise<ArchiveFile[]> {
+async function filesOf(zip: ZipFile): Promise<ArchiveFile[]> {
   if (zip.entryCount > MAX_FILES) throw tooLarge(`more than ${MAX_FILES} files`);
-  return sound(async () => {
+  return withImageErrors(async () => {
     const files: ArchiveFile[] = [];
     const paths = new Set<string>();
     let bytes = 0;
@@ -82,24 +82,24 @@ function checkEntry(entry: Entry): void {
   if (versionMadeBy >> 8 === UNIX && type !== 0 && type !== REGULAR)
     throw unsupported(`has a link or device ${shown(entry)}`);
   if (!entry.canDecodeFileData())
-    throw unsupported(`has the file ${shown(entry)} encrypted or packed in a way that no wheel is`);
+    throw unsupported(`has the file ${shown(entry)} encrypted or with an unsupported compression`);
   if (uncompressedSize > SMALL_ENTRY_BYTES && uncompressedSize > compressedSize * MAX_RATIO) {
     throw tooLarge(`the file ${shown(entry)}, which unpacks to more than ${MAX_RATIO} times its size`);
   }
 }
 
 async function read(zip: ZipFile, entry: Entry): Promise<Buffer> {
-  return sound(async () => buffer(await zip.openReadStreamPromise(entry)));
+  return withImageErrors(async () => buffer(await zip.openReadStreamPromise(entry)));
 }
 
-/** Everything that the library finds wrong with an archive, in our words: plain errors. Ours and the system's pass. */
-async function sound<T>(work: () => Promise<T>): Promise<T> {
+/** Converts the library's errors, which are plain Errors, to ImageError. Our own and system errors pass. */
+async function withImageErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
     const isPlain = error instanceof Error && error.constructor === Error && !('code' in error);
     if (!isPlain) throw error;
-    throw unsupported(`is broken: ${error.message}`, error);
+    throw unsupported(`is invalid: ${error.message}`, error);
   }
 }
 

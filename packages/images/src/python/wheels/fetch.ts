@@ -9,7 +9,7 @@ import { type ArchiveFile, withArchive } from './archive.ts';
 import { MAX_WHEEL_BYTES } from './limits.ts';
 import { metadataAmong } from './wheel-metadata.ts';
 
-/** The path of a locked wheel, its digest verified. */
+/** Returns the path of a locked wheel with its digest verified. */
 export async function fetchWheel(wheel: LockedWheel, context: BuildContext): Promise<string> {
   if (wheel.source !== 'wheelhouse') {
     return (await context.fetchVerified(wheel.location, wheel.digest, { maxBytes: MAX_WHEEL_BYTES })).path;
@@ -18,23 +18,23 @@ export async function fetchWheel(wheel: LockedWheel, context: BuildContext): Pro
   if (folder === undefined) {
     throw new ImageError(
       'registry_unavailable',
-      `${wheel.filename} came from a folder of wheels, and none is configured now.`,
+      `${wheel.filename} came from a wheelhouse, but none is configured.`,
     );
   }
   const path = join(await realpath(folder), wheel.filename);
   const digest = await digestOf(path).catch((error: unknown) => {
-    throw new ImageError('package_not_found', `${wheel.filename} is no longer in the folder of wheels.`, {
+    throw new ImageError('package_not_found', `${wheel.filename} is no longer in the wheelhouse.`, {
       cause: error,
     });
   });
   if (digest === wheel.digest) return path;
   throw new ImageError(
     'integrity_error',
-    `${wheel.filename} in the folder of wheels is not the one of the lock: its digest is ${digest}.`,
+    `${wheel.filename} in the wheelhouse does not match the lock: its digest is ${digest}.`,
   );
 }
 
-/** What `use` makes of the files of a wheel that is what the lock says. Errors name the wheel. */
+/** Calls `use` with the files of a wheel after checking that it matches the lock. Errors name the wheel. */
 export async function withWheel<T>(
   wheel: LockedWheel,
   path: string,
@@ -51,9 +51,12 @@ export async function withWheel<T>(
   }
 }
 
-/** Metadata may have been read beside the wheel or in parts; what is installed has to ask for the same. */
+/**
+ * The metadata may have been read from a separate file or a part of the wheel, so the wheel's own metadata must have
+ * the same requirements.
+ */
 async function checkMetadata({ requires }: LockedWheel, files: readonly ArchiveFile[]): Promise<void> {
   const metadata = parseMetadata(await metadataAmong(files));
   if (metadata && JSON.stringify(metadata.requires) === JSON.stringify(requires)) return;
-  throw new ImageError('integrity_error', 'It asks for other packages than the index says of it.');
+  throw new ImageError('integrity_error', 'Its requirements differ from those in the index.');
 }

@@ -3,27 +3,32 @@ import { Readable } from 'node:stream';
 import { RandomAccessReader } from 'yauzl';
 import type { BuildContext } from '../../builder.ts';
 import { ImageError, isImageError } from '../../error.ts';
-import type { Offer } from '../sources/source.ts';
+import type { WheelOffer } from '../sources/source.ts';
 import { MAX_WHEEL_BYTES } from './limits.ts';
 import { metadataInFile, metadataInReader } from './wheel-metadata.ts';
 
 const MAX_METADATA_BYTES = 4 * 2 ** 20;
 
-/** Parts are read in blocks of this size: the end of a wheel has its table of contents and, as a rule, its metadata. */
+/** Block size for range requests: the end of a wheel contains its directory and usually its metadata. */
 const BLOCK_BYTES = 96 * 2 ** 10;
 
-/** Smaller wheels are had whole for little more: they will be needed anyway, if they are chosen. */
+/** Smaller wheels are fetched whole: this costs little more, and they are needed if chosen. */
 const SMALL_BYTES = 256 * 2 ** 10;
 
 /**
- * The METADATA of a wheel of an index: the copy beside it (PEP 658, 714), or else cut out of it by ranges, or else out of the
- * whole file.
+ * Returns the METADATA of a wheel in an index: from a separate file (PEP 658, 714), otherwise by range requests,
+ * otherwise from the whole file.
  */
-export async function remoteMetadata(offer: Offer, context: BuildContext): Promise<string> {
-  return (await beside(offer, context)) ?? (await byRanges(offer, context)) ?? (await whole(offer, context));
+export async function remoteMetadata(offer: WheelOffer, context: BuildContext): Promise<string> {
+  return (
+    (await separateFile(offer, context)) ?? (await byRanges(offer, context)) ?? (await whole(offer, context))
+  );
 }
 
-async function beside({ metadata, location }: Offer, context: BuildContext): Promise<string | undefined> {
+async function separateFile(
+  { metadata, location }: WheelOffer,
+  context: BuildContext,
+): Promise<string | undefined> {
   if (!metadata) return undefined;
   const url = `${location}.metadata`;
   if (metadata.digest !== undefined) {
@@ -39,7 +44,7 @@ async function beside({ metadata, location }: Offer, context: BuildContext): Pro
   return page.status === 200 ? new TextDecoder().decode(page.body) : undefined;
 }
 
-async function byRanges({ location, size }: Offer, context: BuildContext): Promise<string | undefined> {
+async function byRanges({ location, size }: WheelOffer, context: BuildContext): Promise<string | undefined> {
   if (size === undefined || size <= SMALL_BYTES) return undefined;
   try {
     return await metadataInReader(new RemoteFile(location, size, context), size);
@@ -49,22 +54,22 @@ async function byRanges({ location, size }: Offer, context: BuildContext): Promi
   }
 }
 
-async function whole({ location, digest, filename }: Offer, context: BuildContext): Promise<string> {
+async function whole({ location, digest, filename }: WheelOffer, context: BuildContext): Promise<string> {
   if (digest === undefined)
-    throw new ImageError('integrity_error', `The index tells no digest of ${filename}.`);
+    throw new ImageError('integrity_error', `The index has no digest for ${filename}.`);
   const { path } = await context.fetchVerified(location, digest, { maxBytes: MAX_WHEEL_BYTES });
   return metadataInFile(path);
 }
 
-/** Thrown when a server does not answer a range with a range. */
+/** Thrown if a server does not support range requests. */
 class NoRanges extends Error {}
 
-/** A file at a URL, of which parts are read. */
+/** A file at a URL that is read in parts. */
 class RemoteFile extends RandomAccessReader {
   readonly #url: string;
   readonly #size: number;
   readonly #context: BuildContext;
-  /** By number, counted from the end of the file. */
+  /** Blocks by number, counted from the end of the file. */
   readonly #blocks = new Map<number, Promise<Uint8Array>>();
 
   constructor(url: string, size: number, context: BuildContext) {
@@ -101,7 +106,7 @@ class RemoteFile extends RandomAccessReader {
       const page = await this.#context.fetchPage(this.#url, { maxBytes: end - start, headers });
       if (page.status === 206 && page.body.byteLength === end - start) return page.body;
     } catch (error) {
-      // A server that sends the whole file instead sends more than was asked for.
+      // A server without range support sends the whole file, which exceeds the limit.
       if (!isImageError(error) || error.code !== 'image_too_large') throw error;
     }
     throw new NoRanges();

@@ -3,7 +3,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { crc32 } from 'node:zlib';
 
-/** A file of an archive: its path and its bytes. */
+/** A file for an archive: its path and bytes. */
 export interface StoredFile {
   readonly path: string;
   readonly bytes: Uint8Array;
@@ -14,14 +14,14 @@ const CENTRAL = 0x02014b50;
 const END = 0x06054b50;
 const VERSION = 20;
 const UTF8 = 0x0800;
-/** 1 January 1980, the first day that a zip archive knows: the same files give the same archive. */
+/** 1 January 1980, the earliest date in zip archives. Fixed, so that equal files produce equal archives. */
 const DATE = 0x21;
 const MAX_ENTRIES = 0xffff;
 const MAX_BYTES = 0xffffffff;
 
 /**
- * Writes files, in the order given, to a new zip archive without compression, so that their bytes are used where they lie.
- * The plain format, without the extensions for 4 GiB or 65,535 files: images have lower limits.
+ * Writes files, in the given order, to an uncompressed zip archive, whose bytes can be used in place. Uses the plain
+ * format without the ZIP64 extension, since images have lower limits.
  */
 export async function writeStoredZip(path: string, files: AsyncIterable<StoredFile>): Promise<void> {
   await pipeline(Readable.from(parts(files)), createWriteStream(path, { flags: 'wx' }));
@@ -53,7 +53,7 @@ async function* parts(files: AsyncIterable<StoredFile>): AsyncGenerator<Uint8Arr
   yield Buffer.concat([entries, end]);
 }
 
-/** What both headers of a file say of it. */
+/** Returns the fields that both headers of a file contain. */
 function fieldsOf(bytes: Uint8Array, name: Buffer): Buffer {
   const fields = Buffer.alloc(26);
   fields.writeUInt16LE(VERSION, 0);
@@ -66,7 +66,7 @@ function fieldsOf(bytes: Uint8Array, name: Buffer): Buffer {
   return fields;
 }
 
-/** The header in the directory: it adds where the file is. */
+/** Returns the file's header in the central directory, which adds its offset. */
 function central(fields: Buffer, at: number): Buffer {
   const version = Buffer.alloc(2);
   version.writeUInt16LE(VERSION);

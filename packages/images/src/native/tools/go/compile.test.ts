@@ -81,7 +81,9 @@ async function bench({ main, others = [], beside = [], variables = {}, answer }:
     const mine: BuildContext = {
       ...context,
       cachedFolder: (name, make) =>
-        name.startsWith('go-toolchain:') ? Promise.resolve(toolchain as ImageBlob) : context.cachedFolder(name, make),
+        name.startsWith('go-toolchain:')
+          ? Promise.resolve(toolchain as ImageBlob)
+          : context.cachedFolder(name, make),
     };
     const { path: made } = await cachedPrograms(
       { id: 'tool', install, locked },

@@ -3,11 +3,7 @@ import { ImageError, type ImageErrorCode } from '../../../error.ts';
 
 /** Messages of Go, and their meaning for the author of the specification. The first match applies. */
 const MEANINGS: readonly (readonly [RegExp, ImageErrorCode, string])[] = [
-  [
-    /checksum mismatch|SECURITY ERROR/,
-    'integrity_error',
-    'a module that it needs does not match its go.sum',
-  ],
+  [/checksum mismatch|SECURITY ERROR/, 'integrity_error', 'a module that it needs does not match its go.sum'],
   [/missing go\.sum entry/, 'integrity_error', 'its go.sum has no checksum for a module'],
   [
     /requires go >= |requires newer Go|invalid go version|unknown toolchain/,

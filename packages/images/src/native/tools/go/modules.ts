@@ -50,7 +50,11 @@ async function fetchModule({ path, version }: GoModule, context: BuildContext): 
  * Fetches a module and writes its files to a folder. Throws ImageError, for example integrity_error if the files do not
  * match the checksum.
  */
-export async function unpackModule(module: GoModule, options: UnpackOptions, context: BuildContext): Promise<void> {
+export async function unpackModule(
+  module: GoModule,
+  options: UnpackOptions,
+  context: BuildContext,
+): Promise<void> {
   const { folder, includes = () => true, isExecutable = () => false } = options;
   const name = `The Go module ${module.path} ${module.version}`;
   const archive = await fetchModule(module, context);
@@ -63,7 +67,10 @@ export async function unpackModule(module: GoModule, options: UnpackOptions, con
       for (const file of files) {
         context.signal.throwIfAborted();
         if (!file.path.startsWith(prefix))
-          throw new ImageError('unsupported_package', `The archive contains the file ${file.path.slice(0, 100)}.`);
+          throw new ImageError(
+            'unsupported_package',
+            `The archive contains the file ${file.path.slice(0, 100)}.`,
+          );
         const bytes = await file.read();
         digests.push([file.path, sha256(bytes)]);
         const path = writer.path(file.path.slice(prefix.length));

@@ -34,7 +34,10 @@ const REVISION = 1;
 export function toolchainFor(arch: NodeJS.Architecture = process.arch): GoModule {
   const found = TOOLCHAINS[arch];
   if (found !== undefined) return found;
-  throw new ImageError('incompatible_platform', 'Tools written in Go can only be compiled on x86-64 and ARM64.');
+  throw new ImageError(
+    'incompatible_platform',
+    'Tools written in Go can only be compiled on x86-64 and ARM64.',
+  );
 }
 
 /** Returns the folder of a toolchain in the store. */
@@ -42,6 +45,10 @@ export function cachedToolchain(toolchain: GoModule, context: BuildContext): Pro
   return context.cachedFolder(`go-toolchain:${REVISION}:${toolchain.sum}`, async (folder) => {
     context.progress(`fetching the Go toolchain ${toolchain.version}`);
     const includes = (path: string): boolean => INCLUDED.test(path) && !EXCLUDED.test(path);
-    await unpackModule(toolchain, { folder, includes, isExecutable: (path) => EXECUTABLES.test(path) }, context);
+    await unpackModule(
+      toolchain,
+      { folder, includes, isExecutable: (path) => EXECUTABLES.test(path) },
+      context,
+    );
   });
 }
