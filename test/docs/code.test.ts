@@ -20,8 +20,13 @@ beforeAll(() => {
   symlinkSync(join(repository, 'node_modules'), join(folder, 'node_modules'));
   const config = {
     extends: join(repository, 'tsconfig.json'),
-    // What a reader goes on with need not be used yet.
-    compilerOptions: { noUnusedLocals: false, typeRoots: [join(repository, 'node_modules/@types')] },
+    compilerOptions: {
+      // What a reader goes on with need not be used yet.
+      noUnusedLocals: false,
+      // The declarations that a reader installs.
+      customConditions: [],
+      typeRoots: [join(repository, 'node_modules/@types')],
+    },
     include: ['*.ts'],
   };
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}');
@@ -38,7 +43,10 @@ function fileName(at: string): string {
 /** What a program of the repository's Node prints, with its faults. */
 function node(...args: string[]): Promise<string> {
   return new Promise((resolve) => {
-    const options = { cwd: folder, env: { NO_COLOR: '1' } };
+    const options = {
+      cwd: folder,
+      env: { NO_COLOR: '1', NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] },
+    };
     execFile(process.execPath, args, options, (error, stdout, stderr) => {
       resolve(error ? `${stdout}${stderr}` : stdout);
     });

@@ -9,7 +9,7 @@ import { compileTemplate } from '../../packages/core/src/refs/text.ts';
 import { scale } from '../support/scale.ts';
 import { context, hostileText, hostileValue, lookup, textOf } from './hostile.ts';
 
-const runs = { numRuns: scale(5000, 50_000) };
+const runs = { numRuns: scale(1500, 50_000) };
 
 /** What `act` returns; undefined when it ends with a failure that a block may have. */
 function orFailure<T>(act: () => T): T | undefined {

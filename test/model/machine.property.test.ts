@@ -133,7 +133,7 @@ describe('the machine', () => {
   it.each(['calm', 'stormy'] as const)(
     'R32 gives the same commands as the reference, event by event, and ends the same (%s)',
     async (mood) => {
-      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: scale(400, 4000) });
+      await fc.assert(fc.asyncProperty(scenarios(mood), inLockstep), { numRuns: scale(160, 4000) });
     },
   );
 
@@ -148,7 +148,7 @@ describe('the machine', () => {
         });
         expect(traces[0]).toEqual(traces[1]);
       }),
-      { numRuns: scale(150, 2000) },
+      { numRuns: scale(60, 2000) },
     );
   });
 
@@ -169,7 +169,7 @@ describe('the machine', () => {
             drive.expectVoid({ type: 'completed', at, atMs: drive.nowMs, attempt: 7 });
         }
       }),
-      { numRuns: scale(150, 2000) },
+      { numRuns: scale(60, 2000) },
     );
   });
 
@@ -186,7 +186,7 @@ describe('the machine', () => {
           expect(drive.end).toEqual({ type: 'end', status: 'cancelled' });
           for (const event of drive.past) drive.expectVoid(event);
         }),
-        { numRuns: scale(200, 2000) },
+        { numRuns: scale(80, 2000) },
       );
     },
   );
@@ -206,7 +206,7 @@ describe('the machine', () => {
         }[was] as [string, string?];
         expect(drive.end).toMatchObject({ status, ...(reason && { reason }) });
       }),
-      { numRuns: scale(200, 2000) },
+      { numRuns: scale(80, 2000) },
     );
   });
 
@@ -230,7 +230,7 @@ describe('the machine', () => {
         expect(two.trace).toEqual(one.trace);
         expect(two.end).toEqual(one.end);
       }),
-      { numRuns: scale(100, 2000) },
+      { numRuns: scale(40, 2000) },
     );
   });
 });

@@ -95,7 +95,7 @@ describe('to find and fill in the references costs no more than in proportion to
       fc.asyncProperty(long, async ({ before, again, behind }) => {
         await expectLinear({ size: 300, make: (n) => before + again.repeat(n) + behind, pass });
       }),
-      { numRuns: scale(60, 1000), endOnFailure: true },
+      { numRuns: scale(15, 1000), endOnFailure: true },
     );
   });
 

@@ -1,4 +1,5 @@
 import { beforeAll, describe, it } from 'vitest';
+import { sample } from '../support/scale.ts';
 import { expectLinear } from './linear.ts';
 import { SHAPES, textOf } from './shapes.ts';
 
@@ -13,7 +14,7 @@ beforeAll(async () => {
 });
 
 describe('to parse, check and compile a workflow costs no more than in proportion to its size', () => {
-  it.each(SHAPES)('with $title', async ({ draw, size = 300 }) => {
+  it.each(sample(SHAPES, 20, 'shapes of workflows'))('with $title', async ({ draw, size = 300 }) => {
     await expectLinear({ size, make: (n) => textOf(draw(n)), pass: check });
   });
 });

@@ -21,13 +21,22 @@ function overrideProblem({ files, rules }: Override, found: readonly Finding[]):
   return needed ? undefined : `${file}: the exception to ${rule} is no longer needed, remove it`;
 }
 
+/** Returns the files that the exceptions in `text` name. */
+export function exceptedFiles(text: string): string[] {
+  return overridesIn(text).flatMap(({ files }) => files);
+}
+
+function overridesIn(text: string): readonly Override[] {
+  return (parseJson(text) as { overrides: readonly Override[] }).overrides;
+}
+
 /**
  * What is wrong with the exceptions in `text` (JSON with comment lines), given what lint finds without them:
  * an entry without a reason above it, with more than one file or rule, or that nothing needs any more.
  */
 export function exceptionProblems(text: string, found: readonly Finding[]): string[] {
   const rows = text.split('\n').map((row) => row.trim());
-  const { overrides } = parseJson(text) as { overrides: readonly Override[] };
+  const overrides = overridesIn(text);
   const starts = rows.flatMap((row, index) => (row.includes('"files"') ? [index] : []));
   const aboveOf = (start: number): string => rows[rows[start - 1] === '{' ? start - 2 : start - 1] ?? '';
   const silent = starts.filter((start) => !/^\/\/ .{20,}/.test(aboveOf(start)));

@@ -83,7 +83,7 @@ export class Judge {
       name: 'mutant',
       setup: ({ onLoad }) => {
         onLoad({ filter: /[\\/]support[\\/]scale\.ts$/ }, () => ({
-          contents: 'export const scale = (quick) => Math.ceil(quick / 5);',
+          contents: 'export const scale = (quick) => Math.ceil(quick / 2);',
         }));
         onLoad({ filter: /[\\/]core[\\/]src[\\/]machine[\\/][a-z-]+\.ts$/ }, ({ path }) =>
           this.#mutant && path === join(MACHINE, this.#mutant.file)
