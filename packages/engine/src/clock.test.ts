@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it('fires once, at its time', () => {
+it('a timer fires once, at its time', () => {
   const fire = vi.fn<() => void>();
   systemClock.at(1500, fire);
   vi.advanceTimersByTime(499);
@@ -17,7 +17,7 @@ it('fires once, at its time', () => {
   expect(fire).toHaveBeenCalledTimes(1);
 });
 
-it('fires in a later turn when its time is past', () => {
+it('a timer in the past fires in a later turn', () => {
   const fire = vi.fn<() => void>();
   systemClock.at(-5, fire);
   expect(fire).not.toHaveBeenCalled();
@@ -25,7 +25,7 @@ it('fires in a later turn when its time is past', () => {
   expect(fire).toHaveBeenCalledTimes(1);
 });
 
-it('waits longer than the longest timer', () => {
+it('a timer can exceed the longest delay of Node', () => {
   const fire = vi.fn<() => void>();
   const days60 = 60 * 24 * 3_600_000;
   systemClock.at(1000 + days60, fire);
@@ -35,7 +35,7 @@ it('waits longer than the longest timer', () => {
   expect(fire).toHaveBeenCalledTimes(1);
 });
 
-it('is never early when the timer is, because the wall clock was set back', () => {
+it('a timer does not fire early if the wall clock was set back', () => {
   const fire = vi.fn<() => void>();
   systemClock.at(2000, fire);
   vi.setSystemTime(500);
@@ -45,7 +45,7 @@ it('is never early when the timer is, because the wall clock was set back', () =
   expect(fire).toHaveBeenCalledTimes(1);
 });
 
-it('does not fire once it was cancelled, at first or later', () => {
+it('a cancelled timer does not fire', () => {
   const fire = vi.fn<() => void>();
   const cancel = systemClock.at(2000, fire);
   vi.setSystemTime(500);

@@ -1,14 +1,14 @@
 import type { Clock } from '@heddle/core';
 
-/** The longest delay that Node's timers take; longer ones would fire at once. */
+/** The longest delay of Node's timers; longer ones would fire at once. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
-/** The machine's clock. Timers may lie any time ahead and keep the process alive until they fire or are cancelled. */
+/** The machine's clock. Timers have no maximum delay and keep the process alive until they fire or are cancelled. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   at(atMs, fire) {
     let timer: NodeJS.Timeout;
-    // Node's timers run on a monotonic clock and may fire a little before the wall clock says so.
+    // Node's timers use a monotonic clock and may fire slightly before the wall clock reaches `atMs`.
     const wait = (): void => {
       const leftMs = atMs - Date.now();
       if (leftMs <= 0) fire();

@@ -5,17 +5,17 @@ import type { Registry } from './executors/registry.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { Deployed, WorkflowSource } from './types.ts';
 
-/** A plan, and the version of the deployment it came from; undefined: it came with the call. */
+/** A plan, and the version of its deployment; undefined: the plan was passed by the caller. */
 export interface Found {
   plan: Plan;
   version: number | undefined;
 }
 
-/** A deployed workflow that runs as a child. */
+/** The deployed workflow that a child run executes. */
 export interface ResolvedChild {
-  /** Its id, or its name. */
+  /** Its id or name. */
   workflow: string;
-  /** The version that is live; absent: the newest. */
+  /** The live version; default: the newest. */
   version?: number;
 }
 
@@ -37,7 +37,7 @@ export class Definitions {
     this.options = { blocks: blockTypeInfos(parts.registry), ...(parts.limits && { limits: parts.limits }) };
   }
 
-  /** The plan of a workflow: an exported JSON value, or its text. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
+  /** Returns the plan of an exported workflow, given as a JSON value or its text. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
   compile(
     workflow: unknown,
     options: { fileName?: string; compat?: boolean } = {},
@@ -82,20 +82,20 @@ export class Definitions {
     );
   }
 
-  /** The deployed workflow with this id or name; the newest version unless one is named. */
+  /** Returns the deployed workflow with this id or name. Default version: the newest. */
   async find(reference: string, version?: number): Promise<Found | undefined> {
     const deployment = await this.stores.definitions.find(reference, version);
     if (!deployment) return undefined;
     return { plan: await this.plan(deployment.planHash), version: deployment.version };
   }
 
-  /** The stored plan with this hash. Throws JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED. */
+  /** Returns the stored plan with this hash. Throws JOURNAL_CORRUPT, PLAN_FORMAT_UNSUPPORTED. */
   async plan(hash: string): Promise<Plan> {
     const known = this.plans.get(hash);
     if (known) return known;
     const stored = await this.stores.definitions.plan(hash);
     if (stored === undefined)
-      throw new EngineError('JOURNAL_CORRUPT', `The plan ${hash} is not in the data folder.`);
+      throw new EngineError('JOURNAL_CORRUPT', `The plan ${hash} is not in the store.`);
     const plan = readPlan(stored);
     this.plans.set(hash, plan);
     return plan;

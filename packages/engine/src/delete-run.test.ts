@@ -14,7 +14,7 @@ async function open() {
 }
 
 describe('deleting a run', () => {
-  it('takes all that is stored of it, and the runs that it has called', async () => {
+  it('deletes everything stored for the run and its child runs', async () => {
     const engine = await open();
     const { runId } = await engine.execute('calls');
     const kept = await engine.execute('child');
@@ -26,7 +26,7 @@ describe('deleting a run', () => {
     await expect(engine.getLogs(runId)).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
   });
 
-  it('is refused while it has not ended', async () => {
+  it('is rejected for a run that has not ended', async () => {
     const engine = await open();
     const { runId } = await engine.execute('asks');
     await expect(engine.deleteRun(runId)).rejects.toMatchObject({ code: 'RUN_NOT_SETTLED' });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EngineError, startCandidates } from '@heddle/core';
-import type { BlockLog, Json, Plan } from '@heddle/core';
+import type { Json, Plan } from '@heddle/core';
 import { traceOf } from '@heddle/core/run';
 import type { Span } from '@heddle/core/run';
 import { childExecutor } from './executors/child.ts';
@@ -16,7 +16,7 @@ import { runNotFound } from './records/run-errors.ts';
 import { storedRecord } from './records/stored-record.ts';
 import type { Reused } from './rerun.ts';
 import { reuse } from './rerun.ts';
-import { detailOf, resourceOf } from './resource.ts';
+import { detailOf, logDetails, resourceOf } from './resource.ts';
 import { isEnded } from './store/journal.ts';
 import type { SharedStores } from './store/stores.ts';
 import { follow } from './records/follow.ts';
@@ -27,6 +27,7 @@ import type {
   Engine,
   ExecuteOptions,
   ListQuery,
+  LogDetail,
   RunDetail,
   RunEvent,
   RunHandle,
@@ -49,8 +50,6 @@ interface EngineParts extends Pick<
   close(graceMs: number): Promise<void>;
 }
 
-type Shown = Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json };
-
 /** An engine over a runtime and its stores. */
 export class HeddleEngine implements Engine {
   private readonly parts: EngineParts;
@@ -70,20 +69,20 @@ export class HeddleEngine implements Engine {
     input: Json = {},
     options: ExecuteOptions = {},
   ): Promise<RunResource> {
-    const run = await this.begin(workflow, input, options);
+    const run = await this.startRun(workflow, input, options);
     return this.resultOf(run, options);
   }
 
   async start(workflow: WorkflowSource, input: Json = {}, options: ExecuteOptions = {}): Promise<RunHandle> {
-    return this.handle(await this.begin(workflow, input, options), options);
+    return this.handle(await this.startRun(workflow, input, options), options);
   }
 
-  private async begin(workflow: WorkflowSource, input: Json, options: ExecuteOptions): Promise<LiveRun> {
-    const { found, start } = await this.beginning(workflow, options);
+  private async startRun(workflow: WorkflowSource, input: Json, options: ExecuteOptions): Promise<LiveRun> {
+    const { found, start } = await this.resolveStart(workflow, options);
     return this.launch(found, { start, input, options });
   }
 
-  private async beginning(
+  private async resolveStart(
     workflow: WorkflowSource,
     { version, start }: ExecuteOptions,
   ): Promise<{ found: Found; start: string }> {
@@ -99,7 +98,7 @@ export class HeddleEngine implements Engine {
   ): Promise<Json> {
     this.expectOpen();
     if (!mayHoldFiles(input)) return input;
-    const { found, start } = await this.beginning(workflow, options);
+    const { found, start } = await this.resolveStart(workflow, options);
     const block = found.plan.blocks[start];
     if (!block?.trigger) return input;
     const { stores, httpClient, tenant } = this.parts;
@@ -150,7 +149,7 @@ export class HeddleEngine implements Engine {
       input,
       start,
       mocks: options.mocks ?? null,
-      ...(options.until !== undefined && { until: topLevel(plan, options.until) }),
+      ...(options.until !== undefined && { until: stopBlock(plan, options.until) }),
       ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
       ...(options.signal && { signal: options.signal }),
       ...(options.via && { via: options.via }),
@@ -192,19 +191,12 @@ export class HeddleEngine implements Engine {
     return detailOf(record, this.parts.values, { select, logs: select ? await runs.logs(runId) : [] });
   }
 
-  async getLogs(runId: string): Promise<Shown[]> {
+  async getLogs(runId: string): Promise<LogDetail[]> {
     this.expectOpen();
     const { stores, values, runtime } = this.parts;
     await runtime.saved(runId);
     if (!(await stores.runs.header(runId))) throw runNotFound(runId);
-    const logs = await stores.runs.logs(runId);
-    return Promise.all(
-      logs.map(async (log) => ({
-        ...log,
-        input: log.input ? await values.load(log.input) : null,
-        output: log.output ? await values.load(log.output) : null,
-      })),
-    );
+    return logDetails(await stores.runs.logs(runId), values);
   }
 
   async getTrace(runId: string): Promise<Span> {
@@ -301,14 +293,14 @@ export class HeddleEngine implements Engine {
     const { stores, runtime } = this.parts;
     await runtime.saved(runId);
     const all = await endedTree(stores.runs, runId);
-    // Children first: what is left after a fault is found again from their parent.
+    // Children first: if a deletion fails, the rest is found again from the parent.
     for (const each of all.toReversed())
-      await stores.values.prune((await stores.runs.remove(each)) ?? [], JUST_STORED_MS);
+      await stores.values.prune((await stores.runs.remove(each)) ?? [], PRUNE_MIN_AGE_MS);
   }
 
   async deleteFiles(keys: readonly string[]): Promise<void> {
     this.expectOpen();
-    await this.parts.stores.values.prune(keys, JUST_STORED_MS);
+    await this.parts.stores.values.prune(keys, PRUNE_MIN_AGE_MS);
   }
 
   async attach(runId: string): Promise<RunHandle> {
@@ -330,7 +322,7 @@ export class HeddleEngine implements Engine {
   }
 }
 
-/** The id that a caller has chosen. Throws OPTIONS_INVALID for one that a child run could have. */
+/** Returns the id that the caller chose. Throws OPTIONS_INVALID for an id in the form of child run ids. */
 function chosenRunId(runId: string | undefined): string | undefined {
   if (runId === undefined || !isChildRunId(runId)) return runId;
   throw new EngineError(
@@ -339,10 +331,10 @@ function chosenRunId(runId: string | undefined): string | undefined {
   );
 }
 
-/** What was stored within this time may be about to be used. */
-const JUST_STORED_MS = 3_600_000;
+/** Values younger than this are not deleted: a run that is starting may use them. */
+const PRUNE_MIN_AGE_MS = 3_600_000;
 
-/** The run and all runs below it, parents first. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED. */
+/** Returns the ids of the run and all its descendants, parents first. Throws RUN_NOT_FOUND, RUN_NOT_SETTLED. */
 async function endedTree(runs: SharedStores['runs'], runId: string): Promise<string[]> {
   if (!(await runs.header(runId))) throw runNotFound(runId);
   const all = [runId];
@@ -355,14 +347,14 @@ async function endedTree(runs: SharedStores['runs'], runId: string): Promise<str
   return all;
 }
 
-/** A new UUID. Node puts it together of 14 texts, which live on until something reads it as one: a number is what it is not. */
+/** Returns a new UUID. Node concatenates it from 14 strings, which stay in memory until the result is flattened; the conversion to a number flattens it. */
 function newRunId(): string {
   const runId = randomUUID();
   Number(runId);
   return runId;
 }
 
-/** The block that `reference` names, when a run can start at it. Throws BLOCK_NOT_FOUND, START_NOT_FOUND. */
+/** Returns the id of the block that `reference` names. Throws BLOCK_NOT_FOUND, and START_NOT_FOUND if no run can start there. */
 function startBlock(plan: Plan, reference: string): string {
   const block = findBlock(plan, reference);
   const candidates = startCandidates(plan);
@@ -374,9 +366,10 @@ function startBlock(plan: Plan, reference: string): string {
   );
 }
 
-function topLevel(plan: Plan, reference: string): string {
+/** Returns the id of the block after which the run stops. Throws BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE. */
+function stopBlock(plan: Plan, reference: string): string {
   const block = findBlock(plan, reference);
   if (block.containers.length === 0 && !block.trigger) return block.id;
-  const why = block.trigger ? 'it is where runs start' : 'it stands inside a container';
+  const why = block.trigger ? 'it is where runs start' : 'it is inside a container';
   throw new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot stop after "${block.name}": ${why}.`);
 }

@@ -7,15 +7,15 @@ import { requireIsolation } from './isolation.ts';
 
 const bubblewrap = '/nowhere/bwrap';
 
-describe('the isolation that an engine asks for', () => {
-  it('stops it at the start, with the reason and before anything is opened, where the host reaches less', async () => {
+describe('requireIsolation', () => {
+  it('rejects the start with the reason, before anything is opened, if the host provides less', async () => {
     const data = mkdtempSync(join(tmpdir(), 'heddle-isolation-'));
     try {
       const starting = createEngine({ data, sandbox: { isolation: { minimum: 'strict', bubblewrap } } });
       await expect(starting).rejects.toMatchObject({
         code: 'ISOLATION_TOO_LOW',
         message: expect.stringMatching(
-          /^Code is confined at the level \w+ here, and strict is the minimum\. .+\.$/,
+          /^This host confines code at the level \w+, and strict is the minimum\. .+\.$/,
         ),
       });
       expect(readdirSync(data)).toEqual([]);
@@ -24,17 +24,17 @@ describe('the isolation that an engine asks for', () => {
     }
   });
 
-  it('is a level as well as a minimum', async () => {
+  it('treats a level as a minimum', async () => {
     const asked = { sandbox: { isolation: { level: 'strict', bubblewrap } } } as const;
     await expect(requireIsolation(asked)).rejects.toMatchObject({ code: 'ISOLATION_TOO_LOW' });
   });
 
-  it('is met by what the host reaches', async () => {
+  it('accepts a level that the host provides', async () => {
     const engine = await createEngine({ sandbox: { isolation: { minimum: 'basic' } } });
     await expect(engine.close()).resolves.toBeUndefined();
   });
 
-  it('is not understood where it contradicts itself', async () => {
+  it('rejects contradictory options', async () => {
     const asked = { sandbox: { isolation: { level: 'basic', minimum: 'strict' } } } as const;
     await expect(createEngine(asked)).rejects.toMatchObject({
       code: 'OPTIONS_INVALID',
@@ -42,7 +42,7 @@ describe('the isolation that an engine asks for', () => {
     });
   });
 
-  it('is what every host has, unless more is asked for', async () => {
+  it('accepts every host if no minimum is set', async () => {
     const level = process.platform === 'linux' ? 'standard' : 'basic';
     await expect(requireIsolation({ sandbox: { isolation: { minimum: level } } })).resolves.toBeUndefined();
     await expect(requireIsolation({ sandbox: { isolation: {} } })).resolves.toBeUndefined();

@@ -2,16 +2,16 @@ import { EngineError } from '@heddle/core';
 import type { EngineOptions } from './options.ts';
 
 /**
- * Looks whether the host confines code as far as the options ask; without a minimum nothing is loaded.
+ * Checks that the host confines code as strictly as the options require. Loads nothing if they set no minimum.
  * Throws ISOLATION_TOO_LOW with the reasons, and OPTIONS_INVALID.
  */
 export async function requireIsolation({ sandbox }: Pick<EngineOptions, 'sandbox'>): Promise<void> {
-  const asked = sandbox?.isolation;
-  const level = asked?.level ?? 'best';
-  const minimum = asked?.minimum ?? (level === 'best' ? undefined : level);
-  if (asked === undefined || minimum === undefined) return;
+  const isolation = sandbox?.isolation;
+  const level = isolation?.level ?? 'best';
+  const minimum = isolation?.minimum ?? (level === 'best' ? undefined : level);
+  if (isolation === undefined || minimum === undefined) return;
   const { probeIsolation, isSandboxError } = await import('@heddle/sandbox');
-  const report = await probeIsolation(asked).catch((error: unknown) => {
+  const report = await probeIsolation(isolation).catch((error: unknown) => {
     if (isSandboxError(error)) throw new EngineError('OPTIONS_INVALID', error.message);
     throw error;
   });
@@ -19,6 +19,6 @@ export async function requireIsolation({ sandbox }: Pick<EngineOptions, 'sandbox
   if (reasons === undefined) return;
   throw new EngineError(
     'ISOLATION_TOO_LOW',
-    `Code is confined at the level ${report.level} here, and ${minimum} is the minimum. ${reasons.join(' ')}`,
+    `This host confines code at the level ${report.level}, and ${minimum} is the minimum. ${reasons.join(' ')}`,
   );
 }

@@ -3,8 +3,8 @@ import { describe, expect, it } from 'vitest';
 import { scale } from '../../../test/support/scale.ts';
 import { jsonCopy } from './json-copy.ts';
 
-describe('a JSON copy', () => {
-  it('is what JSON makes of any value, and its bound holds', () => {
+describe('jsonCopy', () => {
+  it('returns what JSON.stringify makes of any value, and an upper bound of its size', () => {
     const values = fc.anything({
       withDate: true,
       withObjectString: true,
@@ -15,15 +15,15 @@ describe('a JSON copy', () => {
       fc.property(values, (value) => {
         fc.pre(isJsonable(value));
         const text = JSON.stringify(value) ?? 'null';
-        const { json, mostBytes } = jsonCopy(value, 'It');
+        const { json, maxBytes } = jsonCopy(value, 'It');
         expect(json).toStrictEqual(JSON.parse(text));
-        expect(mostBytes).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(json)));
+        expect(maxBytes).toBeGreaterThanOrEqual(Buffer.byteLength(JSON.stringify(json)));
       }),
       { numRuns: scale(500, 20_000) },
     );
   });
 
-  it('shares nothing with the value', () => {
+  it('shares no object with the value', () => {
     const value = { list: [{ n: 1 }] };
     const { json } = jsonCopy(value, 'It');
     value.list[0] = { n: 2 };
@@ -44,14 +44,14 @@ describe('a JSON copy', () => {
     expect(() => jsonCopy(value, 'It')).toThrow(message);
   });
 
-  it('is refused for a value that contains itself', () => {
+  it('rejects a circular value', () => {
     const value: { self?: unknown } = {};
     value.self = { value };
     expect(() => jsonCopy(value, 'It')).toThrow('contains itself');
   });
 });
 
-/** What has no functions, symbols or bigints in it: those are refused. */
+/** Values without functions, symbols and bigints, which are rejected. */
 function isJsonable(value: unknown): boolean {
   if (typeof value === 'bigint' || typeof value === 'symbol' || typeof value === 'function') return false;
   if (typeof value !== 'object' || value === null) return true;

@@ -1,42 +1,42 @@
 import { BlockError } from '@heddle/core/blocks';
 import type { Json } from '@heddle/core/blocks';
 
-/** Deeper values are taken for ones that contain themselves. */
-const DEEPEST = 1000;
-/** Most bytes of UTF-8 that JSON writes for a UTF-16 unit (`\u0000`), and for a number with its comma. */
-const UNIT_BYTES = 6;
-const SCALAR_BYTES = 26;
+/** Deeper values are treated as circular. */
+const MAX_DEPTH = 1000;
+/** Upper bounds of UTF-8 bytes in JSON, for one UTF-16 unit (`\u0000`) and for a number with its comma. */
+const MAX_UNIT_BYTES = 6;
+const MAX_SCALAR_BYTES = 26;
 
-/** A value as JSON knows it, and a bound of its text in bytes that costs nothing. */
+/** A JSON value and an upper bound of its size as text. */
 export interface JsonCopy {
   json: Json;
-  mostBytes: number;
+  maxBytes: number;
 }
 
 /**
- * A private copy of what is JSON in `value`, as `JSON.stringify` sees it: `undefined` is left out, dates are texts. So a
- * run reads the same before and after a restart, and nobody can change what was put out.
+ * Returns a private copy of `value` as `JSON.stringify` converts it: without `undefined`, and with dates as strings. So a run
+ * reads the same value before and after a restart, and nobody can change a recorded value. `what` names the value in errors.
  *
- * Throws BLOCK_FAILED, naming the place, for functions, symbols, bigints and what contains itself.
+ * Throws BLOCK_FAILED, with the path, for functions, symbols, bigints and circular values.
  */
 export function jsonCopy(value: unknown, what: string): JsonCopy {
-  const walk: Walk = { json: null, mostBytes: 0, what, path: [] };
+  const walk: Walk = { json: null, maxBytes: 0, what, path: [] };
   walk.json = copy(value, undefined, walk) ?? null;
   return walk;
 }
 
 interface Walk extends JsonCopy {
   what: string;
-  /** Keys of the objects around the one that is copied. */
+  /** Keys that lead to the object being copied. */
   path: (string | number)[];
 }
 
-/** `key`: that of the value in what is around it. */
+/** `key`: the key of `value` in the enclosing object or array. */
 function copy(value: unknown, key: string | number | undefined, walk: Walk): Json | undefined {
-  walk.mostBytes += SCALAR_BYTES;
+  walk.maxBytes += MAX_SCALAR_BYTES;
   switch (typeof value) {
     case 'string':
-      walk.mostBytes += value.length * UNIT_BYTES;
+      walk.maxBytes += value.length * MAX_UNIT_BYTES;
       return value;
     case 'number':
       // JSON has no -0.
@@ -60,7 +60,8 @@ function enter(value: object, key: string | number | undefined, walk: Walk): Jso
 }
 
 function copyObject(value: object, walk: Walk): Json | undefined {
-  if (walk.path.length > DEEPEST) throw refused(walk, undefined, 'contains itself, or is nested too deeply');
+  if (walk.path.length > MAX_DEPTH)
+    throw refused(walk, undefined, 'contains itself, or is nested too deeply');
   if ('toJSON' in value && typeof value.toJSON === 'function')
     return copy((value as { toJSON(): unknown }).toJSON(), 'toJSON()', walk);
   if (Array.isArray(value)) return value.map((item, index) => copy(item, index, walk) ?? null);
@@ -68,7 +69,7 @@ function copyObject(value: object, walk: Walk): Json | undefined {
   for (const key of Object.keys(value)) {
     const item = copy((value as { [key: string]: unknown })[key], key, walk);
     if (item === undefined) continue;
-    walk.mostBytes += key.length * UNIT_BYTES;
+    walk.maxBytes += key.length * MAX_UNIT_BYTES;
     if (key === '__proto__')
       Object.defineProperty(object, key, {
         value: item,

@@ -5,82 +5,82 @@ import type { EnvironmentValue, TenantEnvironments } from './execution/run-envir
 import type { RuntimeProvider } from './runtime-port.ts';
 import type { PostgresOptions } from './store/open-postgres.ts';
 
-/** Options of an engine; every one has a default that works on a laptop. */
+/** Options of an engine. All have defaults. */
 export interface EngineOptions {
-  /** Where runs run; default: in this process, over `data`. Another runtime brings its own stores, and `data` and `durability` are its affair. */
+  /** Executes the runs. Default: this process, over `data`. Another runtime provides its own stores, so `data` and `durability` do not apply. */
   runtime?: RuntimeProvider;
-  /** Data folder; absent: everything in memory, gone with the process. */
+  /** Data folder. Default: none; everything is in memory and lost with the process. */
   data?: string;
-  /** A PostgreSQL database in place of the folder: any number of processes run its runs, and take over from each other. */
-  postgres?: PostgresPlace;
-  /** `process` (default): nothing is lost when the process dies; `power`: nor when the machine does. */
+  /** A PostgreSQL database instead of the folder. Any number of processes execute its runs and take over from each other. */
+  postgres?: PostgresEngineOptions;
+  /** `process` (default): nothing is lost if the process dies. `power`: nothing is lost if the machine loses power. */
   durability?: 'process' | 'power';
   /**
-   * Values of `{{NAME}}` for workflows that belong to no tenant. A text is a secret: redacted wherever the data of a run
-   * is recorded or shown that can read it. A value that may be seen is given as `{ value, secret: false }`.
+   * Values of `{{NAME}}` for workflows without a tenant. A string is a secret: it is redacted from the recorded and shown data
+   * of every run that can read it. `{ value, secret: false }` is not redacted.
    */
   env?: { [name: string]: EnvironmentValue };
-  /** Values of `{{NAME}}` for the workflows of each tenant; default: they have none. */
+  /** Values of `{{NAME}}` for the workflows of each tenant. Default: none. */
   environments?: TenantEnvironments;
-  /** Executors of block types of your own; see `defineBlock`. */
+  /** Executors of your own block types; see `defineBlock`. */
   blocks?: readonly BlockExecutor[];
-  /** Effect blocks and sandboxes that run at once: over the engine (default 64), and within one run (default 16). */
+  /** How many effect blocks and sandbox jobs run at once: in the engine (default 64) and in one run (default 16). */
   concurrency?: { engine?: number; run?: number };
   limits?: Partial<PlanLimits>;
-  /** Which addresses `api` blocks and `fetch` in function blocks may reach; default: public ones. */
+  /** Which addresses `api` blocks and `fetch` in function blocks may access. Default: public ones. */
   egress?: EgressOptions;
   sandbox?: SandboxLimits;
-  /** Where the packages come from that function blocks import: opened by the `sandboxId` of a block. */
+  /** Provides the dependency images that function blocks select with `sandboxId`. */
   images?: ImageSource;
   /**
-   * The workflow that another one, `caller` by its id, means by an id or a name when it starts a child; undefined: there
-   * is none that it may run. Default: the newest version that was deployed with this id or name.
+   * Returns the workflow to which an id or a name refers when the workflow with the id `caller` starts a child; undefined: the
+   * caller may run no such workflow. Default: the newest deployed version with this id or name.
    */
   resolveChild?: (
     caller: string,
     reference: string,
   ) => Promise<ResolvedChild | undefined> | ResolvedChild | undefined;
   /**
-   * Whose workflow this is, by its id: code of different tenants never shares a process, and they take turns. A child is
-   * always of its parent's tenant. Undefined, and the default: all belong to one.
+   * Returns the tenant of a workflow. Code of different tenants never shares a process, and tenants take turns. A child run
+   * always has its parent's tenant. Default: undefined for all workflows, which then share processes.
    */
   tenant?: (workflowId: string) => Promise<string | undefined> | string | undefined;
   clock?: Clock;
-  /** Take up the open runs of the data folder at the start, and of a database those that nobody has, whenever there are some (default true). */
+  /** True (default): recovers the unfinished runs of the data folder at the start, and at any time the runs in a database that no process owns. */
   takeUp?: boolean;
-  /** Called with what went wrong in the background and reached no caller. */
+  /** Receives errors that reach no caller. Default: a Node warning. */
   onError?: (error: unknown, runId: string | undefined) => void;
 }
 
-/** A PostgreSQL database whose runs several processes run. */
-export interface PostgresPlace extends PostgresOptions {
-  /** After so many milliseconds in which a process was not heard of, others take up its runs. Default 10,000. */
+/** A PostgreSQL database that several engines share. */
+export interface PostgresEngineOptions extends PostgresOptions {
+  /** Milliseconds without a heartbeat after which other processes take over the runs of a process. Default 10,000. */
   leaseMs?: number | undefined;
 }
 
-/** Where requests may go. Link-local and metadata addresses need a range of their own in `allowPrivate`. */
+/** Which addresses requests may access. Link-local and metadata addresses must be listed in `allowPrivate` explicitly. */
 export interface EgressOptions {
   allowPrivate?: boolean | readonly string[];
   allowHosts?: readonly string[];
   denyHosts?: readonly string[];
-  /** Allowed besides: `HOST[:PORT]` or `CIDR[:PORT]`, `*` for any port. Files that callers name by an address are not fetched there. */
+  /** Additional allowed targets: `HOST[:PORT]` or `CIDR[:PORT]`, `*` for any port. They do not apply to files whose URLs callers send. */
   exceptions?: readonly string[];
   ports?: readonly number[];
-  /** What refusals say to do, `{target}` being HOST:PORT; default: to add it to `exceptions`. */
+  /** The advice in error messages about blocked targets, with `{target}` for HOST:PORT. Default: to add the target to `exceptions`. */
   remedy?: string;
 }
 
-/** What code may use: times in milliseconds, memory in MiB, of one isolate (64 by default) or of one Python interpreter (256). */
+/** Limits of code: times in milliseconds, memory in MiB for one isolate (default 64) or one Python interpreter (default 256). */
 export interface SandboxLimits {
   maxProcesses?: number;
   memoryMiB?: number;
   cpuMs?: number;
   wallMs?: number;
-  /** Largest result as JSON, and what code is given together; default 4. Code needs the memory for it too. */
+  /** Largest size of a result and of the input, as JSON; default 4. Code also needs the memory for them. */
   resultMiB?: number;
   /**
-   * How far the operating system has to confine code. A `minimum`, or a `level` other than `best`, is looked at when the
-   * engine starts (ISOLATION_TOO_LOW); else at the first code.
+   * How strictly the operating system must confine code. A `minimum`, or a `level` other than `best`, is checked when the engine
+   * starts (ISOLATION_TOO_LOW), otherwise at the first code.
    */
   isolation?: IsolationOptions;
 }

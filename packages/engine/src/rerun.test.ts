@@ -12,7 +12,7 @@ const plan = compiled(
   ['Start -> A -> B -> C', 'Start -> D', 'C -> L -> I'],
 );
 
-/** The journal of a run in which these blocks have ended, and that was cancelled then, unless it is still open. */
+/** The journal of a run in which these blocks have ended. The run was then cancelled, unless it is still open. */
 function journal(
   blocks: readonly string[],
   { open = false } = {},
@@ -30,8 +30,8 @@ function journal(
   return { runId: 'old', plan, entries: [{ ...started(), start: 'Start' } as Entry, ...later] };
 }
 
-describe('a run that starts at a block of an earlier one', () => {
-  it('takes over the outputs of what is not downstream of it', () => {
+describe('a run that starts at a block of an earlier run', () => {
+  it('takes over the outputs of blocks that are not downstream of the start', () => {
     const { start, reused } = reuse(plan, 'b', journal(['Start', 'A', 'D', 'B', 'C']));
     expect(start).toBe('B');
     expect(reused).toMatchObject({ runId: 'old' });

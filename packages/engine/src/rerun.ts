@@ -3,8 +3,8 @@ import type { BlockConfig, Json, Plan } from '@heddle/core';
 import type { Entry, Stored } from '@heddle/core/run';
 import { findBlock } from './execution/plan-queries.ts';
 import { foldJournal } from './records/fold.ts';
-import { downstreamOf } from './resource.ts';
 
+/** What a run takes over from an earlier run. */
 export interface Reused {
   runId: string;
   outputs: { [blockId: string]: Stored };
@@ -12,10 +12,11 @@ export interface Reused {
 }
 
 /**
- * What a run that starts at `reference` takes over from an earlier run (R-rules of run-from-block): the outputs of the
- * top-level blocks that are not downstream of it, and the variables.
+ * Returns what a run that starts at `reference` takes over from an earlier run: the outputs of the top-level blocks that are
+ * not downstream of the start, and the variables.
  *
- * Throws RUN_NOT_SETTLED for a run that has not ended; BLOCK_NOT_FOUND; BLOCK_NOT_RESTARTABLE inside a container, and where a block that leads there had not run.
+ * Throws RUN_NOT_SETTLED if the earlier run has not ended, BLOCK_NOT_FOUND, and BLOCK_NOT_RESTARTABLE for a block inside a
+ * container or one with a source block that has not run.
  */
 export function reuse(
   plan: Plan,
@@ -51,13 +52,13 @@ export function reuse(
   return { start: block.id, reused };
 }
 
-/** Index of the block among the top-level nodes. */
+/** Returns the index of the block among the top-level nodes. */
 function restartIndex(plan: Plan, block: BlockConfig): number {
   const [outermost] = block.containers;
   if (outermost !== undefined) {
     throw refused(
       block.name,
-      `it stands inside the container "${plan.blocks[outermost]?.name}". Start at the container instead.`,
+      `it is inside the container "${plan.blocks[outermost]?.name}". Start at the container instead.`,
     );
   }
   const index = plan.skeleton.nodes.findIndex((node) => node.id === block.id);
@@ -65,7 +66,7 @@ function restartIndex(plan: Plan, block: BlockConfig): number {
   return index;
 }
 
-/** What leads to the block must have run; where a run can start by itself need not have. */
+/** Throws BLOCK_NOT_RESTARTABLE unless all source blocks have run. Triggers need not have run. */
 function expectUpstream(
   plan: Plan,
   at: { block: BlockConfig; index: number; runId: string; ran: (id: string) => boolean },
@@ -83,4 +84,11 @@ function refused(name: string, why: string): EngineError {
   return new EngineError('BLOCK_NOT_RESTARTABLE', `A run cannot start at "${name}": ${why}`, {
     details: { block: name },
   });
+}
+
+/** Returns the indexes of the top-level blocks downstream of the block at `index`, including the block itself. */
+function downstreamOf(plan: Plan, index: number): Set<number> {
+  const reached = new Set([index]);
+  for (const at of reached) for (const out of plan.skeleton.nodes[at]?.outs ?? []) reached.add(out);
+  return reached;
 }

@@ -17,8 +17,8 @@ const pause = (name: string, kind: 'human' | 'time' = 'human') => ({
   inputFormat: [],
 });
 
-describe('a run as the API shows it', () => {
-  it('has its times as texts, and its duration once it has ended', async () => {
+describe('resourceOf and detailOf', () => {
+  it('show times as ISO strings, and the duration of an ended run', async () => {
     expect(await resourceOf(record('r', { startedMs: 1000 }), values)).toMatchObject({
       startedAt: '1970-01-01T00:00:01.000Z',
       endedAt: null,
@@ -34,7 +34,7 @@ describe('a run as the API shows it', () => {
     expect(await resourceOf(ended, values)).toMatchObject({ durationMs: 2500, output: { n: 1 } });
   });
 
-  it('shows what its pause shows while it is paused, or all of them', async () => {
+  it('show the output of the only pause point of a paused run, or a list of all', async () => {
     const paused = record('r', { status: 'paused', pauses: [pause('H'), pause('W', 'time')] });
     expect((await resourceOf(paused, values)).output).toEqual({ of: 'H' });
     const both = record('r', { status: 'paused', pauses: [pause('H'), pause('I')] });
@@ -48,7 +48,7 @@ describe('a run as the API shows it', () => {
     });
   });
 
-  it('tells where it failed', async () => {
+  it('show which block failed', async () => {
     const error = {
       code: 'C',
       message: 'm',
@@ -65,7 +65,7 @@ describe('a run as the API shows it', () => {
     });
   });
 
-  it('shows the values at selected paths: of the latest run of a block, null where there is none', async () => {
+  it('show the values at selected paths, from the latest run of a block, or null', async () => {
     const logs = [
       log('r', 1, { blockName: 'My A', output: { v: { list: [1] } } }),
       log('r', 2, { blockName: 'My A', output: { v: { list: [1, { x: 2 }] } } }),
@@ -80,7 +80,7 @@ describe('a run as the API shows it', () => {
     });
   });
 
-  it('shows how a container ended beside its results when it ends the run', async () => {
+  it('show the control fields of a container that ends the run', async () => {
     const stored = { results: [[{ v: 1 }]], control: { totalIterations: 1 } };
     expect(await finalOutput(stored, values)).toEqual({ results: [[1]], totalIterations: 1 });
   });

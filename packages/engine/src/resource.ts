@@ -1,11 +1,11 @@
-import type { BlockLog, Json, PausePoint, Plan, RunRecord } from '@heddle/core';
+import type { BlockLog, Json, PausePoint, RunRecord } from '@heddle/core';
 import { isJsonObject, normalizeName } from '@heddle/core/blocks';
 import type { Stored } from '@heddle/core/run';
 import { chain } from './maybe-async.ts';
 import type { Values } from './records/values.ts';
-import type { RunDetail, RunResource } from './types.ts';
+import type { LogDetail, RunDetail, RunResource } from './types.ts';
 
-/** The run as the API shows it; `blockOutputs` has the values of `select`, each `block` or `block.path`. */
+/** Returns the run as the API shows it. `select` lists the values for `blockOutputs`, each as `block` or `block.path`. */
 export async function resourceOf(
   record: RunRecord,
   values: Values,
@@ -26,7 +26,7 @@ export async function resourceOf(
   };
 }
 
-/** The run's output; while it is paused, what its only pause shows, or all of them. */
+/** Returns the run's output; for a paused run, the output of its only pause point, or a list of all of them. */
 function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
   if (record.status === 'paused') {
     const human = record.pauses.filter((pause) => pause.kind === 'human');
@@ -41,7 +41,7 @@ function outputOf(record: RunRecord, values: Values): Json | Promise<Json> {
   return finalOutput(record.output, values);
 }
 
-/** A container that ends a run shows how it ended beside its results. */
+/** Returns the run's output with its values loaded. If a container ends the run, the output includes the container's control fields. */
 export function finalOutput(stored: Stored, values: Values): Json | Promise<Json> {
   return chain(values.load(stored), (value) =>
     'results' in stored && stored.control && isJsonObject(value) ? { ...value, ...stored.control } : value,
@@ -72,12 +72,12 @@ async function select(
   return Object.fromEntries(found);
 }
 
-/** The value at `block.path` of the block's latest output, or null. */
+/** Returns the value at `block.path` in the block's latest output, or null. */
 async function valueAt(path: string, logs: readonly BlockLog[], values: Values): Promise<Json> {
   const [head = '', ...steps] = path.split('.');
-  const wanted = normalizeName(head);
+  const wantedName = normalizeName(head);
   const log = logs.findLast(
-    (entry) => (entry.blockId === head || normalizeName(entry.blockName) === wanted) && entry.output,
+    (entry) => (entry.blockId === head || normalizeName(entry.blockName) === wantedName) && entry.output,
   );
   if (!log?.output) return null;
   let at: Json | undefined = await values.load(log.output);
@@ -88,7 +88,7 @@ async function valueAt(path: string, logs: readonly BlockLog[], values: Values):
   return at ?? null;
 }
 
-/** Everything about a run but its logs. */
+/** Returns everything about a run except its logs. */
 export async function detailOf(
   record: RunRecord,
   values: Values,
@@ -100,13 +100,21 @@ export async function detailOf(
     workflowName: record.workflowName,
     createdAt: new Date(record.createdMs).toISOString(),
     pauseKind: record.pauseKind ?? null,
-    pauses: await Promise.all(record.pauses.map((pause) => shownPause(pause, values))),
+    pauses: await Promise.all(record.pauses.map((pause) => pauseDetail(pause, values))),
     parentRunId: record.parentRunId ?? null,
     suspended: record.suspended ?? null,
   };
 }
 
-async function shownPause(pause: PausePoint, values: Values): Promise<RunDetail['pauses'][number]> {
+/** Returns block logs with their values loaded. Throws VALUE_MISSING. */
+export function logDetails(logs: readonly BlockLog[], values: Values): Promise<LogDetail[]> {
+  const load = (stored: Stored | undefined): Json | Promise<Json> => (stored ? values.load(stored) : null);
+  return Promise.all(
+    logs.map(async (log) => ({ ...log, input: await load(log.input), output: await load(log.output) })),
+  );
+}
+
+async function pauseDetail(pause: PausePoint, values: Values): Promise<RunDetail['pauses'][number]> {
   const { token, blockId, blockName, scope, kind, inputFormat } = pause;
   const output = await values.load(pause.output);
   return {
@@ -122,18 +130,11 @@ async function shownPause(pause: PausePoint, values: Values): Promise<RunDetail[
   };
 }
 
-/** The last time that was written out: a short run starts and ends in the same millisecond as others. */
+/** The last time that was formatted: short runs start and end in the same millisecond. */
 let last = { ms: 0, text: new Date(0).toISOString() };
 
 function iso(ms: number | undefined): string | null {
   if (ms === undefined) return null;
   if (ms !== last.ms) last = { ms, text: new Date(ms).toISOString() };
   return last.text;
-}
-
-/** Top-level blocks that lie downstream of `block`, itself included. */
-export function downstreamOf(plan: Plan, index: number): Set<number> {
-  const reached = new Set([index]);
-  for (const at of reached) for (const out of plan.skeleton.nodes[at]?.outs ?? []) reached.add(out);
-  return reached;
 }

@@ -4,36 +4,36 @@ import type { RuntimeParts } from './execution/runtime-parts.ts';
 import type { SharedStores } from './store/stores.ts';
 import type { RunEvent } from './types.ts';
 
-/** A run that has not ended, as its runtime shows it. */
+/** A run that has not ended. */
 export interface LiveRun {
   readonly runId: string;
-  /** Resolves when the run has ended, only a person can move it, or it is suspended; its record says so then. Rejects when it cannot go on here. */
+  /** Resolves when the run has ended, only a person can continue it, or it is suspended, and its record says so. Rejects if it cannot continue here. */
   whenIdle(): Promise<void>;
-  /** Everything that happens from the call on, to the run's end or its rest. */
+  /** Returns the events from the call on, until the run has ended or only a person can continue it. */
   events(): AsyncIterable<RunEvent>;
 }
 
-/** Where runs run: what an engine asks for. Everything that has come of a run is read from the stores. */
+/** What an engine needs from a runtime. Results of runs are read from the stores. */
 export interface RuntimePort {
-  /** Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE; then there is no run. */
+  /** Records the run and starts it. Throws RUN_ID_TAKEN, INPUT_INVALID, OPTIONS_INVALID, ENGINE_CLOSED, DATA_UNWRITABLE; then no run exists. */
   start(request: RunRequest): Promise<LiveRun>;
-  /** The run, when it has not ended. */
+  /** Returns the run; undefined if it has ended. */
   open(runId: string): Promise<LiveRun | undefined>;
-  /** The run as it stands; undefined: there is none. */
+  /** Returns the current record of the run; undefined if there is no such run. */
   record(runId: string): Promise<RunRecord | undefined>;
-  /** Resolves when what the run has done so far is in the stores. */
+  /** Resolves when everything that the run has done so far is stored. */
   saved(runId: string): Promise<void>;
-  /** Submits an answer, and resolves at the run's next rest. Throws as `Engine.resume` does. */
+  /** Resumes a pause point, and resolves like `LiveRun.whenIdle`. Throws as `Engine.resume` does. */
   resume(runId: string, answer: { token?: string; input?: Json }): Promise<void>;
-  /** Resolves when the cancel is recorded; false when the run had ended before. Throws RUN_NOT_FOUND. */
+  /** Resolves when the cancellation is recorded; false if the run had already ended. Throws RUN_NOT_FOUND. */
   cancel(runId: string, reason: string | undefined): Promise<boolean>;
 }
 
-/** A runtime to be: it brings the stores that its processes share. */
+/** Opens a runtime together with the stores that its processes share. */
 export interface RuntimeProvider {
-  /** The data folder of the runtime, where it has one: what a process keeps for itself is kept there too. */
+  /** The data folder of the runtime, if it has one. The process keeps its own files there too. */
   readonly data?: string;
   openStores(options: { clock?: Clock }): Promise<SharedStores> | SharedStores;
-  /** Throws what keeps it from being opened. `close` lets running blocks finish for so many milliseconds; the stores stay open. */
+  /** Opens the runtime. `close` lets running blocks finish for `graceMs` and leaves the stores open. */
   open(parts: RuntimeParts): Promise<{ runtime: RuntimePort; close(graceMs: number): Promise<void> }>;
 }

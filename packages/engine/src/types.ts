@@ -4,17 +4,17 @@ import type { TakeFilesOptions } from './files/ingest.ts';
 import type { BlockEmission } from '@heddle/core/blocks';
 import type { Span } from '@heddle/core/run';
 
-/** What runs: the id or name of a deployed workflow, an exported workflow (JSON value), or a compiled plan. */
+/** The workflow to run: the id or name of a deployed workflow, an exported workflow (JSON value), or a compiled plan. */
 export type WorkflowSource =
   | string
   | { workflow: unknown; fileName?: string; compat?: boolean }
   | { plan: Plan };
 
-/** How one run is to be run. */
+/** Options of one run. */
 export interface ExecuteOptions {
-  /** Claimed once: a second run with the same id is refused (RUN_ID_TAKEN). No UUID of version 8: child runs have those. Default: a new UUID. */
+  /** Id of the run; a second run with the same id is rejected (RUN_ID_TAKEN). Must not be a UUID of version 8, which child runs have. Default: a new UUID. */
   runId?: string;
-  /** Id by which the caller knows the run, where it is not `runId`: the run's blocks see it as the id of their execution. */
+  /** The caller's own id of the run, if it differs from `runId`. Blocks see it as the id of their execution. */
   callerId?: string;
   /** Version of the deployment; default the newest. */
   version?: number;
@@ -22,27 +22,27 @@ export interface ExecuteOptions {
   start?: string;
   /** Block (id or name, top level) after which nothing new starts. */
   until?: string;
-  /** Milliseconds the run may last. */
+  /** Time limit of the run, in milliseconds. */
   timeoutMs?: number;
-  /** Scripted outputs in place of blocks: `{ blocks: { NAME: value | [values in turn] }, types: { TYPE: … } }`. */
+  /** Outputs that replace the execution of blocks: `{ blocks: { NAME: value | [one value per run] }, types: { TYPE: … } }`. */
   mocks?: Json;
   signal?: AbortSignal;
-  /** Workflows that called each other up to this run, as `X-Sim-Via` lists them. Children and `api` blocks pass it on. */
+  /** The chain of workflow calls that led to this run, as in `X-Sim-Via`. Child runs and `api` blocks pass it on. */
   via?: readonly string[];
-  /** The input was accepted, and its files were stored, by a version that stored files without their owner. */
+  /** True: the input was accepted by a version that stored files without their owner. */
   olderFiles?: boolean;
   /** Paths (`block.path`) whose values the resource shows as `blockOutputs`. */
   select?: readonly string[];
 }
 
-/** A block at which runs can begin. */
+/** A block at which runs can start. */
 export interface Trigger {
   blockId: string;
   name: string;
   type: string;
 }
 
-/** A run and what came of it. */
+/** A run and its result. */
 export interface RunResource {
   runId: string;
   workflowId: string;
@@ -59,19 +59,19 @@ export interface RunResource {
 export interface RunHandle {
   readonly runId: string;
   /**
-   * Resolves when the run has ended, only a person can move it, or it is suspended (see `RunDetail.suspended`). Never
-   * rejects for a failed run; it does when the run cannot go on here: DATA_UNWRITABLE, ENGINE_CLOSED.
+   * Resolves when the run has ended, only a person can continue it, or it is suspended (see `RunDetail.suspended`). A failed
+   * run is a result. Rejects if the run cannot continue in this engine: DATA_UNWRITABLE, ENGINE_CLOSED.
    */
   result(): Promise<RunResource>;
   /**
-   * Everything that happens from the call on, ending with the run (or with its rest, when a person is needed). The run
-   * never waits for who reads. Rejects like `result`.
+   * Returns the events from the call on, until the run has ended or only a person can continue it. The run never waits for
+   * readers. Rejects like `result`.
    */
   events(): AsyncIterable<RunEvent>;
   cancel(reason?: string): Promise<void>;
 }
 
-/** What happens in a run, in order. What came before is in the logs. */
+/** An event of a run. Earlier events are in the logs. */
 export type RunEvent =
   | { type: 'run:started'; runId: string; atMs: number; workflowId: string }
   | {
@@ -81,7 +81,7 @@ export type RunEvent =
       log: BlockLog;
       output: Json;
     }
-  /** A try has failed and another follows. */
+  /** An attempt has failed and another one follows. */
   | {
       type: 'block:retrying';
       runId: string;
@@ -91,7 +91,7 @@ export type RunEvent =
       attempt: number;
       dueMs: number;
     }
-  /** A block tells what it is doing. Kept nowhere: only who watches hears it, and only in the process that runs the block. */
+  /** A running block reports what it does. Not stored: only listeners in the process that runs the block receive it. */
   | {
       type: 'block:emission';
       runId: string;
@@ -101,7 +101,7 @@ export type RunEvent =
       scope: number[];
       emission: BlockEmission;
     }
-  /** A turn of a loop or a branch of a parallel has opened; `count`: how many in all, when known. */
+  /** An iteration of a loop or a branch of a parallel has started. `count`: their total number, if known. */
   | {
       type: 'container:iteration';
       runId: string;
@@ -122,14 +122,17 @@ export type RunEvent =
       error: RunFailure | undefined;
     };
 
-/** A run with what it waits for. */
+/** A block log with its values loaded. */
+export type LogDetail = Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json };
+
+/** A run with its pause points and metadata. */
 export interface RunDetail extends RunResource {
-  /** Id by which the caller knows the run, where it is not `runId`. */
+  /** The caller's own id of the run, if it differs from `runId`. */
   callerId: string | null;
   workflowName: string;
   createdAt: string;
   pauseKind: 'human' | 'time' | null;
-  /** All open pause points, earliest first; `token` resumes. */
+  /** All open pause points, earliest first. `token` is the one to resume with. */
   pauses: {
     token: string;
     blockId: string;
@@ -142,11 +145,11 @@ export interface RunDetail extends RunResource {
     inputFormat: Json;
   }[];
   parentRunId: string | null;
-  /** Why a run that should move does not. */
+  /** Why a run that should continue does not. */
   suspended: string | null;
 }
 
-/** Which runs to list, newest first unless `order` says otherwise; `cursor` is the `nextCursor` of the page before. */
+/** Which runs to list. Default order: newest first. `cursor` is the `nextCursor` of the previous page. */
 export interface ListQuery {
   workflowId?: string;
   status?: readonly RunStatus[];
@@ -159,7 +162,7 @@ export interface ListQuery {
   cursor?: string;
 }
 
-/** A version that was deployed, or was there already. */
+/** A deployed version, which may have existed before the call. */
 export interface Deployed {
   workflowId: string;
   name: string;
@@ -169,24 +172,24 @@ export interface Deployed {
   diagnostics: Diagnostic[];
 }
 
-/** An engine: deploys workflows and runs them, durable in one process. */
+/** A workflow engine: deploys workflows, runs them, and reads their runs. */
 export interface Engine {
-  /** Compiles and stores a new immutable version. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
+  /** Compiles the workflow and stores it as a new immutable version. Throws WORKFLOW_INVALID with every diagnostic in `details`. */
   deploy(workflow: unknown, options?: { fileName?: string; compat?: boolean }): Promise<Deployed>;
-  /** Runs to the end, or to a pause that needs a person. A failed run is a result; throws what `start` throws. */
+  /** Runs the workflow to its end, or until only a person can continue it. A failed run is a result. Throws what `start` throws. */
   execute(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunResource>;
   /**
-   * Starts a run and gives it back as soon as it is recorded.
+   * Starts a run and returns it as soon as it is recorded.
    *
    * Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, RUN_ID_TAKEN, START_NOT_FOUND, BLOCK_NOT_FOUND, INPUT_INVALID,
-   * OPTIONS_INVALID, DATA_UNWRITABLE, ENGINE_CLOSED; then there is no run.
+   * OPTIONS_INVALID, DATA_UNWRITABLE, ENGINE_CLOSED; then no run exists.
    */
   start(workflow: WorkflowSource, input?: Json, options?: ExecuteOptions): Promise<RunHandle>;
   /**
-   * The input with the files in the start's file fields (`{type: "file" | "url", name, data}`) kept, and their records
-   * in place of them: for callers that hand over what others sent, before `start`.
+   * Stores the files in the start block's file fields (`{type: "file" | "url", name, data}`) and returns the input with their
+   * records in their place. To be called before `start`, by callers that pass on input from others.
    *
-   * Throws INPUT_INVALID for a file that cannot be taken, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, START_NOT_FOUND,
+   * Throws INPUT_INVALID for a file that cannot be stored, WORKFLOW_NOT_FOUND, WORKFLOW_INVALID, START_NOT_FOUND,
    * BLOCK_NOT_FOUND, DATA_UNWRITABLE, ENGINE_CLOSED.
    */
   takeFiles(
@@ -195,55 +198,55 @@ export interface Engine {
     options?: Pick<ExecuteOptions, 'version' | 'start' | 'signal'> & TakeFilesOptions,
   ): Promise<Json>;
   /**
-   * The blocks at which runs of the workflow can begin, the default first.
+   * Returns the blocks at which runs of the workflow can start, the default first.
    * Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID.
    */
   triggers(workflow: WorkflowSource, options?: Pick<ExecuteOptions, 'version'>): Promise<Trigger[]>;
   /**
-   * Returns the value without the secrets that the workflow's blocks can read, as a run of it would record the value: for
-   * callers that keep inputs or errors of their own. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID,
+   * Returns the value without the secrets that the workflow's blocks can read, as a run would record it: for callers that
+   * store inputs or errors themselves. Throws WORKFLOW_NOT_FOUND, WORKFLOW_INVALID,
    * ENVIRONMENT_UNAVAILABLE, ENGINE_CLOSED.
    */
   redact(workflow: WorkflowSource, value: Json, options?: Pick<ExecuteOptions, 'version'>): Promise<Json>;
   /**
-   * Returns a function that reads files by their records, for one answer about a run: content as Base64, or undefined
-   * where the record belongs to no file of the run's tenant. Each key is read once. Throws RUN_NOT_FOUND.
+   * Returns a function that reads files by their records, for one response about a run: the content as Base64, or undefined
+   * if the record belongs to no file of the run's tenant. Each key is read once. Throws RUN_NOT_FOUND.
    */
   fileReader(runId: string, limits?: ReadLimits): Promise<FileReader>;
   /** Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<RunDetail>;
-  /** The runs of blocks so far, in order of their starts, with their values. Throws RUN_NOT_FOUND, VALUE_MISSING. */
-  getLogs(runId: string): Promise<(Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json })[]>;
-  /** The run as nested spans: containers, their turns or branches, blocks; outputs by reference where they are large. Throws RUN_NOT_FOUND. */
+  /** Returns the logs of the blocks that have run so far, in order of their starts. Throws RUN_NOT_FOUND, VALUE_MISSING. */
+  getLogs(runId: string): Promise<LogDetail[]>;
+  /** Returns the run as nested spans: containers, their iterations or branches, and blocks. Large outputs are references. Throws RUN_NOT_FOUND. */
   getTrace(runId: string): Promise<Span>;
   /**
-   * Everything that has happened in the run, from its beginning, and that will, to its end or until only a person can
-   * move it. Whoever follows gets the same events in the same order; only `run:paused` and `run:resumed` are for those
-   * who are there. Throws RUN_NOT_FOUND.
+   * Returns all events of the run from its start, until it has ended or only a person can continue it. Every follower receives
+   * the same events in the same order, except `run:paused` and `run:resumed`, which only current followers receive. Throws
+   * RUN_NOT_FOUND.
    */
   follow(runId: string, options?: { signal?: AbortSignal }): AsyncIterable<RunEvent>;
   /**
-   * The runs that blocks of the run have called, in order of those blocks' starts; not those that these call in turn.
-   * Throws RUN_NOT_FOUND.
+   * Returns the child runs that the run's blocks have called, in order of the blocks' starts. Descendants of child runs are
+   * not included. Throws RUN_NOT_FOUND.
    */
   childRuns(runId: string): Promise<{ runId: string; workflowId: string; blockId: string }[]>;
-  /** A page of runs. Throws OPTIONS_INVALID for a cursor or limit that is none. */
+  /** Returns a page of runs. Throws OPTIONS_INVALID for an invalid cursor or limit. */
   listRuns(query?: ListQuery): Promise<{ runs: RunDetail[]; nextCursor: string | null }>;
   /**
-   * Submits `input` to an open pause point (the only open one when `token` is absent), and goes on to the next rest.
-   * The same token again answers as the first time.
+   * Submits `input` to an open pause point (the only open one if `token` is absent). Resolves when the run has ended or only a
+   * person can continue it. A repeated call with the same token returns the same as the first.
    *
    * Throws RUN_NOT_FOUND, RUN_ENDED, RESUME_POINT_NOT_FOUND, RESUME_POINT_CLOSED, RESUME_INPUT_INVALID, ENV_MISSING;
-   * what is refused leaves no trace.
+   * a rejected resume changes nothing.
    */
   resume(
     runId: string,
     options?: { token?: string; input?: Json; select?: readonly string[] },
   ): Promise<RunResource>;
-  /** Cancels, and waits until that is recorded; false when the run had ended before. Throws RUN_NOT_FOUND. */
+  /** Cancels the run and resolves when that is recorded; false if the run had already ended. Throws RUN_NOT_FOUND. */
   cancel(runId: string, reason?: string): Promise<boolean>;
   /**
-   * A new run that starts at `block` with the outputs of an earlier run, in its plan or in a changed one.
+   * Starts a new run at `block` with the outputs of an earlier run, in the same workflow or in a changed one.
    *
    * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED, BLOCK_NOT_FOUND, BLOCK_NOT_RESTARTABLE, and what `start` throws.
    */
@@ -254,15 +257,15 @@ export interface Engine {
   ): Promise<RunHandle>;
   /**
    * Deletes a run that has ended: its record, journal and logs, those of its children, and the values that no other run
-   * uses. Values that were stored within the last hour stay.
+   * uses, except values stored within the last hour.
    *
-   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED while it or a child has not ended; then nothing is deleted.
+   * Throws RUN_NOT_FOUND, RUN_NOT_SETTLED if it or a child has not ended; then nothing is deleted.
    */
   deleteRun(runId: string): Promise<void>;
-  /** Deletes stored files by their keys, but for those that were stored within the last hour or that a run names. */
+  /** Deletes stored files by their keys, except files stored within the last hour and files that a run refers to. */
   deleteFiles(keys: readonly string[]): Promise<void>;
-  /** A handle on a run that has not ended. Throws RUN_NOT_FOUND, RUN_ENDED. */
+  /** Returns a handle on a run that has not ended. Throws RUN_NOT_FOUND, RUN_ENDED. */
   attach(runId: string): Promise<RunHandle>;
-  /** Stops taking work, lets running blocks finish for `graceMs` (default 5,000), and closes; open runs go on at the next start. */
+  /** Stops accepting work, lets running blocks finish for `graceMs` (default 5,000), and closes. Unfinished runs continue at the next start. */
   close(options?: { graceMs?: number }): Promise<void>;
 }

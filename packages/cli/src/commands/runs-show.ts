@@ -1,5 +1,5 @@
 import type { Json, Plan } from '@heddle/core';
-import type { ShownLog, ShownRun } from '@heddle/engine/reader';
+import type { LogDetail, ShownRun } from '@heddle/engine/reader';
 import { EXIT } from '../exit-code.ts';
 import { isMocked } from '../input/mocks.ts';
 import { writeJson } from '../io.ts';
@@ -45,7 +45,7 @@ export async function showRun(io: Io, given: string, options: ShowOptions): Prom
 type Found = ShownRun & { cancelReason: string | null };
 
 /** The logs, each with whether a mock stood in for its block. */
-function marked(logs: readonly ShownLog[], mocks: Json): MarkedLog[] {
+function marked(logs: readonly LogDetail[], mocks: Json): MarkedLog[] {
   return logs.map((log) => {
     const { blockId: id, blockName: name, blockType: type } = log;
     return { ...log, mocked: isMocked({ id, name, type }, mocks) };

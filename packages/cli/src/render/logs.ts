@@ -1,5 +1,5 @@
 import type { Json, Plan } from '@heddle/core';
-import type { ShownLog } from '@heddle/engine/reader';
+import type { LogDetail } from '@heddle/engine/reader';
 import { pathOf } from '../live/block-lines.ts';
 import { duration } from './format.ts';
 import { safeLine } from './style.ts';
@@ -10,7 +10,7 @@ const WIDEST_NAME = 44;
 const WIDEST_VALUE = 72;
 
 /** A log, with whether a mock stood in for the block. */
-export type MarkedLog = ShownLog & { mocked: boolean };
+export type MarkedLog = LogDetail & { mocked: boolean };
 
 /** Rows of a table of block logs: order, mark, block with its turns, time, and the beginning of what it gave. */
 export function logRows(logs: readonly MarkedLog[], plan: Plan, style: Style): string[][] {
@@ -23,7 +23,7 @@ export function logRows(logs: readonly MarkedLog[], plan: Plan, style: Style): s
   ]);
 }
 
-function mark(log: ShownLog, style: Style): string {
+function mark(log: LogDetail, style: Style): string {
   switch (log.status) {
     case 'completed':
       return style.green('✓');
@@ -38,13 +38,13 @@ function mark(log: ShownLog, style: Style): string {
   }
 }
 
-function said(log: ShownLog, style: Style): string {
+function said(log: LogDetail, style: Style): string {
   if (log.error) return style.red(clip(safeLine(log.error.message), WIDEST_VALUE));
   return log.status === 'completed' ? style.dim(clip(brief(log.output), WIDEST_VALUE)) : '';
 }
 
 /** What the block would have got, and what the mock gave in its place. */
-function mockedText(log: ShownLog, style: Style): string {
+function mockedText(log: LogDetail, style: Style): string {
   return `${style.dim(`${clip(brief(log.input), WIDEST_VALUE)} →`)} ${said(log, style)}`.trimEnd();
 }
 

@@ -2,7 +2,7 @@ import { EngineError, readPlan } from '@heddle/core';
 import type { BlockLog, Clock, Json, Plan, RunRecord } from '@heddle/core';
 import { systemClock } from '../clock.ts';
 import { Values } from '../records/values.ts';
-import { detailOf } from '../resource.ts';
+import { detailOf, logDetails } from '../resource.ts';
 import { sendControlRequest } from '../store/control.ts';
 import type { NewControlRequest, ControlOutcome, ControlStore } from '../store/control.ts';
 import { isOwned, isShared, ownedRuns } from '../store/lock.ts';
@@ -10,12 +10,9 @@ import { openStores } from '../store/open.ts';
 import { openLeased } from '../store/open-postgres.ts';
 import type { PostgresOptions } from '../store/open-postgres.ts';
 import type { SharedStores, Stores } from '../store/stores.ts';
-import type { ListQuery, RunDetail, RunEvent } from '../types.ts';
+import type { ListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
 import { foldRun } from '../records/fold.ts';
 import { follow } from '../records/follow.ts';
-
-/** A block log with its values fetched. */
-export type ShownLog = Omit<BlockLog, 'input' | 'output'> & { input: Json; output: Json };
 
 /** A run as it is seen from beside the process that runs it. */
 export interface ShownRun extends RunDetail {
@@ -31,7 +28,7 @@ export interface RunReader {
   listRuns(query?: ListQuery): Promise<{ runs: ShownRun[]; nextCursor: string | null }>;
   /** Throws RUN_NOT_FOUND. */
   getRun(runId: string, options?: { select?: readonly string[] }): Promise<ShownRun>;
-  getLogs(runId: string): Promise<ShownLog[]>;
+  getLogs(runId: string): Promise<LogDetail[]>;
   /** Why the run was cancelled; null where no reason was given, or it was not. */
   cancelReason(runId: string): Promise<string | null>;
   /** The mocks that stand in for blocks of the run; null: none. */
@@ -129,13 +126,9 @@ class ExternalRunReader implements RunReader {
     return header.mocks;
   }
 
-  async getLogs(runId: string): Promise<ShownLog[]> {
+  async getLogs(runId: string): Promise<LogDetail[]> {
     const { logs } = await this.#run(runId, true);
-    const shown = async (value: BlockLog['output']): Promise<Json> =>
-      value ? this.#values.load(value) : null;
-    return Promise.all(
-      logs.map(async (log) => ({ ...log, input: await shown(log.input), output: await shown(log.output) })),
-    );
+    return logDetails(logs, this.#values);
   }
 
   async planOf(runId: string): Promise<Plan> {

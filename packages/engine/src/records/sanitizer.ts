@@ -22,9 +22,9 @@ export class Sanitizer {
    * Throws BLOCK_FAILED if the value is not JSON, and an InfrastructureError if it cannot be stored.
    */
   store(value: unknown, what: string): Stored | Promise<Stored> {
-    const { json, mostBytes } = jsonCopy(value, what);
+    const { json, maxBytes } = jsonCopy(value, what);
     const redacted = this.redactor.json(json);
-    if (redacted === json && mostBytes <= INLINE_LIMIT_BYTES) return { v: json };
+    if (redacted === json && maxBytes <= INLINE_LIMIT_BYTES) return { v: json };
     return asInfrastructure(() => this.values.store(redacted));
   }
 
