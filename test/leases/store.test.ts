@@ -68,9 +68,9 @@ describe.skipIf(!hasPostgres)('leases in PostgreSQL', () => {
     const lease = await created(stores, one, 'r');
     await stores.leases.leave(one);
     await expect(stores.leases.runStore(lease).append('r', [entry(2)])).rejects.toMatchObject(elsewhere('r'));
-    await expect(created(stores, one, 'other')).rejects.toThrow('was not heard of for too long');
+    await expect(created(stores, one, 'other')).rejects.toThrow('did not renew its leases in time');
     expect(await stores.runs.header('other')).toBeUndefined();
-    await expect(stores.leases.acquire(one, 'r')).rejects.toThrow('was not heard of for too long');
+    await expect(stores.leases.acquire(one, 'r')).rejects.toThrow('did not renew its leases in time');
     expect(await stores.leases.renew(one, LONG_MS)).toBe(false);
   });
 

@@ -1,5 +1,4 @@
-// A process of its own for the tests of what processes do to each other: `node child.ts COMMAND DATA [ARGUMENT]`.
-// It prints one JSON value per line.
+// The program of child processes in tests: `node child.ts COMMAND DATA [ARGUMENT]`. Prints one JSON value per line.
 import type { EngineError, Json } from '@heddle/core';
 import { sendControlRequest } from '../../packages/engine/src/store/control.ts';
 import { openPostgres } from '../../packages/engine/src/store/open-postgres.ts';
@@ -14,7 +13,7 @@ function print(value: Json): void {
   process.stdout.write(`${JSON.stringify(value)}\n`);
 }
 
-/** The stores that `data` names: a database, of which `schema` is used, or a folder. */
+/** The stores in `data`: a data folder, or `schema` of a database. */
 async function shared(schema: string): Promise<SharedStores> {
   return data.startsWith('postgresql:')
     ? openPostgres({ url: data, schema })
@@ -22,7 +21,7 @@ async function shared(schema: string): Promise<SharedStores> {
 }
 
 const commands: { [name: string]: () => Promise<void> | void } = {
-  /** Owns the folder and appends to run `argument` without end, printing each number once it is committed. */
+  /** Owns the folder and appends to run `argument` forever. Prints each number after its commit. */
   async write() {
     const { runs } = openStores({ data });
     await runs.create(newRun(argument), started());
@@ -31,9 +30,9 @@ const commands: { [name: string]: () => Promise<void> | void } = {
       print(seq);
     }
   },
-  /** Owns the folder and appends until it cannot: prints what it was told, for an entry and for a large value, and the last number that was committed. */
+  /** Owns the folder and appends until a write fails. Prints the errors for an entry and for a large value, and the last committed number. */
   async fill() {
-    // The signal's default would end the process; as with a full disk, the write is to fail.
+    // The default action of the signal would end the process; here the write must fail, as on a full disk.
     process.on('SIGXFSZ', () => undefined);
     const { runs, values } = openStores({ data });
     const told = async (write: () => unknown): Promise<Json> => {
@@ -56,7 +55,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     print(await told(() => values.put(JSON.stringify('x'.repeat(2_000_000)))));
     print(seq);
   },
-  /** Owns the folder and serves; `hang`: takes requests and never answers. */
+  /** Owns the folder and serves requests; with `hang`, never completes them. */
   serve() {
     openStores({ data }).control.serve(async ({ kind, runId }) => {
       print({ took: `${kind} ${runId}` });
@@ -65,7 +64,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     });
     print('serving');
   },
-  /** Asks for a cancel of run `argument` and prints the outcome. */
+  /** Requests the cancel of run `argument` and prints the outcome. */
   async ask() {
     const stores = openStores({ data, readOnly: true });
     const ask = { runId: argument, kind: 'cancel', payload: null } as const;
@@ -93,7 +92,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
     }
     await close();
   },
-  /** Shares the stores (`argument`: schema and run) and appends to the run without end, printing each number once it is committed. */
+  /** Shares the stores (`argument`: schema and run) and appends to the run forever. Prints each number after its commit. */
   async append() {
     const [schema = '', runId = ''] = argument.split('|');
     const { runs } = await shared(schema);
@@ -103,7 +102,7 @@ const commands: { [name: string]: () => Promise<void> | void } = {
       print(seq);
     }
   },
-  /** Follows run `r` until it has `argument` entries, printing the numbers as they come. */
+  /** Follows run `r` until it has `argument` entries. Prints the numbers as they arrive. */
   async read() {
     const stores = openStores({ data, readOnly: true });
     let seq = 0;

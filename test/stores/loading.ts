@@ -1,4 +1,4 @@
-// Prints which modules of the database client are loaded by the engine and its stores, on their own and once a database is asked for.
+// Prints which modules of the database client are loaded, before and after a database is opened.
 import { registerHooks } from 'node:module';
 
 const loaded: string[] = [];

@@ -22,7 +22,7 @@ function urlWith(change: (changed: URL) => void): string {
   return changed.href;
 }
 
-/** The error of `work`, which has `code` and no password anywhere in it. */
+/** Returns the error of `work`, and expects that it has `code` and does not contain the password. */
 async function expectFault(work: () => unknown, code: string): Promise<Error> {
   const error = await (async () => work())().then(
     () => expect.fail(`${code} was expected`),
@@ -39,7 +39,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     url = await postgresDatabase();
   });
 
-  it('is told when nobody listens, when nobody answers, and when the host is not known', async () => {
+  it('gives an error if nothing listens, nothing answers, or the host is unknown', async () => {
     const silent = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void silent.close());
     await once(silent, 'listening');
@@ -47,15 +47,15 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     silent.on('connection', (socket) => socket.destroy());
     const at = (host: string): string => `postgresql://me:${PASSWORD}@${host}/db`;
     expect((await expectFault(() => open({ url: at('127.0.0.1:1') }), 'DATA_UNREACHABLE')).message).toBe(
-      'The database "db" at 127.0.0.1:1 cannot be used: nobody listens there. Start it, or correct the host and the port.',
+      'The database "db" at 127.0.0.1:1 cannot be used: nothing listens at that address. Start the database, or correct the host and the port.',
     );
     await expectFault(() => open({ url: at(`127.0.0.1:${port}`) }), 'DATA_UNREACHABLE');
     expect(
       (await expectFault(() => open({ url: at('no.such.host.invalid') }), 'DATA_UNREACHABLE')).message,
-    ).toMatch(/host .*(not known|cannot be looked up)/);
+    ).toMatch(/host name (is unknown|cannot be resolved)/);
   });
 
-  it('is told when it refuses the user or the password, or has no such database', async () => {
+  it('gives an error if it refuses the user or the password, or the database does not exist', async () => {
     const wrong = [
       urlWith((changed) => (changed.password = PASSWORD)),
       urlWith((changed) => (changed.username = 'nobody-at-all')),
@@ -83,7 +83,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     await expectFault(() => open(options), 'OPTIONS_INVALID');
   });
 
-  it('is refused when the schema is of a newer version, and left as it is', async () => {
+  it('is refused, and not changed, if the schema has a newer format', async () => {
     const schema = `s ${randomUUID()}`;
     await (await open({ schema })).close();
     await rows(`UPDATE "${schema}".format SET format = 99`);
@@ -94,7 +94,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 99 }]);
   });
 
-  it("is refused when the schema is somebody else's, and taken when it is empty", async () => {
+  it('is refused if the schema has tables of another program; an empty schema is used', async () => {
     await rows('CREATE SCHEMA theirs; CREATE TABLE theirs.plans (x integer)');
     const { message } = await expectFault(() => open({ schema: 'theirs' }), 'DATA_FORMAT_UNSUPPORTED');
     expect(message).toMatch(/"theirs".*has tables, but not those of Heddle\. Choose another schema/);
@@ -102,7 +102,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     expect(await (await open({ schema: 'prepared "one"' })).runs.open()).toEqual([]);
   });
 
-  it('is refused when its encoding cannot hold every text', async () => {
+  it('is refused if its encoding is not UTF-8', async () => {
     const server = await postgresServer();
     const name = `ascii_${randomUUID().replaceAll('-', '')}`;
     await asSuperuser(server, `CREATE DATABASE ${name} TEMPLATE template0 ENCODING 'SQL_ASCII'`);
@@ -111,7 +111,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     expect(message).toContain('encoding SQL_ASCII. Use a database with UTF8');
   });
 
-  it('says DATA_UNWRITABLE when the user may not, or nobody may', async () => {
+  it('throws DATA_UNWRITABLE if the user lacks rights, or the server is read-only', async () => {
     const user = `user_${randomUUID().replaceAll('-', '')}`;
     await rows(`CREATE USER ${user} PASSWORD '${PASSWORD}'`);
     onTestFinished(async () => void (await rows(`DROP USER ${user}`)));
@@ -120,7 +120,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
       changed.password = PASSWORD;
     });
     expect((await expectFault(() => open({ url: theirs }), 'DATA_UNWRITABLE')).message).toContain(
-      `the user "${user}" may not do that. Let it create schemas`,
+      `the user "${user}" lacks the rights. Let it create schemas`,
     );
     const schema = `s ${randomUUID()}`;
     await (await open({ schema })).close();
@@ -136,12 +136,12 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     );
     const still = await open({ url: readOnly, schema });
     expect((await expectFault(() => still.values.put('1'), 'DATA_UNWRITABLE')).message).toContain(
-      'may only be read',
+      'it is read-only',
     );
     await rows(`DROP OWNED BY ${user}`);
   });
 
-  it('says what became of data that somebody has changed', async () => {
+  it('names data that was changed from outside', async () => {
     const schema = `s ${randomUUID()}`;
     const { runs } = await open({ schema });
     await runs.create(newRun('r'), started());
@@ -154,10 +154,10 @@ describe.skipIf(!hasPostgres)('PostgreSQL that cannot be used', () => {
     await expectFault(() => runs.journal('r'), 'JOURNAL_CORRUPT');
     await rows(`DROP TABLE "${schema}".journal`);
     const { message } = await expectFault(() => runs.journal('r'), 'DATA_FORMAT_UNSUPPORTED');
-    expect(message).toContain(`the schema "${schema}" is no longer as Heddle made it`);
+    expect(message).toContain(`the tables in the schema "${schema}" were changed outside Heddle`);
   });
 
-  it('takes no NUL in an id', async () => {
+  it('refuses NUL in an id', async () => {
     const { runs } = await open();
     await expectFault(() => runs.create(newRun('a\0b'), started()), 'OPTIONS_INVALID');
   });

@@ -4,14 +4,14 @@ import type { PostgresOptions, SharedStores } from '@heddle/engine/stores';
 import { onTestFinished } from 'vitest';
 import { asSuperuser, postgresServer } from '../support/postgres.ts';
 
-/** Stores in a schema of their own, unless one is named; closed when the test has finished. */
+/** Opens stores in a new schema, or in `schema`. Closes them when the test has finished. */
 export async function openAt(options: PostgresOptions): Promise<SharedStores> {
   const stores = await openPostgres({ schema: `s ${randomUUID()}`, ...options });
   onTestFinished(() => stores.close());
   return stores;
 }
 
-/** What `query` gives in the database at `url`, to its superuser. */
+/** Runs `query` as superuser in the database at `url` and returns the result. */
 export async function rowsAt(url: string, query: string): Promise<unknown[]> {
   const { pathname } = new URL(url);
   const server = await postgresServer();

@@ -17,7 +17,7 @@ let url = '';
 const open = (more: Partial<PostgresOptions> = {}): Promise<SharedStores> => openAt({ url, ...more });
 const rows = (query: string): Promise<unknown[]> => rowsAt(url, query);
 
-/** Cuts the connections of our stores that are idle, or wait for a lock; gives how many. */
+/** Terminates the connections of the stores in this state and returns their number. */
 async function cutConnections(state: 'idle' | 'active'): Promise<number> {
   const waiting = state === 'active' ? "AND wait_event_type = 'Lock'" : '';
   const cut = await rows(
@@ -37,8 +37,8 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   describePruning('postgres', open);
   describeDefinitionStore('postgres', async () => (await open()).definitions);
 
-  describe('several openers', () => {
-    it('make the tables once when they start at once, and see what each other writes', async () => {
+  describe('several processes that open the stores', () => {
+    it('create the tables once if they start at the same time, and read each other’s writes', async () => {
       const schema = `s ${randomUUID()}`;
       const opened = await Promise.all(Array.from({ length: 8 }, () => open({ schema, maxConnections: 2 })));
       const [first, second] = opened as [SharedStores, SharedStores];
@@ -48,7 +48,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       expect(await rows(`SELECT format FROM "${schema}".format`)).toEqual([{ format: 3 }]);
     });
 
-    it('convert a schema of format 2: its runs know their parents, and its values are never pruned', async () => {
+    it('migrate a schema of format 2: runs get their parents, and old values are never pruned', async () => {
       const schema = `s ${randomUUID()}`;
       const database = new Database({ url, schema, maxConnections: 1 });
       onTestFinished(() => database.close());
@@ -64,7 +64,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       expect(await values.get('k')).toBe('"old"');
     });
 
-    it('give one version to each plan when they deploy at once', async () => {
+    it('assign one version to each plan if they deploy at the same time', async () => {
       const schema = `s ${randomUUID()}`;
       const [one, two] = [await open({ schema }), await open({ schema })];
       const plans = Array.from({ length: 10 }, (_, index) => `p${index}`);
@@ -79,7 +79,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   });
 
   describe('several processes', () => {
-    it('create a run once, write the same entries at once, and have each once, in order', async () => {
+    it('create a run once, and store each entry once and in order if they write the same entries', async () => {
       const schema = `s ${randomUUID()}`;
       const writers = Array.from({ length: 3 }, () => child('share', url, `${schema}|r|300`));
       const created = await Promise.all(writers.map(async (one) => (await one.printed(1))[0]));
@@ -93,7 +93,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       expect(await runs.logs('r')).toMatchObject([{ startedMs: 300 }]);
     });
 
-    it('lose nothing that was written when one of them is killed, and do not wait for it', async () => {
+    it('lose no commit if one of them is killed, and do not wait for it', async () => {
       const schema = `s ${randomUUID()}`;
       const writer = child('append', url, `${schema}|r`);
       await writer.printed(50);
@@ -108,14 +108,14 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   });
 
   describe('connections', () => {
-    it('that are lost while unused are replaced', async () => {
+    it('are replaced if they are lost while idle', async () => {
       const stores = await open({ maxConnections: 1 });
       await stores.runs.create(newRun('r'), started());
       await cutConnections('idle');
       await expect.poll(() => stores.runs.open()).toEqual(['r']);
     });
 
-    it('that are lost in the midst of a write say so, and the next call has a new one', async () => {
+    it('give DATA_UNREACHABLE if they are lost during a write; the next call has a new one', async () => {
       const schema = `s ${randomUUID()}`;
       const stores = await open({ schema, maxConnections: 1 });
       const other = new Client({ connectionString: url });
@@ -126,14 +126,16 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
       await expect.poll(() => cutConnections('active')).toBe(1);
       expect(await write).toMatchObject({
         code: 'DATA_UNREACHABLE',
-        message: expect.stringMatching(/connection was lost, so the last write may be done or not/) as string,
+        message: expect.stringMatching(
+          /connection was lost, and the last write may or may not have been made/,
+        ) as string,
       });
       await other.query('ROLLBACK');
       await stores.definitions.putPlan('p', 1);
       expect(await stores.definitions.plan('p')).toBe(1);
     });
 
-    it('are never more than asked for', async () => {
+    it('never exceed the configured number', async () => {
       const named = new URL(url);
       named.searchParams.set('application_name', 'few');
       const stores = await open({ url: named.href, maxConnections: 2 });
@@ -145,7 +147,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
   });
 
   describe('close', () => {
-    it('waits for what is under way, may be called again, and refuses what comes later', async () => {
+    it('waits for pending calls, can be called again, and refuses later calls', async () => {
       const schema = `s ${randomUUID()}`;
       const stores = await open({ schema, maxConnections: 1 });
       const writes = Array.from({ length: 20 }, async (_, index) =>
@@ -158,7 +160,7 @@ describe.skipIf(!hasPostgres)('PostgreSQL', () => {
     });
   });
 
-  it('takes large writes in one statement, each wholly or not at all', async () => {
+  it('makes large writes atomically, in one statement', async () => {
     const { runs } = await open();
     await runs.create(newRun('r'), started());
     const many = Array.from({ length: 20_000 }, (_, index) => entry(index + 2));

@@ -4,29 +4,29 @@ import { fileURLToPath } from 'node:url';
 import type { Json } from '@heddle/core';
 import { onTestFinished, vi } from 'vitest';
 
-/** The program of `child`. */
+/** The program that `child` starts. */
 export const CHILD = fileURLToPath(new URL('child.ts', import.meta.url));
 
 /** A process that prints one JSON value per line. */
 export interface Child {
   pid: number;
-  /** What it has printed so far. */
+  /** The values printed so far. */
   lines: Json[];
   errors: () => string;
   /** Resolves once it has printed `count` lines. */
   printed(count: number): Promise<Json[]>;
-  /** Ends it with SIGKILL; resolves once it is gone. */
+  /** Sends SIGKILL and waits for the exit. */
   kill(): Promise<void>;
   /** Resolves with its exit code. */
   ended: Promise<number | null>;
 }
 
-/** A process that carries out a command of child.ts; killed when the test has finished. */
+/** Starts a process with a command of child.ts. It is killed when the test has finished. */
 export function child(...args: string[]): Child {
   return start(process.execPath, ['--conditions=@heddle/source', CHILD, ...args]);
 }
 
-/** Any process that prints one JSON value per line; killed when the test has finished. */
+/** Starts a process that prints one JSON value per line. It is killed when the test has finished. */
 export function start(command: string, args: string[]): Child {
   const running = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
   let errors = '';

@@ -8,8 +8,8 @@ import { dataFolder } from '../support/data-folder.ts';
 import { CHILD, child, start } from './process.ts';
 import { stores } from './stores.ts';
 
-describe('a data folder and the processes around it', () => {
-  it('is locked while its owner lives, and free at once after kill -9', async () => {
+describe('a data folder and several processes', () => {
+  it('is locked while its owner lives, and unlocked at once after kill -9', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);
@@ -24,7 +24,7 @@ describe('a data folder and the processes around it', () => {
     expect(() => stores({ data })).not.toThrow();
   });
 
-  it('stays locked for others when its owner tries to open it twice, or looks whether it is open', async () => {
+  it('stays locked for others if its owner opens it twice, or checks the lock', async () => {
     const data = dataFolder();
     expect(isOwned(data)).toBe(false);
     stores({ data });
@@ -37,7 +37,7 @@ describe('a data folder and the processes around it', () => {
     expect(other.errors()).toContain('DATA_LOCKED');
   });
 
-  it('shows from outside whether it has an owner', async () => {
+  it('shows other processes whether it has an owner', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);
@@ -47,7 +47,7 @@ describe('a data folder and the processes around it', () => {
     expect(readFileSync(join(data, 'owner.json'), 'utf8')).toContain(String(owner.pid));
   });
 
-  it('has one owner when many processes start at once', async () => {
+  it('gets one owner if many processes start at the same time', async () => {
     const data = dataFolder();
     const children = Array.from({ length: 4 }, () => child('serve', data));
     await vi.waitUntil(() => children.every((one) => one.lines.length + one.errors().length > 0), {
@@ -60,7 +60,7 @@ describe('a data folder and the processes around it', () => {
     }
   });
 
-  it('prints nothing on stderr, whatever warnings this Node has for SQLite', async () => {
+  it('prints nothing on stderr, whatever warnings this Node emits for SQLite', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);
@@ -69,7 +69,7 @@ describe('a data folder and the processes around it', () => {
     expect(owner.errors() + asker.errors()).toBe('');
   });
 
-  it('has every entry that was committed after kill -9 in the midst of writing, in whole appends', async () => {
+  it('keeps every committed entry after kill -9 during a write, and no partial append', async () => {
     const data = dataFolder();
     for (const run of ['a', 'b', 'c']) {
       const writer = child('write', data, run);
@@ -86,7 +86,7 @@ describe('a data folder and the processes around it', () => {
   });
 
   it.skipIf(process.platform === 'win32')(
-    'says DATA_UNWRITABLE when the system refuses a write, and keeps what was committed',
+    'throws DATA_UNWRITABLE if the system refuses a write, and keeps what was committed',
     async () => {
       const data = dataFolder();
       // A limit on the size of files, in blocks of 512 bytes, stands in for a full disk: the write itself fails.
@@ -116,7 +116,7 @@ describe('a data folder and the processes around it', () => {
     },
   );
 
-  it('is read by two processes while a third writes: each sees every entry once, in order', async () => {
+  it('shows each entry once and in order to two readers while another process writes', async () => {
     const data = dataFolder();
     const { runs } = stores({ data });
     await runs.create(newRun('r'), started());
@@ -129,7 +129,7 @@ describe('a data folder and the processes around it', () => {
     }
   });
 
-  it('carries a request to the owner and its outcome back, each request once', async () => {
+  it('delivers each request to the owner once, and returns its outcome', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);
@@ -146,7 +146,7 @@ describe('a data folder and the processes around it', () => {
     ).toEqual(['cancel r1', 'cancel r2', 'cancel r3']);
   });
 
-  it('keeps a request whose owner was killed before it was done, for the next owner', async () => {
+  it('keeps a request for the next owner if its owner is killed before it is done', async () => {
     const data = dataFolder();
     const first = child('serve', data, 'hang');
     await first.printed(1);

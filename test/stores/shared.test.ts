@@ -9,8 +9,8 @@ import { entry, newRun, started } from '../support/run-data.ts';
 import { child } from './process.ts';
 import { stores } from './stores.ts';
 
-describe('a data folder that processes share', () => {
-  it('is made once by many that start at once, and has each of their entries once, in order', async () => {
+describe('a data folder that several processes share', () => {
+  it('is created once if many processes start at the same time, and has each of their entries once, in order', async () => {
     const data = dataFolder();
     const writers = Array.from({ length: 4 }, () => child('share', data, '|r|200'));
     const created = await Promise.all(writers.map(async (one) => (await one.printed(1))[0]));
@@ -23,7 +23,7 @@ describe('a data folder that processes share', () => {
     expect(await runs.logs('r')).toMatchObject([{ startedMs: 200 }]);
   });
 
-  it('keeps out whoever wants it alone, and says what to do', async () => {
+  it('refuses an exclusive owner, and says what to do', async () => {
     const data = dataFolder();
     const sharer = child('append', data, '|r');
     await sharer.printed(1);
@@ -44,7 +44,7 @@ describe('a data folder that processes share', () => {
     expect(() => stores({ data })).not.toThrow();
   });
 
-  it('is seen to be shared from beside, by who looks again and again too, until nobody shares it any more', async () => {
+  it('shows other processes that it is shared, also to repeated checks, until the last process closes it', async () => {
     const data = dataFolder();
     expect(isShared(data)).toBe(false);
     const sharer = child('append', data, '|r');
@@ -58,7 +58,7 @@ describe('a data folder that processes share', () => {
     expect(isShared(data)).toBe(false);
   });
 
-  it('is not shared while a process has it alone, which the error names', async () => {
+  it('cannot be shared while it has an owner, which the error names', async () => {
     const data = dataFolder();
     const owner = child('serve', data);
     await owner.printed(1);
@@ -66,7 +66,7 @@ describe('a data folder that processes share', () => {
       expect.objectContaining({
         code: 'DATA_LOCKED',
         message: expect.stringMatching(
-          new RegExp(`by process ${owner.pid} on .*have it share the folder too`),
+          new RegExp(`by process ${owner.pid} on .*start it so that it shares the folder`),
         ) as string,
       }),
     );
@@ -74,7 +74,7 @@ describe('a data folder that processes share', () => {
     expect(() => stores({ data, shared: true })).not.toThrow();
   });
 
-  it('has all that was committed by one that was killed, while the others go on', async () => {
+  it('keeps the commits of a process that was killed, while the others continue', async () => {
     const data = dataFolder();
     const [first, second] = [child('append', data, '|a'), child('append', data, '|b')];
     await Promise.all([first.printed(30), second.printed(30)]);
@@ -89,7 +89,7 @@ describe('a data folder that processes share', () => {
     expect((await runs.journal('b')).length).toBeGreaterThanOrEqual(second.lines.at(-1) as number);
   });
 
-  it('is shared within one process too, each seeing what the others write', async () => {
+  it('can be shared within one process, with each store reading the others’ writes', async () => {
     const data = dataFolder();
     const [one, two] = [stores({ data, shared: true }), stores({ data, shared: true })];
     expect(await one.runs.create(newRun('r'), started())).toBe(true);
@@ -113,7 +113,7 @@ describe('a data folder that processes share', () => {
     expect(() => openStores({ data })).toThrow(expect.objectContaining({ code: 'DATA_LOCKED' }));
   });
 
-  it('leaves files that others may still be writing', () => {
+  it('keeps unfinished files, which others may be writing', () => {
     const data = dataFolder();
     const draft = join(data, 'values/unfinished/draft');
     mkdirSync(join(data, 'values/unfinished'), { recursive: true });
@@ -124,7 +124,7 @@ describe('a data folder that processes share', () => {
     expect(existsSync(draft)).toBe(false);
   });
 
-  it('is no memory', () => {
+  it('cannot be in memory', () => {
     expect(() => openStores({ shared: true })).toThrow(expect.objectContaining({ code: 'OPTIONS_INVALID' }));
   });
 });

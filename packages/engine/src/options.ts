@@ -3,7 +3,7 @@ import type { ImageSource, IsolationOptions } from '@heddle/sandbox';
 import type { ResolvedChild } from './definitions.ts';
 import type { EnvironmentValue, TenantEnvironments } from './execution/run-environment.ts';
 import type { RuntimeProvider } from './runtime-port.ts';
-import type { PostgresOptions } from './store/open-postgres.ts';
+import type { PostgresOptions } from './store/postgres/open.ts';
 
 /** Options of an engine. All have defaults. */
 export interface EngineOptions {

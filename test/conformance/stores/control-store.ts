@@ -7,41 +7,41 @@ import { describe, expect, it, vi } from 'vitest';
 
 const CANCEL: NewControlRequest = { runId: 'r', kind: 'cancel', payload: { reason: 'ä' } };
 
-/** What every control store does; `make` gives a new, empty one. */
+/** Tests every control store. `make` returns a new, empty one. */
 export function describeControlStore(name: string, make: () => ControlStore): void {
   describe(`${name}: control store`, () => {
-    it('hands a request to the one who serves and its answer back', async () => {
+    it('passes a request to the server and returns the outcome', async () => {
       const store = make();
-      const taken: ControlRequest[] = [];
+      const handled: ControlRequest[] = [];
       store.serve((request) => {
-        taken.push(request);
+        handled.push(request);
         return { answer: request.runId };
       });
       const id = await store.add(CANCEL);
       await vi.waitUntil(() => store.outcome(id));
       expect(store.outcome(id)).toEqual({ status: 'done', value: { answer: 'r' } });
-      expect(taken).toEqual([{ ...CANCEL, id, createdMs: expect.any(Number) as number }]);
+      expect(handled).toEqual([{ ...CANCEL, id, createdMs: expect.any(Number) as number }]);
     });
 
-    it('keeps requests until somebody serves, oldest first, each taken once', async () => {
+    it('keeps requests until a server starts, and hands each one out once, oldest first', async () => {
       const store = make();
       const ids = [await store.add(CANCEL), await store.add(CANCEL), await store.add(CANCEL)];
       expect(ids.map((id) => store.outcome(id))).toEqual([undefined, undefined, undefined]);
-      const taken: string[] = [];
+      const handled: string[] = [];
       const stop = store.serve(({ id }) => {
-        taken.push(id);
+        handled.push(id);
         return null;
       });
       await stop();
       const stopAgain = store.serve(({ id }) => {
-        taken.push(`again ${id}`);
+        handled.push(`again ${id}`);
         return null;
       });
       await stopAgain();
-      expect(taken).toEqual(ids);
+      expect(handled).toEqual(ids);
     });
 
-    it('takes a slow request once, and others while it is in hand', async () => {
+    it('handles a slow request once, and others at the same time', async () => {
       const store = make();
       const finish: (() => void)[] = [];
       store.serve(() => new Promise((resolve) => finish.push(() => resolve(null))));
@@ -56,7 +56,7 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
       expect(finish).toHaveLength(2);
     });
 
-    it('tells the requester why a request was rejected', async () => {
+    it('returns the error of a rejected request', async () => {
       const store = make();
       const { EngineError } = await import('@heddle/core');
       store.serve(({ kind }) => {
@@ -74,7 +74,7 @@ export function describeControlStore(name: string, make: () => ControlStore): vo
       expect(store.outcome(resume)).toEqual({ status: 'rejected', code: 'UNEXPECTED', message: 'bug' });
     });
 
-    it('takes nothing after it was stopped', async () => {
+    it('hands out nothing after the server has stopped', async () => {
       const store = make();
       await store.serve(() => null)();
       const id = await store.add(CANCEL);

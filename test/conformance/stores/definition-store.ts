@@ -1,7 +1,7 @@
 import type { DefinitionStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 
-/** What every definition store does; `make` gives a new, empty one. */
+/** Tests every definition store. `make` returns a new, empty one. */
 export function describeDefinitionStore(
   name: string,
   make: () => DefinitionStore | Promise<DefinitionStore>,
@@ -13,7 +13,7 @@ export function describeDefinitionStore(
   }
 
   describe(`${name}: definition store`, () => {
-    it('gives a plan back, and never another one for the same hash', async () => {
+    it('returns a plan by its hash, and never replaces it', async () => {
       const store = await make();
       await store.putPlan('p', { blocks: ['ä', null] });
       await store.putPlan('p', { changed: true });
@@ -21,7 +21,7 @@ export function describeDefinitionStore(
       expect(await store.plan('other')).toBeUndefined();
     });
 
-    it('numbers the versions of each workflow from 1 on', async () => {
+    it('numbers the versions of each workflow from 1', async () => {
       const store = await withPlans();
       expect(await store.deploy({ workflowId: 'w', name: 'W', planHash: 'p1', atMs: 1 })).toBe(1);
       expect(await store.deploy({ workflowId: 'w', name: 'W', planHash: 'p2', atMs: 2 })).toBe(2);
@@ -32,7 +32,7 @@ export function describeDefinitionStore(
       expect(await store.find('w', 0)).toBeUndefined();
     });
 
-    it('makes no new version of the newest plan, but one of an older plan', async () => {
+    it('creates no new version for the newest plan, but one for an older plan', async () => {
       const store = await withPlans();
       const deploy = async (planHash: string): Promise<number> =>
         store.deploy({ workflowId: 'w', name: 'W', planHash, atMs: 1 });
@@ -52,7 +52,7 @@ export function describeDefinitionStore(
       expect(await store.find('Letters')).toMatchObject({ workflowId: 'Letters' });
     });
 
-    it('takes the workflow deployed last when several have the name', async () => {
+    it('finds the workflow that was deployed last if several have the name', async () => {
       const store = await withPlans();
       await store.deploy({ workflowId: 'a', name: 'Same', planHash: 'p1', atMs: 1 });
       await store.deploy({ workflowId: 'b', name: 'Same', planHash: 'p1', atMs: 2 });

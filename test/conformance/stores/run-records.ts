@@ -3,9 +3,9 @@ import { expect, it } from 'vitest';
 import { entry, log, newRun, record, started } from '../../support/run-data.ts';
 import { withRun } from './with-run.ts';
 
-/** What every run store does with records and logs. */
+/** Tests how every run store handles records and logs. */
 export function describeRecords(make: () => RunStore | Promise<RunStore>): void {
-  it('reads the record back as it was saved last', async () => {
+  it('returns the record that was saved last', async () => {
     const store = await withRun(make);
     await store.saveRecord(record('r'), []);
     const last = record('r', {
@@ -17,7 +17,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.record('r')).toEqual(last);
   });
 
-  it('lists a run from its creation, when it is created with a record', async () => {
+  it('lists a run from its creation on if it is created with a record', async () => {
     const store = await make();
     const first = record('r', { seq: 0 });
     expect(await store.create(newRun('r'), started(), first)).toBe(true);
@@ -27,7 +27,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.open()).toEqual(['r']);
   });
 
-  it('saves a record with the entries that lead to it, and never without them', async () => {
+  it('saves a record together with the entries that lead to it, and never without them', async () => {
     const store = await make();
     const first = record('r', { seq: 0 });
     await store.create(newRun('r'), started(), first);
@@ -43,7 +43,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.open()).toEqual([]);
   });
 
-  it('keeps logs that are saved again in their order, however many there are', async () => {
+  it('keeps logs in their order when they are saved again, however many there are', async () => {
     const store = await withRun(make);
     const logs = Array.from({ length: 250 }, (_, index) => log('r', index + 1));
     await store.saveRecord(record('r'), logs.toReversed());
@@ -53,7 +53,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.logs('r')).toEqual(logs.map((one) => last.get(one.executionOrder) ?? one));
   });
 
-  it('has one log per block run, in the order of starts, however often it is saved', async () => {
+  it('has one log per execution of a block, in execution order, however often it is saved', async () => {
     const store = await withRun(make);
     const running = log('r', 1);
     await store.saveRecord(record('r'), [log('r', 2), running]);
@@ -64,7 +64,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.logs('r')).toEqual([log('r', 1), done, log('r', 10)]);
   });
 
-  it('never lets an older record, nor its logs, take the place of a newer one', async () => {
+  it('never replaces a newer record, or its logs, with an older one', async () => {
     const store = await withRun(make);
     const newer = record('r', { seq: 5, status: 'completed', endedMs: 9 });
     const done = log('r', 1, { status: 'completed', endedMs: 9 });
@@ -81,7 +81,7 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.logs('r')).toEqual([done, log('r', 2)]);
   });
 
-  it('has the newest record, and its logs, when many save at once', async () => {
+  it('has the newest record, and its logs, if many are saved at the same time', async () => {
     const store = await withRun(make);
     const seqs = [3, 9, 1, 7, 10, 2, 8, 4, 6, 5];
     const saved = seqs.map(async (seq) =>
@@ -92,14 +92,14 @@ export function describeRecords(make: () => RunStore | Promise<RunStore>): void 
     expect(await store.logs('r')).toMatchObject([{ startedMs: 10 }]);
   });
 
-  it('refuses the record of a run that was never created', async () => {
+  it('refuses the record of an unknown run', async () => {
     const store = await make();
     const save = async (): Promise<boolean> => store.saveRecord(record('r'), [log('r', 1)]);
     await expect(save()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
     expect(await store.record('r')).toBeUndefined();
   });
 
-  it('names the runs that have not ended, oldest first, also those without a record yet', async () => {
+  it('returns the open runs, oldest first, also those without a record', async () => {
     const store = await make();
     const statuses = ['queued', 'running', 'paused', 'completed', 'failed', 'cancelled'] as const;
     for (const [index, status] of statuses.entries()) {

@@ -4,7 +4,7 @@ import { entry, log, newRun, record, started } from '../../support/run-data.ts';
 import { describeRecords } from './run-records.ts';
 import { withRun } from './with-run.ts';
 
-/** What every run store does; `make` gives a new, empty one. */
+/** Tests every run store. `make` returns a new, empty one. */
 export function describeRunStore(name: string, make: () => RunStore | Promise<RunStore>): void {
   describe(`${name}: run store`, () => {
     describeJournals(make);
@@ -35,20 +35,20 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.journal('r')).toEqual([started()]);
   });
 
-  it('refuses an id that is taken and leaves the run that has it alone', async () => {
+  it('refuses an existing id, and does not change its run', async () => {
     const store = await withRun(make);
     expect(await store.create(newRun('r', { workflowId: 'other' }), started(9))).toBe(false);
     expect((await store.header('r'))?.workflowId).toBe('workflow');
     expect(await store.journal('r')).toEqual([started()]);
   });
 
-  it('creates one run when two ask for the same id in the same turn', async () => {
+  it('creates one run for two calls with the same id in the same event loop turn', async () => {
     const store = await make();
     const create = async (): Promise<boolean> => store.create(newRun('r'), started());
     expect(await Promise.all([create(), create()])).toEqual([true, false]);
   });
 
-  it('appends entries in order, several at once, and reads them back', async () => {
+  it('appends entries in order, several at once, and returns them', async () => {
     const store = await withRun(make);
     await store.append('r', [entry(2), entry(3, '"quotes" \u0000 \ud83d\ude00 ')]);
     await store.append('r', []);
@@ -64,7 +64,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.journal('r')).toEqual(expected);
   });
 
-  it('keeps the journals of many runs apart when all write at once', async () => {
+  it('keeps the journals of many runs apart if all are written at the same time', async () => {
     const store = await make();
     const ids = Array.from({ length: 40 }, (_, index) => `run-${index}`);
     await Promise.all(ids.map(async (id) => store.create(newRun(id), started())));
@@ -78,7 +78,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
     }
   });
 
-  it('lets a reader change what it has read', async () => {
+  it('returns copies that a caller may change', async () => {
     const store = await withRun(make);
     await store.append('r', [entry(2)]);
     ((await store.journal('r'))[1] as { scope: number[] }).scope.push(77);
@@ -88,7 +88,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.record('r')).toEqual(record('r'));
   });
 
-  it('refuses entries of a run that was never created, without harm to others in the same turn', async () => {
+  it('refuses entries of an unknown run, and makes the other writes of the same event loop turn', async () => {
     const store = await withRun(make);
     const write = async (id: string): Promise<void> => store.append(id, [entry(2)]);
     const answers = await Promise.allSettled([write('r'), write('stranger'), write('other')]);
@@ -97,7 +97,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.journal('r')).toHaveLength(2);
   });
 
-  it('refuses an entry whose number is taken, with all entries that came along', async () => {
+  it('refuses an entry whose number exists, together with the other entries of the call', async () => {
     const store = await withRun(make);
     await store.append('r', [entry(2)]);
     await expect((async () => store.append('r', [entry(3), entry(2, 'again')]))()).rejects.toThrow(
@@ -106,7 +106,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.journal('r')).toEqual([started(), entry(2)]);
   });
 
-  it('knows nothing of a run that was never created', async () => {
+  it('has no data for an unknown run', async () => {
     const store = await make();
     expect(await store.header('r')).toBeUndefined();
     expect(await store.journal('r')).toEqual([]);
@@ -116,7 +116,7 @@ function describeJournals(make: () => RunStore | Promise<RunStore>): void {
 }
 
 function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
-  it('writes entries by their numbers, in place of those that are there', async () => {
+  it('writes entries by their numbers, and replaces existing ones', async () => {
     const store = await withRun(make);
     await store.append('r', [entry(2)]);
     await store.upsert('r', [entry(2), entry(3), entry(4)]);
@@ -128,14 +128,14 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.journal('r')).toHaveLength(6);
   });
 
-  it('has the journal in the order of the numbers, however the entries came', async () => {
+  it('returns the journal in the order of the numbers, in whatever order the entries were written', async () => {
     const store = await withRun(make);
     await store.upsert('r', [entry(5), entry(4)]);
     await store.upsert('r', [entry(3, 'first'), entry(2), entry(3)]);
     expect(await store.journal('r')).toEqual([started(), ...[2, 3, 4, 5].map((seq) => entry(seq))]);
   });
 
-  it('has each entry once when many write the same ones at once', async () => {
+  it('has each entry once if many writers write the same ones at the same time', async () => {
     const store = await withRun(make);
     const expected = Array.from({ length: 60 }, (_, index) => entry(index + 2));
     const write = async (from: number): Promise<void> => {
@@ -145,7 +145,7 @@ function describeUpserts(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.journal('r')).toEqual([started(), ...expected]);
   });
 
-  it('refuses entries of a run that was never created', async () => {
+  it('refuses entries of an unknown run', async () => {
     const store = await withRun(make);
     const write = async (): Promise<void> => store.upsert('stranger', [entry(2)]);
     await expect(write()).rejects.toMatchObject({ code: 'RUN_NOT_FOUND' });
@@ -180,13 +180,13 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
     expect(await pages(store, {})).toEqual([expected.flat()]);
   });
 
-  it('has no cursor behind the last page, even a full one', async () => {
+  it('has no cursor after the last page, even after a full one', async () => {
     const store = await withRecords(make, [record('a', { createdMs: 1 }), record('b', { createdMs: 2 })]);
     expect(await pages(store, { limit: 2 })).toEqual([['b', 'a']]);
     expect(await pages(store, { limit: 1 })).toEqual([['b'], ['a']]);
   });
 
-  it('goes on where a page ended although runs came and changed in between', async () => {
+  it('continues where a page ended although runs were added and changed in between', async () => {
     const store = await withRecords(
       make,
       [1, 2, 3, 4].map((at) => record(`r${at}`, { createdMs: at })),
@@ -213,14 +213,14 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
     expect(await pages(store, { status: [] })).toEqual([[]]);
   });
 
-  it('lists the oldest runs first when asked to, page by page', async () => {
+  it('lists the oldest runs first on request, page by page', async () => {
     const times = [5, 1, 3, 3, 2];
     const runs = times.map((createdMs, index) => record(`r${index}`, { createdMs }));
     const store = await withRecords(make, runs);
     expect(await pages(store, { order: 'asc', limit: 2 })).toEqual([['r1', 'r4'], ['r2', 'r3'], ['r0']]);
   });
 
-  it('lists the runs of a time, both ends included', async () => {
+  it('lists the runs of a period, both ends included', async () => {
     const runs = [1, 2, 3, 4].map((createdMs) => record(`r${createdMs}`, { createdMs }));
     const store = await withRecords(make, runs);
     expect(await pages(store, { fromMs: 2, toMs: 3, limit: 1 })).toEqual([['r3'], ['r2']]);
@@ -240,7 +240,7 @@ function describeLists(make: () => RunStore | Promise<RunStore>): void {
 function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
   const key = (digit: string): string => `sha256:${digit.repeat(64)}`;
 
-  it('removes a run that has ended with all that it has, and says which keys its entries have named', async () => {
+  it('removes an ended run with all its data, and returns the value keys in its entries', async () => {
     const store = await withRun(make);
     await store.append('r', [entry(2, key('a')), entry(3, `"${key('b')}" and ${key('a')}`)]);
     await store.upsert('r', [entry(3, key('c')), entry(4)]);
@@ -257,7 +257,7 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.journal('r')).toEqual([started()]);
   });
 
-  it('removes no run that has not ended', async () => {
+  it('does not remove an open run', async () => {
     const store = await withRun(make);
     expect(await store.remove('r')).toBeUndefined();
     await store.saveRecord(record('r', { seq: 1, status: 'paused' }), []);
@@ -265,7 +265,7 @@ function describeRemovals(make: () => RunStore | Promise<RunStore>): void {
     expect(await store.journal('r')).toEqual([started()]);
   });
 
-  it('knows the runs that a run has called', async () => {
+  it('returns the child runs of a run', async () => {
     const store = await withRun(make);
     const parent = { runId: 'r', block: 'b', scope: [], depth: 1 };
     for (const id of ['one', 'two']) await store.create(newRun(id, { parent }), started());

@@ -2,10 +2,10 @@ import type { RunStore, ValueStore } from '@heddle/core';
 import { describe, expect, it } from 'vitest';
 import { entry, newRun, record, started } from '../../support/run-data.ts';
 
-/** What every value store does; `make` gives a new, empty one. */
+/** Tests every value store. `make` returns a new, empty one. */
 export function describeValueStore(name: string, make: () => ValueStore | Promise<ValueStore>): void {
   describe(`${name}: value store`, () => {
-    it.each([2, 10_000, 262_144, 262_145, 3_000_000])('gives a value of %i bytes back', async (bytes) => {
+    it.each([2, 10_000, 262_144, 262_145, 3_000_000])('returns a value of %i bytes', async (bytes) => {
       const store = await make();
       const json = JSON.stringify('x'.repeat(bytes - 2));
       const key = await store.put(json);
@@ -37,7 +37,7 @@ export function describeValueStore(name: string, make: () => ValueStore | Promis
   });
 }
 
-/** What every value store does with values that may be needed no more; `runs` are those that may use them. */
+/** Tests how every value store prunes values. `runs` contains the runs that may use them. */
 export function describePruning(
   name: string,
   make: () => { runs: RunStore; values: ValueStore } | Promise<{ runs: RunStore; values: ValueStore }>,
@@ -64,7 +64,7 @@ export function describePruning(
       },
     );
 
-    it('stay for a while after they were put: a run may be about to use them', async () => {
+    it('stay for a while after they were put, since a run may be about to use them', async () => {
       const { values } = await make();
       const key = await values.put('"x"');
       await values.prune([key, `sha256:${'0'.repeat(64)}`], 3_600_000);

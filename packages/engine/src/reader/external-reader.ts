@@ -8,7 +8,7 @@ import type { NewControlRequest, ControlOutcome, ControlStore } from '../store/c
 import { isOwned, isShared, ownedRuns } from '../store/lock.ts';
 import { openStores } from '../store/open.ts';
 import { openLeased } from '../store/open-postgres.ts';
-import type { PostgresOptions } from '../store/open-postgres.ts';
+import type { PostgresOptions } from '../store/postgres/open.ts';
 import type { SharedStores, Stores } from '../store/stores.ts';
 import type { ListQuery, LogDetail, RunDetail, RunEvent } from '../types.ts';
 import { foldRun } from '../records/fold.ts';

@@ -9,7 +9,7 @@ import type { StoreOptions } from './open.ts';
 import { openDatabase } from './sqlite/database.ts';
 import type { Stores } from './stores.ts';
 
-const ASK = { runId: 'r', kind: 'cancel', payload: null } as const;
+const REQUEST = { runId: 'r', kind: 'cancel', payload: null } as const;
 const HOUR = 3_600_000;
 
 function open(options: StoreOptions): Stores {
@@ -21,7 +21,7 @@ function open(options: StoreOptions): Stores {
 it('waits for the outcome of a request', async () => {
   const clock = new TestClock();
   const { control } = open({ clock });
-  const answer = sendControlRequest(control, ASK, { clock, timeoutMs: 1000 });
+  const answer = sendControlRequest(control, REQUEST, { clock, timeoutMs: 1000 });
   await vi.waitUntil(() => clock.waiting > 0);
   control.serve(() => 'cancelled');
   await new Promise((resolve) => setImmediate(resolve));
@@ -32,10 +32,10 @@ it('waits for the outcome of a request', async () => {
   });
 });
 
-it('gives up waiting after its time, leaving the request to who serves later', async () => {
+it('stops waiting after the timeout, and leaves the request open for a later server', async () => {
   const clock = new TestClock();
   const { control } = open({ clock });
-  const answer = sendControlRequest(control, ASK, { clock, timeoutMs: 90 });
+  const answer = sendControlRequest(control, REQUEST, { clock, timeoutMs: 90 });
   for (let ms = 0; ms < 90; ms += 15) {
     await vi.waitUntil(() => clock.waiting > 0);
     clock.advance(15);
@@ -46,35 +46,34 @@ it('gives up waiting after its time, leaving the request to who serves later', a
   await vi.waitUntil(() => control.outcome(id));
 });
 
-it('writes an outcome that could not be written at the next look, without taking the request again', async () => {
-  const request: ControlRequest = { ...ASK, id: 'q', createdMs: 0 };
+it('stores a failed outcome at the next check, without handling the request again', async () => {
+  const request: ControlRequest = { ...REQUEST, id: 'q', createdMs: 0 };
   const saved: ControlOutcome[] = [];
   const errors: unknown[] = [];
   let handled = 0;
   let full = true;
-  const table = {
-    open: () => (saved.length === 0 ? [request] : []),
+  const server = new ControlServer({
     async settle(_id: string, outcome: ControlOutcome) {
       if (full) throw new Error('disk full');
       saved.push(outcome);
     },
     onError: (error: unknown) => void errors.push(error),
-  };
-  const service = new ControlServer(table, () => (handled += 1));
-  service.check();
-  await vi.waitUntil(() => service.behind);
-  service.check();
-  await vi.waitUntil(() => service.behind && errors.length === 2);
+    handle: () => (handled += 1),
+  });
+  server.check([request]);
+  await vi.waitUntil(() => server.hasUnsavedOutcomes);
+  server.check([request]);
+  await vi.waitUntil(() => server.hasUnsavedOutcomes && errors.length === 2);
   full = false;
-  service.check();
+  server.check([request]);
   await vi.waitUntil(() => saved.length > 0);
   expect(saved).toEqual([{ status: 'done', value: 1 }]);
-  expect(service.behind).toBe(false);
-  await service.stop();
+  expect(server.hasUnsavedOutcomes).toBe(false);
+  await server.stop();
 });
 
-/** A request of another process that rings no bell. */
-function leave(data: string, id: string, more: { createdMs?: number; outcome?: string } = {}): void {
+/** Adds a request like another process, without a notification. */
+function insertRequest(data: string, id: string, more: { createdMs?: number; outcome?: string } = {}): void {
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: false, durability: 'process' });
   db.prepare(
     'INSERT INTO control (id, run_id, kind, payload, created_ms, outcome) VALUES (?, ?, ?, ?, ?, ?)',
@@ -82,39 +81,41 @@ function leave(data: string, id: string, more: { createdMs?: number; outcome?: s
   db.close();
 }
 
-it('finds a request at the next slow poll where no bell rings', async () => {
+it('finds a request by polling if there is no notification', async () => {
   const data = dataFolder();
   const clock = new TestClock();
   const { control } = open({ data, clock });
-  const taken: ControlRequest[] = [];
-  control.serve((request) => taken.push(request));
-  leave(data, 'silent');
+  const handled: ControlRequest[] = [];
+  control.serve((request) => handled.push(request));
+  insertRequest(data, 'polled');
   clock.advance(249);
-  expect(taken).toEqual([]);
+  expect(handled).toEqual([]);
   clock.advance(1);
-  expect(taken).toEqual([{ id: 'silent', runId: 'r', kind: 'resume', payload: { input: 1 }, createdMs: 7 }]);
-  await vi.waitUntil(() => control.outcome('silent'));
+  expect(handled).toEqual([
+    { id: 'polled', runId: 'r', kind: 'resume', payload: { input: 1 }, createdMs: 7 },
+  ]);
+  await vi.waitUntil(() => control.outcome('polled'));
   clock.advance(10_000);
-  expect(taken).toHaveLength(1);
+  expect(handled).toHaveLength(1);
 });
 
-it('hears the bell of a process beside it, with no poll', async () => {
+it('handles a request of another process at its notification, without polling', async () => {
   const data = dataFolder();
   const owner = open({ data, clock: new TestClock() });
   owner.control.serve(({ payload }) => payload);
-  const visitor = open({ data, readOnly: true });
-  const id = await visitor.control.add({ ...ASK, payload: { reason: 'tired' } });
-  await vi.waitUntil(() => visitor.control.outcome(id), { timeout: 10_000 });
-  expect(visitor.control.outcome(id)).toEqual({ status: 'done', value: { reason: 'tired' } });
+  const reader = open({ data, readOnly: true });
+  const id = await reader.control.add({ ...REQUEST, payload: { reason: 'tired' } });
+  await vi.waitUntil(() => reader.control.outcome(id), { timeout: 10_000 });
+  expect(reader.control.outcome(id)).toEqual({ status: 'done', value: { reason: 'tired' } });
 });
 
-it('polls no more once it is closed, and takes requests again that had no outcome', async () => {
+it('stops polling when it is closed, and the next owner handles requests without an outcome again', async () => {
   const data = dataFolder();
   const clock = new TestClock();
   const first = openStores({ data, clock });
   let begun = 0;
   first.control.serve(() => new Promise(() => (begun += 1)));
-  const id = await first.control.add(ASK);
+  const id = await first.control.add(REQUEST);
   expect(begun).toBe(1);
   first.close();
   expect(clock.waiting).toBe(0);
@@ -123,17 +124,17 @@ it('polls no more once it is closed, and takes requests again that had no outcom
   await vi.waitUntil(() => second.control.outcome(id));
 });
 
-it('forgets outcomes after a day, and never a request', async () => {
+it('deletes outcomes after a day, but no open request', async () => {
   const data = dataFolder();
   openStores({ data }).close();
   const outcome = '{"status":"done","value":null}';
-  leave(data, 'old', { createdMs: 0, outcome });
-  leave(data, 'new', { createdMs: 2 * HOUR, outcome });
-  leave(data, 'open', { createdMs: 0 });
+  insertRequest(data, 'old', { createdMs: 0, outcome });
+  insertRequest(data, 'new', { createdMs: 2 * HOUR, outcome });
+  insertRequest(data, 'open', { createdMs: 0 });
   const { control } = open({ data, clock: new TestClock(25 * HOUR) });
   await vi.waitUntil(() => control.outcome('old') === undefined);
   expect(control.outcome('new')).toBeDefined();
-  const taken: string[] = [];
-  control.serve(({ id }) => taken.push(id));
-  expect(taken).toEqual(['open']);
+  const handled: string[] = [];
+  control.serve(({ id }) => handled.push(id));
+  expect(handled).toEqual(['open']);
 });

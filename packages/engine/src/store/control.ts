@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import { isEngineError } from '@heddle/core';
 import type { Clock, Json } from '@heddle/core';
+import { parseStored } from './errors.ts';
 
 export type ControlKind = 'cancel' | 'resume';
 
-/** What one process asks of the process that runs the data folder. It is stored: never put secrets into `payload`. */
+/** A request to the process that executes a run. It is stored, so `payload` must not contain secrets. */
 export interface NewControlRequest {
   runId: string;
   kind: ControlKind;
@@ -20,101 +22,127 @@ export type ControlOutcome =
   | { status: 'rejected'; code: string; message: string };
 
 /**
- * Does what a request asks for and returns what the requester is told; an EngineError rejects the request. Undefined
- * leaves it open, for a later look or another owner.
+ * Handles a request and returns the value for the requester. A thrown error rejects the request. Undefined leaves the
+ * request open, for a later check or another owner.
  */
 export type ControlHandler = (request: ControlRequest) => Promise<Json | undefined> | Json | undefined;
 
-/**
- * Requests from any process to the one that runs the data folder.
- *
- * 1. A request stays until it has an outcome: with no owner, the next owner takes it.
- * 2. An owner takes a request once. One that died before it wrote the outcome leaves the request to the next owner,
- *    so handlers are idempotent (a cancel and a resume are).
- */
-export interface ControlStore {
-  /** Leaves the request; returns its id once it is stored. */
+/** Requests from any process to the process that executes a run. */
+export interface RequestStore {
+  /** Stores the request and returns its id. */
   add(request: NewControlRequest): Promise<string>;
+  /** Undefined while the request is open. */
+  outcome(id: string): Promise<ControlOutcome | undefined> | ControlOutcome | undefined;
+}
+
+/**
+ * Requests to the owner of a data folder.
+ *
+ * 1. A request stays open until it has an outcome: without an owner, the next owner handles it.
+ * 2. An owner handles a request once. If it dies before it writes the outcome, the next owner handles the request again,
+ *    so handlers must be idempotent (cancel and resume are).
+ */
+export interface ControlStore extends RequestStore {
   outcome(id: string): ControlOutcome | undefined;
-  /** Takes the requests that stand and all that come. The returned function takes no more and waits for those in hand. */
+  /** Handles the open requests and all later ones. The returned function stops, and waits for requests in progress. */
   serve(handle: ControlHandler): () => Promise<void>;
 }
 
-const ANSWER_POLL_MS = 25;
+/** Outcomes are deleted after this time: no requester waits longer. */
+export const OUTCOME_RETENTION_MS = 24 * 60 * 60 * 1000;
 
-/** The outcome of a request to the process that runs the data folder; undefined: none within `timeoutMs`, the request stays. */
+const OUTCOME_POLL_MS = 25;
+
+/** Adds the request and waits for its outcome; undefined after `timeoutMs` without one. The request then stays open. */
 export async function sendControlRequest(
   control: ControlStore,
-  ask: NewControlRequest,
+  request: NewControlRequest,
   wait: { clock: Clock; timeoutMs: number },
 ): Promise<{ id: string; outcome: ControlOutcome | undefined }> {
-  const id = await control.add(ask);
+  const id = await control.add(request);
   const endMs = wait.clock.now() + wait.timeoutMs;
   for (;;) {
     const outcome = control.outcome(id);
     const nowMs = wait.clock.now();
     if (outcome || nowMs >= endMs) return { id, outcome };
     await new Promise<void>((resume) => {
-      wait.clock.at(Math.min(nowMs + ANSWER_POLL_MS, endMs), resume);
+      wait.clock.at(Math.min(nowMs + OUTCOME_POLL_MS, endMs), resume);
     });
   }
 }
 
-/** Where a service finds requests and leaves outcomes. */
-export interface ControlTable {
-  /** Told of an outcome that could not be written. */
-  onError(error: unknown): void;
-  /** Requests without an outcome, oldest first. */
-  open(): ControlRequest[];
-  settle(id: string, outcome: ControlOutcome): Promise<void>;
+/** A request as a database stores it: `payload` is JSON text. */
+export type ControlRow = Omit<ControlRequest, 'payload'> & { payload: string };
+
+/** The row for a new request, with a new id. */
+export function toControlRow({ runId, kind, payload }: NewControlRequest, createdMs: number): ControlRow {
+  return { id: randomUUID(), runId, kind, payload: JSON.stringify(payload), createdMs };
 }
 
-/** Hands every open request to the handler once, at the same time if there are several, and sees to the outcomes. */
+/** The request in a row. Throws JOURNAL_CORRUPT. */
+export function readControlRow(row: ControlRow): ControlRequest {
+  return { ...row, payload: parseStored<Json>(row.payload, `request "${row.id}"`) };
+}
+
+/** The outcome that is stored as `text`; undefined while the column is empty. Throws JOURNAL_CORRUPT. */
+export function readOutcome(id: string, text: unknown): ControlOutcome | undefined {
+  return typeof text === 'string' ? parseStored(text, `outcome of request "${id}"`) : undefined;
+}
+
+interface ControlServerParts {
+  /** Stores the outcome of a request. */
+  settle(id: string, outcome: ControlOutcome): Promise<void>;
+  /** Receives the error when an outcome could not be stored. */
+  onError(error: unknown): void;
+  handle: ControlHandler;
+}
+
+/** Calls the handler once for each open request, concurrently, and stores the outcomes. */
 export class ControlServer {
-  readonly #table: ControlTable;
-  readonly #handle: ControlHandler;
-  readonly #taken = new Map<string, Promise<void>>();
+  readonly #parts: ControlServerParts;
+  readonly #inProgress = new Map<string, Promise<void>>();
   readonly #unsaved = new Map<string, ControlOutcome>();
   #stopped = false;
 
-  constructor(table: ControlTable, handle: ControlHandler) {
-    this.#table = table;
-    this.#handle = handle;
+  constructor(parts: ControlServerParts) {
+    this.#parts = parts;
   }
 
-  /** True: outcomes wait for a disk that takes them. */
-  get behind(): boolean {
+  /** True while outcomes exist that could not be stored. */
+  get hasUnsavedOutcomes(): boolean {
     return this.#unsaved.size > 0;
   }
 
-  check(): void {
+  /** Handles those of the open requests that are not in progress, oldest first, and retries to store outcomes. */
+  check(openRequests: readonly ControlRequest[]): void {
     if (this.#stopped) return;
-    for (const [id, outcome] of this.#unsaved) this.#taken.set(id, this.#save(id, outcome));
-    for (const request of this.#table.open()) {
-      if (!this.#taken.has(request.id)) this.#taken.set(request.id, this.#work(request));
+    for (const [id, outcome] of this.#unsaved) this.#inProgress.set(id, this.#save(id, outcome));
+    for (const request of openRequests) {
+      if (!this.#inProgress.has(request.id)) this.#inProgress.set(request.id, this.#process(request));
     }
   }
 
+  /** Ignores later checks, and waits for requests in progress. */
   async stop(): Promise<void> {
     this.#stopped = true;
-    await Promise.all(this.#taken.values());
+    await Promise.all(this.#inProgress.values());
   }
 
-  async #work(request: ControlRequest): Promise<void> {
-    const outcome = await outcomeOf(this.#handle, request);
+  async #process(request: ControlRequest): Promise<void> {
+    const outcome = await outcomeOf(this.#parts.handle, request);
     if (outcome) await this.#save(request.id, outcome);
-    else this.#taken.delete(request.id);
+    else this.#inProgress.delete(request.id);
   }
 
-  /** An outcome that cannot be written is kept, so that the next check writes it without handling the request again. */
+  /** Keeps an outcome that cannot be stored: the next check stores it without calling the handler again. */
   async #save(id: string, outcome: ControlOutcome): Promise<void> {
     this.#unsaved.delete(id);
     try {
-      await this.#table.settle(id, outcome);
-      this.#taken.delete(id);
+      await this.#parts.settle(id, outcome);
+      this.#inProgress.delete(id);
     } catch (error) {
       this.#unsaved.set(id, outcome);
-      this.#table.onError(error);
+      this.#parts.onError(error);
     }
   }
 }

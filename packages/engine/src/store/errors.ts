@@ -9,7 +9,7 @@ export function journalCorrupt(runId: string, what: string, cause?: unknown): En
   );
 }
 
-/** RUN_NOT_FOUND for a write that names a run which was never created. */
+/** RUN_NOT_FOUND for a write to a run that does not exist. */
 export function unknownRun(runId: string): EngineError {
   return new EngineError(
     'RUN_NOT_FOUND',
@@ -17,12 +17,12 @@ export function unknownRun(runId: string): EngineError {
   );
 }
 
-/** The error for an entry whose number is taken: two writers drive one run. */
+/** The error for an entry whose number already exists: two writers drive one run. */
 export function duplicateEntry(runId: string): InvariantError {
   return new InvariantError(`an entry of the journal of run "${runId}" was written twice`);
 }
 
-/** A stored JSON text as a value; JOURNAL_CORRUPT, naming `what` it is, when it is not JSON. */
+/** The value of stored JSON text. Throws JOURNAL_CORRUPT, with `what` in the message, for text that is not JSON. */
 export function parseStored<T>(text: string, what: string): T {
   try {
     return JSON.parse(text) as T;
@@ -35,7 +35,7 @@ export function parseStored<T>(text: string, what: string): T {
   }
 }
 
-/** The error for a deployment of a plan that nobody stored. */
+/** The error for a deployment whose plan is not stored. */
 export function unknownPlan(workflowId: string, planHash: string): InvariantError {
   return new InvariantError(`workflow "${workflowId}" was deployed before its plan ${planHash} was stored`);
 }

@@ -1,27 +1,26 @@
 import type { Entry, RunRecord } from '@heddle/core';
 import { journalCorrupt } from './errors.ts';
 
-/** One entry as a store holds it. */
+/** One entry as stores keep it. */
 export interface JournalRow {
   seq: number;
-  /** JSON. */
+  /** JSON text. */
   entry: string;
 }
 
-/** Rows to store for `entries`. */
+/** The rows for `entries`. */
 export function toRows(entries: readonly Entry[]): JournalRow[] {
   return entries.map(toRow);
 }
 
-/** The row to store for `entry`. */
+/** The row for `entry`. */
 export function toRow(entry: Entry): JournalRow {
   return { seq: entry.seq, entry: JSON.stringify(entry) };
 }
 
 /**
- * The whole journal of a run, checked: readable, starting at the start, without a gap.
- *
- * A run's state is a fold over its entries, so one that is missing or damaged would make it go on wrongly: JOURNAL_CORRUPT.
+ * The whole journal of a run. Throws JOURNAL_CORRUPT unless every entry can be read, the first one starts the run, and the
+ * numbers have no gap: the state of a run is a fold over its entries, so a missing entry would give a wrong state.
  */
 export function readJournal(runId: string, rows: readonly JournalRow[]): Entry[] {
   const entries = readTail(runId, rows, undefined);
@@ -30,7 +29,7 @@ export function readJournal(runId: string, rows: readonly JournalRow[]): Entry[]
   return entries;
 }
 
-/** Entries that follow `afterSeq` (undefined: any first number), checked like a whole journal. */
+/** The entries after `afterSeq` (undefined: from any number), with the checks of `readJournal` for readability and gaps. */
 export function readTail(runId: string, rows: readonly JournalRow[], afterSeq: number | undefined): Entry[] {
   let expected = afterSeq === undefined ? rows[0]?.seq : afterSeq + 1;
   return rows.map((row) => {
@@ -64,12 +63,12 @@ function isEntry(value: unknown): value is Entry {
 
 const ENDED: ReadonlySet<string> = new Set(['completed', 'failed', 'cancelled']);
 
-/** True for the status of a run that has ended for good. */
+/** True for the status of an ended run. */
 export function isEnded(status: string): boolean {
   return ENDED.has(status);
 }
 
-/** True when nothing moves the run but a person, or nothing at all. */
+/** True if the run does not continue by itself: it has ended, is suspended, or waits for a person. */
 export function isAtRest(record: RunRecord): boolean {
   return isEnded(record.status) || record.suspended !== undefined || record.pauseKind === 'human';
 }

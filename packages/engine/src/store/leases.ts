@@ -1,10 +1,10 @@
 import { EngineError, isEngineError } from '@heddle/core';
 import type { Entry, NewRun, RunRecord } from '@heddle/core';
 import { isJsonObject } from '@heddle/core/blocks';
-import type { NewControlRequest, ControlOutcome, ControlRequest } from './control.ts';
-import type { TailableRunStore, SharedStores } from './stores.ts';
+import type { ControlOutcome, ControlRequest, RequestStore } from './control.ts';
+import type { SharedStores, TailableRunStore } from './stores.ts';
 
-/** By what a process holds a run: whoever takes the run gives it the next epoch, and from then on this one writes nothing. */
+/** The right of a process to execute a run. Each new holder gets a higher epoch, which fences off the writes of earlier holders. */
 export interface Lease {
   readonly runId: string;
   /** Id of the process. */
@@ -13,78 +13,76 @@ export interface Lease {
 }
 
 /**
- * Who holds which run, of the processes that share a database. Times are the database's, so that the clocks of the
- * processes need not agree.
+ * Leases of the processes that share a database. The clock of the database decides, so the clocks of the processes need
+ * not agree.
  *
- * 1. A run is held by one process at most, and only while that process is known and its time has not passed.
- * 2. Every write of a held run is refused, as a whole, once another process was given the run or its own was removed.
+ * 1. At most one process holds a run, and only while the process is a member and its lease time has not expired.
+ * 2. Every write of a lost lease is rejected as a whole: once another process has the run, or the holder was removed.
  */
 export interface LeaseStore {
-  /** Makes the process known, for so many milliseconds. */
+  /** Adds the process as a member, for `leaseMs`. */
   join(owner: string, leaseMs: number): Promise<void>;
-  /** Renews the time of all that the process holds; false: it was removed, and holds nothing any more. */
+  /** Extends the time of all leases of the process; false: the process was removed and holds nothing. */
   renew(owner: string, leaseMs: number): Promise<boolean>;
-  /** Removes the process; what it held is free at once. */
+  /** Removes the process; its runs are free at once. */
   leave(owner: string): Promise<void>;
-  /** Removes the processes whose time has passed. */
+  /** Removes the processes whose time has expired. */
   expireOwners(): Promise<void>;
   /**
-   * Takes free runs that have something to do, oldest first: this process's share of them, `most` at most. Children come
-   * with their parents, unless these have ended.
+   * Takes free runs that can continue, oldest first: the fair share of this process, at most `most`. A child run is free
+   * only after its parent has ended; until then the holder of the parent acquires it.
    */
   claim(owner: string, most: number): Promise<Lease[]>;
-  /** Takes a run that nobody else holds; undefined: somebody does, or it has ended. */
+  /** Takes the run, unless another process holds it or it has ended: undefined. */
   acquire(owner: string, runId: string): Promise<Lease | undefined>;
-  /** Those of these runs that have not ended, should move, and that no living process has. */
+  /** Those of the runs that should continue but have no living holder. */
   findUnowned(runIds: readonly string[]): Promise<string[]>;
-  /** Gives back a run that only a person can move: nobody has to hold it until then. */
+  /** Releases a run that waits for a person: nobody needs to hold it until then. */
   release(lease: Lease): Promise<void>;
-  /** Creates a run that the process holds; undefined: the id is taken. */
+  /** Creates a run that the process holds; undefined: the id exists already. */
   create(owner: string, run: NewRun, first: Entry, record: RunRecord): Promise<Lease | undefined>;
-  /** The runs as the holder of one of them writes it. Its writes throw RUN_ELSEWHERE once it is held no longer. */
+  /** The run store for the holder of the lease. Its writes throw RUN_ELSEWHERE once the lease is lost. */
   runStore(lease: Lease): TailableRunStore;
 }
 
-/** Requests from any process to the one that holds a run. */
-export interface RequestStore {
-  /** Leaves the request; returns its id. */
-  add(request: NewControlRequest): Promise<string>;
+/** Requests from any process to the holder of a run. */
+export interface LeasedRequestStore extends RequestStore {
   outcome(id: string): Promise<ControlOutcome | undefined>;
-  /** Takes the request back, or what became of it. */
+  /** Removes the request and its outcome. */
   remove(id: string): Promise<void>;
-  /** Requests without an outcome for the runs that the process holds, oldest first. */
+  /** Open requests for the runs that the process holds, oldest first. */
   pending(owner: string): Promise<ControlRequest[]>;
   settle(id: string, outcome: ControlOutcome): Promise<void>;
-  /** Removes what processes have left behind that died while they waited. */
+  /** Removes old requests, whose requesters died before they removed them. */
   prune(): Promise<void>;
 }
 
-/** Stores of which several processes run the runs. */
+/** Stores whose runs are executed by several processes. */
 export interface LeasedStores extends SharedStores {
   readonly leases: LeaseStore;
-  readonly requests: RequestStore;
+  readonly requests: LeasedRequestStore;
 }
 
 /** RUN_ELSEWHERE for a run that another process holds. */
 export function heldByOther(runId: string): EngineError {
   return new EngineError(
     'RUN_ELSEWHERE',
-    `Another process has run ${runId}, or takes it up: nothing more is done of it here. Read it from the database, or ask for what it is to do.`,
+    `Run ${runId} belongs to another process, or is being recovered by one: this process cannot change it. Read the run from the database, or send a request to its process.`,
     { details: { runId, held: true } },
   );
 }
 
-/** True for errors of `heldByOther`: for this run, or for any. */
+/** True for an error of `heldByOther`, for this run or for any. */
 export function isHeldByOther(error: unknown, runId?: string): boolean {
   if (!isEngineError(error) || error.code !== 'RUN_ELSEWHERE' || !isJsonObject(error.details)) return false;
   const { held, runId: which } = error.details;
   return held === true && (runId === undefined || which === runId);
 }
 
-/** What a process is told that was taken for dead. */
+/** Thrown in a process that was removed because it did not renew its leases in time. */
 export class ProcessRemoved extends Error {
   constructor() {
-    super('This process was not heard of for too long, and others have its runs.');
+    super('This process did not renew its leases in time, and other processes have taken over its runs.');
     this.name = 'ProcessRemoved';
   }
 }

@@ -7,13 +7,13 @@ import type { Clock } from '@heddle/core';
 import { fileError, sqliteCode, systemError } from './sqlite/errors.ts';
 import { loadSqlite } from './sqlite/load.ts';
 
-/** The process that runs a data folder. */
+/** The process that owns a data folder, as `owner.json` records it. */
 export interface DataOwner {
   pid: number;
   hostname: string;
   /** ISO 8601. */
   startedAt: string;
-  /** Of an owner that does not take up the open runs of the folder: the earlier ones that it has opened. Absent: all. */
+  /** The earlier runs that the owner has opened, if it does not recover all open runs of the folder. Absent: all runs. */
   opened?: readonly string[];
 }
 
@@ -22,38 +22,39 @@ export interface DataLock {
 }
 
 export interface OwnerLock extends DataLock {
-  /** Tells visitors that only new runs and these earlier ones are run. */
+  /** Records for other processes that the owner executes only new runs and these earlier ones. */
   recordOpenedRuns(runIds: readonly string[]): void;
 }
 
-/** The lock of a process that takes the folder for itself, and of one that shares it with others of its kind. */
+/** The statements that take the lock: exclusively, or shared with other processes. */
 const LOCKS = {
-  alone: 'BEGIN EXCLUSIVE',
-  // A lock for reading lasts as long as its transaction, and begins with the first thing that is read.
+  exclusive: 'BEGIN EXCLUSIVE',
+  // A transaction holds its read lock from the first read to its end.
   shared: 'BEGIN; SELECT count(*) FROM sqlite_schema',
 } as const;
 
 const SQLITE_BUSY = 5;
 const SQLITE_READONLY = 8;
 const SQLITE_CANTOPEN = 14;
-/** An owner that is just closing, or somebody who looks whether there is one, needs a moment. */
-const PATIENCE_MS = 100;
-/** One that shares must outwait others who try in vain to have the folder alone, and keep newcomers out meanwhile. */
-const SHARED_PATIENCE_MS = 10 * PATIENCE_MS;
+/** Time for an owner that is closing to release the lock, or for another process to finish its check of the lock. */
+const LOCK_TIMEOUT_MS = 100;
+/** Longer than the attempts of processes that try to lock exclusively, which fail but block new readers meanwhile. */
+const SHARED_LOCK_TIMEOUT_MS = 10 * LOCK_TIMEOUT_MS;
 
 /**
- * The right to run the data folder, for this process alone; DATA_LOCKED, naming the owner, when another one has it.
+ * Locks the data folder for this process alone. Throws DATA_LOCKED, with the owner in the message, if another process has
+ * locked it.
  *
- * The lock is SQLite's on an empty file of its own: the operating system drops it when the process dies, however it
- * dies, so no stale lock can remain. Nothing but SQLite may open that file in the owner's process, since on POSIX
- * systems closing any descriptor of it drops the lock (SQLite sees to its own). Who owns it, and
- * which runs it does not run, stands in `owner.json`, for people only.
+ * The lock is SQLite's lock on an empty file. The operating system releases it when the process dies, so a stale lock
+ * cannot remain. Only SQLite may open that file in the owner's process: on POSIX systems, closing any descriptor of the
+ * file releases the lock (SQLite prevents this for its own descriptors). `owner.json` says who the owner is and which runs
+ * it executes; it is informative and has no effect on the lock.
  */
 export function lockData(data: string, clock: Clock): OwnerLock {
   const info = join(data, 'owner.json');
-  const db = take('alone', data);
+  const db = acquire('exclusive', data);
   const startedAt = new Date(clock.now()).toISOString();
-  const tell = (more: Pick<DataOwner, 'opened'>): void => {
+  const writeInfo = (more: Pick<DataOwner, 'opened'>): void => {
     const owner: DataOwner = { pid: process.pid, hostname: hostname(), startedAt, ...more };
     try {
       writeFileSync(`${info}.new`, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
@@ -63,13 +64,13 @@ export function lockData(data: string, clock: Clock): OwnerLock {
     }
   };
   try {
-    tell({});
+    writeInfo({});
   } catch (error) {
     db.close();
     throw error;
   }
   return {
-    recordOpenedRuns: (opened) => tell({ opened }),
+    recordOpenedRuns: (opened) => writeInfo({ opened }),
     release() {
       if (!db.isOpen) return;
       rmSync(info, { force: true });
@@ -78,21 +79,21 @@ export function lockData(data: string, clock: Clock): OwnerLock {
   };
 }
 
-/** True for runs of the folder that its owner runs, by id and time of creation; undefined where the folder has no owner. */
+/** A function that is true for runs that the owner of the folder executes; undefined if the folder has no owner. */
 export function ownedRuns(data: string): ((runId: string, createdMs: number) => boolean) | undefined {
   if (!isOwned(data)) return undefined;
   const { startedAt, opened } = readOwner(join(data, 'owner.json')) ?? {};
-  // An owner that has only just come takes up what there is, as far as is known.
+  // An owner that has not written its file yet is assumed to execute all runs.
   if (startedAt === undefined || !opened) return () => true;
   return (runId, createdMs) => createdMs >= Date.parse(startedAt) || opened.includes(runId);
 }
 
 /**
- * The right to run the data folder together with others that share it; DATA_LOCKED when a process has it alone. Like
- * the owner's lock it goes with its process.
+ * Locks the data folder together with other processes that share it. Throws DATA_LOCKED if a process has locked it
+ * exclusively. The operating system releases this lock too when the process dies.
  */
 export function shareData(data: string): DataLock {
-  const db = take('shared', data);
+  const db = acquire('shared', data);
   return {
     release() {
       if (db.isOpen) db.close();
@@ -100,7 +101,7 @@ export function shareData(data: string): DataLock {
   };
 }
 
-/** True while a process, this one or another, runs the data folder alone. Only looks: it writes nothing and keeps nobody out. */
+/** True while a process, this one or another, has locked the data folder exclusively. Writes nothing and blocks nobody. */
 export function isOwned(data: string): boolean {
   const file = join(data, 'lock.db');
   if (!existsSync(file)) return false;
@@ -108,7 +109,7 @@ export function isOwned(data: string): boolean {
   let db: DatabaseSync | undefined;
   try {
     db = new Database(file, { readOnly: true, timeout: 0 });
-    // Reading needs a shared lock, which the owner's exclusive one refuses.
+    // A read needs a shared lock, which an exclusive lock excludes.
     db.prepare('SELECT count(*) FROM sqlite_schema').get();
     return false;
   } catch (error) {
@@ -120,8 +121,8 @@ export function isOwned(data: string): boolean {
 }
 
 /**
- * True while processes of this machine run the data folder together. To look means to try to have it alone for a
- * moment, which those who come to share it wait out; who may not write the folder is told false.
+ * True while processes of this machine share the data folder. The check takes the exclusive lock for a moment, which
+ * processes that start to share the folder wait for. False if this process may not write to the folder.
  */
 export function isShared(data: string): boolean {
   const file = join(data, 'lock.db');
@@ -130,18 +131,18 @@ export function isShared(data: string): boolean {
   let db: DatabaseSync | undefined;
   try {
     db = new Database(file, { timeout: 0 });
-    db.exec(LOCKS.alone);
+    db.exec(LOCKS.exclusive);
     return false;
   } catch (error) {
     if (isBusy(error)) return true;
-    if (isRefused(error)) return false;
+    if (isReadOnly(error)) return false;
     throw fileError(error, file) ?? error;
   } finally {
     db?.close();
   }
 }
 
-function isRefused(error: unknown): boolean {
+function isReadOnly(error: unknown): boolean {
   return [SQLITE_READONLY, SQLITE_CANTOPEN].includes((sqliteCode(error) ?? 0) & 0xff);
 }
 
@@ -149,23 +150,23 @@ function isBusy(error: unknown): boolean {
   return ((sqliteCode(error) ?? 0) & 0xff) === SQLITE_BUSY;
 }
 
-function take(how: keyof typeof LOCKS, data: string): DatabaseSync {
+function acquire(mode: keyof typeof LOCKS, data: string): DatabaseSync {
   const { DatabaseSync: Database } = loadSqlite();
   const file = join(data, 'lock.db');
   let db: DatabaseSync | undefined;
   try {
-    db = new Database(file, { timeout: how === 'alone' ? PATIENCE_MS : SHARED_PATIENCE_MS });
-    db.exec(LOCKS[how]);
+    db = new Database(file, { timeout: mode === 'exclusive' ? LOCK_TIMEOUT_MS : SHARED_LOCK_TIMEOUT_MS });
+    db.exec(LOCKS[mode]);
     return db;
   } catch (error) {
     db?.close();
     if (!isBusy(error)) throw fileError(error, file) ?? error;
-    // Whoever may still read it is kept out by those who share it.
-    throw how === 'alone' && !isOwned(data) ? lockedByMany(data) : locked(data, how);
+    // If the file can still be read, the other lock is a shared one.
+    throw mode === 'exclusive' && !isOwned(data) ? lockedByMany(data) : lockedByOne(data, mode);
   }
 }
 
-/** The owner as it wrote itself down; undefined while it has not yet, or when what stands there is of a dead one. */
+/** The owner as it has recorded itself; undefined before it has, and for a record of a dead process. */
 function readOwner(info: string): DataOwner | undefined {
   try {
     const owner = JSON.parse(readFileSync(info, 'utf8')) as DataOwner;
@@ -177,15 +178,15 @@ function readOwner(info: string): DataOwner | undefined {
   }
 }
 
-function locked(data: string, how: keyof typeof LOCKS): EngineError {
+function lockedByOne(data: string, mode: keyof typeof LOCKS): EngineError {
   const owner = readOwner(join(data, 'owner.json'));
   const who = owner
     ? `process ${owner.pid} on ${owner.hostname} (since ${owner.startedAt})`
     : 'another process, which has just started';
   return new EngineError(
     'DATA_LOCKED',
-    `The data folder "${data}" is being run by ${who}, which has it alone. ` +
-      `Wait until it ends, stop it, ${how === 'shared' ? 'have it share the folder too, ' : ''}or use another data folder. ` +
+    `The data folder "${data}" is locked by ${who}. ` +
+      `Wait until it ends, stop it, ${mode === 'shared' ? 'start it so that it shares the folder, ' : ''}or use another data folder. ` +
       'Runs in this folder can still be listed, shown, tailed, cancelled and resumed.',
     {
       details: {
@@ -199,7 +200,7 @@ function locked(data: string, how: keyof typeof LOCKS): EngineError {
 function lockedByMany(data: string): EngineError {
   return new EngineError(
     'DATA_LOCKED',
-    `The data folder "${data}" is shared by other processes, and none may run it alone meanwhile. ` +
+    `The data folder "${data}" is shared by other processes, so this process cannot lock it for itself. ` +
       'Wait until they end, stop them, share it as well, or use another data folder. ' +
       'Runs in this folder can still be listed, shown and tailed.',
     { details: { data, shared: true } },

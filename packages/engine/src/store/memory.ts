@@ -11,7 +11,16 @@ import type {
   RunRecord,
   ValueStore,
 } from '@heddle/core';
+import { ControlServer, readControlRow, readOutcome, toControlRow } from './control.ts';
+import type {
+  ControlHandler,
+  ControlOutcome,
+  ControlRow,
+  ControlStore,
+  NewControlRequest,
+} from './control.ts';
 import { decodeCursor, encodeCursor, pageLimit } from './cursor.ts';
+import type { Cursor } from './cursor.ts';
 import { duplicateEntry, parseStored, unknownPlan, unknownRun } from './errors.ts';
 import { isEnded, readJournal, readTail, toRows } from './journal.ts';
 import type { TailableRunStore, RunProjection } from './stores.ts';
@@ -21,14 +30,11 @@ interface MemoryRun {
   header: NewRun;
   entries: Entry[];
   record: RunRecord | undefined;
-  /** By execution order; with holes. */
+  /** By execution order; sparse. */
   logs: BlockLog[];
 }
 
-/**
- * Runs in memory. What it is given it takes over: text is made only of what is read, so that what is read is what a
- * file would give back.
- */
+/** Runs in memory. Keeps the objects that it receives, and returns copies that equal what a file would return. */
 export class MemoryRunStore implements TailableRunStore {
   readonly #runs = new Map<string, MemoryRun>();
 
@@ -39,7 +45,7 @@ export class MemoryRunStore implements TailableRunStore {
   }
 
   append(runId: string, added: readonly Entry[], saved?: RunProjection): void {
-    const { entries } = this.#known(runId);
+    const { entries } = this.#run(runId);
     let last = entries.at(-1)?.seq ?? -1;
     for (const { seq } of added) {
       if (seq <= last) throw duplicateEntry(runId);
@@ -50,7 +56,7 @@ export class MemoryRunStore implements TailableRunStore {
   }
 
   upsert(runId: string, entries: readonly Entry[]): void {
-    const run = this.#known(runId);
+    const run = this.#run(runId);
     const bySeq = new Map([...run.entries, ...entries].map((entry) => [entry.seq, entry]));
     run.entries = [...bySeq.values()].toSorted((a, b) => a.seq - b.seq);
   }
@@ -66,25 +72,25 @@ export class MemoryRunStore implements TailableRunStore {
   }
 
   header(runId: string): NewRun | undefined {
-    return readBack(this.#runs.get(runId)?.header);
+    return copyOf(this.#runs.get(runId)?.header);
   }
 
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): boolean {
-    const run = this.#known(record.runId);
+    const run = this.#run(record.runId);
     if (run.record && run.record.seq > record.seq) return false;
     run.record = record;
-    // The log of a block that runs goes on changing.
+    // The log object of a running block changes later.
     for (const log of logs) run.logs[log.executionOrder] = log.endedMs === undefined ? { ...log } : log;
     return true;
   }
 
   record(runId: string): RunRecord | undefined {
-    return readBack(this.#runs.get(runId)?.record);
+    return copyOf(this.#runs.get(runId)?.record);
   }
 
   logs(runId: string): BlockLog[] {
     const logs = this.#runs.get(runId)?.logs ?? [];
-    return logs.filter((log) => log !== undefined).map(readBack);
+    return logs.filter((log) => log !== undefined).map(copyOf);
   }
 
   list(query: RunQuery): { runs: RunRecord[]; cursor: string | undefined } {
@@ -93,11 +99,11 @@ export class MemoryRunStore implements TailableRunStore {
     const compare = query.order === 'asc' ? oldestFirst : newestFirst;
     const found: RunRecord[] = [];
     for (const { record } of this.#runs.values()) {
-      if (record && isWanted(record, query) && (!after || compare(record, after) > 0)) found.push(record);
+      if (record && matchesQuery(record, query) && (!after || compare(record, after) > 0)) found.push(record);
     }
     const page = found.toSorted(compare).slice(0, limit + 1);
     const last = page.length > limit ? page[limit - 1] : undefined;
-    return { runs: page.slice(0, limit).map(readBack), cursor: last && encodeCursor(last) };
+    return { runs: page.slice(0, limit).map(copyOf), cursor: last && encodeCursor(last) };
   }
 
   open(): string[] {
@@ -119,41 +125,39 @@ export class MemoryRunStore implements TailableRunStore {
     return valueKeysIn(JSON.stringify(run.entries));
   }
 
-  /** True while a run names the key. */
+  /** True while an entry of a run contains the key. */
   uses(key: string): boolean {
     return [...this.#runs.values()].some(({ entries }) => JSON.stringify(entries).includes(key));
   }
 
-  #known(runId: string): MemoryRun {
+  #run(runId: string): MemoryRun {
     const run = this.#runs.get(runId);
     if (!run) throw unknownRun(runId);
     return run;
   }
 }
 
-/** A copy, down to the last object: what reads it may change it. */
-function readBack<T>(stored: T): T {
+/** A deep copy, which the caller may change. */
+function copyOf<T>(stored: T): T {
   if (typeof stored !== 'object' || stored === null) return stored;
-  if (Array.isArray(stored)) return stored.map(readBack) as T;
+  if (Array.isArray(stored)) return stored.map(copyOf) as T;
   const copy = { ...stored } as { [key: string]: unknown };
   for (const key of Object.keys(copy)) {
     const value = copy[key];
-    if (typeof value === 'object') copy[key] = readBack(value);
+    if (typeof value === 'object') copy[key] = copyOf(value);
   }
   return copy as T;
 }
 
-type RunPosition = { createdMs: number; runId: string };
-
-function newestFirst(a: RunPosition, b: RunPosition): number {
+function newestFirst(a: Cursor, b: Cursor): number {
   return b.createdMs - a.createdMs || (a.runId < b.runId ? 1 : a.runId > b.runId ? -1 : 0);
 }
 
-function oldestFirst(a: RunPosition, b: RunPosition): number {
+function oldestFirst(a: Cursor, b: Cursor): number {
   return newestFirst(b, a);
 }
 
-function isWanted(record: RunRecord, { workflowId, status, fromMs, toMs }: RunQuery): boolean {
+function matchesQuery(record: RunRecord, { workflowId, status, fromMs, toMs }: RunQuery): boolean {
   if (workflowId !== undefined && record.workflowId !== workflowId) return false;
   if (status && !status.includes(record.status)) return false;
   return record.createdMs >= (fromMs ?? -Infinity) && record.createdMs <= (toMs ?? Infinity);
@@ -162,7 +166,7 @@ function isWanted(record: RunRecord, { workflowId, status, fromMs, toMs }: RunQu
 /** Plans and deployments in memory. */
 export class MemoryDefinitionStore implements DefinitionStore {
   readonly #plans = new Map<string, string>();
-  /** By workflow id, in the order of the newest deployment; versions from 1 on. */
+  /** The versions of each workflow, by workflow id; workflows in the order of their last deployment. */
   readonly #deployments = new Map<string, Deployment[]>();
 
   putPlan(hash: string, plan: Json): void {
@@ -227,5 +231,46 @@ export class MemoryValueStore implements ValueStore {
       const { putMs = Infinity } = this.#values.get(key) ?? {};
       if (putMs <= beforeMs && !this.#runs.uses(key)) this.#values.delete(key);
     }
+  }
+}
+
+/** Control requests within one process. */
+export class MemoryControlStore implements ControlStore {
+  readonly #clock: Pick<Clock, 'now'>;
+  readonly #open = new Map<string, ControlRow>();
+  readonly #outcomes = new Map<string, string>();
+  readonly #servers = new Set<ControlServer>();
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock;
+  }
+
+  async add(request: NewControlRequest): Promise<string> {
+    const row = toControlRow(request, this.#clock.now());
+    this.#open.set(row.id, row);
+    for (const server of this.#servers) this.#check(server);
+    return row.id;
+  }
+
+  outcome(id: string): ControlOutcome | undefined {
+    return readOutcome(id, this.#outcomes.get(id));
+  }
+
+  serve(handle: ControlHandler): () => Promise<void> {
+    const settle = async (id: string, outcome: ControlOutcome): Promise<void> => {
+      this.#open.delete(id);
+      this.#outcomes.set(id, JSON.stringify(outcome));
+    };
+    const server = new ControlServer({ settle, onError: () => undefined, handle });
+    this.#servers.add(server);
+    this.#check(server);
+    return () => {
+      this.#servers.delete(server);
+      return server.stop();
+    };
+  }
+
+  #check(server: ControlServer): void {
+    server.check([...this.#open.values()].map(readControlRow));
   }
 }

@@ -14,21 +14,21 @@ function open(options: StoreOptions): Stores {
   return stores;
 }
 
-it('is locked for a second owner, also of the same process, with pid and what still works', () => {
+it('refuses a second owner, also in the same process; the error names the owner and what still works', () => {
   const data = dataFolder();
   open({ data });
   expect(() => openStores({ data })).toThrow(
     expect.objectContaining({
       code: 'DATA_LOCKED',
       message: expect.stringMatching(
-        new RegExp(`run by process ${process.pid} on .*listed, shown, tailed, cancelled and resumed`),
+        new RegExp(`locked by process ${process.pid} on .*listed, shown, tailed, cancelled and resumed`),
       ) as string,
       details: expect.objectContaining({ pid: process.pid }) as unknown,
     }),
   );
 });
 
-it('is free again once it is closed, and after an attempt that failed', () => {
+it('releases the lock when it is closed, and after a failed attempt', () => {
   const data = dataFolder();
   openStores({ data }).close();
   expect(existsSync(join(data, 'owner.json'))).toBe(false);
@@ -46,7 +46,7 @@ it('is free again once it is closed, and after an attempt that failed', () => {
 });
 
 it.each(['not JSON', '{"pid":999999999,"hostname":"%HOST%"}'])(
-  'does not blame a dead owner (%s)',
+  'does not name a dead owner (%s)',
   async (text) => {
     const data = dataFolder();
     open({ data });
@@ -69,7 +69,7 @@ it('refuses a data file of a newer format, for owners and readers', () => {
   }
 });
 
-it('refuses a file that is no database', () => {
+it('refuses a file that is not a database', () => {
   const data = dataFolder();
   writeFileSync(join(data, 'heddle.db'), 'hello '.repeat(1000));
   for (const readOnly of [false, true]) {
@@ -77,7 +77,7 @@ it('refuses a file that is no database', () => {
   }
 });
 
-it('says DATA_UNWRITABLE, naming the folder, when it cannot be made', () => {
+it('throws DATA_UNWRITABLE with the path if the folder cannot be created', () => {
   const file = join(dataFolder(), 'file');
   writeFileSync(file, '');
   const fault = { code: 'DATA_UNWRITABLE', message: expect.stringContaining(file) as string };
@@ -85,7 +85,7 @@ it('says DATA_UNWRITABLE, naming the folder, when it cannot be made', () => {
   expect(() => openStores({ data: join(file, 'below') })).toThrow(expect.objectContaining(fault));
 });
 
-it('says DATA_UNWRITABLE, naming the file, when it cannot be opened', () => {
+it('throws DATA_UNWRITABLE with the path if the file cannot be opened', () => {
   const data = dataFolder();
   mkdirSync(join(data, 'heddle.db'));
   expect(() => openStores({ data })).toThrow(
@@ -96,13 +96,13 @@ it('says DATA_UNWRITABLE, naming the file, when it cannot be opened', () => {
   );
 });
 
-it('reads a folder without data as empty and makes none', () => {
+it('reads a folder without data as empty, and creates nothing', () => {
   const data = join(dataFolder(), 'none');
   expect(open({ data, readOnly: true }).runs.list({})).toEqual({ runs: [], cursor: undefined });
   expect(existsSync(data)).toBe(false);
 });
 
-it('lets two readers see each commit of the owner at once, and write nothing', async () => {
+it('shows each commit of the owner to two readers at once, and lets them write nothing', async () => {
   const data = dataFolder();
   const owner = open({ data });
   const readers = [open({ data, readOnly: true }), open({ data, readOnly: true })];

@@ -6,15 +6,14 @@ import type { Clock } from '@heddle/core';
 import { systemClock } from '../clock.ts';
 import { lockData, shareData } from './lock.ts';
 import type { DataLock } from './lock.ts';
-import { MemoryControlStore } from './memory-control.ts';
-import { MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
+import { MemoryControlStore, MemoryDefinitionStore, MemoryRunStore, MemoryValueStore } from './memory.ts';
 import { makePrivateData, makePrivateFile } from './private-files.ts';
+import { ChangeNotifier } from './sqlite/change-notifier.ts';
 import { GroupCommit } from './sqlite/commit.ts';
 import { SqliteControlStore } from './sqlite/control.ts';
-import type { Writer } from './sqlite/control.ts';
-import { withFileErrors, openDatabase } from './sqlite/database.ts';
+import type { WriteConnection } from './sqlite/control.ts';
+import { openDatabase, withFileErrors } from './sqlite/database.ts';
 import { SqliteDefinitionStore } from './sqlite/definitions.ts';
-import { ChangeNotifier } from './sqlite/change-notifier.ts';
 import { systemError } from './sqlite/errors.ts';
 import { expectNewest, formatOf, migrate } from './sqlite/migrations.ts';
 import { SqliteRunStore } from './sqlite/runs.ts';
@@ -23,24 +22,25 @@ import { SqliteValueStore } from './sqlite/values.ts';
 import type { Durability, Stores } from './stores.ts';
 
 export interface StoreOptions {
-  /** The data folder; undefined: everything stays in memory. */
+  /** The data folder; undefined: memory. */
   data?: string | undefined;
   /** Default `process`. */
   durability?: Durability | undefined;
   clock?: Clock | undefined;
-  /** For processes beside the owner: reads what is there, and may ask through `control`. A folder without data reads as empty. */
+  /** For processes beside the owner: reads the folder, and can add requests to `control`. A folder without data reads as empty. */
   readOnly?: boolean | undefined;
-  /** Other processes of this machine that share the folder read and write it at the same time, and none has it alone. */
+  /** Other processes of this machine that share the folder read and write it at the same time; no process owns it. */
   shared?: boolean | undefined;
-  /** Told of faults of the file in the background, which no caller waits for. */
+  /** Receives I/O errors of background work, for which no caller waits. */
   onError?: ((error: unknown) => void) | undefined;
 }
 
 /**
- * The stores of a data folder, or of this process's memory.
+ * The stores of a data folder, or of the memory of this process.
  *
- * Without `readOnly` and `shared` the caller becomes the owner that runs the folder, until `close`: DATA_LOCKED when
- * another process is, or when others share it; with `shared`, when another process is the owner. DATA_FORMAT_UNSUPPORTED for a file of another format, DATA_UNWRITABLE when the folder cannot be used.
+ * Without `readOnly` and `shared`, this process owns the folder until `close`. Throws DATA_LOCKED if another process owns
+ * the folder, or if others share it and this process does not; DATA_FORMAT_UNSUPPORTED for a file of another format;
+ * DATA_UNWRITABLE if the folder cannot be used.
  */
 export function openStores(options: StoreOptions = {}): Stores {
   const { data, durability = 'process', clock = systemClock, onError = () => undefined } = options;
@@ -48,12 +48,12 @@ export function openStores(options: StoreOptions = {}): Stores {
     if (!options.shared) return memoryStores(clock);
     throw new EngineError(
       'OPTIONS_INVALID',
-      'What is in memory cannot be shared. Name the data folder (`data`).',
+      'Stores in memory cannot be shared. Name the data folder (`data`).',
     );
   }
-  const place = { data, file: join(data, 'heddle.db'), durability, clock, onError };
-  if (options.readOnly) return visit(place);
-  return take(place, options.shared === true);
+  const location = { data, file: join(data, 'heddle.db'), durability, clock, onError };
+  if (options.readOnly) return openReadOnly(location);
+  return openReadWrite(location, options.shared === true);
 }
 
 interface StoreLocation {
@@ -75,39 +75,41 @@ function memoryStores(clock: Clock): Stores {
   };
 }
 
-function take(place: StoreLocation, shared: boolean): Stores {
+function openReadWrite(location: StoreLocation, shared: boolean): Stores {
+  const { data, clock, onError } = location;
   try {
-    makePrivateData(place.data, place.onError);
-    makePrivateFile(join(place.data, 'lock.db'));
+    makePrivateData(data, onError);
+    makePrivateFile(join(data, 'lock.db'));
   } catch (error) {
-    throw systemError(error, place.data);
+    throw systemError(error, data);
   }
-  return shared ? locked(place, shareData(place.data), true) : owned(place);
+  if (shared) return withLock(location, shareData(data), true);
+  const lock = lockData(data, clock);
+  return {
+    ...withLock(location, lock, false),
+    recordOpenedRuns: (runIds) => lock.recordOpenedRuns(runIds),
+  };
 }
 
-function owned(place: StoreLocation): Stores {
-  const lock = lockData(place.data, place.clock);
-  return { ...locked(place, lock, false), recordOpenedRuns: (runIds) => lock.recordOpenedRuns(runIds) };
-}
-
-function locked(place: StoreLocation, lock: DataLock, shared: boolean): Stores {
+/** The stores, which release the lock when they are closed or cannot be opened. */
+function withLock(location: StoreLocation, lock: DataLock, shared: boolean): Stores {
   try {
-    return openLocked(place, lock, shared);
+    return openLocked(location, lock, shared);
   } catch (error) {
     lock.release();
     throw error;
   }
 }
 
-function openLocked(place: StoreLocation, lock: DataLock, shared: boolean): Stores {
-  makePrivateFile(place.file);
-  const { db, commit } = connect(place, (fresh) => migrate(fresh, place.file));
-  const files = valueFiles(place);
-  // What looks left behind may be somebody's who is writing it.
+function openLocked(location: StoreLocation, lock: DataLock, shared: boolean): Stores {
+  makePrivateFile(location.file);
+  const { db, commit } = connect(location, (connection) => migrate(connection, location.file));
+  const files = valueFiles(location);
+  // In a shared folder, another process may be writing an unfinished file.
   if (!shared) files.removeUnfinished();
-  const { stores, control } = assemble(place, db, { commit, files, writer: () => ({ db, commit }) });
-  // Old outcomes only take room, so nobody has to wait until they are gone.
-  control.prune().catch(place.onError);
+  const { stores, control } = storesOf(location, db, { commit, files, writer: () => ({ db, commit }) });
+  // In the background: old outcomes only take space.
+  control.prune().catch(location.onError);
   return {
     ...stores,
     close() {
@@ -119,32 +121,33 @@ function openLocked(place: StoreLocation, lock: DataLock, shared: boolean): Stor
   };
 }
 
-function visit(place: StoreLocation): Stores {
-  if (!existsSync(place.file)) return memoryStores(place.clock);
-  const db = openDatabase(place.file, { readOnly: true, durability: place.durability });
+function openReadOnly(location: StoreLocation): Stores {
+  if (!existsSync(location.file)) return memoryStores(location.clock);
+  const db = openDatabase(location.file, { readOnly: true, durability: location.durability });
   try {
-    return visitOpen(place, db);
+    return readOnlyStores(location, db);
   } catch (error) {
     db.close();
     throw error;
   }
 }
 
-function visitOpen(place: StoreLocation, db: DatabaseSync): Stores {
-  // The owner is about to create the first format.
-  if (withFileErrors(place.file, () => formatOf(db)) === 0) {
+function readOnlyStores(location: StoreLocation, db: DatabaseSync): Stores {
+  // The owner has created the file but not the tables yet.
+  if (withFileErrors(location.file, () => formatOf(db)) === 0) {
     db.close();
-    return memoryStores(place.clock);
+    return memoryStores(location.clock);
   }
-  expectNewest(db, place.file);
-  let asking: Writer | undefined;
-  const writer = (): Writer => (asking ??= connect(place, (found) => expectNewest(found, place.file)));
-  const commit = new GroupCommit(db, place.file);
-  const { stores } = assemble(place, db, { commit, files: valueFiles(place), writer });
+  expectNewest(db, location.file);
+  let requests: WriteConnection | undefined;
+  const writer = (): WriteConnection =>
+    (requests ??= connect(location, (connection) => expectNewest(connection, location.file)));
+  const commit = new GroupCommit(db, location.file);
+  const { stores } = storesOf(location, db, { commit, files: valueFiles(location), writer });
   return {
     ...stores,
     close() {
-      for (const connection of [asking, { db, commit }]) {
+      for (const connection of [requests, { db, commit }]) {
         connection?.commit.close();
         if (connection?.db.isOpen) connection.db.close();
       }
@@ -152,36 +155,30 @@ function visitOpen(place: StoreLocation, db: DatabaseSync): Stores {
   };
 }
 
-function connect(place: StoreLocation, prepare: (db: DatabaseSync) => void): Writer {
-  const db = openDatabase(place.file, { readOnly: false, durability: place.durability });
+function connect(location: StoreLocation, prepare: (db: DatabaseSync) => void): WriteConnection {
+  const db = openDatabase(location.file, { readOnly: false, durability: location.durability });
   try {
-    withFileErrors(place.file, () => prepare(db));
-    return { db, commit: new GroupCommit(db, place.file) };
+    withFileErrors(location.file, () => prepare(db));
+    return { db, commit: new GroupCommit(db, location.file) };
   } catch (error) {
     db.close();
     throw error;
   }
 }
 
-function valueFiles(place: StoreLocation): ValueFiles {
-  return new ValueFiles(join(place.data, 'values'), place.durability);
+function valueFiles(location: StoreLocation): ValueFiles {
+  return new ValueFiles(join(location.data, 'values'), location.durability);
 }
 
-function assemble(
-  place: StoreLocation,
+function storesOf(
+  location: StoreLocation,
   db: DatabaseSync,
-  parts: { commit: GroupCommit; files: ValueFiles; writer: () => Writer },
+  parts: { commit: GroupCommit; files: ValueFiles; writer: () => WriteConnection },
 ): { stores: Omit<Stores, 'close'>; control: SqliteControlStore } {
-  const { file, clock, onError } = place;
+  const { data, file, clock, onError } = location;
   const { commit, files, writer } = parts;
-  const control = new SqliteControlStore({
-    file,
-    db,
-    writer,
-    bell: new ChangeNotifier(place.data),
-    clock,
-    onError,
-  });
+  const notifier = new ChangeNotifier(data);
+  const control = new SqliteControlStore({ file, db, writer, notifier, clock, onError });
   const stores = {
     runs: new SqliteRunStore(db, file, commit),
     definitions: new SqliteDefinitionStore(db, file, commit),

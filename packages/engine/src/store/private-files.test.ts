@@ -10,7 +10,7 @@ import { makePrivateData } from './private-files.ts';
 const isRoot = process.geteuid?.() === 0;
 const modeOf = (path: string): string => (statSync(path).mode & 0o7777).toString(8);
 
-/** The rights of every file and folder in it that differ from 600 and 700. */
+/** Files and folders with other permissions than 600 and 700. */
 function openPaths(folder: string): string[] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' }).flatMap((name) => {
     const path = join(folder, name);
@@ -24,7 +24,7 @@ function withUmask(mask: number): void {
   onTestFinished(() => void process.umask(before));
 }
 
-/** A folder that is being run, with a run and a large value in it. */
+/** Opens a data folder that contains a run and a large value. */
 async function working(data: string, reported: string[] = []) {
   const stores = openStores({ data, onError: (error) => void reported.push((error as Error).message) });
   onTestFinished(() => stores.close());
@@ -34,28 +34,25 @@ async function working(data: string, reported: string[] = []) {
 }
 
 describe.skipIf(process.platform === 'win32')('the data folder', () => {
-  it.each([0o000, 0o022, 0o077])(
-    'is closed to others, and all in it, whatever the umask (%i)',
-    async (mask) => {
-      const data = join(dataFolder(), 'of', 'runs');
-      withUmask(mask);
-      await working(data);
-      expect(readdirSync(data)).toEqual(
-        expect.arrayContaining([
-          'heddle.db',
-          'heddle.db-shm',
-          'heddle.db-wal',
-          'lock.db',
-          'owner.json',
-          'values',
-        ]),
-      );
-      expect(modeOf(data)).toBe('700');
-      expect(openPaths(data)).toEqual([]);
-    },
-  );
+  it.each([0o000, 0o022, 0o077])('is private, with all its files, whatever the umask (%i)', async (mask) => {
+    const data = join(dataFolder(), 'of', 'runs');
+    withUmask(mask);
+    await working(data);
+    expect(readdirSync(data)).toEqual(
+      expect.arrayContaining([
+        'heddle.db',
+        'heddle.db-shm',
+        'heddle.db-wal',
+        'lock.db',
+        'owner.json',
+        'values',
+      ]),
+    );
+    expect(modeOf(data)).toBe('700');
+    expect(openPaths(data)).toEqual([]);
+  });
 
-  it('that was open is closed when it is opened again, with the files in it', async () => {
+  it('becomes private, with its files, when it is opened again', async () => {
     const data = dataFolder();
     (await working(data)).close();
     mkdirSync(join(data, 'temporal'));
@@ -73,7 +70,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     expect(reported).toEqual([]);
   });
 
-  it('with things of others in it keeps its rights, which is said, and its own files are closed', async () => {
+  it('keeps its permissions if it contains foreign files, which is reported; its own files become private', async () => {
     const data = dataFolder();
     writeFileSync(join(data, 'notes.txt'), '', { mode: 0o644 });
     chmodSync(data, 0o755);
@@ -81,7 +78,7 @@ describe.skipIf(process.platform === 'win32')('the data folder', () => {
     await working(data, reported);
     expect(modeOf(data)).toBe('755');
     expect(openPaths(data)).toEqual([expect.stringMatching(/^notes\.txt 6/)]);
-    expect(reported).toEqual([expect.stringMatching(/stays open .*0755.*"notes.txt"/)]);
+    expect(reported).toEqual([expect.stringMatching(/stays accessible .*0755.*"notes.txt"/)]);
   });
 
   it.runIf(isRoot)('may be passed, but not read, where its images are for other users', () => {

@@ -3,14 +3,14 @@ import type { Dirent, Stats } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 
 const PRIVATE_FOLDER = 0o700;
-/** Others may pass the folder to what they may read in it, and see neither names nor other files. */
-const PASSABLE_FOLDER = 0o711;
+/** Other users can open readable files in the folder by path, but cannot list it. */
+const TRAVERSABLE_FOLDER = 0o711;
 const PRIVATE_FILE = 0o600;
 const PERMISSIONS = 0o777;
 const OTHERS = 0o077;
 const STICKY = 0o1000;
 
-/** What stands in a data folder, made by Heddle. */
+/** The files and folders that Heddle creates in a data folder. */
 const DATABASES = ['heddle.db', 'api.db'].flatMap((name) =>
   ['', '-wal', '-shm', '-journal'].map((end) => name + end),
 );
@@ -24,58 +24,60 @@ const FILES = [
   'api-secret',
 ];
 const FOLDERS = ['values', 'sandbox', 'temporal'];
-/** Processes of sandboxes read their images, which may be other users. */
+/** Read by sandbox processes, which may belong to other users. */
 const IMAGES = 'images';
 const IMAGE_FILES = ['images.db', 'images.db-wal', 'images.db-shm'];
 
 /**
- * Makes the data folder where it is missing, and takes from other users every right to it and to what Heddle has made in
- * it, whatever the umask was. Where the process is root and the folder has images, others may pass it: the processes of
- * the sandbox are other users then. `report` is told of what stays open. Throws where the folder cannot be made.
+ * Creates the data folder if it is missing, and removes the permissions of other users for the folder and for the files
+ * that Heddle has created in it, whatever the umask was. If the process is root and the folder has images, other users may
+ * traverse it, since sandbox processes then belong to other users. Calls `report` for each path that stays accessible.
+ * Throws if the folder cannot be created.
  */
 export function makePrivateData(data: string, report: (error: Error) => void): void {
   if (process.platform === 'win32') return void mkdirSync(data, { recursive: true });
-  // Folders above it are nothing of ours.
+  // Parent folders get the default permissions.
   mkdirSync(dirname(resolve(data)), { recursive: true });
   mkdirSync(data, { recursive: true, mode: PRIVATE_FOLDER });
   const names = readdirSync(data);
-  const told = (problem: string | undefined): void => {
+  const reportProblem = (problem: string | undefined): void => {
     if (problem !== undefined) report(new Error(problem));
   };
-  told(closeFolder(data, names));
+  reportProblem(restrictFolder(data, names));
   for (const name of names) {
     const path = join(data, name);
-    if (FILES.includes(name)) told(restrict(path, PRIVATE_FILE));
-    if (FOLDERS.includes(name)) told(restrictTree(path));
-    if (name === IMAGES) for (const each of IMAGE_FILES) told(restrict(join(path, each), PRIVATE_FILE));
+    if (FILES.includes(name)) reportProblem(restrict(path, PRIVATE_FILE));
+    if (FOLDERS.includes(name)) reportProblem(restrictTree(path));
+    if (name === IMAGES)
+      for (const each of IMAGE_FILES) reportProblem(restrict(join(path, each), PRIVATE_FILE));
   }
 }
 
-/** Makes the file where it is missing, for this user alone; SQLite gives the files beside a database the same rights. */
+/** Creates the file if it is missing, readable only for this user; SQLite gives its other files the same permissions. */
 export function makePrivateFile(file: string): void {
   try {
     closeSync(openSync(file, 'wx', PRIVATE_FILE));
   } catch (error) {
-    // What is there is not opened: to close it would drop the locks that this process has on it.
+    // An existing file is not opened: closing it would release the locks of this process on it.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     return;
   }
   restrict(file, PRIVATE_FILE);
 }
 
-/** Closes the data folder; returns why it stays open. */
-function closeFolder(data: string, names: readonly string[]): string | undefined {
+/** Restricts the data folder to this user. Returns the problem if it stays accessible for others. */
+function restrictFolder(data: string, names: readonly string[]): string | undefined {
   const { mode } = statSync(data);
-  const wanted = process.geteuid?.() === 0 && names.includes(IMAGES) ? PASSABLE_FOLDER : PRIVATE_FOLDER;
+  const wanted = process.geteuid?.() === 0 && names.includes(IMAGES) ? TRAVERSABLE_FOLDER : PRIVATE_FOLDER;
   const others = names.filter((name) => ![...FILES, ...FOLDERS, IMAGES].includes(name));
   const isShared = others.length > 0 || (mode & STICKY) !== 0;
   if ((mode & OTHERS) === 0 || !isShared) return restrict(data, wanted);
   const what =
-    others.length > 0 ? `${JSON.stringify(others[0])}, which Heddle has not made` : 'files of other users';
-  return `The data folder "${data}" stays open to other users (${octal(mode)}), as it holds ${what}. Heddle's own files in it are closed. Use a folder of their own to hide their names too.`;
+    others.length > 0 ? `${JSON.stringify(others[0])}, which Heddle did not create` : 'files of other users';
+  return `The data folder "${data}" stays accessible for other users (${octal(mode)}), since it contains ${what}. Heddle's own files in it are private. Use a separate folder to hide their names too.`;
 }
 
-/** The folder and all that is in it, where others may enter it: a closed one has been done before. */
+/** Restricts the folder and its content, unless the folder is private already. */
 function restrictTree(folder: string): string | undefined {
   const stat = statOf(folder);
   if (!stat || (stat.mode & OTHERS) === 0) return undefined;
@@ -85,34 +87,34 @@ function restrictTree(folder: string): string | undefined {
     if (entry.isDirectory()) problem ??= restrictTree(path);
     else if (entry.isFile()) problem ??= restrict(path, PRIVATE_FILE);
   }
-  // The folder is the last: one whose work was broken off is done again.
+  // The folder comes last, so that an interrupted call is repeated.
   return problem ?? restrict(folder, PRIVATE_FOLDER);
 }
 
-/** What is in the folder; nothing where another user's folder does not show it. */
+/** The content of the folder; empty if the folder belongs to another user and cannot be read. */
 function entriesOf(folder: string): Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true });
   } catch {
-    // That the folder cannot be closed either is said for the folder itself.
+    // The folder itself cannot be restricted either, which is reported.
     return [];
   }
 }
 
-/** Gives the path these rights; returns why others keep theirs. */
+/** Sets the permissions of the path. Returns the problem if other users keep access. */
 function restrict(path: string, wanted: number): string | undefined {
   const stat = statOf(path);
   if (!stat || (stat.mode & PERMISSIONS) === wanted) return undefined;
-  let why = 'its file system ignores that';
+  let why = 'its file system ignores the change';
   try {
     chmodSync(path, wanted);
   } catch (error) {
     why = (error as Error).message;
   }
-  // Some file systems have rights that cannot be changed, and accept the call.
+  // Some file systems have fixed permissions, and accept the call.
   const now = statOf(path);
   if (!now || (now.mode & OTHERS & ~wanted) === 0) return undefined;
-  return `Other users may read recorded runs: the rights of "${path}" are ${octal(now.mode)} and cannot be changed (${why}). Let its owner run chmod go= on it, or use another data folder.`;
+  return `Other users can read recorded runs: the permissions of "${path}" are ${octal(now.mode)} and cannot be changed (${why}). Let its owner run chmod go= on it, or use another data folder.`;
 }
 
 function statOf(path: string): Stats | undefined {

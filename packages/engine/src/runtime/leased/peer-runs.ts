@@ -8,7 +8,7 @@ import type { LiveRun } from '../../runtime-port.ts';
 import type { NewControlRequest, ControlOutcome } from '../../store/control.ts';
 import { isAtRest, isEnded } from '../../store/journal.ts';
 import { isHeldByOther } from '../../store/leases.ts';
-import type { RequestStore } from '../../store/leases.ts';
+import type { LeasedRequestStore } from '../../store/leases.ts';
 import type { RunEvent } from '../../types.ts';
 import { follow } from '../../records/follow.ts';
 
@@ -20,7 +20,7 @@ const POLLS_PER_REQUEST = 8;
 
 interface PeerRunsParts {
   runtime: Pick<RuntimeParts, 'stores' | 'values' | 'definitions' | 'environments'>;
-  requests: RequestStore;
+  requests: LeasedRequestStore;
   /** Clock for polling other processes: the machine's, even if runs use another one. */
   clock: Clock;
   closed: () => boolean;

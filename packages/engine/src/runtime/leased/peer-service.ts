@@ -2,7 +2,7 @@ import type { Clock, Json } from '@heddle/core';
 import { ControlServer } from '../../store/control.ts';
 import type { ControlRequest } from '../../store/control.ts';
 import { isHeldByOther } from '../../store/leases.ts';
-import type { LeaseStore, RequestStore } from '../../store/leases.ts';
+import type { LeaseStore, LeasedRequestStore } from '../../store/leases.ts';
 import { executeControl } from '../local/control.ts';
 import type { LocalParts } from '../local/local-runtime.ts';
 import { recoverRun } from '../local/recovery.ts';
@@ -20,7 +20,7 @@ const CLAIM_LIMIT = 32;
 interface PeerServiceParts {
   local: LocalParts;
   leases: LeaseStore;
-  requests: RequestStore;
+  requests: LeasedRequestStore;
   membership: Membership;
   ownership: LeasedRunOwnership;
   clock: Clock;
@@ -34,14 +34,15 @@ export class PeerService {
   private readonly parts: PeerServiceParts;
   private readonly stops: (() => Promise<void>)[] = [];
   private readonly service: ControlServer;
-  private openRequests: ControlRequest[] = [];
 
   constructor(parts: PeerServiceParts) {
     this.parts = parts;
     const { requests, report } = parts;
-    const settle: RequestStore['settle'] = (id, outcome) => requests.settle(id, outcome);
-    const table = { open: () => this.openRequests, settle, onError: report };
-    this.service = new ControlServer(table, (request) => this.serve(request));
+    this.service = new ControlServer({
+      settle: (id, outcome) => requests.settle(id, outcome),
+      onError: report,
+      handle: (request) => this.serve(request),
+    });
   }
 
   /** Resolves once this process has recovered its share of the runs without an owner. Throws the errors of the database. */
@@ -76,8 +77,7 @@ export class PeerService {
     local.runs.evictIdle();
     const { owner } = membership;
     if (owner === undefined) return;
-    this.openRequests = await requests.pending(owner);
-    this.service.check();
+    this.service.check(await requests.pending(owner));
   }
 
   private async sweep(): Promise<void> {

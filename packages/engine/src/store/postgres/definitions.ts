@@ -18,7 +18,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
     const query = this.#database.build
       .insertInto('plans')
       .values({ hash, plan: JSON.stringify(plan) })
-      .onConflict((there) => there.column('hash').doNothing());
+      .onConflict((conflict) => conflict.column('hash').doNothing());
     await this.#database.run(query);
   }
 
@@ -30,12 +30,12 @@ export class PostgresDefinitionStore implements DefinitionStore {
 
   async deploy(deployment: NewDeployment): Promise<number> {
     const { workflowId, planHash } = deployment;
-    const refused = (error: unknown): unknown =>
+    const translate = (error: unknown): unknown =>
       sqlState(error) === FOREIGN_KEY ? unknownPlan(workflowId, planHash) : error;
     for (;;) {
-      const [row] = (await this.#database.run(this.#deploy(deployment), refused)).rows;
+      const [row] = (await this.#database.run(this.#deploy(deployment), translate)).rows;
       if (row) return row.version;
-      // Another process took the number in the same moment, so now there is a newer newest version.
+      // Another process has inserted this version number: try again with the next one.
     }
   }
 
@@ -56,7 +56,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
     return (await this.#database.run(query)).rows[0];
   }
 
-  /** The name of a workflow is the one of its newest version; of several workflows, the one deployed last has it. */
+  /** The id of the workflow with this name: the name of its newest version counts. Of several, the one that was deployed last. */
   #named(name: string) {
     return this.#database.build
       .selectFrom('deployments as d')
@@ -72,7 +72,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
       .limit(1);
   }
 
-  /** Gives the version; nothing when its number was taken meanwhile. */
+  /** Inserts the deployment unless the newest version has the same plan. Returns the version; no row if another process has inserted it meanwhile. */
   #deploy({ workflowId, name, planHash, atMs }: NewDeployment) {
     return this.#database.build
       .with('newest', (db) =>
@@ -99,7 +99,7 @@ export class PostgresDefinitionStore implements DefinitionStore {
               ])
               .where((no) => no.not(no.exists(no.selectFrom('same').select('version')))),
           )
-          .onConflict((taken) => taken.columns(['workflow_id', 'version']).doNothing())
+          .onConflict((conflict) => conflict.columns(['workflow_id', 'version']).doNothing())
           .returning('version'),
       )
       .selectFrom('added')

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { databaseError, isRetryable } from './errors.ts';
 
-const PLACE = { host: 'h', port: 5432, database: 'd', user: 'u', schema: 's' };
+const LOCATION = { host: 'h', port: 5432, database: 'd', user: 'u', schema: 's' };
 
 function failing(code: string | undefined, message = 'x'): Error {
   return Object.assign(new Error(message), code !== undefined && { code });
@@ -16,9 +16,9 @@ it.each([
   ['ETIMEDOUT', 'DATA_UNREACHABLE'],
   ['53100', 'DATA_UNWRITABLE'],
   ['XX001', 'JOURNAL_CORRUPT'],
-])('says of the state %s which database, what is wrong and what to do: %s', (state, code) => {
+])('names the database, the problem and a remedy for SQLSTATE %s: %s', (state, code) => {
   const cause = failing(state);
-  const error = databaseError(cause, PLACE);
+  const error = databaseError(cause, LOCATION);
   expect(error).toMatchObject({ code, cause, details: { host: 'h', port: 5432, database: 'd' } });
   expect(error?.message).toMatch(/^The database "d" at h:5432 cannot be used: .*\.$/);
 });
@@ -29,18 +29,18 @@ it.each([
   'Connection terminated unexpectedly',
   'Connection terminated due to connection timeout',
   'SASL: SCRAM-SERVER-FIRST-MESSAGE: client password must be a string',
-])('knows what the client says without a state: %s', (message) => {
-  expect(databaseError(failing(undefined, message), PLACE)?.code).toBe('DATA_UNREACHABLE');
+])('recognizes errors of the client that have no code: %s', (message) => {
+  expect(databaseError(failing(undefined, message), LOCATION)?.code).toBe('DATA_UNREACHABLE');
 });
 
 it.each([['23505'], ['42601'], [undefined]])(
-  'leaves an error of a statement (%s) to whoever made it',
+  'returns undefined for an error in a statement (%s)',
   (state) => {
-    expect(databaseError(failing(state), PLACE)).toBeUndefined();
+    expect(databaseError(failing(state), LOCATION)).toBeUndefined();
   },
 );
 
-it('lets a statement run again only where nothing of it is left', () => {
+it('calls a statement retryable only if it was rolled back', () => {
   expect(['40001', '40P01', '57P01', undefined].map((state) => isRetryable(failing(state)))).toEqual([
     true,
     true,

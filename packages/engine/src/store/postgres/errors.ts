@@ -1,7 +1,7 @@
 import { EngineError } from '@heddle/core';
 import type { EngineErrorCode } from '@heddle/core';
 
-/** Where the stores are, for messages: never the URL, which may hold a password. */
+/** The database in messages. The URL is not part of it, since it may contain a password. */
 export interface DatabaseLocation {
   host: string;
   port: number;
@@ -16,42 +16,52 @@ export const FOREIGN_KEY = '23503';
 export const UNIQUE = '23505';
 const NUL_CHARACTER = '22021';
 
-/** The statement was rolled back in favour of another one and may be run again as it is. */
-const AGAIN: ReadonlySet<string> = new Set(['40001', '40P01']);
+/** The statement was rolled back because of a conflict with another one, and can be retried unchanged. */
+const RETRYABLE: ReadonlySet<string> = new Set(['40001', '40P01']);
 
-type Fault = readonly [EngineErrorCode, (place: DatabaseLocation) => string];
+/** The code, and the end of the message: what is wrong and what to do. */
+type Explanation = readonly [EngineErrorCode, (location: DatabaseLocation) => string];
 
-const REFUSED: Fault = [
+const REFUSED: Explanation = [
   'DATA_UNREACHABLE',
-  ({ user }) => `it refuses the user "${user}". Check the user, the password and what the server lets in`,
+  ({ user }) =>
+    `it refuses the user "${user}". Check the user, the password and the access rules of the server`,
 ];
-const FULL: Fault = ['DATA_UNREACHABLE', () => 'it has no connection left. Raise its limit, or lower ours'];
-const LOST: Fault = [
+const FULL: Explanation = [
   'DATA_UNREACHABLE',
-  () => 'the connection was lost, so the last write may be done or not. Try again once it is there',
+  () => 'it has no free connection. Raise its connection limit, or lower maxConnections',
 ];
-const STARTING: Fault = ['DATA_UNREACHABLE', () => 'it is starting or stopping. Try again in a moment'];
-const SLOW: Fault = ['DATA_UNREACHABLE', () => 'it did not answer in time. Look at its load, then try again'];
-const CHANGED: Fault = [
+const LOST: Explanation = [
+  'DATA_UNREACHABLE',
+  () =>
+    'the connection was lost, and the last write may or may not have been made. Try again when the database is available',
+];
+const STARTING: Explanation = ['DATA_UNREACHABLE', () => 'it is starting or stopping. Try again in a moment'];
+const SLOW: Explanation = [
+  'DATA_UNREACHABLE',
+  () => 'it did not answer in time. Check its load, then try again',
+];
+const CHANGED: Explanation = [
   'DATA_FORMAT_UNSUPPORTED',
-  ({ schema }) => `the schema "${schema}" is no longer as Heddle made it. Restore it from a backup`,
+  ({ schema }) =>
+    `the tables in the schema "${schema}" were changed outside Heddle. Restore the schema from a backup`,
 ];
-const DAMAGED: Fault = ['JOURNAL_CORRUPT', () => 'its files are damaged. Restore it from a backup'];
+const DAMAGED: Explanation = ['JOURNAL_CORRUPT', () => 'its files are damaged. Restore it from a backup'];
 
-const FAULTS: Readonly<Record<string, Fault>> = {
+const EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   ECONNREFUSED: [
     'DATA_UNREACHABLE',
-    () => 'nobody listens there. Start it, or correct the host and the port',
+    () => 'nothing listens at that address. Start the database, or correct the host and the port',
   ],
-  ENOENT: ['DATA_UNREACHABLE', () => 'there is no such socket. Start it, or correct the host'],
-  ENOTFOUND: ['DATA_UNREACHABLE', () => 'the host is not known. Correct its name'],
-  EAI_AGAIN: ['DATA_UNREACHABLE', () => 'the host cannot be looked up now. Check the network'],
+  ENOENT: ['DATA_UNREACHABLE', () => 'the socket does not exist. Start the database, or correct the host'],
+  ENOTFOUND: ['DATA_UNREACHABLE', () => 'the host name is unknown. Correct it'],
+  EAI_AGAIN: ['DATA_UNREACHABLE', () => 'the host name cannot be resolved at the moment. Check the network'],
   ECONNRESET: LOST,
   EPIPE: LOST,
   ETIMEDOUT: SLOW,
-  EHOSTUNREACH: ['DATA_UNREACHABLE', () => 'there is no way to the host. Check the network'],
-  ENETUNREACH: ['DATA_UNREACHABLE', () => 'there is no way to the host. Check the network'],
-  '25006': ['DATA_UNWRITABLE', () => 'it may only be read. Name the server that takes writes'],
+  EHOSTUNREACH: ['DATA_UNREACHABLE', () => 'the host is unreachable. Check the network'],
+  ENETUNREACH: ['DATA_UNREACHABLE', () => 'the host is unreachable. Check the network'],
+  '25006': ['DATA_UNWRITABLE', () => 'it is read-only. Use the address of the primary server'],
   '28000': REFUSED,
   '28P01': REFUSED,
   '3D000': [
@@ -62,12 +72,12 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   '42501': [
     'DATA_UNWRITABLE',
     ({ user, schema }) =>
-      `the user "${user}" may not do that. Let it create schemas, or make it the owner of the schema "${schema}"`,
+      `the user "${user}" lacks the rights. Let it create schemas, or make it the owner of the schema "${schema}"`,
   ],
   '42703': CHANGED,
   '42P01': CHANGED,
   '53100': ['DATA_UNWRITABLE', () => 'its disk is full. Free some space, then try again'],
-  '53200': ['DATA_UNWRITABLE', () => 'it has not enough memory. Free some, then try again'],
+  '53200': ['DATA_UNWRITABLE', () => 'it is out of memory. Free some, then try again'],
   '53300': FULL,
   '57014': SLOW,
   '57P01': LOST,
@@ -78,45 +88,48 @@ const FAULTS: Readonly<Record<string, Fault>> = {
   XX002: DAMAGED,
 };
 
-/** What `pg` says without a code. */
-const SAYINGS: readonly (readonly [RegExp, Fault])[] = [
+/** Messages of `pg` errors that have no code. */
+const MESSAGES: readonly (readonly [RegExp, Explanation])[] = [
   [/timeout/i, SLOW],
   [/connection (was )?terminated|connection error|not queryable/i, LOST],
   [/SASL|password must be|no password/i, REFUSED],
 ];
 
-/** The SQLSTATE, or the code of the system, of an error of `pg`; undefined for any other error. */
+/** The SQLSTATE or system error code of a `pg` error; undefined for other errors. */
 export function sqlState(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   return typeof code === 'string' ? code : undefined;
 }
 
-/** True when the same statement may be run again: nothing of it is left. */
+/** True if the statement can be retried: it was rolled back. */
 export function isRetryable(error: unknown): boolean {
-  return AGAIN.has(sqlState(error) ?? '');
+  return RETRYABLE.has(sqlState(error) ?? '');
 }
 
-/** An EngineError for what the database, or the way to it, has against a statement; undefined when the statement itself is wrong. */
-export function databaseError(error: unknown, place: DatabaseLocation): EngineError | undefined {
+/** The EngineError for a failure of the database or its connection; undefined if the statement itself is wrong. */
+export function databaseError(error: unknown, location: DatabaseLocation): EngineError | undefined {
   const state = sqlState(error);
   if (state === NUL_CHARACTER) {
-    // It is the caller's to mend, who need not know where the database is.
-    const message = 'An id or a name holds a NUL character, which PostgreSQL does not take. Use another one.';
+    // The caller's mistake: the message does not name the database.
+    const message =
+      'An id or a name contains a NUL character, which PostgreSQL cannot store. Use another one.';
     return new EngineError('OPTIONS_INVALID', message, { cause: error });
   }
-  const fault =
-    state === undefined ? said(error) : (FAULTS[state] ?? (state.startsWith('08') ? LOST : undefined));
-  if (!fault) return undefined;
-  const { host, port, database } = place;
-  const [code, what] = fault;
+  const explanation =
+    state === undefined
+      ? fromMessage(error)
+      : (EXPLANATIONS[state] ?? (state.startsWith('08') ? LOST : undefined));
+  if (!explanation) return undefined;
+  const { host, port, database } = location;
+  const [code, what] = explanation;
   return new EngineError(
     code,
-    `The database "${database}" at ${host}:${port} cannot be used: ${what(place)}.`,
+    `The database "${database}" at ${host}:${port} cannot be used: ${what(location)}.`,
     { details: { host, port, database }, cause: error },
   );
 }
 
-/** ENGINE_CLOSED for work on stores that are closed. */
+/** ENGINE_CLOSED for calls of closed stores. */
 export function databaseClosed({ host, port, database }: DatabaseLocation): EngineError {
   return new EngineError(
     'ENGINE_CLOSED',
@@ -124,7 +137,7 @@ export function databaseClosed({ host, port, database }: DatabaseLocation): Engi
   );
 }
 
-function said(error: unknown): Fault | undefined {
+function fromMessage(error: unknown): Explanation | undefined {
   if (!(error instanceof Error)) return undefined;
-  return SAYINGS.find(([saying]) => saying.test(error.message))?.[1];
+  return MESSAGES.find(([pattern]) => pattern.test(error.message))?.[1];
 }

@@ -11,18 +11,18 @@ import { addEntries, addLogs, lockLeasedRun, saveLeasedRun } from './run-queries
 import { PostgresRunStore } from './runs.ts';
 
 /**
- * Runs as the holder of one of them writes it.
+ * The run store for the holder of a lease.
  *
- * A write begins with the row of the run, which it locks where the lease still stands: whoever takes the run changes that
- * row, so one of the two comes first, and a write that comes second finds the lease gone and does nothing at all.
+ * Each write first locks the row of the run, if the lease is still valid. A process that takes over the run updates the
+ * same row, so the two are serialized, and a write after a takeover finds no valid lease and changes nothing.
  *
- * Writes are done in the order of the calls, one at a time: on several connections a record could overtake the one before
- * it, whose logs would then be refused with it. They would wait for each other at the row anyway.
+ * Writes are made one at a time, in the order of the calls. On several connections a record could overtake an earlier one,
+ * which would then be rejected together with its logs.
  */
 export class LeasedRunStore extends PostgresRunStore {
   readonly #database: Database;
   readonly #lease: Lease;
-  #last: Promise<unknown> = Promise.resolve();
+  #lastWrite: Promise<unknown> = Promise.resolve();
 
   constructor(database: Database, lease: Lease) {
     super(database);
@@ -30,43 +30,44 @@ export class LeasedRunStore extends PostgresRunStore {
     this.#lease = lease;
   }
 
-  /** The entries and what is saved with them, in one statement. */
+  /** Writes the entries, the record and the logs in one statement. */
   override async append(_runId: string, entries: readonly Entry[], saved?: RunProjection): Promise<void> {
     const rows = toRows(entries);
-    const held = this.#database.build.with('held', (db) => lockLeasedRun(db, this.#lease));
-    const written = held.with('written', (db) => addEntries(db, rows));
+    const leased = this.#database.build.with('leased', (db) => lockLeasedRun(db, this.#lease));
+    const written = leased.with('written', (db) => addEntries(db, rows));
     const query = saved
       ? written
           .with('saved', (db) => saveLeasedRun(db, saved.record))
           .with('added', (db) => addLogs(db, saved.logs))
-          .selectFrom('held')
+          .selectFrom('leased')
           .select('number')
-      : written.selectFrom('held').select('number');
+      : written.selectFrom('leased').select('number');
     await this.#write(query);
   }
 
   override async saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
     const query = this.#database.build
-      .with('held', (db) => lockLeasedRun(db, this.#lease))
+      .with('leased', (db) => lockLeasedRun(db, this.#lease))
       .with('saved', (db) => saveLeasedRun(db, record))
       .with('added', (db) => addLogs(db, logs))
-      .selectFrom('held')
+      .selectFrom('leased')
       .select((eb) => eb.exists(eb.selectFrom('saved').select('number')).as('saved'));
     return Boolean((await this.#write(query)).saved);
   }
 
-  /** Throws RUN_ELSEWHERE where the lease has gone. */
+  /** Throws RUN_ELSEWHERE if the lease is lost. */
   #write<Row>(query: Compilable<Row>): Promise<Row> {
-    const writing = this.#last.then(() => this.#writeNow(query));
-    // Whoever asked for it is told; the next write has a fate of its own.
-    this.#last = writing.catch(() => undefined);
+    const writing = this.#lastWrite.then(() => this.#writeNow(query));
+    // The caller gets the error; the next write does not depend on this one.
+    this.#lastWrite = writing.catch(() => undefined);
     return writing;
   }
 
   async #writeNow<Row>(query: Compilable<Row>): Promise<Row> {
     const { runId } = this.#lease;
-    const twice = (error: unknown): unknown => (sqlState(error) === UNIQUE ? duplicateEntry(runId) : error);
-    const [row] = (await this.#database.run(query, twice)).rows;
+    const translate = (error: unknown): unknown =>
+      sqlState(error) === UNIQUE ? duplicateEntry(runId) : error;
+    const [row] = (await this.#database.run(query, translate)).rows;
     if (!row) throw heldByOther(runId);
     return row;
   }

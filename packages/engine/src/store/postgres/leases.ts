@@ -12,10 +12,10 @@ import type { Tables } from './schema.ts';
 
 const FREE = sql<boolean>`owner IS NULL AND NOT ended AND NOT resting AND NOT elsewhere`;
 
-/** By the clock of the database, at the moment itself: a statement may have waited. */
+/** The current time of the database; `now()` would be the start of the transaction, which may have waited. */
 const NOW = sql<Date>`clock_timestamp()`;
 
-/** Leases in PostgreSQL. Each call is one statement. */
+/** Leases in PostgreSQL. Each call is one statement, and so atomic. */
 export class PostgresLeaseStore implements LeaseStore {
   readonly #database: Database;
 
@@ -28,7 +28,7 @@ export class PostgresLeaseStore implements LeaseStore {
     const query = this.#database.build
       .insertInto('processes')
       .values({ id: owner, since: NOW, expires })
-      .onConflict((known) => known.column('id').doUpdateSet({ expires }));
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ expires }));
     await this.#database.run(query, undefined, { urgent: true });
   }
 
@@ -51,7 +51,7 @@ export class PostgresLeaseStore implements LeaseStore {
   async claim(owner: string, most: number): Promise<Lease[]> {
     const { build } = this.#database;
     const query = build
-      .with('taken', (db) =>
+      .with('claimed', (db) =>
         db
           .selectFrom('runs as r')
           .select('r.number')
@@ -69,16 +69,16 @@ export class PostgresLeaseStore implements LeaseStore {
           )
           .orderBy('r.created_ms')
           .orderBy('r.run_id')
-          .limit(share(db, most))
+          .limit(fairShare(db, most))
           .forNoKeyUpdate()
           .skipLocked(),
       )
       .updateTable('runs')
-      .from('taken')
+      .from('claimed')
       .set((eb) => ({ owner, epoch: eb('epoch', '+', 1) }))
-      .whereRef('runs.number', '=', 'taken.number')
+      .whereRef('runs.number', '=', 'claimed.number')
       .returning(['runs.run_id as runId', 'runs.epoch as epoch']);
-    const { rows } = await this.#database.run(query, removed);
+    const { rows } = await this.#database.run(query, translateError);
     return rows.map((row) => ({ ...row, owner }));
   }
 
@@ -91,19 +91,19 @@ export class PostgresLeaseStore implements LeaseStore {
       .where('elsewhere', '=', sql.lit(false))
       .where((eb) => eb.or([eb('owner', 'is', null), eb('owner', '=', owner)]))
       .returning('epoch');
-    const [row] = (await this.#database.run(query, removed)).rows;
+    const [row] = (await this.#database.run(query, translateError)).rows;
     return row && { runId, owner, epoch: row.epoch };
   }
 
   async findUnowned(runIds: readonly string[]): Promise<string[]> {
     const { build } = this.#database;
-    const living = build.selectFrom('processes').select('id').where('expires', '>', NOW);
+    const members = build.selectFrom('processes').select('id').where('expires', '>', NOW);
     const query = build
       .selectFrom('runs')
       .select('run_id as runId')
       .where('run_id', 'in', runIds)
       .where((eb) => eb.and([eb.not('ended'), eb.not('resting'), eb.not('elsewhere')]))
-      .where((eb) => eb.or([eb('owner', 'is', null), eb.not(eb('owner', 'in', living))]));
+      .where((eb) => eb.or([eb('owner', 'is', null), eb.not(eb('owner', 'in', members))]));
     return (await this.#database.run(query)).rows.map(({ runId }) => runId);
   }
 
@@ -120,7 +120,7 @@ export class PostgresLeaseStore implements LeaseStore {
 
   async create(owner: string, run: NewRun, first: Entry, record: RunRecord): Promise<Lease | undefined> {
     const query = insertRun(this.#database.build, { ...rowOf(run, record), owner, epoch: 1 }, first);
-    const { changed } = await this.#database.run(query, removed);
+    const { changed } = await this.#database.run(query, translateError);
     return changed === 1 ? { runId: run.runId, owner, epoch: 1 } : undefined;
   }
 
@@ -129,8 +129,8 @@ export class PostgresLeaseStore implements LeaseStore {
   }
 }
 
-/** How many free runs come to one process when all of them take some. */
-function share(db: QueryCreator<Tables>, most: number) {
+/** The number of free runs that one process takes, so that all processes get an equal share; at least 1, at most `most`. */
+function fairShare(db: QueryCreator<Tables>, most: number) {
   const processes = db.selectFrom('processes').select((of) => of.fn.countAll<number>().as('count'));
   const each = sql<number>`ceil(count(*)::numeric / greatest(1, ${processes}))`;
   return db
@@ -143,7 +143,7 @@ function timeIn(ms: number) {
   return sql<Date>`clock_timestamp() + make_interval(secs => ${ms / 1000}::float8)`;
 }
 
-/** Only a process that is known may have runs. */
-function removed(error: unknown): unknown {
+/** ProcessRemoved for a violated foreign key: the owner of a run must be a member. */
+function translateError(error: unknown): unknown {
   return sqlState(error) === FOREIGN_KEY ? new ProcessRemoved() : error;
 }

@@ -4,13 +4,13 @@ import type { Database } from './database.ts';
 import type { DatabaseLocation } from './errors.ts';
 import { FORMAT_1, FORMAT_2, FORMAT_3 } from './schema.ts';
 
-/** Statements that lead from format n (its index) to format n + 1. Entries are never changed, only added. */
+/** The statements from format n (the index) to format n + 1. Entries are only added, never changed. */
 export const MIGRATIONS: readonly string[] = [FORMAT_1, FORMAT_2, FORMAT_3];
 
-/** Half of the key of the lock; the other half is the schema's. */
+/** First half of the key of the advisory lock; the second half is the hash of the schema's name. */
 const LOCK = 1_751_475_300;
 
-interface Found {
+interface SchemaState {
   encoding: string;
   exists: boolean;
   tables: number;
@@ -18,20 +18,22 @@ interface Found {
 }
 
 /**
- * Brings the schema to the newest format, in one transaction; of several processes one does it, and the others wait.
+ * Migrates the schema to the newest format, in one transaction. Of several processes, one migrates and the others wait.
  *
- * DATA_FORMAT_UNSUPPORTED for a newer format, for a schema that is somebody else's, and for a database that is not UTF-8.
+ * Throws DATA_FORMAT_UNSUPPORTED for a newer format, for a schema of another program, and for a database that is not UTF-8.
  */
 export async function migrate(database: Database, migrations: readonly string[] = MIGRATIONS): Promise<void> {
   const { location } = database;
   const schema = quoted(location.schema);
   await database.transaction(async (client) => {
-    // Most often there is nothing to do, and nobody has to wait for that.
-    if (checked(await look(client, location.schema), location, migrations.length) === migrations.length)
+    // Usually nothing has to be done; then the lock is not taken.
+    if (
+      checkFormat(await readState(client, location.schema), location, migrations.length) === migrations.length
+    )
       return;
     await client.query('SELECT pg_advisory_xact_lock($1, hashtext($2))', [LOCK, location.schema]);
-    const found = await look(client, location.schema);
-    const from = checked(found, location, migrations.length);
+    const found = await readState(client, location.schema);
+    const from = checkFormat(found, location, migrations.length);
     if (from === migrations.length) return;
     if (!found.exists) await client.query(`CREATE SCHEMA ${schema}`);
     await client.query(`SET LOCAL search_path TO ${schema}`);
@@ -42,8 +44,8 @@ export async function migrate(database: Database, migrations: readonly string[] 
   });
 }
 
-async function look(client: PoolClient, schema: string): Promise<Found> {
-  const { rows } = await client.query<Omit<Found, 'format'> & { marked: boolean }>(
+async function readState(client: PoolClient, schema: string): Promise<SchemaState> {
+  const { rows } = await client.query<Omit<SchemaState, 'format'> & { marked: boolean }>(
     `SELECT current_setting('server_encoding') AS encoding,
       EXISTS (SELECT FROM pg_namespace WHERE nspname = $1) AS exists,
       to_regclass(quote_ident($1) || '.format') IS NOT NULL AS marked,
@@ -58,18 +60,22 @@ async function look(client: PoolClient, schema: string): Promise<Found> {
   return { ...found, format: formats[0]?.format ?? 0 };
 }
 
-function checked({ encoding, tables, format }: Found, place: DatabaseLocation, newest: number): number {
+function checkFormat(
+  { encoding, tables, format }: SchemaState,
+  location: DatabaseLocation,
+  newest: number,
+): number {
   if (format > newest) {
     throw unsupported(
-      place,
+      location,
       `has format ${format}, and this version of Heddle knows formats up to ${newest}. Use the newer version that wrote it, or another schema`,
     );
   }
   if (format === 0 && tables > 0) {
-    throw unsupported(place, 'has tables, but not those of Heddle. Choose another schema');
+    throw unsupported(location, 'has tables, but not those of Heddle. Choose another schema');
   }
   if (encoding !== 'UTF8') {
-    throw unsupported(place, `is in a database with the encoding ${encoding}. Use a database with UTF8`);
+    throw unsupported(location, `is in a database with the encoding ${encoding}. Use a database with UTF8`);
   }
   return format;
 }

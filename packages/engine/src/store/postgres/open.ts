@@ -5,26 +5,34 @@ import { Database } from './database.ts';
 import { PostgresDefinitionStore } from './definitions.ts';
 import { PostgresLeaseStore } from './leases.ts';
 import { migrate } from './migrations.ts';
-import type { PostgresOptions } from '../open-postgres.ts';
 import { PostgresRequestStore } from './requests.ts';
 import { PostgresRunStore } from './runs.ts';
 import { PostgresValueStore } from './values.ts';
 
 const DEFAULT_SCHEMA = 'heddle';
 const DEFAULT_CONNECTIONS = 10;
-/** PostgreSQL cuts longer names. */
-const LONGEST_NAME_BYTES = 63;
+/** PostgreSQL truncates longer names. */
+const MAX_NAME_BYTES = 63;
 
-/** The stores in a PostgreSQL database, its schema brought to the newest format. */
+export interface PostgresOptions {
+  /** `postgresql://user:password@host:5432/database`; missing parts come from PostgreSQL's variables (`PGPASSWORD`, …). */
+  url: string;
+  /** The schema of the tables, created if it is missing. Default `heddle`. */
+  schema?: string | undefined;
+  /** Maximum number of connections. Default 10. */
+  maxConnections?: number | undefined;
+}
+
+/** The stores in a PostgreSQL database. Migrates the schema to the newest format. */
 export async function openDatabaseStores(options: PostgresOptions): Promise<LeasedStores> {
   const { url, schema = DEFAULT_SCHEMA, maxConnections = DEFAULT_CONNECTIONS } = options;
-  if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > LONGEST_NAME_BYTES) {
-    throw new EngineError('OPTIONS_INVALID', `A schema has a name of 1 to ${LONGEST_NAME_BYTES} bytes.`);
+  if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > MAX_NAME_BYTES) {
+    throw new EngineError('OPTIONS_INVALID', `The name of a schema has 1 to ${MAX_NAME_BYTES} bytes.`);
   }
   if (!Number.isInteger(maxConnections) || maxConnections < 1) {
     throw new EngineError(
       'OPTIONS_INVALID',
-      `maxConnections is a whole number from 1 on, not ${maxConnections}.`,
+      `maxConnections must be a whole number of at least 1, not ${maxConnections}.`,
     );
   }
   const database = new Database({ url, schema, maxConnections });

@@ -1,16 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import type { Clock, Json } from '@heddle/core';
+import type { Clock } from '@heddle/core';
 import { sql } from 'kysely';
-import type { NewControlRequest, ControlOutcome, ControlRequest } from '../control.ts';
-import { parseStored } from '../errors.ts';
-import type { RequestStore } from '../leases.ts';
+import { OUTCOME_RETENTION_MS, readControlRow, readOutcome, toControlRow } from '../control.ts';
+import type { ControlOutcome, ControlRequest, NewControlRequest } from '../control.ts';
+import type { LeasedRequestStore } from '../leases.ts';
 import type { Database } from './database.ts';
 
-/** Nobody waits longer for an outcome. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
-
-/** Requests in PostgreSQL, a row each until whoever made it has read the outcome. */
-export class PostgresRequestStore implements RequestStore {
+/** Control requests in PostgreSQL, one row each until the requester has read the outcome. */
+export class PostgresRequestStore implements LeasedRequestStore {
   readonly #database: Database;
   readonly #clock: Pick<Clock, 'now'>;
 
@@ -19,9 +15,9 @@ export class PostgresRequestStore implements RequestStore {
     this.#clock = clock;
   }
 
-  async add({ runId, kind, payload }: NewControlRequest): Promise<string> {
-    const id = randomUUID();
-    const row = { id, run_id: runId, kind, payload: JSON.stringify(payload), created_ms: this.#clock.now() };
+  async add(request: NewControlRequest): Promise<string> {
+    const { id, runId, kind, payload, createdMs } = toControlRow(request, this.#clock.now());
+    const row = { id, run_id: runId, kind, payload, created_ms: createdMs };
     await this.#database.run(this.#database.build.insertInto('requests').values(row));
     return id;
   }
@@ -29,14 +25,13 @@ export class PostgresRequestStore implements RequestStore {
   async prune(): Promise<void> {
     const query = this.#database.build
       .deleteFrom('requests')
-      .where('created_ms', '<', this.#clock.now() - KEPT_MS);
+      .where('created_ms', '<', this.#clock.now() - OUTCOME_RETENTION_MS);
     await this.#database.run(query);
   }
 
   async outcome(id: string): Promise<ControlOutcome | undefined> {
     const query = this.#database.build.selectFrom('requests').select('outcome').where('id', '=', id);
-    const text = (await this.#database.run(query)).rows[0]?.outcome;
-    return text == null ? undefined : parseStored(text, `outcome of request "${id}"`);
+    return readOutcome(id, (await this.#database.run(query)).rows[0]?.outcome);
   }
 
   async remove(id: string): Promise<void> {
@@ -57,8 +52,7 @@ export class PostgresRequestStore implements RequestStore {
       .where('requests.outcome', 'is', sql.lit(null))
       .where('runs.owner', '=', owner)
       .orderBy('requests.position');
-    const { rows } = await this.#database.run(query);
-    return rows.map((row) => ({ ...row, payload: parseStored<Json>(row.payload, `request "${row.id}"`) }));
+    return (await this.#database.run(query)).rows.map(readControlRow);
   }
 
   async settle(id: string, outcome: ControlOutcome): Promise<void> {

@@ -6,7 +6,7 @@ import type { JournalRow } from '../journal.ts';
 import type { Lease } from '../leases.ts';
 import type { Tables } from './schema.ts';
 
-/** The number of a run; null, which no table takes, for an unknown one. */
+/** The number of a run; null for an unknown run, which every table rejects. */
 export function numberOf(db: QueryCreator<Tables>, runId: string) {
   return db.selectFrom('runs').select('number').where('run_id', '=', runId);
 }
@@ -24,13 +24,13 @@ export function rowOf(run: NewRun, record: RunRecord | undefined): Insertable<Ta
   };
 }
 
-/** What the row of a run has of its record. */
+/** The columns of a run's row that come from its record. */
 export function projectionOf(record: RunRecord) {
   const { status, seq } = record;
   return { status, ended: isEnded(status), record_seq: seq, record: JSON.stringify(record) };
 }
 
-/** An insert of a run and its first entry, in one statement; nothing when the id is taken. */
+/** Inserts a run and its first entry, in one statement. Inserts nothing if the id exists. */
 export function insertRun(db: Kysely<Tables>, row: Insertable<Tables['runs']>, first: Entry) {
   return db
     .with('created', (to) =>
@@ -53,7 +53,7 @@ export function insertRun(db: Kysely<Tables>, row: Insertable<Tables['runs']>, f
     );
 }
 
-/** Entries as a table of one statement, whatever their number. */
+/** The entries as a table expression, so that their number does not change the text of the statement. */
 function givenEntries(rows: readonly JournalRow[]) {
   const seqs = rows.map((row) => row.seq);
   const entries = rows.map((row) => row.entry);
@@ -62,7 +62,7 @@ function givenEntries(rows: readonly JournalRow[]) {
   );
 }
 
-/** An insert of entries. */
+/** Inserts entries of a run. */
 export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly JournalRow[]) {
   return db
     .insertInto('journal')
@@ -72,9 +72,10 @@ export function insertEntries(db: Kysely<Tables>, runId: string, rows: readonly 
     );
 }
 
-type Held = { held: { number: number } };
+/** The common table expression of `lockLeasedRun`. */
+type Leased = { leased: { number: number } };
 
-/** The number of the run, its row locked, where the lease stands. One that has ended is its last holder's. */
+/** Selects and locks the run if the lease is valid. After the end of a run, the lease of its last holder stays valid. */
 export function lockLeasedRun(db: QueryCreator<Tables>, { runId, owner, epoch }: Lease) {
   return db
     .selectFrom('runs')
@@ -85,34 +86,34 @@ export function lockLeasedRun(db: QueryCreator<Tables>, { runId, owner, epoch }:
     .forNoKeyUpdate();
 }
 
-/** An insert of entries for the run that `held` has, if it has one. */
-export function addEntries(db: QueryCreator<Tables & Held>, rows: readonly JournalRow[]) {
+/** Inserts entries for the run in `leased`, if there is one. */
+export function addEntries(db: QueryCreator<Tables & Leased>, rows: readonly JournalRow[]) {
   return db
     .insertInto('journal')
     .columns(['run', 'seq', 'entry'])
     .expression((eb) =>
-      eb.selectFrom(['held', givenEntries(rows)]).select(['held.number', 'given.seq', 'given.entry']),
+      eb.selectFrom(['leased', givenEntries(rows)]).select(['leased.number', 'given.seq', 'given.entry']),
     );
 }
 
-/** An update of the record of the run that `held` has, unless it is older than what is there. What has ended needs nobody. */
-export function saveLeasedRun(db: QueryCreator<Tables & Held>, record: RunRecord) {
+/** Updates the record of the run in `leased`, unless the stored one is newer. An ended run gets no owner. */
+export function saveLeasedRun(db: QueryCreator<Tables & Leased>, record: RunRecord) {
   const projection = projectionOf(record);
   return db
     .updateTable('runs')
-    .from('held')
+    .from('leased')
     .set({ ...projection, ...(projection.ended && { owner: null }) })
-    .whereRef('runs.number', '=', 'held.number')
+    .whereRef('runs.number', '=', 'leased.number')
     .where((eb) => eb.or([eb('record_seq', 'is', null), eb('record_seq', '<=', record.seq)]))
     .returning('runs.number as number');
 }
 
-/** An insert of logs for the run that `saved` has, if it has one, over those that are there. */
+/** Inserts or replaces logs of the run in `saved`, if there is one. */
 export function addLogs(db: QueryCreator<Tables & { saved: { number: number } }>, logs: readonly BlockLog[]) {
-  // The last one of each place: one statement takes one row once.
+  // The last log of each number, since one statement may change a row only once.
   const byOrder = new Map(logs.map((log) => [log.executionOrder, JSON.stringify(log)]));
   const given = sql<{
-    place: number;
+    execution_order: number;
     log: string;
   }>`unnest(${[...byOrder.keys()]}::bigint[], ${[...byOrder.values()]}::text[])`;
   return db
@@ -120,10 +121,10 @@ export function addLogs(db: QueryCreator<Tables & { saved: { number: number } }>
     .columns(['run', 'execution_order', 'log'])
     .expression((eb) =>
       eb
-        .selectFrom(['saved', given.as<'given'>(sql`given(place, log)`)])
-        .select(['saved.number', 'given.place', 'given.log']),
+        .selectFrom(['saved', given.as<'given'>(sql`given(execution_order, log)`)])
+        .select(['saved.number', 'given.execution_order', 'given.log']),
     )
-    .onConflict((there) =>
-      there.columns(['run', 'execution_order']).doUpdateSet((eb) => ({ log: eb.ref('excluded.log') })),
+    .onConflict((conflict) =>
+      conflict.columns(['run', 'execution_order']).doUpdateSet((eb) => ({ log: eb.ref('excluded.log') })),
     );
 }

@@ -9,7 +9,7 @@ import type { Database } from './database.ts';
 import { NOT_NULL, sqlState, UNIQUE } from './errors.ts';
 import { addLogs, insertEntries, insertRun, numberOf, projectionOf, rowOf } from './run-queries.ts';
 
-/** Runs in PostgreSQL. Each call is one statement, so it is done as a whole or not at all. */
+/** Runs in PostgreSQL. Each call is one statement, and so atomic. */
 export class PostgresRunStore implements TailableRunStore {
   readonly #database: Database;
 
@@ -24,21 +24,21 @@ export class PostgresRunStore implements TailableRunStore {
 
   async append(runId: string, entries: readonly Entry[], saved?: RunProjection): Promise<void> {
     const insert = insertEntries(this.#database.build, runId, toRows(entries));
-    await this.#database.run(insert, (error) => refusal(error, runId));
+    await this.#database.run(insert, (error) => translateError(error, runId));
     if (saved) await this.saveRecord(saved.record, saved.logs);
   }
 
   async upsert(runId: string, entries: readonly Entry[]): Promise<void> {
-    // In one order, so that two writers of the same entries never wait for each other; one statement takes one row once.
+    // Sorted, so that two writers of the same entries cannot deadlock; unique, since one statement may change a row only once.
     const bySeq = new Map(toRows(entries).map((row) => [row.seq, row]));
     const rows = [...bySeq.values()].toSorted((a, b) => a.seq - b.seq);
-    const insert = insertEntries(this.#database.build, runId, rows).onConflict((there) =>
-      there
+    const insert = insertEntries(this.#database.build, runId, rows).onConflict((conflict) =>
+      conflict
         .columns(['run', 'seq'])
         .doUpdateSet((eb) => ({ entry: eb.ref('excluded.entry') }))
         .whereRef('journal.entry', '!=', 'excluded.entry'),
     );
-    await this.#database.run(insert, (error) => refusal(error, runId));
+    await this.#database.run(insert, (error) => translateError(error, runId));
   }
 
   async journal(runId: string): Promise<Entry[]> {
@@ -123,26 +123,28 @@ export class PostgresRunStore implements TailableRunStore {
 
   async remove(runId: string): Promise<string[] | undefined> {
     const query = this.#database.build
-      .with('gone', (db) =>
+      .with('deleted', (db) =>
         db
           .deleteFrom('runs')
           .where('run_id', '=', runId)
           .where('ended', '=', sql.lit(true))
           .returning('number'),
       )
-      .with('entries', (db) => db.deleteFrom('journal').using('gone').whereRef('run', '=', 'gone.number'))
-      .with('shown', (db) => db.deleteFrom('logs').using('gone').whereRef('run', '=', 'gone.number'))
-      .with('used', (db) =>
-        db.deleteFrom('value_uses').using('gone').whereRef('run', '=', 'gone.number').returning('key'),
+      .with('entries', (db) =>
+        db.deleteFrom('journal').using('deleted').whereRef('run', '=', 'deleted.number'),
       )
-      .selectFrom('gone')
+      .with('shown', (db) => db.deleteFrom('logs').using('deleted').whereRef('run', '=', 'deleted.number'))
+      .with('used', (db) =>
+        db.deleteFrom('value_uses').using('deleted').whereRef('run', '=', 'deleted.number').returning('key'),
+      )
+      .selectFrom('deleted')
       .select((eb) => sql<string[]>`array(${eb.selectFrom('used').select('used.key')})`.as('keys'));
     return (await this.#database.run(query)).rows[0]?.keys;
   }
 
   #page({ workflowId, status, fromMs, toMs, order = 'desc', ...query }: RunQuery, rows: number) {
     const after = decodeCursor(query);
-    const beyond = sql.raw(order === 'asc' ? '>' : '<');
+    const comparison = sql.raw(order === 'asc' ? '>' : '<');
     return this.#database.build
       .selectFrom('runs')
       .select(['run_id', 'created_ms', 'record'])
@@ -154,7 +156,7 @@ export class PostgresRunStore implements TailableRunStore {
       .$if(toMs !== undefined, (db) => db.where('created_ms', '<=', toMs as number))
       .$if(after !== undefined, (db) =>
         db.where(
-          sql<boolean>`(created_ms, run_id) ${beyond} (${after?.createdMs}::bigint, ${after?.runId}::text)`,
+          sql<boolean>`(created_ms, run_id) ${comparison} (${after?.createdMs}::bigint, ${after?.runId}::text)`,
         ),
       )
       .orderBy('created_ms', order)
@@ -170,7 +172,7 @@ export class PostgresRunStore implements TailableRunStore {
       .where('seq', '>', afterSeq)
       .orderBy('seq');
     const { rows } = await this.#database.run(query);
-    // Created with its first entry, so a run without entries has lost them.
+    // A run is created with its first entry: a run without entries has lost them.
     if (rows.length === 0 && afterSeq < 0 && (await this.header(runId))) {
       throw journalCorrupt(runId, 'it has no entries');
     }
@@ -178,7 +180,7 @@ export class PostgresRunStore implements TailableRunStore {
   }
 }
 
-function refusal(error: unknown, runId: string): unknown {
+function translateError(error: unknown, runId: string): unknown {
   const state = sqlState(error);
   if (state === NOT_NULL) return unknownRun(runId);
   return state === UNIQUE ? duplicateEntry(runId) : error;

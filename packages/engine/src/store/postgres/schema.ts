@@ -2,7 +2,7 @@ import type { RunRecord } from '@heddle/core';
 import type { Generated } from 'kysely';
 import type { ControlKind } from '../control.ts';
 
-/** The tables as queries see them; `number` and `position` are given by the database. */
+/** The columns of the tables, for the query builder. The database generates `number` and `position`. */
 export interface Tables {
   plans: { hash: string; plan: string };
   deployments: {
@@ -20,18 +20,18 @@ export interface Tables {
     created_ms: number;
     header: string;
     ended: Generated<boolean>;
-    /** Null until the first record is saved, like `record_seq` and `record`. */
+    /** Null until the first record is saved; so are `record_seq` and `record`. */
     status: RunRecord['status'] | null;
     record_seq: number | null;
     record: string | null;
-    /** The run that waits for this one. */
+    /** The parent run, if this is a child run. */
     parent: string | null;
-    /** No run of the local runtime. */
+    /** Executed by another kind of runtime, not by a process in `processes`. */
     elsewhere: Generated<boolean>;
-    /** Only a person can move it, and nobody holds it. */
+    /** Waits for a person, and has no owner. */
     resting: Generated<boolean>;
     owner: string | null;
-    /** How often the run was taken. */
+    /** How many leases the run has had. */
     epoch: Generated<number>;
   };
   processes: { id: string; since: Date; expires: Date };
@@ -47,20 +47,20 @@ export interface Tables {
   journal: { run: number; seq: number; entry: string };
   logs: { run: number; execution_order: number; log: string };
   stored_values: { key: string; json: string; put_at: Generated<Date | null> };
-  /** An entry of the run names the key. */
+  /** An entry of the run contains the key. */
   value_uses: { key: string; run: number };
 }
 
 /**
  * Format 1 of the schema.
  *
- * JSON stands as text: what is read is what was written, every character of it (`jsonb` takes no \u0000). Ids are
- * compared by their bytes, so that pages of lists have one order whatever the collation of the database.
+ * JSON is stored as text, so reads return exactly what was written (`jsonb` cannot store \u0000). Ids have the collation
+ * "C", so pages of lists have the same order whatever the collation of the database.
  *
- * A run and its record are one row, so that one update says under one lock whether a record is newer than the one
- * that is there. Its indexes hold what lists filter by; they change with the status alone, so most saves of a record
- * touch none of them. `journal` has no foreign key: `run` comes from a lookup in the same statement, and the lock that a key
- * takes on the run's row would make writers of its record wait.
+ * A run and its record are one row, so one update compares and replaces the record under one lock. The indexes contain
+ * the columns that lists filter by; of these only the status changes, so most updates of a record change no index.
+ * `journal` has no foreign key: `run` comes from a lookup in the same statement, and the key's lock on the row of the run
+ * would block writers of the record.
  */
 export const FORMAT_1 = `
   CREATE TABLE plans (
@@ -112,11 +112,11 @@ export const FORMAT_1 = `
 `;
 
 /**
- * Format 2: processes of the local runtime, what each of them holds, and what they ask of each other.
+ * Format 2: processes of the local runtime, their leases on runs, and requests between them.
  *
- * A process is one row, and the time of all that it holds stands in it: it is renewed by one small update, however many
- * runs there are. Runs name their process by a foreign key, so one that is removed has none from that moment on, in the
- * same commit. The epoch is never lowered.
+ * The row of a process has the expiry time of all its leases, so one small update renews them, however many runs there
+ * are. A foreign key leads from a run to its owner, so the removal of a process frees its runs in the same commit. The
+ * epoch never decreases.
  */
 export const FORMAT_2 = `
   CREATE TABLE processes (
@@ -152,10 +152,10 @@ export const FORMAT_2 = `
 `;
 
 /**
- * Format 3: runs can be removed, and with them the values that no other run uses.
+ * Format 3: runs can be deleted, together with the values that no other run uses.
  *
- * A trigger records which keys an entry names, so that it is recorded also by processes of older versions that still run.
- * Values from before have no `put_at`: which runs use them is not known, so they stay.
+ * A trigger records the keys in each entry, so entries of processes of older versions are recorded too. Values of older
+ * formats have no `put_at`: it is unknown which runs use them, so they are never deleted.
  */
 export const FORMAT_3 = `
   CREATE TABLE value_uses (

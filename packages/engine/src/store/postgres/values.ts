@@ -4,12 +4,12 @@ import { valueKey } from '../value-key.ts';
 import type { Database } from './database.ts';
 
 const NOW = sql<Date>`clock_timestamp()`;
-/** A value that was put since then is not said to be put once more. */
-const LATELY = sql<Date>`clock_timestamp() - interval '10 minutes'`;
-/** A value of this many characters is worth a question whether it is there already before it is sent. */
-const ASK_FIRST_CHARS = 64 * 1024;
+/** `put_at` is updated only if it is older than this. */
+const RECENT = sql<Date>`clock_timestamp() - interval '10 minutes'`;
+/** For longer values, a query checks whether the value exists before the value is sent. */
+const CHECK_FIRST_CHARS = 64 * 1024;
 
-/** Values in PostgreSQL, a row each; the database puts large ones aside by itself. */
+/** Values in PostgreSQL, one row each. The database itself stores large values out of line. */
 export class PostgresValueStore implements ValueStore {
   readonly #database: Database;
 
@@ -19,12 +19,15 @@ export class PostgresValueStore implements ValueStore {
 
   async put(json: string): Promise<string> {
     const key = valueKey(json);
-    if (json.length >= ASK_FIRST_CHARS && (await this.#putAgain(key))) return key;
+    if (json.length >= CHECK_FIRST_CHARS && (await this.#touch(key))) return key;
     const query = this.#database.build
       .insertInto('stored_values')
       .values({ key, json })
-      .onConflict((there) =>
-        there.column('key').doUpdateSet({ put_at: NOW }).where(sql.ref('stored_values.put_at'), '<', LATELY),
+      .onConflict((conflict) =>
+        conflict
+          .column('key')
+          .doUpdateSet({ put_at: NOW })
+          .where(sql.ref('stored_values.put_at'), '<', RECENT),
       );
     await this.#database.run(query);
     return key;
@@ -51,14 +54,14 @@ export class PostgresValueStore implements ValueStore {
     await this.#database.run(query);
   }
 
-  /** Says that the value is put again, so that it is not pruned before it is used. False: it is not there. */
-  async #putAgain(key: string): Promise<boolean> {
-    const recorded = this.#database.build
+  /** Updates `put_at` of the value, so that it is not pruned before it is used. False: there is no such value. */
+  async #touch(key: string): Promise<boolean> {
+    const touched = this.#database.build
       .updateTable('stored_values')
       .set({ put_at: NOW })
       .where('key', '=', key)
-      .where('put_at', '<', LATELY);
-    if ((await this.#database.run(recorded)).changed > 0) return true;
+      .where('put_at', '<', RECENT);
+    if ((await this.#database.run(touched)).changed > 0) return true;
     const query = this.#database.build.selectFrom('stored_values').select('key').where('key', '=', key);
     return (await this.#database.run(query)).rows.length > 0;
   }

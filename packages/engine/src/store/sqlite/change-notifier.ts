@@ -2,10 +2,10 @@ import { watch, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * A file that requesters touch so that the owner looks at once.
+ * A file in the data folder that requesters write to, so that the owner checks for requests at once.
  *
- * Watching the data file or its log would wake the owner at each commit of its own. Nothing depends on the bell: where
- * a file system reports no changes, the owner's slow poll finds the requests.
+ * Watching the database file or its log would wake the owner at each of its own commits. Notifications are only an
+ * optimization: on a file system that reports no changes, the owner finds the requests by polling.
  */
 export class ChangeNotifier {
   readonly #file: string;
@@ -18,15 +18,16 @@ export class ChangeNotifier {
     try {
       writeFileSync(this.#file, `${process.pid}\n`, { mode: 0o600 });
     } catch {
-      // The request is stored; the owner's poll finds it.
+      // The request is stored; the owner finds it by polling.
     }
   }
 
-  /** Calls `heard` at each ring until the returned function is called. Does not keep the process alive. */
-  watch(heard: () => void): () => void {
+  /** Calls `onChange` at each notification, until the returned function is called. Does not keep the process alive. */
+  watch(onChange: () => void): () => void {
+    // Creates the file.
     this.notify();
     try {
-      const watcher = watch(this.#file, { persistent: false }, heard);
+      const watcher = watch(this.#file, { persistent: false }, onChange);
       watcher.on('error', () => watcher.close());
       return () => watcher.close();
     } catch {

@@ -17,7 +17,7 @@ function open(): { db: DatabaseSync; file: string; commit: GroupCommit; runs: Sq
   return { db, file, commit, runs: new SqliteRunStore(db, file, commit) };
 }
 
-/** A connection that notes what runs on it; `fail` names the statement that fails, with an error of SQLite's. */
+/** A connection that records its statements; the statement `fail` fails with an SQLite error. */
 function scripted(fail: { sql: string; errcode: number } | undefined): { db: DatabaseSync; ran: string[] } {
   const ran: string[] = [];
   const db = { isTransaction: false };
@@ -51,7 +51,7 @@ it('commits the writes of one turn in one transaction, in order, and settles the
   ]);
 });
 
-it('rejects the whole group when the commit fails, rolls back, and tries anew with the next', async () => {
+it('rejects the whole group and rolls back if the commit fails, and commits the next group', async () => {
   const fail = { sql: 'COMMIT', errcode: 10 };
   const { db, ran } = scripted(fail);
   const commit = new GroupCommit(db, '/data/heddle.db');
@@ -70,13 +70,13 @@ it('rejects the whole group when the commit fails, rolls back, and tries anew wi
   expect(await commit.run(() => 3)).toBe(3);
 });
 
-it('says which process to stop when another one keeps the file locked', async () => {
+it('says what to do if another process has locked the file', async () => {
   const { db } = scripted({ sql: 'BEGIN IMMEDIATE', errcode: 5 });
   const commit = new GroupCommit(db, 'file');
-  await expect(commit.run(() => 1)).rejects.toThrow(/another process keeps it locked/);
+  await expect(commit.run(() => 1)).rejects.toThrow(/another process has locked it/);
 });
 
-it('lets a wrong write fail alone', async () => {
+it('rejects only the write whose statements fail', async () => {
   const { runs } = open();
   await runs.create(newRun('a'), started());
   const answers = await Promise.allSettled([
@@ -96,7 +96,7 @@ it('lets a wrong write fail alone', async () => {
   expect(runs.journal('a').map((one) => one.seq)).toEqual([1, 2, 3]);
 });
 
-it('rejects every waiter when the disk is full, loses nothing that was committed, and works again when it is not', async () => {
+it('rejects all waiting writes while the disk is full, keeps what was committed, and works again afterwards', async () => {
   const { db, file, runs } = open();
   const ids = ['a', 'b', 'c'];
   await Promise.all(ids.map((id) => runs.create(newRun(id), started())));
@@ -124,7 +124,7 @@ it('rejects every waiter when the disk is full, loses nothing that was committed
   for (const id of ids) expect(runs.journal(id)).toEqual([started(), entry(2, large)]);
 });
 
-it('commits what is waiting when it is closed, and refuses what comes later', async () => {
+it('commits all waiting writes when it is closed, and refuses later ones', async () => {
   const { commit, runs } = open();
   const waiting = runs.create(newRun('a'), started());
   commit.close();

@@ -3,15 +3,15 @@ import type { Durability } from '../stores.ts';
 import { fileError } from './errors.ts';
 import { loadSqlite } from './load.ts';
 
-/** How long a connection waits for another process before it gives up. */
+/** Maximum time that a connection waits for a lock. */
 const BUSY_TIMEOUT_MS = 5000;
-/** A write-ahead log that has grown beyond this is cut back when it starts anew. */
-const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
+/** A larger write-ahead log is truncated when it restarts. */
+const WAL_LIMIT_BYTES = 64 * 1024 * 1024;
 
-/** Pages of the write-ahead log (16 MB) after which it is written back: four times SQLite's own, for a quarter less time per commit. */
+/** Pages of the write-ahead log (16 MB) that cause a checkpoint: four times SQLite's default, which makes commits a quarter faster. */
 const CHECKPOINT_PAGES = 4000;
 
-/** A connection to the data file, ready for readers and one writer at a time; DATA_UNWRITABLE when it cannot be opened. */
+/** A connection to the data file, in WAL mode. Throws DATA_UNWRITABLE if the file cannot be opened. */
 export function openDatabase(
   file: string,
   options: { readOnly: boolean; durability: Durability },
@@ -22,7 +22,7 @@ export function openDatabase(
     try {
       if (!options.readOnly)
         db.exec(
-          `PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${LOG_LIMIT_BYTES}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+          `PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = ${WAL_LIMIT_BYTES}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
         );
       db.exec(`PRAGMA synchronous = ${options.durability === 'power' ? 'FULL' : 'NORMAL'}`);
     } catch (error) {
@@ -33,7 +33,7 @@ export function openDatabase(
   });
 }
 
-/** What `work` returns; faults of the file become EngineErrors that name it. */
+/** Calls `work` and returns its result. Converts errors of the file to EngineErrors that name the file. */
 export function withFileErrors<T>(file: string, work: () => T): T {
   try {
     return work();

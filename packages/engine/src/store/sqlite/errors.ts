@@ -1,35 +1,35 @@
 import { EngineError } from '@heddle/core';
 
-/** Primary result codes of SQLite (https://sqlite.org/rescode.html) that say something about the file, not about the statement. */
-const FILE_FAULTS: Readonly<Record<number, string>> = {
-  3: 'access to it is denied. Check the rights of the data folder',
-  5: 'another process keeps it locked. Stop the process that holds it, then try again',
-  6: 'another connection keeps it locked. Try again',
-  7: 'there is not enough memory. Free some, then try again',
-  8: 'it is read-only, or was opened for reading. Check the rights of the data folder',
+/** Explanations of the primary result codes of SQLite (https://sqlite.org/rescode.html) that are about the file and not the statement. */
+const FILE_ERRORS: Readonly<Record<number, string>> = {
+  3: 'access to it is denied. Check the permissions of the data folder',
+  5: 'another process has locked it. Stop that process, then try again',
+  6: 'another connection has locked it. Try again',
+  7: 'the process is out of memory. Free some, then try again',
+  8: 'it is read-only. Check the permissions of the data folder',
   10: 'the disk reports an error. Check the disk and the space on it, then try again',
   13: 'the disk is full. Free some space, then try again',
-  14: 'it cannot be opened. Check that the data folder exists and may be written',
+  14: 'it cannot be opened. Check that the data folder exists and is writable',
 };
 const DAMAGED: ReadonlySet<number> = new Set([11, 26]);
 
-/** Extended result code of the constraint. */
+/** Extended result code of a violated foreign key. */
 export const FOREIGN_KEY = 787;
 
-/** The extended result code of an error of node:sqlite; undefined for any other error. */
+/** The extended result code of a node:sqlite error; undefined for other errors. */
 export function sqliteCode(error: unknown): number | undefined {
   const code = (error as { errcode?: unknown } | null)?.errcode;
   return typeof code === 'number' ? code : undefined;
 }
 
-/** ENGINE_CLOSED for work on a closed data folder. */
+/** ENGINE_CLOSED for calls of closed stores. */
 export function storeClosed(): EngineError {
   return new EngineError('ENGINE_CLOSED', 'The data folder is closed. Open it again before you use it.');
 }
 
 /**
- * DATA_UNWRITABLE or JOURNAL_CORRUPT for a fault of the file or its disk, ENGINE_CLOSED for a closed connection;
- * undefined when the error is about something else.
+ * DATA_UNWRITABLE or JOURNAL_CORRUPT for an error of the file or the disk, ENGINE_CLOSED for a closed connection;
+ * undefined for other errors.
  */
 export function fileError(error: unknown, file: string): EngineError | undefined {
   const code = sqliteCode(error);
@@ -45,30 +45,29 @@ export function fileError(error: unknown, file: string): EngineError | undefined
       { details: { file }, cause: error },
     );
   }
-  const fault = FILE_FAULTS[primary];
-  if (fault === undefined) return undefined;
-  return fileUnwritable(file, fault, error);
+  const explanation = FILE_ERRORS[primary];
+  return explanation === undefined ? undefined : fileUnwritable(file, explanation, error);
 }
 
-/** DATA_UNWRITABLE; `fault` goes on from "cannot be used:" and says what to do. */
-export function fileUnwritable(file: string, fault: string, cause: unknown): EngineError {
-  return new EngineError('DATA_UNWRITABLE', `The file "${file}" cannot be used: ${fault}.`, {
+/** DATA_UNWRITABLE for a file. `explanation` continues "cannot be used:", and says what to do. */
+export function fileUnwritable(file: string, explanation: string, cause: unknown): EngineError {
+  return new EngineError('DATA_UNWRITABLE', `The file "${file}" cannot be used: ${explanation}.`, {
     details: { file },
     cause,
   });
 }
 
-const SYSTEM_FAULTS: Readonly<Record<string, string>> = {
+const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
   ENOSPC: 'the disk is full. Free some space, then try again',
-  EDQUOT: 'the quota of the disk is used up. Free some space, then try again',
-  EFBIG: 'it would exceed the file size that this process may write. Raise the limit, then try again',
-  EACCES: 'access to it is denied. Check the rights of the data folder',
-  EPERM: 'access to it is denied. Check the rights of the data folder',
+  EDQUOT: 'the disk quota is exhausted. Free some space, then try again',
+  EFBIG: 'it would exceed the file size limit of this process. Raise the limit, then try again',
+  EACCES: 'access to it is denied. Check the permissions of the data folder',
+  EPERM: 'access to it is denied. Check the permissions of the data folder',
   EROFS: 'the file system is read-only. Choose another data folder',
 };
 
-/** DATA_UNWRITABLE for an error of Node's file functions. */
+/** DATA_UNWRITABLE for an error of `node:fs`. */
 export function systemError(error: unknown, file: string): EngineError {
   const { code, message } = error as NodeJS.ErrnoException;
-  return fileUnwritable(file, SYSTEM_FAULTS[code ?? ''] ?? `${message}. Check the data folder`, error);
+  return fileUnwritable(file, SYSTEM_ERRORS[code ?? ''] ?? `${message}. Check the data folder`, error);
 }

@@ -1,4 +1,4 @@
-/** Format 1 of the data file, as it was. */
+/** Format 1 of the data file. */
 export const FORMAT_1 = `
   CREATE TABLE plans (
     hash TEXT PRIMARY KEY,

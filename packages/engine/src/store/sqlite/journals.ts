@@ -4,22 +4,22 @@ import type { JournalRow } from '../journal.ts';
 import { valueKeysIn } from '../value-key.ts';
 import { MARK_SPAN } from './schema.ts';
 
-/** A run whose journal grows, as it stands there. */
-interface Growing {
+/** The end of the journal of a run that this process appends to. */
+interface JournalEnd {
   /** Number of the run. */
   run: number;
   lastSeq: number;
-  /** Last position that its last mark stands for. */
+  /** Last position that the last mark of the run covers. */
   last: number;
 }
 
-/** The entry that stands last, of those that were looked for. */
-interface Found extends Growing {
+/** The last of the entries that were searched. */
+interface FoundEntry extends JournalEnd {
   position: number;
   entry: string;
 }
 
-/** The last mark of the run that the first parameter names, of those up to the entry that the second one names. */
+/** The last mark of run ?1 with a `seq` of at most ?2. */
 const MARK = `
   SELECT run, first, last FROM runs JOIN journal_marks ON run = number
   WHERE run_id = ?1 AND journal_marks.seq <= ?2 ORDER BY journal_marks.seq DESC LIMIT 1`;
@@ -41,7 +41,7 @@ function prepare(db: DatabaseSync) {
         WHERE mark.run = ?)`),
     removeMarks: db.prepare('DELETE FROM journal_marks WHERE run = ?'),
     number: db.prepare('SELECT number FROM runs WHERE run_id = ?'),
-    // CROSS JOIN: in this order, in which nothing needs sorting.
+    // CROSS JOIN fixes the join order, so that no sort is needed.
     rows: db.prepare(`
       SELECT journal.seq, entry FROM runs CROSS JOIN journal_marks AS mark ON mark.run = number CROSS JOIN journal
         ON journal.run = number AND position BETWEEN first AND last
@@ -51,11 +51,11 @@ function prepare(db: DatabaseSync) {
   };
 }
 
-/** The journals in the data file. To be written to in a transaction. */
+/** Journals in the data file. Writes must be made in a transaction. */
 export class SqliteJournals {
   readonly #sql: ReturnType<typeof prepare>;
-  /** Runs that this process appends to, and nobody else does: an entry is one insert and no search. */
-  readonly #growing = new Map<string, Growing>();
+  /** By run id, for runs that only this process appends to: an append is one insert without a search. */
+  readonly #ends = new Map<string, JournalEnd>();
 
   constructor(db: DatabaseSync) {
     this.#sql = prepare(db);
@@ -63,76 +63,76 @@ export class SqliteJournals {
 
   /** Begins the journal of a new run. */
   begin(runId: string, run: number, first: JournalRow): void {
-    const growing = { run, lastSeq: -1, last: -1 };
-    this.#growing.set(runId, growing);
-    this.#add(growing, first, MARK_SPAN);
+    const end = { run, lastSeq: -1, last: -1 };
+    this.#ends.set(runId, end);
+    this.#insert(end, first, MARK_SPAN);
   }
 
-  /** Throws RUN_NOT_FOUND; the InvariantError of an entry that is there already. */
+  /** Appends the rows. Throws RUN_NOT_FOUND, and an InvariantError for an existing entry. */
   append(runId: string, rows: readonly JournalRow[]): void {
-    let growing = this.#growing.get(runId);
-    if (!growing) this.#growing.set(runId, (growing = this.#lastOf(runId)));
+    let end = this.#ends.get(runId);
+    if (!end) this.#ends.set(runId, (end = this.#lastOf(runId)));
     for (const row of rows) {
-      if (row.seq <= growing.lastSeq) throw duplicateEntry(runId);
-      this.#add(growing, row, MARK_SPAN);
+      if (row.seq <= end.lastSeq) throw duplicateEntry(runId);
+      this.#insert(end, row, MARK_SPAN);
     }
   }
 
-  /** Writes the rows, those that are new each with a mark of its own: they may come in any order. Throws RUN_NOT_FOUND. */
+  /** Inserts or replaces the rows, in any order: each new row gets its own mark. Throws RUN_NOT_FOUND. */
   upsert(runId: string, rows: readonly JournalRow[]): void {
-    this.#growing.delete(runId);
+    this.#ends.delete(runId);
     const run = this.#sql.number.get(runId)?.['number'] as number | undefined;
     if (run === undefined) throw unknownRun(runId);
     for (const row of rows) {
-      const found = this.#sql.found.get(runId, row.seq) as Found | undefined;
-      if (found?.lastSeq !== row.seq) this.#add({ run, lastSeq: -1, last: -1 }, row, 1);
+      const found = this.#sql.found.get(runId, row.seq) as FoundEntry | undefined;
+      if (found?.lastSeq !== row.seq) this.#insert({ run, lastSeq: -1, last: -1 }, row, 1);
       else if (found.entry !== row.entry) {
         this.#sql.replace.run(row.entry, found.position);
-        this.#use(run, row.entry);
+        this.#recordUses(run, row.entry);
       }
     }
   }
 
-  /** Removes the journal of a run, and returns the keys that its entries have named. */
+  /** Removes the journal of a run and returns the value keys in its entries. */
   remove(runId: string, run: number): string[] {
-    this.#growing.delete(runId);
+    this.#ends.delete(runId);
     this.#sql.removeEntries.run(run);
     this.#sql.removeMarks.run(run);
     return this.#sql.used.all(run).map((row) => row['key'] as string);
   }
 
-  /** Rows after `afterSeq`, in order. */
+  /** The rows after `afterSeq`, in order. */
   rows(runId: string, afterSeq: number): JournalRow[] {
     const rows = this.#sql.rows.all(runId, afterSeq) as unknown as JournalRow[];
-    // In order and each once as they were appended; one that was upserted may also stand where another mark leads.
+    // Appended rows are in order and unique; an upserted row may also be in the range of another mark.
     return rows.sort((a, b) => a.seq - b.seq).filter(({ seq }, index) => seq !== rows[index - 1]?.seq);
   }
 
-  /** The run will not grow for a while. */
+  /** Frees the memory for the run, which is idle. */
   stopAppending(runId: string): void {
-    this.#growing.delete(runId);
+    this.#ends.delete(runId);
   }
 
-  /** What was written has been rolled back. */
+  /** Must be called after a rollback. */
   resetCache(): void {
-    this.#growing.clear();
+    this.#ends.clear();
   }
 
-  #add(growing: Growing, { seq, entry }: JournalRow, span: number): void {
-    const position = Number(this.#sql.append.run(growing.run, seq, entry).lastInsertRowid);
-    this.#use(growing.run, entry);
-    growing.lastSeq = seq;
-    if (position <= growing.last) return;
-    growing.last = position + span - 1;
-    this.#sql.mark.run(growing.run, seq, position, growing.last);
+  #insert(end: JournalEnd, { seq, entry }: JournalRow, span: number): void {
+    const position = Number(this.#sql.append.run(end.run, seq, entry).lastInsertRowid);
+    this.#recordUses(end.run, entry);
+    end.lastSeq = seq;
+    if (position <= end.last) return;
+    end.last = position + span - 1;
+    this.#sql.mark.run(end.run, seq, position, end.last);
   }
 
-  #use(run: number, entry: string): void {
+  #recordUses(run: number, entry: string): void {
     for (const key of valueKeysIn(entry)) this.#sql.use.run(key, run);
   }
 
-  #lastOf(runId: string): Growing {
-    const found = this.#sql.found.get(runId, Number.MAX_SAFE_INTEGER) as Growing | undefined;
+  #lastOf(runId: string): JournalEnd {
+    const found = this.#sql.found.get(runId, Number.MAX_SAFE_INTEGER) as JournalEnd | undefined;
     if (found) return found;
     throw unknownRun(runId);
   }

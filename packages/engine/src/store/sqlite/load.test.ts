@@ -3,7 +3,7 @@ import { loadSqlite, withoutSqliteWarning } from './load.ts';
 
 const SQLITE = 'SQLite is an experimental feature and might change at any time';
 
-it('drops the warning about SQLite while it is loaded, and no other', () => {
+it('suppresses the warning about SQLite while it is loaded, and no other warning', () => {
   const emit = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
   const result = withoutSqliteWarning(() => {
     process.emitWarning(SQLITE, 'ExperimentalWarning');
@@ -18,7 +18,7 @@ it('drops the warning about SQLite while it is loaded, and no other', () => {
   ]);
 });
 
-it('leaves warnings as they were afterwards, also when loading fails', () => {
+it('restores warnings afterwards, also if loading fails', () => {
   const emit = vi.spyOn(process, 'emitWarning').mockReturnValue(undefined);
   const fail = (): never => {
     throw new Error('no such module');

@@ -1,14 +1,13 @@
 import type Sqlite from 'node:sqlite';
 
-/** Node's built-in SQLite, loaded when first asked for. */
+/** Node's built-in SQLite, loaded at the first call. */
 export function loadSqlite(): typeof Sqlite {
   return withoutSqliteWarning(() => process.getBuiltinModule('node:sqlite'));
 }
 
 /**
- * What `load` returns, without the warning that early releases of Node 24 print when they load SQLite.
- *
- * Only this one warning is dropped, and only while `load` (synchronous) runs; every other one goes its way.
+ * Calls `load` (synchronous) and returns its result, without the experimental warning that early releases of Node 24 emit
+ * when they load SQLite. All other warnings are emitted.
  */
 export function withoutSqliteWarning<T>(load: () => T): T {
   const emit = process.emitWarning.bind(process);

@@ -15,7 +15,7 @@ function prepare(db: DatabaseSync) {
   };
 }
 
-/** Block logs in the data file, many to a row: most runs write theirs at once. */
+/** Block logs in the data file, up to 100 per row: most runs write all of their logs in one commit. */
 export class SqliteLogs {
   readonly #sql: ReturnType<typeof prepare>;
 
@@ -23,33 +23,33 @@ export class SqliteLogs {
     this.#sql = prepare(db);
   }
 
-  /** Saves new logs of a run and those that have changed; to be called in a transaction. */
+  /** Saves new and changed logs of a run. Must be called in a transaction. */
   save(run: number, logs: readonly BlockLog[]): void {
     const parts = Map.groupBy(logs, ({ executionOrder }) => Math.floor(executionOrder / LOGS_PER_ROW));
     for (const [part, changed] of parts) {
-      if (this.#sql.add.run(run, part, JSON.stringify(merged([], changed))).changes === 1) continue;
-      const stored = parse(this.#sql.part.get(run, part)?.['logs'], `run number ${run}`);
-      this.#sql.change.run(JSON.stringify(merged(stored, changed)), run, part);
+      if (this.#sql.add.run(run, part, JSON.stringify(mergeLogs([], changed))).changes === 1) continue;
+      const stored = parseLogs(this.#sql.part.get(run, part)?.['logs'], `run number ${run}`);
+      this.#sql.change.run(JSON.stringify(mergeLogs(stored, changed)), run, part);
     }
   }
 
-  /** Removes the logs of a run; to be called in a transaction. */
+  /** Removes the logs of a run. Must be called in a transaction. */
   remove(run: number): void {
     this.#sql.remove.run(run);
   }
 
-  /** Logs of a run, in the order of their starts. */
+  /** The logs of a run in execution order. */
   of(runId: string): BlockLog[] {
-    return this.#sql.all.all(runId).flatMap((row) => parse(row['logs'], `run "${runId}"`));
+    return this.#sql.all.all(runId).flatMap((row) => parseLogs(row['logs'], `run "${runId}"`));
   }
 }
 
-function merged(stored: readonly BlockLog[], changed: readonly BlockLog[]): BlockLog[] {
+function mergeLogs(stored: readonly BlockLog[], changed: readonly BlockLog[]): BlockLog[] {
   const logs = new Map(stored.map((log) => [log.executionOrder, log]));
   for (const log of changed) logs.set(log.executionOrder, log);
   return [...logs.values()].sort((a, b) => a.executionOrder - b.executionOrder);
 }
 
-function parse(text: unknown, what: string): BlockLog[] {
+function parseLogs(text: unknown, what: string): BlockLog[] {
   return parseStored<BlockLog[]>(text as string, `log of ${what}`);
 }

@@ -24,14 +24,14 @@ function database(): Opened {
   return { db, file };
 }
 
-it('brings a new file to the newest format', () => {
+it('creates a new file in the newest format', () => {
   const { db, file } = database();
   migrate(db, file);
   expect(formatOf(db)).toBe(MIGRATIONS.length);
   expect(() => expectNewest(db, file)).not.toThrow();
 });
 
-it('takes an older file on from its format, keeping what it holds', () => {
+it('migrates an older file from its format, and keeps its data', () => {
   const { db, file } = database();
   migrate(db, file, { migrations: STEPS.slice(0, 1) });
   migrate(db, file, { migrations: STEPS });
@@ -40,7 +40,7 @@ it('takes an older file on from its format, keeping what it holds', () => {
   expect(db.prepare('SELECT x, y FROM a').all()).toEqual([{ x: 1, y: 2 }]);
 });
 
-it('leaves the file in the format before a step that fails', () => {
+it('leaves the file in the previous format if a step fails', () => {
   const { db, file } = database();
   expect(() =>
     migrate(db, file, { migrations: [...STEPS, 'CREATE TABLE b (x); INSERT INTO nowhere VALUES (1)'] }),
@@ -50,7 +50,7 @@ it('leaves the file in the format before a step that fails', () => {
   expect(db.prepare("SELECT count(*) AS n FROM sqlite_schema WHERE name = 'b'").get()).toEqual({ n: 0 });
 });
 
-/** A file of format 1 with a run of as many entries and logs; another run's stand between them. */
+/** A file of format 1 with a run that has this many entries and logs, mixed with those of another run. */
 function format1(db: DatabaseSync, file: string, size: number): void {
   migrate(db, file, { migrations: MIGRATIONS.slice(0, 1) });
   const run = db.prepare('INSERT INTO runs (run_id, created_ms, ended, header) VALUES (?, ?, ?, ?)');
@@ -72,7 +72,7 @@ function format1(db: DatabaseSync, file: string, size: number): void {
   }
 }
 
-it('makes a new file as the migrations would', () => {
+it('creates the same tables in a new file as the migrations', () => {
   const files = [database(), database()];
   migrate((files[0] as Opened).db, 'new');
   migrate((files[1] as Opened).db, 'converted', { migrations: MIGRATIONS });
@@ -82,7 +82,7 @@ it('makes a new file as the migrations would', () => {
   expect(made).toEqual(converted);
 });
 
-it('converts a file of format 1, losing nothing', async () => {
+it('migrates a file of format 1 without loss', async () => {
   const { db, file } = database();
   format1(db, file, 300);
   migrate(db, file);
@@ -102,7 +102,7 @@ it('converts a file of format 1, losing nothing', async () => {
   expect(runs.list({ status: ['completed'] }).runs).toMatchObject([{ runId: 'r', seq: 300 }]);
 });
 
-it('converts a file of format 2: its runs know their parents, and its values are never pruned', async () => {
+it('migrates a file of format 2: runs get their parents, and old values are never pruned', async () => {
   const { db, file } = database();
   migrate(db, file, { migrations: MIGRATIONS.slice(0, 2) });
   const parent = { runId: 'p', block: 'b', scope: [], depth: 1 };
@@ -120,7 +120,7 @@ it('converts a file of format 2: its runs know their parents, and its values are
   expect(await values.get('k')).toBe('"old"');
 });
 
-it('refuses a newer format, naming both and what to do', () => {
+it('refuses a newer format; the error names both formats and a remedy', () => {
   const { db, file } = database();
   migrate(db, file, { migrations: STEPS });
   const newer = {
@@ -131,12 +131,12 @@ it('refuses a newer format, naming both and what to do', () => {
   expect(() => expectNewest(db, file, 1)).toThrow(expect.objectContaining(newer));
 });
 
-it('refuses an older format where it may not convert it', () => {
+it('refuses an older format for readers, which may not migrate it', () => {
   const { db, file } = database();
   expect(() => expectNewest(db, file)).toThrow(/older format 0.*Start an engine of this version/);
 });
 
-it("refuses somebody else's database", () => {
+it('refuses a database of another program', () => {
   const { db, file } = database();
   db.exec('CREATE TABLE theirs (x)');
   expect(() => migrate(db, file)).toThrow(expect.objectContaining({ code: 'DATA_FORMAT_UNSUPPORTED' }));

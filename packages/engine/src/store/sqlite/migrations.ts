@@ -3,45 +3,45 @@ import { EngineError } from '@heddle/core';
 import { FORMAT_1 } from './format-1.ts';
 import { FORMAT_2, FROM_1_TO_2, FROM_2_TO_3 } from './schema.ts';
 
-/** Statements that lead from format n (its index) to format n + 1. Entries are never changed, only added. */
+/** The statements from format n (the index) to format n + 1. Entries are only added, never changed. */
 export const MIGRATIONS: readonly string[] = [FORMAT_1, FROM_1_TO_2, FROM_2_TO_3];
 
 export interface Formats {
   migrations: readonly string[];
-  /** Makes a new file in the newest format at once. */
+  /** Creates a new file directly in the newest format. */
   newest?: string;
 }
 
 const FORMATS: Formats = { migrations: MIGRATIONS, newest: `${FORMAT_2} ${FROM_2_TO_3}` };
 
-/** The format of the file: 0 for a new one. */
+/** The format of the file; 0 for a new file. */
 export function formatOf(db: DatabaseSync): number {
   return Number(db.prepare('PRAGMA user_version').get()?.['user_version']);
 }
 
 /**
- * Brings the file to the newest format, step by step, each in a transaction of its own; of several processes that start
- * at once one takes each step.
+ * Migrates the file to the newest format, one format per transaction. If several processes start at the same time, one of
+ * them makes each step.
  *
- * Only those may who write to the data folder: readers rely on the format they found. DATA_FORMAT_UNSUPPORTED for a
- * newer format, and for a file that is somebody else's.
+ * Only for processes that hold the lock of the data folder: readers do not expect the format to change. Throws
+ * DATA_FORMAT_UNSUPPORTED for a newer format, and for a file of another program.
  */
 export function migrate(db: DatabaseSync, file: string, formats: Formats = FORMATS): void {
   const { migrations, newest } = formats;
   while (checkFormat(db, file, migrations.length) < migrations.length) {
     db.exec('BEGIN IMMEDIATE');
-    // Looked up again: another process may have taken the step while this one waited to begin.
+    // Checked again: another process may have made the step while this one waited for the transaction.
     const found = checkFormat(db, file, migrations.length);
-    const atOnce = found === 0 && newest !== undefined;
-    const next = atOnce ? migrations.length : Math.min(found + 1, migrations.length);
-    db.exec(`${(atOnce ? newest : migrations[found]) ?? ''}; PRAGMA user_version = ${next}; COMMIT`);
+    const isNew = found === 0 && newest !== undefined;
+    const next = isNew ? migrations.length : Math.min(found + 1, migrations.length);
+    db.exec(`${(isNew ? newest : migrations[found]) ?? ''}; PRAGMA user_version = ${next}; COMMIT`);
   }
 }
 
-/** The format of a file that nobody else uses; DATA_FORMAT_UNSUPPORTED for one that is newer than `newest` or foreign. */
+/** The format of the file. Throws DATA_FORMAT_UNSUPPORTED for a format above `newest`, and for a file of another program. */
 function checkFormat(db: DatabaseSync, file: string, newest: number): number {
   const found = formatOf(db);
-  if (found > newest) throw formatNewer(file, found, newest);
+  if (found > newest) throw newerFormat(file, found, newest);
   const { tables } = db.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as { tables: number };
   if (found === 0 && tables > 0) {
     throw unsupported(file, 'it is a database, but not one of Heddle. Choose another data folder');
@@ -49,19 +49,19 @@ function checkFormat(db: DatabaseSync, file: string, newest: number): number {
   return found;
 }
 
-/** Refuses every format but the newest: for those who may not migrate. */
+/** For processes that may not migrate: throws DATA_FORMAT_UNSUPPORTED unless the file has the newest format. */
 export function expectNewest(db: DatabaseSync, file: string, newest = MIGRATIONS.length): void {
   const found = formatOf(db);
-  if (found > newest) throw formatNewer(file, found, newest);
+  if (found > newest) throw newerFormat(file, found, newest);
   if (found < newest) {
     throw unsupported(
       file,
-      `it has the older format ${found}, and this version reads format ${newest}. Start an engine of this version on the data folder once: it converts the file`,
+      `it has the older format ${found}, and this version reads format ${newest}. Start an engine of this version on the data folder once: it migrates the file`,
     );
   }
 }
 
-function formatNewer(file: string, found: number, newest: number): EngineError {
+function newerFormat(file: string, found: number, newest: number): EngineError {
   return unsupported(
     file,
     `it has format ${found}, and this version of Heddle knows formats up to ${newest}. Use the newer version that wrote it, or choose another data folder`,

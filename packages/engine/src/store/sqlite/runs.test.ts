@@ -14,7 +14,7 @@ function open(options: StoreOptions): Stores {
   return stores;
 }
 
-/** A folder with run `r` of three entries, after `sql` was run on its file. */
+/** A data folder with run `r`, which has three entries, after `sql` was executed on its file. */
 async function damaged(sql: string): Promise<Stores> {
   const data = dataFolder();
   const first = openStores({ data });
@@ -46,7 +46,7 @@ it.each([
   expect(() => runs.tail('r', -1)).toThrow(fault as Error);
 });
 
-it('says which record or log is damaged', async () => {
+it('names the damaged record or log', async () => {
   const { runs } = await damaged("UPDATE runs SET record = '{', header = ''; UPDATE logs SET logs = '{'");
   expect(() => runs.record('r')).toThrow(/record of run "r" is damaged/);
   expect(() => runs.list({})).toThrow(/record of run "r" is damaged/);
@@ -54,7 +54,7 @@ it('says which record or log is damaged', async () => {
   expect(() => runs.header('r')).toThrow(/header of run "r" is damaged/);
 });
 
-it('has everything again after it was closed and opened', async () => {
+it('returns everything after it was closed and opened again', async () => {
   const data = dataFolder();
   const first = open({ data });
   await first.definitions.putPlan('p', { blocks: [] });
@@ -71,7 +71,7 @@ it('has everything again after it was closed and opened', async () => {
   expect(definitions.plan('p')).toEqual({ blocks: [] });
 });
 
-it('follows a journal from any entry on', async () => {
+it('reads a journal from any entry on', async () => {
   const { runs } = open({ data: dataFolder() });
   await runs.create(newRun('r'), started());
   await runs.append('r', [entry(2), entry(3)]);
@@ -82,7 +82,7 @@ it('follows a journal from any entry on', async () => {
   expect(runs.tail('nobody', 3)).toEqual([]);
 });
 
-it('says ENGINE_CLOSED for reads after it was closed', () => {
+it('throws ENGINE_CLOSED for reads after it was closed', () => {
   const stores = openStores({ data: dataFolder() });
   stores.close();
   stores.close();
@@ -100,7 +100,7 @@ it.each([
   db.close();
 });
 
-it('reads lists and open runs by their indexes, without sorting', async () => {
+it('reads lists and open runs by index, without sorting', async () => {
   const data = dataFolder();
   open({ data });
   const db = openDatabase(join(data, 'heddle.db'), { readOnly: true, durability: 'process' });
@@ -124,13 +124,13 @@ it('reads lists and open runs by their indexes, without sorting', async () => {
   ]);
 });
 
-it('finds the entries of a run among those of many others, from any on, also after it was opened again', async () => {
+it('finds the entries of a run among those of many others, from any entry on, also after it was opened again', async () => {
   const data = dataFolder();
   const ids = ['a', 'b', 'c', 'd'];
   const seqs = (entries: readonly Entry[]): number[] => entries.map(({ seq }) => seq);
   const first = openStores({ data });
   for (const id of ids) await first.runs.create(newRun(id), started());
-  // Far more than one mark stands for; `d` writes seldom.
+  // Far more entries than one mark covers; `d` is written rarely.
   for (let seq = 2; seq <= 400; seq++)
     await Promise.all(
       ids.filter((id) => id !== 'd' || seq <= 5).map(async (id) => first.runs.append(id, [entry(seq, id)])),

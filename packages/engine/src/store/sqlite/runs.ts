@@ -25,7 +25,7 @@ function prepare(db: DatabaseSync) {
   };
 }
 
-/** Runs in the data file. Reads answer at once; writes are committed with those of the same turn. */
+/** Runs in the data file. Reads are synchronous; writes are committed together with the other writes of the same event loop turn. */
 export class SqliteRunStore implements TailableRunStore {
   readonly #db: DatabaseSync;
   readonly #file: string;
@@ -58,7 +58,7 @@ export class SqliteRunStore implements TailableRunStore {
 
   append(runId: string, entries: readonly Entry[], saved?: RunProjection): Promise<void> {
     const rows = toRows(entries);
-    const save = saved && this.#saving(saved);
+    const save = saved && this.#saveOf(saved);
     return this.#commit.run(() => {
       this.#journals.append(runId, rows);
       save?.();
@@ -85,11 +85,11 @@ export class SqliteRunStore implements TailableRunStore {
   }
 
   saveRecord(record: RunRecord, logs: readonly BlockLog[]): Promise<boolean> {
-    return this.#commit.run(this.#saving({ record, logs }));
+    return this.#commit.run(this.#saveOf({ record, logs }));
   }
 
-  /** Writes the record and the logs, unless they are older than what is there; to be called in a transaction. */
-  #saving({ record, logs }: RunProjection): () => boolean {
+  /** A function that saves the record and the logs, unless the stored record is newer. It must be called in a transaction. */
+  #saveOf({ record, logs }: RunProjection): () => boolean {
     const { runId, status, seq } = record;
     const ended = isEnded(status) ? 1 : 0;
     const text = JSON.stringify(record);
@@ -148,7 +148,7 @@ export class SqliteRunStore implements TailableRunStore {
 
   #rows(runId: string, afterSeq: number): JournalRow[] {
     const rows = this.#read(() => this.#journals.rows(runId, afterSeq));
-    // Created with its first entry, so a run without entries has lost them.
+    // A run is created with its first entry: a run without entries has lost them.
     if (rows.length === 0 && afterSeq < 0 && this.#read(() => this.#sql.header.get(runId))) {
       throw journalCorrupt(runId, 'it has no entries');
     }

@@ -1,6 +1,6 @@
-/** Positions of the journal that one row of `journal_marks` stands for at most. */
+/** Maximum number of journal positions that a row of `journal_marks` covers. */
 export const MARK_SPAN = 128;
-/** Logs of a run that one row of `logs` holds at most. */
+/** Maximum number of logs in a row of `logs`. */
 export const LOGS_PER_ROW = 100;
 
 const RUNS = `
@@ -40,17 +40,16 @@ const LOGS = `
 `;
 
 /**
- * Format 2, in which new files are made: a commit touches fewer pages than in format 1. Each costs about half as much as
- * a short commit by itself.
+ * Format 2: a commit changes fewer pages than in format 1. Each page adds about half of the time of a short commit.
  *
- * `journal` only grows, in the order of the commits and not by run: with many runs in flight a commit touches the last
- * pages of the table instead of a page per run. An index of its entries would be a second page of each commit, so there
- * is none: a row of `journal_marks` says that the entries of a run from `seq` on, up to the next mark's, stand between
- * the positions `first` and `last`, among those of others.
+ * `journal` is append-only, in the order of the commits and not by run: with many active runs, a commit changes the last
+ * pages of the table and not one page per run. An index of the entries would add a page to each commit. Instead, a row of
+ * `journal_marks` says that the entries of a run from `seq` on, up to the next mark, are between the positions `first` and
+ * `last`, mixed with entries of other runs.
  *
- * `record` and `logs` are projections of the journal, kept for those who list and show: the record in the row of its
- * run, the logs as JSON lists by their numbers. `seq` tells a record that is older than the stored one. The indexes of
- * `runs` hold what lists filter by, so that a filter reads no record it does not return.
+ * `record` and `logs` are projections of the journal: the record in the row of its run, the logs as JSON lists by their
+ * numbers. `seq` is the last entry that the record reflects. The indexes of `runs` contain the columns that lists filter
+ * by, so a filter reads only the records that it returns.
  */
 export const FORMAT_2 = `
   CREATE TABLE plans (
@@ -96,10 +95,10 @@ export const FORMAT_2 = `
 `;
 
 /**
- * Converts a file of format 2: runs can be removed, and with them the values that no other run uses.
+ * From format 2 to 3: runs can be deleted, together with the values that no other run uses.
  *
- * A row of `value_uses` says that an entry of the run names the key. Values from before have no `put_ms`: which runs use
- * them is not known, so they stay.
+ * A row of `value_uses` says that an entry of the run contains the key. Values of older formats have no `put_ms`: it is
+ * unknown which runs use them, so they are never deleted.
  */
 export const FROM_2_TO_3 = `
   CREATE TABLE value_uses (
@@ -114,7 +113,7 @@ export const FROM_2_TO_3 = `
   CREATE INDEX runs_parent ON runs (parent) WHERE parent IS NOT NULL;
 `;
 
-/** Converts a file of format 1. */
+/** From format 1 to 2. */
 export const FROM_1_TO_2 = `
   ALTER TABLE runs RENAME TO runs_1;
   ALTER TABLE logs RENAME TO logs_1;

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import type { Durability } from '../stores.ts';
 import { systemError } from './errors.ts';
 
-/** Values as files `<folder>/ab/<hash>`, each there as a whole or not at all. */
+/** Values as files `<folder>/ab/<hash>`, each written atomically. */
 export class ValueFiles {
   readonly #folder: string;
   readonly #unfinished: string;
@@ -17,13 +17,13 @@ export class ValueFiles {
     this.#durability = durability;
   }
 
-  /** Where the value of a key (`sha256:<hex>`) stands. */
+  /** The path of the file for a key (`sha256:<hex>`). */
   path(key: string): string {
     const hash = key.slice(key.indexOf(':') + 1);
     return join(this.#folder, hash.slice(0, 2), hash);
   }
 
-  /** True when the value's file is there in full length. */
+  /** True if the file exists and has this size. */
   async has(key: string, bytes: number): Promise<boolean> {
     try {
       return (await stat(this.path(key))).size === bytes;
@@ -32,7 +32,7 @@ export class ValueFiles {
     }
   }
 
-  /** The file as it stands: whether it is whole is for the caller to see. */
+  /** The content of the file, which may be truncated; undefined if there is no file. */
   async read(key: string): Promise<Buffer | undefined> {
     try {
       return await readFile(this.path(key));
@@ -42,34 +42,34 @@ export class ValueFiles {
     }
   }
 
-  /** Writes the file aside and renames it into its place; with durability `power`, flushed before and after. */
+  /** Writes a temporary file and renames it. With durability `power`, flushes the file before and the folders after. */
   async write(key: string, json: string): Promise<void> {
     const target = this.path(key);
-    const draft = join(this.#unfinished, randomUUID());
+    const temporary = join(this.#unfinished, randomUUID());
     try {
       await mkdir(this.#unfinished, { recursive: true, mode: 0o700 });
-      await this.#writeDraft(draft, json);
+      await this.#writeTemporary(temporary, json);
       await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-      await rename(draft, target);
+      await rename(temporary, target);
       if (this.#durability === 'power') await Promise.all([dirname(target), this.#folder].map(flushFolder));
     } catch (error) {
-      await rm(draft, { force: true }).catch(() => undefined);
+      await rm(temporary, { force: true }).catch(() => undefined);
       throw systemError(error, target);
     }
   }
 
-  /** Removes the value's file, at once. */
+  /** Removes the file synchronously. */
   remove(key: string): void {
     rmSync(this.path(key), { force: true });
   }
 
-  /** Removes what a process that died has left unfinished. For the owner of the data folder, before it writes. */
+  /** Removes temporary files of dead processes. For the owner of the data folder, before it writes. */
   removeUnfinished(): void {
     rmSync(this.#unfinished, { recursive: true, force: true });
   }
 
-  async #writeDraft(draft: string, json: string): Promise<void> {
-    const file = await open(draft, 'wx', 0o600);
+  async #writeTemporary(temporary: string, json: string): Promise<void> {
+    const file = await open(temporary, 'wx', 0o600);
     try {
       await file.writeFile(json);
       if (this.#durability === 'power') await file.sync();
@@ -79,7 +79,7 @@ export class ValueFiles {
   }
 }
 
-/** A rename lasts once its folder is on the disk. Windows cannot open folders, and needs no flush of them. */
+/** Makes renames in the folder durable. Windows cannot open folders, and needs no such flush. */
 async function flushFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');

@@ -35,7 +35,7 @@ it('writes no file for a value of up to 256 KiB', async () => {
   expect(existsSync(join(data, 'values'))).toBe(false);
 });
 
-it('keeps values beyond the life of the process', async () => {
+it('keeps values after the process ends', async () => {
   const data = dataFolder();
   const first = open(data);
   const keys = [await first.values.put('"small"'), await first.values.put(LARGE)];
@@ -44,7 +44,7 @@ it('keeps values beyond the life of the process', async () => {
   expect(await Promise.all(keys.map(async (key) => values.get(key)))).toEqual(['"small"', LARGE]);
 });
 
-it('says VALUE_MISSING, with file and reason, when the file is gone', async () => {
+it('throws VALUE_MISSING with the path and the reason if the file is missing', async () => {
   const data = dataFolder();
   const { values } = open(data);
   const key = await values.put(LARGE);
@@ -55,7 +55,7 @@ it('says VALUE_MISSING, with file and reason, when the file is gone', async () =
   });
 });
 
-it('says VALUE_MISSING when the file has lost its end', async () => {
+it('throws VALUE_MISSING if the file is truncated', async () => {
   const data = dataFolder();
   const { values } = open(data);
   const key = await values.put(LARGE);
@@ -66,7 +66,7 @@ it('says VALUE_MISSING when the file has lost its end', async () => {
   });
 });
 
-it('writes a file that is gone or damaged again when the value is stored again', async () => {
+it('writes a missing or damaged file again when the value is stored again', async () => {
   const data = dataFolder();
   const { values } = open(data);
   const key = await values.put(LARGE);
@@ -77,7 +77,7 @@ it('writes a file that is gone or damaged again when the value is stored again',
   }
 });
 
-it('says DATA_UNWRITABLE when the file cannot be written', async () => {
+it('throws DATA_UNWRITABLE if the file cannot be written', async () => {
   const data = dataFolder();
   const { values } = open(data);
   writeFileSync(join(data, 'values'), 'a file where the folder should be');
@@ -86,7 +86,7 @@ it('says DATA_UNWRITABLE when the file cannot be written', async () => {
   expect(await values.get(await values.put(LARGE))).toBe(LARGE);
 });
 
-it('removes what a process that died has left unfinished', async () => {
+it('removes unfinished files of dead processes', async () => {
   const data = dataFolder();
   const first = open(data);
   await first.values.put(LARGE);
@@ -96,7 +96,7 @@ it('removes what a process that died has left unfinished', async () => {
   expect(existsSync(join(data, 'values', 'unfinished'))).toBe(false);
 });
 
-it('a value that is put again is not pruned before it is used, and is there when it was pruned meanwhile', async () => {
+it('keeps a value that is put again until it is used, also if it was pruned meanwhile', async () => {
   const clock = new TestClock(1_000_000);
   const data = dataFolder();
   const { values } = openStores({ data, clock });

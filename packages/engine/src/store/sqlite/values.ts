@@ -6,16 +6,16 @@ import type { GroupCommit } from './commit.ts';
 import { withFileErrors } from './database.ts';
 import type { ValueFiles } from './value-files.ts';
 
-/** A value that is put again within this time is not said to be so once more. */
-const PUT_AGAIN_MS = 10 * 60_000;
-/** Larger values are files of their own: SQLite would spread them over many pages and copy each twice. */
+/** `put_ms` is updated only if it is older than this. */
+const RECENT_MS = 10 * 60_000;
+/** Larger values are stored as files: SQLite would spread them over many pages and write each page twice. */
 const TABLE_LIMIT_BYTES = 256 * 1024;
 
 function prepare(db: DatabaseSync) {
   return {
     put: db.prepare('INSERT OR IGNORE INTO stored_values (key, bytes, json, put_ms) VALUES (?, ?, ?, ?)'),
     get: db.prepare('SELECT bytes, json, put_ms FROM stored_values WHERE key = ?'),
-    again: db.prepare('UPDATE stored_values SET put_ms = ? WHERE key = ?'),
+    touch: db.prepare('UPDATE stored_values SET put_ms = ? WHERE key = ?'),
     prune: db.prepare(`
       DELETE FROM stored_values WHERE key = ?1 AND put_ms <= ?2
         AND NOT EXISTS (SELECT 1 FROM value_uses WHERE value_uses.key = ?1) RETURNING json IS NULL AS in_file`),
@@ -23,9 +23,9 @@ function prepare(db: DatabaseSync) {
 }
 
 /**
- * Values of the data folder: a row each, the larger ones with a file.
+ * Values in the data folder, one row each; larger values also have a file.
  *
- * A key that was never stored gives undefined; VALUE_MISSING is for what was stored and is gone or damaged.
+ * `get` returns undefined for an unknown key, and throws VALUE_MISSING for a stored value whose file is missing or damaged.
  */
 export class SqliteValueStore implements ValueStore {
   readonly #file: string;
@@ -36,12 +36,12 @@ export class SqliteValueStore implements ValueStore {
 
   constructor(
     db: DatabaseSync,
-    place: { file: string; files: ValueFiles; clock: Pick<Clock, 'now'> },
+    { file, files, clock }: { file: string; files: ValueFiles; clock: Pick<Clock, 'now'> },
     commit: GroupCommit,
   ) {
-    this.#file = place.file;
-    this.#files = place.files;
-    this.#clock = place.clock;
+    this.#file = file;
+    this.#files = files;
+    this.#clock = clock;
     this.#commit = commit;
     this.#sql = prepare(db);
   }
@@ -51,9 +51,9 @@ export class SqliteValueStore implements ValueStore {
     const bytes = Buffer.byteLength(json);
     const inFile = bytes > TABLE_LIMIT_BYTES;
     const row = this.#row(key);
-    if (row && (!inFile || (await this.#files.has(key, bytes))) && (await this.#isKept(key, row.put_ms)))
+    if (row && (!inFile || (await this.#files.has(key, bytes))) && (await this.#touch(key, row.put_ms)))
       return key;
-    // The file comes first: a row without its file would be a value that is missing.
+    // The file first: a row without its file would be a missing value.
     if (inFile) await this.#files.write(key, json);
     await this.#commit.run(() => {
       this.#sql.put.run(key, bytes, inFile ? null : json, this.#clock.now());
@@ -61,18 +61,18 @@ export class SqliteValueStore implements ValueStore {
     return key;
   }
 
-  /** Says that the value is put again, so that it is not pruned before it is used. False: it was pruned meanwhile. */
-  async #isKept(key: string, putMs: number | null): Promise<boolean> {
+  /** Updates `put_ms` of the value, so that it is not pruned before it is used. False: the value was pruned meanwhile. */
+  async #touch(key: string, putMs: number | null): Promise<boolean> {
     const now = this.#clock.now();
-    if (putMs === null || now - putMs < PUT_AGAIN_MS) return true;
-    return this.#commit.run(() => this.#sql.again.run(now, key).changes === 1);
+    if (putMs === null || now - putMs < RECENT_MS) return true;
+    return this.#commit.run(() => this.#sql.touch.run(now, key).changes === 1);
   }
 
   async prune(keys: readonly string[], unusedMs: number): Promise<void> {
     const beforeMs = this.#clock.now() - unusedMs;
     for (const key of keys)
       await this.#commit.run(() => {
-        // In the same turn: who puts the value again meanwhile finds both, or neither.
+        // In the transaction: a concurrent `put` of the value finds both the row and the file, or neither.
         if (this.#sql.prune.get(key, beforeMs)?.['in_file'] === 1) this.#files.remove(key);
       });
   }
@@ -95,7 +95,7 @@ export class SqliteValueStore implements ValueStore {
 interface Row {
   bytes: number;
   json: string | null;
-  /** When it was put last; null: before that was recorded. */
+  /** Time of the last `put`; null for values of older formats. */
   put_ms: number | null;
 }
 
